@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/error.h - what every function of the library returns.
+ *
+ * 0 is success, a negative number one of the codes below. The library never prints and never exits;
+ * `sis_error_detail()` holds one line for a person about the last failure of the calling thread:
+ * which file, which row, what was found and what was expected.
+ */
+#ifndef SIS_ERROR_H
+#define SIS_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* code, number, meaning. The one list that makes the codes, their names and their texts. */
+#define SIS_ERRORS(X)                                                                              \
+    X(NOMEM, -1, "out of memory")                                                                  \
+    X(ARGUMENT, -2, "invalid argument")                                                            \
+    X(IO, -3, "input or output failed")                                                            \
+    X(FORMAT, -4, "malformed data")                                                                \
+    X(MODEL, -5, "the model failed")                                                               \
+    X(NAN, -6, "the model answered NaN")                                                           \
+    X(CANCELLED, -7, "cancelled")                                                                  \
+    X(UNSUPPORTED, -8, "not supported")
+
+enum sis_error {
+    SIS_OK = 0,
+#define SIS_ERROR_CODE(name, number, text) SIS_E_##name = number,
+    SIS_ERRORS(SIS_ERROR_CODE)
+#undef SIS_ERROR_CODE
+};
+
+/* "NOMEM", ...; "OK" for 0 and "UNKNOWN" for anything else. */
+const char *sis_error_name(int code);
+
+/* What the code means, in words. */
+const char *sis_error_text(int code);
+
+/* The message of the calling thread's last failure; "" if it has had none. Valid until the next
+ * failing call of the same thread. */
+const char *sis_error_detail(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

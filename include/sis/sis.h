@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/sis.h - which part of this input was enough for the decision?
+ *
+ * A model maps an input to a score; the decision is `score >= threshold`. A sufficient input subset
+ * (SIS) is a minimal set of features whose values alone, everything else masked, still reach it.
+ * This header finds all disjoint ones of an input (Carter, Mueller, Jain and Gifford, AISTATS
+ * 2019):
+ *
+ *     static int predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+ *         for (size_t i = 0; i < n; i++)                       // any model: n rows in, n scores
+ * out scores[i] = my_model(ctx, rows + i * width); return 0;
+ *     }
+ *     sis_model model = {.predict = predict, .ctx = my_weights, .n_outputs = 1};
+ *     sis_input input = {.values = x, .mask = mean, .n_values = 784};
+ *     sis_opt opt;  sis_opt_init(&opt);  opt.threshold = 0.7;
+ *     sis_collection c;
+ *     if (sis_collect(&model, &input, &opt, &c) == 0)
+ *         for (size_t k = 0; k < c.n_subsets; k++)
+ *             use(c.subsets[k].features, c.subsets[k].n);      // most important feature first
+ *     sis_collection_release(&c);
+ *
+ * The rest of the header goes up step by step: many inputs at once, verification, one backward
+ * selection and its trace, walks.
+ *
+ * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
+ * with the `_release` of its name, and releasing a zeroed or failed one is harmless.
+ * Errors: 0 or a negative code of sis/error.h. Threads: there are no globals; any two calls may run
+ * at the same time if their models may. Results are the same, to the bit, for any number of
+ * threads.
+ */
+#ifndef SIS_H
+#define SIS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Model --------------------------------------------------------------------------------- */
+
+typedef struct sis_input sis_input;
+typedef struct sis_walk sis_walk;
+
+/* Anything that predicts. Only `predict` and `n_outputs` are needed; set the rest to zero. */
+typedef struct sis_model {
+    /* rows (n_rows, n_values) -> scores (n_rows, n_outputs). 0, or a negative code (SIS_E_MODEL)
+     * that ends the call. It may be handed any number of rows, the same row more than once. */
+    int (*predict)(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores);
+    void *ctx;        /* passed to predict */
+    size_t n_outputs; /* scores for one input, at least 1 */
+    size_t n_values;  /* values in one input; 0: any number, inputs may differ in length */
+    size_t max_rows;  /* rows predict would like at most in one call; 0: no preference */
+
+    /* If set, predict answers margins and link(margin) is the score: a strictly increasing function
+     * such as the logistic. Features are ranked by margin, which tells 1 - 1e-20 from 1 - 1e-30
+     * where the score no longer can. NULL: predict answers scores. */
+    double (*link)(double margin);
+
+    /* A context for one more thread, and its end. NULL: only one thread uses the model, whatever
+     * `jobs` says. A predict that may be called by several threads at once sets worker_new to
+     * sis_worker_share. */
+    int (*worker_new)(void *ctx, void **worker);
+    void (*worker_free)(void *worker);
+
+    /* A walk of the model's own that is faster than predicting every masked copy (see "Walks").
+     * NULL: the batch walk. SIS_E_UNSUPPORTED from it also means the batch walk. */
+    int (*walk_new)(void *ctx, const sis_input *input, sis_walk **walk);
+} sis_model;
+
+/* A worker_new for models whose predict is thread-safe: every thread gets the same context. */
+int sis_worker_share(void *ctx, void **worker);
+
+/* ---- Input --------------------------------------------------------------------------------- */
+
+/* One example. Everything is borrowed. */
+struct sis_input {
+    const double *values;  /* (n_values) */
+    const double *mask;    /* (n_samples, n_values): what a missing value looks like */
+    size_t n_values;       /* at least 1 */
+    size_t n_samples;      /* 0 or 1: one mask. More (hot-deck): a score is the mean over them */
+    const int *feature_of; /* (n_values) feature of each value, -1 = never masked; every number
+                              from 0 to the largest is used. NULL: each value is a feature */
+    const unsigned char *absent; /* (n_features) nonzero: masked from the start. NULL: none */
+    size_t output;               /* the model's output to explain */
+};
+
+/* The number of features, or a negative code if the map skips a number or is not one. */
+long sis_input_features(const sis_input *input);
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* What a progress function is told. Totals are over all threads. */
+typedef struct sis_progress {
+    size_t inputs, inputs_done; /* of this call */
+    size_t evaluations;         /* masked copies scored so far */
+    double walk;                /* 0..1: how far the reporting thread's backward selection is */
+} sis_progress;
+
+typedef struct sis_opt {
+    double threshold;
+    int below;          /* explain score <= threshold instead of score >= threshold */
+    size_t max_subsets; /* stop after that many; 0: find all */
+    size_t memory;      /* bytes for rows under way, all threads together; default 256 MiB */
+    int jobs;           /* threads of sis_collect_many; default 1, 0: one per core */
+    int exact;          /* never use the model's own walk: full passes only */
+    int early_stop; /* end a backward selection at the first drop below the threshold. Gives larger
+                       subsets (the paper's local minimum); here only to show that */
+    size_t exhaustive; /* sis_verify: test every proper subset of subsets up to this size, <= 16 */
+
+    /* Called now and then, by one thread at a time; nonzero cancels (SIS_E_CANCELLED). */
+    int (*progress)(void *ctx, const sis_progress *p);
+    void *progress_ctx;
+} sis_opt;
+
+/* Every default. The threshold has none (NaN): set it. */
+void sis_opt_init(sis_opt *opt);
+
+/* NULL, or why these options cannot be used, in words. */
+const char *sis_opt_check(const sis_opt *opt);
+
+/* Is the decision reached? `score >= threshold` (`<=` with below), where a score that equals the
+ * threshold in single precision counts as equal: a float32 model that answers 0.7f reaches 0.7. */
+int sis_decided(double score, double threshold, int below);
+
+/* ---- Result -------------------------------------------------------------------------------- */
+
+/* name in results files, meaning */
+#define SIS_STATUSES(X)                                                                            \
+    X(EXPLAINED, "explained")               /* at least one subset */                              \
+    X(BELOW_THRESHOLD, "below_threshold")   /* the input itself does not reach the threshold */    \
+    X(DEFAULT_DECISION, "default_decision") /* even the fully masked input reaches it */           \
+    X(ERROR, "error")                       /* the model failed on this input; see `message` */
+
+typedef enum sis_status {
+#define SIS_STATUS_CODE(name, text) SIS_STATUS_##name,
+    SIS_STATUSES(SIS_STATUS_CODE)
+#undef SIS_STATUS_CODE
+} sis_status;
+
+const char *sis_status_name(sis_status status);
+
+/* One backward selection: features in the order they were masked, and the score after each. It
+ * holds the answer for every threshold (sis_trace_find). */
+typedef struct sis_trace {
+    size_t n;       /* features masked */
+    int *order;     /* (n) masked first ... masked last */
+    double *scores; /* (n) score after order[0..k] are masked */
+    double start;   /* score before any was */
+} sis_trace;
+
+typedef struct sis_subset {
+    size_t n;
+    int *features; /* (n) most important (= last masked) first */
+    double score;  /* of these features alone, by a full pass */
+    sis_trace trace;
+} sis_subset;
+
+typedef struct sis_collection {
+    sis_status status;
+    char *message; /* status ERROR: what happened; else NULL */
+    size_t n_features;
+    double score;        /* of the input (with its absent features masked) */
+    double masked_score; /* with everything masked */
+    double rest_score;   /* with all subsets masked: below the threshold unless max_subsets cut */
+    size_t n_subsets;
+    sis_subset *subsets; /* disjoint, in the order found */
+    int verified;        /* every claim above was checked by full passes */
+    int complete;        /* rest_score does not reach the threshold (Proposition 2) */
+    size_t evaluations;  /* masked copies scored */
+    double seconds;
+} sis_collection;
+
+void sis_collection_release(sis_collection *c);
+
+/* ---- The verb ------------------------------------------------------------------------------ */
+
+/* Explain one decision. On failure *out is empty and needs no release. */
+int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                sis_collection *out);
+
+/* Explain many decisions on opt->jobs threads. `done` gets each collection in the order of the
+ * inputs, one at a time, and borrows it; nonzero from it stops. An input for which the model
+ * answers NaN is handed over with status ERROR; any other failure stops the call and is its result,
+ * after every earlier input has been handed over. */
+int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                     int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
+
+/* ---- Masks --------------------------------------------------------------------------------- */
+
+/* Running feature means, in one pass over a data set of any size: zero `mean`, then add each row
+ * with its number, starting at 1. A constant column keeps exactly its constant. */
+void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number);
+
+/* Hot-deck: n_samples masks, each feature of each drawn at random from the rows of a data set
+ * (the values of one feature stay together). rows (n_rows, n_values) -> mask (n_samples, n_values).
+ * feature_of as in sis_input; values that are never masked are copied from the first row. */
+int sis_mask_hotdeck(const double *rows, size_t n_rows, const sis_input *shape, size_t n_samples,
+                     uint64_t seed, double *mask);
+
+/* ---- Verification -------------------------------------------------------------------------- */
+
+typedef struct sis_subset_audit {
+    double score;            /* of the subset alone */
+    double best_without_one; /* highest (below: lowest) score with one of its features masked too */
+    int sufficient;          /* score reaches the threshold */
+    int minimal;             /* best_without_one does not (Proposition 1) */
+    int exhaustive;          /* every proper subset was tested */
+    size_t n_smaller;        /* with exhaustive: a smallest sufficient proper subset, 0 if none */
+    int *smaller;
+} sis_subset_audit;
+
+typedef struct sis_audit {
+    double score, masked_score, rest_score;
+    size_t n_subsets;
+    sis_subset_audit *subsets;
+    int complete;     /* the rest does not reach the threshold (Proposition 2) */
+    int holds;        /* the collection's claims are all true */
+    char reason[256]; /* the first that is not; "" if holds */
+    size_t evaluations;
+} sis_audit;
+
+/* Check the claims of a collection (status, subsets and their order of disjointness, completeness
+ * if it claims it) with full passes only. What it says of scores is compared with `decided`, not to
+ * the bit. 0 even if the claims are false: read out->holds. */
+int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
+               const sis_collection *claim, sis_audit *out);
+
+void sis_audit_release(sis_audit *a);
+
+/* ---- One backward selection ---------------------------------------------------------------- */
+
+/* Mask features one at a time, always the one that leaves the highest (below: lowest) score, ties
+ * to the lowest number, from the walk's present state until nothing is left. opt->threshold is only
+ * read for early_stop. */
+int sis_backselect(sis_walk *walk, const sis_opt *opt, sis_trace *out);
+
+void sis_trace_release(sis_trace *t);
+
+/* The size of the smallest suffix of the order that reaches the threshold, without evaluating
+ * anything: 0 if the fully masked input does, SIZE_MAX if nothing does. */
+size_t sis_trace_find(const sis_trace *t, double threshold, int below);
+
+/* ---- Walks --------------------------------------------------------------------------------- */
+
+/* Backward selection asks a model only two things: probe (the score if feature i were masked too,
+ * for each i still present) and mask (mask i for good). A walk answers both for one input. The
+ * batch walk works for every model: it builds rows in chunks under the memory budget, rewrites only
+ * what changes between them and remembers what it has scored. Own networks bring incremental ones.
+ */
+
+typedef struct sis_walk_ops {
+    /* Start over with `masked` (n_features flags) masked; *margin is that state's margin. */
+    int (*reset)(sis_walk *w, const unsigned char *masked, double *margin);
+    /* margins[k] = margin if features[k] were masked too. features: present, ascending. A walk may
+     * only answer the current margin, bit for bit, for a feature that provably changes nothing. */
+    int (*probe)(sis_walk *w, const int *features, size_t n, double *margins);
+    int (*mask)(sis_walk *w, int feature);
+    void (*free)(sis_walk *w);
+} sis_walk_ops;
+
+/* What every walk begins with; filled by its maker. */
+struct sis_walk {
+    const sis_walk_ops *ops;
+    double tolerance; /* how far a probed margin m may lie from a full pass: tolerance * (1 + |m|).
+                         Candidates closer than that are decided by full passes. 0: exact */
+    size_t evaluations;           /* masked copies scored so far */
+    struct sis_walk_state *state; /* the library's, not the maker's: what is masked */
+};
+
+/* A walk over `input`, which it borrows together with `model`: the model's own, or the batch walk
+ * (opt->exact, or none of its own). Starts with the input's absent features masked. Values equal to
+ * their mask are known to change nothing and are never evaluated. */
+int sis_walk_new(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                 sis_walk **out);
+void sis_walk_free(sis_walk *w);
+
+/* Start over with these features masked (n_features flags; NULL: the input's absent ones). */
+int sis_walk_reset(sis_walk *w, const unsigned char *masked);
+
+/* scores[k] = score if features[k] were masked too. Any features, in any order. */
+int sis_walk_probe(sis_walk *w, const int *features, size_t n, double *scores);
+
+/* Mask one feature for good; *score (may be NULL) is the score of the new state. */
+int sis_walk_mask(sis_walk *w, int feature, double *score);
+
+double sis_walk_score(const sis_walk *w); /* of the present state */
+size_t sis_walk_features(const sis_walk *w);
+int sis_walk_masked(const sis_walk *w, int feature);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Growing byte strings and the two encodings everything we write needs: numbers that read back as
+ * themselves, and JSON strings.
+ */
+#include "base/buf.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+void sis__buf_init(sis__buf *b) {
+    *b = (sis__buf){0};
+}
+
+void sis__buf_release(sis__buf *b) {
+    free(b->data);
+    *b = (sis__buf){0};
+}
+
+void sis__buf_clear(sis__buf *b) {
+    b->len = 0;
+    if (b->data)
+        b->data[0] = '\0';
+}
+
+int sis__buf_error(const sis__buf *b) {
+    return b->error;
+}
+
+/* Room for n more bytes and the NUL. */
+static int room(sis__buf *b, size_t n) {
+    void *p = b->data;
+    if (b->error == SIS_OK)
+        b->error = sis__reserve(&p, &b->cap, b->len + n + 1, 1);
+    b->data = (char *)p;
+    return b->error;
+}
+
+void sis__buf_add(sis__buf *b, const void *bytes, size_t n) {
+    if (room(b, n) != SIS_OK)
+        return;
+    if (n)
+        memcpy(b->data + b->len, bytes, n);
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
+void sis__buf_str(sis__buf *b, const char *s) {
+    sis__buf_add(b, s, strlen(s));
+}
+
+void sis__buf_char(sis__buf *b, char c) {
+    sis__buf_add(b, &c, 1);
+}
+
+void sis__buf_printf(sis__buf *b, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n >= 0 && room(b, (size_t)n) == SIS_OK) {
+        vsnprintf(b->data + b->len, (size_t)n + 1, format, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+void sis__buf_double(sis__buf *b, double v) {
+    char text[40];
+    if (isnan(v)) {
+        sis__buf_str(b, "null");
+        return;
+    }
+    if (isinf(v))
+        v = v > 0 ? DBL_MAX : -DBL_MAX;
+    if (v == floor(v) && fabs(v) < 1e15) { /* most values of real data: whole numbers */
+        snprintf(text, sizeof text, "%.0f", v == 0 ? 0.0 : v);
+        sis__buf_str(b, text);
+        return;
+    }
+    /* A float needs 9 digits at most, a double 17: the first that reads back is the shortest. */
+    static const int digits[] = {6, 7, 8, 9, 12, 15, 16, 17};
+    for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
+        snprintf(text, sizeof text, "%.*g", digits[i], v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    sis__buf_str(b, text);
+}
+
+/* Length of the UTF-8 sequence that starts at s, 0 if it is none (overlong, surrogate, cut). */
+static size_t utf8_length(const unsigned char *s) {
+    size_t n = s[0] < 0x80   ? 1
+               : s[0] < 0xC2 ? 0
+               : s[0] < 0xE0 ? 2
+               : s[0] < 0xF0 ? 3
+               : s[0] < 0xF5 ? 4
+                             : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if (n == 3 && ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F)))
+        return 0;
+    if (n == 4 && ((s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)))
+        return 0;
+    return n;
+}
+
+void sis__buf_json(sis__buf *b, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    sis__buf_char(b, '"');
+    while (*s) {
+        size_t n = utf8_length(s);
+        if (n == 0) {
+            sis__buf_str(b, "\xEF\xBF\xBD");
+            n = 1;
+        } else if (*s == '"' || *s == '\\') {
+            sis__buf_char(b, '\\');
+            sis__buf_char(b, (char)*s);
+        } else if (*s == '\n') {
+            sis__buf_str(b, "\\n");
+        } else if (*s == '\t') {
+            sis__buf_str(b, "\\t");
+        } else if (*s < 0x20 || *s == 0x7F) {
+            sis__buf_printf(b, "\\u%04x", *s);
+        } else {
+            sis__buf_add(b, s, n);
+        }
+        s += n;
+    }
+    sis__buf_char(b, '"');
+}

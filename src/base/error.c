@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Error codes, their names, and the message each thread keeps of its last failure. The buffer is
+ * thread-local and of fixed size, so that reporting a failure can never fail itself.
+ */
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DETAIL_SIZE = 1024 };
+
+static _Thread_local char detail[DETAIL_SIZE];
+
+const char *sis_error_name(int code) {
+    switch (code) {
+    case SIS_OK:
+        return "OK";
+#define NAME(name, number, text)                                                                   \
+    case SIS_E_##name:                                                                             \
+        return #name;
+        SIS_ERRORS(NAME)
+#undef NAME
+    default:
+        return "UNKNOWN";
+    }
+}
+
+const char *sis_error_text(int code) {
+    switch (code) {
+    case SIS_OK:
+        return "success";
+#define TEXT(name, number, text)                                                                   \
+    case SIS_E_##name:                                                                             \
+        return text;
+        SIS_ERRORS(TEXT)
+#undef TEXT
+    default:
+        return "unknown error";
+    }
+}
+
+const char *sis_error_detail(void) {
+    return detail;
+}
+
+int sis__fail(int code, const char *format, ...) {
+    char text[DETAIL_SIZE]; /* the arguments may point into `detail` */
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    memcpy(detail, text, sizeof detail);
+    return code;
+}
+
+int sis__fail_in(int code, const char *format, ...) {
+    char text[DETAIL_SIZE];
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (used >= 0 && (size_t)used < sizeof text)
+        snprintf(text + used, sizeof text - (size_t)used, ": %s", detail);
+    memcpy(detail, text, sizeof detail);
+    return code;
+}
+
+void sis__error_set(const char *message) {
+    snprintf(detail, sizeof detail, "%s", message);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checked allocation. See mem.h.
+ */
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static void *refuse(size_t n, size_t size) {
+    sis__fail(SIS_E_NOMEM, "out of memory: %zu items of %zu bytes", n, size);
+    return NULL;
+}
+
+static int overflows(size_t n, size_t size) {
+    return size != 0 && n > (size_t)PTRDIFF_MAX / size;
+}
+
+void *sis__alloc(size_t n, size_t size) {
+    if (overflows(n, size))
+        return refuse(n, size);
+    void *p = calloc(n ? n : 1, size ? size : 1);
+    return p ? p : refuse(n, size);
+}
+
+void *sis__alloc_raw(size_t n, size_t size) {
+    if (overflows(n, size))
+        return refuse(n, size);
+    void *p = malloc(n * size ? n * size : 1);
+    return p ? p : refuse(n, size);
+}
+
+void *sis__realloc(void *p, size_t n, size_t size) {
+    if (overflows(n, size))
+        return refuse(n, size);
+    void *q = realloc(p, n * size ? n * size : 1);
+    return q ? q : refuse(n, size);
+}
+
+void *sis__copy(const void *p, size_t n, size_t size) {
+    void *q = sis__alloc_raw(n, size);
+    if (q && n * size)
+        memcpy(q, p, n * size);
+    return q;
+}
+
+char *sis__strdup(const char *s) {
+    return (char *)sis__copy(s, strlen(s) + 1, 1);
+}
+
+int sis__reserve(void **p, size_t *cap, size_t need, size_t size) {
+    if (need <= *cap)
+        return SIS_OK;
+    size_t n = *cap + *cap / 2;
+    if (n < need)
+        n = need;
+    if (n < 16)
+        n = 16;
+    void *q = sis__realloc(*p, n, size);
+    if (!q)
+        return SIS_E_NOMEM;
+    *p = q;
+    *cap = n;
+    return SIS_OK;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random numbers from a seed: xoshiro256** started by splitmix64. The same seed gives the same
+ * numbers on every machine. The state is the caller's; there is no global one.
+ */
+#ifndef SIS_BASE_RNG_H
+#define SIS_BASE_RNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct sis__rng {
+    uint64_t s[4];
+} sis__rng;
+
+void sis__rng_init(sis__rng *r, uint64_t seed);
+uint64_t sis__rng_next(sis__rng *r);          /* 64 random bits */
+size_t sis__rng_below(sis__rng *r, size_t n); /* 0 <= result < n, without bias; n > 0 */
+double sis__rng_uniform(sis__rng *r);         /* 0 <= result < 1 */
+double sis__rng_normal(sis__rng *r);          /* mean 0, deviation 1 */
+
+#endif

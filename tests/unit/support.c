@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See support.h. The linker's --wrap sends the malloc family of everything linked statically into a
+ * test through here; shared libraries keep their own.
+ */
+#include "support.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <sis/error.h>
+
+static atomic_long countdown; /* allocations until the failure; 0 = off */
+static atomic_int forever_after, failed;
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+static int refuse(void) {
+    long left = atomic_load(&countdown);
+    if (left <= 0)
+        return 0;
+    if (left == 1 && atomic_load(&forever_after)) {
+        atomic_store(&failed, 1);
+        return 1;
+    }
+    if (atomic_fetch_sub(&countdown, 1) != 1)
+        return 0;
+    atomic_store(&failed, 1);
+    return 1;
+}
+
+void *__wrap_malloc(size_t n) {
+    return refuse() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size) {
+    return refuse() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n) {
+    return refuse() ? NULL : __real_realloc(p, n);
+}
+
+void fail_allocation(long n, int forever) {
+    atomic_store(&failed, 0);
+    atomic_store(&forever_after, forever);
+    atomic_store(&countdown, n);
+}
+
+int allocation_failed(void) {
+    return atomic_load(&failed);
+}
+
+long with_failing_allocations(int (*fn)(void *ctx), void *ctx) {
+    for (long n = 1;; n++) {
+        assert_true(n < 100000);
+        fail_allocation(n, n % 2 == 0);
+        int result = fn(ctx);
+        int hit = allocation_failed();
+        fail_allocation(0, 0);
+        if (!hit) {
+            assert_int_equal(result, SIS_OK);
+            return n;
+        }
+        if (result != SIS_OK)
+            assert_int_equal(result, SIS_E_NOMEM);
+    }
+}
+
+const char *shared_data(const char *name) {
+    static char path[4096];
+    snprintf(path, sizeof path, "%s/../shared/data/%s", SIS_SOURCE_DIR, name);
+    if (access(path, R_OK) == 0)
+        return path;
+    printf("skipped: %s is not here\n", name);
+    return NULL;
+}

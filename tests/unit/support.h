@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What unit tests share: cmocka with its includes, and an allocator that fails on request.
+ */
+#ifndef SIS_TEST_SUPPORT_H
+#define SIS_TEST_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Fail the n-th allocation from now on made by the library or the test (1 = the next), and every
+ * one after it if `forever`; 0 = never again. */
+void fail_allocation(long n, int forever);
+
+/* Did an allocation fail since the last fail_allocation()? */
+int allocation_failed(void);
+
+/* Run fn(ctx) with the 1st, 2nd, 3rd ... allocation failing until one run needs no further. fn
+ * returns 0 or a negative code; a run whose allocation failed must return SIS_E_NOMEM (or SIS_OK
+ * where it can do without) and leak nothing, which the sanitized twin checks. Returns the number of
+ * runs. */
+long with_failing_allocations(int (*fn)(void *ctx), void *ctx);
+
+/* A file of the data folder beside the repository, or NULL (with a line that says so) if it is not
+ * there; static storage. */
+const char *shared_data(const char *name);
+
+#endif

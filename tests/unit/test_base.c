@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The base: errors, memory, buffers, random numbers, parallel for.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+
+static void errors_have_names_texts_and_a_message(void **state) {
+    (void)state;
+    assert_string_equal(sis_error_name(SIS_E_FORMAT), "FORMAT");
+    assert_string_equal(sis_error_name(0), "OK");
+    assert_string_equal(sis_error_name(77), "UNKNOWN");
+    assert_int_equal(sis__fail(SIS_E_IO, "cannot read %s", "x"), SIS_E_IO);
+    assert_int_equal(sis__fail_in(SIS_E_IO, "file %d", 3), SIS_E_IO);
+    assert_string_equal(sis_error_detail(), "file 3: cannot read x");
+}
+
+static void allocations_that_would_overflow_are_refused(void **state) {
+    (void)state;
+    assert_null(sis__alloc(SIZE_MAX / 2, 8));
+    assert_null(sis__alloc_raw(SIZE_MAX, SIZE_MAX));
+    assert_null(sis__realloc(NULL, SIZE_MAX / 4, 16));
+}
+
+static void doubles_read_back_as_themselves(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 1);
+    sis__buf b;
+    sis__buf_init(&b);
+    for (int i = 0; i < 20000; i++) {
+        union {
+            uint64_t u;
+            double d;
+        } v = {.u = sis__rng_next(&r)};
+        if (!isfinite(v.d))
+            continue;
+        sis__buf_clear(&b);
+        sis__buf_double(&b, v.d);
+        assert_true(strtod(b.data, NULL) == v.d);
+    }
+    const struct {
+        double v;
+        const char *text;
+    } cases[] = {{0.1, "0.1"},
+                 {-0.0, "0"},
+                 {3, "3"},
+                 {0.7f, "0.699999988079071"},
+                 {1e300, "1e+300"},
+                 {NAN, "null"},
+                 {INFINITY, "1.7976931348623157e+308"},
+                 {123456789012.0, "123456789012"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sis__buf_clear(&b);
+        sis__buf_double(&b, cases[i].v);
+        assert_string_equal(b.data, cases[i].text);
+    }
+    sis__buf_release(&b);
+}
+
+static void json_strings_are_escaped_and_valid_utf8(void **state) {
+    (void)state;
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_json(&b, "a\"\\\n\t\x01 caf\xC3\xA9 \xFF \xED\xA0\x80");
+    assert_string_equal(b.data, "\"a\\\"\\\\\\n\\t\\u0001 caf\xC3\xA9 \xEF\xBF\xBD "
+                                "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
+    sis__buf_release(&b);
+}
+
+static void random_numbers_depend_on_the_seed_alone(void **state) {
+    (void)state;
+    sis__rng a, b;
+    sis__rng_init(&a, 7);
+    sis__rng_init(&b, 7);
+    double sum = 0, squares = 0;
+    for (int i = 0; i < 10000; i++) {
+        assert_true(sis__rng_next(&a) == sis__rng_next(&b));
+        assert_true(sis__rng_below(&a, 10) < 10);
+        sis__rng_below(&b, 10);
+        double x = sis__rng_normal(&a);
+        sis__rng_normal(&b);
+        sum += x;
+        squares += x * x;
+    }
+    assert_true(fabs(sum / 10000) < 0.05);
+    assert_true(fabs(squares / 10000 - 1) < 0.05);
+}
+
+static int square(void *ctx, size_t item, int worker) {
+    (void)worker;
+    ((size_t *)ctx)[item] = item * item;
+    return item == 900 || item == 950 ? sis__fail(SIS_E_MODEL, "item %zu", item) : 0;
+}
+
+static void parallel_runs_each_item_once_and_reports_the_first_failure(void **state) {
+    (void)state;
+    for (int jobs = 1; jobs <= 4; jobs++) {
+        size_t out[1000] = {0};
+        assert_int_equal(sis__parallel(jobs, 900, square, out), 0);
+        for (size_t i = 0; i < 900; i++)
+            assert_true(out[i] == i * i);
+        assert_int_equal(sis__parallel(jobs, 1000, square, out), SIS_E_MODEL);
+        assert_string_equal(sis_error_detail(), "item 900");
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_have_names_texts_and_a_message),
+        cmocka_unit_test(allocations_that_would_overflow_are_refused),
+        cmocka_unit_test(doubles_read_back_as_themselves),
+        cmocka_unit_test(json_strings_are_escaped_and_valid_utf8),
+        cmocka_unit_test(random_numbers_depend_on_the_seed_alone),
+        cmocka_unit_test(parallel_runs_each_item_once_and_reports_the_first_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,44 @@
+#!/bin/sh
+# The include rules of docs/design.md: folders are dependency units. Fails and names the line when a
+# file includes what its folder may not. Public headers (<sis/...>) of a lower or own folder are fine.
+cd "$(dirname "$0")/.." || exit 1
+bad=0
+
+# allow FOLDER "internal prefixes" "public headers"
+allow() {
+    [ -d "$1" ] || return 0
+    for f in "$1"/*.c "$1"/*.h; do
+        [ -f "$f" ] || continue
+        out=$(awk -v internal=" $2 " -v public=" $3 " -v file="$f" '
+            match($0, /^[ \t]*#[ \t]*include[ \t]*"[^"]+"/) {
+                name = $0; sub(/^[^"]*"/, "", name); sub(/".*/, "", name)
+                dir = name; if (!sub(/\/.*/, "", dir)) dir = "."
+                if (index(internal, " " dir " ") == 0)
+                    printf "%s:%d: must not include \"%s\"\n", file, FNR, name
+            }
+            match($0, /^[ \t]*#[ \t]*include[ \t]*<sis\/[^>]+>/) {
+                name = $0; sub(/^[^<]*<sis\//, "", name); sub(/>.*/, "", name)
+                if (public != " * " && index(public, " " name " ") == 0)
+                    printf "%s:%d: must not include <sis/%s>\n", file, FNR, name
+            }' "$f")
+        if [ -n "$out" ]; then
+            echo "$out"
+            bad=1
+        fi
+    done
+}
+
+allow include/sis "" "*"
+allow src/base "base" "error.h"
+allow src/core "base core" "error.h sis.h"
+allow src/net "base net" "error.h sis.h net.h"
+allow src/model "base model" "error.h sis.h model.h net.h"
+allow src/data "base data" "error.h sis.h data.h results.h"
+allow src/explain "base explain" "error.h sis.h net.h explain.h"
+allow src/global "base global" "error.h sis.h results.h global.h"
+allow src/report "base report" "error.h sis.h results.h global.h report.h"
+allow cli "." "*"
+allow examples "" "*"
+
+[ "$bad" = 0 ] && echo "include rules hold"
+exit "$bad"

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
+# On another system it prints what is needed and fails only if the build tools are not there.
+set -u
+packages="gcc libc6-dev cmake pkg-config libjansson-dev libcmocka-dev"
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    for tool in cmake pkg-config cc; do
+        command -v "$tool" >/dev/null 2>&1 || missing=1
+    done
+    [ -z "${missing-}" ] && exit 0
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, cmocka." >&2
+    echo "Debian calls them: $packages" >&2
+    exit 1
+fi
+
+missing=
+for p in $packages; do
+    case $(dpkg-query -W -f '${Status}' "$p" 2>/dev/null) in
+    "install ok installed") ;;
+    *) missing="$missing $p" ;;
+    esac
+done
+[ -z "$missing" ] && exit 0
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null 2>&1 || {
+        echo "These packages are missing:$missing" >&2
+        echo "Run as root: apt-get install$missing" >&2
+        exit 1
+    }
+    sudo=sudo
+fi
+echo "Installing:$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq >&2 &&
+    $sudo apt-get install -y -qq --no-install-recommends $missing >&2 || {
+    echo "apt-get could not install:$missing" >&2
+    echo "Check the network and the package sources, then run this again." >&2
+    exit 1
+}
