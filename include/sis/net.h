@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/net.h - neural networks and other trained models from ONNX files.
+ *
+ *     sis_net *net;
+ *     if (sis_net_read("model.onnx", &net) != 0)
+ *         die(sis_error_detail());                             // which operator, and what to do
+ *     size_t p = sis_net_values(net), k = sis_net_outputs(net);  // per row
+ *     sis_net_batch batch = {.rows = x, .n_rows = n, .n_values = p, .jobs = 2};
+ *     sis_net_forward(net, &batch, scores);                    // x (n, p) -> scores (n, k)
+ *     sis_net_margins(net, &batch, margins);                   // the same in log-odds
+ *     sis_net_free(net);
+ *
+ * A network has one input and one output that matter: rows go into the first input, scores come out
+ * of the first output that holds floats (scikit-learn's label outputs are left aside). The first
+ * axis of the input counts rows if it is free or 1; else the whole input is one row.
+ *
+ * What it promises: a row's result does not depend, to the bit, on the rows beside it, on its place
+ * among them or on the number of threads. Everything is computed in single precision.
+ *
+ * Ownership: pointers into a network live as long as it does, unless said otherwise. Threads: any
+ * number of calls with a const network may run at the same time.
+ */
+#ifndef SIS_NET_H
+#define SIS_NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sis_net sis_net;
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* Read an ONNX file, opsets 7 to 17. What cannot be run is refused here: SIS_E_UNSUPPORTED with the
+ * operator, the node and what to do; SIS_E_FORMAT for anything that is not a whole, sound model. */
+int sis_net_read(const char *path, sis_net **out);
+
+/* The same from memory, which is not needed afterwards. */
+int sis_net_parse(const void *bytes, size_t n, sis_net **out);
+
+/* Write it, with everything that was in the file it came from. */
+int sis_net_write(const sis_net *net, const char *path);
+
+/* The same to memory; free(*bytes). */
+int sis_net_pack(const sis_net *net, void **bytes, size_t *n);
+
+void sis_net_free(sis_net *net);
+
+/* ---- What it takes and gives ---------------------------------------------------------------- */
+
+enum { SIS_NET_MAX_RANK = 8 };
+
+typedef struct sis_net_shape {
+    size_t rank;
+    size_t dims[SIS_NET_MAX_RANK]; /* 0: any size */
+} sis_net_shape;
+
+/* Shape of one row, without the axis that counts rows. */
+void sis_net_input_shape(const sis_net *net, sis_net_shape *shape);
+
+/* Values in one row; 0 if the network takes rows of different lengths. */
+size_t sis_net_values(const sis_net *net);
+
+/* Scores for one row; 0 if that depends on the row's length. */
+size_t sis_net_outputs(const sis_net *net);
+
+/* Is the input whole numbers (token ids)? Rows hold them as floats either way. */
+int sis_net_integers(const sis_net *net);
+
+/* Do margins differ from scores? See sis_net_margins. */
+int sis_net_has_link(const sis_net *net);
+
+/* Multiply-adds for one row, about; 0 if rows have different lengths. */
+double sis_net_flops(const sis_net *net);
+
+/* A description for people: input, nodes with their shapes and parameters, output. free(*text). */
+int sis_net_describe(const sis_net *net, char **text);
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+typedef struct sis_net_batch {
+    const float *rows; /* (n_rows, n_values) */
+    size_t n_rows, n_values;
+    int embedded; /* token models: rows are embeddings (length, dim) instead of ids (length) */
+    int jobs;     /* threads; 0 or 1: the caller's alone */
+} sis_net_batch;
+
+/* scores (n_rows, outputs) */
+int sis_net_forward(const sis_net *net, const sis_net_batch *batch, float *scores);
+
+/* margins (n_rows, outputs), computed in double from the single-precision values in front of the
+ * last activation: softmax and log-softmax give the log-odds z_c - log sum over the others of
+ * exp(z_j), sigmoid gives z, anything else the score itself. Where there is a link, probability =
+ * sis_net_link(margin). */
+int sis_net_margins(const sis_net *net, const sis_net_batch *batch, double *margins);
+
+/* 1 / (1 + exp(-margin)) */
+double sis_net_link(double margin);
+
+/* What to differentiate. With `weights` the function is the sum of weights * scores over rows and
+ * outputs, without it the sum over rows of the one `output`. */
+typedef struct sis_net_grad {
+    size_t output;
+    const float *weights; /* (n_rows, outputs) or NULL */
+    int of_margins;       /* of margins instead of scores */
+    float *d_rows;        /* (n_rows, n_values) result; NULL: not wanted */
+    float *const
+        *d_params; /* one array a parameter (any may be NULL), added to; NULL: not wanted */
+} sis_net_grad;
+
+/* Gradient with respect to rows and parameters. The same to the bit for any number of threads.
+ * Token models need embedded rows for d_rows. SIS_E_UNSUPPORTED where the scores are not
+ * differentiable in the rows (trees). */
+int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_net_grad *grad);
+
+/* ---- Parameters ---------------------------------------------------------------------------- */
+
+typedef struct sis_net_param {
+    const char *name;
+    sis_net_shape shape;
+    size_t count;
+    const float *values;
+} sis_net_param;
+
+/* The float initializers, in file order (the mask is none of them). */
+size_t sis_net_params(const sis_net *net);
+int sis_net_param_get(const sis_net *net, size_t i, sis_net_param *param);
+
+/* Replace the values of one. Not while another thread uses the network. */
+int sis_net_param_set(sis_net *net, size_t i, const float *values);
+
+/* ---- Token models -------------------------------------------------------------------------- */
+
+/* Does the network look its input up in an embedding matrix first? */
+int sis_net_is_token(const sis_net *net);
+
+/* That matrix, (vocabulary, dim). SIS_E_ARGUMENT if it is no token model. */
+int sis_net_embedding(const sis_net *net, const float **matrix, size_t *vocabulary, size_t *dim);
+
+/* ---- What a model carries ------------------------------------------------------------------- */
+
+/* Keys that sis itself writes into metadata_props. */
+#define SIS_NET_META_KIND "sis.kind"             /* "image", "text", "dna", "table" ... */
+#define SIS_NET_META_LABELS "sis.labels"         /* JSON array of strings, one an output */
+#define SIS_NET_META_VOCABULARY "sis.vocabulary" /* JSON array of words, index = token id */
+#define SIS_NET_META_TRAINING "sis.training"     /* JSON object: how it was trained */
+#define SIS_NET_MASK "sis.mask"                  /* an initializer that no node reads */
+
+/* NULL if there is no such key. Valid until the key is set. */
+const char *sis_net_meta_get(const sis_net *net, const char *key);
+/* Add or replace; NULL removes. */
+int sis_net_meta_set(sis_net *net, const char *key, const char *value);
+size_t sis_net_meta_count(const sis_net *net);
+const char *sis_net_meta_key(const sis_net *net, size_t i);
+
+/* The name of an output, from sis.labels or the classifier's own labels. 0, or SIS_E_ARGUMENT if it
+ * has none. */
+int sis_net_label(const sis_net *net, size_t output, char *text, size_t size);
+
+/* The mask that the model carries: its values and how many; NULL and 0 if it carries none. */
+const float *sis_net_mask(const sis_net *net, size_t *n);
+int sis_net_mask_set(sis_net *net, const float *values, const sis_net_shape *shape);
+
+/* ---- Building ------------------------------------------------------------------------------ */
+
+/* A network under construction: add everything, then finish. Errors stick: every call after a
+ * failed one does nothing, and sis_net_build returns what went wrong.
+ *
+ *     sis_net_builder *b = sis_net_builder_new("xor");
+ *     sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 2}});
+ *     sis_net_add_param(b, "w", &(sis_net_shape){2, {2, 1}}, w);
+ *     sis_net_add_node(b, "MatMul", "x w", "y");
+ *     sis_net_add_output(b, "y");
+ *     sis_net_build(b, &net);                                  // frees b
+ */
+typedef struct sis_net_builder sis_net_builder;
+
+sis_net_builder *sis_net_builder_new(const char *name);
+void sis_net_builder_free(sis_net_builder *b); /* to give up; sis_net_build does it otherwise */
+
+/* An input with all its axes, the one that counts rows included; a size of 0 is free. */
+int sis_net_add_input(sis_net_builder *b, const char *name, int integers,
+                      const sis_net_shape *shape);
+int sis_net_add_param(sis_net_builder *b, const char *name, const sis_net_shape *shape,
+                      const float *values);
+int sis_net_add_ints(sis_net_builder *b, const char *name, const sis_net_shape *shape,
+                     const int64_t *values);
+
+/* A node; names are separated by spaces, "-" leaves an optional one out. An operator of ai.onnx.ml
+ * is written "ml.Scaler". Attributes are those of the node added last. */
+int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, const char *outputs);
+int sis_net_attr_int(sis_net_builder *b, const char *name, int64_t v);
+int sis_net_attr_float(sis_net_builder *b, const char *name, float v);
+int sis_net_attr_text(sis_net_builder *b, const char *name, const char *v);
+int sis_net_attr_ints(sis_net_builder *b, const char *name, const int64_t *v, size_t n);
+int sis_net_attr_floats(sis_net_builder *b, const char *name, const float *v, size_t n);
+int sis_net_attr_texts(sis_net_builder *b, const char *name, const char *const *v, size_t n);
+
+int sis_net_add_output(sis_net_builder *b, const char *name);
+int sis_net_build(sis_net_builder *b, sis_net **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

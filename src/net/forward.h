@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a batch is cut into pieces, and what a margin is; shared by forward and gradient.
+ */
+#ifndef SIS_NET_FORWARD_H
+#define SIS_NET_FORWARD_H
+
+#include "net/cache.h"
+
+typedef struct sis__piece {
+    size_t row, n; /* first row, number of rows */
+    int log2_rows; /* n = 2^log2_rows */
+} sis__piece;
+
+size_t sis__pieces(const sis__geometry *g, size_t n_rows);
+sis__piece sis__piece_at(const sis__geometry *g, size_t n_rows, size_t i);
+
+/* Check a batch and find its geometry. */
+int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);
+
+/* Margin of output c of a row from z (n), the values in front of the last activation. */
+double sis__margin(const sis_net *net, const float *z, size_t n, size_t c);
+
+#endif

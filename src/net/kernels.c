@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which kernels this machine runs, packing, and the naive version of each.
+ */
+#include "net/kernels.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+extern const sis__kernels sis__kernels_base;
+#ifdef __x86_64__
+extern const sis__kernels sis__kernels_avx2, sis__kernels_avx512;
+#endif
+
+static const sis__kernels *const choice[] = {
+    &sis__kernels_base,
+#ifdef __x86_64__
+    &sis__kernels_avx2,
+    &sis__kernels_avx512,
+#endif
+    NULL,
+};
+
+/* How many of `choice` run here. */
+static size_t usable(void) {
+#ifdef __x86_64__
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return 1;
+    return __builtin_cpu_supports("avx512f") ? 3 : 2;
+#else
+    return 1;
+#endif
+}
+
+const sis__kernels *sis__kernels_best(void) {
+    return choice[usable() - 1];
+}
+
+const sis__kernels *const *sis__kernels_all(void) {
+    static const sis__kernels *const one[] = {&sis__kernels_base, NULL};
+#ifdef __x86_64__
+    static const sis__kernels *const two[] = {&sis__kernels_base, &sis__kernels_avx2, NULL};
+    return usable() == 1 ? one : usable() == 2 ? two : choice;
+#else
+    return one;
+#endif
+}
+
+size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n) {
+    if (n > SIZE_MAX - kn->nr)
+        return SIZE_MAX;
+    size_t wide = (n + kn->nr - 1) / kn->nr * kn->nr;
+    return wide && k > SIZE_MAX / sizeof(float) / wide ? SIZE_MAX : k * wide;
+}
+
+void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
+               size_t b_col, float *packed) {
+    for (size_t j = 0; j < n; j += kn->nr) {
+        size_t cols = n - j < kn->nr ? n - j : kn->nr;
+        for (size_t p = 0; p < k; p++, packed += kn->nr) {
+            const float *row = b + p * b_row + j * b_col;
+            for (size_t q = 0; q < cols; q++)
+                packed[q] = row[q * b_col];
+            memset(packed + cols, 0, (kn->nr - cols) * sizeof *packed);
+        }
+    }
+}
+
+/* ---- Naive --------------------------------------------------------------------------------- */
+
+/* b is packed in panels of one column: it is simply b transposed, (n, k). */
+static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                       const float *b, float *c, size_t ldc) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t p = 0; p < k; p++)
+                c[i * ldc + j] = fmaf(a[i * a_row + p * a_col], b[j * k + p], c[i * ldc + j]);
+}
+
+static void naive_exp(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = expf(x[i]);
+}
+
+static float logistic(float x) {
+    return (float)(1.0 / (1.0 + exp(-(double)x)));
+}
+
+static void naive_sigmoid(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = logistic(x[i]);
+}
+
+static void naive_tanh(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = tanhf(x[i]);
+}
+
+static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
+    for (size_t j = 0; j < hidden; j++) {
+        float *i = gates + j, *o = i + hidden, *f = o + hidden, *g = f + hidden;
+        *i = logistic(*i);
+        *o = logistic(*o);
+        *f = logistic(*f);
+        *g = tanhf(*g);
+        c[j] = *f * c[j] + *i * *g;
+        h[j] = *o * tanhf(c[j]);
+    }
+}
+
+static void naive_gru(const float *z, const float *candidate, const float *h_before, float *h,
+                      size_t hidden) {
+    for (size_t j = 0; j < hidden; j++)
+        h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
+}
+
+const sis__kernels sis__kernels_naive = {
+    .name = "naive",
+    .nr = 1,
+    .gemm = naive_gemm,
+    .exp = naive_exp,
+    .sigmoid = naive_sigmoid,
+    .tanh = naive_tanh,
+    .lstm = naive_lstm,
+    .gru = naive_gru,
+};

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loops where the time goes. One source (kernels_body.h) is compiled for each instruction set;
+ * sis__kernels() answers the best one this machine can run. `sis__kernels_naive` computes the same
+ * with plain scalar loops: the oracle of the tests, and the reference for what is meant.
+ *
+ * What every kernel promises: an element of the result depends, to the bit, only on the values that
+ * go into it, never on the size of the matrix, on where in it the element lies or on the other
+ * elements. Sums over k run from the first to the last term in single precision.
+ */
+#ifndef SIS_NET_KERNELS_H
+#define SIS_NET_KERNELS_H
+
+#include <stddef.h>
+
+typedef struct sis__kernels {
+    const char *name; /* "avx512", "avx2", "base", "naive" */
+    size_t nr;        /* columns of a packed panel */
+
+    /* c (m, n) += a (m, k) . b (k, n). a[i * a_row + p * a_col]; b packed by sis__pack; rows of c
+     * are ldc apart. Fill c with zeros or the bias first. */
+    void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                 const float *b, float *c, size_t ldc);
+
+    void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
+    void (*sigmoid)(const float *x, float *y, size_t n);
+    void (*tanh)(const float *x, float *y, size_t n);
+
+    /* One LSTM step of one row: gates (4, hidden) in order i o f c, before activation, replaced by
+     * the activated ones; c (hidden) is updated and h (hidden) written. */
+    void (*lstm)(float *gates, float *c, float *h, size_t hidden);
+    /* One GRU step: zr (2, hidden) activated z and r, candidate (hidden) before tanh, h updated. */
+    void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
+                size_t hidden);
+} sis__kernels;
+
+/* The best for this machine; always the same one. */
+const sis__kernels *sis__kernels_best(void);
+
+/* Those this machine can run, fastest last, NULL-terminated: for tests and benchmarks. */
+const sis__kernels *const *sis__kernels_all(void);
+
+extern const sis__kernels sis__kernels_naive;
+
+/* Floats that packing (k, n) takes: columns are rounded up to whole panels. SIZE_MAX: overflow. */
+size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
+
+/* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
+void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
+               size_t b_col, float *packed);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels, in vectors of VBYTES bytes and tiles of MR rows. Included once by each kernels_*.c,
+ * which defines VBYTES, MR and KERNELS_NAME. See kernels.h for what they compute.
+ *
+ * Matrix product: c is cut into tiles of MR x 2 vectors that stay in registers while k runs. The
+ * rows of a for one strip of tiles are copied k-major first (a strip of a fits the L1 cache, and
+ * rows a multiple of 4096 bytes apart would evict each other), b comes packed in panels. k is cut
+ * into pieces so that a strip stays small; a partial sum is kept in c between pieces, which is
+ * exact, so that every element is one sum from the first to the last k. Rows that do not fill a
+ * tile run through the same code with fewer rows, columns that do not are computed in a padded
+ * copy.
+ *
+ * Functions: exp by 2^n * polynomial, sigmoid and tanh from exp. The last vector of an array is
+ * computed in a padded copy, so that an element's result does not depend on its place.
+ */
+#include <string.h>
+
+#include "net/kernels.h"
+
+typedef float vec __attribute__((vector_size(VBYTES)));
+typedef int ivec __attribute__((vector_size(VBYTES)));
+typedef float vec_at __attribute__((vector_size(VBYTES), aligned(4), may_alias));
+
+enum { LANES = VBYTES / 4, NR = 2 * LANES, KC = 256 };
+
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+INLINE vec load(const float *p) {
+    return *(const vec_at *)p;
+}
+
+INLINE void store(float *p, vec v) {
+    *(vec_at *)p = v;
+}
+
+INLINE vec all(float x) {
+    return x - (vec){0};
+}
+
+/* ---- Matrix product ------------------------------------------------------------------------ */
+
+/* a (k, MR), b (k, NR), c (rows, NR) += a^T . b; rows is a constant where this is inlined. */
+INLINE void tile(const size_t rows, size_t k, const float *a, const float *b, float *c,
+                 size_t ldc) {
+    vec s[MR][2];
+    UNROLL for (size_t i = 0; i < rows; i++) {
+        s[i][0] = load(c + i * ldc);
+        s[i][1] = load(c + i * ldc + LANES);
+    }
+    for (size_t p = 0; p < k; p++, a += MR, b += NR) {
+        vec b0 = load(b), b1 = load(b + LANES);
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            vec x = all(a[i]);
+            s[i][0] += x * b0;
+            s[i][1] += x * b1;
+        }
+    }
+    UNROLL for (size_t i = 0; i < rows; i++) {
+        store(c + i * ldc, s[i][0]);
+        store(c + i * ldc + LANES, s[i][1]);
+    }
+}
+
+static void tile_any(size_t rows, size_t k, const float *a, const float *b, float *c, size_t ldc) {
+    switch (rows) {
+#define ROWS(n)                                                                                    \
+    case n:                                                                                        \
+        tile(n, k, a, b, c, ldc);                                                                  \
+        break;
+        ROWS(1)
+        ROWS(2)
+        ROWS(3)
+        ROWS(4)
+        ROWS(5)
+        ROWS(6)
+#if MR > 6
+        ROWS(7)
+        ROWS(8)
+        ROWS(9)
+        ROWS(10)
+        ROWS(11)
+        ROWS(12)
+#endif
+#undef ROWS
+    }
+}
+
+/* The same for fewer than NR columns: through a copy of the tile. */
+static void tile_edge(size_t rows, size_t cols, size_t k, const float *a, const float *b, float *c,
+                      size_t ldc) {
+    float copy[MR * NR];
+    memset(copy, 0, sizeof copy);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(copy + i * NR, c + i * ldc, cols * sizeof *c);
+    tile_any(rows, k, a, b, copy, NR);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(c + i * ldc, copy + i * NR, cols * sizeof *c);
+}
+
+/* A strip of rows of a, k-major. */
+static void pack_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
+                       float *strip) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t p = 0; p < k; p++)
+            strip[p * MR + i] = a[i * a_row + p * a_col];
+}
+
+static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                 const float *b, float *c, size_t ldc) {
+    float strip[MR * KC];
+    for (size_t from = 0; from < k; from += KC) {
+        size_t depth = k - from < KC ? k - from : KC;
+        for (size_t i = 0; i < m; i += MR) {
+            size_t rows = m - i < MR ? m - i : MR;
+            pack_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
+            for (size_t j = 0; j < n; j += NR) {
+                const float *panel = b + j * k + from * NR;
+                if (n - j >= NR)
+                    tile_any(rows, depth, strip, panel, c + i * ldc + j, ldc);
+                else
+                    tile_edge(rows, n - j, depth, strip, panel, c + i * ldc + j, ldc);
+            }
+        }
+    }
+}
+
+/* ---- Functions of one value ---------------------------------------------------------------- */
+
+INLINE vec pick(ivec which, vec yes, vec no) {
+    return (vec)(((ivec)yes & which) | ((ivec)no & ~which));
+}
+
+/* Where x is NaN the result is NaN. */
+INLINE vec keep_nan(vec x, vec y) {
+    return pick(x == x, y, x);
+}
+
+/* e^x; 0 below -103.97, infinity above 88.72. Relative error below 2e-7 (denormals excepted). */
+INLINE vec exp_of(vec x) {
+    vec big = all(88.7228394f), small = all(-103.972076f);
+    ivec over = x > big, under = x < small;
+    vec t = pick(over, big, pick(under, small, x));
+    vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
+    vec n = (t * 1.44269504f + magic) - magic;
+    vec r = t - n * 0.693145752f;
+    r = r - n * 1.42860677e-6f;
+    vec p = all(1.98756912e-4f);
+    p = p * r + 1.39819994e-3f;
+    p = p * r + 8.33345205e-3f;
+    p = p * r + 4.16657962e-2f;
+    p = p * r + 1.66666657e-1f;
+    p = p * r + 0.5f;
+    p = p * r * r + r + 1.0f;
+    /* 2^n in two factors, so that n = 128 and denormal results work. */
+    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1;
+    vec s = (vec)((half + 127) << 23) * p;
+    s = s * (vec)((whole - half + 127) << 23);
+    s = pick(over, all(__builtin_inff()), pick(under, all(0.0f), s));
+    return keep_nan(x, s);
+}
+
+INLINE vec magnitude(vec x) {
+    return (vec)((ivec)x & 0x7FFFFFFF);
+}
+
+INLINE vec sigmoid_of(vec x) {
+    vec e = exp_of(-magnitude(x)), d = 1.0f / (1.0f + e);
+    return keep_nan(x, pick(x < 0.0f, e * d, d));
+}
+
+/* Odd polynomial for small |x|, else 1 - 2 / (e^2|x| + 1). */
+INLINE vec tanh_of(vec x) {
+    vec a = magnitude(x), q = x * x;
+    vec p = all(-5.70498872e-3f);
+    p = p * q + 2.06390887e-2f;
+    p = p * q - 5.37397155e-2f;
+    p = p * q + 1.33314422e-1f;
+    p = p * q - 3.33332819e-1f;
+    vec near = p * q * x + x;
+    vec far = 1.0f - 2.0f / (exp_of(a + a) + 1.0f);
+    far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
+    return keep_nan(x, pick(a < 0.625f, near, far));
+}
+
+/* Apply f to n values; the last few through a padded copy. */
+#define MAP(name, f)                                                                               \
+    static void name(const float *x, float *y, size_t n) {                                         \
+        size_t i = 0;                                                                              \
+        for (; i + LANES <= n; i += LANES)                                                         \
+            store(y + i, f(load(x + i)));                                                          \
+        if (i < n) {                                                                               \
+            float rest[LANES] = {0};                                                               \
+            memcpy(rest, x + i, (n - i) * sizeof *x);                                              \
+            store(rest, f(load(rest)));                                                            \
+            memcpy(y + i, rest, (n - i) * sizeof *x);                                              \
+        }                                                                                          \
+    }
+MAP(map_exp, exp_of)
+MAP(map_sigmoid, sigmoid_of)
+MAP(map_tanh, tanh_of)
+#undef MAP
+
+/* ---- Recurrent cells ----------------------------------------------------------------------- */
+
+/* n <= LANES values at p, the rest zero. */
+INLINE vec load_some(const float *p, size_t n) {
+    float copy[LANES] = {0};
+    if (n >= LANES)
+        return load(p);
+    memcpy(copy, p, n * sizeof *p);
+    return load(copy);
+}
+
+INLINE void store_some(float *p, vec v, size_t n) {
+    float copy[LANES];
+    if (n >= LANES) {
+        store(p, v);
+        return;
+    }
+    store(copy, v);
+    memcpy(p, copy, n * sizeof *p);
+}
+
+static void lstm(float *gates, float *c, float *h, size_t hidden) {
+    for (size_t j = 0; j < hidden; j += LANES) {
+        size_t n = hidden - j;
+        float *at = gates + j;
+        vec i = sigmoid_of(load_some(at, n)), o = sigmoid_of(load_some(at + hidden, n));
+        vec f = sigmoid_of(load_some(at + 2 * hidden, n));
+        vec g = tanh_of(load_some(at + 3 * hidden, n));
+        vec kept = f * load_some(c + j, n), state = kept + i * g;
+        store_some(at, i, n);
+        store_some(at + hidden, o, n);
+        store_some(at + 2 * hidden, f, n);
+        store_some(at + 3 * hidden, g, n);
+        store_some(c + j, state, n);
+        store_some(h + j, o * tanh_of(state), n);
+    }
+}
+
+static void gru(const float *z, const float *candidate, const float *h_before, float *h,
+                size_t hidden) {
+    for (size_t j = 0; j < hidden; j += LANES) {
+        size_t n = hidden - j;
+        vec u = load_some(z + j, n), g = tanh_of(load_some(candidate + j, n));
+        vec kept = u * load_some(h_before + j, n);
+        store_some(h + j, kept + (1.0f - u) * g, n);
+    }
+}
+
+const sis__kernels KERNELS_NAME(sis__kernels_) = {
+    .name = KERNELS_TEXT,
+    .nr = NR,
+    .gemm = gemm,
+    .exp = map_exp,
+    .sigmoid = map_sigmoid,
+    .tanh = map_tanh,
+    .lstm = lstm,
+    .gru = gru,
+};

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A network from a file: parse the document, load the graph, find out what the network is (which
+ * input and output matter, what the last activation is, whether it starts with an embedding), and
+ * compile it once so that anything unsupported is refused now rather than later.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/cache.h"
+#include "net/net.h"
+#include "net/ops.h"
+#include "net/plan.h"
+#include "net/proto.h"
+
+/* ---- What kind of network ----------------------------------------------------------------------
+ */
+
+static int find_input(sis_net *net) {
+    const sis__graph *g = &net->graph;
+    if (g->n_inputs == 0)
+        return sis__fail(SIS_E_FORMAT, "the model has no input");
+    if (g->n_inputs > 1)
+        return sis__fail(
+            SIS_E_UNSUPPORTED,
+            "the model has %zu inputs (%s, %s ...); only models of one input can be run",
+            g->n_inputs, g->values[g->inputs[0]].name, g->values[g->inputs[1]].name);
+    net->input = g->inputs[0];
+    const sis__value *v = &g->values[net->input];
+    if (v->dtype == SIS__OTHER)
+        return sis__fail(
+            SIS_E_UNSUPPORTED,
+            "input %s is of type %s; float, double, int32, int64 and bool are supported", v->name,
+            sis__elem_name(v->elem_type));
+    if (!v->shaped)
+        return sis__fail(SIS_E_UNSUPPORTED, "input %s declares no shape; export the model with one",
+                         v->name);
+    net->counted = v->rank > 0 && (v->dims[0] == -1 || v->dims[0] == 1);
+    return SIS_OK;
+}
+
+/* The first output that may hold floats; those declared as another type are labels. */
+static int find_output(sis_net *net) {
+    const sis__graph *g = &net->graph;
+    for (size_t i = 0; i < g->n_outputs; i++) {
+        const sis__value *v = &g->values[g->outputs[i]];
+        if (v->elem_type == 0 || sis__elem_dtype(v->elem_type) == SIS__F32) {
+            net->output = g->outputs[i];
+            return SIS_OK;
+        }
+    }
+    return sis__fail(SIS_E_UNSUPPORTED, "the model has no output of floats");
+}
+
+/* The node that computes a value, looking through those that only rename it. */
+static const sis__node *producer_of(const sis__graph *g, int value) {
+    while (value >= 0 && g->values[value].producer >= 0) {
+        const sis__node *n = &g->nodes[g->values[value].producer];
+        if (n->op_id != SIS__OP_IDENTITY && n->op_id != SIS__OP_ZIP_MAP &&
+            n->op_id != SIS__OP_DROPOUT && n->op_id != SIS__OP_CAST)
+            return n;
+        if (n->n_inputs == 0 || (n->op_id == SIS__OP_DROPOUT && n->outputs[0] != value))
+            return NULL;
+        value = n->inputs[0];
+    }
+    return NULL;
+}
+
+/* Only a final activation over all scores of a row gives margins; see sis__plan for the axis. */
+static void find_final(sis_net *net) {
+    const sis__node *n = producer_of(&net->graph, net->output);
+    net->final = SIS__FINAL_NONE;
+    net->pre_output = net->output;
+    if (!n || n->n_inputs < 1 || n->inputs[0] < 0)
+        return;
+    net->final = n->op_id == SIS__OP_SOFTMAX       ? SIS__FINAL_SOFTMAX
+                 : n->op_id == SIS__OP_LOG_SOFTMAX ? SIS__FINAL_LOG_SOFTMAX
+                 : n->op_id == SIS__OP_SIGMOID     ? SIS__FINAL_SIGMOID
+                                                   : SIS__FINAL_NONE;
+    if (net->final != SIS__FINAL_NONE)
+        net->pre_output = n->inputs[0];
+}
+
+static size_t count_uses(const sis__graph *g, int value) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (size_t j = 0; j < g->nodes[i].n_inputs; j++)
+            n += g->nodes[i].inputs[j] == value;
+    return n;
+}
+
+static const sis__node *only_user(const sis__graph *g, int value) {
+    for (size_t i = 0; i < g->n_nodes && count_uses(g, value) == 1; i++)
+        for (size_t j = 0; j < g->nodes[i].n_inputs; j++)
+            if (g->nodes[i].inputs[j] == value)
+                return &g->nodes[i];
+    return NULL;
+}
+
+/* Input -> Cast or Identity, any number -> Gather from a float matrix that is an initializer. */
+static void find_embedding(sis_net *net) {
+    const sis__graph *g = &net->graph;
+    int value = net->input;
+    net->embedding = net->embedded = -1;
+    for (int hops = 0; hops < 4; hops++) {
+        const sis__node *n = only_user(g, value);
+        if (!n || n->n_outputs != 1 || n->outputs[0] < 0)
+            return;
+        if (n->op_id == SIS__OP_CAST || n->op_id == SIS__OP_IDENTITY) {
+            value = n->outputs[0];
+            continue;
+        }
+        if (n->op_id != SIS__OP_GATHER || n->n_inputs != 2 || n->inputs[1] != value ||
+            n->inputs[0] < 0)
+            return;
+        const sis__value *m = &g->values[n->inputs[0]];
+        const Onnx__NodeProto *p = n->proto;
+        int by_rows = 1;
+        for (size_t i = 0; i < p->n_attribute; i++)
+            by_rows &= p->attribute[i]->i == 0;
+        if (m->data && m->dtype == SIS__F32 && m->rank == 2 && m->dims[0] > 0 && by_rows) {
+            net->embedding = n->inputs[0];
+            net->embedded = n->outputs[0];
+        }
+        return;
+    }
+}
+
+/* ---- Loading ------------------------------------------------------------------------------- */
+
+/* Compile for the declared shape, or, where lengths are free, for a guess: what is not supported
+ * then is not supported at all; that a guessed length does not fit says nothing. */
+static int check_runs(sis_net *net) {
+    const sis__value *v = &net->graph.values[net->input];
+    sis__geometry *g;
+    int open = 0;
+    for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
+        open += v->dims[d] < 0;
+    if (open > 1)
+        return sis__fail(
+            SIS_E_UNSUPPORTED,
+            "input %s leaves more than one size free; export the model with fixed sizes", v->name);
+    if (open == 0)
+        return sis__cache_geometry(net, 0, 0, &g);
+    size_t rest = 1;
+    for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
+        rest *= v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
+    int error = rest < ((size_t)1 << 24) ? sis__cache_geometry(net, 0, 64 * rest, &g) : SIS_OK;
+    return error == SIS_E_UNSUPPORTED || error == SIS_E_NOMEM ? error : SIS_OK;
+}
+
+int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
+    sis_net *net = *out = SIS_NEW(sis_net, 1);
+    if (!net) {
+        sis__proto_free(&doc->base);
+        return SIS_E_NOMEM;
+    }
+    net->doc = doc;
+    net->cache = sis__cache_new();
+    int error = net->cache ? sis__graph_load(&net->graph, doc) : SIS_E_NOMEM;
+    if (!error)
+        error = find_input(net);
+    if (!error)
+        error = find_output(net);
+    if (!error) {
+        find_final(net);
+        find_embedding(net);
+        error = check_runs(net);
+    }
+    if (error) {
+        sis_net_free(net);
+        *out = NULL;
+    }
+    return error;
+}
+
+void sis_net_free(sis_net *net) {
+    if (!net)
+        return;
+    sis__cache_free(net->cache);
+    sis__graph_release(&net->graph);
+    sis__proto_free(&net->doc->base);
+    free(net);
+}
+
+int sis_net_parse(const void *bytes, size_t n, sis_net **out) {
+    ProtobufCMessage *doc;
+    *out = NULL;
+    int error = sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc);
+    return error ? error : sis__net_adopt((Onnx__ModelProto *)doc, out);
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static int read_all(FILE *f, const char *path, char **bytes, size_t *n) {
+    struct stat st;
+    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
+        return sis__fail(SIS_E_IO, "%s is not a file", path);
+    if (st.st_size > INT32_MAX)
+        return sis__fail(SIS_E_UNSUPPORTED, "%s is larger than 2 GB", path);
+    *n = (size_t)st.st_size;
+    *bytes = SIS_NEW_RAW(char, *n);
+    if (!*bytes)
+        return SIS_E_NOMEM;
+    if (fread(*bytes, 1, *n, f) != *n)
+        return sis__fail(SIS_E_IO, "cannot read %s", path);
+    return SIS_OK;
+}
+
+int sis_net_read(const char *path, sis_net **out) {
+    char *bytes = NULL;
+    size_t n = 0;
+    *out = NULL;
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return sis__fail(SIS_E_IO, "cannot open %s", path);
+    int error = read_all(f, path, &bytes, &n);
+    fclose(f);
+    if (!error && (error = sis_net_parse(bytes, n, out)) != 0 && error != SIS_E_NOMEM)
+        sis__fail_in(error, "%s", path);
+    free(bytes);
+    return error;
+}
+
+int sis_net_pack(const sis_net *net, void **bytes, size_t *n) {
+    uint8_t *packed;
+    int error = sis__proto_pack(&net->doc->base, &packed, n);
+    *bytes = error ? NULL : packed;
+    return error;
+}
+
+int sis_net_write(const sis_net *net, const char *path) {
+    void *bytes;
+    size_t n;
+    int error = sis_net_pack(net, &bytes, &n);
+    if (error)
+        return error;
+    FILE *f = fopen(path, "wb");
+    int bad = !f || fwrite(bytes, 1, n, f) != n;
+    bad |= f && fclose(f) != 0;
+    free(bytes);
+    return bad ? sis__fail(SIS_E_IO, "cannot write %s", path) : SIS_OK;
+}
+
+/* ---- Questions ----------------------------------------------------------------------------- */
+
+size_t sis__net_bytes(const sis_net *net) {
+    size_t n = 0;
+    for (size_t i = 0; i < net->graph.n_values; i++) {
+        const sis__value *v = &net->graph.values[i];
+        size_t count = v->data ? 1 : 0;
+        for (size_t d = 0; d < v->rank; d++)
+            count *= (size_t)(v->dims[d] > 0 ? v->dims[d] : 0);
+        n += count * sis__dtype_size(v->dtype);
+    }
+    return n;
+}
+
+void sis_net_input_shape(const sis_net *net, sis_net_shape *shape) {
+    const sis__value *v = &net->graph.values[net->input];
+    *shape = (sis_net_shape){0};
+    for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
+        shape->dims[shape->rank++] = v->dims[d] < 0 ? 0 : (size_t)v->dims[d];
+}
+
+size_t sis_net_values(const sis_net *net) {
+    sis_net_shape s;
+    size_t n = 1;
+    sis_net_input_shape(net, &s);
+    for (size_t d = 0; d < s.rank; d++)
+        n *= s.dims[d];
+    return n;
+}
+
+size_t sis_net_outputs(const sis_net *net) {
+    sis__geometry *g;
+    size_t n = sis_net_values(net);
+    return n && sis__cache_geometry(net, 0, n, &g) == SIS_OK ? g->n_outputs : 0;
+}
+
+double sis_net_flops(const sis_net *net) {
+    sis__geometry *g;
+    size_t n = sis_net_values(net);
+    return n && sis__cache_geometry(net, 0, n, &g) == SIS_OK ? g->flops : 0;
+}
+
+int sis_net_integers(const sis_net *net) {
+    return net->graph.values[net->input].dtype != SIS__F32 || net->embedding >= 0;
+}
+
+int sis_net_has_link(const sis_net *net) {
+    return net->final != SIS__FINAL_NONE;
+}
+
+int sis_net_is_token(const sis_net *net) {
+    return net->embedding >= 0;
+}
+
+int sis_net_embedding(const sis_net *net, const float **matrix, size_t *vocabulary, size_t *dim) {
+    if (net->embedding < 0)
+        return sis__fail(SIS_E_ARGUMENT, "the model has no embedding matrix");
+    const sis__value *m = &net->graph.values[net->embedding];
+    *matrix = (const float *)m->data;
+    *vocabulary = (size_t)m->dims[0];
+    *dim = (size_t)m->dims[1];
+    return SIS_OK;
+}

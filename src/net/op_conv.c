@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conv: x (n, channels, in...), w (filters, channels / groups, kernel...), b (filters) ->
+ * y (n, filters, out...).
+ *
+ * One example and one group at a time it is a matrix product: weights (filters, depth) times
+ * patches (depth, pixels), where depth runs over channels and kernel positions. Patches are never
+ * stored for the whole image: a block of pixels is copied straight into the packed form the kernel
+ * wants, small enough to stay in the L2 cache.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/kernels.h"
+#include "net/ops.h"
+#include "net/product.h"
+#include "net/window.h"
+
+enum { BLOCK_FLOATS = 48 * 1024 };
+
+static size_t pixels_of(const sis__window *w) {
+    return w->out[0] * w->out[1] * w->out[2];
+}
+
+static size_t depth_of(const sis__window *w) {
+    return w->channels / w->groups * w->kernel[0] * w->kernel[1] * w->kernel[2];
+}
+
+/* Pixels of one block: whole panels. */
+static size_t block_of(const sis__window *w, size_t nr) {
+    size_t panels = BLOCK_FLOATS / nr / depth_of(w), all = (pixels_of(w) + nr - 1) / nr;
+    panels = panels < 1 ? 1 : panels;
+    return (panels < all ? panels : all) * nr;
+}
+
+static int conv_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *f = sis__cx_input(c, 1);
+    const sis__tensor *b = sis__cx_input(c, 2);
+    sis__window *w = &c->step->p.window;
+    int64_t groups;
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__cx_float(c, 1);
+    if (!error)
+        error = sis__attr_int(c, "group", 1, &groups);
+    if (error)
+        return error;
+    if (f->rank != x->rank || f->rank < 3)
+        return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
+                            x->rank);
+    if ((error = sis__window_read(c, w, f->dims + 2, 0)) != 0)
+        return error;
+    w->filters = f->dims[0];
+    if (groups < 1 || w->channels % (size_t)groups || w->filters % (size_t)groups ||
+        f->dims[1] * (size_t)groups != w->channels || w->filters == 0 || f->dims[1] == 0)
+        return sis__cx_fail(c, SIS_E_FORMAT,
+                            "%zu filters of %zu channels in %lld groups, input %zu", w->filters,
+                            f->dims[1], (long long)groups, w->channels);
+    w->groups = (size_t)groups;
+    if (b && (b->dtype != SIS__F32 || b->rank != 1 || b->dims[0] != w->filters))
+        return sis__cx_fail(c, SIS_E_FORMAT, "the bias must be %zu floats", w->filters);
+    if ((error = sis__window_output(c, w, 0, SIS__F32)) != 0)
+        return error;
+    size_t depth = depth_of(w), block = block_of(w, sis__kernels_best()->nr);
+    c->step->scratch = depth * block * sizeof(float);
+    if (c->plan->gradients) /* patches, their packed transpose; or a packed gradient and patches */
+        c->step->scratch += sis__product_scratch(block, depth) +
+                            sis__product_scratch(w->filters / w->groups, block);
+    c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)pixels_of(w) * (double)depth;
+    return SIS_OK;
+}
+
+/* A run of output pixels in one row of the output. */
+typedef struct {
+    size_t z, y, x, n;
+} segment;
+
+/* Copy what the pixels of a segment see at kernel position k of one channel; zeros outside. */
+static void copy_seen(const sis__window *w, const float *channel, const segment *s, const size_t *k,
+                      float *to) {
+    ptrdiff_t z = (ptrdiff_t)(s->z * w->stride[0] + k[0] * w->dilation[0]) - w->pad[0];
+    ptrdiff_t y = (ptrdiff_t)(s->y * w->stride[1] + k[1] * w->dilation[1]) - w->pad[1];
+    ptrdiff_t x = (ptrdiff_t)(s->x * w->stride[2] + k[2] * w->dilation[2]) - w->pad[2];
+    ptrdiff_t step = (ptrdiff_t)w->stride[2], width = (ptrdiff_t)w->in[2];
+    if (z < 0 || z >= (ptrdiff_t)w->in[0] || y < 0 || y >= (ptrdiff_t)w->in[1]) {
+        memset(to, 0, s->n * sizeof *to);
+        return;
+    }
+    const float *row = channel + (z * (ptrdiff_t)w->in[1] + y) * width;
+    if (step == 1 && x >= 0 && x + (ptrdiff_t)s->n <= width) {
+        memcpy(to, row + x, s->n * sizeof *to);
+        return;
+    }
+    for (size_t i = 0; i < s->n; i++, x += step)
+        to[i] = x >= 0 && x < width ? row[x] : 0.0f;
+}
+
+/* The segment of at most `most` pixels that starts at pixel p. */
+static segment segment_at(const sis__window *w, size_t p, size_t most) {
+    segment s = {
+        .x = p % w->out[2], .y = p / w->out[2] % w->out[1], .z = p / w->out[2] / w->out[1]};
+    s.n = w->out[2] - s.x < most ? w->out[2] - s.x : most;
+    return s;
+}
+
+/* Patches of pixels p..p+n-1 of one group: to[row * stride] (depth rows of n). */
+static void copy_patches(const sis__window *w, const float *x, size_t p, size_t n, float *to,
+                         size_t stride) {
+    size_t plane = w->in[0] * w->in[1] * w->in[2], k[3];
+    for (size_t done = 0; done < n;) {
+        segment s = segment_at(w, p + done, n - done);
+        float *at = to + done;
+        for (size_t c = 0; c < w->channels / w->groups; c++)
+            for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
+                for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
+                    for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, at += stride)
+                        copy_seen(w, x + c * plane, &s, k, at);
+        done += s.n;
+    }
+}
+
+/* The same in packed panels; unused columns of the last are zero. */
+static void pack_patches(const sis__window *w, const float *x, size_t p, size_t n, size_t nr,
+                         float *to) {
+    size_t depth = depth_of(w);
+    for (size_t j = 0; j < n; j += nr, to += depth * nr) {
+        size_t cols = n - j < nr ? n - j : nr;
+        if (cols < nr)
+            memset(to, 0, depth * nr * sizeof *to);
+        copy_patches(w, x, p + j, cols, to, nr);
+    }
+}
+
+static int conv_forward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    const sis__kernels *kn = sis__kernels_best();
+    const float *x = sis__in(s, r, 0), *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
+    float *y = sis__out(s, r, 0), *patches = (float *)r->scratch;
+    size_t pixels = pixels_of(w), depth = depth_of(w), block = block_of(w, kn->nr);
+    size_t per = w->filters / w->groups, plane = w->in[0] * w->in[1] * w->in[2];
+    for (size_t i = 0; i < w->n * w->filters; i++)
+        for (size_t p = 0; p < pixels; p++)
+            y[i * pixels + p] = b ? b[i % w->filters] : 0.0f;
+    for (size_t i = 0; i < w->n * w->groups; i++) {
+        const float *from = x + i * (w->channels / w->groups) * plane;
+        const float *weights = f + i % w->groups * per * depth;
+        for (size_t p = 0; p < pixels; p += block) {
+            size_t n = pixels - p < block ? pixels - p : block;
+            pack_patches(w, from, p, n, kn->nr, patches);
+            kn->gemm(per, n, depth, weights, depth, 1, patches, y + i * per * pixels + p, pixels);
+        }
+    }
+    return SIS_OK;
+}
+
+/* ---- Gradient ------------------------------------------------------------------------------ */
+
+/* Where copy_seen read from, add to. */
+static void add_seen(const sis__window *w, float *channel, const segment *s, const size_t *k,
+                     const float *from) {
+    ptrdiff_t z = (ptrdiff_t)(s->z * w->stride[0] + k[0] * w->dilation[0]) - w->pad[0];
+    ptrdiff_t y = (ptrdiff_t)(s->y * w->stride[1] + k[1] * w->dilation[1]) - w->pad[1];
+    ptrdiff_t x = (ptrdiff_t)(s->x * w->stride[2] + k[2] * w->dilation[2]) - w->pad[2];
+    ptrdiff_t step = (ptrdiff_t)w->stride[2], width = (ptrdiff_t)w->in[2];
+    if (z < 0 || z >= (ptrdiff_t)w->in[0] || y < 0 || y >= (ptrdiff_t)w->in[1])
+        return;
+    float *row = channel + (z * (ptrdiff_t)w->in[1] + y) * width;
+    for (size_t i = 0; i < s->n; i++, x += step)
+        if (x >= 0 && x < width)
+            row[x] += from[i];
+}
+
+static void add_patches(const sis__window *w, float *dx, size_t p, size_t n, const float *from) {
+    size_t plane = w->in[0] * w->in[1] * w->in[2], k[3];
+    for (size_t done = 0; done < n;) {
+        segment s = segment_at(w, p + done, n - done);
+        const float *at = from + done;
+        for (size_t c = 0; c < w->channels / w->groups; c++)
+            for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
+                for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
+                    for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, at += n)
+                        add_seen(w, dx + c * plane, &s, k, at);
+        done += s.n;
+    }
+}
+
+static void bias_backward(const sis__window *w, const float *dy, float *db) {
+    size_t pixels = pixels_of(w);
+    for (size_t i = 0; i < w->n * w->filters; i++) {
+        double sum = 0;
+        for (size_t p = 0; p < pixels; p++)
+            sum += dy[i * pixels + p];
+        db[i % w->filters] += (float)sum;
+    }
+}
+
+static int conv_backward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    const float *x = sis__in(s, r, 0), *f = sis__in(s, r, 1), *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0), *df = sis__din(s, r, 1), *db = sis__din(s, r, 2);
+    size_t pixels = pixels_of(w), depth = depth_of(w);
+    size_t block = block_of(w, sis__kernels_best()->nr);
+    size_t per = w->filters / w->groups, plane = w->in[0] * w->in[1] * w->in[2];
+    float *patches = (float *)r->scratch, *packed = patches + depth * block;
+    if (db)
+        bias_backward(w, dy, db);
+    for (size_t i = 0; i < w->n * w->groups; i++) {
+        size_t from = i * (w->channels / w->groups) * plane, weights = i % w->groups * per * depth;
+        for (size_t p = 0; p < pixels; p += block) {
+            size_t n = pixels - p < block ? pixels - p : block;
+            const float *d = dy + i * per * pixels + p;
+            if (df) { /* df (per, depth) += dy (per, n) . patches^T */
+                copy_patches(w, x + from, p, n, patches, n);
+                sis__product_add(
+                    &(sis__product){
+                        per, depth, n, {d, pixels, 1}, {patches, 1, n}, 1.0f, df + weights, depth},
+                    packed);
+            }
+            if (dx) { /* dpatches (depth, n) = w^T . dy, then back to where they came from */
+                memset(patches, 0, depth * n * sizeof *patches);
+                sis__product_add(
+                    &(sis__product){
+                        depth, n, per, {f + weights, 1, depth}, {d, pixels, 1}, 1.0f, patches, n},
+                    packed);
+                add_patches(w, dx + from, p, n, patches);
+            }
+        }
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_conv = {2, 3, conv_shape, conv_forward, conv_backward, 0};

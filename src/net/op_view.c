@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that only look at the same values under another shape, or do nothing: Reshape, Flatten,
+ * Squeeze, Unsqueeze, Identity, Dropout, ZipMap. Their result shares memory with the input; they
+ * cost nothing in a run.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops.h"
+#include "net/proto.h"
+
+static int view(sis__cx *c, size_t rank, const size_t *dims) {
+    sis__cx_alias(c);
+    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+}
+
+static int view_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    if (sis__out(s, r, 0) && sis__out(s, r, 0) != sis__in(s, r, 0)) /* folded into a constant */
+        memcpy(sis__out(s, r, 0), sis__in(s, r, 0), t->count * sis__dtype_size(t->dtype));
+    return SIS_OK;
+}
+
+static int view_backward(const sis__step *s, sis__run *r) {
+    const float *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && dy && i < n; i++)
+        dx[i] += dy[i];
+    return SIS_OK;
+}
+
+/* ---- Reshape ------------------------------------------------------------------------------- */
+
+/* Graphs exported for one row say Reshape to (1, 256). In a plan for n rows the leading 1 stands
+ * for them: it becomes n if the numbers of values then agree. The network compares one batched run
+ * with single ones before it relies on that. */
+static void widen(const sis__cx *c, const sis__tensor *x, size_t rank, size_t *dims, size_t known) {
+    if (c->plan->batch > 1 && rank && dims[0] == 1 && x->rank && x->dims[0] == c->plan->batch &&
+        known * c->plan->batch == x->count)
+        dims[0] = c->plan->batch;
+}
+
+static int reshape_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    const int64_t *target;
+    size_t n, dims[SIS__MAX_RANK], known = 1, open = SIZE_MAX;
+    int64_t zero;
+    int error = sis__attr_int(c, "allowzero", 0, &zero);
+    if (!error)
+        error = sis__cx_ints(c, 1, &target, &n);
+    if (error)
+        return error;
+    if (n > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
+    for (size_t d = 0; d < n; d++) {
+        int64_t v = target[d] == 0 && !zero && d < x->rank ? (int64_t)x->dims[d] : target[d];
+        if (v < -1 || v > INT32_MAX || (v == -1 && open != SIZE_MAX))
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d, (long long)v);
+        dims[d] = v < 0 ? 1 : (size_t)v;
+        open = v < 0 ? d : open;
+        if (dims[d] && known > ((size_t)1 << 31) / dims[d])
+            return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a larger shape", x->count);
+        known *= dims[d];
+    }
+    if (open == SIZE_MAX)
+        widen(c, x, n, dims, known);
+    else if (known && open > 0 && c->plan->batch > 1 && dims[0] == 1 && x->rank &&
+             x->dims[0] == c->plan->batch && x->count % (known * c->plan->batch) == 0)
+        dims[0] = c->plan->batch, known *= c->plan->batch; /* (1, -1): one row a row */
+    if (open != SIZE_MAX && (known == 0 || x->count % known))
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu values do not fit the shape", x->count);
+    if (open != SIZE_MAX)
+        dims[open] = x->count / known;
+    size_t count = 1;
+    for (size_t d = 0; d < n; d++)
+        count *= dims[d];
+    if (count != x->count)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a shape of %zu", x->count, count);
+    return view(c, n, dims);
+}
+
+static int flatten_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    int64_t axis;
+    size_t dims[2] = {1, 1}, at;
+    int error = sis__attr_int(c, "axis", 1, &axis);
+    if (!error && axis == (int64_t)x->rank)
+        at = x->rank;
+    else if (!error)
+        error = sis__cx_axis(c, axis, x->rank, &at);
+    for (size_t d = 0; d < x->rank && !error; d++)
+        dims[d >= at] *= x->dims[d];
+    return error ? error : view(c, 2, dims);
+}
+
+/* ---- Squeeze, Unsqueeze --------------------------------------------------------------------- */
+
+/* Axes from the attribute or, since opset 13, the second input, as flags over `rank` axes. */
+static int flag_axes(sis__cx *c, size_t given, size_t rank, unsigned char *flags, size_t *n) {
+    const int64_t *axes = NULL;
+    int error = sis__attr_ints(c, "axes", &axes, n);
+    if (!error && sis__cx_input(c, 1))
+        error = sis__cx_ints(c, 1, &axes, n);
+    size_t total = rank + (given ? 0 : *n);
+    memset(flags, 0, SIS__MAX_RANK);
+    if (!error && total > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes", total);
+    for (size_t i = 0; i < *n && !error; i++) {
+        size_t at;
+        error = sis__cx_axis(c, axes[i], total, &at);
+        if (!error && flags[at]++)
+            error = sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is named twice", at);
+    }
+    return error;
+}
+
+static int squeeze_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    unsigned char drop[SIS__MAX_RANK];
+    size_t n, dims[SIS__MAX_RANK], rank = 0;
+    int error = flag_axes(c, 1, x->rank, drop, &n);
+    if (error)
+        return error;
+    for (size_t d = 0; d < x->rank; d++) {
+        if (drop[d] && x->dims[d] != 1)
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu has size %zu, not 1", d, x->dims[d]);
+        if (!drop[d] && (n || x->dims[d] != 1))
+            dims[rank++] = x->dims[d];
+    }
+    return view(c, rank, dims);
+}
+
+static int unsqueeze_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    unsigned char add[SIS__MAX_RANK];
+    size_t n, dims[SIS__MAX_RANK], from = 0;
+    int error = flag_axes(c, 0, x->rank, add, &n);
+    if (error)
+        return error;
+    for (size_t d = 0; d < x->rank + n; d++)
+        dims[d] = add[d] ? 1 : x->dims[from++];
+    return view(c, x->rank + n, dims);
+}
+
+/* ---- Nothing to do --------------------------------------------------------------------------- */
+
+static int identity_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    return view(c, x->rank, x->dims);
+}
+
+/* At inference: the input, and a mask of ones if somebody asks for it. */
+static int dropout_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *training = sis__cx_input(c, 2);
+    sis__attr_find(c, "ratio");
+    sis__attr_find(c, "seed");
+    if (training && (!training->data || training->dtype != SIS__BOOL || training->count != 1 ||
+                     *(const uint8_t *)training->data))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
+    return error ? error : identity_shape(c);
+}
+
+static int dropout_forward(const sis__step *s, sis__run *r) {
+    if (sis__out(s, r, 1))
+        memset(sis__out(s, r, 1), 1, sis__tout(s, r, 1)->count);
+    return view_forward(s, r);
+}
+
+/* Names the columns of a classifier's scores; the scores stay what they are. */
+static int zip_map_shape(sis__cx *c) {
+    sis__attr_find(c, "classlabels_strings");
+    sis__attr_find(c, "classlabels_int64s");
+    int error = sis__cx_float(c, 0);
+    return error ? error : identity_shape(c);
+}
+
+const sis__op sis__op_reshape = {2, 2, reshape_shape, view_forward, view_backward, 0};
+const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backward, 0};
+const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0};
+const sis__op sis__op_unsqueeze = {1, 2, unsqueeze_shape, view_forward, view_backward, 0};
+const sis__op sis__op_identity = {1, 1, identity_shape, view_forward, view_backward, 0};
+const sis__op sis__op_dropout = {1, 3, dropout_shape, dropout_forward, view_backward, 0};
+const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, view_backward, 0};

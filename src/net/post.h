@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the models of ai.onnx.ml share: post_transform, labels, rows of numbers.
+ */
+#ifndef SIS_NET_POST_H
+#define SIS_NET_POST_H
+
+#include "net/graph.h"
+
+int sis__post_read(sis__cx *c, sis__post *post);
+
+/* Class labels: how many, and the integers if they are integers. */
+int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels);
+
+/* Input 0 as rows: a vector is one row. Float or integers. */
+int sis__rows_read(sis__cx *c, size_t *n, size_t *width);
+float sis__row_value(const sis__step *s, const sis__run *r, size_t at);
+
+/* In place on the scores of one row. */
+void sis__post_apply(sis__post post, float *scores, size_t n);
+
+/* dscores of one row, before post, from dscores after it; scores are those after it. */
+void sis__post_backward(sis__post post, const float *scores, const float *after, float *before,
+                        size_t n);
+
+/* Index of the first largest. */
+size_t sis__best_of(const float *scores, size_t n);
+
+#endif
