@@ -259,7 +259,8 @@ typedef struct sis_walk_ops {
     /* margins[k] = margin if features[k] were masked too. features: present, ascending. A walk may
      * only answer the current margin, bit for bit, for a feature that provably changes nothing. */
     int (*probe)(sis_walk *w, const int *features, size_t n, double *margins);
-    int (*mask)(sis_walk *w, int feature);
+    /* Mask it for good; *margin is the new state's margin, as probe answered it. */
+    int (*mask)(sis_walk *w, int feature, double *margin);
     void (*free)(sis_walk *w);
 } sis_walk_ops;
 
