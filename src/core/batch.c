@@ -2,21 +2,23 @@
  *
  * The batch walk: probes any model by predicting masked copies of the input.
  *
- * A probe of n features needs n rows that differ from the present state in one feature each. Building
- * them anew costs n * n_values writes, more than many models cost. So there is a fixed set of row
- * *slots* under the memory budget, and a slot is only brought up to date: undo the feature it had
- * masked on top, mask what was masked for good since it was last used (a log), mask its new feature.
+ * A probe of n features needs n rows that differ from the present state in one feature each.
+ * Building them anew costs n * n_values writes, more than many models cost. So there is a fixed set
+ * of row *slots* under the memory budget, and a slot is only brought up to date: undo the feature
+ * it had masked on top, mask what was masked for good since it was last used (a log), mask its new
+ * feature.
  *
  *     base   x x z x z x      the present state (one per mask sample)
  *     slot   x x z z z x      = base + feature 3 masked on top
  *                  ^-- next use: put 3 back, mask 5 instead: two writes
  *
- * Scores are remembered by the set of masked features (a 128-bit hash of it, one random key a feature,
- * combined by exclusive or) in a table of bounded size where the newest wins. What is asked again in
- * practice is what was asked last: the states around the subset, when it is verified.
+ * Scores are remembered by the set of masked features (a 128-bit hash of it, one random key a
+ * feature, combined by exclusive or) in a table of bounded size where the newest wins. What is
+ * asked again in practice is what was asked last: the states around the subset, when it is
+ * verified.
  *
- * Cost of a probe: n predictions, a few writes each. Memory: the slots, at most opt->memory, plus the
- * table, at most 1.5 MiB.
+ * Cost of a probe: n predictions, a few writes each. Memory: the slots, at most opt->memory, plus
+ * the table, at most 1.5 MiB.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +30,9 @@
 #include "core/core.h"
 
 enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_LEAST = 64 };
-#define ROWS_BYTES ((size_t)4 << 20) /* slots beyond the cache help no model that states no wish */
+#define ROWS_BYTES                                                                                 \
+    ((size_t)4 << 20) /* slots beyond the cache help no model that states no wish                  \
+                       */
 
 typedef struct {
     uint64_t a, b;
@@ -51,18 +55,18 @@ typedef struct {
     const sis__features *f;
     const sis_input *in;
     size_t n_samples;
-    key *keys;      /* (n) one a feature */
-    key now;        /* of the present state */
-    double *base;   /* (n_samples, n_values) */
-    int *log;       /* features masked since the last reset */
+    key *keys;    /* (n) one a feature */
+    key now;      /* of the present state */
+    double *base; /* (n_samples, n_values) */
+    int *log;     /* features masked since the last reset */
     size_t n_log, n_masked;
     slot *slots;    /* (n_slots) */
     double *rows;   /* (n_slots, n_values) */
     double *scores; /* (n_slots, n_outputs) */
     size_t n_slots, most_slots;
-    int *todo;      /* (n) features of a probe that are not remembered */
-    size_t *place;  /* (n) where their margins go */
-    double *sums;   /* (n) */
+    int *todo;     /* (n) features of a probe that are not remembered */
+    size_t *place; /* (n) where their margins go */
+    double *sums;  /* (n) */
     memo *memos;
     size_t n_memos; /* a power of two */
 } batch;

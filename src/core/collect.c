@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * SIScollection: select backwards, take the smallest sufficient end of the order, mask it, and go on
- * with what is left until that no longer reaches the threshold.
+ * SIScollection: select backwards, take the smallest sufficient end of the order, mask it, and go
+ * on with what is left until that no longer reaches the threshold.
  *
  * What a walk says is a proposal; what is reported has been decided by full passes (the judge):
  *   (1) the subset alone reaches the threshold,
  *   (2) without any one of its features it does not (Proposition 1),
  *   (3) everything without the whole collection does not (Proposition 2).
  * Where walk and judge disagree, which happens only within rounding of the threshold, the subset is
- * grown along the order until (1) holds, then shrunk by its least needed feature until (2) does. For
- * the batch walk, judge and walk are the same and the judge remembers: the checks cost nothing.
+ * grown along the order until (1) holds, then shrunk by its least needed feature until (2) does.
+ * For the batch walk, judge and walk are the same and the judge remembers: the checks cost nothing.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +44,8 @@ static int judge_only(search *c, const int *features, size_t n, double *margin) 
     return sis__judge_reset(c->s, c->others, margin);
 }
 
-/* The subset's size by the trace, asking the judge where the trace is too close to the threshold. */
+/* The subset's size by the trace, asking the judge where the trace is too close to the threshold.
+ */
 static int propose_size(search *c, const sis_trace *t, const int *last_first, size_t *size) {
     double slack = 4 * c->s->walk->tolerance * (1 + fabs(c->opt->threshold));
     for (*size = 1; *size < t->n; (*size)++) {

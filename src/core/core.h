@@ -11,8 +11,8 @@
  *     many.c       many inputs on several threads, results in order
  *     mask.c, options.c
  *
- * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything that
- * leaves the core are scores.
+ * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything
+ * that leaves the core are scores.
  */
 #ifndef SIS_CORE_H
 #define SIS_CORE_H
@@ -23,10 +23,10 @@
 
 typedef struct sis__features {
     size_t n;
-    size_t *start;           /* (n + 1) feature i owns value[start[i] .. start[i+1]) */
-    size_t *value;           /* positions in the input */
-    unsigned char *same;     /* (n) its values equal its mask: masking changes nothing */
-    unsigned char *absent;   /* (n) masked from the start */
+    size_t *start;         /* (n + 1) feature i owns value[start[i] .. start[i+1]) */
+    size_t *value;         /* positions in the input */
+    unsigned char *same;   /* (n) its values equal its mask: masking changes nothing */
+    unsigned char *absent; /* (n) masked from the start */
 } sis__features;
 
 /* Check the input against the model and index its features. */
@@ -41,13 +41,13 @@ typedef struct sis_walk_state {
     const sis_input *input;
     sis_opt opt;
     sis__features features;
-    unsigned char *masked;    /* (n) now */
-    double (*link)(double);   /* NULL: a margin is a score */
-    double margin;            /* of the present state, by a full pass where one was made */
-    double walked;            /* the same as the walk itself answered it */
-    sis_walk *walk;           /* what answers probes */
-    sis_walk *judge;          /* full passes: the batch walk; the same as `walk` if that is one */
-    double fraction;          /* progress of the backward selection under way */
+    unsigned char *masked;  /* (n) now */
+    double (*link)(double); /* NULL: a margin is a score */
+    double margin;          /* of the present state, by a full pass where one was made */
+    double walked;          /* the same as the walk itself answered it */
+    sis_walk *walk;         /* what answers probes */
+    sis_walk *judge;        /* full passes: the batch walk; the same as `walk` if that is one */
+    double fraction;        /* progress of the backward selection under way */
 } sis_walk_state;
 
 double sis__score(const sis_walk_state *s, double margin);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many inputs on several threads. Each input is explained whole by one thread with a model context of
- * its own; results are handed over in the order of the inputs, as soon as all earlier ones are, so the
- * caller can write them to a file that looks the same whatever the number of threads.
+ * Many inputs on several threads. Each input is explained whole by one thread with a model context
+ * of its own; results are handed over in the order of the inputs, as soon as all earlier ones are,
+ * so the caller can write them to a file that looks the same whatever the number of threads.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "core/core.h"
 
 typedef struct {
-    sis_model model; /* with this thread's context */
+    sis_model model;    /* with this thread's context */
     size_t evaluations; /* of the input under way */
 } desk;
 
@@ -23,7 +23,7 @@ typedef struct {
     int (*done)(void *ctx, size_t i, const sis_collection *c);
     void *ctx;
     desk *desks;
-    size_t n, handed;         /* inputs; how many were handed over */
+    size_t n, handed;          /* inputs; how many were handed over */
     sis_collection **finished; /* (n) explained and waiting */
     sis_progress total;
     pthread_mutex_t lock;

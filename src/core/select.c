@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * BackSelect: mask one feature at a time, always the one whose loss leaves the highest score, and keep
- * the order and the scores. FindSIS on such a trace is a search from its end (sis_trace_find) and
- * costs no evaluation, for any threshold.
+ * BackSelect: mask one feature at a time, always the one whose loss leaves the highest score, and
+ * keep the order and the scores. FindSIS on such a trace is a search from its end (sis_trace_find)
+ * and costs no evaluation, for any threshold.
  *
- * Each step asks the walk for the margins of all features that are left and can change something. The
- * others (value equal to mask) have the present margin. Ties go to the lowest feature.
+ * Each step asks the walk for the margins of all features that are left and can change something.
+ * The others (value equal to mask) have the present margin. Ties go to the lowest feature.
  *
  * A walk with a tolerance may see two candidates in the wrong order when they are close. Then the
  * judge makes full passes for those few, so that the order is the one full passes alone would give.
@@ -47,10 +47,10 @@ size_t sis_trace_find(const sis_trace *t, double threshold, int below) {
 /* One backward selection under way. */
 typedef struct {
     sis_walk_state *s;
-    double sign;     /* +1: the highest margin is best, -1: the lowest */
-    int *live;       /* features left that can change something, ascending */
+    double sign; /* +1: the highest margin is best, -1: the lowest */
+    int *live;   /* features left that can change something, ascending */
     size_t n_live;
-    int *still;      /* features left that cannot, ascending */
+    int *still; /* features left that cannot, ascending */
     size_t n_still, next_still;
     double *margins; /* (n_live) */
     int *close;      /* candidates too close to call */

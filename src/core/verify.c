@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The audit of a collection, by full passes only: are its subsets disjoint, sufficient and minimal
- * against the loss of one feature, and does the rest fall short? For small subsets also the stronger
- * question that backward selection only approximates: is any proper subset sufficient?
+ * against the loss of one feature, and does the rest fall short? For small subsets also the
+ * stronger question that backward selection only approximates: is any proper subset sufficient?
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -57,8 +57,9 @@ static void note_smaller(const sis_subset *s, size_t chosen, sis_subset_audit *o
             out->smaller[out->n_smaller++] = s->features[i];
 }
 
-/* Test every subset of `chosen` (bits of positions in s) that lacks one or more positions from `from`
- * on. Each subset of s is reached by one way only: losing its positions in ascending order. */
+/* Test every subset of `chosen` (bits of positions in s) that lacks one or more positions from
+ * `from` on. Each subset of s is reached by one way only: losing its positions in ascending order.
+ */
 static int search_smaller(auditor *a, const sis_subset *s, size_t chosen, size_t from,
                           sis_subset_audit *out) {
     double margin, margins[16];

@@ -4,9 +4,9 @@
  * masked, and answers at once what needs no evaluation (features that are masked already or equal
  * their mask).
  *
- * A model's own walk may round differently from a full pass, so it gets a *judge* beside it: a batch
- * walk that follows every mask without evaluating anything, and is asked where the walk's own answer
- * is too close to call and before anything is reported.
+ * A model's own walk may round differently from a full pass, so it gets a *judge* beside it: a
+ * batch walk that follows every mask without evaluating anything, and is asked where the walk's own
+ * answer is too close to call and before anything is reported.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +27,7 @@ size_t sis__evaluations(const sis_walk_state *s) {
 int sis__tick(sis_walk_state *s) {
     if (!s->opt.progress)
         return SIS_OK;
-    sis_progress p = {
-        .inputs = 1, .evaluations = sis__evaluations(s), .walk = s->fraction};
+    sis_progress p = {.inputs = 1, .evaluations = sis__evaluations(s), .walk = s->fraction};
     if (s->opt.progress(s->opt.progress_ctx, &p) == 0)
         return SIS_OK;
     return sis__fail(SIS_E_CANCELLED, "cancelled");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the paper proves, on thousands of random functions: Propositions 1 and 2, Examples 1 to 4, and
- * agreement with its procedures written down plainly (support_oracle.c).
+ * What the paper proves, on thousands of random functions: Propositions 1 and 2, Examples 1 to 4,
+ * and agreement with its procedures written down plainly (support_oracle.c).
  */
 #include "support.h"
 
@@ -118,7 +118,7 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
     for (int round = 0; round < ROUNDS; round++) {
         glm g = {.n = 2 + sis__rng_below(&r, 10), .b0 = 0.1 * sis__rng_normal(&r)};
         double x[MOST], terms[MOST];
-        int helpful = round % 2; /* every term >= 0: see the last claim */
+        int helpful = round % 2;           /* every term >= 0: see the last claim */
         for (size_t i = 0; i < g.n; i++) { /* multiples of 1/64: sums are exact in any order */
             g.b[i] = sis__rng_below(&r, 5) ? (double)((long)sis__rng_below(&r, 65) - 32) / 64 : 0;
             x[i] = (double)((long)sis__rng_below(&r, 33) - 16) / 64;
@@ -170,8 +170,8 @@ typedef struct {
     int and;
 } gates;
 
-/* A group is worth its level when all its values are there (1), almost nothing otherwise; masking more
- * of it is a little worse each time. */
+/* A group is worth its level when all its values are there (1), almost nothing otherwise; masking
+ * more of it is a little worse each time. */
 static int gates_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     const gates *g = (const gates *)ctx;
     for (size_t i = 0; i < n; i++) {
@@ -293,7 +293,8 @@ static void example_4_returns_what_is_nearer_to_the_pattern_than_its_mask(void *
             p.c[v] = (double)sis__rng_below(&r, 9);
             x[v] = (double)sis__rng_below(&r, 9);
             z[v] = (double)sis__rng_below(&r, 9);
-            if (fabs(x[v] - p.c[v]) == fabs(z[v] - p.c[v])) /* the paper has strict inequality only */
+            if (fabs(x[v] - p.c[v]) ==
+                fabs(z[v] - p.c[v])) /* the paper has strict inequality only */
                 x[v] = z[v];
             nearer += p.in[v] && fabs(x[v] - p.c[v]) < fabs(z[v] - p.c[v]);
         }
