@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Many inputs at once: order, threads, progress, cancellation, failure; caps and early stops; and the
- * audit of collections, true and false ones.
+ * Many inputs at once: order, threads, progress, cancellation, failure; caps and early stops; and
+ * the audit of collections, true and false ones.
  */
 #include "support.h"
 
@@ -64,8 +64,8 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
     sis__rng_init(&r, 21);
     function f;
     fill(&f, &r);
-    sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1,
-                   .worker_new = sis_worker_share};
+    sis_model m = {
+        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
     listener one = {0}, other = {0};
     for (int jobs = 1; jobs <= 4; jobs++) {
         sis_opt opt;
@@ -107,7 +107,9 @@ static void nan_fails_one_input_and_a_broken_model_stops_all(void **state) {
     fill(&f, &r);
     for (int jobs = 1; jobs <= 2; jobs++) {
         double marks[] = {values[7][3], values[50][0]};
-        sis_model m = {.predict = nan_or_failure, .ctx = marks, .n_outputs = 1,
+        sis_model m = {.predict = nan_or_failure,
+                       .ctx = marks,
+                       .n_outputs = 1,
                        .worker_new = sis_worker_share};
         sis_opt opt;
         sis_opt_init(&opt);
@@ -135,8 +137,8 @@ static void progress_is_told_and_can_cancel(void **state) {
     sis__rng_init(&r, 23);
     function f;
     fill(&f, &r);
-    sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1,
-                   .worker_new = sis_worker_share};
+    sis_model m = {
+        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
     sis_opt opt;
     sis_opt_init(&opt);
     opt.threshold = 2;
@@ -187,12 +189,13 @@ static void every_failing_allocation_is_survived(void **state) {
     sis__rng_init(&r, 25);
     function f;
     fill(&f, &r);
-    sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1,
-                   .worker_new = sis_worker_share};
+    sis_model m = {
+        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
     assert_true(with_failing_allocations(many_once, &m) > 10);
 }
 
-/* ---- Caps and early stops ---------------------------------------------------------------------- */
+/* ---- Caps and early stops ----------------------------------------------------------------------
+ */
 
 static void a_cap_on_subsets_keeps_the_first_ones(void **state) {
     (void)state;
@@ -269,7 +272,8 @@ static void early_stops_rank_and_verify_what_they_leave(void **state) {
     }
 }
 
-/* ---- Audits ------------------------------------------------------------------------------------- */
+/* ---- Audits -------------------------------------------------------------------------------------
+ */
 
 static void false_claims_are_found(void **state) {
     (void)state;
@@ -323,7 +327,8 @@ static int needs_pair(void *ctx, const double *rows, size_t n, size_t width, dou
     return 0;
 }
 
-static void the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot(void **state) {
+static void
+the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot(void **state) {
     (void)state;
     const double x[] = {1, 1, 1, 1, 1}, z[5] = {0};
     sis_model m = {.predict = needs_pair, .n_outputs = 1};

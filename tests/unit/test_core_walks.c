@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Walks: the batch walk under any memory budget, features of several values, hot-deck samples, walks
- * of a model's own that round differently, links, failing models and failing allocations.
+ * Walks: the batch walk under any memory budget, features of several values, hot-deck samples,
+ * walks of a model's own that round differently, links, failing models and failing allocations.
  */
 #include "support.h"
 
@@ -87,7 +87,9 @@ static void rows_hold_what_the_masks_say(void **state) {
             map[v] = v < features ? (int)v : (int)sis__rng_below(&r, features + 1) - 1;
         }
         checked c = {x, z, map};
-        sis_model m = {.predict = check_rows, .ctx = &c, .n_outputs = 1,
+        sis_model m = {.predict = check_rows,
+                       .ctx = &c,
+                       .n_outputs = 1,
                        .max_rows = 1 + sis__rng_below(&r, 30)};
         sis_input in = {.values = x, .mask = z, .n_values = n, .feature_of = map};
         sis_opt opt;
@@ -243,8 +245,8 @@ static void margins_rank_where_scores_saturate(void **state) {
     (void)state;
     const double x[] = {100, 300, 200}, z[] = {50, 50, 50};
     problem p = {.f = {.temper = LINEAR, .n = 3, .w = {1, 1, 1}}};
-    p.model = (sis_model){
-        .predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = logistic};
+    p.model =
+        (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = logistic};
     sis_input in = {.values = x, .mask = z, .n_values = 3};
     sis_opt opt;
     sis_opt_init(&opt);
@@ -320,7 +322,8 @@ static void means_of_a_constant_column_are_that_constant(void **state) {
     assert_true(fabs(mean[1] - 500.5) < 1e-9);
 }
 
-/* ---- Single steps, bad arguments, failure ------------------------------------------------------ */
+/* ---- Single steps, bad arguments, failure ------------------------------------------------------
+ */
 
 static void walks_can_be_taken_by_hand(void **state) {
     (void)state;
