@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the core itself costs, with a model that costs next to nothing: a sum over 1,024 features. Beside
- * it a straightforward version in the manner of the published numpy code, which rebuilds the whole
- * batch of masked copies at every step. Both run one backward selection over the same input in the same
- * run; the model's own time is taken out of both.
+ * What the core itself costs, with a model that costs next to nothing: a sum over 1,024 features.
+ * Beside it a straightforward version in the manner of the published numpy code, which rebuilds the
+ * whole batch of masked copies at every step. Both run one backward selection over the same input
+ * in the same run; the model's own time is taken out of both.
  */
 #include <math.h>
 #include <stdio.h>

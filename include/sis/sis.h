@@ -190,6 +190,12 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
 
+/* Scores of n inputs as they are (their masks are not looked at): scores (n, n_outputs), link
+ * applied. Only jobs, memory and progress of the options matter. NaN is an error that names the
+ * example. */
+int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                double *scores);
+
 /* ---- Masks --------------------------------------------------------------------------------- */
 
 /* Running feature means, in one pass over a data set of any size: zero `mean`, then add each row

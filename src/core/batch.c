@@ -174,15 +174,9 @@ static void dress(batch *b, size_t i, size_t sample, int top) {
 /* ---- Predictions --------------------------------------------------------------------------- */
 
 static int predict(batch *b, size_t n) {
-    const sis_model *m = b->state->model;
-    sis_error_set("");
-    int result = m->predict(m->ctx, b->rows, n, b->in->n_values, b->scores);
-    if (result != 0 && !*sis_error_detail())
-        sis__fail(SIS_E_MODEL, "the model's predict function returned %d", result);
+    int error = sis__model_predict(b->state->model, b->rows, n, b->in->n_values, b->scores);
     b->walk.evaluations += n;
-    if (result != 0)
-        return result < 0 ? result : SIS_E_MODEL;
-    return sis__tick(b->state);
+    return error == SIS_OK ? sis__tick(b->state) : error;
 }
 
 static int nan_found(const batch *b, int top) {

@@ -9,6 +9,7 @@
  *     collect.c    selections -> subsets, judged by full passes -> collection
  *     verify.c     the same judgement of somebody else's collection
  *     many.c       many inputs on several threads, results in order
+ *     predict.c    plain scores; crew.c: one copy of the model a thread
  *     mask.c, options.c
  *
  * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything
@@ -32,6 +33,21 @@ typedef struct sis__features {
 /* Check the input against the model and index its features. */
 int sis__features_init(sis__features *f, const sis_model *model, const sis_input *input);
 void sis__features_release(sis__features *f);
+
+/* ---- crew.c, predict.c --------------------------------------------------------------------- */
+
+typedef struct sis__crew {
+    int n, hired;
+    sis_model *models; /* (n) */
+} sis__crew;
+
+/* jobs as in sis_opt, at most one thread an item. */
+int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out);
+void sis__crew_release(sis__crew *c);
+
+/* Call predict; a failure always has a message and a negative code. */
+int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
+                       double *scores);
 
 /* ---- walk.c -------------------------------------------------------------------------------- */
 

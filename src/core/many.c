@@ -13,16 +13,12 @@
 #include "core/core.h"
 
 typedef struct {
-    sis_model model;    /* with this thread's context */
-    size_t evaluations; /* of the input under way */
-} desk;
-
-typedef struct {
     const sis_input *inputs;
     const sis_opt *opt;
     int (*done)(void *ctx, size_t i, const sis_collection *c);
     void *ctx;
-    desk *desks;
+    sis__crew crew;
+    size_t *evaluations;       /* (crew.n) of the input under way */
     size_t n, handed;          /* inputs; how many were handed over */
     sis_collection **finished; /* (n) explained and waiting */
     sis_progress total;
@@ -39,7 +35,7 @@ static int report(void *ctx, const sis_progress *p) {
     reporter *r = (reporter *)ctx;
     job *j = r->job;
     pthread_mutex_lock(&j->lock);
-    size_t *before = &j->desks[r->worker].evaluations;
+    size_t *before = &j->evaluations[r->worker];
     j->total.evaluations += p->evaluations - *before;
     *before = p->evaluations;
     j->total.walk = p->walk;
@@ -76,11 +72,11 @@ static int explain_one(void *ctx, size_t i, int worker) {
     sis_opt opt = *j->opt;
     opt.progress = report;
     opt.progress_ctx = &r;
-    j->desks[worker].evaluations = 0;
+    j->evaluations[worker] = 0;
     sis_collection *c = SIS_NEW(sis_collection, 1);
     if (!c)
         return SIS_E_NOMEM;
-    int error = sis_collect(&j->desks[worker].model, &j->inputs[i], &opt, c);
+    int error = sis_collect(&j->crew.models[worker], &j->inputs[i], &opt, c);
     if (error == SIS_E_NAN)
         error = failed_collection(c, &j->inputs[i]);
     if (error != SIS_OK) {
@@ -95,61 +91,32 @@ static int explain_one(void *ctx, size_t i, int worker) {
     return error;
 }
 
-static int open_desks(job *j, const sis_model *model, int jobs) {
-    for (int i = 0; i < jobs; i++) {
-        j->desks[i].model = *model;
-        if (!model->worker_new)
-            continue;
-        int error = model->worker_new(model->ctx, &j->desks[i].model.ctx);
-        if (error != SIS_OK) {
-            j->desks[i].model.ctx = NULL;
-            return error;
-        }
-    }
-    return SIS_OK;
-}
-
-static void close_desks(job *j, const sis_model *model, int jobs) {
-    for (int i = 0; model->worker_free && i < jobs; i++)
-        if (j->desks[i].model.ctx)
-            model->worker_free(j->desks[i].model.ctx);
-}
-
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
     const char *wrong = sis_opt_check(opt);
     if (wrong)
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
-    int jobs = opt->jobs ? opt->jobs : sis__cores();
-    if (!model->worker_new)
-        jobs = 1;
-    if ((size_t)jobs > n)
-        jobs = n ? (int)n : 1;
     sis_opt share = *opt;
-    share.memory = opt->memory / (size_t)jobs;
+    job j = {.inputs = inputs, .opt = &share, .done = done, .ctx = ctx, .n = n};
+    int error = sis__crew_new(model, opt->jobs, n, &j.crew);
+    if (error != SIS_OK)
+        return error;
+    share.memory = opt->memory / (size_t)j.crew.n;
     if (share.memory < 1 << 16)
         share.memory = 1 << 16;
-    job j = {.inputs = inputs, .opt = &share, .done = done, .ctx = ctx, .n = n};
     j.total.inputs = n;
-    j.desks = SIS_NEW(desk, (size_t)jobs);
+    j.evaluations = SIS_NEW(size_t, (size_t)j.crew.n);
     j.finished = SIS_NEW(sis_collection *, n);
-    if (!j.desks || !j.finished) {
-        free(j.desks);
-        free(j.finished);
-        return SIS_E_NOMEM;
-    }
     pthread_mutex_init(&j.lock, NULL);
-    int error = open_desks(&j, model, jobs);
-    if (error == SIS_OK)
-        error = sis__parallel(jobs, n, explain_one, &j);
-    close_desks(&j, model, jobs);
-    for (size_t i = 0; i < n; i++)
+    error = j.evaluations && j.finished ? sis__parallel(j.crew.n, n, explain_one, &j) : SIS_E_NOMEM;
+    sis__crew_release(&j.crew);
+    for (size_t i = 0; j.finished && i < n; i++)
         if (j.finished[i]) {
             sis_collection_release(j.finished[i]);
             free(j.finished[i]);
         }
     pthread_mutex_destroy(&j.lock);
-    free(j.desks);
+    free(j.evaluations);
     free(j.finished);
     return error;
 }

@@ -194,6 +194,32 @@ static void every_failing_allocation_is_survived(void **state) {
     assert_true(with_failing_allocations(many_once, &m) > 10);
 }
 
+static void plain_scores_are_the_model_s(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 28);
+    function f;
+    fill(&f, &r);
+    double marks[] = {values[7][3], 1e9}, scores[INPUTS], expected;
+    sis_model m = {
+        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    for (opt.jobs = 1; opt.jobs < 4; opt.jobs++) {
+        assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_OK);
+        for (size_t i = 0; i < INPUTS; i++) {
+            any_length(&f, values[i], 1, inputs[i].n_values, &expected);
+            assert_true(scores[i] == expected);
+        }
+    }
+    m.predict = nan_or_failure;
+    m.ctx = marks;
+    assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_NAN);
+    assert_string_equal(sis_error_detail(), "the model answered NaN for output 0 of example 7");
+    m.n_values = 3;
+    assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
+}
+
 /* ---- Caps and early stops ----------------------------------------------------------------------
  */
 
@@ -399,6 +425,7 @@ int main(void) {
         cmocka_unit_test(progress_is_told_and_can_cancel),
         cmocka_unit_test(the_caller_can_stop),
         cmocka_unit_test(every_failing_allocation_is_survived),
+        cmocka_unit_test(plain_scores_are_the_model_s),
         cmocka_unit_test(a_cap_on_subsets_keeps_the_first_ones),
         cmocka_unit_test(an_early_stop_gives_a_larger_subset),
         cmocka_unit_test(early_stops_rank_and_verify_what_they_leave),
