@@ -70,8 +70,9 @@ static int parse_run(const void *options, const cli_list *args) {
 static const cli_command parse = {
     .name = "parse",
     .summary = "print the options that were given",
-    .description = "A paragraph.\n\n.A paragraph that begins with a dot.\n\n    kept  as it is\n    "
-                   ".on two lines",
+    .description =
+        "A paragraph.\n\n.A paragraph that begins with a dot.\n\n    kept  as it is\n    "
+        ".on two lines",
     .examples = (const cli_example[]){{"try parse --file x", "print the defaults"}, {0}},
     .options = parse_table,
     .options_size = sizeof(parse_options),
