@@ -3,10 +3,10 @@ python3 -c 1 2>/dev/null || {
     echo "needs python3"
     exit 77
 }
-rows=$(sed 1d "$SIS_EXAMPLES/credit.csv" | awk '{ printf "%s[%s]", NR > 1 ? "," : "", $0 }')
+rows=$(sed 1d "$SIS_EXAMPLES/credit.csv" | awk '{ printf "%s[%s]", (NR > 1 ? "," : ""), $0 }')
 {
     echo "{\"inputs\":[$rows]}"
-    echo '{"inputs": [[34, 52000, 4e3, 12000, 0, 3, 8, 0.15], [0,0,0,0,0,0,0,-1e9]]}'
+    echo '{"inputs": [[34, 52000, 4e3, 12000, 0, 3, 8, 0.15], [0,0,0,0,0,0,0,-1]]}'
     echo '{"inputs":[[1,2,3]]}'
     echo 'nonsense'
 } >requests
