@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -264,7 +265,7 @@ static void serve(sis__child *c, const sis__buf *request, size_t *sent, double s
     struct pollfd fds[3] = {{.fd = c->out, .events = POLLIN},
                             {.fd = c->err, .events = POLLIN},
                             {.fd = *sent < request->len ? c->in : -1, .events = POLLOUT}};
-    int milliseconds = seconds < 0 ? -1 : seconds > 1e6 ? INT_MAX / 2 : (int)(seconds * 1e3) + 1;
+    int milliseconds = seconds < 0 ? -1 : seconds > 1e6 ? INT_MAX / 2 : (int)ceil(seconds * 1e3);
     if (poll(fds, 3, milliseconds) <= 0)
         return;
     if (fds[0].revents)

@@ -24,7 +24,7 @@
 #include "model/child.h"
 #include "model/kind.h"
 
-enum { NUMBER_SLOTS = 4096, NUMBER_TEXT = 25, EXCERPT = 128 };
+enum { SET_BITS = 12, WAYS = 4, NUMBERS = WAYS << SET_BITS, NUMBER_TEXT = 25, EXCERPT = 128 };
 
 static const size_t LINE = (size_t)4 << 20; /* bytes of numbers in one request */
 
@@ -42,7 +42,8 @@ typedef struct {
     size_t requests;  /* so far, for messages */
     sis__child child;
     sis__buf request;
-    number *numbers; /* (NUMBER_SLOTS) */
+    number *numbers; /* (NUMBERS): sets of WAYS, found by a hash of the value */
+    unsigned evict;  /* which of a full set goes next */
 } command_model;
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -50,19 +51,26 @@ typedef struct {
 static void add_number(command_model *m, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    number *slot = &m->numbers[(bits * 0x9E3779B97F4A7C15u) >> 52];
-    if (slot->length && slot->bits == bits) {
-        sis__buf_add(&m->request, slot->text, slot->length);
-        return;
+    number *set = m->numbers + ((bits * 0x9E3779B97F4A7C15u) >> (64 - SET_BITS)) * WAYS;
+    number *slot = NULL;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].length && set[i].bits == bits) {
+            sis__buf_add(&m->request, set[i].text, set[i].length);
+            return;
+        }
+        if (!set[i].length && !slot)
+            slot = &set[i];
     }
     size_t before = m->request.len;
     sis__buf_double(&m->request, value);
     size_t length = m->request.len - before;
-    if (sis__buf_error(&m->request) == SIS_OK && length <= NUMBER_TEXT) {
-        slot->bits = bits;
-        slot->length = (unsigned char)length;
-        memcpy(slot->text, m->request.data + before, length);
-    }
+    if (sis__buf_error(&m->request) != SIS_OK || length > NUMBER_TEXT)
+        return;
+    if (!slot)
+        slot = &set[m->evict++ % WAYS];
+    slot->bits = bits;
+    slot->length = (unsigned char)length;
+    memcpy(slot->text, m->request.data + before, length);
 }
 
 /* The line for the first rows, as many as fit; their number. rows (n_rows, n_values) */
@@ -303,7 +311,7 @@ static int model_new(const char *command, double timeout, size_t n_outputs, comm
                          .timeout = timeout,
                          .n_outputs = n_outputs,
                          .command = sis__strdup(command),
-                         .numbers = SIS_NEW(number, NUMBER_SLOTS),
+                         .numbers = SIS_NEW(number, NUMBERS),
                          .child = SIS__CHILD_NONE};
     if (!m->command || !m->numbers)
         goto fail;
