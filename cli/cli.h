@@ -86,8 +86,8 @@ typedef enum cli_kind {
 } cli_kind;
 
 typedef struct cli_option {
-    const char *name;    /* without the dashes; NULL ends the table */
-    char letter;         /* short form, or 0 */
+    const char *name;    /* without the dashes, not "help"; NULL ends the table */
+    char letter;         /* short form, not 'h', or 0 */
     const char *metavar; /* "FILE", as help shows the value; NULL for a flag */
     cli_kind kind;       /* kind and offset are written by the CLI_ macros below, which also */
     size_t offset;       /* check that the field has the type the kind needs */

@@ -11,6 +11,7 @@
  */
 #include "cli.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -289,7 +290,23 @@ static int check_args(const parser *p) {
 
 /* ---- Whole ----------------------------------------------------------------------------------- */
 
+/* A table that breaks the rules of cli.h is a mistake of ours, found by the first test of it. */
+static void check_table(const cli_option *table) {
+    cli_cursor c = {.at = table};
+    for (const cli_option *o; (o = cli_next(&c));) {
+        cli_cursor rest = c;
+        assert((o->kind == CLI_KIND_FLAG) == (o->metavar == NULL));
+        assert((o->kind == CLI_KIND_CHOICE) == (o->choices != NULL));
+        assert(o->help && o->letter != 'h' && strcmp(o->name, "help") != 0);
+        for (const cli_option *other; (other = cli_next(&rest));) {
+            assert(strcmp(o->name, other->name) != 0);
+            assert(!o->letter || o->letter != other->letter);
+        }
+    }
+}
+
 void *cli_options_new(const cli_command *command) {
+    check_table(command->options);
     void *options = calloc(1, command->options_size ? command->options_size : 1);
     if (!options)
         cli_error("out of memory");

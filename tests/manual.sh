@@ -5,6 +5,7 @@
 #
 # `sis help --man` must print docs/sis.1, `sis help --man NAME` docs/sis-NAME.1, and every page must
 # belong to a command. --update writes them. Where groff is installed, it must find nothing to warn of.
+# Help must fit 80 columns.
 set -u
 update=0
 [ "${1-}" = --update ] && update=1 && shift
@@ -37,6 +38,11 @@ for page in "$tmp"/*.1 ./*.1; do
     fi
 done
 [ "$bad" = 0 ] || echo "run: tests/manual.sh --update build/sis"
+
+for name in "" $("$sis" help --names); do
+    "$sis" help $name | awk -v name="$name" 'length > 80 { print "sis help " name ": more than 80 columns: " $0; bad = 1 }
+        END { exit bad }' || bad=1
+done
 
 if command -v groff >/dev/null 2>&1; then
     warnings=$(groff -man -Tascii -ww -z "$tmp"/*.1 2>&1)
