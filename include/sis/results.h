@@ -110,6 +110,19 @@ int sis_record_parse(const char *line, size_t n, sis_record *out);
 /* Release what was parsed. Harmless on a zeroed or failed one. */
 void sis_record_release(sis_record *record);
 
+/* ---- Lines beside results ------------------------------------------------------------------- */
+
+/* What sis predict writes: {"id":"0","scores":[0.1,0.9]} */
+int sis_scores_format(const char *id, const double *scores, size_t n_scores, char **line,
+                      size_t *n);
+
+/* What sis verify writes:
+ *     {"id":"0","holds":true,"score":0.9,"masked_score":0.1,"complete":true,"rest_score":0.3,
+ *      "subsets":[{"sufficient":true,"score":0.8,"minimal":true,"best_without_one":0.6,
+ *                  "exhaustive":true,"smaller":[4,2]}]}
+ * with "reason" after "holds" if that is false, and "smaller" only if there is such a part. */
+int sis_audit_format(const char *id, const sis_audit *audit, char **line, size_t *n);
+
 /* ---- Files --------------------------------------------------------------------------------- */
 
 typedef struct sis_results sis_results;

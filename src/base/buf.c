@@ -35,6 +35,16 @@ int sis__buf_error(const sis__buf *b) {
     return b->error;
 }
 
+int sis__buf_give(sis__buf *b, char **data, size_t *n) {
+    int error = b->error;
+    if (error != SIS_OK)
+        sis__buf_release(b);
+    *data = b->data;
+    *n = b->len;
+    *b = (sis__buf){0};
+    return error;
+}
+
 /* Room for n more bytes and the NUL. */
 static int room(sis__buf *b, size_t n) {
     void *p = b->data;

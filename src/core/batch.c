@@ -31,7 +31,8 @@
 
 enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_LEAST = 64 };
 #define ROWS_BYTES                                                                                 \
-    ((size_t)4 << 20) /* slots beyond the cache help no model that states no wish                  \
+    ((size_t)4                                                                                     \
+     << 20) /* slots beyond the cache help no model that states no wish                  \
                        */
 
 typedef struct {

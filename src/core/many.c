@@ -4,6 +4,7 @@
  * of its own; results are handed over in the order of the inputs, as soon as all earlier ones are,
  * so the caller can write them to a file that looks the same whatever the number of threads.
  */
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -61,6 +62,8 @@ static int hand_over(job *j) {
 static int failed_collection(sis_collection *c, const sis_input *input) {
     long n = sis_input_features(input);
     *c = (sis_collection){.status = SIS_STATUS_ERROR,
+                          .score = NAN,
+                          .masked_score = NAN,
                           .n_features = n > 0 ? (size_t)n : 0,
                           .message = sis__strdup(sis_error_detail())};
     return c->message ? SIS_OK : SIS_E_NOMEM;
