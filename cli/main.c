@@ -23,7 +23,11 @@ static const cli_program program = {
         "ONNX files, or any program that reads inputs and writes scores.\n\n"
         "Results are written to standard output or to the file given by --output. Progress and "
         "messages go to standard error.",
-    .examples = (const cli_example[]){{"sis help", "List the commands."}, {0}},
+    .examples = (const cli_example[]){{"sis demo", "See a decision explained from end to end."},
+                                      {"sis explain -m 'cmd:./score.py' -i cases.csv --mask "
+                                       "mean:cases.csv -t 0.8 | sis show -",
+                                       "Explain what the program score.py decides, and read it."},
+                                      {0}},
     .commands = commands,
 };
 

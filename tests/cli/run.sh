@@ -4,7 +4,7 @@
 #   run.sh [--update] [--asan] BUILD [NAME...]
 #
 # tests/cli/NAME.sh runs in an empty directory with `sis` (BUILD/sis, with --asan BUILD/sis-asan) and
-# `try` (the framework's test program) first in PATH, and SIS_EXAMPLES set to the examples folder.
+# `try` (the framework's test program) first in PATH, SIS_EXAMPLES set to the examples folder and SIS_MODELS to models/.
 # Its stdout must match NAME.out (if there is none, it must be empty), its stderr NAME.err if there
 # is one, and its exit status NAME.exit (0 if there is none). "..." in an expected file is a blank: see
 # ../match.awk. A script that exits with status 77 is skipped. --update writes what does not match;
@@ -42,8 +42,9 @@ ln -s "$build/sis$suffix" "$tmp/bin/sis"
 ln -s "$build/tests/try$suffix" "$tmp/bin/try"
 PATH=$tmp/bin:$PATH
 SIS_EXAMPLES=$(cd "$here/../../examples" && pwd)
+SIS_MODELS=$here/models
 LC_ALL=C
-export PATH SIS_EXAMPLES LC_ALL
+export PATH SIS_EXAMPLES SIS_MODELS LC_ALL
 
 # compare NAME SUFFIX ACTUAL: 0 if it matches; otherwise show the difference or update the file.
 compare() {
