@@ -51,8 +51,8 @@ static void close_end(int *fd) {
     *fd = -1;
 }
 
-/* The same file under a number that is no standard stream, or -1. A host that has closed its own
- * stdin would otherwise hand us 0 and the child's streams would be mixed up. */
+/* The same file under a number that is no standard stream, or -1. In a host that has closed its own
+ * stderr a pipe would take that number, and the next message of the host would go to the child. */
 static int above_standard(int fd) {
     if (fd > STDERR_FILENO)
         return fd;

@@ -64,6 +64,29 @@ char *file_bytes(const char *path, size_t *n) {
     return bytes;
 }
 
+void npy_image_make(npy_image *m, int major, const char *header, const void *numbers, size_t n) {
+    size_t length = strlen(header), at = 8;
+    memcpy(m->bytes, "\x93NUMPY", 6);
+    m->bytes[6] = (unsigned char)major;
+    m->bytes[7] = 0;
+    for (int i = 0; i < (major == 1 ? 2 : 4); i++)
+        m->bytes[at++] = (unsigned char)(length >> (8 * i));
+    memcpy(m->bytes + at, header, length);
+    if (n)
+        memcpy(m->bytes + at + length, numbers, n);
+    m->n = at + length + n;
+}
+
+const char *npy_image_file(const npy_image *m) {
+    return folder_write("a.npy", m->bytes, m->n);
+}
+
+const char *npy_file(const char *header, const void *numbers, size_t n) {
+    npy_image m;
+    npy_image_make(&m, 1, header, numbers, n);
+    return npy_image_file(&m);
+}
+
 void assert_message_has(const char *part) {
     const char *message = sis_error_detail();
     if (!strstr(message, part))

@@ -24,6 +24,18 @@ const char *folder_text(const char *name, const char *text);
 /* The whole file, ended by a NUL; free() it. */
 char *file_bytes(const char *path, size_t *n);
 
+/* A .npy file in memory: version, header, numbers. */
+typedef struct npy_image {
+    unsigned char bytes[1 << 16];
+    size_t n;
+} npy_image;
+
+void npy_image_make(npy_image *m, int major, const char *header, const void *numbers, size_t n);
+
+/* Write it as a.npy and return its path; the same for version 1 in one step. */
+const char *npy_image_file(const npy_image *m);
+const char *npy_file(const char *header, const void *numbers, size_t n);
+
 /* Fail unless the last error message has `part` in it, and is one line. */
 void assert_message_has(const char *part);
 

@@ -13,40 +13,7 @@
 
 #include <sis/data.h>
 
-#include "base/buf.h"
 #include "base/rng.h"
-
-enum { FILE_MAX = 1 << 16 };
-
-/* A .npy file in memory: version, header text, numbers. */
-typedef struct {
-    unsigned char bytes[FILE_MAX];
-    size_t n;
-} image;
-
-static void image_make(image *m, int major, const char *header, const void *numbers, size_t n) {
-    size_t length = strlen(header), at = 8;
-    memcpy(m->bytes, "\x93NUMPY", 6);
-    m->bytes[6] = (unsigned char)major;
-    m->bytes[7] = 0;
-    for (int i = 0; i < (major == 1 ? 2 : 4); i++)
-        m->bytes[at++] = (unsigned char)(length >> (8 * i));
-    memcpy(m->bytes + at, header, length);
-    if (n)
-        memcpy(m->bytes + at + length, numbers, n);
-    m->n = at + length + n;
-}
-
-static const char *image_file(const image *m) {
-    return folder_write("a.npy", m->bytes, m->n);
-}
-
-/* A file with this header and n bytes of numbers. */
-static const char *npy(const char *header, const void *numbers, size_t n) {
-    static image m;
-    image_make(&m, 1, header, numbers, n);
-    return image_file(&m);
-}
 
 static void refused(const char *path, int code, const char *part) {
     sis_data *data = (sis_data *)(void *)&data;
@@ -60,14 +27,15 @@ static void arrays_are_read_in_every_version(void **state) {
     (void)state;
     const float numbers[] = {1, 2, 3, 4, 5, 0.1f};
     for (int major = 1; major <= 3; major++) {
-        image m;
-        image_make(&m, major, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n",
-                   numbers, sizeof numbers);
+        npy_image m;
+        npy_image_make(&m, major,
+                       "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }   \n", numbers,
+                       sizeof numbers);
         sis_data *data;
         double row[3];
         size_t rank;
         char number[SIS_ID_SIZE];
-        assert_int_equal(sis_data_read(image_file(&m), &data), 0);
+        assert_int_equal(sis_data_read(npy_image_file(&m), &data), 0);
         assert_int_equal(sis_data_count(data), 2);
         assert_int_equal(sis_data_width(data, 1), 3);
         assert_int_equal(sis_data_shape(data, 0, &rank)[0], 3);
@@ -124,7 +92,7 @@ static void every_type_and_byte_order_is_read(void **state) {
                  cases[c / 2].type);
         sis_data *data;
         double one, two;
-        assert_int_equal(sis_data_read(npy(header, bytes, 2 * size), &data), 0);
+        assert_int_equal(sis_data_read(npy_file(header, bytes, 2 * size), &data), 0);
         assert_int_equal(sis_data_count(data), 2);
         assert_int_equal(sis_data_width(data, 0), 1);
         assert_int_equal(sis_data_values(data, 0, &one), 0);
@@ -166,7 +134,7 @@ static void both_orders_agree_for_every_shape(void **state) {
         for (int fortran = 0; fortran < 2; fortran++) {
             snprintf(header, sizeof header, "{'descr':'=u2','fortran_order':%s,'shape':(%s)}",
                      fortran ? "True" : "False", shape);
-            const char *path = npy(header, fortran ? f : c, 2 * n);
+            const char *path = npy_file(header, fortran ? f : c, 2 * n);
             sis_data *data;
             sis_array array;
             double row[1024];
@@ -251,37 +219,39 @@ static void headers_are_read_strictly(void **state) {
         {"{'descr': '', 'fortran_order': False, 'shape': (1,)}", SIS_E_UNSUPPORTED, "of type ;"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        refused(npy(cases[i].header, &one, sizeof one), cases[i].code, cases[i].part);
-    refused(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", NULL, 0), SIS_E_FORMAT,
-            "without values");
-    refused(npy("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3)}", NULL, 0), SIS_E_FORMAT,
-            "at least one example");
+        refused(npy_file(cases[i].header, &one, sizeof one), cases[i].code, cases[i].part);
+    refused(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 0)}", NULL, 0),
+            SIS_E_FORMAT, "without values");
+    refused(npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (0, 3)}", NULL, 0),
+            SIS_E_FORMAT, "at least one example");
     sis_data *data;
-    assert_int_equal(sis_data_read(npy("{ 'shape' :( 1L , 1 , ) ,'descr': '<f8',\n'fortran_order':"
-                                       "False,}\r\n\t",
-                                       &one, sizeof one),
-                                   &data),
-                     0);
+    assert_int_equal(
+        sis_data_read(npy_file("{ 'shape' :( 1L , 1 , ) ,'descr': '<f8',\n'fortran_order':"
+                               "False,}\r\n\t",
+                               &one, sizeof one),
+                      &data),
+        0);
     sis_data_free(data);
 }
 
 static void files_that_are_no_npy_say_so(void **state) {
     (void)state;
-    image m;
+    npy_image m;
     refused(folder_text("a.npy", ""), SIS_E_FORMAT, "not a .npy file");
     refused(folder_text("a.npy", "PK\x03\x04"), SIS_E_FORMAT, "not a .npy file");
     refused(folder_text("a.npy", "\x93NUM"), SIS_E_FORMAT, "cut off");
-    image_make(&m, 4, "{}", NULL, 0);
-    refused(image_file(&m), SIS_E_UNSUPPORTED, "version 4.0");
-    image_make(&m, 2, "{}", NULL, 0);
+    npy_image_make(&m, 4, "{}", NULL, 0);
+    refused(npy_image_file(&m), SIS_E_UNSUPPORTED, "version 4.0");
+    npy_image_make(&m, 2, "{}", NULL, 0);
     memset(m.bytes + 8, 0xFF, 4);
-    refused(image_file(&m), SIS_E_FORMAT, "header of 4294967295 bytes");
-    image_make(&m, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", "12345678", 8);
+    refused(npy_image_file(&m), SIS_E_FORMAT, "header of 4294967295 bytes");
+    npy_image_make(&m, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)}", "12345678", 8);
     m.bytes[9] = 1; /* a header longer than the file */
-    refused(image_file(&m), SIS_E_FORMAT, "cut off in its .npy header");
-    image_make(&m, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} ", "12345678", 8);
+    refused(npy_image_file(&m), SIS_E_FORMAT, "cut off in its .npy header");
+    npy_image_make(&m, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} ", "12345678",
+                   8);
     m.bytes[10 + 55] = 0;
-    refused(image_file(&m), SIS_E_FORMAT, "NUL byte");
+    refused(npy_image_file(&m), SIS_E_FORMAT, "NUL byte");
     refused(folder_path("absent-a.npy"), SIS_E_IO, "cannot open");
     assert_int_equal(mkdir(folder_path("dir-a.npy"), 0700), 0);
     refused(folder_path("dir-a.npy"), SIS_E_IO, "cannot read");
@@ -291,8 +261,8 @@ static void files_that_are_no_npy_say_so(void **state) {
 static void values_that_are_not_finite_are_named(void **state) {
     (void)state;
     const double numbers[] = {1, 2, 3, NAN, 5, -INFINITY};
-    const char *path =
-        npy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}", numbers, sizeof numbers);
+    const char *path = npy_file("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2)}",
+                                numbers, sizeof numbers);
     sis_data *data;
     sis_array array;
     double row[2];
@@ -313,7 +283,7 @@ static void values_that_are_not_finite_are_named(void **state) {
 
 typedef struct {
     const char *path;
-    const image *m;
+    const npy_image *m;
     size_t extra; /* zero bytes after the image */
 } feed;
 
@@ -329,7 +299,7 @@ static void *feeder(void *arg) {
     return NULL;
 }
 
-static int read_fed(const image *m, size_t extra, sis_data **data) {
+static int read_fed(const npy_image *m, size_t extra, sis_data **data) {
     char path[2048];
     pthread_t thread;
     snprintf(path, sizeof path, "%s", folder_path("pipe-a.npy"));
@@ -344,106 +314,17 @@ static int read_fed(const image *m, size_t extra, sis_data **data) {
 
 static void pipes_are_read_and_cannot_promise_more_than_they_bring(void **state) {
     (void)state;
-    image m;
+    npy_image m;
     sis_data *data;
-    image_make(&m, 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (300, 1000)}", NULL, 0);
+    npy_image_make(&m, 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (300, 1000)}", NULL,
+                   0);
     assert_int_equal(read_fed(&m, 300000, &data), 0);
     assert_int_equal(sis_data_count(data), 300);
     sis_data_free(data);
-    image_make(&m, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000, 10000000)}",
-               NULL, 0);
+    npy_image_make(
+        &m, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (100000000, 10000000)}", NULL, 0);
     assert_int_equal(read_fed(&m, 200000, &data), SIS_E_FORMAT);
     assert_message_has("needs 8000000000000000 bytes of numbers, found 200000");
-}
-
-/* ---- Masks, maps, writing ------------------------------------------------------------------ */
-
-static void arrays_of_any_shape_are_read(void **state) {
-    (void)state;
-    const double one = 0.25;
-    sis_array array;
-    assert_int_equal(
-        sis_array_read(
-            npy("{'descr': '<f8', 'fortran_order': False, 'shape': ()}", &one, sizeof one), &array),
-        0);
-    assert_int_equal(array.rank, 0);
-    assert_int_equal(array.n, 1);
-    assert_true(array.values[0] == 0.25);
-    sis_array_release(&array);
-    for (int fortran = 0; fortran < 2; fortran++) {
-        const char *path =
-            npy(fortran ? "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 0, 3)}"
-                        : "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 0, 3)}",
-                NULL, 0);
-        assert_int_equal(sis_array_read(path, &array), 0);
-        assert_int_equal(array.n, 0);
-        assert_int_equal(array.dims[2], 3);
-        sis_array_release(&array);
-    }
-}
-
-static void feature_maps_are_checked(void **state) {
-    (void)state;
-    const struct {
-        float numbers[4];
-        const char *part; /* NULL: fine */
-    } cases[] = {
-        {{0, 0, 1, -1}, NULL},
-        {{1, 2, 0, 3}, NULL},
-        {{-1, -1, -1, -1}, "every value is -1"},
-        {{0, 2, 2, 3}, "no value belongs to feature 1"},
-        {{0, 0.5, 1, 1}, "value 1 is 0.5; expected a feature"},
-        {{0, -2, 1, 1}, "value 1 is -2"},
-        {{0, 1, 2, 1e30f}, "value 3 is"},
-        {{0, 1, 2, 4}, "value 3 is 4; expected a feature, a whole number from 0 to 3"},
-    };
-    int *map;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *path = npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2)}",
-                               cases[i].numbers, sizeof cases[i].numbers);
-        int code = sis_feature_map_read(path, 4, &map);
-        assert_int_equal(code, cases[i].part ? SIS_E_FORMAT : 0);
-        for (size_t k = 0; k < 4 && !cases[i].part; k++)
-            assert_true(map[k] == (int)cases[i].numbers[k]);
-        if (cases[i].part)
-            assert_message_has(cases[i].part);
-        free(map);
-        assert_int_equal(sis_feature_map_read(path, 5, &map), SIS_E_FORMAT);
-        assert_message_has("of 4 numbers; expected one for each of the 5 values");
-        assert_null(map);
-    }
-}
-
-static void what_is_written_reads_back(void **state) {
-    (void)state;
-    const size_t dims[] = {2, 3, 1};
-    const double values[] = {0, -1.5, 1e300, 5e-324, 3, 0.1};
-    const float floats[] = {0, -1.5f, 1e30f, 1e-45f, 3, 0.1f};
-    for (size_t rank = 0; rank <= 3; rank++) {
-        sis_array array;
-        size_t n = rank == 0 ? 1 : rank == 1 ? 2 : 6, bytes;
-        const char *path = folder_path("w.npy");
-        assert_int_equal(sis_npy_write(path, values, rank, dims), 0);
-        char *file = file_bytes(path, &bytes);
-        assert_int_equal((bytes - n * sizeof *values) % 64, 0);
-        free(file);
-        assert_int_equal(sis_array_read(path, &array), 0);
-        assert_int_equal(array.rank, rank);
-        assert_int_equal(array.n, n);
-        assert_memory_equal(array.values, values, n * sizeof *values);
-        sis_array_release(&array);
-        assert_int_equal(sis_npy_write_float(path, floats, rank, dims), 0);
-        assert_int_equal(sis_array_read(path, &array), 0);
-        for (size_t i = 0; i < n; i++)
-            assert_true(array.values[i] == floats[i]);
-        sis_array_release(&array);
-    }
-    assert_int_equal(sis_npy_write(folder_path("no/such/w.npy"), values, 1, dims), SIS_E_IO);
-    assert_message_has("cannot write");
-    assert_int_equal(sis_npy_write("/dev/full", values, 1, dims), SIS_E_IO);
-    assert_message_has("/dev/full");
-    const size_t huge[] = {SIZE_MAX / 2, 3};
-    assert_int_equal(sis_npy_write(folder_path("w.npy"), values, 2, huge), SIS_E_ARGUMENT);
 }
 
 /* ---- Hostile ------------------------------------------------------------------------------- */
@@ -467,13 +348,13 @@ static void use_hostile(const char *path) {
 
 static void spoiled_files_do_no_harm(void **state) {
     (void)state;
-    image m;
+    npy_image m;
     const double numbers[6] = {1, 2, 3, 4, 5, 6};
-    image_make(&m, 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2), }  \n", numbers,
-               sizeof numbers);
+    npy_image_make(&m, 1, "{'descr': '<f8', 'fortran_order': True, 'shape': (3, 2), }  \n", numbers,
+                   sizeof numbers);
     with_spoiled_files("a.npy", m.bytes, m.n, 3000, use_hostile);
-    image_make(&m, 2, "{'descr': '>i2', 'fortran_order': False, 'shape': (3, 2, 4), }\n", numbers,
-               sizeof numbers);
+    npy_image_make(&m, 2, "{'descr': '>i2', 'fortran_order': False, 'shape': (3, 2, 4), }\n",
+                   numbers, sizeof numbers);
     with_spoiled_files("a.npy", m.bytes, m.n, 1000, use_hostile);
 }
 
@@ -488,11 +369,11 @@ static void random_headers_do_no_harm(void **state) {
     sis__rng_init(&r, 11);
     for (int round = 0; round < 5000; round++) {
         char header[512] = "";
-        image m;
+        npy_image m;
         for (size_t k = sis__rng_below(&r, 24); k > 0; k--)
             strcat(header, pieces[sis__rng_below(&r, sizeof pieces / sizeof *pieces)]);
-        image_make(&m, 1, header, "123456781234567812345678", sis__rng_below(&r, 25));
-        use_hostile(image_file(&m));
+        npy_image_make(&m, 1, header, "123456781234567812345678", sis__rng_below(&r, 25));
+        use_hostile(npy_image_file(&m));
     }
 }
 
@@ -508,26 +389,14 @@ static int read_and_average(void *ctx) {
     return code;
 }
 
-static int write_and_read_map(void *ctx) {
-    const double values[] = {0, 1, 1, 2};
-    const size_t dims[] = {4};
-    int *map = NULL, code = sis_npy_write((const char *)ctx, values, 1, dims);
-    if (code == SIS_OK)
-        code = sis_feature_map_read((const char *)ctx, 4, &map);
-    free(map);
-    return code;
-}
-
 static void failing_allocations_are_reported(void **state) {
     (void)state;
     const float numbers[] = {1, 2, 3, 4, 5, 6};
     char path[2048];
-    snprintf(
-        path, sizeof path, "%s",
-        npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", numbers, sizeof numbers));
+    snprintf(path, sizeof path, "%s",
+             npy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", numbers,
+                      sizeof numbers));
     assert_true(with_failing_allocations(read_and_average, path) > 5);
-    snprintf(path, sizeof path, "%s", folder_path("map.npy"));
-    assert_true(with_failing_allocations(write_and_read_map, path) > 5);
 }
 
 int main(void) {
@@ -539,9 +408,6 @@ int main(void) {
         cmocka_unit_test(files_that_are_no_npy_say_so),
         cmocka_unit_test(values_that_are_not_finite_are_named),
         cmocka_unit_test(pipes_are_read_and_cannot_promise_more_than_they_bring),
-        cmocka_unit_test(arrays_of_any_shape_are_read),
-        cmocka_unit_test(feature_maps_are_checked),
-        cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(spoiled_files_do_no_harm),
         cmocka_unit_test(random_headers_do_no_harm),
         cmocka_unit_test(failing_allocations_are_reported),

@@ -6,7 +6,7 @@
 #include "support.h"
 
 #include <dirent.h>
-#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -418,23 +418,32 @@ static void nothing_survives_the_model(void **state) {
     }
 }
 
-/* A host without stdin and stderr, that lets the system collect its children. */
+/* A host without standard streams, that lets the system collect its children. */
 static void odd_hosts_are_served(void **state) {
     (void)state;
-    int in = dup(STDIN_FILENO), err = dup(STDERR_FILENO);
+    int streams[3], taken = 0;
     void (*before)(int) = signal(SIGCHLD, SIG_IGN);
-    close(STDIN_FILENO);
-    close(STDERR_FILENO);
-    sis_model good = open_model("cmd:" ANSWER("{\"outputs\":[1]}"), 10);
-    sis_model bad = open_model("cmd:echo out of ideas >&2; exit 3", 10);
-    int first = sis_model_measure(&good, ROW, 3), second = sis_model_measure(&bad, ROW, 3);
+    fflush(stdout);
+    for (int i = 0; i < 3; i++) {
+        streams[i] = fcntl(i, F_DUPFD, 3);
+        close(i);
+    }
+    sis_model good, bad = {0};
+    int code = sis_model_open("cmd:" ANSWER("{\"outputs\":[1]}"), NULL, &good);
+    if (code == SIS_OK)
+        code = sis_model_open("cmd:echo out of ideas >&2; exit 3", NULL, &bad);
+    for (int i = 0; i < 3; i++)
+        taken += fcntl(i, F_GETFD) != -1;
+    int first = code ? code : sis_model_measure(&good, ROW, 3);
+    int second = code ? code : sis_model_measure(&bad, ROW, 3);
     sis_model_close(&bad);
     sis_model_close(&good);
-    dup2(in, STDIN_FILENO);
-    dup2(err, STDERR_FILENO);
-    close(in);
-    close(err);
+    for (int i = 0; i < 3; i++) {
+        dup2(streams[i], i);
+        close(streams[i]);
+    }
     signal(SIGCHLD, before);
+    assert_int_equal(taken, 0);
     assert_int_equal(first, SIS_OK);
     assert_int_equal(second, SIS_E_MODEL);
     assert_says("request 1: ended; it said: out of ideas");
