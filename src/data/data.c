@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include <sis/sis.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
@@ -115,7 +117,6 @@ const char *sis_data_label(const sis_data *data, size_t i) {
     return data->ops->label ? data->ops->label(data, i) : NULL;
 }
 
-/* The running mean moves by (x - mean) / n: no sum that could overflow, and a constant stays. */
 int sis_data_mean(const sis_data *data, double *mean) {
     size_t width = sis_data_width(data, 0);
     double *row = SIS_NEW_RAW(double, width);
@@ -129,8 +130,8 @@ int sis_data_mean(const sis_data *data, double *mean) {
                              data->name, width, i, sis_data_width(data, i));
         else
             code = sis_data_values(data, i, row);
-        for (size_t k = 0; k < width && code == SIS_OK; k++)
-            mean[k] += (row[k] - mean[k]) / (double)(i + 1);
+        if (code == SIS_OK)
+            sis_mean_add(mean, row, width, i + 1);
     }
     free(row);
     return code;

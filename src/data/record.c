@@ -92,16 +92,6 @@ static void drop(const void *p) {
     free((void *)p);
 }
 
-static void release_collection(sis_collection *c) {
-    for (size_t k = 0; k < c->n_subsets; k++) {
-        free(c->subsets[k].features);
-        free(c->subsets[k].trace.order);
-        free(c->subsets[k].trace.scores);
-    }
-    free(c->subsets);
-    free(c->message);
-}
-
 void sis_record_release(sis_record *record) {
     const void *const owned[] = {
         record->id,    record->model,  record->method,   record->output_label, record->kind,
@@ -109,6 +99,6 @@ void sis_record_release(sis_record *record) {
         record->label, record->words,  record->sequence, record->human};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
-    release_collection(&record->collection);
+    sis_collection_release(&record->collection);
     *record = (sis_record){0};
 }
