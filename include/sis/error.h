@@ -41,6 +41,9 @@ const char *sis_error_text(int code);
  * failing call of the same thread. */
 const char *sis_error_detail(void);
 
+/* Replace that message. For predict callbacks: say what went wrong, then return SIS_E_MODEL. */
+void sis_error_set(const char *message);
+
 #ifdef __cplusplus
 }
 #endif

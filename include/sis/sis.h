@@ -3,13 +3,13 @@
  * sis/sis.h - which part of this input was enough for the decision?
  *
  * A model maps an input to a score; the decision is `score >= threshold`. A sufficient input subset
- * (SIS) is a minimal set of features whose values alone, everything else masked, still reach it.
- * This header finds all disjoint ones of an input (Carter, Mueller, Jain and Gifford, AISTATS
- * 2019):
+ * (SIS) is a minimal set of features whose values alone, everything else masked, still reach it. This
+ * header finds all disjoint ones of an input (Carter, Mueller, Jain and Gifford, AISTATS 2019):
  *
  *     static int predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
- *         for (size_t i = 0; i < n; i++)                       // any model: n rows in, n scores
- * out scores[i] = my_model(ctx, rows + i * width); return 0;
+ *         for (size_t i = 0; i < n; i++)                      // any model: n rows in, n scores out
+ *             scores[i] = my_model(ctx, rows + i * width);
+ *         return 0;
  *     }
  *     sis_model model = {.predict = predict, .ctx = my_weights, .n_outputs = 1};
  *     sis_input input = {.values = x, .mask = mean, .n_values = 784};
@@ -17,17 +17,16 @@
  *     sis_collection c;
  *     if (sis_collect(&model, &input, &opt, &c) == 0)
  *         for (size_t k = 0; k < c.n_subsets; k++)
- *             use(c.subsets[k].features, c.subsets[k].n);      // most important feature first
+ *             use(c.subsets[k].features, c.subsets[k].n);     // most important feature first
  *     sis_collection_release(&c);
  *
  * The rest of the header goes up step by step: many inputs at once, verification, one backward
  * selection and its trace, walks.
  *
- * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
- * with the `_release` of its name, and releasing a zeroed or failed one is harmless.
- * Errors: 0 or a negative code of sis/error.h. Threads: there are no globals; any two calls may run
- * at the same time if their models may. Results are the same, to the bit, for any number of
- * threads.
+ * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released with
+ * the `_release` of its name, and releasing a zeroed or failed one is harmless.
+ * Errors: 0 or a negative code of sis/error.h. Threads: there are no globals; any two calls may run at
+ * the same time if their models may. Results are the same, to the bit, for any number of threads.
  */
 #ifndef SIS_H
 #define SIS_H
@@ -190,6 +189,12 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
 
+/* Scores of n inputs as they are (their masks are not looked at): scores (n, n_outputs), link
+ * applied. Only jobs, memory and progress of the options matter. NaN is an error that names the
+ * example. */
+int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                double *scores);
+
 /* ---- Masks --------------------------------------------------------------------------------- */
 
 /* Running feature means, in one pass over a data set of any size: zero `mean`, then add each row
@@ -259,7 +264,8 @@ typedef struct sis_walk_ops {
     /* margins[k] = margin if features[k] were masked too. features: present, ascending. A walk may
      * only answer the current margin, bit for bit, for a feature that provably changes nothing. */
     int (*probe)(sis_walk *w, const int *features, size_t n, double *margins);
-    int (*mask)(sis_walk *w, int feature);
+    /* Mask it for good; *margin is the new state's margin, as probe answered it. */
+    int (*mask)(sis_walk *w, int feature, double *margin);
     void (*free)(sis_walk *w);
 } sis_walk_ops;
 

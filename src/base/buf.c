@@ -35,6 +35,16 @@ int sis__buf_error(const sis__buf *b) {
     return b->error;
 }
 
+int sis__buf_give(sis__buf *b, char **data, size_t *n) {
+    int error = b->error;
+    if (error != SIS_OK)
+        sis__buf_release(b);
+    *data = b->data;
+    *n = b->len;
+    *b = (sis__buf){0};
+    return error;
+}
+
 /* Room for n more bytes and the NUL. */
 static int room(sis__buf *b, size_t n) {
     void *p = b->data;
@@ -87,13 +97,15 @@ void sis__buf_double(sis__buf *b, double v) {
         sis__buf_str(b, text);
         return;
     }
-    /* A float needs 9 digits at most, a double 17: the first that reads back is the shortest. */
-    static const int digits[] = {6, 7, 8, 9, 12, 15, 16, 17};
-    for (size_t i = 0; i < sizeof digits / sizeof *digits; i++) {
-        snprintf(text, sizeof text, "%.*g", digits[i], v);
+    /* Any number of up to 15 digits reads back from 15, and %g drops the zeros at the end. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
         if (strtod(text, NULL) == v)
             break;
     }
+    char *comma = strchr(text, ','); /* the host program's locale is not JSON's */
+    if (comma)
+        *comma = '.';
     sis__buf_str(b, text);
 }
 

@@ -30,6 +30,10 @@ void sis__buf_double(sis__buf *b, double v);
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void sis__buf_json(sis__buf *b, const char *s);
 
+/* Hand the bytes over: *data is free()d by the receiver, and the buffer is empty again. After a
+ * failure SIS_E_NOMEM and *data is NULL. */
+int sis__buf_give(sis__buf *b, char **data, size_t *n);
+
 /* 0 or SIS_E_NOMEM. */
 int sis__buf_error(const sis__buf *b);
 

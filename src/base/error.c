@@ -59,14 +59,14 @@ int sis__fail_in(int code, const char *format, ...) {
     char text[DETAIL_SIZE];
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (used >= 0 && (size_t)used < sizeof text)
-        snprintf(text + used, sizeof text - (size_t)used, ": %s", detail);
+    strncat(text, ": ", sizeof text - strlen(text) - 1);
+    strncat(text, detail, sizeof text - strlen(text) - 1);
     memcpy(detail, text, sizeof detail);
     return code;
 }
 
-void sis__error_set(const char *message) {
+void sis_error_set(const char *message) {
     snprintf(detail, sizeof detail, "%s", message);
 }

@@ -15,7 +15,4 @@ int sis__fail(int code, const char *format, ...) __attribute__((format(printf, 2
  * (a file, an example) to what the callee said. */
 int sis__fail_in(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Replace the calling thread's message; how a worker's message reaches the caller's thread. */
-void sis__error_set(const char *message);
-
 #endif

@@ -19,30 +19,36 @@ static int overflows(size_t n, size_t size) {
     return size != 0 && n > (size_t)PTRDIFF_MAX / size;
 }
 
+/* At least one byte, so that NULL always means failure. */
+static size_t bytes(size_t n, size_t size) {
+    size_t total = n * size;
+    return total > 0 ? total : 1;
+}
+
 void *sis__alloc(size_t n, size_t size) {
     if (overflows(n, size))
         return refuse(n, size);
-    void *p = calloc(n ? n : 1, size ? size : 1);
+    void *p = calloc(bytes(n, size), 1);
     return p ? p : refuse(n, size);
 }
 
 void *sis__alloc_raw(size_t n, size_t size) {
     if (overflows(n, size))
         return refuse(n, size);
-    void *p = malloc(n * size ? n * size : 1);
+    void *p = malloc(bytes(n, size));
     return p ? p : refuse(n, size);
 }
 
 void *sis__realloc(void *p, size_t n, size_t size) {
     if (overflows(n, size))
         return refuse(n, size);
-    void *q = realloc(p, n * size ? n * size : 1);
+    void *q = realloc(p, bytes(n, size));
     return q ? q : refuse(n, size);
 }
 
 void *sis__copy(const void *p, size_t n, size_t size) {
     void *q = sis__alloc_raw(n, size);
-    if (q && n * size)
+    if (q && n > 0 && size > 0)
         memcpy(q, p, n * size);
     return q;
 }

@@ -71,7 +71,7 @@ int sis__parallel(int jobs, size_t n, sis__parallel_fn fn, void *ctx) {
     free(others);
     pthread_mutex_destroy(&r.lock);
     if (r.result != 0)
-        sis__error_set(r.message);
+        sis_error_set(r.message);
     return r.result;
 }
 

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.h - what every command of the program stands on.
+ *
+ * A command is a table: its options, where each one is stored, and the words of its manual. The
+ * same table parses the command line, prints `sis NAME --help` and writes the manual page, so the
+ * three cannot disagree. To add a command `greet`:
+ *
+ *   1. Write cli/greet.c:
+ *
+ *          typedef struct {
+ *              const char *name;
+ *              size_t times;
+ *              cli_common common;                       // --quiet, the same in every command
+ *          } greet_options;
+ *
+ *          static const cli_option options[] = {
+ *              {"name", 'n', "NAME", CLI_STRING(greet_options, name), "whom to greet",
+ *               .required = 1},
+ *              {"times", 0, "N", CLI_COUNT(greet_options, times), "how often"},
+ *              CLI_GROUP(greet_options, common, cli_common, cli_common_options),
+ *              {0},
+ *          };
+ *
+ *          static void init(void *o) {                  // o is zeroed; every default is here
+ *              ((greet_options *)o)->times = 1;
+ *          }
+ *
+ *          static int run(const void *o, const cli_list *args) { ...; return CLI_DONE; }
+ *
+ *          const cli_command cli_greet = {
+ *              .name = "greet", .summary = "say hello", .options = options,
+ *              .options_size = sizeof(greet_options), .init = init, .run = run,
+ *              .examples = (const cli_example[]){{"sis greet --name Ada", "Greet Ada."}, {0}},
+ *              .description = "Plain paragraphs.\n\nSeparated by an empty line.",
+ *          };
+ *
+ *   2. Add X(greet) to CLI_COMMANDS below. Its place there is its place in `sis --help`.
+ *   3. `tests/manual.sh --update build/sis` writes docs/sis-greet.1.
+ *
+ * Results go to stdout, everything else to stderr. A command prints an error with one of the three
+ * functions below and returns what they return: `return cli_fail(sis_collect(...))`.
+ */
+#ifndef SIS_CLI_H
+#define SIS_CLI_H
+
+#include <stddef.h>
+
+#include <sis/sis.h>
+
+/* ---- Exit status and messages ---------------------------------------------------------------- */
+
+enum { CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
+
+/* Each prints one line, "sis COMMAND: ...", on stderr. */
+
+/* The command line makes no sense. Returns CLI_USAGE. */
+int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Something failed. Returns CLI_FAILED. */
+int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A library call returned `code`: prints sis_error_detail(), or the meaning of the code if there is
+ * no detail. Returns CLI_FAILED, for code 0 CLI_DONE without printing. */
+int cli_fail(int code);
+
+/* A remark that is neither a result nor an error, unless `quiet`. */
+void cli_note(int quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+/* Values of an option that may be repeated, or the arguments that are no options. Borrowed: they
+ * live as long as argv. */
+typedef struct cli_list {
+    const char **items;
+    size_t n;
+} cli_list;
+
+typedef enum cli_kind {
+    CLI_KIND_FLAG,   /* int           1 if given */
+    CLI_KIND_STRING, /* const char *  the text */
+    CLI_KIND_CHOICE, /* const char *  one of .choices, always the pointer's text */
+    CLI_KIND_NUMBER, /* double        finite, within .min and .max */
+    CLI_KIND_COUNT,  /* size_t        0, 1, 2, ..., within .min and .max */
+    CLI_KIND_LIST,   /* cli_list      one item each time the option is given */
+} cli_kind;
+
+typedef struct cli_option {
+    const char *name;    /* without the dashes, not "help"; NULL ends the table */
+    char letter;         /* short form, not 'h', or 0 */
+    const char *metavar; /* "FILE", as help shows the value; NULL for a flag */
+    cli_kind kind;       /* kind and offset are written by the CLI_ macros below, which also */
+    size_t offset;       /* check that the field has the type the kind needs */
+    const char *help;    /* one line, no full stop; help adds the default */
+    const char *more;    /* further sentences for the manual page, or NULL */
+    const char *choices; /* CHOICE: the accepted words, separated by spaces */
+    const char *unset;   /* what help says is the default while the field is NULL, NaN, 0 or empty:
+                            "the model's own", "all". NULL: say nothing (0 of a COUNT: say 0) */
+    double min, max;     /* NUMBER and COUNT: the allowed range; min == max: any */
+    int required;        /* STRING, CHOICE, NUMBER, LIST: still NULL, NaN or empty is an error */
+    const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
+} cli_option;
+
+/* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
+#define CLI_AT(type, member, wanted)                                                               \
+    (offsetof(type, member) + 0 * sizeof(_Generic(((type *)0)->member, wanted : 0)))
+
+/* The fourth and fifth field of an option: what it is and where it is stored. */
+#define CLI_FLAG(type, member) .kind = CLI_KIND_FLAG, .offset = CLI_AT(type, member, int)
+#define CLI_STRING(type, member)                                                                   \
+    .kind = CLI_KIND_STRING, .offset = CLI_AT(type, member, const char *)
+#define CLI_CHOICE(type, member)                                                                   \
+    .kind = CLI_KIND_CHOICE, .offset = CLI_AT(type, member, const char *)
+#define CLI_NUMBER(type, member) .kind = CLI_KIND_NUMBER, .offset = CLI_AT(type, member, double)
+#define CLI_COUNT(type, member) .kind = CLI_KIND_COUNT, .offset = CLI_AT(type, member, size_t)
+#define CLI_LIST(type, member) .kind = CLI_KIND_LIST, .offset = CLI_AT(type, member, cli_list)
+
+/* A table entry that stands for a whole table, whose options are stored in `member`, a `grouped`.
+ * How options that several commands share are written once. A group holds no groups. */
+#define CLI_GROUP(type, member, grouped, table)                                                    \
+    { .offset = CLI_AT(type, member, grouped), .group = (table) }
+
+/* In every command: --quiet. (--help is there by itself.) */
+typedef struct cli_common {
+    int quiet;
+} cli_common;
+extern const cli_option cli_common_options[];
+
+/* ---- Commands -------------------------------------------------------------------------------- */
+
+/* A table of these ends with {0}. The first is shown at the top of --help. */
+typedef struct cli_example {
+    const char *command; /* a line for the shell */
+    const char *does;    /* what it does: a sentence for the manual page */
+} cli_example;
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;     /* lower case, no full stop, at most 60 characters */
+    const char *description; /* manual: paragraphs separated by an empty line; a paragraph that
+                                begins with a space is printed as it is */
+    const cli_example *examples;
+    const cli_option *options;   /* ended by {0} */
+    size_t options_size;         /* of the struct the options are stored in */
+    const char *args;            /* what usage calls the arguments that are no options, or NULL */
+    size_t min_args, max_args;   /* how many there may be */
+    void (*init)(void *options); /* defaults; options is zeroed before. NULL: none */
+    int (*run)(const void *options, const cli_list *args); /* returns CLI_DONE, _FAILED, _USAGE */
+} cli_command;
+
+/* Every command, in the order of `sis --help`. */
+#define CLI_COMMANDS(X) X(explain) X(show) X(verify) X(predict) X(demo) X(help)
+
+#define CLI_DECLARE(name) extern const cli_command cli_##name;
+CLI_COMMANDS(CLI_DECLARE)
+#undef CLI_DECLARE
+
+/* The program: its name, the words of its own manual page, its commands. */
+typedef struct cli_program {
+    const char *name, *version, *summary, *description;
+    const cli_example *examples;
+    const cli_command *const *commands; /* ended by NULL */
+} cli_program;
+
+/* Find the command argv[1] asks for, parse its options, run it. Returns the exit status. */
+int cli_main(const cli_program *program, int argc, char **argv);
+
+/* The program cli_main() was last called with. */
+const cli_program *cli_current(void);
+
+/* ---- Parts of the framework ------------------------------------------------------------------ */
+
+/* Goes through a table and its groups: cli_cursor c = {.at = table}; while ((o = cli_next(&c))).
+ * c.offset is then where o is stored. */
+typedef struct cli_cursor {
+    const cli_option *at, *after;
+    size_t base, offset;
+} cli_cursor;
+const cli_option *cli_next(cli_cursor *c);
+
+/* Parse argv into the command's zeroed options (init is called here) and args. CLI_DONE, or
+ * CLI_USAGE after one line on stderr. *help is set, and nothing is checked further, when --help is
+ * met. Lists, in options and args, are released by cli_release() whatever the outcome. */
+int cli_parse(const cli_command *command, int argc, char **argv, void *options, cli_list *args,
+              int *help);
+void cli_release(const cli_command *command, void *options, cli_list *args);
+
+/* A new zeroed options struct of the command with its defaults, or NULL after an error line. */
+void *cli_options_new(const cli_command *command);
+
+/* The one of `names` (ended by NULL) that `word` was probably meant to be, or NULL. */
+const char *cli_nearest(const char *word, const char *const *names);
+
+/* The command of that name, or NULL after an error line that suggests one. */
+const cli_command *cli_find(const cli_program *program, const char *name);
+
+/* On stdout, from the tables. */
+void cli_help_program(const cli_program *program);
+int cli_help_command(const cli_program *program, const cli_command *command);
+void cli_manual_program(const cli_program *program);
+int cli_manual_command(const cli_program *program, const cli_command *command);
+
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+/* A bar on stderr: only on a terminal, redrawn at most ten times a second, gone at the end.
+ *
+ *     cli_progress bar;
+ *     cli_progress_init(&bar, o->common.quiet);
+ *     opt.progress = cli_progress_show;  opt.progress_ctx = &bar;
+ *     ... the library call ...
+ *     cli_progress_end(&bar);             // before anything is printed about the outcome
+ */
+typedef struct cli_progress {
+    int visible;          /* stderr is a terminal and nobody asked for quiet */
+    int drawn;            /* there is a bar to erase */
+    double started, last; /* seconds: first call, last drawing */
+    double fraction;      /* drawn last; the bar never goes back */
+} cli_progress;
+
+void cli_progress_init(cli_progress *bar, int quiet);
+int cli_progress_show(void *bar, const sis_progress *p); /* always 0 */
+void cli_progress_erase(cli_progress *bar); /* to print a line in between; it is drawn again */
+void cli_progress_end(cli_progress *bar);
+
+/* The bar as text of at most `width` columns, for `fraction` done after `seconds`. */
+void cli_progress_line(const sis_progress *p, double fraction, double seconds, char *text,
+                       size_t width);
+
+#endif

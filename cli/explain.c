@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis explain: inputs and a model in, a results file out.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/results.h>
+
+#include "output.h"
+#include "task.h"
+
+typedef struct {
+    cli_source source;
+    cli_question question;
+    const char *threshold, *method, *output;
+    size_t max_subsets;
+    int below, trace, resume, exact, early_stop;
+    cli_common common;
+} explain_options;
+
+static const cli_option options[] = {
+    CLI_GROUP(explain_options, source, cli_source, cli_source_options),
+    {"threshold", 't', "T", CLI_STRING(explain_options, threshold),
+     "decision: score >= T; pNN for that percentile of the scores", .required = 1,
+     .more = "A percentile is taken over all examples of the input file."},
+    {"below", 0, NULL, CLI_FLAG(explain_options, below), "explain score <= T instead"},
+    CLI_GROUP(explain_options, question, cli_question, cli_question_options),
+    {"method", 0, "METHOD", CLI_CHOICE(explain_options, method), "how to find subsets",
+     .choices = "sis"},
+    {"max-subsets", 0, "N", CLI_COUNT(explain_options, max_subsets), "stop after N subsets",
+     .unset = "find all"},
+    {"exact", 0, NULL, CLI_FLAG(explain_options, exact), "full passes only, no faster walk"},
+    {"early-stop", 0, NULL, CLI_FLAG(explain_options, early_stop),
+     "stop selecting at the first drop below T (larger subsets)"},
+    {"trace", 0, NULL, CLI_FLAG(explain_options, trace), "also write the order and its scores"},
+    {"output", 'o', "FILE", CLI_STRING(explain_options, output), "results file",
+     .unset = "standard output"},
+    {"resume", 0, NULL, CLI_FLAG(explain_options, resume), "go on with the file in --output",
+     .more = "Whole records in the file are kept, a torn last line is cut off, and examples that "
+             "are not in it yet are explained. Give the same options as before."},
+    CLI_GROUP(explain_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    explain_options *o = (explain_options *)p;
+    cli_source_init(&o->source);
+    cli_question_init(&o->question);
+    o->method = "sis";
+}
+
+/* What the run needs to turn a collection into a line. */
+typedef struct {
+    const explain_options *o;
+    cli_task *task;
+    cli_output out;
+    cli_progress bar;
+    double threshold;
+    size_t *todo; /* (n_todo) inputs of this run -> inputs of the task */
+    size_t n_todo;
+    size_t counts[4];
+    int broken; /* the file cannot be written, and that was said */
+} writer;
+
+/* A collection -> a line in the file. */
+static int write_record(void *ctx, size_t i, const sis_collection *c) {
+    writer *w = (writer *)ctx;
+    const cli_task *t = w->task;
+    size_t at = w->todo[i], row = t->rows[at];
+    const sis_input *in = &t->inputs[at];
+    char number[SIS_ID_SIZE], *line;
+    size_t n;
+    sis_record r = {
+        .id = sis_data_id(t->data, row, number),
+        .model = w->o->source.model,
+        .method = w->o->method,
+        .output = in->output,
+        .below = w->o->below,
+        .threshold = w->threshold,
+        .collection = *c,
+        .kind = sis_data_kind(t->data),
+        .values = in->values,
+        .n_values = in->n_values,
+        .mask = in->n_samples == 1 ? in->mask : NULL,
+        .names = (const char *const *)t->names,
+        .n_names = t->names ? t->n_features : 0,
+        .feature_map = t->feature_of,
+        .label = sis_data_label(t->data, row),
+    };
+    r.shape = sis_data_shape(t->data, row, &r.rank);
+    w->counts[c->status]++;
+    int error = sis_record_format(&r, w->o->trace, &line, &n);
+    if (error)
+        return error;
+    cli_progress_erase(&w->bar);
+    w->broken = cli_output_write(&w->out, line, n) != CLI_DONE;
+    free(line);
+    return w->broken ? SIS_E_IO : SIS_OK;
+}
+
+/* Was the file that is to be gone on with made by the same question? Its first record tells. */
+static int same_question(const writer *w) {
+    const explain_options *o = w->o;
+    sis_results *file;
+    sis_record r;
+    int found = sis_results_open(o->output, &file);
+    if (found == SIS_OK) {
+        found = sis_results_next(file, &r);
+        sis_results_close(file);
+    }
+    if (found <= 0)
+        return cli_fail(found);
+    int same = strcmp(r.model, o->source.model) == 0 && strcmp(r.method, o->method) == 0 &&
+               r.threshold == w->threshold && r.below == o->below;
+    int status =
+        same ? CLI_DONE
+             : cli_error("--resume: %s was made with --model '%s' --method %s --threshold "
+                         "%g%s; give the same, or name another --output",
+                         o->output, r.model, r.method, r.threshold, r.below ? " --below" : "");
+    sis_record_release(&r);
+    return status;
+}
+
+/* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
+static int skip_done(writer *w, long long *keep) {
+    const explain_options *o = w->o;
+    const cli_task *t = w->task;
+    sis_resume old;
+    int error = sis_resume_scan(o->output, &old);
+    if (error)
+        return cli_fail(error);
+    *keep = (long long)old.bytes;
+    int status = old.n ? same_question(w) : CLI_DONE;
+    size_t n = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        char number[SIS_ID_SIZE];
+        if (!sis_resume_has(&old, sis_data_id(t->data, t->rows[i], number)))
+            w->todo[n++] = i;
+    }
+    w->n_todo = n;
+    if (status == CLI_DONE && old.n + n != t->n)
+        status =
+            cli_error("--resume: %s holds results of %zu examples that are not asked for; give "
+                      "the same --input and --rows, or name another --output",
+                      o->output, old.n + n - t->n);
+    if (status == CLI_DONE && old.n)
+        cli_note(o->common.quiet, "%zu of %zu examples are in %s already", old.n, t->n, o->output);
+    sis_resume_release(&old);
+    return status;
+}
+
+/* Which inputs are to be done, and the file they go to. */
+static int begin_output(writer *w) {
+    long long keep = -1;
+    int status = CLI_DONE;
+    for (size_t i = 0; i < w->task->n; i++)
+        w->todo[i] = i;
+    w->n_todo = w->task->n;
+    if (w->o->resume)
+        status = skip_done(w, &keep);
+    return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
+}
+
+static int explain(writer *w) {
+    const explain_options *o = w->o;
+    size_t n = w->n_todo;
+    sis_input *inputs = calloc(n ? n : 1, sizeof *inputs);
+    if (!inputs)
+        return cli_error("out of memory");
+    for (size_t i = 0; i < n; i++)
+        inputs[i] = w->task->inputs[w->todo[i]];
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = w->threshold;
+    opt.below = o->below;
+    opt.max_subsets = o->max_subsets;
+    opt.exact = o->exact;
+    opt.early_stop = o->early_stop;
+    opt.jobs = (int)o->source.jobs;
+    opt.memory = o->question.memory << 20;
+    opt.progress = cli_progress_show;
+    opt.progress_ctx = &w->bar;
+    cli_progress_init(&w->bar, o->common.quiet);
+    int error = sis_collect_many(&w->task->model, inputs, n, &opt, write_record, w);
+    cli_progress_end(&w->bar);
+    free(inputs);
+    return w->broken ? CLI_FAILED : cli_fail(error);
+}
+
+static int run(const void *p, const cli_list *args) {
+    const explain_options *o = (const explain_options *)p;
+    (void)args;
+    if (o->resume && !o->output)
+        return cli_usage("--resume goes on with a file: name it with --output");
+    cli_task task = {0};
+    writer w = {.o = o, .task = &task};
+    int status = cli_task_open(&task, &o->source);
+    if (status == CLI_DONE)
+        status = cli_task_ask(&task, &o->source, &o->question);
+    if (status == CLI_DONE)
+        status = cli_task_threshold(&task, o->threshold, &o->source, &o->question, &w.threshold);
+    if (status == CLI_DONE) {
+        w.todo = calloc(task.n, sizeof *w.todo);
+        status = w.todo ? begin_output(&w) : cli_error("out of memory");
+    }
+    if (status == CLI_DONE) {
+        status = explain(&w);
+        int closed = cli_output_close(&w.out);
+        status = status == CLI_DONE ? closed : status;
+        if (status == CLI_DONE)
+            cli_note(o->common.quiet,
+                     "%zu explained, %zu below the threshold, %zu default decisions, %zu errors",
+                     w.counts[SIS_STATUS_EXPLAINED], w.counts[SIS_STATUS_BELOW_THRESHOLD],
+                     w.counts[SIS_STATUS_DEFAULT_DECISION], w.counts[SIS_STATUS_ERROR]);
+    }
+    if (status == CLI_DONE && w.counts[SIS_STATUS_ERROR] > 0)
+        status = CLI_FAILED;
+    free(w.todo);
+    cli_task_close(&task);
+    return status;
+}
+
+const cli_command cli_explain = {
+    .name = "explain",
+    .summary = "find the sufficient input subsets of decisions",
+    .options = options,
+    .options_size = sizeof(explain_options),
+    .init = init,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis explain -m 'cmd:./score.py' -i cases.csv --mask mean:train.csv -t 0.8",
+             "Explain every case that the program score.py gives a score of 0.8 or more."},
+            {"sis explain -m 'cmd:./digits.py' -i digits.npy --mask zero -t 0.7 --rows 0:100 "
+             "-o digits.jsonl",
+             "Explain what digits.py makes of the first hundred digits, each for the output it "
+             "chooses itself."},
+            {"sis explain -m 'cmd:./dna.py' -i dna.npy --features axis:1 --mask uniform -t p90 "
+             "-o dna.jsonl --resume",
+             "One-hot bases as features, the highest tenth of the scores as the decision; go on "
+             "where a run was interrupted."},
+            {0}},
+    .description =
+        "For each example whose score reaches the threshold, sis explain finds disjoint minimal "
+        "sets of features that are enough for the same decision when everything else is masked: "
+        "masking any further feature of a set loses the decision, and masking all sets together "
+        "does too. Every set is checked by full passes of the model before it is reported.\n\n"
+        "Results are JSON Lines, one record an example, each written whole. Status explained comes "
+        "with subsets, most important feature first; below_threshold means that the example itself "
+        "does not reach the threshold; default_decision, that even the fully masked input reaches "
+        "it, so no part of the example is responsible; error, that the model answered NaN.\n\n"
+        "The exit status is 1 if any record is an error. A model that fails otherwise ends the "
+        "run; "
+        "what was written before is kept, and --resume goes on from there.",
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results, line by line. Every line is flushed, so that whoever reads along sees it and a killed
+ * run loses at most the line under way.
+ */
+#include "output.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static int failed(const cli_output *o, const char *doing) {
+    return cli_error("cannot %s %s: %s", doing, o->path ? o->path : "standard output",
+                     strerror(errno));
+}
+
+int cli_output_open(cli_output *o, const char *path, long long keep) {
+    *o = (cli_output){.file = stdout};
+    if (!path || strcmp(path, "-") == 0)
+        return CLI_DONE;
+    o->path = path;
+    if (keep >= 0 && truncate(path, (off_t)keep) != 0 && errno != ENOENT) {
+        o->file = NULL;
+        return failed(o, "cut");
+    }
+    o->file = fopen(path, keep >= 0 ? "a" : "w");
+    return o->file ? CLI_DONE : failed(o, "open");
+}
+
+int cli_output_write(cli_output *o, const char *bytes, size_t n) {
+    if (fwrite(bytes, 1, n, o->file) != n || fflush(o->file) != 0)
+        return failed(o, "write to");
+    return CLI_DONE;
+}
+
+int cli_output_close(cli_output *o) {
+    FILE *file = o->file;
+    o->file = NULL;
+    if (!file || file == stdout)
+        return CLI_DONE;
+    return fclose(file) == 0 ? CLI_DONE : failed(o, "write to");
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * output.h - where results go: standard output, or a file that is complete after every line.
+ */
+#ifndef SIS_CLI_OUTPUT_H
+#define SIS_CLI_OUTPUT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+typedef struct cli_output {
+    FILE *file;
+    const char *path; /* NULL: standard output */
+} cli_output;
+
+/* Open `path` (NULL or "-": standard output), emptied, or cut to `keep` bytes and appended to if
+ * keep >= 0. CLI_DONE or CLI_FAILED. */
+int cli_output_open(cli_output *o, const char *path, long long keep);
+
+/* Write and flush. */
+int cli_output_write(cli_output *o, const char *bytes, size_t n);
+
+/* Close; the last chance to hear that the disk is full. */
+int cli_output_close(cli_output *o);
+
+#endif

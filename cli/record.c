@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One record as text:
+ *
+ *     3   score 0.912 >= 0.8   2 subsets of 8 features, verified
+ *         all masked 0.31, all but the subsets 0.55
+ *       1   score 0.83   2 features
+ *           late_payments = 0       masked 1.9
+ *           income        = 52000   masked 31250.4
+ *
+ * Features without names are shown by their number, those of an image by row and column.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "show.h"
+
+typedef struct {
+    FILE *out;
+    const sis_record *r;
+    int colour;
+} page;
+
+static const char *const BOLD = "1", *const GREEN = "32", *const YELLOW = "33", *const DIM = "2",
+                         *const RED = "31";
+
+static int wants_colour(FILE *out) {
+    const char *no = getenv("NO_COLOR");
+    return isatty(fileno(out)) && !(no && *no);
+}
+
+__attribute__((format(printf, 3, 4))) static void paint(const page *p, const char *colour,
+                                                        const char *format, ...) {
+    va_list args;
+    if (p->colour)
+        fprintf(p->out, "\033[%sm", colour);
+    va_start(args, format);
+    vfprintf(p->out, format, args);
+    va_end(args);
+    if (p->colour)
+        fputs("\033[0m", p->out);
+}
+
+/* Text from a file must not reach the terminal's control codes. */
+static void print_safe(const page *p, const char *text) {
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        fputc(c < 0x20 || c == 0x7F ? '?' : c, p->out);
+    }
+}
+
+/* Columns a text takes: characters of UTF-8, near enough for alignment. */
+static size_t columns(const char *text) {
+    size_t n = 0;
+    for (; *text; text++)
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    return n;
+}
+
+/* ---- Features -------------------------------------------------------------------------------- */
+
+/* The first value of a feature, and how many there are. */
+static size_t values_of(const sis_record *r, int feature, size_t *count) {
+    if (!r->feature_map) {
+        *count = 1;
+        return (size_t)feature;
+    }
+    size_t first = SIZE_MAX;
+    *count = 0;
+    for (size_t v = 0; v < r->n_values; v++)
+        if (r->feature_map[v] == feature) {
+            first = first == SIZE_MAX ? v : first;
+            ++*count;
+        }
+    return first;
+}
+
+/* "name", or "row 3, column 7", or "feature 12". */
+static void feature_label(const sis_record *r, int feature, char *text, size_t size) {
+    size_t count, at = values_of(r, feature, &count);
+    if (r->names && (size_t)feature < r->n_names) {
+        snprintf(text, size, "%s", r->names[feature]);
+        return;
+    }
+    if (r->rank == 2 && !r->feature_map) {
+        snprintf(text, size, "row %zu, column %zu", at / r->shape[1], at % r->shape[1]);
+        return;
+    }
+    snprintf(text, size, "feature %d", feature);
+}
+
+/* The values of a feature, "0.5" or "[0.5 0.1 0.9]", at most four of them. */
+static void values_text(const sis_record *r, const double *values, int feature, char *text,
+                        size_t size) {
+    size_t count, first = values_of(r, feature, &count), shown = 0, n = 0;
+    const char *open = count > 1 ? "[" : "";
+    text[0] = '\0';
+    for (size_t v = first; v < r->n_values && shown < 4 && shown < count && n < size; v++)
+        if (!r->feature_map || r->feature_map[v] == feature)
+            n += (size_t)snprintf(text + n, size - n, "%s%g", shown++ ? " " : open, values[v]);
+    if (count > 1 && n < size)
+        snprintf(text + n, size - n, "%s", count > 4 ? " ...]" : "]");
+}
+
+static size_t wider(size_t width, const char *text) {
+    return columns(text) > width ? columns(text) : width;
+}
+
+static void print_padded(const page *p, const char *text, size_t width) {
+    size_t used = columns(text);
+    print_safe(p, text);
+    fprintf(p->out, "%*s", used < width ? (int)(width - used) : 0, "");
+}
+
+/* name = value   masked value, in columns of these widths. */
+static void print_feature(const page *p, int feature, size_t label_width, size_t value_width) {
+    const sis_record *r = p->r;
+    char text[256];
+    feature_label(r, feature, text, sizeof text);
+    fputs("          ", p->out);
+    print_padded(p, text, r->values ? label_width : 0);
+    if (r->values) {
+        values_text(r, r->values, feature, text, sizeof text);
+        fputs(" = ", p->out);
+        print_padded(p, text, r->mask ? value_width : 0);
+    }
+    if (r->values && r->mask) {
+        values_text(r, r->mask, feature, text, sizeof text);
+        paint(p, DIM, "   masked %s", text);
+    }
+    fputc('\n', p->out);
+}
+
+static void print_subset(const page *p, size_t k) {
+    const sis_record *r = p->r;
+    const sis_subset *s = &r->collection.subsets[k];
+    size_t label_width = 0, value_width = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        char text[256];
+        feature_label(r, s->features[i], text, sizeof text);
+        label_width = wider(label_width, text);
+        if (r->values)
+            values_text(r, r->values, s->features[i], text, sizeof text);
+        value_width = wider(value_width, text);
+    }
+    fputs("      ", p->out);
+    paint(p, BOLD, "%zu", k + 1);
+    fprintf(p->out, "   score %.4g   %zu of %zu features\n", s->score, s->n,
+            r->collection.n_features);
+    for (size_t i = 0; i < s->n; i++)
+        print_feature(p, s->features[i], label_width, value_width);
+}
+
+/* ---- The decision ---------------------------------------------------------------------------- */
+
+static void print_decision(const page *p) {
+    const sis_record *r = p->r;
+    const sis_collection *c = &r->collection;
+    const char *sign = r->below ? "<=" : ">=";
+    if (c->status == SIS_STATUS_ERROR)
+        return;
+    fprintf(p->out, "   score ");
+    paint(p, BOLD, "%.4g", c->score);
+    if (c->status == SIS_STATUS_BELOW_THRESHOLD)
+        fprintf(p->out, ", not %s %.4g", sign, r->threshold);
+    else
+        fprintf(p->out, " %s %.4g", sign, r->threshold);
+    if (r->output_label) {
+        fputs(" for ", p->out);
+        print_safe(p, r->output_label);
+    } else if (r->output > 0) {
+        fprintf(p->out, " for output %zu", r->output);
+    }
+}
+
+static void print_explained(const page *p, size_t subsets) {
+    const sis_collection *c = &p->r->collection;
+    fputs("   ", p->out);
+    paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
+    fprintf(p->out, "%s\n", c->verified ? ", verified" : "");
+    paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s\n", c->masked_score,
+          c->rest_score, c->complete ? "" : " (there are more subsets)");
+    size_t n = subsets && subsets < c->n_subsets ? subsets : c->n_subsets;
+    for (size_t k = 0; k < n; k++)
+        print_subset(p, k);
+    if (n < c->n_subsets)
+        fprintf(p->out, "      and %zu more\n", c->n_subsets - n);
+}
+
+static void print_nothing(const page *p) {
+    const sis_record *r = p->r;
+    const sis_collection *c = &r->collection;
+    fputs("   ", p->out);
+    switch (c->status) {
+    case SIS_STATUS_BELOW_THRESHOLD:
+        paint(p, YELLOW, "not decided");
+        fprintf(p->out, "\n      The model does not reach this threshold, so there is no decision "
+                        "to explain.\n");
+        break;
+    case SIS_STATUS_DEFAULT_DECISION:
+        paint(p, YELLOW, "decided by default");
+        fprintf(
+            p->out,
+            "\n      Even with everything masked the score is %.4g, so no part of this input is "
+            "responsible.\n      Ask for a threshold beyond that, or take another mask.\n",
+            c->masked_score);
+        break;
+    default:
+        paint(p, RED, "error");
+        fputs("\n      ", p->out);
+        print_safe(p, c->message ? c->message : "the model failed");
+        fputc('\n', p->out);
+    }
+}
+
+void cli_show_record(FILE *out, const sis_record *r, size_t subsets) {
+    page p = {.out = out, .r = r, .colour = wants_colour(out)};
+    paint(&p, BOLD, "example ");
+    if (p.colour)
+        fputs("\033[1m", out);
+    print_safe(&p, r->id);
+    if (p.colour)
+        fputs("\033[0m", out);
+    if (r->label) {
+        fputs(" (", out);
+        print_safe(&p, r->label);
+        fputc(')', out);
+    }
+    print_decision(&p);
+    if (r->collection.status == SIS_STATUS_EXPLAINED)
+        print_explained(&p, subsets);
+    else
+        print_nothing(&p);
+    fputc('\n', out);
+}

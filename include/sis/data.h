@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/data.h - examples from files.
+ *
+ * A data set is a number of examples, each a flat array of values with a shape:
+ *
+ *     sis_data *data;
+ *     if (sis_data_read("train.csv", &data) == 0) {
+ *         double *row = malloc(sis_data_width(data, 0) * sizeof *row);
+ *         for (size_t i = 0; i < sis_data_count(data); i++)
+ *             if (sis_data_values(data, i, row) == 0)
+ *                 use(row);
+ *         free(row);
+ *     }
+ *     sis_data_free(data);
+ *
+ * The end of the file name says what a file is:
+ *
+ *     .npy         NumPy array of numbers: versions 1.0 to 3.0, float16/32/64, int and uint of 8 to
+ *                  64 bits, bool, both byte orders, C and Fortran order. The first axis counts the
+ *                  examples, the others are the shape of one.
+ *     .csv, .tsv   table of numbers with a header, whose cells are the names of the features. Cells
+ *                  are separated by commas (.csv) or tabs (.tsv) and may be quoted (RFC 4180);
+ * blank lines do not count. "-" is a .csv on standard input.
+ *
+ * Examples are numbered from 0, in messages too: "row 7" of a table is the eighth line of numbers.
+ * Every value is finite; whatever else a file holds is an error that says where.
+ *
+ * Ownership: what the accessors return is borrowed and lives as long as the data set.
+ * Threads: a data set does not change once it is read; any number of threads may use it.
+ */
+#ifndef SIS_DATA_H
+#define SIS_DATA_H
+
+#include <stddef.h>
+
+#include <sis/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Data sets ----------------------------------------------------------------------------- */
+
+typedef struct sis_data sis_data;
+
+/* Read a file with at least one example. Numbers of an array stay in the file's own type, so that
+ * one byte a pixel in the file is one byte in memory. *out is NULL on failure. */
+int sis_data_read(const char *path, sis_data **out);
+void sis_data_free(sis_data *data);
+
+size_t sis_data_count(const sis_data *data);     /* examples */
+const char *sis_data_kind(const sis_data *data); /* "array" or "table" */
+
+/* Of example i < count: how many values it has; its shape, *rank numbers whose product that is. */
+size_t sis_data_width(const sis_data *data, size_t i);
+const size_t *sis_data_shape(const sis_data *data, size_t i, size_t *rank);
+
+/* The values of example i, in C order: width numbers to `out`. */
+int sis_data_values(const sis_data *data, size_t i, double *out);
+
+/* A name for each value of an example (a table's header); NULL if the file has none. */
+const char *const *sis_data_names(const sis_data *data);
+
+/* What example i is called: the file's own id for it, or else its number, written to `number`. */
+enum { SIS_ID_SIZE = 24 };
+const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]);
+
+/* The class of example i as the file gives it; NULL if it does not. */
+const char *sis_data_label(const sis_data *data, size_t i);
+
+/* The mean of each value over all examples, in one pass: width numbers. All examples must have the
+ * same width. The mean of a constant is exactly that constant. */
+int sis_data_mean(const sis_data *data, double *mean);
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* Example numbers out of `count` from text: "A:B" (A to B - 1), "A:", ":B", "N", or several of
+ * these with commas between. Each example at most once, at least one in all. *rows is free()d by
+ * you. */
+int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n);
+
+/* ---- Arrays -------------------------------------------------------------------------------- */
+
+enum { SIS_RANK_MAX = 32 };
+
+/* An array of any shape: a mask, say. */
+typedef struct sis_array {
+    size_t rank; /* 0: a single number */
+    size_t dims[SIS_RANK_MAX];
+    size_t n;       /* the product of dims */
+    double *values; /* (n) in C order, all finite */
+} sis_array;
+
+int sis_array_read(const char *path, sis_array *out); /* a .npy file */
+void sis_array_release(sis_array *array);
+
+/* A feature map (sis_input.feature_of) from a .npy file of n_values whole numbers in any shape: -1
+ * for never masked, else a feature; features are numbered from 0 without gaps. *map is free()d by
+ * you. */
+int sis_feature_map_read(const char *path, size_t n_values, int **map);
+
+/* Write `values`, whose number is the product of dims, in C order as a .npy file of float64 or
+ * float32. */
+int sis_npy_write(const char *path, const double *values, size_t rank, const size_t *dims);
+int sis_npy_write_float(const char *path, const float *values, size_t rank, const size_t *dims);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

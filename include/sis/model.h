@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/model.h - models by name: turns what a user writes after --model into a sis_model.
+ *
+ *     sis_model model;
+ *     if (sis_model_open("cmd:python3 scorer.py", NULL, &model) == 0 &&
+ *         sis_model_measure(&model, first_row, n_values) == 0)
+ *         ... sis_collect(&model, ...) ...
+ *     sis_model_close(&model);
+ *
+ * What can be opened:
+ *
+ *     cmd:COMMAND   a child process. `sh -c COMMAND` is started once for each thread and lives
+ * until the model is closed. For every request it reads one line and writes one:
+ *
+ *         {"inputs":[[1,0.5,-3],[1,0,0]]}    to its stdin: one list of numbers a row
+ *         {"outputs":[0.1,0.9]}              from its stdout: one score a row, in the same order,
+ *         {"outputs":[[0.2,0.8],[0.7,0.3]]}  or one list of scores a row, all of the same length,
+ *         {"error":"what is wrong"}          or why there are none
+ *
+ *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB.
+ * The child must flush its output after each line, write nothing else to stdout, and end when its
+ *         stdin does; what it writes to stderr is quoted if it fails. It runs in a process group of
+ *         its own, which is killed if it does not end.
+ *
+ * Whatever goes wrong with a model is SIS_E_MODEL, a score that is no number SIS_E_NAN, with one
+ * line in sis_error_detail() that names the model, the request and the row, and quotes what the
+ * model said.
+ */
+#ifndef SIS_MODEL_H
+#define SIS_MODEL_H
+
+#include <sis/sis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sis_model_opt {
+    double timeout; /* seconds to wait for one answer, the child's start included in the first;
+                       default 60, 0: as long as it takes */
+} sis_model_opt;
+
+/* Every default. */
+void sis_model_opt_init(sis_model_opt *opt);
+
+/* Open the model that `spec` names; opt may be NULL. On failure *out is zeroed and needs no close.
+ * out->n_outputs is 0 if only asking the model can tell it: then call sis_model_measure(). */
+int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
+
+/* Learn n_outputs of an opened model by predicting one row (n_values). Nothing is asked if it is
+ * already known. Call it before the model is used, from one thread. */
+int sis_model_measure(sis_model *model, const double *row, size_t n_values);
+
+/* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one
+ * that was not made by sis_model_open() is not. */
+void sis_model_close(sis_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

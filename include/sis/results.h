@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/results.h - the results file: one explained decision a line.
+ *
+ * A results file is JSON Lines: each line is one JSON object (UTF-8, no newline inside) that ends
+ * in
+ * '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at most
+ * one torn one at the end. One line, here on several:
+ *
+ *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"direction":">=","threshold":0.7,
+ *      "score":0.999,"masked_score":0.065,"status":"explained","n_features":784,
+ *      "subsets":[{"features":[233,234],"score":0.704}],"rest_score":0.31,"verified":true,
+ *      "complete":true,"evaluations":307723,"seconds":0.15,"kind":"image","shape":[28,28],...}
+ *
+ * Fields are written in this order; readers take them in any order and ignore those they do not
+ * know. "?" marks what may be absent.
+ *
+ *     sis             1, the version of this format
+ *     id              text: what the example is called; its number if it has no name
+ *     model, method   text: the model as it was given; "sis", "ig", "lime", "perturb"
+ *     output          which of the model's outputs, from 0
+ *     output_label  ? text: what that output is called
+ *     direction       ">=" or "<=": how the score must compare with the threshold
+ *     threshold       number
+ *     score           of the input
+ *     masked_score    of the input with everything masked
+ *     status          "explained", "below_threshold", "default_decision" or "error"
+ *     message       ? text, with status "error" only: what happened
+ *     n_features      features of the input, at least 1; they are numbered from 0. With status
+ * "error" also 0: not known, and nothing below is held against it subsets         list, empty
+ * unless the status is "explained"; each subset is an object: features        numbers of features,
+ * most important first, each once, at least one score           of these alone start         ?
+ * score before the first of `order` was masked order         ? features in the order in which they
+ * were masked, each at most once trace         ? scores, as many as `order`: after each of them
+ *     rest_score      of the input with all subsets masked; absent if there are none
+ *     verified      ? true: the claims were checked by full passes; false if absent
+ *     complete      ? true: nothing sufficient is left outside the subsets; false if absent
+ *     evaluations   ? masked copies scored; 0 if absent
+ *     seconds       ? time taken, to the microsecond; 0 if absent
+ *
+ * and, each of them optional, what it takes to draw the example:
+ *
+ *     kind            text: "array", "table", "text", "dna", "image"
+ *     shape           lengths of the axes; their product is the number of values
+ *     values          numbers
+ *     mask            numbers, as many as values: what each looks like when it is missing
+ *     names           text for each value or each feature
+ *     feature_map     for each value the number of its feature, -1 = never masked; absent if each
+ *                     value is a feature (there are then n_features values)
+ *     label           text: what the example really is
+ *     words           text for each feature
+ *     sequence        text with one letter for each feature
+ *     human           features that a person marked, each once
+ *
+ * Numbers are written with as many digits as it takes to read them back exactly. What JSON cannot
+ * say: an infinite score is written as ±1.7976931348623157e+308; with status "error", `score` and
+ * `masked_score` are null if they are not known or not a number.
+ *
+ * Ownership: records hold borrowed pointers when you fill them, their own when sis_record_parse or
+ * sis_results_next does: release those, and only those. Errors: SIS_E_FORMAT with a message that
+ * names the field, and the file and line where there is one.
+ */
+#ifndef SIS_RESULTS_H
+#define SIS_RESULTS_H
+
+#include <stddef.h>
+
+#include <sis/error.h>
+#include <sis/sis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+/* One line. What is absent is NULL, and its length 0. */
+typedef struct sis_record {
+    const char *id, *model, *method;
+    size_t output;
+    const char *output_label;
+    int below; /* direction "<=" */
+    double threshold;
+    sis_collection collection;
+
+    const char *kind;
+    size_t rank;
+    const size_t *shape; /* (rank) */
+    size_t n_values;
+    const double *values, *mask; /* (n_values) */
+    size_t n_names;
+    const char *const *names; /* (n_names) */
+    const int *feature_map;   /* (n_values) */
+    const char *label;
+    size_t n_words;
+    const char *const *words; /* (n_words) */
+    const char *sequence;
+    size_t n_human;
+    const int *human; /* (n_human) */
+} sis_record;
+
+/* The record as one line with its newline: *n bytes and a NUL, free()d by you. `order` and `trace`
+ * of the subsets are left out unless with_trace. A record that breaks a rule above is
+ * SIS_E_ARGUMENT; text that is not UTF-8 is mended. */
+int sis_record_format(const sis_record *record, int with_trace, char **line, size_t *n);
+
+/* The record in n bytes of text, with or without the newline. */
+int sis_record_parse(const char *line, size_t n, sis_record *out);
+
+/* Release what was parsed. Harmless on a zeroed or failed one. */
+void sis_record_release(sis_record *record);
+
+/* ---- Lines beside results ------------------------------------------------------------------- */
+
+/* What sis predict writes: {"id":"0","scores":[0.1,0.9]} */
+int sis_scores_format(const char *id, const double *scores, size_t n_scores, char **line,
+                      size_t *n);
+
+/* What sis verify writes:
+ *     {"id":"0","holds":true,"score":0.9,"masked_score":0.1,"complete":true,"rest_score":0.3,
+ *      "subsets":[{"sufficient":true,"score":0.8,"minimal":true,"best_without_one":0.6,
+ *                  "exhaustive":true,"smaller":[4,2]}]}
+ * with "reason" after "holds" if that is false, and "smaller" only if there is such a part. */
+int sis_audit_format(const char *id, const sis_audit *audit, char **line, size_t *n);
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+typedef struct sis_results sis_results;
+
+/* Read a results file ("-": standard input) record by record. */
+int sis_results_open(const char *path, sis_results **out);
+
+/* 1: *out is the next record; release it. 0: there is none. Negative: a failure, "FILE, line N:
+ * ...". Blank lines are skipped. */
+int sis_results_next(sis_results *results, sis_record *out);
+
+void sis_results_close(sis_results *results);
+
+/* ---- Going on ------------------------------------------------------------------------------ */
+
+/* What an interrupted run has left. */
+typedef struct sis_resume {
+    size_t n;         /* whole records */
+    size_t bytes;     /* where to go on: the end of the last whole line */
+    size_t torn;      /* bytes after that: a line that was being written */
+    const char **ids; /* (n) of the records, sorted */
+} sis_resume;
+
+/* Look at the results file `path`, which may be missing (nothing is done yet). Cut the file to
+ * `bytes` and append to it. A file with anything else in it than whole records and the beginning of
+ * one is an error: it is not ours to cut. */
+int sis_resume_scan(const char *path, sis_resume *out);
+
+/* Is there a record of that id? */
+int sis_resume_has(const sis_resume *resume, const char *id);
+
+void sis_resume_release(sis_resume *resume);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SIScollection: select backwards, take the smallest sufficient end of the order, mask it, and go
+ * on with what is left until that no longer reaches the threshold.
+ *
+ * What a walk says is a proposal; what is reported has been decided by full passes (the judge):
+ *   (1) the subset alone reaches the threshold,
+ *   (2) without any one of its features it does not (Proposition 1),
+ *   (3) everything without the whole collection does not (Proposition 2).
+ * Where walk and judge disagree, which happens only within rounding of the threshold, the subset is
+ * grown along the order until (1) holds, then shrunk by its least needed feature until (2) does.
+ * For the batch walk, judge and walk are the same and the judge remembers: the checks cost nothing.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "core/core.h"
+
+/* A collection under way. */
+typedef struct {
+    const sis_opt *opt;
+    sis_walk_state *s;
+    sis_collection *out;
+    unsigned char *gone;   /* (n) absent or in a subset already found */
+    unsigned char *others; /* (n) scratch: everything but a subset */
+    int *sorted;           /* (n) scratch: a subset, ascending */
+    double *margins;       /* (n) scratch */
+    size_t cap;            /* subsets there is room for */
+} search;
+
+static int decided(const search *c, double margin) {
+    return sis_decided(sis__score(c->s, margin), c->opt->threshold, c->opt->below);
+}
+
+/* Full pass with only these features present. */
+static int judge_only(search *c, const int *features, size_t n, double *margin) {
+    memset(c->others, 1, c->s->features.n);
+    for (size_t i = 0; i < n; i++)
+        c->others[features[i]] = 0;
+    return sis__judge_reset(c->s, c->others, margin);
+}
+
+/* The subset's size by the trace, asking the judge where the trace is too close to the threshold.
+ */
+static int propose_size(search *c, const sis_trace *t, const int *last_first, size_t *size) {
+    double slack = 4 * c->s->walk->tolerance * (1 + fabs(c->opt->threshold));
+    for (*size = 1; *size < t->n; (*size)++) {
+        double score = sis__trace_score(t, *size), margin;
+        int reached = sis_decided(score, c->opt->threshold, c->opt->below);
+        if (slack > 0 && fabs(score - c->opt->threshold) <= slack) {
+            int error = judge_only(c, last_first, *size, &margin);
+            if (error != SIS_OK)
+                return error;
+            reached = decided(c, margin);
+        }
+        if (reached)
+            break;
+    }
+    return SIS_OK;
+}
+
+static int ascending(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* The feature of the subset that is needed least: masking it leaves the best margin. */
+static int least_needed(search *c, const int *features, size_t n, int *feature, double *margin) {
+    memcpy(c->sorted, features, n * sizeof *features);
+    qsort(c->sorted, n, sizeof *c->sorted, ascending);
+    int error = sis__judge_probe(c->s, c->sorted, n, c->margins);
+    size_t best = 0;
+    for (size_t i = 1; error == SIS_OK && i < n; i++)
+        if (c->opt->below ? c->margins[i] < c->margins[best] : c->margins[i] > c->margins[best])
+            best = i;
+    *feature = c->sorted[best];
+    *margin = c->margins[best];
+    return error;
+}
+
+static void drop(int *features, size_t *n, int feature) {
+    size_t at = 0;
+    while (features[at] != feature)
+        at++;
+    memmove(features + at, features + at + 1, (*n - at - 1) * sizeof *features);
+    (*n)--;
+}
+
+/* Make (1) and (2) true of the first *n of `features`, which has `most`. */
+static int settle_subset(search *c, int *features, size_t most, size_t *n, double *score) {
+    double margin, without;
+    int least, error;
+    for (;;) {
+        error = judge_only(c, features, *n, &margin);
+        if (error != SIS_OK)
+            return error;
+        if (decided(c, margin))
+            break;
+        if (*n == most)
+            return sis__fail(SIS_E_MODEL,
+                             "the model answers differently when it is asked again: a state that "
+                             "reached the threshold no longer does");
+        (*n)++;
+    }
+    for (;;) {
+        error = least_needed(c, features, *n, &least, &without);
+        if (error != SIS_OK || !decided(c, without))
+            break;
+        drop(features, n, least);
+        error = judge_only(c, features, *n, &margin);
+        if (error != SIS_OK)
+            break;
+    }
+    *score = sis__score(c->s, margin);
+    return error;
+}
+
+/* With an early stop the features that were left have no order: rank them by what the loss of each
+ * would do, as the last probe saw it. */
+static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
+    double margin;
+    size_t left = 0, p = c->s->features.n;
+    memcpy(c->others, c->gone, p);
+    for (size_t k = 0; k + 1 < t->n; k++)
+        c->others[t->order[k]] = 1;
+    for (size_t i = 0; i < p; i++)
+        if (!c->others[i])
+            features[left++] = (int)i;
+    *n = left;
+    int error = judge_only(c, features, left, &margin);
+    if (error == SIS_OK)
+        error = sis__judge_probe(c->s, features, left, c->margins);
+    /* Insertion sort: most needed first, the higher number first among equals. */
+    double sign = c->opt->below ? -1 : 1;
+    for (size_t i = 1; error == SIS_OK && i < left; i++) {
+        int f = features[i];
+        double m = c->margins[i];
+        size_t k = i;
+        for (; k > 0 && sign * c->margins[k - 1] >= sign * m; k--) {
+            c->margins[k] = c->margins[k - 1];
+            features[k] = features[k - 1];
+        }
+        c->margins[k] = m;
+        features[k] = f;
+    }
+    return error;
+}
+
+/* One backward selection over what is not gone, and its subset. */
+static int find_subset(search *c, sis_subset *out) {
+    sis_trace t = {0};
+    int *features = NULL, error = sis_walk_reset(c->s->walk, c->gone);
+    if (error == SIS_OK)
+        error = sis_backselect(c->s->walk, c->opt, &t);
+    if (error != SIS_OK)
+        return error;
+    size_t n = 0, most = 0;
+    features = SIS_NEW_RAW(int, c->s->features.n);
+    if (!features) {
+        error = SIS_E_NOMEM;
+    } else if (c->opt->early_stop) {
+        error = rank_left(c, &t, features, &most);
+        n = most;
+    } else {
+        most = t.n;
+        for (size_t k = 0; k < most; k++)
+            features[k] = t.order[most - 1 - k];
+        error = propose_size(c, &t, features, &n);
+    }
+    if (error == SIS_OK)
+        error = settle_subset(c, features, most, &n, &out->score);
+    if (error != SIS_OK) {
+        free(features);
+        sis_trace_release(&t);
+        return error;
+    }
+    out->n = n;
+    out->features = features;
+    out->trace = t;
+    return SIS_OK;
+}
+
+static int add_subset(search *c) {
+    sis_collection *out = c->out;
+    void *subsets = out->subsets;
+    int error = sis__reserve(&subsets, &c->cap, out->n_subsets + 1, sizeof *out->subsets);
+    out->subsets = (sis_subset *)subsets;
+    if (error == SIS_OK) {
+        sis_subset *s = &out->subsets[out->n_subsets];
+        *s = (sis_subset){0};
+        error = find_subset(c, s);
+        if (error == SIS_OK)
+            out->n_subsets++;
+        for (size_t i = 0; error == SIS_OK && i < s->n; i++)
+            c->gone[s->features[i]] = 1;
+    }
+    return error;
+}
+
+/* Scores of the input and of the mask alone, and what they settle. */
+static int begin(search *c) {
+    sis_collection *out = c->out;
+    double margin, masked;
+    int error = sis__judge_reset(c->s, c->gone, &margin);
+    if (error == SIS_OK)
+        error = judge_only(c, NULL, 0, &masked);
+    if (error != SIS_OK)
+        return error;
+    out->score = out->rest_score = sis__score(c->s, margin);
+    out->masked_score = sis__score(c->s, masked);
+    out->status = !decided(c, margin)  ? SIS_STATUS_BELOW_THRESHOLD
+                  : decided(c, masked) ? SIS_STATUS_DEFAULT_DECISION
+                                       : SIS_STATUS_EXPLAINED;
+    out->complete = out->status == SIS_STATUS_BELOW_THRESHOLD;
+    return SIS_OK;
+}
+
+static int run(search *c) {
+    sis_collection *out = c->out;
+    int error = begin(c);
+    if (error != SIS_OK || out->status != SIS_STATUS_EXPLAINED)
+        return error;
+    do {
+        double rest;
+        error = add_subset(c);
+        if (error == SIS_OK)
+            error = sis__judge_reset(c->s, c->gone, &rest);
+        if (error != SIS_OK)
+            return error;
+        out->rest_score = sis__score(c->s, rest);
+        out->complete = !decided(c, rest);
+    } while (!out->complete && out->n_subsets != c->opt->max_subsets);
+    return SIS_OK;
+}
+
+int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                sis_collection *out) {
+    double began = sis__seconds();
+    *out = (sis_collection){0};
+    const char *wrong = sis_opt_check(opt);
+    if (wrong)
+        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
+    sis_walk *walk;
+    int error = sis_walk_new(model, input, opt, &walk);
+    if (error != SIS_OK)
+        return error;
+    size_t n = walk->state->features.n;
+    search c = {.opt = opt, .s = walk->state, .out = out};
+    c.gone = (unsigned char *)sis__copy(walk->state->features.absent, n, 1);
+    c.others = SIS_NEW(unsigned char, n);
+    c.sorted = SIS_NEW(int, n);
+    c.margins = SIS_NEW(double, n);
+    out->n_features = n;
+    error = c.gone && c.others && c.sorted && c.margins ? run(&c) : SIS_E_NOMEM;
+    out->verified = 1;
+    out->evaluations = sis__evaluations(walk->state);
+    out->seconds = sis__seconds() - began;
+    free(c.gone);
+    free(c.others);
+    free(c.sorted);
+    free(c.margins);
+    sis_walk_free(walk);
+    if (error != SIS_OK)
+        sis_collection_release(out);
+    return error;
+}
+
+void sis_collection_release(sis_collection *c) {
+    for (size_t i = 0; i < c->n_subsets; i++) {
+        free(c->subsets[i].features);
+        sis_trace_release(&c->subsets[i].trace);
+    }
+    free(c->subsets);
+    free(c->message);
+    *c = (sis_collection){0};
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the core share. The way through them:
+ *
+ *     features.c   input -> which values make up each feature, which features change nothing
+ *     batch.c      the batch walk: any model, full passes only
+ *     walk.c       one walk over one input: the model's own or the batch walk, with what is masked
+ *     select.c     backward selection over a walk -> order and trace
+ *     collect.c    selections -> subsets, judged by full passes -> collection
+ *     verify.c     the same judgement of somebody else's collection
+ *     many.c       many inputs on several threads, results in order
+ *     predict.c    plain scores; crew.c: one copy of the model a thread
+ *     mask.c, options.c
+ *
+ * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything
+ * that leaves the core are scores.
+ */
+#ifndef SIS_CORE_H
+#define SIS_CORE_H
+
+#include <sis/sis.h>
+
+/* ---- features.c ---------------------------------------------------------------------------- */
+
+typedef struct sis__features {
+    size_t n;
+    size_t *start;         /* (n + 1) feature i owns value[start[i] .. start[i+1]) */
+    size_t *value;         /* positions in the input */
+    unsigned char *same;   /* (n) its values equal its mask: masking changes nothing */
+    unsigned char *absent; /* (n) masked from the start */
+} sis__features;
+
+/* Check the input against the model and index its features. */
+int sis__features_init(sis__features *f, const sis_model *model, const sis_input *input);
+void sis__features_release(sis__features *f);
+
+/* ---- crew.c, predict.c --------------------------------------------------------------------- */
+
+typedef struct sis__crew {
+    int n, hired;
+    sis_model *models; /* (n) */
+} sis__crew;
+
+/* jobs as in sis_opt, at most one thread an item. */
+int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out);
+void sis__crew_release(sis__crew *c);
+
+/* Call predict; a failure always has a message and a negative code. */
+int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
+                       double *scores);
+
+/* ---- walk.c -------------------------------------------------------------------------------- */
+
+/* What the library keeps about a walk. */
+typedef struct sis_walk_state {
+    const sis_model *model;
+    const sis_input *input;
+    sis_opt opt;
+    sis__features features;
+    unsigned char *masked;  /* (n) now */
+    double (*link)(double); /* NULL: a margin is a score */
+    double margin;          /* of the present state, by a full pass where one was made */
+    double walked;          /* the same as the walk itself answered it */
+    sis_walk *walk;         /* what answers probes */
+    sis_walk *judge;        /* full passes: the batch walk; the same as `walk` if that is one */
+    double fraction;        /* progress of the backward selection under way */
+} sis_walk_state;
+
+double sis__score(const sis_walk_state *s, double margin);
+
+/* Margin with exactly these features masked, by a full pass. Leaves the judge there, so that
+ * sis__judge_probe can ask what one more would do; the walk itself is to be reset afterwards. */
+int sis__judge_reset(sis_walk_state *s, const unsigned char *masked, double *margin);
+int sis__judge_probe(sis_walk_state *s, const int *features, size_t n, double *margins);
+
+size_t sis__evaluations(const sis_walk_state *s);
+
+/* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more. */
+int sis__tick(sis_walk_state *s);
+
+/* ---- batch.c ------------------------------------------------------------------------------- */
+
+/* The batch walk over state->input; borrows the state. */
+int sis__batch_new(sis_walk_state *state, sis_walk **out);
+
+/* Follow another walk's mask without evaluating anything. */
+void sis__batch_follow(sis_walk *batch, int feature);
+void sis__batch_follow_reset(sis_walk *batch, const unsigned char *masked);
+
+/* Margin of the present state. */
+int sis__batch_margin(sis_walk *batch, double *margin);
+
+/* ---- select.c ------------------------------------------------------------------------------ */
+
+int sis__trace_init(sis_trace *t, size_t n);
+
+/* Score of the last `size` features of the order. */
+double sis__trace_score(const sis_trace *t, size_t size);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Many inputs on several threads. Each input is explained whole by one thread with a model context
+ * of its own; results are handed over in the order of the inputs, as soon as all earlier ones are,
+ * so the caller can write them to a file that looks the same whatever the number of threads.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "core/core.h"
+
+typedef struct {
+    const sis_input *inputs;
+    const sis_opt *opt;
+    int (*done)(void *ctx, size_t i, const sis_collection *c);
+    void *ctx;
+    sis__crew crew;
+    size_t *evaluations;       /* (crew.n) of the input under way */
+    size_t n, handed;          /* inputs; how many were handed over */
+    sis_collection **finished; /* (n) explained and waiting */
+    sis_progress total;
+    pthread_mutex_t lock;
+} job;
+
+typedef struct {
+    job *job;
+    int worker;
+} reporter;
+
+/* One thread's progress -> everybody's. */
+static int report(void *ctx, const sis_progress *p) {
+    reporter *r = (reporter *)ctx;
+    job *j = r->job;
+    pthread_mutex_lock(&j->lock);
+    size_t *before = &j->evaluations[r->worker];
+    j->total.evaluations += p->evaluations - *before;
+    *before = p->evaluations;
+    j->total.walk = p->walk;
+    int stop = j->opt->progress ? j->opt->progress(j->opt->progress_ctx, &j->total) : 0;
+    pthread_mutex_unlock(&j->lock);
+    return stop;
+}
+
+/* Hand over what is next in line. The lock is held. */
+static int hand_over(job *j) {
+    int result = 0;
+    while (result == 0 && j->handed < j->n && j->finished[j->handed]) {
+        sis_collection *c = j->finished[j->handed];
+        result = j->done(j->ctx, j->handed, c);
+        j->finished[j->handed++] = NULL;
+        sis_collection_release(c);
+        free(c);
+    }
+    return result;
+}
+
+/* A collection that says why there is none. */
+static int failed_collection(sis_collection *c, const sis_input *input) {
+    long n = sis_input_features(input);
+    *c = (sis_collection){.status = SIS_STATUS_ERROR,
+                          .score = NAN,
+                          .masked_score = NAN,
+                          .n_features = n > 0 ? (size_t)n : 0,
+                          .message = sis__strdup(sis_error_detail())};
+    return c->message ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int explain_one(void *ctx, size_t i, int worker) {
+    job *j = (job *)ctx;
+    reporter r = {.job = j, .worker = worker};
+    sis_opt opt = *j->opt;
+    opt.progress = report;
+    opt.progress_ctx = &r;
+    j->evaluations[worker] = 0;
+    sis_collection *c = SIS_NEW(sis_collection, 1);
+    if (!c)
+        return SIS_E_NOMEM;
+    int error = sis_collect(&j->crew.models[worker], &j->inputs[i], &opt, c);
+    if (error == SIS_E_NAN)
+        error = failed_collection(c, &j->inputs[i]);
+    if (error != SIS_OK) {
+        free(c);
+        return sis__fail_in(error, "example %zu", i);
+    }
+    pthread_mutex_lock(&j->lock);
+    j->total.inputs_done++;
+    j->finished[i] = c;
+    error = hand_over(j);
+    pthread_mutex_unlock(&j->lock);
+    return error;
+}
+
+int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                     int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
+    const char *wrong = sis_opt_check(opt);
+    if (wrong)
+        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
+    sis_opt share = *opt;
+    job j = {.inputs = inputs, .opt = &share, .done = done, .ctx = ctx, .n = n};
+    int error = sis__crew_new(model, opt->jobs, n, &j.crew);
+    if (error != SIS_OK)
+        return error;
+    share.memory = opt->memory / (size_t)j.crew.n;
+    if (share.memory < 1 << 16)
+        share.memory = 1 << 16;
+    j.total.inputs = n;
+    j.evaluations = SIS_NEW(size_t, (size_t)j.crew.n);
+    j.finished = SIS_NEW(sis_collection *, n);
+    pthread_mutex_init(&j.lock, NULL);
+    error = j.evaluations && j.finished ? sis__parallel(j.crew.n, n, explain_one, &j) : SIS_E_NOMEM;
+    sis__crew_release(&j.crew);
+    for (size_t i = 0; j.finished && i < n; i++)
+        if (j.finished[i]) {
+            sis_collection_release(j.finished[i]);
+            free(j.finished[i]);
+        }
+    pthread_mutex_destroy(&j.lock);
+    free(j.evaluations);
+    free(j.finished);
+    return error;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options, their defaults and their check; the decision itself; names of statuses.
+ */
+#include <math.h>
+
+#include "core/core.h"
+
+void sis_opt_init(sis_opt *opt) {
+    *opt = (sis_opt){.threshold = NAN, .memory = (size_t)256 << 20, .jobs = 1};
+}
+
+const char *sis_opt_check(const sis_opt *opt) {
+    if (isnan(opt->threshold))
+        return "the threshold is not set";
+    if (isinf(opt->threshold))
+        return "the threshold must be finite";
+    if (opt->memory < 1 << 16)
+        return "the memory budget must be at least 64 KiB";
+    if (opt->jobs < 0 || opt->jobs > 1024)
+        return "jobs must be between 0 (one per core) and 1024";
+    if (opt->exhaustive > 16)
+        return "the exhaustive test goes up to subsets of 16 features";
+    return NULL;
+}
+
+int sis_decided(double score, double threshold, int below) {
+    return (below ? score <= threshold : score >= threshold) || score == (double)(float)threshold;
+}
+
+const char *sis_status_name(sis_status status) {
+    switch (status) {
+#define NAME(name, text)                                                                           \
+    case SIS_STATUS_##name:                                                                        \
+        return text;
+        SIS_STATUSES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+int sis_worker_share(void *ctx, void **worker) {
+    *worker = ctx;
+    return SIS_OK;
+}

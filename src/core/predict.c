@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plain scores of many inputs. Neighbouring inputs of the same length go to the model together, in
+ * chunks that do not depend on the number of threads.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "core/core.h"
+
+typedef struct {
+    const sis_input *inputs;
+    double *scores;
+    sis__crew crew;
+    size_t *first; /* (n_chunks + 1) */
+    size_t n_chunks;
+} prediction;
+
+/* Cut the inputs into chunks of equal width that fit the budget. */
+static int cut(prediction *p, const sis_model *m, size_t n, size_t memory) {
+    p->first = SIS_NEW(size_t, n + 1);
+    if (!p->first)
+        return SIS_E_NOMEM;
+    size_t wish = m->max_rows ? m->max_rows : 256, rows = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t width = p->inputs[i].n_values;
+        if (m->n_values && m->n_values != width)
+            return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, example %zu has %zu",
+                             m->n_values, i, width);
+        if (width == 0)
+            return sis__fail(SIS_E_ARGUMENT, "example %zu has no values", i);
+        int full = rows == wish || (rows + 1) * width * sizeof(double) > memory;
+        if (rows == 0 || full || width != p->inputs[i - 1].n_values) {
+            p->first[p->n_chunks++] = i;
+            rows = 0;
+        }
+        rows++;
+    }
+    p->first[p->n_chunks] = n;
+    return SIS_OK;
+}
+
+static int predict_chunk(void *ctx, size_t chunk, int worker) {
+    prediction *p = (prediction *)ctx;
+    const sis_model *m = &p->crew.models[worker];
+    size_t from = p->first[chunk], n = p->first[chunk + 1] - from;
+    size_t width = p->inputs[from].n_values, outputs = m->n_outputs;
+    double *rows = (double *)sis__alloc_raw(n, width * sizeof *rows);
+    double *scores = p->scores + from * outputs;
+    if (!rows)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        memcpy(rows + i * width, p->inputs[from + i].values, width * sizeof *rows);
+    int error = sis__model_predict(m, rows, n, width, scores);
+    free(rows);
+    for (size_t i = 0; error == SIS_OK && i < n * outputs; i++) {
+        if (isnan(scores[i]))
+            return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu of example %zu",
+                             i % outputs, from + i / outputs);
+        scores[i] = m->link ? m->link(scores[i]) : scores[i];
+    }
+    return error;
+}
+
+int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
+                       double *scores) {
+    sis_error_set("");
+    int result = m->predict(m->ctx, rows, n, width, scores);
+    if (result == 0)
+        return SIS_OK;
+    if (!*sis_error_detail())
+        sis__fail(SIS_E_MODEL, "the model's predict function returned %d", result);
+    return result < 0 ? result : SIS_E_MODEL;
+}
+
+int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                double *scores) {
+    prediction p = {.inputs = inputs, .scores = scores};
+    if (!model->predict || model->n_outputs == 0)
+        return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
+    int error = cut(&p, model, n, opt->memory);
+    if (error == SIS_OK)
+        error = sis__crew_new(model, opt->jobs, p.n_chunks, &p.crew);
+    if (error == SIS_OK)
+        error = sis__parallel(p.crew.n, p.n_chunks, predict_chunk, &p);
+    sis__crew_release(&p.crew);
+    free(p.first);
+    return error;
+}

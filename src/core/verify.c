@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The audit of a collection, by full passes only: are its subsets disjoint, sufficient and minimal
+ * against the loss of one feature, and does the rest fall short? For small subsets also the
+ * stronger question that backward selection only approximates: is any proper subset sufficient?
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "core/core.h"
+
+typedef struct {
+    const sis_opt *opt;
+    sis_walk_state *s;
+    const sis_collection *claim;
+    sis_audit *out;
+    unsigned char *masked; /* (n) scratch */
+    unsigned char *gone;   /* (n) absent or in a subset seen so far */
+    int *present;          /* (n) scratch */
+    double *margins;       /* (n) scratch */
+} auditor;
+
+static int reached(const auditor *a, double score) {
+    return sis_decided(score, a->opt->threshold, a->opt->below);
+}
+
+/* Note the first claim that is false. */
+__attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char *format, ...) {
+    if (!a->out->holds)
+        return;
+    a->out->holds = 0;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->out->reason, sizeof a->out->reason, format, args);
+    va_end(args);
+}
+
+static int score_of(auditor *a, const unsigned char *masked, double *score) {
+    double margin;
+    int error = sis__judge_reset(a->s, masked, &margin);
+    *score = error == SIS_OK ? sis__score(a->s, margin) : 0;
+    return error;
+}
+
+/* Keep a sufficient proper subset if it is smaller than what was found before. */
+static void note_smaller(const sis_subset *s, size_t chosen, sis_subset_audit *out) {
+    size_t n = (size_t)__builtin_popcountll(chosen);
+    if (n == 0 || (out->n_smaller && out->n_smaller <= n))
+        return;
+    out->n_smaller = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (chosen >> i & 1)
+            out->smaller[out->n_smaller++] = s->features[i];
+}
+
+/* Test every subset of `chosen` (bits of positions in s) that lacks one or more positions from
+ * `from` on. Each subset of s is reached by one way only: losing its positions in ascending order.
+ */
+static int search_smaller(auditor *a, const sis_subset *s, size_t chosen, size_t from,
+                          sis_subset_audit *out) {
+    double margin, margins[16];
+    int features[16];
+    memset(a->masked, 1, a->s->features.n);
+    for (size_t i = 0; i < s->n; i++)
+        if (chosen >> i & 1)
+            a->masked[s->features[i]] = 0;
+    for (size_t i = from; i < s->n; i++)
+        features[i] = s->features[i];
+    int error = sis__judge_reset(a->s, a->masked, &margin);
+    if (error == SIS_OK)
+        error = sis__judge_probe(a->s, features + from, s->n - from, margins + from);
+    for (size_t i = from; error == SIS_OK && i < s->n; i++) {
+        size_t less = chosen & ~((size_t)1 << i);
+        if (reached(a, sis__score(a->s, margins[i])))
+            note_smaller(s, less, out);
+        if (i + 1 < s->n)
+            error = search_smaller(a, s, less, i + 1, out);
+    }
+    return error;
+}
+
+/* The best score with one feature of the subset masked too; the judge stands at the subset. */
+static int probe_one_less(auditor *a, double *best) {
+    size_t n = 0, p = a->s->features.n;
+    for (size_t i = 0; i < p; i++)
+        if (!a->masked[i])
+            a->present[n++] = (int)i;
+    int error = sis__judge_probe(a->s, a->present, n, a->margins);
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        double score = sis__score(a->s, a->margins[i]);
+        if (i == 0 || (a->opt->below ? score < *best : score > *best))
+            *best = score;
+    }
+    return error;
+}
+
+static int audit_subset(auditor *a, size_t k) {
+    const sis_subset *s = &a->claim->subsets[k];
+    sis_subset_audit *out = &a->out->subsets[k];
+    if (s->n == 0) {
+        refute(a, "subset %zu is empty", k);
+        return SIS_OK;
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        int f = s->features[i];
+        if (f < 0 || (size_t)f >= a->s->features.n)
+            return sis__fail(SIS_E_ARGUMENT, "subset %zu names feature %d, the input has 0 to %zu",
+                             k, f, a->s->features.n - 1);
+        if (a->gone[f])
+            refute(a, "subset %zu: feature %d is absent or in an earlier subset", k, f);
+        a->gone[f] = 1;
+    }
+    memset(a->masked, 1, a->s->features.n);
+    for (size_t i = 0; i < s->n; i++)
+        a->masked[s->features[i]] = 0;
+    int error = score_of(a, a->masked, &out->score);
+    if (error == SIS_OK)
+        error = probe_one_less(a, &out->best_without_one);
+    if (error != SIS_OK)
+        return error;
+    out->sufficient = reached(a, out->score);
+    out->minimal = !reached(a, out->best_without_one);
+    if (!out->sufficient)
+        refute(a, "subset %zu alone scores %.9g and does not reach the threshold %.9g", k,
+               out->score, a->opt->threshold);
+    else if (!out->minimal)
+        refute(a, "subset %zu reaches the threshold without one of its features (%.9g)", k,
+               out->best_without_one);
+    if (s->n > a->opt->exhaustive)
+        return SIS_OK;
+    out->exhaustive = 1;
+    out->smaller = SIS_NEW(int, s->n);
+    return out->smaller ? search_smaller(a, s, ((size_t)1 << s->n) - 1, 0, out) : SIS_E_NOMEM;
+}
+
+static sis_status true_status(const auditor *a) {
+    return !reached(a, a->out->score)         ? SIS_STATUS_BELOW_THRESHOLD
+           : reached(a, a->out->masked_score) ? SIS_STATUS_DEFAULT_DECISION
+                                              : SIS_STATUS_EXPLAINED;
+}
+
+static int audit(auditor *a) {
+    const sis_collection *claim = a->claim;
+    memset(a->masked, 1, a->s->features.n);
+    int error = score_of(a, a->gone, &a->out->score);
+    if (error == SIS_OK)
+        error = score_of(a, a->masked, &a->out->masked_score);
+    if (error != SIS_OK)
+        return error;
+    sis_status status = true_status(a);
+    if (claim->status != status)
+        refute(a, "status is \"%s\", claimed is \"%s\" (score %.9g, all masked %.9g)",
+               sis_status_name(status), sis_status_name(claim->status), a->out->score,
+               a->out->masked_score);
+    if (claim->status == SIS_STATUS_EXPLAINED && claim->n_subsets == 0)
+        refute(a, "explained, but without a subset");
+    for (size_t k = 0; error == SIS_OK && k < claim->n_subsets; k++)
+        error = audit_subset(a, k);
+    if (error == SIS_OK)
+        error = score_of(a, a->gone, &a->out->rest_score);
+    a->out->complete = error == SIS_OK && !reached(a, a->out->rest_score);
+    if (claim->complete && !a->out->complete)
+        refute(a, "the rest still reaches the threshold (%.9g)", a->out->rest_score);
+    return error;
+}
+
+int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
+               const sis_collection *claim, sis_audit *out) {
+    *out = (sis_audit){.holds = 1};
+    const char *wrong = sis_opt_check(opt);
+    if (wrong)
+        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
+    sis_opt full = *opt;
+    full.exact = 1;
+    sis_walk *walk;
+    int error = sis_walk_new(model, input, &full, &walk);
+    if (error != SIS_OK)
+        return error;
+    size_t n = walk->state->features.n;
+    auditor a = {.opt = opt, .s = walk->state, .claim = claim, .out = out};
+    a.masked = SIS_NEW(unsigned char, n);
+    a.gone = (unsigned char *)sis__copy(walk->state->features.absent, n, 1);
+    a.present = SIS_NEW(int, n);
+    a.margins = SIS_NEW(double, n);
+    out->subsets = SIS_NEW(sis_subset_audit, claim->n_subsets);
+    out->n_subsets = out->subsets ? claim->n_subsets : 0;
+    error = a.masked && a.gone && a.present && a.margins && out->subsets ? audit(&a) : SIS_E_NOMEM;
+    out->evaluations = sis__evaluations(walk->state);
+    free(a.masked);
+    free(a.gone);
+    free(a.present);
+    free(a.margins);
+    sis_walk_free(walk);
+    if (error != SIS_OK)
+        sis_audit_release(out);
+    return error;
+}
+
+void sis_audit_release(sis_audit *a) {
+    for (size_t i = 0; i < a->n_subsets; i++)
+        free(a->subsets[i].smaller);
+    free(a->subsets);
+    *a = (sis_audit){0};
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a piece of text from a file means: is it a number, how to show it to a person, and lists of
+ * such pieces.
+ */
+#ifndef SIS_DATA_CELL_H
+#define SIS_DATA_CELL_H
+
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* A decimal number with nothing around it but blanks: [+-] digits [. digits] [e [+-] digits], the
+ * same in every locale. 1 if it is one (±infinity if a double cannot hold it), 0 if not:
+ * hexadecimal, "nan" and "inf" are not. */
+int sis__cell_number(const char *text, double *out);
+
+/* Nothing, or only blanks? */
+int sis__cell_blank(const char *text);
+
+/* The text as one short line for a message: control characters become '?', the end of a long one
+ * "...". Returns `out`. */
+enum { SIS__EXCERPT_SIZE = 64 };
+const char *sis__cell_excerpt(const char *text, char out[SIS__EXCERPT_SIZE]);
+
+/* A list of strings under way, in one piece of memory. */
+typedef struct sis__strings {
+    sis__buf text; /* each with its NUL */
+    size_t n;
+} sis__strings;
+
+void sis__strings_add(sis__strings *list, const char *text);
+void sis__strings_release(sis__strings *list);
+
+/* The n pointers and what they point to as one allocation, the caller's to free(); `list` is empty
+ * after that. NULL if memory ran out, now or on the way. */
+const char **sis__strings_finish(sis__strings *list);
+
+#endif

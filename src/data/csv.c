@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables of numbers: a header with the names of the features, then a row of numbers an example.
+ *
+ * Cells are read one at a time off the source (RFC 4180: quotes, doubled quotes, newlines inside
+ * quotes; lines may end in LF, CRLF or CR), so memory holds the numbers and one cell, never the
+ * text. A cell has a limit: a quote that is never closed is found after a megabyte, not after the
+ * rest of the file.
+ */
+#include "data/data.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+#include "data/source.h"
+
+enum { CELL_MAX = 1 << 20 };
+
+typedef struct {
+    sis__source source;
+    char separator;
+    size_t line; /* of the next byte, counted from 1 */
+
+    sis__buf cell;        /* the cell just read */
+    int quoted;           /* it was in quotes */
+    int last;             /* it ends its row */
+    size_t row_line;      /* where its row began */
+    const char **names;   /* (width) the header */
+    size_t width, height; /* columns; rows so far */
+    double *numbers;      /* (height, width) */
+    size_t used, room;
+} table;
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+static int fail_at_line(const table *t, const char *what) {
+    return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", t->source.name, t->line, what);
+}
+
+/* The next byte of the text: CR and CRLF are '\n' outside quotes. */
+static int next_byte(table *t, int in_quotes) {
+    int c = sis__source_byte(&t->source);
+    if (c == '\r' && !in_quotes) {
+        if (sis__source_peek(&t->source) == '\n')
+            sis__source_byte(&t->source);
+        c = '\n';
+    }
+    return c;
+}
+
+static void put(sis__buf *b, int c) {
+    if (b->len + 1 < b->cap)
+        b->data[b->len++] = (char)c;
+    else
+        sis__buf_char(b, (char)c);
+}
+
+/* Add a byte to the cell. */
+static int keep(table *t, int c) {
+    if (c == '\0')
+        return fail_at_line(t, "a NUL byte; expected text (UTF-8)");
+    if (t->cell.len >= CELL_MAX)
+        return sis__fail(
+            SIS_E_FORMAT, "%s: the row that begins on line %zu has a cell of more than %d bytes%s",
+            t->source.name, t->row_line, CELL_MAX, t->quoted ? "; is a quote never closed?" : "");
+    if (c == '\n')
+        t->line++;
+    put(&t->cell, c);
+    return sis__buf_error(&t->cell);
+}
+
+/* After the opening quote: up to the one that closes it. */
+static int read_quoted(table *t) {
+    size_t opened = t->line;
+    t->quoted = 1;
+    for (;;) {
+        int c = next_byte(t, 1);
+        if (c == SIS__SOURCE_END)
+            return t->source.error != SIS_OK
+                       ? t->source.error
+                       : sis__fail(SIS_E_FORMAT, "%s, line %zu: a quote is opened and never closed",
+                                   t->source.name, opened);
+        if (c == '"') {
+            if (sis__source_peek(&t->source) != '"')
+                return SIS_OK;
+            sis__source_byte(&t->source);
+        }
+        int code = keep(t, c);
+        if (code != SIS_OK)
+            return code;
+    }
+}
+
+static int ends_cell(const table *t, int c) {
+    return c == t->separator || c == '\n' || c == SIS__SOURCE_END;
+}
+
+/* One cell, up to and with what ends it. */
+static int read_cell(table *t) {
+    int c = next_byte(t, 0), code = SIS_OK;
+    t->cell.len = 0;
+    t->quoted = 0;
+    if (c == '"') {
+        code = read_quoted(t);
+        c = code == SIS_OK ? next_byte(t, 0) : c;
+        if (code == SIS_OK && !ends_cell(t, c))
+            code = fail_at_line(t, "text after a closing quote (inside quotes, a quote is written "
+                                   "twice)");
+    }
+    while (code == SIS_OK && !ends_cell(t, c)) {
+        code = keep(t, c);
+        c = next_byte(t, 0);
+    }
+    if (code == SIS_OK)
+        code = t->source.error;
+    sis__buf_add(&t->cell, "", 0); /* the NUL */
+    t->last = c != t->separator;
+    t->line += c == '\n';
+    return code != SIS_OK ? code : sis__buf_error(&t->cell);
+}
+
+/* The first cell of the next row that is not blank. 1: there it is, 0: there is none. */
+static int begin_row(table *t) {
+    while (sis__source_peek(&t->source) != SIS__SOURCE_END) {
+        t->row_line = t->line;
+        int code = read_cell(t);
+        if (code != SIS_OK)
+            return code;
+        if (!t->last || t->quoted || !sis__cell_blank(t->cell.data))
+            return 1;
+    }
+    return t->source.error;
+}
+
+/* ---- The header ---------------------------------------------------------------------------- */
+
+/* Skip the mark some programs put before UTF-8; say what is wrong about UTF-16. */
+static int skip_mark(table *t) {
+    static const int mark[] = {0xEF, 0xBB, 0xBF};
+    int c = sis__source_peek(&t->source);
+    if (c == 0xFE || c == 0xFF)
+        return fail_at_line(t, "not UTF-8 text (UTF-16?); save it as UTF-8");
+    if (c != 0xEF)
+        return t->source.error;
+    for (int i = 0; i < 3; i++)
+        if (sis__source_byte(&t->source) != mark[i])
+            return fail_at_line(t, "begins with bytes that are not UTF-8 text");
+    return SIS_OK;
+}
+
+/* The cell without blanks around it. */
+static const char *trimmed(sis__buf *cell) {
+    char *s = cell->data;
+    while (cell->len > 0 && (s[cell->len - 1] == ' ' || s[cell->len - 1] == '\t'))
+        s[--cell->len] = '\0';
+    while (*s == ' ' || *s == '\t')
+        s++;
+    return s;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(**(const char **const *)a, **(const char **const *)b);
+}
+
+/* A feature is known by its name: no two alike. */
+static int check_names(const table *t) {
+    const char ***sorted = SIS_NEW_RAW(const char **, t->width);
+    int code = SIS_OK;
+    if (!sorted)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < t->width; k++)
+        sorted[k] = &t->names[k];
+    qsort(sorted, t->width, sizeof *sorted, by_name);
+    for (size_t k = 1; k < t->width && code == SIS_OK; k++) {
+        char name[SIS__EXCERPT_SIZE];
+        size_t one = (size_t)(sorted[k - 1] - t->names), other = (size_t)(sorted[k] - t->names);
+        if (strcmp(*sorted[k - 1], *sorted[k]) == 0)
+            code =
+                sis__fail(SIS_E_FORMAT,
+                          "%s: columns %zu and %zu are both called \"%s\"; give each its own name",
+                          t->source.name, (one < other ? one : other) + 1,
+                          (one < other ? other : one) + 1, sis__cell_excerpt(*sorted[k], name));
+    }
+    free(sorted);
+    return code;
+}
+
+static int add_name(table *t, sis__strings *names, size_t *numeric) {
+    double ignored;
+    const char *name = t->quoted ? t->cell.data : trimmed(&t->cell);
+    if (*name == '\0')
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: column %zu has no name in the header; name it, or remove it if it "
+                         "only numbers the rows",
+                         t->source.name, names->n + 1);
+    *numeric += (size_t)sis__cell_number(name, &ignored);
+    sis__strings_add(names, name);
+    return sis__buf_error(&names->text);
+}
+
+static int read_header(table *t) {
+    sis__strings names = {0};
+    size_t numeric = 0;
+    int code = skip_mark(t);
+    int found = code == SIS_OK ? begin_row(t) : code;
+    if (found <= 0)
+        return found < 0 ? found
+                         : sis__fail(SIS_E_FORMAT,
+                                     "%s: is empty; expected a header with the names of the "
+                                     "features, then rows of numbers",
+                                     t->source.name);
+    while ((code = add_name(t, &names, &numeric)) == SIS_OK && !t->last)
+        if ((code = read_cell(t)) != SIS_OK)
+            break;
+    t->width = names.n;
+    if (code == SIS_OK && numeric == names.n)
+        code = sis__fail(SIS_E_FORMAT,
+                         "%s: the first line holds only numbers; expected a header with the names "
+                         "of the features",
+                         t->source.name);
+    if (code == SIS_OK) {
+        t->names = sis__strings_finish(&names);
+        code = t->names ? check_names(t) : SIS_E_NOMEM;
+    }
+    sis__strings_release(&names);
+    return code;
+}
+
+/* ---- Numbers ------------------------------------------------------------------------------- */
+
+/* Why the cell of this column cannot be used. */
+static int bad_cell(const table *t, size_t column) {
+    char name[SIS__EXCERPT_SIZE], found[SIS__EXCERPT_SIZE];
+    const char *cell = t->cell.data, *hint = "";
+    sis__cell_excerpt(t->names[column], name);
+    if (sis__cell_blank(cell))
+        return sis__fail(SIS_E_FORMAT,
+                         "%s, row %zu (line %zu), column \"%s\": expected a number, found an empty "
+                         "cell",
+                         t->source.name, t->height, t->row_line, name);
+    if (t->width == 1 && strpbrk(cell, ",;\t"))
+        hint = t->separator == ',' ? " (cells are separated by commas here; tabs need .tsv)"
+                                   : " (cells are separated by tabs here; commas need .csv)";
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, row %zu (line %zu), column \"%s\": expected a %snumber, found \"%s\"%s",
+                     t->source.name, t->height, t->row_line, name,
+                     strspn(cell, "+-.0123456789eE \t") == strlen(cell) ? "finite " : "",
+                     sis__cell_excerpt(cell, found), hint);
+}
+
+static int ragged(const table *t, size_t found) {
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, row %zu (line %zu): expected %zu cells as in the header, found %zu",
+                     t->source.name, t->height, t->row_line, t->width, found);
+}
+
+/* The rest of the row whose first cell has been read. */
+static int read_row(table *t) {
+    void *numbers = t->numbers;
+    int code = sis__reserve(&numbers, &t->room, t->used + t->width, sizeof *t->numbers);
+    t->numbers = (double *)numbers;
+    size_t column = 0;
+    while (code == SIS_OK) {
+        double v = 0;
+        if (column < t->width) {
+            if (!sis__cell_number(t->cell.data, &v) || !isfinite(v))
+                return bad_cell(t, column);
+            t->numbers[t->used + column] = v;
+        }
+        column++;
+        if (t->last)
+            break;
+        code = read_cell(t);
+    }
+    if (code != SIS_OK)
+        return code;
+    if (column != t->width)
+        return ragged(t, column);
+    t->used += t->width;
+    t->height++;
+    return SIS_OK;
+}
+
+static int read_table(table *t) {
+    int code = read_header(t), found = 0;
+    while (code == SIS_OK && (found = begin_row(t)) > 0)
+        code = read_row(t);
+    if (code == SIS_OK && found < 0)
+        code = found;
+    if (code == SIS_OK && t->height == 0)
+        code = sis__fail(SIS_E_FORMAT, "%s: has a header but no rows of numbers", t->source.name);
+    return code;
+}
+
+static int read_separated(const char *path, char separator, sis_data **out) {
+    table t = {.separator = separator, .line = 1};
+    int code = sis__source_open(&t.source, path);
+    if (code == SIS_OK)
+        code = read_table(&t);
+    if (code == SIS_OK) {
+        void *fitted = sis__realloc(t.numbers, t.used, sizeof *t.numbers);
+        sis__packed rows = {.type = sis__dtype_find('f', sizeof(double)),
+                            .rank = 2,
+                            .dims = {t.height, t.width},
+                            .n = t.used,
+                            .bytes = (unsigned char *)(fitted ? fitted : t.numbers)};
+        code = sis__data_from_rows(path, "table", &rows, t.names, out);
+        t.numbers = NULL;
+        t.names = NULL;
+    }
+    free(t.numbers);
+    free(t.names);
+    sis__buf_release(&t.cell);
+    sis__source_close(&t.source);
+    return code;
+}
+
+int sis__data_read_csv(const char *path, sis_data **out) {
+    return read_separated(path, ',', out);
+}
+
+int sis__data_read_tsv(const char *path, sis_data **out) {
+    return read_separated(path, '\t', out);
+}

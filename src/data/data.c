@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data sets: the table of formats, what all of them share, and those whose examples are the rows of
+ * one array.
+ */
+#include "data/data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <sis/sis.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/npy.h"
+
+/* ---- Formats ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *extension;
+    sis__data_reader read;
+} formats[] = {
+    {".npy", sis__data_read_npy},
+    {".csv", sis__data_read_csv},
+    {".tsv", sis__data_read_tsv},
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static int ends_with(const char *path, const char *extension) {
+    size_t n = strlen(path), m = strlen(extension);
+    return n > m && strcasecmp(path + n - m, extension) == 0;
+}
+
+static int unknown_format(const char *path) {
+    char list[256] = "";
+    for (size_t k = 0, used = 0; k < FORMATS && used < sizeof list; k++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 k == 0            ? ""
+                                 : k + 1 < FORMATS ? ", "
+                                                   : " or ",
+                                 formats[k].extension);
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "%s: cannot tell what it holds; expected a name ending in %s", path, list);
+}
+
+int sis_data_read(const char *path, sis_data **out) {
+    *out = NULL;
+    if (strcmp(path, "-") == 0)
+        return sis__data_read_csv(path, out);
+    for (size_t k = 0; k < FORMATS; k++)
+        if (ends_with(path, formats[k].extension))
+            return formats[k].read(path, out);
+    return unknown_format(path);
+}
+
+/* ---- What all share ------------------------------------------------------------------------ */
+
+void sis_data_free(sis_data *data) {
+    if (!data)
+        return;
+    free(data->name);
+    free(data->names);
+    data->ops->free(data);
+}
+
+size_t sis_data_count(const sis_data *data) {
+    return data->count;
+}
+
+const char *sis_data_kind(const sis_data *data) {
+    return data->kind;
+}
+
+const size_t *sis_data_shape(const sis_data *data, size_t i, size_t *rank) {
+    return data->ops->shape(data, i, rank);
+}
+
+size_t sis_data_width(const sis_data *data, size_t i) {
+    size_t rank, width = 1;
+    const size_t *dims = sis_data_shape(data, i, &rank);
+    for (size_t k = 0; k < rank; k++)
+        width *= dims[k];
+    return width;
+}
+
+int sis_data_values(const sis_data *data, size_t i, double *out) {
+    if (i >= data->count)
+        return sis__fail(SIS_E_ARGUMENT, "%s: there is no example %zu; it holds %zu", data->name, i,
+                         data->count);
+    int code = data->ops->values(data, i, out);
+    size_t width = sis_data_width(data, i);
+    for (size_t k = 0; k < width && code == SIS_OK; k++)
+        if (!isfinite(out[k]))
+            code =
+                sis__fail(SIS_E_FORMAT,
+                          "%s, example %zu: value %zu is %s; every value must be a finite number",
+                          data->name, i, k, isnan(out[k]) ? "NaN" : "infinite");
+    return code;
+}
+
+const char *const *sis_data_names(const sis_data *data) {
+    return data->names;
+}
+
+const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]) {
+    if (data->ops->id)
+        return data->ops->id(data, i);
+    snprintf(number, SIS_ID_SIZE, "%zu", i);
+    return number;
+}
+
+const char *sis_data_label(const sis_data *data, size_t i) {
+    return data->ops->label ? data->ops->label(data, i) : NULL;
+}
+
+int sis_data_mean(const sis_data *data, double *mean) {
+    size_t width = sis_data_width(data, 0);
+    double *row = SIS_NEW_RAW(double, width);
+    int code = row ? SIS_OK : SIS_E_NOMEM;
+    for (size_t k = 0; k < width; k++)
+        mean[k] = 0;
+    for (size_t i = 0; i < data->count && code == SIS_OK; i++) {
+        if (sis_data_width(data, i) != width)
+            code = sis__fail(SIS_E_ARGUMENT,
+                             "%s: no mean: example 0 has %zu values, example %zu has %zu",
+                             data->name, width, i, sis_data_width(data, i));
+        else
+            code = sis_data_values(data, i, row);
+        if (code == SIS_OK)
+            sis_mean_add(mean, row, width, i + 1);
+    }
+    free(row);
+    return code;
+}
+
+/* ---- Rows of one array --------------------------------------------------------------------- */
+
+typedef struct {
+    sis_data base;
+    sis__packed rows;
+} row_data;
+
+static int row_values(const sis_data *data, size_t i, double *out) {
+    sis__packed_row(&((const row_data *)data)->rows, i, out);
+    return SIS_OK;
+}
+
+static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
+    static const size_t single = 1;
+    const sis__packed *rows = &((const row_data *)data)->rows;
+    (void)i;
+    *rank = rows->rank > 1 ? rows->rank - 1 : 1;
+    return rows->rank > 1 ? rows->dims + 1 : &single;
+}
+
+static void row_free(sis_data *data) {
+    sis__packed_release(&((row_data *)data)->rows);
+    free(data);
+}
+
+int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
+                        sis_data **out) {
+    static const sis__data_ops ops = {.values = row_values, .shape = row_shape, .free = row_free};
+    row_data *data = SIS_NEW(row_data, 1);
+    char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+    if (!data || !name) {
+        free(data);
+        free(name);
+        free(names);
+        sis__packed_release(rows);
+        return SIS_E_NOMEM;
+    }
+    data->base =
+        (sis_data){.ops = &ops, .kind = kind, .name = name, .count = rows->dims[0], .names = names};
+    data->rows = *rows;
+    *rows = (sis__packed){0};
+    *out = &data->base;
+    return SIS_OK;
+}
+
+int sis__data_read_npy(const char *path, sis_data **out) {
+    sis__packed rows;
+    int code = sis__npy_read(path, &rows);
+    if (code != SIS_OK)
+        return code;
+    if (rows.rank > 0 && rows.n > 0)
+        return sis__data_from_rows(path, "array", &rows, NULL, out);
+    code = sis__fail(SIS_E_FORMAT,
+                     rows.rank == 0 ? "%s: is a single number; expected an array whose first axis "
+                                      "counts the examples (for one example: array[None])"
+                                    : "%s: an array without values; expected at least one example",
+                     path);
+    sis__packed_release(&rows);
+    return code;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a data set is made of, and how a format becomes one.
+ *
+ * A new format is one function that reads a file into a sis_data and one line in the table of
+ * data.c. Formats whose examples are rows of one array of numbers (arrays, tables, pixels) hand
+ * that array to sis__data_from_rows() and are done; others begin a struct of their own with a
+ * sis_data.
+ */
+#ifndef SIS_DATA_DATA_H
+#define SIS_DATA_DATA_H
+
+#include <sis/data.h>
+
+#include "data/packed.h"
+
+/* What differs between formats. i < count in all of them. */
+typedef struct sis__data_ops {
+    int (*values)(const sis_data *data, size_t i, double *out);
+    const size_t *(*shape)(const sis_data *data, size_t i, size_t *rank);
+    const char *(*id)(const sis_data *data, size_t i);    /* NULL: numbers */
+    const char *(*label)(const sis_data *data, size_t i); /* NULL: none */
+    void (*free)(sis_data *data);
+} sis__data_ops;
+
+struct sis_data {
+    const sis__data_ops *ops;
+    const char *kind;
+    char *name; /* the file, for messages; owned */
+    size_t count;
+    const char **names; /* one allocation, owned; NULL: none */
+};
+
+typedef int (*sis__data_reader)(const char *path, sis_data **out);
+
+int sis__data_read_npy(const char *path, sis_data **out);
+int sis__data_read_csv(const char *path, sis_data **out);
+int sis__data_read_tsv(const char *path, sis_data **out);
+
+/* A data set whose examples are the elements of the first axis of `rows`. Takes `rows` and `names`
+ * (NULL: none), also when it fails. */
+int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
+                        sis_data **out);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * NumPy's .npy files, as they are stored.
+ */
+#ifndef SIS_DATA_NPY_H
+#define SIS_DATA_NPY_H
+
+#include "data/packed.h"
+
+/* Read the array in `path`. Release it; on failure there is nothing to release. */
+int sis__npy_read(const char *path, sis__packed *out);
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Arrays in their file's type. See packed.h.
+ *
+ * Reading is by strides, so that C and Fortran order are one code: a view is a start, and for each
+ * axis a length and the bytes from one element to the next. Neighbouring axes that follow each
+ * other in memory are merged first; a row in C order is then a single run, whatever its shape.
+ */
+#include "data/packed.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Loads go through memcpy: nothing in a file is aligned. */
+#define DECODER(name, type)                                                                        \
+    static void name(const unsigned char *from, size_t stride, size_t n, double *out) {            \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            type v;                                                                                \
+            memcpy(&v, from + i * stride, sizeof v);                                               \
+            out[i] = (double)v;                                                                    \
+        }                                                                                          \
+    }
+DECODER(decode_f4, float)
+DECODER(decode_f8, double)
+DECODER(decode_i1, int8_t)
+DECODER(decode_i2, int16_t)
+DECODER(decode_i4, int32_t)
+DECODER(decode_i8, int64_t)
+DECODER(decode_u1, uint8_t)
+DECODER(decode_u2, uint16_t)
+DECODER(decode_u4, uint32_t)
+DECODER(decode_u8, uint64_t)
+#undef DECODER
+
+static void decode_bool(const unsigned char *from, size_t stride, size_t n, double *out) {
+    for (size_t i = 0; i < n; i++)
+        out[i] = from[i * stride] != 0;
+}
+
+/* IEEE half: 1 bit sign, 5 bits exponent (bias 15), 10 bits fraction. */
+static double half(uint16_t bits) {
+    int exponent = (bits >> 10) & 31, fraction = bits & 1023;
+    double v = exponent == 31  ? (fraction ? NAN : INFINITY)
+               : exponent == 0 ? ldexp(fraction, -24)
+                               : ldexp(1024 + fraction, exponent - 25);
+    return bits & 0x8000 ? -v : v;
+}
+
+static void decode_f2(const unsigned char *from, size_t stride, size_t n, double *out) {
+    for (size_t i = 0; i < n; i++) {
+        uint16_t bits;
+        memcpy(&bits, from + i * stride, sizeof bits);
+        out[i] = half(bits);
+    }
+}
+
+const sis__dtype *sis__dtype_find(char kind, size_t size) {
+    static const sis__dtype types[] = {
+        {'f', 2, decode_f2}, {'f', 4, decode_f4}, {'f', 8, decode_f8}, {'i', 1, decode_i1},
+        {'i', 2, decode_i2}, {'i', 4, decode_i4}, {'i', 8, decode_i8}, {'u', 1, decode_u1},
+        {'u', 2, decode_u2}, {'u', 4, decode_u4}, {'u', 8, decode_u8}, {'b', 1, decode_bool},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].kind == kind && types[i].size == size)
+            return &types[i];
+    return NULL;
+}
+
+size_t sis__packed_bytes(size_t rank, const size_t *dims, size_t size) {
+    size_t bytes = size, empty = 0;
+    for (size_t k = 0; k < rank; k++) {
+        if (dims[k] == 0)
+            empty = 1; /* go on: strides are computed from the other axes too */
+        else if (bytes > (size_t)PTRDIFF_MAX / dims[k])
+            return SIZE_MAX;
+        else
+            bytes *= dims[k];
+    }
+    return empty ? 0 : bytes;
+}
+
+void sis__packed_swap(sis__packed *a) {
+    size_t size = a->type->size;
+    for (unsigned char *p = a->bytes, *end = p + a->n * size; p < end; p += size)
+        for (size_t i = 0; i < size / 2; i++) {
+            unsigned char byte = p[i];
+            p[i] = p[size - 1 - i];
+            p[size - 1 - i] = byte;
+        }
+}
+
+typedef struct {
+    const unsigned char *start;
+    size_t rank, dims[SIS_RANK_MAX], strides[SIS_RANK_MAX];
+} view;
+
+/* The array without its first `skip` axes. */
+static view view_of(const sis__packed *a, size_t skip) {
+    view v = {.start = a->bytes, .rank = a->rank - skip};
+    size_t strides[SIS_RANK_MAX], step = a->type->size;
+    for (size_t k = 0; k < a->rank; k++) {
+        size_t axis = a->fortran ? k : a->rank - 1 - k;
+        strides[axis] = step;
+        step *= a->dims[axis];
+    }
+    memcpy(v.dims, a->dims + skip, v.rank * sizeof *v.dims);
+    memcpy(v.strides, strides + skip, v.rank * sizeof *v.strides);
+    return v;
+}
+
+/* Take the last two axes together while they lie in memory as one. */
+static void view_merge(view *v) {
+    for (; v->rank > 1; v->rank--) {
+        size_t last = v->rank - 1;
+        if (v->strides[last - 1] != v->dims[last] * v->strides[last])
+            return;
+        v->dims[last - 1] *= v->dims[last];
+        v->strides[last - 1] = v->strides[last];
+    }
+}
+
+/* Run by run along the last axis, the other axes counted like the digits of an odometer. */
+static void view_decode(view *v, const sis__dtype *type, double *out) {
+    view_merge(v);
+    if (v->rank == 0) {
+        type->decode(v->start, 0, 1, out);
+        return;
+    }
+    size_t at[SIS_RANK_MAX] = {0}, last = v->rank - 1, run = v->dims[last], axis = 0;
+    const unsigned char *from = v->start;
+    for (size_t k = 0; k < v->rank; k++)
+        if (v->dims[k] == 0)
+            return;
+    do {
+        type->decode(from, v->strides[last], run, out);
+        out += run;
+        for (axis = last; axis > 0; axis--) {
+            from += v->strides[axis - 1];
+            if (++at[axis - 1] < v->dims[axis - 1])
+                break;
+            from -= v->dims[axis - 1] * v->strides[axis - 1];
+            at[axis - 1] = 0;
+        }
+    } while (axis > 0);
+}
+
+void sis__packed_row(const sis__packed *a, size_t i, double *out) {
+    view v = view_of(a, 1);
+    v.start += i * (a->fortran ? 1 : a->n / a->dims[0]) * a->type->size;
+    view_decode(&v, a->type, out);
+}
+
+void sis__packed_all(const sis__packed *a, double *out) {
+    view v = view_of(a, 0);
+    view_decode(&v, a->type, out);
+}
+
+void sis__packed_release(sis__packed *a) {
+    free(a->bytes);
+    *a = (sis__packed){0};
+}

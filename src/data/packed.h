@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An array in the type its file has: a byte stays a byte until somebody asks for it as a double.
+ */
+#ifndef SIS_DATA_PACKED_H
+#define SIS_DATA_PACKED_H
+
+#include <stddef.h>
+
+#include <sis/data.h>
+
+/* One type of number. `decode` turns n of them, `stride` bytes apart, into doubles. */
+typedef struct sis__dtype {
+    char kind; /* 'f', 'i', 'u' or 'b' (bool) */
+    size_t size;
+    void (*decode)(const unsigned char *from, size_t stride, size_t n, double *out);
+} sis__dtype;
+
+/* NULL if there is none of that kind and size. */
+const sis__dtype *sis__dtype_find(char kind, size_t size);
+
+typedef struct sis__packed {
+    const sis__dtype *type;
+    size_t rank, dims[SIS_RANK_MAX];
+    size_t n;             /* values: the product of dims */
+    int fortran;          /* the first axis varies fastest, not the last */
+    unsigned char *bytes; /* (n) of `type`, in this machine's byte order */
+} sis__packed;
+
+/* The product of dims times `size`; SIZE_MAX if no array can be that large. */
+size_t sis__packed_bytes(size_t rank, const size_t *dims, size_t size);
+
+/* Turn each number of the array around: from the other byte order to this machine's. */
+void sis__packed_swap(sis__packed *a);
+
+/* Element i of the first axis, or the whole array, in C order. */
+void sis__packed_row(const sis__packed *a, size_t i, double *out);
+void sis__packed_all(const sis__packed *a, double *out);
+
+void sis__packed_release(sis__packed *a);
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rules of results.h, in one place for what is written and what is read.
+ */
+#ifndef SIS_DATA_RECORD_H
+#define SIS_DATA_RECORD_H
+
+#include <sis/results.h>
+
+/* 0, or `code` and a message that names the field that breaks a rule; SIS_E_NOMEM. */
+int sis__record_check(const sis_record *r, int code);
+
+#endif

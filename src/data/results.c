@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results files: record after record, and what an interrupted run has left of one.
+ *
+ * Reading holds one line at a time. Going on with a file means cutting off its torn last line, so
+ * scanning is strict about what it calls one: everything before it must be whole records, and it
+ * must begin the way we begin a line. A file given by mistake is refused, not cut.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/results.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+#include "data/source.h"
+
+enum { LINE_MOST = 32 << 20 };
+
+struct sis_results {
+    sis__source source;
+    char *path;
+    sis__buf line;
+    size_t number; /* of the line in `line`, counted from 1 */
+};
+
+static int in_line(const sis_results *r, int code) {
+    return sis__fail_in(code, "%s, line %zu", r->source.name, r->number);
+}
+
+static int is_whole(const sis__buf *line) {
+    return line->len > 0 && line->data[line->len - 1] == '\n';
+}
+
+static int is_blank(const sis__buf *line) {
+    return strspn(line->data, " \t\r\n") == line->len;
+}
+
+/* The next line that is not blank. 1: there it is, 0: there is none. */
+static int next_line(sis_results *r) {
+    int found;
+    do {
+        found = sis__source_line(&r->source, LINE_MOST, &r->line);
+        r->number++;
+    } while (found > 0 && is_blank(&r->line));
+    return found < 0 && found != r->source.error ? in_line(r, found) : found;
+}
+
+int sis_results_open(const char *path, sis_results **out) {
+    sis_results *r = SIS_NEW(sis_results, 1);
+    *out = NULL;
+    if (!r)
+        return SIS_E_NOMEM;
+    r->source.fd = -1;
+    r->path = sis__strdup(path);
+    int code = r->path ? sis__source_open(&r->source, r->path) : SIS_E_NOMEM;
+    if (code == SIS_OK)
+        *out = r;
+    else
+        sis_results_close(r);
+    return code;
+}
+
+void sis_results_close(sis_results *results) {
+    if (!results)
+        return;
+    sis__source_close(&results->source);
+    sis__buf_release(&results->line);
+    free(results->path);
+    free(results);
+}
+
+int sis_results_next(sis_results *results, sis_record *out) {
+    *out = (sis_record){0};
+    int found = next_line(results);
+    if (found <= 0)
+        return found;
+    int code = sis_record_parse(results->line.data, results->line.len, out);
+    if (code == SIS_OK)
+        return 1;
+    if (code == SIS_E_FORMAT && !is_whole(&results->line))
+        sis__fail_in(code, "cut off (was the run interrupted? --resume finishes it)");
+    return in_line(results, code);
+}
+
+/* ---- Going on ------------------------------------------------------------------------------ */
+
+/* Is the line the beginning of one of ours? */
+static int begins_record(const sis__buf *line) {
+    static const char start[] = "{\"sis\":";
+    size_t n = line->len < sizeof start - 1 ? line->len : sizeof start - 1;
+    return memcmp(line->data, start, n) == 0;
+}
+
+/* All whole lines: their number, their end, their ids. */
+static int scan_lines(sis_results *r, sis_resume *out, sis__strings *ids) {
+    int code, found;
+    while ((found = next_line(r)) > 0) {
+        sis_record record;
+        if (!is_whole(&r->line)) {
+            out->torn = r->line.len;
+            return begins_record(&r->line)
+                       ? SIS_OK
+                       : sis__fail(SIS_E_FORMAT,
+                                   "%s, line %zu: not a record of a results file; give --output "
+                                   "another name",
+                                   r->source.name, r->number);
+        }
+        if ((code = sis_record_parse(r->line.data, r->line.len, &record)) != SIS_OK)
+            return in_line(r, code);
+        sis__strings_add(ids, record.id);
+        sis_record_release(&record);
+        out->n++;
+        out->bytes = r->source.offset;
+    }
+    return found;
+}
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int sis_resume_scan(const char *path, sis_resume *out) {
+    sis_results *r = NULL;
+    sis__strings ids = {0};
+    *out = (sis_resume){0};
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return SIS_OK;
+    int code = sis_results_open(path, &r);
+    if (code == SIS_OK)
+        code = scan_lines(r, out, &ids);
+    if (code == SIS_OK && !(out->ids = sis__strings_finish(&ids)))
+        code = SIS_E_NOMEM;
+    if (code == SIS_OK)
+        qsort(out->ids, out->n, sizeof *out->ids, by_text);
+    else
+        sis_resume_release(out);
+    sis__strings_release(&ids);
+    sis_results_close(r);
+    return code;
+}
+
+int sis_resume_has(const sis_resume *resume, const char *id) {
+    return resume->n > 0 &&
+           bsearch(&id, resume->ids, resume->n, sizeof *resume->ids, by_text) != NULL;
+}
+
+void sis_resume_release(sis_resume *resume) {
+    free(resume->ids);
+    *resume = (sis_resume){0};
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which examples: "0:100", "7", "0,5,7", "20:30,99". Half-open like Python's slices, but a number
+ * that is not there is an error instead of being cut off silently, and so is a choice of nothing.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <sis/data.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+
+typedef struct {
+    const char *text, *at;
+    size_t count;        /* examples there are */
+    unsigned char *seen; /* (count) */
+    size_t *rows, n;
+} selection;
+
+static int malformed(const selection *s) {
+    char text[SIS__EXCERPT_SIZE];
+    return sis__fail(SIS_E_ARGUMENT,
+                     "rows \"%s\": expected A:B, A:, :B or example numbers with commas between, "
+                     "counted from 0",
+                     sis__cell_excerpt(s->text, text));
+}
+
+/* A number if there is one, else `otherwise`; what is too large for a size_t becomes SIZE_MAX. */
+static size_t take_number(selection *s, size_t otherwise) {
+    size_t value = 0;
+    const char *start = s->at;
+    for (; *s->at >= '0' && *s->at <= '9'; s->at++) {
+        size_t digit = (size_t)(*s->at - '0');
+        value = value > (SIZE_MAX - digit) / 10 ? SIZE_MAX : value * 10 + digit;
+    }
+    return s->at == start ? otherwise : value;
+}
+
+static int add(selection *s, size_t row) {
+    if (s->seen[row])
+        return sis__fail(SIS_E_ARGUMENT, "rows: example %zu is chosen twice", row);
+    s->seen[row] = 1;
+    s->rows[s->n++] = row;
+    return SIS_OK;
+}
+
+/* "N" or "A:B". */
+static int take_range(selection *s) {
+    const char *start = s->at;
+    size_t first = take_number(s, 0), end = first + (first < SIZE_MAX);
+    if (*s->at == ':') {
+        s->at++;
+        end = take_number(s, s->count);
+    } else if (s->at == start) {
+        return malformed(s);
+    }
+    int length = s->at - start < 40 ? (int)(s->at - start) : 40;
+    if (first >= s->count || end > s->count)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "rows %.*s: out of range; there are %zu examples, numbered from 0", length,
+                         start, s->count);
+    if (first >= end)
+        return sis__fail(SIS_E_ARGUMENT, "rows %.*s: selects nothing", length, start);
+    int code = SIS_OK;
+    for (; code == SIS_OK && first < end; first++)
+        code = add(s, first);
+    return code;
+}
+
+int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n) {
+    selection s = {.text = text, .at = text, .count = count};
+    int code = SIS_OK;
+    *rows = NULL;
+    *n = 0;
+    if (count == 0)
+        return sis__fail(SIS_E_ARGUMENT, "rows: there are no examples to choose from");
+    s.seen = SIS_NEW(unsigned char, count);
+    s.rows = SIS_NEW_RAW(size_t, count);
+    if (!s.seen || !s.rows)
+        code = SIS_E_NOMEM;
+    while (code == SIS_OK) {
+        code = take_range(&s);
+        if (code != SIS_OK || *s.at == '\0')
+            break;
+        if (*s.at++ != ',')
+            code = malformed(&s);
+    }
+    free(s.seen);
+    if (code != SIS_OK) {
+        free(s.rows);
+        return code;
+    }
+    *rows = s.rows;
+    *n = s.n;
+    return SIS_OK;
+}

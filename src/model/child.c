@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A child process behind three pipes.
+ *
+ *      request --> in  [pipe] stdin  \
+ *       answer <-- out [pipe] stdout  > sh -c COMMAND, leader of its own process group
+ *         said <-- err [pipe] stderr /
+ *
+ * Pipes hold 64 KiB. A parent that first writes a whole request and then reads the answer waits for
+ * ever for a child that answers row by row, or that logs much; so our ends never block, and one
+ * poll() serves all three until the answer is complete or time is up.
+ *
+ * Writing to a child that is gone raises SIGPIPE, which would end the program we live in. Signal
+ * handlers are its business, so the signal is blocked for the moment of the write, in this thread
+ * only, and taken away if it came.
+ *
+ * All our ends are close-on-exec: a child that inherited another's stdin would keep it from ever
+ * seeing the end of its input.
+ *
+ * A child that ends badly, is late or does not stick to one line a request is killed at once, since
+ * nobody could tell which of its later lines answers what.
+ */
+#include "model/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+enum { CHUNK = 1 << 16, QUOTED = 300, LAST_LINES = 3 };
+
+static const size_t LONGEST_ANSWER = (size_t)256 << 20;
+static const double GRACE = 1.0; /* seconds a child may take to end once its stdin has */
+
+/* ---- Start ----------------------------------------------------------------------------------- */
+
+static void close_end(int *fd) {
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* The same file under a number that is no standard stream, or -1. In a host that has closed its own
+ * stderr a pipe would take that number, and the next message of the host would go to the child. */
+static int above_standard(int fd) {
+    if (fd > STDERR_FILENO)
+        return fd;
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    close(fd);
+    return other;
+}
+
+/* ends[0] to read, ends[1] to write, both close-on-exec. */
+static int open_pipe(int ends[2]) {
+    ends[0] = ends[1] = -1;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    ends[0] = above_standard(ends[0]);
+    ends[1] = above_standard(ends[1]);
+    return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
+}
+
+/* The child's streams, its signals as a fresh program expects them, its own process group. Returns
+ * an errno. */
+static int spawn(pid_t *pid, const char *command, const int streams[3]) {
+    char *const argv[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    sigset_t none, pipe_signal;
+    int error = posix_spawn_file_actions_init(&files);
+    if (error)
+        return error;
+    error = posix_spawnattr_init(&attr);
+    if (error) {
+        posix_spawn_file_actions_destroy(&files);
+        return error;
+    }
+    sigemptyset(&none);
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    for (int i = 0; i < 3 && !error; i++)
+        error = posix_spawn_file_actions_adddup2(&files, streams[i], i);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &pipe_signal);
+    posix_spawnattr_setpgroup(&attr, 0);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                        POSIX_SPAWN_SETPGROUP);
+    if (!error)
+        error = posix_spawn(pid, "/bin/sh", &files, &attr, argv, environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&files);
+    return error;
+}
+
+static int never_block(int fd) {
+    int flags = fcntl(fd, F_GETFL);
+    return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+int sis__child_start(sis__child *c, const char *command) {
+    int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, error = 0;
+    *c = SIS__CHILD_NONE;
+    if (open_pipe(in) != 0 || open_pipe(out) != 0 || open_pipe(err) != 0 ||
+        never_block(in[1]) != 0 || never_block(out[0]) != 0 || never_block(err[0]) != 0)
+        error = errno;
+    if (!error)
+        error = spawn(&c->pid, command, (const int[]){in[0], out[1], err[1]});
+    close_end(&in[0]);
+    close_end(&out[1]);
+    close_end(&err[1]);
+    c->in = in[1];
+    c->out = out[0];
+    c->err = err[0];
+    if (!error)
+        return SIS_OK;
+    c->pid = 0;
+    sis__child_stop(c);
+    return sis__fail(SIS_E_MODEL, "cannot start a process: %s", strerror(error));
+}
+
+/* ---- What it said on stderr ------------------------------------------------------------------ */
+
+static void remember(sis__child *c, const char *text, size_t n) {
+    if (n > sizeof c->said) {
+        text += n - sizeof c->said;
+        n = sizeof c->said;
+    }
+    size_t kept = sizeof c->said - n;
+    if (kept > c->said_length)
+        kept = c->said_length;
+    memmove(c->said, c->said + c->said_length - kept, kept);
+    memcpy(c->said + kept, text, n);
+    c->said_length = kept + n;
+}
+
+static int is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Where the last `lines` lines that are not blank begin. */
+static size_t last_lines(const char *text, size_t n, int lines) {
+    size_t start = n;
+    int blank = 1;
+    for (size_t i = n; i-- > 0;) {
+        if (text[i] == '\n') {
+            if (!blank && --lines == 0)
+                break;
+            blank = 1;
+        } else if (!is_blank(text[i])) {
+            blank = 0;
+            start = i;
+        }
+    }
+    return start;
+}
+
+/* Lines become one, joined by " | "; what would upset a terminal becomes a space. */
+void sis__child_said(const sis__child *c, char *text, size_t size) {
+    char line[QUOTED + 8];
+    size_t used = 0, end = c->said_length, at = last_lines(c->said, end, LAST_LINES);
+    while (end > at && is_blank(c->said[end - 1]))
+        end--;
+    if (end - at > QUOTED)
+        at = end - QUOTED;
+    while (at < end && ((unsigned char)c->said[at] & 0xC0) == 0x80)
+        at++; /* not in the middle of a UTF-8 character */
+    for (; at < end && used + 4 < sizeof line; at++) {
+        unsigned char letter = (unsigned char)c->said[at];
+        if (letter != '\n') {
+            line[used++] = letter < 0x20 || letter == 0x7F ? ' ' : (char)letter;
+            continue;
+        }
+        while (used && line[used - 1] == ' ')
+            used--;
+        while (at + 1 < end && is_blank(c->said[at + 1]))
+            at++;
+        memcpy(line + used, " | ", 3);
+        used += 3;
+    }
+    snprintf(text, size, "%s%.*s", used ? "; it said: " : "", (int)used, line);
+}
+
+void sis__child_excerpt(const char *bytes, size_t n, char *text, size_t size) {
+    size_t used = 0, most = size < 86 ? size - 6 : 80;
+    text[used++] = '"';
+    for (size_t i = 0; i < n && i < most && bytes[i] != '\n'; i++) {
+        unsigned char letter = (unsigned char)bytes[i];
+        text[used++] = letter < 0x20 || letter == 0x7F ? ' ' : (char)letter;
+    }
+    memcpy(text + used, n > most ? "\"..." : "\"", n > most ? 5 : 2);
+}
+
+static int fail_and_quote(const sis__child *c, const char *what) {
+    char said[QUOTED + 32];
+    sis__child_said(c, said, sizeof said);
+    return sis__fail(SIS_E_MODEL, "%s%s", what, said);
+}
+
+/* ---- Input and output that never blocks ------------------------------------------------------ */
+
+/* write() that neither blocks nor raises SIGPIPE. */
+static ssize_t write_quietly(int fd, const char *bytes, size_t n) {
+    sigset_t pipe_signal, before, pending;
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    sigemptyset(&pending);
+    sigpending(&pending);
+    int was_pending = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    ssize_t written = write(fd, bytes, n);
+    int error = errno;
+    if (written < 0 && error == EPIPE && !was_pending)
+        while (sigtimedwait(&pipe_signal, NULL, &(struct timespec){0}) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
+}
+
+static int try_again(int error) {
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+/* Send what the pipe takes; a child that no longer reads gets no more. */
+static void send_some(sis__child *c, const sis__buf *request, size_t *sent) {
+    ssize_t n = write_quietly(c->in, request->data + *sent, request->len - *sent);
+    if (n >= 0)
+        *sent += (size_t)n;
+    else if (!try_again(errno))
+        close_end(&c->in);
+}
+
+/* Append what is there to the answer; at its end, close. */
+static void receive(sis__child *c) {
+    char bytes[CHUNK];
+    ssize_t n = read(c->out, bytes, sizeof bytes);
+    if (n > 0)
+        sis__buf_add(&c->answer, bytes, (size_t)n);
+    else if (n == 0 || !try_again(errno))
+        close_end(&c->out);
+}
+
+static void hear(sis__child *c) {
+    char bytes[CHUNK];
+    ssize_t n = 0;
+    for (int i = 0; i < 16 && (n = read(c->err, bytes, sizeof bytes)) > 0; i++)
+        remember(c, bytes, (size_t)n);
+    if (n == 0 || (n < 0 && !try_again(errno)))
+        close_end(&c->err);
+}
+
+/* Wait until something can be done, at most `seconds` (negative: no limit), and do it. */
+static void serve(sis__child *c, const sis__buf *request, size_t *sent, double seconds) {
+    struct pollfd fds[3] = {{.fd = c->out, .events = POLLIN},
+                            {.fd = c->err, .events = POLLIN},
+                            {.fd = *sent < request->len ? c->in : -1, .events = POLLOUT}};
+    int milliseconds = seconds < 0 ? -1 : seconds > 1e6 ? INT_MAX / 2 : (int)ceil(seconds * 1e3);
+    if (poll(fds, 3, milliseconds) <= 0)
+        return;
+    if (fds[0].revents)
+        receive(c);
+    if (fds[1].revents)
+        hear(c);
+    if (fds[2].revents)
+        send_some(c, request, sent);
+}
+
+/* ---- The end of a child ---------------------------------------------------------------------- */
+
+/* Has it ended? It stays a zombie, so that the number of its process group remains ours; -1 if it
+ * does not, because the host program waits for all children or none. */
+static int has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return errno == ECHILD ? -1 : 0;
+    return info.si_pid == pid;
+}
+
+/* Wait for its end, listening to what it still says. */
+static int await_end(sis__child *c, double seconds) {
+    double deadline = sis__seconds() + seconds;
+    for (long pause = 200000; !has_ended(c->pid); pause += pause / 2) {
+        if (sis__seconds() >= deadline)
+            return 0;
+        nanosleep(&(struct timespec){.tv_nsec = pause < 20000000 ? pause : 20000000}, NULL);
+        if (c->err >= 0)
+            hear(c);
+    }
+    if (c->err >= 0)
+        hear(c);
+    return 1;
+}
+
+/* Kill what is left of the group and collect the exit status; -1 if nobody knows it. */
+static int reap(sis__child *c) {
+    int status = -1;
+    pid_t pid = c->pid;
+    if (pid > 0 && has_ended(pid) >= 0) {
+        kill(-pid, SIGKILL);
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    c->pid = 0;
+    close_end(&c->in);
+    close_end(&c->out);
+    close_end(&c->err);
+    return status;
+}
+
+void sis__child_stop(sis__child *c) {
+    if (c->pid > 0) {
+        close_end(&c->in);
+        close_end(&c->out);
+        if (!await_end(c, GRACE) && kill(-c->pid, SIGTERM) == 0)
+            await_end(c, GRACE / 4);
+    }
+    reap(c);
+    sis__buf_release(&c->answer);
+}
+
+/* It closed its stdout: why? */
+static int fail_ended(sis__child *c) {
+    char what[160];
+    int ended = await_end(c, GRACE), status = reap(c), n = 0;
+    if (!ended)
+        return fail_and_quote(c, "closed its output and went on without it");
+    if (status == -1)
+        n = snprintf(what, sizeof what, "ended");
+    else if (WIFSIGNALED(status))
+        n = snprintf(what, sizeof what, "was killed by signal %d (%s)", WTERMSIG(status),
+                     strsignal(WTERMSIG(status)));
+    else if (WEXITSTATUS(status) == 127)
+        n = snprintf(what, sizeof what, "command not found (exit status 127)");
+    else if (WEXITSTATUS(status) == 126)
+        n = snprintf(what, sizeof what, "the command cannot be executed (exit status 126)");
+    else
+        n = snprintf(what, sizeof what, "ended with exit status %d", WEXITSTATUS(status));
+    if (c->answer.len > 0)
+        snprintf(what + n, sizeof what - (size_t)n, " in the middle of an answer (no newline)");
+    return fail_and_quote(c, what);
+}
+
+static int fail_and_kill(sis__child *c, const char *what) {
+    if (c->err >= 0)
+        hear(c);
+    reap(c);
+    return fail_and_quote(c, what);
+}
+
+/* ---- Ask ------------------------------------------------------------------------------------- */
+
+/* The length of the first line, once it is complete. */
+static int find_line(sis__child *c, size_t *length) {
+    const char *from = c->answer.data + c->looked;
+    const char *newline =
+        c->answer.len > c->looked ? memchr(from, '\n', c->answer.len - c->looked) : NULL;
+    c->looked = c->answer.len;
+    if (newline)
+        *length = (size_t)(newline - c->answer.data);
+    return newline != NULL;
+}
+
+static int fail_late(sis__child *c, double timeout) {
+    char what[128];
+    snprintf(what, sizeof what, "no answer within %g s", timeout);
+    return fail_and_kill(c, what);
+}
+
+static int fail_talkative(sis__child *c, const char *line, size_t length) {
+    char what[256], excerpt[128];
+    sis__child_excerpt(line, length, excerpt, sizeof excerpt);
+    snprintf(what, sizeof what,
+             "wrote a line nobody asked for (only one answer a request may go to stdout): %s",
+             excerpt);
+    return fail_and_kill(c, what);
+}
+
+/* Anything on stdout before the question is asked answers no question. */
+static int start_afresh(sis__child *c) {
+    size_t none = 0;
+    sis__buf_clear(&c->answer);
+    c->looked = 0;
+    if (c->pid == 0)
+        return sis__fail(SIS_E_MODEL, "has failed before and is no longer there");
+    serve(c, &(sis__buf){0}, &none, 0);
+    return c->answer.len ? fail_talkative(c, c->answer.data, c->answer.len) : SIS_OK;
+}
+
+int sis__child_ask(sis__child *c, const sis__buf *request, double timeout, char **line,
+                   size_t *length) {
+    double deadline = sis__seconds() + timeout, left = -1;
+    size_t sent = 0;
+    int complete = 0, code = start_afresh(c);
+    if (code != SIS_OK)
+        return code;
+    while (!complete || (sent < request->len && c->in >= 0)) {
+        if (timeout > 0 && (left = deadline - sis__seconds()) <= 0)
+            return fail_late(c, timeout);
+        if (c->out < 0)
+            return fail_ended(c);
+        serve(c, request, &sent, left);
+        if (sis__buf_error(&c->answer)) {
+            reap(c);
+            return SIS_E_NOMEM;
+        }
+        if (c->answer.len > LONGEST_ANSWER)
+            return fail_and_kill(c, "an answer of more than 256 MiB");
+        complete = complete || find_line(c, length);
+    }
+    if (*length + 1 < c->answer.len)
+        return fail_talkative(c, c->answer.data + *length + 1, c->answer.len - *length - 1);
+    c->answer.data[*length] = '\0';
+    *line = c->answer.data;
+    return SIS_OK;
+}

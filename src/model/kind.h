@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the kinds of models that can be opened by name have in common. A new kind is a file that
+ * defines a sis__model_kind and a line in the table of open.c.
+ */
+#ifndef SIS_MODEL_KIND_H
+#define SIS_MODEL_KIND_H
+
+#include <sis/model.h>
+
+typedef struct sis__model_kind {
+    const char *prefix, *suffix; /* of the specs it opens; NULL: any */
+    const char *form, *meaning;  /* "cmd:COMMAND", "a program that ...": for the list of kinds */
+
+    /* Open `spec`, all of it. out is zeroed; out->ctx must begin with a sis__opened. */
+    int (*open)(const char *spec, const sis_model_opt *opt, sis_model *out);
+
+    /* The number of outputs, by predicting one row. NULL: open sets it. */
+    int (*measure)(void *ctx, const double *row, size_t n_values, size_t *n_outputs);
+    void (*close)(void *ctx);
+} sis__model_kind;
+
+/* How sis_model_close() knows what it closes. */
+typedef struct sis__opened {
+    const sis__model_kind *kind;
+} sis__opened;
+
+extern const sis__model_kind sis__model_command;
+
+#endif

@@ -1,0 +1,44 @@
+# Wrong, truncated, empty and hostile input files: one clear line that says where, exit 1.
+model="cmd:while read l; do echo '{\"outputs\":[1]}'; done"
+try() { # FILE [OPTIONS]
+    printf '%s: ' "$1"
+    file=$1
+    shift
+    sis explain -q -m "$model" -i "$file" --mask zero -t 1 "$@" 2>&1
+    echo "exit $?"
+}
+try none.csv
+: > empty.csv && try empty.csv
+: > empty.npy && try empty.npy
+printf 'a,b\n' > header.csv && try header.csv
+printf 'a,b\n1,2\n3\n' > ragged.csv && try ragged.csv
+printf 'a,b\n1,2\n3,x\n' > word.csv && try word.csv
+printf 'a,b\n1,\n' > hole.csv && try hole.csv
+printf 'a,b\n1,nan\n' > nan.csv && try nan.csv
+printf '1,2\n3,4\n' > headless.csv && try headless.csv
+printf 'a,b\n1,"2\n' > quote.csv && try quote.csv
+head -c 300 /dev/zero | tr '\0' '\377' > garbage.npy && try garbage.npy
+printf '\223NUMPY\001\000\166\000' > cut.npy && try cut.npy
+header() { # DESCR SHAPE
+    printf '\223NUMPY\001\000\166\000'
+    printf "%-117s\n" "{'descr': '$1', 'fortran_order': False, 'shape': $2, }"
+}
+{ header '<f8' '(1000000000000, 1000)'; printf '12345678'; } > huge.npy && try huge.npy
+{ header '<f8' '(2, 3)'; printf '12345678'; } > short.npy && try short.npy
+{ header '<U8' '(2, 3)'; head -c 192 /dev/zero; } > text.npy && try text.npy
+{ header '<f8' '()'; head -c 8 /dev/zero; } > scalar.npy && try scalar.npy
+printf 'a,b\n1,2\n3,4\n' > good.csv
+try good.csv --rows 5
+try good.csv --rows 1:1
+try good.csv --mask none.npy
+try good.csv --mask mean:ragged.csv
+printf 'a\n1\n' > narrow.csv && try good.csv --mask mean:narrow.csv
+try good.csv --mask uniform
+try good.csv --features axis:3
+try good.csv --class 4
+try plain.txt
+sis show none.jsonl 2>&1; echo "exit $?"
+printf '{"sis":1,"id":"0"}\n' > broken.jsonl
+sis show broken.jsonl 2>&1; echo "exit $?"
+printf 'hello\n' > broken.jsonl
+sis show broken.jsonl 2>&1; echo "exit $?"

@@ -1,0 +1,32 @@
+# kill -9 in the middle of a run, then --resume: the same records as a run that nobody killed.
+{ echo a,b,c,d; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "$i,2,0.5,$((i % 3))"; done; } > in.csv
+set -- -q -m "cmd:$SIS_MODELS/sum.sh 0.02" -i in.csv --mask zero -t 3 --jobs 2
+ask() { sis explain -q -m "cmd:$SIS_MODELS/sum.sh 0.02" -i in.csv --mask zero -t 3 --jobs 2 "$@"; }
+plain() { sed 's/"seconds":[0-9.e-]*/"seconds":0/' "$1"; }
+
+ask -o whole.jsonl
+sis explain "$@" -o part.jsonl & # not through ask: the shell would be killed in its place
+pid=$!
+tries=0
+while [ "$(wc -l < part.jsonl 2>/dev/null || echo 0)" -lt 3 ] && [ $tries -lt 500 ]; do
+    sleep 0.02
+    tries=$((tries + 1))
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+lines=$(wc -l < part.jsonl)
+[ "$lines" -ge 3 ] && [ "$lines" -lt 12 ] && echo "killed in the middle"
+printf '{"sis":1,"id":"9' >> part.jsonl # and the line it was writing
+ask -o part.jsonl --resume
+plain whole.jsonl > whole
+plain part.jsonl > part
+cmp whole part && echo "the same records"
+echo "again: nothing is left to do"
+ask -o part.jsonl --resume
+plain part.jsonl | cmp whole - && echo "the same records"
+echo "another question is refused"
+ask -o part.jsonl --resume -t 4 2>&1 | sed 's/cmd:[^ ]*sum/cmd:sum/'
+ask -o part.jsonl --resume --rows 0:2 2>&1
+printf 'not ours\n' > other.txt
+ask -o other.txt --resume 2>&1
+cat other.txt

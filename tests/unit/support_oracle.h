@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random functions of every temper to explain, and the paper's three procedures written down as
+ * plainly as possible, to hold the core against.
+ */
+#ifndef SIS_TEST_ORACLE_H
+#define SIS_TEST_ORACLE_H
+
+#include <sis/sis.h>
+
+#include "base/rng.h"
+
+enum { MOST = 24 }; /* features of a random function at most */
+
+typedef enum { LINEAR, PRODUCTS, NETWORK, TABLE, COARSE, N_TEMPERS } temper;
+
+/* A function of n values; read it through a sis_model whose ctx it is. */
+typedef struct function {
+    temper temper;
+    size_t n;
+    double w[MOST], v[MOST][MOST];
+    uint64_t salt;
+    size_t calls, rows; /* what predict was asked */
+} function;
+
+/* A random function, input and mask. Some values equal their mask. */
+typedef struct problem {
+    function f;
+    double x[MOST], z[MOST];
+    double threshold;
+    sis_model model;
+    sis_input input;
+} problem;
+
+void problem_init(problem *p, sis__rng *r);
+double function_value(const function *f, const double *x);
+int function_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores);
+
+/* What SIScollection must return. */
+typedef struct answer {
+    sis_status status;
+    size_t n_subsets, sizes[MOST];
+    int subsets[MOST][MOST];
+    double scores[MOST];
+    int order[MOST]; /* of the first backward selection */
+    double trace[MOST];
+    double rest;
+} answer;
+
+void oracle_collect(const problem *p, double threshold, int below, answer *out);
+
+/* Fails the test unless the collection is that answer. */
+void assert_answer(const sis_collection *c, const answer *a);
+
+#endif

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks: the batch walk under any memory budget, features of several values, hot-deck samples,
+ * walks of a model's own that round differently, links, failing models and failing allocations.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "support_oracle.h"
+
+static void same_collections(const sis_collection *a, const sis_collection *b) {
+    assert_int_equal(a->status, b->status);
+    assert_int_equal(a->n_subsets, b->n_subsets);
+    for (size_t k = 0; k < a->n_subsets; k++) {
+        assert_int_equal(a->subsets[k].n, b->subsets[k].n);
+        assert_memory_equal(a->subsets[k].features, b->subsets[k].features,
+                            a->subsets[k].n * sizeof(int));
+        assert_true(a->subsets[k].score == b->subsets[k].score);
+    }
+}
+
+static void the_memory_budget_and_batch_size_change_nothing(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 11);
+    for (int round = 0; round < 500; round++) {
+        problem p;
+        problem_init(&p, &r);
+        sis_opt opt;
+        sis_opt_init(&opt);
+        opt.threshold = p.threshold;
+        sis_collection whole, small;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &whole), SIS_OK);
+        p.model.max_rows = 1 + sis__rng_below(&r, 5);
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &small), SIS_OK);
+        same_collections(&whole, &small);
+        assert_int_equal(whole.evaluations, small.evaluations);
+        sis_collection_release(&whole);
+        sis_collection_release(&small);
+    }
+}
+
+/* Rows must be what they claim: x on present features, z on masked ones, also after resets. */
+typedef struct {
+    const double *x, *z;
+    const int *map;
+} checked;
+
+static int check_rows(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    const checked *c = (const checked *)ctx;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = rows + i * width;
+        int present[MOST] = {0}, known[MOST] = {0};
+        scores[i] = 0;
+        for (size_t v = 0; v < width; v++) {
+            int f = c->map[v], is_x = row[v] == c->x[v], is_z = row[v] == c->z[v];
+            if (f < 0) {
+                assert_true(is_x);
+                continue;
+            }
+            assert_true(is_x || is_z);
+            if (known[f])
+                assert_int_equal(present[f], is_x); /* a feature is masked as a whole */
+            known[f] = 1;
+            present[f] = is_x;
+            scores[i] += row[v] * (1 + f % 3);
+        }
+    }
+    return 0;
+}
+
+static void rows_hold_what_the_masks_say(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 12);
+    for (int round = 0; round < 300; round++) {
+        double x[MOST], z[MOST];
+        int map[MOST];
+        size_t n = 2 + sis__rng_below(&r, MOST - 2), features = 1 + sis__rng_below(&r, n);
+        for (size_t v = 0; v < n; v++) {
+            x[v] = sis__rng_uniform(&r) + 1;
+            z[v] = -sis__rng_uniform(&r);
+            map[v] = v < features ? (int)v : (int)sis__rng_below(&r, features + 1) - 1;
+        }
+        checked c = {x, z, map};
+        sis_model m = {.predict = check_rows,
+                       .ctx = &c,
+                       .n_outputs = 1,
+                       .max_rows = 1 + sis__rng_below(&r, 30)};
+        sis_input in = {.values = x, .mask = z, .n_values = n, .feature_of = map};
+        sis_opt opt;
+        sis_opt_init(&opt);
+        opt.threshold = 0.5 + sis__rng_uniform(&r) * (double)n;
+        sis_collection out;
+        assert_int_equal(sis_collect(&m, &in, &opt, &out), SIS_OK);
+        sis_collection_release(&out);
+    }
+}
+
+static void features_equal_to_their_mask_are_never_evaluated(void **state) {
+    (void)state;
+    problem p;
+    sis__rng r;
+    sis__rng_init(&r, 13);
+    do
+        problem_init(&p, &r);
+    while (p.f.n < 10 || p.f.temper != NETWORK);
+    memcpy(p.z, p.x, sizeof p.z);
+    p.z[3] += 1;
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = -1e300;
+    sis_walk *w;
+    assert_int_equal(sis_walk_new(&p.model, &p.input, &opt, &w), SIS_OK);
+    sis_trace t;
+    assert_int_equal(sis_backselect(w, &opt, &t), SIS_OK);
+    assert_int_equal(t.n, p.f.n);
+    assert_int_equal(p.f.rows, 2); /* the input, and feature 3 masked */
+    sis_trace_release(&t);
+    sis_walk_free(w);
+}
+
+static void nan_values_may_mean_missing(void **state) {
+    (void)state;
+    const double x[] = {1, NAN, 2}, z[] = {0, NAN, 0};
+    problem p = {.f = {.temper = LINEAR, .n = 1, .w = {1}}};
+    p.model = (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_input in = {.values = x, .mask = z, .n_values = 3};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 1;
+    sis_collection c;
+    assert_int_equal(sis_collect(&p.model, &in, &opt, &c), SIS_OK);
+    assert_int_equal(c.subsets[0].n, 1);
+    assert_int_equal(c.subsets[0].features[0], 0);
+    sis_collection_release(&c);
+}
+
+/* ---- A walk of the model's own, that rounds differently -------------------------------------- */
+
+typedef struct {
+    sis_walk walk;
+    function *f;
+    const sis_input *in;
+    double row[MOST];
+    double noise;
+    uint64_t salt;
+} rough;
+
+/* A full pass plus noise that depends on the state, within the tolerance. */
+static double rough_margin(rough *w, int top) {
+    double row[MOST];
+    memcpy(row, w->row, sizeof row);
+    if (top >= 0)
+        row[top] = w->in->mask[top];
+    function hash = {.temper = TABLE, .n = w->f->n, .salt = w->salt};
+    double y = function_value(w->f, row), u = 2 * function_value(&hash, row) - 1;
+    w->walk.evaluations++;
+    return y + w->noise * u * (1 + fabs(y));
+}
+
+static int rough_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
+    rough *w = (rough *)walk;
+    for (size_t i = 0; i < w->f->n; i++)
+        w->row[i] = masked[i] ? w->in->mask[i] : w->in->values[i];
+    *margin = rough_margin(w, -1);
+    return 0;
+}
+
+static int rough_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
+    for (size_t i = 0; i < n; i++)
+        margins[i] = rough_margin((rough *)walk, features[i]);
+    return 0;
+}
+
+static int rough_mask(sis_walk *walk, int feature, double *margin) {
+    rough *w = (rough *)walk;
+    w->row[feature] = w->in->mask[feature];
+    *margin = rough_margin(w, -1);
+    return 0;
+}
+
+static void rough_free(sis_walk *walk) {
+    free(walk);
+}
+
+static int rough_new(void *ctx, const sis_input *in, sis_walk **out) {
+    static const sis_walk_ops ops = {rough_reset, rough_probe, rough_mask, rough_free};
+    rough *w = SIS_NEW(rough, 1);
+    if (!w)
+        return SIS_E_NOMEM;
+    w->walk.ops = &ops;
+    w->walk.tolerance = 1e-3;
+    w->noise = 0.9e-3;
+    w->f = (function *)ctx;
+    w->in = in;
+    w->salt = 99;
+    *out = &w->walk;
+    return 0;
+}
+
+static void a_rough_walk_gives_the_collections_of_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 14);
+    size_t explained = 0;
+    for (int round = 0; round < 2000; round++) {
+        problem p;
+        problem_init(&p, &r);
+        sis_opt opt;
+        sis_opt_init(&opt);
+        opt.threshold = p.threshold;
+        opt.below = round % 3 == 0;
+        sis_collection exact, rough_c;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &exact), SIS_OK);
+        p.model.walk_new = rough_new;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &rough_c), SIS_OK);
+        same_collections(&exact, &rough_c);
+        sis_audit audit;
+        assert_int_equal(sis_verify(&p.model, &p.input, &opt, &rough_c, &audit), SIS_OK);
+        assert_true(audit.holds);
+        sis_audit_release(&audit);
+        explained += exact.n_subsets > 0;
+        opt.exact = 1; /* turns the model's walk off */
+        sis_collection again;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &again), SIS_OK);
+        same_collections(&exact, &again);
+        assert_int_equal(again.evaluations, exact.evaluations);
+        sis_collection_release(&again);
+        sis_collection_release(&exact);
+        sis_collection_release(&rough_c);
+    }
+    assert_true(explained > 300);
+}
+
+static double logistic(double m) {
+    return 1 / (1 + exp(-m));
+}
+
+static void margins_rank_where_scores_saturate(void **state) {
+    (void)state;
+    const double x[] = {100, 300, 200}, z[] = {50, 50, 50};
+    problem p = {.f = {.temper = LINEAR, .n = 3, .w = {1, 1, 1}}};
+    p.model =
+        (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = logistic};
+    sis_input in = {.values = x, .mask = z, .n_values = 3};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 0.5;
+    sis_walk *w;
+    sis_trace t;
+    assert_int_equal(sis_walk_new(&p.model, &in, &opt, &w), SIS_OK);
+    assert_int_equal(sis_backselect(w, &opt, &t), SIS_OK);
+    const int order[] = {0, 2, 1}; /* although every score is exactly 1 */
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(t.order[i], order[i]);
+        assert_true(t.scores[i] == 1.0);
+    }
+    sis_trace_release(&t);
+    sis_walk_free(w);
+}
+
+/* ---- Hot-deck -------------------------------------------------------------------------------- */
+
+static void hotdeck_scores_are_means_over_samples(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 15);
+    for (int round = 0; round < 200; round++) {
+        problem p;
+        problem_init(&p, &r);
+        size_t n = p.f.n, samples = 1 + sis__rng_below(&r, 7), n_rows = 1 + sis__rng_below(&r, 9);
+        double rows[9 * MOST], mask[7 * MOST], again[7 * MOST];
+        for (size_t i = 0; i < n_rows * n; i++)
+            rows[i] = sis__rng_normal(&r);
+        assert_int_equal(sis_mask_hotdeck(rows, n_rows, &p.input, samples, 5, mask), SIS_OK);
+        assert_int_equal(sis_mask_hotdeck(rows, n_rows, &p.input, samples, 5, again), SIS_OK);
+        assert_memory_equal(mask, again, samples * n * sizeof *mask);
+        for (size_t s = 0; s < samples; s++)
+            for (size_t v = 0; v < n; v++) {
+                size_t i = 0;
+                while (i < n_rows && rows[i * n + v] != mask[s * n + v])
+                    i++;
+                assert_true(i < n_rows); /* each from its own column */
+            }
+        p.input.mask = mask;
+        p.input.n_samples = samples;
+        p.model.max_rows = 1 + sis__rng_below(&r, 40);
+        sis_opt opt;
+        sis_opt_init(&opt);
+        opt.threshold = 0;
+        sis_walk *w;
+        assert_int_equal(sis_walk_new(&p.model, &p.input, &opt, &w), SIS_OK);
+        double score;
+        for (size_t f = 0; f < n; f++) {
+            double mean = 0, row[MOST];
+            assert_int_equal(sis_walk_mask(w, (int)f, &score), SIS_OK);
+            for (size_t s = 0; s < samples; s++) {
+                for (size_t v = 0; v < n; v++)
+                    row[v] = v <= f ? mask[s * n + v] : p.x[v];
+                mean += function_value(&p.f, row);
+            }
+            mean /= (double)samples;
+            assert_true(score == mean);
+        }
+        sis_walk_free(w);
+    }
+}
+
+static void means_of_a_constant_column_are_that_constant(void **state) {
+    (void)state;
+    double mean[2] = {0}, row[2] = {0.1, 0};
+    for (size_t i = 1; i <= 1000; i++) {
+        row[1] = (double)i;
+        sis_mean_add(mean, row, 2, i);
+    }
+    assert_true(mean[0] == 0.1);
+    assert_true(fabs(mean[1] - 500.5) < 1e-9);
+}
+
+/* ---- Single steps, bad arguments, failure ------------------------------------------------------
+ */
+
+static void walks_can_be_taken_by_hand(void **state) {
+    (void)state;
+    const double x[] = {1, 2, 4, 8}, z[] = {0, 0, 0, 0};
+    problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
+    p.model = (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_input in = {.values = x, .mask = z, .n_values = 4};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    sis_walk *w;
+    double scores[5], score;
+    assert_int_equal(sis_walk_new(&p.model, &in, &opt, &w), SIS_OK);
+    assert_true(sis_walk_score(w) == 15);
+    assert_int_equal(sis_walk_mask(w, 2, &score), SIS_OK);
+    assert_true(score == 11);
+    assert_int_equal(sis_walk_probe(w, (int[]){3, 0, 2, 0, 1}, 5, scores), SIS_OK);
+    const double expected[] = {3, 10, 11, 10, 9};
+    assert_memory_equal(scores, expected, sizeof expected);
+    assert_int_equal(sis_walk_probe(w, (int[]){4}, 1, scores), SIS_E_ARGUMENT);
+    assert_int_equal(sis_walk_mask(w, -1, NULL), SIS_E_ARGUMENT);
+    assert_true(sis_walk_masked(w, 2) && !sis_walk_masked(w, 1));
+    assert_int_equal(sis_walk_reset(w, (unsigned char[]){1, 0, 0, 1}), SIS_OK);
+    assert_true(sis_walk_score(w) == 6);
+    assert_int_equal(sis_walk_features(w), 4);
+    sis_walk_free(w);
+}
+
+static void wrong_arguments_are_refused_in_words(void **state) {
+    (void)state;
+    const double x[] = {1, 2, 3};
+    problem p = {.f = {.temper = LINEAR, .n = 3}};
+    sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 1;
+    const struct {
+        sis_input in;
+        const char *message;
+    } cases[] = {
+        {{.values = x, .mask = x, .n_values = 0}, "1 to 2147483647 values, not 0"},
+        {{.mask = x, .n_values = 3}, "needs values and a mask"},
+        {{.values = x, .mask = x, .n_values = 3, .output = 1}, "output 1 was asked for"},
+        {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){0, 2, 2}}, "feature 1"},
+        {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){-1, -1, -1}}, "no feature"},
+        {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){0, -2, 1}}, "feature -2"},
+        {{.values = x, .mask = x, .n_values = 3, .feature_of = (int[]){0, 3, 1}}, "feature 3"},
+    };
+    sis_collection c;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(sis_collect(&m, &cases[i].in, &opt, &c), SIS_E_ARGUMENT);
+        assert_non_null(strstr(sis_error_detail(), cases[i].message));
+    }
+    sis_input good = {.values = x, .mask = x, .n_values = 3};
+    m.n_values = 5;
+    assert_int_equal(sis_collect(&m, &good, &opt, &c), SIS_E_ARGUMENT);
+    assert_string_equal(sis_error_detail(), "the model takes 5 values, the input has 3");
+    sis_opt_init(&opt);
+    assert_string_equal(sis_opt_check(&opt), "the threshold is not set");
+    assert_int_equal(sis_collect(&m, &good, &opt, &c), SIS_E_ARGUMENT);
+}
+
+static int fails(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)rows, (void)width;
+    for (size_t i = 0; i < n; i++)
+        scores[i] = 1;
+    if (ctx)
+        sis_error_set("the licence has expired");
+    return SIS_E_MODEL;
+}
+
+static void a_failing_model_is_quoted(void **state) {
+    (void)state;
+    const double x[] = {1, 2, 3}, z[] = {0, 0, 0};
+    sis_input in = {.values = x, .mask = z, .n_values = 3};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 1;
+    sis_collection c;
+    sis_model m = {.predict = fails, .ctx = &in, .n_outputs = 1};
+    assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_E_MODEL);
+    assert_string_equal(sis_error_detail(), "the licence has expired");
+    m.ctx = NULL;
+    assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_E_MODEL);
+    assert_non_null(strstr(sis_error_detail(), "returned -5"));
+}
+
+static int collect_once(void *ctx) {
+    problem *p = (problem *)ctx;
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = p->threshold;
+    opt.exhaustive = 4;
+    sis_collection c;
+    sis_audit audit;
+    int error = sis_collect(&p->model, &p->input, &opt, &c);
+    if (error == SIS_OK) {
+        error = sis_verify(&p->model, &p->input, &opt, &c, &audit);
+        if (error == SIS_OK)
+            sis_audit_release(&audit);
+        sis_collection_release(&c);
+    }
+    return error;
+}
+
+static void every_failing_allocation_is_survived(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 16);
+    for (int round = 0; round < 10; round++) {
+        problem p;
+        problem_init(&p, &r);
+        assert_true(with_failing_allocations(collect_once, &p) > 10);
+        p.model.walk_new = rough_new;
+        assert_true(with_failing_allocations(collect_once, &p) > 10);
+    }
+}
+
+static int wide_sum(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    size_t *most = (size_t *)ctx;
+    *most = n > *most ? n : *most;
+    for (size_t i = 0; i < n; i++)
+        scores[i] = rows[i * width] + rows[i * width + width - 1];
+    return 0;
+}
+
+/* The published version builds a batch of p x p values here: 50,176 x 150,528, 30 GB of float32. */
+static void a_large_image_needs_no_gigabytes(void **state) {
+    (void)state;
+    enum { PIXELS = 224 * 224, WIDTH = 3 * PIXELS };
+    double *x = SIS_NEW(double, WIDTH), *z = SIS_NEW(double, WIDTH);
+    int *map = SIS_NEW(int, WIDTH);
+    size_t most = 0;
+    for (int i = 0; i < WIDTH; i++) {
+        map[i] = i / 3;
+        x[i] = i / 3 % 500 == 0; /* the rest equals its mask */
+    }
+    sis_model m = {.predict = wide_sum, .ctx = &most, .n_outputs = 1};
+    sis_input in = {.values = x, .mask = z, .n_values = WIDTH, .feature_of = map};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 0.5;
+    opt.memory = (size_t)16 << 20;
+    sis_collection c;
+    assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
+    assert_int_equal(c.n_features, PIXELS);
+    assert_int_equal(c.n_subsets, 1);
+    assert_true(most <= opt.memory / (WIDTH * sizeof(double)));
+    sis_collection_release(&c);
+    free(x);
+    free(z);
+    free(map);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_memory_budget_and_batch_size_change_nothing),
+        cmocka_unit_test(rows_hold_what_the_masks_say),
+        cmocka_unit_test(features_equal_to_their_mask_are_never_evaluated),
+        cmocka_unit_test(nan_values_may_mean_missing),
+        cmocka_unit_test(a_rough_walk_gives_the_collections_of_full_passes),
+        cmocka_unit_test(margins_rank_where_scores_saturate),
+        cmocka_unit_test(hotdeck_scores_are_means_over_samples),
+        cmocka_unit_test(means_of_a_constant_column_are_that_constant),
+        cmocka_unit_test(walks_can_be_taken_by_hand),
+        cmocka_unit_test(wrong_arguments_are_refused_in_words),
+        cmocka_unit_test(a_failing_model_is_quoted),
+        cmocka_unit_test(every_failing_allocation_is_survived),
+        cmocka_unit_test(a_large_image_needs_no_gigabytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Models behind `cmd:`. Most children are a line of shell; where volume matters the child is this
+ * program itself, started with the name of a behaviour.
+ */
+#include "support.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/model.h>
+
+#include "base/buf.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+
+#define ANSWER(text) "while IFS= read -r line; do echo '" text "'; done"
+/* Answers the rows it was asked about. */
+#define ECHO                                                                                       \
+    "while IFS= read -r line; do printf '%s\\n' \"{\\\"outputs\\\"${line#*inputs\\\"}\"; done"
+
+static const double ROW[3] = {1, 2, 3};
+
+static sis_model open_model(const char *spec, double timeout) {
+    sis_model model;
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    opt.timeout = timeout;
+    assert_int_equal(sis_model_open(spec, &opt, &model), SIS_OK);
+    return model;
+}
+
+/* cmd:THIS_PROGRAM behaviour; static storage */
+static const char *self(const char *behaviour) {
+    static char spec[4200];
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    assert_true(n > 0);
+    path[n] = '\0';
+    snprintf(spec, sizeof spec, "cmd:exec '%s' %s", path, behaviour);
+    return spec;
+}
+
+static void assert_says(const char *wanted) {
+    if (!strstr(sis_error_detail(), wanted))
+        fail_msg("expected \"%s\" in: %s", wanted, sis_error_detail());
+    assert_null(strchr(sis_error_detail(), '\n'));
+}
+
+/* ---- What works ------------------------------------------------------------------------------ */
+
+static void rows_become_scores(void **state) {
+    (void)state;
+    sis_model model = open_model("cmd:" ANSWER("{\"outputs\":[1,2.5e-1,-3],\"more\":{}}"), 10);
+    double rows[9] = {0}, scores[3];
+    assert_int_equal(model.n_outputs, 0);
+    model.n_outputs = 1;
+    assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), SIS_E_ARGUMENT);
+    sis_model_close(&model);
+
+    model = open_model(
+        "cmd:read -r l; echo '{\"outputs\":[7]}';" ANSWER("{\"outputs\":[1,2.5e-1,-3]}"), 10);
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+    assert_int_equal(model.n_outputs, 1);
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK); /* known: nothing is asked */
+    assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), SIS_OK);
+    assert_true(scores[0] == 1 && scores[1] == 0.25 && scores[2] == -3);
+    assert_int_equal(model.predict(model.ctx, rows, 0, 3, scores), SIS_OK);
+    sis_model_close(&model);
+}
+
+static void several_outputs_are_a_list_a_row(void **state) {
+    (void)state;
+    sis_model model = open_model("cmd:" ECHO, 10);
+    double rows[6] = {1, 2, 3, 4, 5, 6}, scores[6];
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+    assert_int_equal(model.n_outputs, 3);
+    assert_int_equal(model.predict(model.ctx, rows, 2, 3, scores), SIS_OK);
+    assert_memory_equal(rows, scores, sizeof rows);
+    sis_model_close(&model);
+}
+
+static void numbers_arrive_as_they_left(void **state) {
+    (void)state;
+    enum { N = 500, WIDTH = 20 };
+    double rows[N * WIDTH], scores[N * WIDTH];
+    sis__rng r;
+    sis__rng_init(&r, 3);
+    for (size_t i = 0; i < N * WIDTH; i++) {
+        do {
+            uint64_t bits = sis__rng_next(&r);
+            memcpy(&rows[i], &bits, sizeof bits);
+        } while (!isfinite(rows[i]));
+        if (i % 3 == 0) /* and the same few again and again */
+            rows[i] = (double)(sis__rng_below(&r, 256)) / 255;
+    }
+    sis_model model = open_model(self("echo"), 30);
+    assert_int_equal(sis_model_measure(&model, rows, WIDTH), SIS_OK);
+    for (int again = 0; again < 2; again++) {
+        memset(scores, 0, sizeof scores);
+        assert_int_equal(model.predict(model.ctx, rows, N, WIDTH, scores), SIS_OK);
+        assert_memory_equal(rows, scores, sizeof rows);
+    }
+    sis_model_close(&model);
+}
+
+static void a_missing_value_is_null(void **state) {
+    (void)state;
+    double row[2] = {NAN, 1};
+    sis_model model =
+        open_model("cmd:IFS= read -r line; [ \"$line\" = '{\"inputs\":[[null,1]]}' ] &&"
+                   "echo '{\"outputs\":[1]}'",
+                   10);
+    assert_int_equal(sis_model_measure(&model, row, 2), SIS_OK);
+    sis_model_close(&model);
+}
+
+static void many_rows_are_split_over_requests(void **state) {
+    (void)state;
+    enum { N = 3000, WIDTH = 300 };
+    double *rows = malloc(sizeof(double) * N * WIDTH), *scores = malloc(sizeof(double) * N * 2);
+    assert_non_null(rows);
+    assert_non_null(scores);
+    for (size_t i = 0; i < N * WIDTH; i++)
+        rows[i] = (double)(i / WIDTH) + 1.0 / 3;
+    sis_model model = open_model(self("count"), 60);
+    assert_int_equal(sis_model_measure(&model, rows, WIDTH), SIS_OK);
+    assert_int_equal(model.n_outputs, 2);
+    assert_int_equal(model.predict(model.ctx, rows, N, WIDTH, scores), SIS_OK);
+    for (size_t i = 0; i < N; i++) { /* each row: its first value, the length of its request */
+        assert_true(scores[2 * i] == rows[i * WIDTH]);
+        assert_true(scores[2 * i + 1] <= 4 << 20);
+        if (i < N / 2)
+            assert_true(scores[2 * i + 1] > 3e6);
+    }
+    sis_model_close(&model);
+
+    double *wide = malloc(sizeof(double) * 600000); /* one row is never split */
+    assert_non_null(wide);
+    for (size_t i = 0; i < 600000; i++)
+        wide[i] = 1.0 / (double)(i + 3);
+    model = open_model(self("count"), 60);
+    assert_int_equal(sis_model_measure(&model, wide, 600000), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, wide, 1, 600000, scores), SIS_OK);
+    assert_true(scores[1] > 1e7);
+    sis_model_close(&model);
+    free(wide);
+    free(scores);
+    free(rows);
+}
+
+/* It writes 300 kB to stdout and to stderr before it has read more than a part of the request. */
+static void full_pipes_do_not_wait_for_each_other(void **state) {
+    (void)state;
+    const char *spec =
+        "cmd:read -r line; echo '{\"outputs\":[1]}'; head -c 70000 >/dev/null;"
+        "awk 'BEGIN { printf \"{\\\"pad\\\":\\\"\"; for (; i < 300000; i++) printf \"x\";"
+        "             printf \"\\\",\"; fflush(); for (; j < 300000; j++) printf \"y\" "
+        ">\"/dev/stderr\" }';"
+        "head -n 1 >/dev/null; echo '\"outputs\":[2]}'; cat >/dev/null";
+    double *row = malloc(sizeof(double) * 100000), score;
+    assert_non_null(row);
+    for (size_t i = 0; i < 100000; i++)
+        row[i] = 0.5 + (double)i;
+    sis_model model = open_model(spec, 30);
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, row, 1, 100000, &score), SIS_OK);
+    assert_true(score == 2);
+    sis_model_close(&model);
+    free(row);
+}
+
+/* ---- What fails ------------------------------------------------------------------------------ */
+
+static void every_failure_says_what_happened(void **state) {
+    (void)state;
+    const struct {
+        const char *command;
+        int code;
+        const char *says;
+    } cases[] = {
+        {"surely-no-such-command", SIS_E_MODEL, "command not found (exit status 127); it said: "},
+        {"/dev/null", SIS_E_MODEL, "cannot be executed (exit status 126)"},
+        {"exit 3", SIS_E_MODEL, "model cmd:exit 3, request 1: ended with exit status 3"},
+        {"exit 0", SIS_E_MODEL, "ended with exit status 0"},
+        {"kill -9 $$", SIS_E_MODEL, "was killed by signal 9 (Killed)"},
+        {"echo one >&2; printf '\\n two\\n\\nthree \\033[1m\\n\\nfour\\n\\n' >&2; exit 1",
+         SIS_E_MODEL, "ended with exit status 1; it said: two | three  [1m | four"},
+        {"read -r l; printf '{\"outputs\":[1]}'", SIS_E_MODEL,
+         "exit status 0 in the middle of an answer (no newline)"},
+        {"exec >&-; sleep 30", SIS_E_MODEL, "closed its output and went on without it"},
+        {ANSWER("Loading model..."), SIS_E_MODEL,
+         "expected JSON and nothing else on stdout, found \"Loading model...\""},
+        {ANSWER(""), SIS_E_MODEL, "found \"\""},
+        {"read -r l; head -c 500 /dev/zero | tr '\\0' x; echo; cat >/dev/null", SIS_E_MODEL,
+         "xxxxxxxx\"..."},
+        {"read -r l; printf 'a\\000b\\n'; cat >/dev/null", SIS_E_MODEL, "found \"a b\""},
+        {ANSWER("[1]"), SIS_E_MODEL, "expected an object with a list \"outputs\", found \"[1]\""},
+        {ANSWER("{\"output\":[1]}"), SIS_E_MODEL, "found \"{\"output\":[1]}\""},
+        {ANSWER("{\"outputs\":1}"), SIS_E_MODEL, "expected an object with a list \"outputs\""},
+        {ANSWER("{\"error\":\"weights are missing\"}"), SIS_E_MODEL,
+         "request 1: the model says: weights are missing"},
+        {ANSWER("{\"outputs\":[]}"), SIS_E_MODEL, "expected 1 output, one for each row, found 0"},
+        {ANSWER("{\"outputs\":[1,2]}"), SIS_E_MODEL, "found 2 (several scores a row are a list of"},
+        {ANSWER("{\"outputs\":[[]]}"), SIS_E_MODEL, "row 1 of 1: expected scores, found an empty"},
+        {ANSWER("{\"outputs\":[\"1\"]}"), SIS_E_MODEL, "expected a number, found a string"},
+        {ANSWER("{\"outputs\":[[[1]]]}"), SIS_E_MODEL, "expected a number, found a list"},
+        {ANSWER("{\"outputs\":[true]}"), SIS_E_MODEL, "expected a number, found true or false"},
+        {ANSWER("{\"outputs\":[{}]}"), SIS_E_MODEL, "expected a number, found an object"},
+        {ANSWER("{\"outputs\":[1e999]}"), SIS_E_MODEL, "expected JSON"},
+        {ANSWER("{\"outputs\":[null]}"), SIS_E_NAN, "row 1 of 1: the model answered null"},
+        {ANSWER("{\"outputs\":[NaN]}"), SIS_E_NAN, "row 1 of 1: the model answered NaN"},
+        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN, "the model answered Infinity"},
+        {ANSWER("{\"NaN\":\"\\\\\"NaN\",\"outputs\":[NaN]}"), SIS_E_NAN, "answered NaN"},
+        {ANSWER("{\"outputs\":[\"NaN\"]}"), SIS_E_MODEL, "expected a number, found a string"},
+        {ANSWER("NaN is what it is"), SIS_E_MODEL, "found \"NaN is what it is\""},
+        {"echo hello; " ANSWER("{\"outputs\":[1]}"), SIS_E_MODEL, "\"hello\""},
+        {"read -r l; printf '{\"outputs\":[1]}\\nand more\\n'; cat >/dev/null", SIS_E_MODEL,
+         "wrote a line nobody asked for (only one answer a request may go to stdout): \"and more"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char spec[1024];
+        snprintf(spec, sizeof spec, "cmd:%s", cases[i].command);
+        sis_model model = open_model(spec, 20);
+        int code = sis_model_measure(&model, ROW, 3);
+        if (code != cases[i].code)
+            fail_msg("%s: %d, %s", spec, code, sis_error_detail());
+        assert_says(cases[i].says);
+        assert_int_equal(model.n_outputs, 0);
+        sis_model_close(&model);
+    }
+}
+
+static void later_rows_are_judged_like_the_first(void **state) {
+    (void)state;
+    const struct {
+        const char *answer;
+        int code;
+        const char *says;
+    } cases[] = {
+        {"[[1,2],[3,4],[5]]", SIS_E_MODEL, "request 2: row 3 of 3: expected 2 scores, found 1"},
+        {"[[1,2],[3,4,5],[6,7]]", SIS_E_MODEL, "row 2 of 3: expected 2 scores, found 3"},
+        {"[[1,2],3,[4,5]]", SIS_E_MODEL, "row 2 of 3: expected a list of 2 scores, found a number"},
+        {"[[1,2],[3,4]]", SIS_E_MODEL, "expected 3 outputs, one for each row, found 2"},
+        {"[1,2,3]", SIS_E_MODEL, "row 1 of 3: expected a list of 2 scores, found a number"},
+        {"[[1,2],[3,4],[5,NaN]]", SIS_E_NAN, "row 3 of 3: the model answered NaN"},
+        {"[[1,2],[3,4],[5,\"6\"]]", SIS_E_MODEL, "row 3 of 3: expected a number, found a string"},
+    };
+    double rows[9] = {0}, scores[6];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char spec[512];
+        snprintf(spec, sizeof spec,
+                 "cmd:read -r l; echo '{\"outputs\":[[1,2]]}'; read -r l; echo "
+                 "'{\"outputs\":%s}'; read -r l; echo '{\"outputs\":[[8,9]]}'",
+                 cases[i].answer);
+        sis_model model = open_model(spec, 20);
+        assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), cases[i].code);
+        assert_says(cases[i].says);
+        /* A bad answer that kept to the protocol is no reason to give the child up. */
+        assert_int_equal(model.predict(model.ctx, rows, 1, 3, scores), SIS_OK);
+        assert_true(scores[0] == 8 && scores[1] == 9);
+        sis_model_close(&model);
+    }
+}
+
+static void a_child_that_hangs_is_killed(void **state) {
+    (void)state;
+    const char *const commands[] = {"cmd:echo thinking >&2; sleep 100",
+                                    "cmd:trap '' TERM; cat >/dev/null; sleep 100",
+                                    "cmd:read -r l; printf '{\"outputs\":'; sleep 100"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        double before = sis__seconds();
+        sis_model model = open_model(commands[i], 0.3);
+        assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
+        assert_says("no answer within 0.3 s");
+        if (i == 0)
+            assert_says("; it said: thinking");
+        sis_model_close(&model);
+        assert_true(sis__seconds() - before < 10);
+    }
+}
+
+static void a_lost_child_stays_lost(void **state) {
+    (void)state;
+    double score;
+    sis_model model =
+        open_model("cmd:read -r l; echo '{\"outputs\":[1]}'; read -r l; echo bye >&2", 10);
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
+    assert_says("request 2: ended with exit status 0; it said: bye");
+    assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
+    assert_says("has failed before and is no longer there");
+    sis_model_close(&model);
+}
+
+static void only_the_end_of_a_long_speech_is_quoted(void **state) {
+    (void)state;
+    sis_model model =
+        open_model("cmd:awk 'BEGIN { for (; i < 100000; i++) print \"line\", i }' >&2;"
+                   "head -c 1000 /dev/zero | tr '\\0' z >&2; exit 1",
+                   20);
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
+    assert_says("exit status 1; it said: zzzz");
+    assert_true(strlen(sis_error_detail()) < 700);
+    sis_model_close(&model);
+}
+
+static void an_answer_without_end_is_refused(void **state) {
+    (void)state;
+    sis_model model = open_model(self("flood"), 60);
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
+    assert_says("an answer of more than 256 MiB");
+    sis_model_close(&model);
+}
+
+/* ---- Good manners ---------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t pipe_signals;
+
+static void count_signal(int number) {
+    (void)number;
+    pipe_signals++;
+}
+
+static void sigpipe_never_reaches_the_host(void **state) {
+    (void)state;
+    struct sigaction mine = {.sa_handler = count_signal}, before, after;
+    double *row = calloc(100000, sizeof *row);
+    assert_non_null(row);
+    sigaction(SIGPIPE, &mine, &before);
+    sis_model model = open_model("cmd:exec <&-; sleep 0.2; exit 4", 20);
+    assert_int_equal(sis_model_measure(&model, row, 100000), SIS_E_MODEL);
+    assert_says("ended with exit status 4");
+    sis_model_close(&model);
+    sigset_t pending, mask;
+    sigpending(&pending);
+    assert_false(sigismember(&pending, SIGPIPE));
+    pthread_sigmask(SIG_BLOCK, NULL, &mask);
+    assert_false(sigismember(&mask, SIGPIPE));
+    sigaction(SIGPIPE, &before, &after);
+    assert_true(after.sa_handler == count_signal);
+    assert_int_equal(pipe_signals, 0);
+    free(row);
+}
+
+static size_t open_files(void) {
+    size_t n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* A child sees the same files whether it has siblings or not, and leaves none behind. */
+static void descriptors_are_not_inherited_and_not_lost(void **state) {
+    (void)state;
+    const char *spec = "cmd:n=$(ls /proc/self/fd | wc -l); " ANSWER("{\"outputs\":['$n']}");
+    size_t before = open_files();
+    double alone, among;
+    sis_model models[4];
+    for (int i = 0; i < 4; i++) {
+        models[i] = open_model(spec, 20);
+        assert_int_equal(sis_model_measure(&models[i], ROW, 3), SIS_OK);
+    }
+    assert_int_equal(models[0].predict(models[0].ctx, ROW, 1, 3, &alone), SIS_OK);
+    assert_int_equal(models[3].predict(models[3].ctx, ROW, 1, 3, &among), SIS_OK);
+    assert_true(alone >= 3 && alone == among);
+    assert_int_equal(open_files(), before + 12);
+    for (int i = 0; i < 4; i++)
+        sis_model_close(&models[i]);
+    assert_int_equal(open_files(), before);
+}
+
+/* Gone, or a zombie that only waits for its parent. */
+static int is_running(pid_t pid) {
+    char path[64], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *f = fopen(path, "r");
+    if (!f)
+        return 0;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = '\0';
+    const char *state = strrchr(text, ')');
+    return state && state[1] && state[2] != 'Z' && state[2] != 'X';
+}
+
+static void nothing_survives_the_model(void **state) {
+    (void)state;
+    const char *const commands[] = {
+        /* ends by itself, with a child left in the background */
+        "cmd:sleep 1000 >/dev/null 2>&1 & " ANSWER("{\"outputs\":[['$$','$!']]}"),
+        /* ignores the end of its input and polite signals */
+        "cmd:trap '' TERM INT HUP; sleep 1000 & " ANSWER(
+            "{\"outputs\":[['$$','$!']]}") "; while :; do sleep 1; done"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        double before = sis__seconds(), pids[2] = {0, 0};
+        sis_model model = open_model(commands[i], 20);
+        assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, ROW, 1, 3, pids), SIS_OK);
+        assert_true(is_running((pid_t)pids[0]) && is_running((pid_t)pids[1]));
+        sis_model_close(&model);
+        assert_true(sis__seconds() - before < 10);
+        for (int k = 0; k < 2; k++) {
+            for (int wait = 0; wait < 100 && is_running((pid_t)pids[k]); wait++)
+                usleep(20000);
+            assert_false(is_running((pid_t)pids[k]));
+        }
+    }
+}
+
+/* A host without standard streams, that lets the system collect its children. */
+static void odd_hosts_are_served(void **state) {
+    (void)state;
+    int streams[3], taken = 0;
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    fflush(stdout);
+    for (int i = 0; i < 3; i++) {
+        streams[i] = fcntl(i, F_DUPFD, 3);
+        close(i);
+    }
+    sis_model good, bad = {0};
+    int code = sis_model_open("cmd:" ANSWER("{\"outputs\":[1]}"), NULL, &good);
+    if (code == SIS_OK)
+        code = sis_model_open("cmd:echo out of ideas >&2; exit 3", NULL, &bad);
+    for (int i = 0; i < 3; i++)
+        taken += fcntl(i, F_GETFD) != -1;
+    int first = code ? code : sis_model_measure(&good, ROW, 3);
+    int second = code ? code : sis_model_measure(&bad, ROW, 3);
+    sis_model_close(&bad);
+    sis_model_close(&good);
+    for (int i = 0; i < 3; i++) {
+        dup2(streams[i], i);
+        close(streams[i]);
+    }
+    signal(SIGCHLD, before);
+    assert_int_equal(taken, 0);
+    assert_int_equal(first, SIS_OK);
+    assert_int_equal(second, SIS_E_MODEL);
+    assert_says("request 1: ended; it said: out of ideas");
+}
+
+typedef struct {
+    sis_model *model;
+    void *workers[3];
+    double pids[3];
+} crew;
+
+static int work(void *ctx, size_t item, int worker) {
+    crew *c = ctx;
+    (void)item;
+    return c->model->predict(c->workers[worker], ROW, 1, 3, &c->pids[worker]);
+}
+
+static void each_worker_has_a_child_of_its_own(void **state) {
+    (void)state;
+    sis_model model = open_model("cmd:" ANSWER("{\"outputs\":['$$']}"), 20);
+    crew c = {.model = &model, .workers = {model.ctx}};
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
+    for (int i = 1; i < 3; i++)
+        assert_int_equal(model.worker_new(model.ctx, &c.workers[i]), SIS_OK);
+    assert_int_equal(sis__parallel(3, 300, work, &c), SIS_OK);
+    for (int i = 0; i < 3; i++) /* a thread may have come too late for any of the items */
+        assert_int_equal(work(&c, 0, i), SIS_OK);
+    assert_true(c.pids[0] != c.pids[1] && c.pids[1] != c.pids[2] && c.pids[0] != c.pids[2]);
+    for (int i = 1; i < 3; i++)
+        model.worker_free(c.workers[i]);
+    sis_model_close(&model);
+}
+
+static void unknown_specs_are_answered_with_the_known_ones(void **state) {
+    (void)state;
+    sis_model model;
+    sis_model_opt opt;
+    const char *const specs[] = {"", "nonsense", "CMD:true", "cmd", "file.txt"};
+    for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
+        assert_int_equal(sis_model_open(specs[i], NULL, &model), SIS_E_ARGUMENT);
+        assert_says("cmd:COMMAND (a program that reads rows and writes scores)");
+        sis_model_close(&model);
+    }
+    assert_int_equal(sis_model_open("cmd:  ", NULL, &model), SIS_E_ARGUMENT);
+    assert_says("expected a command after cmd:");
+    sis_model_opt_init(&opt);
+    assert_true(opt.timeout == 60);
+    const double timeouts[] = {-1, NAN, INFINITY};
+    for (size_t i = 0; i < 3; i++) {
+        opt.timeout = timeouts[i];
+        assert_int_equal(sis_model_open("cmd:true", &opt, &model), SIS_E_ARGUMENT);
+        assert_says("timeout: expected seconds");
+    }
+}
+
+static int whole_life(void *ctx) {
+    sis_model model;
+    void *worker = NULL;
+    double scores[3];
+    (void)ctx;
+    int code = sis_model_open("cmd:" ECHO, NULL, &model);
+    if (code == SIS_OK)
+        code = sis_model_measure(&model, ROW, 3);
+    if (code == SIS_OK)
+        code = model.predict(model.ctx, ROW, 1, 3, scores);
+    if (code == SIS_OK)
+        code = model.worker_new(model.ctx, &worker);
+    if (worker)
+        model.worker_free(worker);
+    sis_model_close(&model);
+    return code;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    (void)state;
+    assert_true(with_failing_allocations(whole_life, NULL) > 5);
+}
+
+/* ---- Children of volume ---------------------------------------------------------------------- */
+
+static int child_echo(void) {
+    char *line = NULL;
+    size_t size = 0;
+    while (getline(&line, &size, stdin) > 0) {
+        printf("{\"outputs\"%s", line + strlen("{\"inputs\""));
+        fflush(stdout);
+    }
+    free(line);
+    return 0;
+}
+
+/* For each row its first value and the length of the line. */
+static int child_count(void) {
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    while ((n = getline(&line, &size, stdin)) > 0) {
+        const char *separator = "{\"outputs\":[";
+        for (char *row = strstr(line, "[["); row; row = strstr(row + 1, ",[")) {
+            row = strchr(row, '[') + (row == line + 10);
+            printf("%s[%.17g,%zd]", separator, strtod(row + 1, NULL), n);
+            separator = ",";
+        }
+        printf("]}\n");
+        fflush(stdout);
+    }
+    free(line);
+    return 0;
+}
+
+static int child_flood(void) {
+    static char block[1 << 16];
+    while (getchar() != '\n')
+        continue;
+    memset(block, ' ', sizeof block);
+    while (fwrite(block, 1, sizeof block, stdout) == sizeof block)
+        continue;
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1)
+        return strcmp(argv[1], "echo") == 0    ? child_echo()
+               : strcmp(argv[1], "count") == 0 ? child_count()
+                                               : child_flood();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_become_scores),
+        cmocka_unit_test(several_outputs_are_a_list_a_row),
+        cmocka_unit_test(numbers_arrive_as_they_left),
+        cmocka_unit_test(a_missing_value_is_null),
+        cmocka_unit_test(many_rows_are_split_over_requests),
+        cmocka_unit_test(full_pipes_do_not_wait_for_each_other),
+        cmocka_unit_test(every_failure_says_what_happened),
+        cmocka_unit_test(later_rows_are_judged_like_the_first),
+        cmocka_unit_test(a_child_that_hangs_is_killed),
+        cmocka_unit_test(a_lost_child_stays_lost),
+        cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),
+        cmocka_unit_test(an_answer_without_end_is_refused),
+        cmocka_unit_test(sigpipe_never_reaches_the_host),
+        cmocka_unit_test(descriptors_are_not_inherited_and_not_lost),
+        cmocka_unit_test(nothing_survives_the_model),
+        cmocka_unit_test(odd_hosts_are_served),
+        cmocka_unit_test(each_worker_has_a_child_of_its_own),
+        cmocka_unit_test(unknown_specs_are_answered_with_the_known_ones),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

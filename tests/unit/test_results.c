@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records of results files: what is written, and that it reads back to the byte.
+ */
+#include "support_results.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+static void records_are_written_field_by_field(void **state) {
+    (void)state;
+    sample s;
+    sample_make(&s);
+    char *line = record_line(&s.record, 1);
+    assert_string_equal(
+        line,
+        "{\"sis\":1,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":3,"
+        "\"output_label\":\"three\",\"direction\":\">=\",\"threshold\":0.7,\"score\":0.95,"
+        "\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":6,\"subsets\":[{\"features\":"
+        "[4,1],\"score\":0.75,\"start\":0.95,\"order\":[3,0,2,5,1,4],\"trace\":[0.9,0.85,0.8,0.75,"
+        "0.5,0.1]},{\"features\":[5,0,2],\"score\":0.7}],\"rest_score\":0.25,\"verified\":true,"
+        "\"complete\":true,\"evaluations\":123,\"seconds\":0.012346,\"kind\":\"table\",\"shape\":"
+        "[2,4],\"values\":[1,2.5,-3,0,1e-07,1e+22,0.1,7],\"mask\":[0,0,0,0,0,0,0,0],\"names\":"
+        "[\"a\",\"b \\\"q\\\"\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"],\"feature_map\":[0,1,2,3,4,5,"
+        "-1,0],\"label\":\"cat\",\"words\":[\"the\",\"caf\xC3\xA9\",\"\",\"\\n\",\"\\\\\",\"end\"],"
+        "\"sequence\":\"ACGTNA\",\"human\":[1,5]}\n");
+    assert_stable(line);
+    free(line);
+    line = record_line(&s.record, 0);
+    assert_null(strstr(line, "order"));
+    assert_null(strstr(line, "trace"));
+    assert_stable(line);
+    free(line);
+}
+
+static void records_hold_what_was_read(void **state) {
+    (void)state;
+    sample s;
+    sis_record r;
+    sample_make(&s);
+    s.record.below = 1;
+    char *line = record_line(&s.record, 1);
+    assert_int_equal(sis_record_parse(line, strlen(line), &r), 0);
+    const sis_collection *c = &r.collection;
+    assert_true(r.below && r.output == 3 && r.threshold == 0.7 && r.n_human == 2);
+    assert_true(c->verified && c->complete && c->evaluations == 123 && c->seconds == 0.012346);
+    assert_true(c->score == 0.95 && c->masked_score == 0.1 && c->rest_score == 0.25);
+    assert_true(c->subsets[0].trace.start == 0.95 && isnan(c->subsets[1].trace.start));
+    assert_memory_equal(c->subsets[1].features, s.features[1], 3 * sizeof(int));
+    assert_memory_equal(c->subsets[0].trace.order, s.order, sizeof s.order);
+    assert_memory_equal(c->subsets[0].trace.scores, s.scores, sizeof s.scores);
+    assert_memory_equal(r.values, s.values, sizeof s.values);
+    assert_memory_equal(r.feature_map, s.map, sizeof s.map);
+    assert_memory_equal(r.shape, s.shape, sizeof s.shape);
+    assert_string_equal(r.names[1], "b \"q\"");
+    assert_string_equal(r.words[1], "caf\xC3\xA9");
+    assert_string_equal(r.sequence, "ACGTNA");
+    assert_string_equal(r.output_label, "three");
+    sis_record_release(&r);
+    assert_null(r.id);
+    sis_record_release(&r);
+    free(line);
+}
+
+/* The line of the design's example, with nothing optional but what stands there. */
+static void short_records_are_enough(void **state) {
+    (void)state;
+    static const char line[] =
+        "{\"sis\":1,\"id\":\"0\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":7,"
+        "\"direction\":"
+        "\">=\",\"threshold\":0.7,\"score\":0.999,\"masked_score\":0.065,\"status\":\"explained\","
+        "\"n_features\":784,\"subsets\":[{\"features\":[233,234],\"score\":0.704,\"order\":[1,234,"
+        "233],\"trace\":[0.9,0.8,0.1]}],\"rest_score\":0.31,\"later\":{\"a\":[1,null]}}";
+    sis_record r;
+    assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
+    assert_true(r.collection.subsets[0].trace.start == 0.999);
+    assert_true(!r.collection.verified && !r.collection.complete && !r.values && !r.names);
+    assert_int_equal(r.collection.n_features, 784);
+    sis_record_release(&r);
+}
+
+static void other_statuses_have_no_subsets(void **state) {
+    (void)state;
+    for (int status = SIS_STATUS_BELOW_THRESHOLD; status <= SIS_STATUS_ERROR; status++) {
+        sis_record r = {.id = "", .model = "", .method = "sis", .threshold = 1};
+        char message[] = "the model answered NaN\x1b";
+        r.collection =
+            (sis_collection){.status = (sis_status)status, .n_features = 3, .score = 0.5};
+        if (status == SIS_STATUS_ERROR) {
+            r.collection.message = message;
+            r.collection.score = r.collection.masked_score = NAN;
+        }
+        char *line = record_line(&r, 1);
+        assert_null(strstr(line, "rest_score"));
+        assert_stable(line);
+        sis_record parsed;
+        assert_int_equal(sis_record_parse(line, strlen(line), &parsed), 0);
+        assert_true(parsed.collection.rest_score == 0.5 || isnan(parsed.collection.score));
+        if (status == SIS_STATUS_ERROR)
+            assert_string_equal(parsed.collection.message, message);
+        sis_record_release(&parsed);
+        free(line);
+    }
+}
+
+/* ---- Random records ------------------------------------------------------------------------ */
+
+static double any_number(sis__rng *r) {
+    static const double special[] = {0, 1, -1, 0.1, 1e300, -5e-324, DBL_MAX, 1.0 / 3, 1e15, 123456};
+    union {
+        uint64_t u;
+        double d;
+    } bits = {.u = sis__rng_next(r)};
+    switch (sis__rng_below(r, 4)) {
+    case 0:
+        return special[sis__rng_below(r, sizeof special / sizeof *special)];
+    case 1:
+        return sis__rng_normal(r);
+    case 2:
+        return (double)(float)sis__rng_normal(r);
+    default:
+        return isfinite(bits.d) ? bits.d : 0;
+    }
+}
+
+/* A text of up to 11 bytes, valid or not, at `out`. */
+static const char *any_text(sis__rng *r, char out[12]) {
+    static const char letters[] =
+        "abcXYZ019 \"\\/\n\t\r\x01\x7F{}[]:,\xC3\xA9\xE2\x82\xAC\xF0\x9F\xFF";
+    size_t n = sis__rng_below(r, 12);
+    for (size_t i = 0; i < n; i++)
+        out[i] = letters[sis__rng_below(r, sizeof letters - 1)];
+    out[n] = '\0';
+    return out;
+}
+
+static void shuffle(sis__rng *r, int *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        v[i] = (int)i;
+    for (size_t i = n; i > 1; i--) {
+        size_t k = sis__rng_below(r, i);
+        int swap = v[k];
+        v[k] = v[i - 1];
+        v[i - 1] = swap;
+    }
+}
+
+static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
+    sis_record *c = &s->record;
+    size_t t = 0;
+    int left = (int)sis__rng_below(r, 1 << 14);
+    sample_make(s);
+    c->id = any_text(r, texts[t++]);
+    c->model = any_text(r, texts[t++]);
+    c->label = left & 1 ? any_text(r, texts[t++]) : NULL;
+    c->output_label = left & 2 ? any_text(r, texts[t++]) : NULL;
+    c->kind = left & 4 ? any_text(r, texts[t++]) : NULL;
+    for (size_t i = 0; i < FEATURES; i++)
+        s->words[i] = any_text(r, texts[t++]);
+    c->words = left & 8 ? s->words : NULL;
+    c->n_words = left & 8 ? FEATURES : 0;
+    for (size_t i = 0; i < VALUES; i++) {
+        s->values[i] = any_number(r);
+        s->mask[i] = any_number(r);
+        s->map[i] = (int)sis__rng_below(r, FEATURES + 1) - 1;
+    }
+    c->mask = left & 16 ? s->mask : NULL;
+    c->names = left & 32 ? s->names : NULL;
+    c->n_names = left & 32 ? (left & 64 ? VALUES : FEATURES) : 0;
+    c->sequence = left & 128 ? "GATTAC" : NULL;
+    c->human = left & 256 ? s->human : NULL;
+    c->n_human = left & 512 && c->human ? 2 : 0;
+    c->below = (left & 1024) != 0;
+    c->shape = left & 2048 ? s->shape : NULL;
+    c->rank = left & 2048 ? 2 : 0;
+    c->threshold = any_number(r);
+    c->output = sis__rng_below(r, 1000);
+    c->collection.score = any_number(r);
+    c->collection.masked_score = any_number(r);
+    c->collection.rest_score = any_number(r);
+    c->collection.verified = (left & 4096) != 0;
+    c->collection.evaluations = (size_t)(sis__rng_next(r) >> (1 + sis__rng_below(r, 63)));
+    c->collection.seconds = fabs(any_number(r));
+    c->collection.n_subsets = 1 + sis__rng_below(r, 2);
+    for (size_t k = 0; k < 2; k++) {
+        shuffle(r, s->features[k], FEATURES);
+        s->subsets[k].n = 1 + sis__rng_below(r, FEATURES);
+        s->subsets[k].score = any_number(r);
+    }
+    shuffle(r, s->order, FEATURES);
+    s->subsets[0].trace.n = sis__rng_below(r, FEATURES + 1);
+    for (size_t i = 0; i < FEATURES; i++)
+        s->scores[i] = any_number(r);
+}
+
+static void random_records_come_back_to_the_byte(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 4);
+    for (int round = 0; round < 3000; round++) {
+        static char texts[32][12];
+        sample s;
+        sample_randomise(&s, &r, texts);
+        char *line = record_line(&s.record, 1);
+        assert_stable(line);
+        free(line);
+    }
+}
+
+static int format_and_parse(void *ctx) {
+    (void)ctx;
+    sample s;
+    sis_record r = {0};
+    char *line;
+    size_t n;
+    sample_make(&s);
+    int code = sis_record_format(&s.record, 1, &line, &n);
+    if (code == SIS_OK)
+        code = sis_record_parse(line, n, &r);
+    sis_record_release(&r);
+    free(line);
+    return code;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    (void)state;
+    assert_true(with_failing_allocations(format_and_parse, NULL) > 25);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(records_are_written_field_by_field),
+        cmocka_unit_test(records_hold_what_was_read),
+        cmocka_unit_test(short_records_are_enough),
+        cmocka_unit_test(other_statuses_have_no_subsets),
+        cmocka_unit_test(random_records_come_back_to_the_byte),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
