@@ -28,6 +28,7 @@
 #include <stdint.h>
 
 #include <sis/error.h>
+#include <sis/sis.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -118,6 +119,13 @@ typedef struct sis_net_grad {
  * Token models need embedded rows for d_rows. SIS_E_UNSUPPORTED where the scores are not
  * differentiable in the rows (trees). */
 int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_net_grad *grad);
+
+/* ---- Walks --------------------------------------------------------------------------------- */
+
+/* A walk over one input (sis.h) that computes only what masking a feature changes; margins as
+ * sis_net_margins gives them. With `embedded` the values of the input are embeddings. Borrows both.
+ * SIS_E_UNSUPPORTED: no rule fits this network, predict every masked copy instead. */
+int sis_net_walk(const sis_net *net, const sis_input *input, int embedded, sis_walk **out);
 
 /* ---- Parameters ---------------------------------------------------------------------------- */
 

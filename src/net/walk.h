@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Incremental walks: what a network answers when one more feature is masked, without running the
+ * whole of it again. Every walk keeps the activations of the present masked input (the *base*) up to
+ * some layer (the *cut*), works out for each candidate what the cut would hold if that feature were
+ * masked too, and runs the rest of the network (the *head*) for all candidates as one batch.
+ *
+ *     walk.c            one input as every rule sees it; the table of rules
+ *     head.c            from the cut to margins, in batches
+ *     walk_window.c     convolution, pooling, element-wise: only a window changes
+ *     walk_dense.c      a dense layer on the input: the change is one column
+ *     walk_recurrent.c  LSTM, GRU: states before the masked position stay
+ *     walk_trees.c      tree ensembles and linear models: only what reads the feature
+ *
+ * A rule that does not fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last
+ * answer is that there is no walk, and the core predicts every masked copy.
+ *
+ * Margins of a walk may differ from a full pass by rounding. How much it may be is the walk's
+ * `tolerance` (sis.h); a walk whose arithmetic is that of a full pass, operation for operation, says 0.
+ */
+#ifndef SIS_NET_WALK_H
+#define SIS_NET_WALK_H
+
+#include <sis/sis.h>
+
+#include "net/graph.h"
+
+/* One input. Rules read it; walk.c owns it. */
+typedef struct sis__subject {
+    const sis_net *net;
+    const sis_input *input;
+    int fed; /* value of the graph that rows go into: net->input, or net->embedded */
+    size_t n_values, n_features;
+    size_t *start; /* (n_features + 1) feature i owns value[start[i] .. start[i + 1]) */
+    size_t *value;
+    float *x, *z; /* (n_values) input and mask in single precision */
+    size_t output;
+    size_t memory; /* bytes a walk should stay below */
+} sis__subject;
+
+/* A rule: makes a walk over the subject, which it borrows. The walk's `ops->free` frees all it made. */
+typedef int (*sis__rule_new)(const sis__subject *s, sis_walk **out);
+
+int sis__walk_window_new(const sis__subject *s, sis_walk **out);
+int sis__walk_dense_new(const sis__subject *s, sis_walk **out);
+int sis__walk_recurrent_new(const sis__subject *s, sis_walk **out);
+int sis__walk_trees_new(const sis__subject *s, sis_walk **out);
+
+/* A plan of one row of the subject from its input to `output` (a value; -1: what the last activation
+ * reads) that keeps every activation. */
+int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
+
+/* ---- Head ---------------------------------------------------------------------------------- */
+
+typedef struct sis__head sis__head;
+
+/* The network from value `cut`, whose shape for one row is that of `like`, to the subject's output.
+ * SIS_E_UNSUPPORTED if more than the cut is needed to go on. The cut may be the pre-activation of the
+ * output itself. */
+int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out);
+void sis__head_free(sis__head *h);
+
+/* rows (n, width of the cut) -> margins (n). Row by row the same to the bit as a full pass from
+ * there on, whatever n. */
+int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);
+
+#endif
