@@ -10,6 +10,11 @@
  *
  * What can be opened:
  *
+ *     FILE.onnx     a network (sis/net.h), explained by its own walks. Rows are its input. Those of a
+ *                   model that begins by looking token ids up hold ids; SIS_TOKEN_MASK in the place of
+ *                   one is the embedding of a masked token, and NaN removes the token: those before
+ *                   it move up and padding (id 0) comes in front.
+ *
  *     cmd:COMMAND   a child process. `sh -c COMMAND` is started once for each thread and lives
  * until the model is closed. For every request it reads one line and writes one:
  *
@@ -30,6 +35,7 @@
 #ifndef SIS_MODEL_H
 #define SIS_MODEL_H
 
+#include <sis/net.h>
 #include <sis/sis.h>
 
 #ifdef __cplusplus
@@ -51,6 +57,17 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
 /* Learn n_outputs of an opened model by predicting one row (n_values). Nothing is asked if it is
  * already known. Call it before the model is used, from one thread. */
 int sis_model_measure(sis_model *model, const double *row, size_t n_values);
+
+/* The network behind an opened FILE.onnx, for its mask, labels and embeddings; NULL for other kinds.
+ * Lives until the model is closed. */
+const sis_net *sis_model_net(const sis_model *model);
+
+/* In a row of token ids: a masked token. */
+#define SIS_TOKEN_MASK (-1.0)
+
+/* What SIS_TOKEN_MASK looks like to a token model: n values, its embedding. As opened, it is the mask the
+ * model carries or else the mean over its vocabulary. Not while the model is in use. */
+int sis_model_mask_token(sis_model *model, const double *embedding, size_t n);
 
 /* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one
  * that was not made by sis_model_open() is not. */

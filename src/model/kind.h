@@ -26,5 +26,6 @@ typedef struct sis__opened {
 } sis__opened;
 
 extern const sis__model_kind sis__model_command;
+extern const sis__model_kind sis__model_network;
 
 #endif

@@ -11,7 +11,8 @@
 #include "model/kind.h"
 
 static const sis__model_kind *const kinds[] = {
-    &sis__model_command,
+    &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
+    &sis__model_network,
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 

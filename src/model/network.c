@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `FILE.onnx`: a network of our own engine as a model. Rows become single precision, margins come
+ * back; every thread has its own rows and all share the network. The network's own walk answers
+ * probes where one fits.
+ *
+ * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids are
+ * looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
+ */
+#include "model/network.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { ROWS = 256 };
+
+static int convert(network_model *m, const double *rows, size_t n, size_t n_values) {
+    size_t width = n_values * (m->tokens.matrix ? m->tokens.dim : 1);
+    void *p = m->rows;
+    int error = sis__reserve(&p, &m->cap, n * width, sizeof *m->rows);
+    m->rows = (float *)p;
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        const double *from = rows + i * n_values;
+        float *to = m->rows + i * width;
+        if (m->tokens.matrix)
+            error = sis__tokens_embed(&m->tokens, from, n_values, to);
+        else
+            for (size_t v = 0; v < n_values; v++)
+                to[v] = (float)from[v];
+    }
+    return error;
+}
+
+static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
+    network_model *m = (network_model *)ctx;
+    int error = convert(m, rows, n, n_values);
+    if (error != SIS_OK)
+        return error;
+    int embedded = m->tokens.matrix != NULL;
+    sis_net_batch batch = {.rows = m->rows,
+                           .n_rows = n,
+                           .n_values = n_values * (embedded ? m->tokens.dim : 1),
+                           .embedded = embedded,
+                           .jobs = 1};
+    return sis_net_margins(m->net, &batch, margins);
+}
+
+static int walk_new(void *ctx, const sis_input *input, sis_walk **out) {
+    network_model *m = (network_model *)ctx;
+    if (m->tokens.matrix)
+        return sis__tokens_walk(&m->tokens, m->net, input, out);
+    return sis_net_walk(m->net, input, 0, out);
+}
+
+static void network_close(void *ctx) {
+    network_model *m = (network_model *)ctx;
+    if (!m->borrowed) {
+        sis_net_free(m->net);
+        free(m->tokens.mask);
+    }
+    free(m->rows);
+    free(m);
+}
+
+static int worker_new(void *ctx, void **worker) {
+    network_model *w = (network_model *)sis__copy(ctx, 1, sizeof *w);
+    if (!w)
+        return SIS_E_NOMEM;
+    w->borrowed = 1;
+    w->rows = NULL;
+    w->cap = 0;
+    *worker = w;
+    return SIS_OK;
+}
+
+/* Only asked if the number of outputs is not fixed. */
+static int network_measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
+    (void)ctx, (void)row, (void)n_outputs;
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "the number of scores of this network depends on the length of its input "
+                     "(here %zu values); export it with a fixed number of outputs",
+                     n_values);
+}
+
+static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    (void)opt;
+    network_model *m = SIS_NEW(network_model, 1);
+    if (!m)
+        return SIS_E_NOMEM;
+    m->opened.kind = &sis__model_network;
+    int error = sis_net_read(spec, &m->net);
+    if (error == SIS_OK && sis_net_is_token(m->net))
+        error = sis__tokens_init(&m->tokens, m->net);
+    if (error != SIS_OK) {
+        network_close(m);
+        return error;
+    }
+    *out = (sis_model){.predict = predict,
+                       .ctx = m,
+                       .n_outputs = sis_net_outputs(m->net),
+                       .n_values = sis_net_values(m->net),
+                       .max_rows = ROWS,
+                       .link = sis_net_has_link(m->net) ? sis_net_link : NULL,
+                       .worker_new = worker_new,
+                       .worker_free = network_close,
+                       .walk_new = walk_new};
+    return SIS_OK;
+}
+
+static network_model *network_of(const sis_model *model) {
+    network_model *m = (network_model *)model->ctx;
+    return m && m->opened.kind == &sis__model_network ? m : NULL;
+}
+
+const sis_net *sis_model_net(const sis_model *model) {
+    const network_model *m = network_of(model);
+    return m ? m->net : NULL;
+}
+
+int sis_model_mask_token(sis_model *model, const double *embedding, size_t n) {
+    network_model *m = network_of(model);
+    if (!m || !m->tokens.matrix)
+        return sis__fail(SIS_E_ARGUMENT, "only token models have an embedding for masked tokens");
+    if (n != m->tokens.dim)
+        return sis__fail(SIS_E_ARGUMENT, "an embedding of this model has %zu values, not %zu",
+                         m->tokens.dim, n);
+    for (size_t i = 0; i < n; i++)
+        m->tokens.mask[i] = (float)embedding[i];
+    return SIS_OK;
+}
+
+const sis__model_kind sis__model_network = {
+    .suffix = ".onnx",
+    .form = "FILE.onnx",
+    .meaning = "a network in the ONNX format",
+    .open = network_open,
+    .measure = network_measure,
+    .close = network_close,
+};
