@@ -64,32 +64,42 @@ typedef struct {
     int broken; /* the file cannot be written, and that was said */
 } writer;
 
+/* What an example is: its kind, and what it takes to draw it. */
+static void describe(const cli_task *t, size_t at, sis_record *r) {
+    const sis_input *in = &t->inputs[at];
+    const char *kind = t->net ? sis_net_meta_get(t->net, SIS_NET_META_KIND) : NULL;
+    r->kind = kind ? kind : t->words ? "text" : sis_data_kind(t->data);
+    r->label = sis_data_label(t->data, t->rows[at]);
+    r->shape = sis_data_shape(t->data, t->rows[at], &r->rank);
+    r->values = in->values;
+    r->n_values = in->n_values;
+    r->feature_map = in->feature_of;
+    if (t->words) {
+        r->words = (const char *const *)t->words[at];
+        r->n_words = r->collection.n_features;
+        return;
+    }
+    r->mask = in->n_samples == 1 ? in->mask : NULL;
+    r->names = (const char *const *)t->names;
+    r->n_names = t->names ? t->n_features : 0;
+}
+
 /* A collection -> a line in the file. */
 static int write_record(void *ctx, size_t i, const sis_collection *c) {
     writer *w = (writer *)ctx;
     const cli_task *t = w->task;
-    size_t at = w->todo[i], row = t->rows[at];
-    const sis_input *in = &t->inputs[at];
-    char number[SIS_ID_SIZE], *line;
-    size_t n;
-    sis_record r = {
-        .id = sis_data_id(t->data, row, number),
-        .model = w->o->source.model,
-        .method = w->o->method,
-        .output = in->output,
-        .below = w->o->below,
-        .threshold = w->threshold,
-        .collection = *c,
-        .kind = sis_data_kind(t->data),
-        .values = in->values,
-        .n_values = in->n_values,
-        .mask = in->n_samples == 1 ? in->mask : NULL,
-        .names = (const char *const *)t->names,
-        .n_names = t->names ? t->n_features : 0,
-        .feature_map = t->feature_of,
-        .label = sis_data_label(t->data, row),
-    };
-    r.shape = sis_data_shape(t->data, row, &r.rank);
+    size_t at = w->todo[i], n;
+    char number[SIS_ID_SIZE], label[256], *line;
+    sis_record r = {.id = sis_data_id(t->data, t->rows[at], number),
+                    .model = w->o->source.model,
+                    .method = w->o->method,
+                    .output = t->inputs[at].output,
+                    .below = w->o->below,
+                    .threshold = w->threshold,
+                    .collection = *c};
+    if (t->net && sis_net_label(t->net, r.output, label, sizeof label) == SIS_OK)
+        r.output_label = label;
+    describe(t, at, &r);
     w->counts[c->status]++;
     int error = sis_record_format(&r, w->o->trace, &line, &n);
     if (error)

@@ -78,9 +78,13 @@ static size_t values_of(const sis_record *r, int feature, size_t *count) {
     return first;
 }
 
-/* "name", or "row 3, column 7", or "feature 12". */
+/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". */
 static void feature_label(const sis_record *r, int feature, char *text, size_t size) {
     size_t count, at = values_of(r, feature, &count);
+    if (r->words && (size_t)feature < r->n_words) {
+        snprintf(text, size, "%s (word %d)", r->words[feature], feature);
+        return;
+    }
     if (r->names && (size_t)feature < r->n_names) {
         snprintf(text, size, "%s", r->names[feature]);
         return;
@@ -105,6 +109,11 @@ static void values_text(const sis_record *r, const double *values, int feature, 
         snprintf(text + n, size - n, "%s", count > 4 ? " ...]" : "]");
 }
 
+/* Numbers worth showing: those of a text are only ids. */
+static int has_values(const sis_record *r) {
+    return r->values && !r->words;
+}
+
 static size_t wider(size_t width, const char *text) {
     return columns(text) > width ? columns(text) : width;
 }
@@ -121,13 +130,13 @@ static void print_feature(const page *p, int feature, size_t label_width, size_t
     char text[256];
     feature_label(r, feature, text, sizeof text);
     fputs("          ", p->out);
-    print_padded(p, text, r->values ? label_width : 0);
-    if (r->values) {
+    print_padded(p, text, has_values(r) ? label_width : 0);
+    if (has_values(r)) {
         values_text(r, r->values, feature, text, sizeof text);
         fputs(" = ", p->out);
         print_padded(p, text, r->mask ? value_width : 0);
     }
-    if (r->values && r->mask) {
+    if (has_values(r) && r->mask) {
         values_text(r, r->mask, feature, text, sizeof text);
         paint(p, DIM, "   masked %s", text);
     }
@@ -142,7 +151,7 @@ static void print_subset(const page *p, size_t k) {
         char text[256];
         feature_label(r, s->features[i], text, sizeof text);
         label_width = wider(label_width, text);
-        if (r->values)
+        if (has_values(r))
             values_text(r, r->values, s->features[i], text, sizeof text);
         value_width = wider(value_width, text);
     }

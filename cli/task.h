@@ -2,6 +2,10 @@
  *
  * task.h - from the command line to something the library can work on: a model, the examples asked
  * for, and for each of them features, mask and output. What explain, verify and predict share.
+ *
+ *     task.c       model, examples, plain scores, thresholds
+ *     question.c   features, mask, output
+ *     tokens.c     the same for models that take token ids
  */
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
@@ -32,15 +36,18 @@ void cli_question_init(cli_question *q);
 /* A model and the examples asked for, in the order asked for. */
 typedef struct cli_task {
     sis_model model;
+    const sis_net *net; /* behind an ONNX file, else NULL */
     sis_data *data;
     size_t *rows; /* (n) example numbers in the file */
     size_t n;
-    sis_input *inputs; /* (n), after cli_task_ask */
+    sis_input *inputs; /* (n), complete after cli_task_ask */
     double **values;   /* (n) */
     double *mask;      /* (n_samples, width) */
     size_t n_samples;
-    int *feature_of; /* NULL: each value is a feature */
-    char **names;    /* (n_features) or NULL */
+    int *feature_of; /* of all examples; NULL: each value is a feature, or they differ */
+    int **maps;      /* (n) token models: the feature map of each example */
+    char ***words;   /* (n) token models: the words of each example's features */
+    char **names;    /* (n_features) names that all examples share, or NULL */
     size_t n_features;
 } cli_task;
 
@@ -60,5 +67,33 @@ int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_
  * explained. */
 int cli_task_threshold(const cli_task *t, const char *text, const cli_source *s,
                        const cli_question *q, double *threshold);
+
+/* ---- Between the files ------------------------------------------------------------------------ */
+
+/* n zeroed items, or NULL after an error line. */
+void *cli_grab(size_t n, size_t size);
+
+/* A whole number and nothing else. */
+int cli_whole(const char *text, long *value);
+
+/* A number and nothing else, finite. */
+int cli_number(const char *text, double *value);
+
+/* Do all examples have the same number of values? An error line that names the option if not. */
+int cli_same_widths(const cli_task *t, const char *option);
+
+/* The output meant by `text` for an example with these scores (only read for "top"). SIZE_MAX after
+ * an error line. */
+size_t cli_output_of(const cli_task *t, const char *text, const double *scores);
+
+/* Is it a model of token ids? */
+int cli_is_token(const cli_task *t);
+
+/* Features of token models: every token but padding. */
+int cli_token_features(cli_task *t);
+
+/* Masks that only token models have, and the ones that are something else for them: 1 if `text` was
+ * one and t->mask is filled, 0 if not, negative after an error line. */
+int cli_token_mask(cli_task *t, const char *text);
 
 #endif

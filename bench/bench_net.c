@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The five networks of the paper (random weights): how fast is our plain forward, how fast do walks
+ * score masked copies, and how fast is ONNX Runtime, all on the same cores in the same run.
+ *
+ *     bench_net [--jobs N] [--seconds S] [NAME...]
+ *
+ * For each model, first the collections of one input by walks and by full passes are compared. Then
+ * backward selections of several inputs run on all cores (set-up and the full passes that settle close
+ * calls included), full passes in batches, and ONNX Runtime, if node finds onnxruntime-node (make bench
+ * installs it into the build folder).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/model.h>
+
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "paper_models.h"
+
+enum { INPUTS = 64, WORDS = 120 };
+
+/* What a model is asked with, and what the design wants of it. */
+typedef struct {
+    const char *name;
+    size_t n_values, n_features;
+    size_t batch; /* rows of one call of plain passes and of ONNX Runtime */
+    double times; /* walk evaluations per second over ONNX Runtime's, at least */
+} subject;
+
+static const subject subjects[] = {
+    {"mnist-cnn", 784, 784, 256, 400},  {"mnist-mlp", 784, 784, 784, 10},
+    {"dna-cnn", 404, 101, 512, 60},     {"text-cnn", 500, WORDS, 120, 500},
+    {"text-lstm", 500, WORDS, 120, 10},
+};
+
+typedef struct {
+    const subject *s;
+    sis_model model;
+    double *values; /* (INPUTS, n_values) */
+    double *mask;
+    int *feature_of;
+    double evaluations[INPUTS];
+} bench;
+
+/* ---- Inputs -------------------------------------------------------------------------------- */
+
+static double pixel(sis__rng *r) {
+    return sis__rng_below(r, 5) ? 0 : sis__rng_uniform(r);
+}
+
+/* Images with one lit pixel in five, random bases, 120 words behind padding. */
+static void fill(bench *b, sis__rng *r) {
+    size_t n = b->s->n_values;
+    int dna = strncmp(b->s->name, "dna", 3) == 0, text = strncmp(b->s->name, "text", 4) == 0;
+    for (size_t v = 0; v < n; v++) {
+        b->mask[v] = dna ? 0.25 : text ? SIS_TOKEN_MASK : 0.1307;
+        b->feature_of[v] = dna    ? (int)(v % 101)
+                           : text ? (v < n - WORDS ? -1 : (int)(v - (n - WORDS)))
+                                  : (int)v;
+    }
+    for (size_t i = 0; i < INPUTS; i++) {
+        double *x = b->values + i * n;
+        for (size_t v = 0; v < n; v++)
+            x[v] = dna || (text && v < n - WORDS) ? 0
+                   : text                         ? (double)(1 + sis__rng_below(r, 999))
+                                                  : pixel(r);
+        for (size_t p = 0; dna && p < 101; p++)
+            x[sis__rng_below(r, 4) * 101 + p] = 1;
+    }
+}
+
+static sis_input input_of(const bench *b, size_t i) {
+    return (sis_input){.values = b->values + i * b->s->n_values,
+                       .mask = b->mask,
+                       .n_values = b->s->n_values,
+                       .feature_of = b->feature_of};
+}
+
+/* ---- Measurements -------------------------------------------------------------------------- */
+
+static int select_one(void *ctx, size_t item, int worker) {
+    bench *b = (bench *)ctx;
+    (void)worker;
+    sis_input in = input_of(b, item);
+    sis_model m = b->model;
+    sis_opt opt;
+    sis_opt_init(&opt);
+    sis_walk *w = NULL;
+    sis_trace t = {0};
+    int error = m.worker_new(b->model.ctx, &m.ctx);
+    if (error)
+        return error;
+    error = sis_walk_new(&m, &in, &opt, &w);
+    if (error == 0)
+        error = sis_backselect(w, &opt, &t);
+    if (error == 0)
+        b->evaluations[item] = (double)t.n * (double)(t.n + 1) / 2;
+    sis_trace_release(&t);
+    sis_walk_free(w);
+    m.worker_free(m.ctx);
+    return error;
+}
+
+/* Evaluations per second of backward selections on all cores; *each is seconds of one on one core. */
+static double walk_rate(bench *b, int jobs, double seconds, double *each) {
+    double began = sis__seconds();
+    if (select_one(b, 0, 0) != 0)
+        return NAN;
+    double one = sis__seconds() - began;
+    size_t n = (size_t)(seconds * jobs / one) + (size_t)jobs;
+    n = n > INPUTS ? INPUTS : n - n % (size_t)jobs;
+    double best = 0;
+    for (int k = 0; k < 2; k++) {
+        began = sis__seconds();
+        if (sis__parallel(jobs, n, select_one, b) != 0)
+            return NAN;
+        double took = sis__seconds() - began, done = 0;
+        for (size_t i = 0; i < n; i++)
+            done += b->evaluations[i];
+        best = fmax(best, done / took);
+    }
+    *each = b->evaluations[0] / best * jobs;
+    return best;
+}
+
+/* Full passes of our own engine: rows per second on all cores. */
+static double plain_rate(const bench *b, int jobs, double seconds) {
+    size_t rows = b->s->batch, n = b->s->n_values;
+    float *x = malloc(rows * n * sizeof *x);
+    double *margins = malloc(rows * b->model.n_outputs * sizeof *margins), best = 0;
+    for (size_t i = 0; i < rows * n; i++)
+        x[i] = (float)b->values[i % (INPUTS * n)];
+    sis_net_batch batch = {.rows = x, .n_rows = rows, .n_values = n, .jobs = jobs};
+    double end = sis__seconds() + seconds;
+    do {
+        double began = sis__seconds();
+        if (sis_net_margins(sis_model_net(&b->model), &batch, margins) != 0)
+            break;
+        best = fmax(best, (double)rows / (sis__seconds() - began));
+    } while (sis__seconds() < end);
+    free(x);
+    free(margins);
+    return best;
+}
+
+/* Rows per second of ONNX Runtime; NaN if it is not there. */
+static double ort_rate(const subject *s, const char *path, int jobs, double seconds) {
+    char command[4096];
+    double rate = NAN;
+    snprintf(command, sizeof command, "node '%s/bench/ort.js' '%s' %zu %d %g 2>/dev/null",
+             SIS_SOURCE_DIR, path, s->batch, jobs, seconds);
+    FILE *f = popen(command, "r");
+    if (f && fscanf(f, "%lf", &rate) != 1)
+        rate = NAN;
+    if (f)
+        pclose(f);
+    return rate;
+}
+
+/* Are the subsets found by walks those of full passes? Checked at the score halfway between input and
+ * mask; full passes of the slow models would take minutes, so those stop after the first subset. */
+static int walks_agree(const bench *b) {
+    sis_input in = input_of(b, 0);
+    sis_collection fast, exact;
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 0;
+    if (sis_collect(&b->model, &in, &opt, &fast) != 0)
+        return 0;
+    opt.threshold = (fast.score + fast.masked_score) / 2;
+    opt.below = fast.score < fast.masked_score;
+    opt.max_subsets = 1;
+    sis_collection_release(&fast);
+    if (sis_collect(&b->model, &in, &opt, &fast) != 0)
+        return 0;
+    int slow = strcmp(b->s->name, "text-lstm") == 0 || strcmp(b->s->name, "mnist-cnn") == 0;
+    sis_audit audit;
+    int same = fast.status == SIS_STATUS_EXPLAINED;
+    if (slow) { /* the audit's full passes instead of a whole selection by full passes */
+        same = same && sis_verify(&b->model, &in, &opt, &fast, &audit) == 0 && audit.holds;
+        sis_audit_release(&audit);
+    } else {
+        opt.exact = 1;
+        same = same && sis_collect(&b->model, &in, &opt, &exact) == 0 &&
+               exact.n_subsets == fast.n_subsets && exact.subsets[0].n == fast.subsets[0].n &&
+               memcmp(exact.subsets[0].features, fast.subsets[0].features,
+                      fast.subsets[0].n * sizeof(int)) == 0;
+        sis_collection_release(&exact);
+    }
+    sis_collection_release(&fast);
+    return same;
+}
+
+/* ---- One model ------------------------------------------------------------------------------- */
+
+static int run(const subject *s, int jobs, double seconds) {
+    bench b = {.s = s};
+    sis_net *net;
+    sis__rng r;
+    char path[64];
+    int agree = 0;
+    snprintf(path, sizeof path, "/tmp/sis-bench-%d.onnx", (int)getpid());
+    b.values = calloc(INPUTS * s->n_values, sizeof *b.values);
+    b.mask = calloc(s->n_values, sizeof *b.mask);
+    b.feature_of = calloc(s->n_values, sizeof *b.feature_of);
+    int error = paper_model(s->name, 1, &net);
+    if (error == 0)
+        error = sis_net_write(net, path);
+    sis_net_free(net);
+    if (error == 0)
+        error = sis_model_open(path, NULL, &b.model);
+    if (error == 0 && b.values && b.mask && b.feature_of) {
+        double each = 0;
+        sis__rng_init(&r, 7);
+        fill(&b, &r);
+        agree = walks_agree(&b);
+        double walk = walk_rate(&b, jobs, seconds, &each), plain = plain_rate(&b, jobs, seconds);
+        double ort = ort_rate(s, path, jobs, seconds);
+        printf("%-10s %5zu %10.0f %12.0f %10.4f %9.1f", s->name, s->n_features, plain, walk, each,
+               walk / plain);
+        int missed = walk / ort < s->times || plain / ort < 0.5;
+        if (isnan(ort))
+            printf("  %10s %9s %9s", "-", "-", "-");
+        else
+            printf("  %10.0f %8.1fx %9.2f", ort, walk / ort, plain / ort);
+        printf("   %s%s\n", agree ? "" : "WALK AND FULL PASSES DIFFER",
+               missed && agree ? "below" : "");
+        fflush(stdout);
+    } else {
+        fprintf(stderr, "%s: %s\n", s->name, sis_error_detail());
+    }
+    sis_model_close(&b.model);
+    unlink(path);
+    free(b.values);
+    free(b.mask);
+    free(b.feature_of);
+    return !agree;
+}
+
+int main(int argc, char **argv) {
+    int jobs = sis__cores(), differ = 0;
+    double seconds = 4;
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], "--jobs") == 0)
+            jobs = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--seconds") == 0)
+            seconds = atof(argv[i + 1]);
+    }
+    printf("%d cores; evaluations (masked copies scored) per second; ORT: ONNX Runtime\n", jobs);
+    printf("%-10s %5s %10s %12s %10s %9s  %10s %9s %9s\n", "model", "p", "plain/s", "walk/s",
+           "selection", "walk/pl.", "ORT/s", "walk/ORT", "plain/ORT");
+    for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
+        int wanted = 0, named = 0;
+        for (int i = 1; i < argc; i++) {
+            named |= strncmp(argv[i], "mnist", 5) == 0 || strncmp(argv[i], "dna", 3) == 0 ||
+                     strncmp(argv[i], "text", 4) == 0;
+            wanted |= strcmp(argv[i], subjects[k].name) == 0;
+        }
+        if (named && !wanted)
+            continue;
+        differ |= run(&subjects[k], jobs, seconds);
+    }
+    return differ;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The five networks of the paper with random weights: what benchmarks and tests run where the values do
+ * not matter.
+ */
+#ifndef SIS_BENCH_PAPER_MODELS_H
+#define SIS_BENCH_PAPER_MODELS_H
+
+#include <stdint.h>
+
+#include <sis/net.h>
+
+/* "mnist-cnn", "mnist-mlp", "dna-cnn", "text-cnn", "text-lstm", ended by NULL. */
+extern const char *const paper_models[];
+
+/* A network of that name; SIS_E_ARGUMENT if there is none. */
+int paper_model(const char *name, uint64_t seed, sis_net **out);
+
+#endif

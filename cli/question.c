@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is asked of each example: which values are a feature, what a missing one looks like, which
+ * output is meant.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task.h"
+
+const cli_option cli_question_options[] = {
+    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature looks like",
+     .unset = "the model's own",
+     .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
+             "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
+             "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
+             "draws. For models that take token ids also embedding-mean, the mean over the "
+             "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
+             "those before it up. A model that carries no mask needs one of these."},
+    {"features", 0, "F", CLI_STRING(cli_question, features), "what is masked together: each value",
+     .more =
+         "each: every value is a feature, of token models every token but padding. axis:A: "
+         "values that differ only along axis A of an example belong together (the channels of a "
+         "pixel). FILE.npy: a whole number for each value, the feature it belongs to, or -1 for "
+         "never masked."},
+    {"class", 'c', "OUTPUT", CLI_STRING(cli_question, output), "output of the model to explain",
+     .more = "A number from 0, a label the model knows, or top: the output with the highest score, "
+             "example by example."},
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of a hotdeck: mask", .min = 1,
+     .max = 100000},
+    {"seed", 0, "N", CLI_COUNT(cli_question, seed), "start of the random numbers"},
+    {"memory", 0, "MIB", CLI_COUNT(cli_question, memory), "memory for rows under way, in MiB",
+     .min = 1, .max = 1 << 20},
+    {0},
+};
+
+void cli_question_init(cli_question *q) {
+    sis_opt opt;
+    sis_opt_init(&opt);
+    q->features = "each";
+    q->output = "top";
+    q->samples = 32;
+    q->seed = 1;
+    q->memory = opt.memory >> 20;
+}
+
+static int ends_in(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* ---- Features -------------------------------------------------------------------------------- */
+
+/* Values that differ only along `axis` of an example's shape belong together. */
+static int features_by_axis(cli_task *t, const char *text) {
+    size_t rank, after = 1, n = t->inputs[0].n_values;
+    const size_t *shape = sis_data_shape(t->data, t->rows[0], &rank);
+    long axis;
+    if (!cli_whole(text, &axis) || axis < -(long)rank || axis >= (long)rank)
+        return cli_error("--features axis:%s: an example has %zu axes; expected 0 to %zu", text,
+                         rank, rank - 1);
+    axis += axis < 0 ? (long)rank : 0;
+    for (size_t d = (size_t)axis + 1; d < rank; d++)
+        after *= shape[d];
+    t->feature_of = cli_grab(n, sizeof *t->feature_of);
+    if (!t->feature_of)
+        return CLI_FAILED;
+    for (size_t v = 0; v < n; v++)
+        t->feature_of[v] = (int)(v / (after * shape[axis]) * after + v % after);
+    return CLI_DONE;
+}
+
+static int ask_features(cli_task *t, const char *text) {
+    if (strcmp(text, "each") == 0)
+        return cli_is_token(t) ? cli_token_features(t) : CLI_DONE;
+    int status = cli_same_widths(t, "--features");
+    if (status != CLI_DONE)
+        return status;
+    if (strncmp(text, "axis:", 5) == 0)
+        return features_by_axis(t, text + 5);
+    if (ends_in(text, ".npy"))
+        return cli_fail(sis_feature_map_read(text, t->inputs[0].n_values, &t->feature_of));
+    return cli_usage("--features: expected each, axis:A or FILE.npy, found \"%s\"", text);
+}
+
+/* Names of features from names of values: a feature of several is called after its first. */
+static int name_features(cli_task *t) {
+    const char *const *names = sis_data_names(t->data);
+    if (t->maps)
+        return CLI_DONE; /* every example has its own words */
+    long n = sis_input_features(&t->inputs[0]);
+    if (n < 0)
+        return cli_fail((int)n);
+    t->n_features = (size_t)n;
+    if (!names)
+        return CLI_DONE;
+    t->names = cli_grab(t->n_features, sizeof *t->names);
+    if (!t->names)
+        return CLI_FAILED;
+    for (size_t v = 0; v < t->inputs[0].n_values; v++) {
+        int f = t->feature_of ? t->feature_of[v] : (int)v;
+        if (f < 0 || t->names[f])
+            continue;
+        t->names[f] = strdup(names[v]);
+        if (!t->names[f])
+            return cli_error("out of memory");
+    }
+    return CLI_DONE;
+}
+
+/* ---- Mask ------------------------------------------------------------------------------------ */
+
+/* A data set of examples as wide as those explained. */
+static int read_donors(const cli_task *t, const char *path, sis_data **out) {
+    int error = sis_data_read(path, out);
+    if (error)
+        return cli_error("--mask: %s", sis_error_detail());
+    size_t width = sis_data_width(*out, 0);
+    if (width == t->inputs[0].n_values)
+        return CLI_DONE;
+    sis_data_free(*out);
+    *out = NULL;
+    return cli_error("--mask: an example of %s has %zu values, the input has %zu", path, width,
+                     t->inputs[0].n_values);
+}
+
+static int mask_mean(cli_task *t, const char *path) {
+    sis_data *donors;
+    int status = read_donors(t, path, &donors);
+    if (status != CLI_DONE)
+        return status;
+    status = cli_fail(sis_data_mean(donors, t->mask));
+    sis_data_free(donors);
+    return status;
+}
+
+static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
+    size_t width = t->inputs[0].n_values;
+    sis_data *donors;
+    int status = read_donors(t, path, &donors);
+    if (status != CLI_DONE)
+        return status;
+    size_t n = sis_data_count(donors);
+    double *rows = cli_grab(n, width * sizeof *rows);
+    free(t->mask);
+    t->mask = cli_grab(q->samples, width * sizeof *t->mask);
+    t->n_samples = q->samples;
+    status = rows && t->mask ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < n; i++)
+        status = cli_fail(sis_data_values(donors, i, rows + i * width));
+    if (status == CLI_DONE)
+        status = cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[0], q->samples, q->seed, t->mask));
+    free(rows);
+    sis_data_free(donors);
+    return status;
+}
+
+static int mask_file(cli_task *t, const char *path) {
+    sis_array a;
+    int error = sis_array_read(path, &a);
+    if (error)
+        return cli_error("--mask: %s", sis_error_detail());
+    int fits = a.n == t->inputs[0].n_values;
+    if (fits)
+        memcpy(t->mask, a.values, a.n * sizeof *t->mask);
+    size_t found = a.n;
+    sis_array_release(&a);
+    return fits ? CLI_DONE
+                : cli_error("--mask: %s has %zu values, an example has %zu", path, found,
+                            t->inputs[0].n_values);
+}
+
+/* Each value of a feature the same share of one: a base that may be any. */
+static int mask_uniform(cli_task *t) {
+    size_t n = t->inputs[0].n_values;
+    size_t *sizes = cli_grab(n, sizeof *sizes);
+    if (!sizes)
+        return CLI_FAILED;
+    if (!t->feature_of) {
+        free(sizes);
+        return cli_error("--mask uniform: features have one value each; say with --features which "
+                         "values belong together");
+    }
+    for (size_t v = 0; v < n; v++)
+        if (t->feature_of[v] >= 0)
+            sizes[t->feature_of[v]]++;
+    for (size_t v = 0; v < n; v++)
+        if (t->feature_of[v] >= 0)
+            t->mask[v] = 1.0 / (double)sizes[t->feature_of[v]];
+    free(sizes);
+    return CLI_DONE;
+}
+
+static int mask_value(cli_task *t, const char *text) {
+    double v;
+    if (!cli_number(text, &v))
+        return cli_usage("--mask value:V: expected a number, found \"%s\"", text);
+    for (size_t i = 0; i < t->inputs[0].n_values; i++)
+        t->mask[i] = v;
+    return CLI_DONE;
+}
+
+/* The mask that the model carries. */
+static int mask_own(cli_task *t) {
+    size_t n = 0;
+    const float *own = t->net ? sis_net_mask(t->net, &n) : NULL;
+    if (!own)
+        return cli_usage("--mask: this model has no mask of its own; say what a missing feature "
+                         "looks like: mean:FILE, zero, value:V, uniform, FILE.npy or hotdeck:FILE");
+    if (n != t->inputs[0].n_values)
+        return cli_error("--mask: the model's own mask has %zu values, an example has %zu", n,
+                         t->inputs[0].n_values);
+    for (size_t i = 0; i < n; i++)
+        t->mask[i] = own[i];
+    return CLI_DONE;
+}
+
+static int ask_mask(cli_task *t, const cli_question *q) {
+    const char *text = q->mask ? q->mask : "";
+    size_t width = 0;
+    for (size_t i = 0; i < t->n; i++)
+        width = t->inputs[i].n_values > width ? t->inputs[i].n_values : width;
+    t->n_samples = 1;
+    t->mask = cli_grab(width, sizeof *t->mask);
+    if (!t->mask)
+        return CLI_FAILED;
+    int status = cli_is_token(t) ? cli_token_mask(t, text) : 0;
+    if (status != 0)
+        return status > 0 ? CLI_DONE : CLI_FAILED;
+    status = cli_same_widths(t, "--mask");
+    if (status != CLI_DONE)
+        return status;
+    if (!*text)
+        return mask_own(t);
+    if (strcmp(text, "zero") == 0)
+        return CLI_DONE;
+    if (strcmp(text, "uniform") == 0)
+        return mask_uniform(t);
+    if (strncmp(text, "mean:", 5) == 0)
+        return mask_mean(t, text + 5);
+    if (strncmp(text, "value:", 6) == 0)
+        return mask_value(t, text + 6);
+    if (strncmp(text, "hotdeck:", 8) == 0)
+        return mask_hotdeck(t, text + 8, q);
+    if (ends_in(text, ".npy"))
+        return mask_file(t, text);
+    return cli_usage("--mask: expected mean:FILE, zero, value:V, uniform, FILE.npy or "
+                     "hotdeck:FILE, found \"%s\"",
+                     text);
+}
+
+/* ---- Output ---------------------------------------------------------------------------------- */
+
+size_t cli_output_of(const cli_task *t, const char *text, const double *scores) {
+    size_t n = t->model.n_outputs, best = 0;
+    char label[256];
+    long number;
+    if (strcmp(text, "top") == 0) {
+        for (size_t k = 1; k < n; k++)
+            if (scores[k] > scores[best])
+                best = k;
+        return best;
+    }
+    for (size_t k = 0; t->net && k < n; k++)
+        if (sis_net_label(t->net, k, label, sizeof label) == SIS_OK && strcmp(label, text) == 0)
+            return k;
+    if (cli_whole(text, &number) && number >= 0 && (size_t)number < n)
+        return (size_t)number;
+    cli_error(
+        "--class: the model has %zu output%s; expected 0 to %zu, a label or top, found \"%s\"", n,
+        n > 1 ? "s" : "", n - 1, text);
+    return SIZE_MAX;
+}
+
+static int ask_output(cli_task *t, const cli_source *s, const char *text) {
+    double *scores = NULL;
+    int needed = t->model.n_outputs > 1 && strcmp(text, "top") == 0;
+    int status = needed ? cli_task_predict(t, t->inputs, t->n, s->jobs, &scores) : CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
+        size_t at = needed ? i * t->model.n_outputs : 0;
+        t->inputs[i].output = cli_output_of(t, text, needed ? scores + at : NULL);
+        if (t->inputs[i].output == SIZE_MAX)
+            status = CLI_FAILED;
+    }
+    free(scores);
+    return status;
+}
+
+int cli_task_ask(cli_task *t, const cli_source *s, const cli_question *q) {
+    int status = ask_features(t, q->features);
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
+        t->inputs[i].feature_of = t->maps ? t->maps[i] : t->feature_of;
+    if (status == CLI_DONE)
+        status = name_features(t);
+    if (status == CLI_DONE)
+        status = ask_mask(t, q);
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
+        t->inputs[i].mask = t->mask;
+        t->inputs[i].n_samples = t->n_samples;
+    }
+    return status == CLI_DONE ? ask_output(t, s, q->output) : status;
+}

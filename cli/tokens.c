@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Models that take token ids: features are the tokens that are not padding (id 0), called by the words
+ * of the model's vocabulary, and a mask is an embedding or another token.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "task.h"
+
+enum { PADDING = 0 };
+
+int cli_is_token(const cli_task *t) {
+    return t->net && sis_net_is_token(t->net);
+}
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* The model's vocabulary, a JSON list of words; NULL if it carries none. */
+static json_t *vocabulary(const cli_task *t) {
+    const char *text = sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY);
+    json_t *list = text ? json_loads(text, 0, NULL) : NULL;
+    if (list && !json_is_array(list)) {
+        json_decref(list);
+        return NULL;
+    }
+    return list;
+}
+
+/* The word of an id, or "#id". */
+static char *word_of(const json_t *words, double id) {
+    char number[32];
+    const char *word =
+        words && id >= 0 ? json_string_value(json_array_get(words, (size_t)id)) : NULL;
+    snprintf(number, sizeof number, "#%.0f", id);
+    char *copy = strdup(word ? word : number);
+    if (!copy)
+        cli_error("out of memory");
+    return copy;
+}
+
+/* Features and words of one example. */
+static int number_tokens(cli_task *t, size_t i, const json_t *words) {
+    const sis_input *in = &t->inputs[i];
+    int n = 0;
+    t->maps[i] = cli_grab(in->n_values, sizeof **t->maps);
+    t->words[i] = cli_grab(in->n_values, sizeof **t->words);
+    if (!t->maps[i] || !t->words[i])
+        return CLI_FAILED;
+    for (size_t v = 0; v < in->n_values; v++)
+        t->maps[i][v] = in->values[v] == PADDING ? -1 : n++;
+    t->inputs[i].feature_of = t->maps[i];
+    if (n == 0)
+        return cli_error("example %zu: every token is padding (id %d)", t->rows[i], PADDING);
+    for (size_t v = 0; v < in->n_values; v++)
+        if (t->maps[i][v] >= 0 && !(t->words[i][t->maps[i][v]] = word_of(words, in->values[v])))
+            return CLI_FAILED;
+    return CLI_DONE;
+}
+
+int cli_token_features(cli_task *t) {
+    t->maps = cli_grab(t->n, sizeof *t->maps);
+    t->words = cli_grab(t->n, sizeof *t->words);
+    if (!t->maps || !t->words)
+        return CLI_FAILED;
+    json_t *words = vocabulary(t);
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
+        status = number_tokens(t, i, words);
+    json_decref(words);
+    return status;
+}
+
+/* ---- Masks ----------------------------------------------------------------------------------- */
+
+static int fill(cli_task *t, double id) {
+    size_t width = 0;
+    for (size_t i = 0; i < t->n; i++)
+        width = t->inputs[i].n_values > width ? t->inputs[i].n_values : width;
+    for (size_t v = 0; v < width; v++)
+        t->mask[v] = id;
+    return 1;
+}
+
+/* A masked token looks like this. */
+static int fill_embedding(cli_task *t, const double *embedding, size_t n) {
+    if (sis_model_mask_token(&t->model, embedding, n) == SIS_OK)
+        return fill(t, SIS_TOKEN_MASK);
+    cli_error("--mask: %s", sis_error_detail());
+    return -1;
+}
+
+static int constant_embedding(cli_task *t, double value) {
+    const float *matrix;
+    size_t n, dim;
+    if (sis_net_embedding(t->net, &matrix, &n, &dim) != SIS_OK)
+        return -1;
+    double *embedding = cli_grab(dim, sizeof *embedding);
+    for (size_t k = 0; embedding && k < dim; k++)
+        embedding[k] = value;
+    int filled = embedding ? fill_embedding(t, embedding, dim) : -1;
+    free(embedding);
+    return filled;
+}
+
+static int mean_embedding(cli_task *t) {
+    const float *matrix;
+    size_t n, dim;
+    if (sis_net_embedding(t->net, &matrix, &n, &dim) != SIS_OK)
+        return -1;
+    double *mean = cli_grab(dim, sizeof *mean), *row = cli_grab(dim, sizeof *row);
+    for (size_t i = 0; mean && row && i < n; i++) {
+        for (size_t k = 0; k < dim; k++)
+            row[k] = matrix[i * dim + k];
+        sis_mean_add(mean, row, dim, i + 1);
+    }
+    int filled = mean && row ? fill_embedding(t, mean, dim) : -1;
+    free(mean);
+    free(row);
+    return filled;
+}
+
+static int file_embedding(cli_task *t, const char *path) {
+    sis_array a;
+    if (sis_array_read(path, &a) != SIS_OK) {
+        cli_error("--mask: %s", sis_error_detail());
+        return -1;
+    }
+    int filled = fill_embedding(t, a.values, a.n);
+    sis_array_release(&a);
+    return filled;
+}
+
+/* token:WORD or token:ID. */
+static int fill_token(cli_task *t, const char *text) {
+    json_t *words = vocabulary(t);
+    long id = -1;
+    for (size_t i = 0; id < 0 && words && i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (word && strcmp(word, text) == 0)
+            id = (long)i;
+    }
+    json_decref(words);
+    if (id < 0 && (!cli_whole(text, &id) || id < 0)) {
+        cli_error("--mask token:%s: the model's vocabulary has no such word", text);
+        return -1;
+    }
+    return fill(t, (double)id);
+}
+
+int cli_token_mask(cli_task *t, const char *text) {
+    size_t length = strlen(text);
+    double v;
+    if (!*text)
+        return fill(t, SIS_TOKEN_MASK); /* as the model was opened */
+    if (strcmp(text, "embedding-mean") == 0)
+        return mean_embedding(t);
+    if (strcmp(text, "zero") == 0)
+        return constant_embedding(t, 0);
+    if (strncmp(text, "value:", 6) == 0 && cli_number(text + 6, &v))
+        return constant_embedding(t, v);
+    if (strcmp(text, "pad") == 0)
+        return fill(t, PADDING);
+    if (strcmp(text, "remove") == 0)
+        return fill(t, NAN);
+    if (strncmp(text, "token:", 6) == 0)
+        return fill_token(t, text + 6);
+    if (length > 4 && strcmp(text + length - 4, ".npy") == 0)
+        return file_embedding(t, text);
+    if (strncmp(text, "hotdeck:", 8) == 0)
+        return 0;
+    cli_error("--mask: this model takes token ids; expected embedding-mean, zero, value:V, pad, "
+              "token:WORD, remove, FILE.npy (one embedding) or hotdeck:FILE, found \"%s\"",
+              text);
+    return -1;
+}
