@@ -11,14 +11,19 @@
 
 #include "base/rng.h"
 
-const char *const paper_models[] = {"mnist-cnn", "mnist-mlp", "dna-cnn",
-                                    "text-cnn",  "text-lstm", NULL};
+/* Sizes of the networks that come in two. */
+typedef struct {
+    size_t words, length, dim, hidden; /* vocabulary, positions, embedding, LSTM */
+    size_t filters, width, dense;      /* of the convolution, and behind it */
+} sizes;
 
-enum { WORDS = 1000, LENGTH = 500, DIM = 100, HIDDEN = 200 };
+static const sizes full_size = {1000, 500, 100, 200, 128, 24, 32};
+static const sizes tiny_size = {50, 20, 6, 7, 9, 5, 4};
 
 typedef struct {
     sis_net_builder *b;
     sis__rng r;
+    const sizes *s;
 } maker;
 
 /* Normal values with deviation sqrt(gain / inputs). */
@@ -77,51 +82,54 @@ static void mnist_mlp(maker *m) {
 }
 
 static void dna_cnn(maker *m) {
-    sis_net_add_input(m->b, "x", 0, &(sis_net_shape){3, {0, 4, 101}});
-    param(m, "c.w", (sis_net_shape){3, {128, 4, 24}}, 24, 2);
-    param(m, "c.b", (sis_net_shape){1, {128}}, 100, 1);
+    size_t length = m->s == &full_size ? 101 : 20, filters = m->s->filters, width = m->s->width;
+    sis_net_add_input(m->b, "x", 0, &(sis_net_shape){3, {0, 4, length}});
+    param(m, "c.w", (sis_net_shape){3, {filters, 4, width}}, (double)width, 2);
+    param(m, "c.b", (sis_net_shape){1, {filters}}, 100, 1);
     sis_net_add_node(m->b, "Conv", "x c.w c.b", "c");
     sis_net_add_node(m->b, "Relu", "c", "r1");
     sis_net_add_node(m->b, "GlobalMaxPool", "r1", "p");
     sis_net_add_node(m->b, "Flatten", "p", "f");
-    dense(m, "f", "d1", 128, 32);
+    dense(m, "f", "d1", filters, m->s->dense);
     sis_net_add_node(m->b, "Relu", "d1", "r2");
-    dense(m, "r2", "d2", 32, 1);
+    dense(m, "r2", "d2", m->s->dense, 1);
     sis_net_add_node(m->b, "Sigmoid", "d2", "y");
 }
 
 static void embedding(maker *m) {
-    sis_net_add_input(m->b, "x", 1, &(sis_net_shape){2, {0, LENGTH}});
-    param(m, "e.w", (sis_net_shape){2, {WORDS, DIM}}, 1, 1);
+    sis_net_add_input(m->b, "x", 1, &(sis_net_shape){2, {0, m->s->length}});
+    param(m, "e.w", (sis_net_shape){2, {m->s->words, m->s->dim}}, 1, 1);
     sis_net_add_node(m->b, "Gather", "e.w x", "e");
 }
 
 static void text_cnn(maker *m) {
+    size_t filters = m->s->filters, dim = m->s->dim;
     embedding(m);
     sis_net_add_node(m->b, "Transpose", "e", "t");
     sis_net_attr_ints(m->b, "perm", (const int64_t[]){0, 2, 1}, 3);
-    param(m, "c.w", (sis_net_shape){3, {128, DIM, 3}}, 3 * DIM, 2);
-    param(m, "c.b", (sis_net_shape){1, {128}}, 100, 1);
+    param(m, "c.w", (sis_net_shape){3, {filters, dim, 3}}, (double)(3 * dim), 2);
+    param(m, "c.b", (sis_net_shape){1, {filters}}, 100, 1);
     sis_net_add_node(m->b, "Conv", "t c.w c.b", "c");
     sis_net_add_node(m->b, "Relu", "c", "r");
     sis_net_add_node(m->b, "GlobalMaxPool", "r", "p");
     sis_net_add_node(m->b, "Flatten", "p", "f");
-    dense(m, "f", "d", 128, 1);
+    dense(m, "f", "d", filters, 1);
     sis_net_add_node(m->b, "Sigmoid", "d", "y");
 }
 
-/* One LSTM over (time, rows, input); `state` is its last hidden state. */
+/* One LSTM over (time, rows, input). */
 static void lstm(maker *m, const char *x, const char *name, size_t in, const char *outputs) {
+    size_t hidden = m->s->hidden;
     char w[32], r[32], b[32], inputs[128];
     snprintf(w, sizeof w, "%s.w", name);
     snprintf(r, sizeof r, "%s.r", name);
     snprintf(b, sizeof b, "%s.b", name);
     snprintf(inputs, sizeof inputs, "%s %s %s %s", x, w, r, b);
-    param(m, w, (sis_net_shape){3, {1, 4 * HIDDEN, in}}, (double)in, 1);
-    param(m, r, (sis_net_shape){3, {1, 4 * HIDDEN, HIDDEN}}, HIDDEN, 1);
-    param(m, b, (sis_net_shape){2, {1, 8 * HIDDEN}}, 100, 1);
+    param(m, w, (sis_net_shape){3, {1, 4 * hidden, in}}, (double)in, 1);
+    param(m, r, (sis_net_shape){3, {1, 4 * hidden, hidden}}, (double)hidden, 1);
+    param(m, b, (sis_net_shape){2, {1, 8 * hidden}}, 100, 1);
     sis_net_add_node(m->b, "LSTM", inputs, outputs);
-    sis_net_attr_int(m->b, "hidden_size", HIDDEN);
+    sis_net_attr_int(m->b, "hidden_size", (int64_t)hidden);
 }
 
 static void text_lstm(maker *m) {
@@ -130,25 +138,38 @@ static void text_lstm(maker *m) {
     sis_net_attr_ints(m->b, "perm", (const int64_t[]){1, 0, 2}, 3);
     sis_net_add_ints(m->b, "axis1", &(sis_net_shape){1, {1}}, (const int64_t[]){1});
     sis_net_add_ints(m->b, "axis0", &(sis_net_shape){1, {1}}, (const int64_t[]){0});
-    lstm(m, "t", "l1", DIM, "l1");
+    lstm(m, "t", "l1", m->s->dim, "l1");
     sis_net_add_node(m->b, "Squeeze", "l1 axis1", "s1");
-    lstm(m, "s1", "l2", HIDDEN, "- h2");
+    lstm(m, "s1", "l2", m->s->hidden, "- h2");
     sis_net_add_node(m->b, "Squeeze", "h2 axis0", "s2");
-    dense(m, "s2", "d", HIDDEN, 1);
+    dense(m, "s2", "d", m->s->hidden, 1);
     sis_net_add_node(m->b, "Sigmoid", "d", "y");
 }
 
+static const struct {
+    const char *name;
+    const sizes *s;
+    void (*make)(maker *m);
+} makers[] = {
+    {"mnist-cnn", &full_size, mnist_cnn}, {"mnist-mlp", &full_size, mnist_mlp},
+    {"dna-cnn", &full_size, dna_cnn},     {"text-cnn", &full_size, text_cnn},
+    {"text-lstm", &full_size, text_lstm}, {"tiny-dna", &tiny_size, dna_cnn},
+    {"tiny-text", &tiny_size, text_cnn},  {"tiny-lstm", &tiny_size, text_lstm},
+};
+
+const char *const paper_models[] = {"mnist-cnn", "mnist-mlp", "dna-cnn",   "text-cnn", "text-lstm",
+                                    "tiny-dna",  "tiny-text", "tiny-lstm", NULL};
+
 int paper_model(const char *name, uint64_t seed, sis_net **out) {
-    static void (*const make[])(maker *) = {mnist_cnn, mnist_mlp, dna_cnn, text_cnn, text_lstm};
     *out = NULL;
-    for (size_t i = 0; paper_models[i]; i++) {
-        if (strcmp(name, paper_models[i]) != 0)
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        if (strcmp(name, makers[i].name) != 0)
             continue;
-        maker m = {.b = sis_net_builder_new(name)};
+        maker m = {.b = sis_net_builder_new(name), .s = makers[i].s};
         if (!m.b)
             return SIS_E_NOMEM;
         sis__rng_init(&m.r, seed);
-        make[i](&m);
+        makers[i].make(&m);
         sis_net_add_output(m.b, "y");
         return sis_net_build(m.b, out);
     }

@@ -10,7 +10,8 @@
 
 #include <sis/net.h>
 
-/* "mnist-cnn", "mnist-mlp", "dna-cnn", "text-cnn", "text-lstm", ended by NULL. */
+/* "mnist-cnn", "mnist-mlp", "dna-cnn", "text-cnn", "text-lstm", and "tiny-dna", "tiny-text" and
+ * "tiny-lstm" of the same make but small; ended by NULL. */
 extern const char *const paper_models[];
 
 /* A network of that name; SIS_E_ARGUMENT if there is none. */

@@ -4,7 +4,7 @@
 #   run.sh [--update] [--asan] BUILD [NAME...]
 #
 # tests/cli/NAME.sh runs in an empty directory with `sis` (BUILD/sis, with --asan BUILD/sis-asan) and
-# `try` (the framework's test program) first in PATH, SIS_EXAMPLES set to the examples folder and SIS_MODELS to models/.
+# `try` (the framework's test program) and `make_model` (bench/make_model.c) first in PATH, SIS_EXAMPLES set to the examples folder and SIS_MODELS to models/.
 # Its stdout must match NAME.out (if there is none, it must be empty), its stderr NAME.err if there
 # is one, and its exit status NAME.exit (0 if there is none). "..." in an expected file is a blank: see
 # ../match.awk. A script that exits with status 77 is skipped. --update writes what does not match;
@@ -40,6 +40,7 @@ trap 'exit 1' INT TERM
 mkdir "$tmp/bin"
 ln -s "$build/sis$suffix" "$tmp/bin/sis"
 ln -s "$build/tests/try$suffix" "$tmp/bin/try"
+ln -s "$build/bench/make_model" "$tmp/bin/make_model"
 PATH=$tmp/bin:$PATH
 SIS_EXAMPLES=$(cd "$here/../../examples" && pwd)
 SIS_MODELS=$here/models
