@@ -14,8 +14,7 @@
 #define SHAPE(...)                                                                                 \
     (&(sis_net_shape){sizeof((size_t[]){__VA_ARGS__}) / sizeof(size_t), {__VA_ARGS__}})
 
-/* n numbers around 0 of about that size; static storage good until the next call is not enough, so
- * the caller frees. */
+/* n numbers around 0 of about that size, to be freed. */
 float *random_floats(sis__rng *r, size_t n, double size);
 
 /* An initializer of random numbers. */
