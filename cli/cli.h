@@ -45,6 +45,7 @@
 #define SIS_CLI_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <sis/sis.h>
 
@@ -63,6 +64,10 @@ int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A library call returned `code`: prints sis_error_detail(), or the meaning of the code if there is
  * no detail. Returns CLI_FAILED, for code 0 CLI_DONE without printing. */
 int cli_fail(int code);
+
+/* Text from elsewhere (files, models): what a terminal would act on instead of showing becomes "?". The
+ * messages above are printed through this. */
+void cli_print_safe(FILE *out, const char *text);
 
 /* A remark that is neither a result nor an error, unless `quiet`. */
 void cli_note(int quiet, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -167,6 +172,9 @@ int cli_main(const cli_program *program, int argc, char **argv);
 
 /* The program cli_main() was last called with. */
 const cli_program *cli_current(void);
+
+/* Let Ctrl-C and its kin end the children of models too. Call it once, before any thread is started. */
+void cli_interrupt_init(void);
 
 /* ---- Parts of the framework ------------------------------------------------------------------ */
 

@@ -21,13 +21,43 @@ const cli_program *cli_current(void) {
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
+/* Length of the character at s if it is safe to show: whole UTF-8, no control character (C0, DEL, C1)
+ * and no mark that turns the direction of the text. 0 if it is not. */
+static size_t safe_length(const unsigned char *s) {
+    size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
+    if (*s < 0x20 || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0))
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if (*s == 0xE2 && ((s[1] == 0x80 && s[2] >= 0xAA && s[2] <= 0xAE) ||
+                       (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9)))
+        return 0;
+    return n;
+}
+
+void cli_print_safe(FILE *out, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    while (*s) {
+        size_t n = safe_length(s);
+        if (n > 0)
+            fwrite(s, 1, n, out);
+        else
+            fputc('?', out);
+        for (s += n > 0 ? n : 1; n == 0 && (*s & 0xC0) == 0x80; s++) /* one mark a character */
+            continue;
+    }
+}
+
 static void say(const char *format, va_list args) {
+    char text[4096];
+    vsnprintf(text, sizeof text, format, args);
     fflush(stdout); /* on a terminal, what came first is seen first */
     fputs(current ? current->name : "sis", stderr);
     if (command_name)
         fprintf(stderr, " %s", command_name);
     fputs(": ", stderr);
-    vfprintf(stderr, format, args);
+    cli_print_safe(stderr, text);
     fputc('\n', stderr);
 }
 

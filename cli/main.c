@@ -32,5 +32,6 @@ static const cli_program program = {
 };
 
 int main(int argc, char **argv) {
+    cli_interrupt_init();
     return cli_main(&program, argc, argv);
 }

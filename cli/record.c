@@ -44,14 +44,6 @@ __attribute__((format(printf, 3, 4))) static void paint(const page *p, const cha
         fputs("\033[0m", p->out);
 }
 
-/* Text from a file must not reach the terminal's control codes. */
-static void print_safe(const page *p, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        fputc(c < 0x20 || c == 0x7F ? '?' : c, p->out);
-    }
-}
-
 /* Columns a text takes: characters of UTF-8, near enough for alignment. */
 static size_t columns(const char *text) {
     size_t n = 0;
@@ -120,7 +112,7 @@ static size_t wider(size_t width, const char *text) {
 
 static void print_padded(const page *p, const char *text, size_t width) {
     size_t used = columns(text);
-    print_safe(p, text);
+    cli_print_safe(p->out, text);
     fprintf(p->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
@@ -179,7 +171,7 @@ static void print_decision(const page *p) {
         fprintf(p->out, " %s %.4g", sign, r->threshold);
     if (r->output_label) {
         fputs(" for ", p->out);
-        print_safe(p, r->output_label);
+        cli_print_safe(p->out, r->output_label);
     } else if (r->output > 0) {
         fprintf(p->out, " for output %zu", r->output);
     }
@@ -190,8 +182,9 @@ static void print_explained(const page *p, size_t subsets) {
     fputs("   ", p->out);
     paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
     fprintf(p->out, "%s\n", c->verified ? ", verified" : "");
-    paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s\n", c->masked_score,
+    paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s", c->masked_score,
           c->rest_score, c->complete ? "" : " (there are more subsets)");
+    fputc('\n', p->out);
     size_t n = subsets && subsets < c->n_subsets ? subsets : c->n_subsets;
     for (size_t k = 0; k < n; k++)
         print_subset(p, k);
@@ -220,7 +213,7 @@ static void print_nothing(const page *p) {
     default:
         paint(p, RED, "error");
         fputs("\n      ", p->out);
-        print_safe(p, c->message ? c->message : "the model failed");
+        cli_print_safe(p->out, c->message ? c->message : "the model failed");
         fputc('\n', p->out);
     }
 }
@@ -230,12 +223,12 @@ void cli_show_record(FILE *out, const sis_record *r, size_t subsets) {
     paint(&p, BOLD, "example ");
     if (p.colour)
         fputs("\033[1m", out);
-    print_safe(&p, r->id);
+    cli_print_safe(p.out, r->id);
     if (p.colour)
         fputs("\033[0m", out);
     if (r->label) {
         fputs(" (", out);
-        print_safe(&p, r->label);
+        cli_print_safe(p.out, r->label);
         fputc(')', out);
     }
     print_decision(&p);

@@ -30,8 +30,10 @@ static int wave(void *ctx, const double *rows, size_t n, size_t width, double *s
 
 static int done(void *ctx, size_t i, const sis_collection *c) {
     tally *t = ctx;
+    sis_opt quiet = *t->opt;
+    quiet.progress = NULL; /* that counts what explanations cost */
     sis_audit audit;
-    int error = sis_verify(t->model, &t->inputs[i], t->opt, c, &audit);
+    int error = sis_verify(t->model, &t->inputs[i], &quiet, c, &audit);
     if (error)
         return error;
     t->subsets += c->n_subsets;

@@ -86,6 +86,7 @@ struct sis_input {
                               from 0 to the largest is used. NULL: each value is a feature */
     const unsigned char *absent; /* (n_features) nonzero: masked from the start. NULL: none */
     size_t output;               /* the model's output to explain */
+    const char *name;            /* what messages call it; NULL: its number */
 };
 
 /* The number of features, or a negative code if the map skips a number or is not one. */
@@ -229,11 +230,16 @@ typedef struct sis_audit {
     size_t evaluations;
 } sis_audit;
 
-/* Check the claims of a collection (status, subsets and their order of disjointness, completeness
- * if it claims it) with full passes only. What it says of scores is compared with `decided`, not to
- * the bit. 0 even if the claims are false: read out->holds. */
+/* Check the claims of a collection with full passes only: its status, every score (but for rounding),
+ * that subsets are disjoint, sufficient and minimal, and completeness if it claims that. 0 even if the
+ * claims are false: read out->holds. */
 int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
                const sis_collection *claim, sis_audit *out);
+
+/* The same for n inputs and their claims on opt->jobs threads: out (n). On failure nothing needs
+ * release. */
+int sis_verify_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                    const sis_collection *claims, sis_audit *out);
 
 void sis_audit_release(sis_audit *a);
 

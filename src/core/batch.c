@@ -193,7 +193,7 @@ static int nan_found(const batch *b, int top) {
 static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
     size_t n_rows = n * b->n_samples, outputs = b->state->model->n_outputs;
     int average = b->n_samples > 1; /* of scores, since links are not linear */
-    double (*link)(double) = average ? b->state->model->link : NULL;
+    double (*link)(double) = b->state->model->link;
     int error = grow_slots(b, n_rows);
     for (size_t k = 0; k < n; k++)
         margins[k] = 0;
@@ -203,15 +203,16 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
             dress(b, i, (first + i) % b->n_samples, tops[(first + i) / b->n_samples]);
         error = predict(b, count);
         for (size_t i = 0; error == SIS_OK && i < count; i++) {
-            double m = b->scores[i * outputs + b->in->output];
-            if (isnan(m))
-                return nan_found(b, tops[(first + i) / b->n_samples]);
-            margins[(first + i) / b->n_samples] += link ? link(m) : m;
+            size_t k = (first + i) / b->n_samples, s = (first + i) % b->n_samples;
+            double m = b->scores[i * outputs + b->in->output], score = link ? link(m) : m;
+            if (average) /* a running mean: equal scores have exactly that mean */
+                m = margins[k] + (score - margins[k]) / (double)(s + 1);
+            if (isnan(m) || isnan(score))
+                return nan_found(b, tops[k]);
+            margins[k] = m;
         }
     }
     for (size_t k = 0; error == SIS_OK && k < n; k++) {
-        if (average)
-            margins[k] /= (double)b->n_samples;
         key at = state_key(b, tops[k]);
         *memo_of(b, at) = (memo){at, margins[k]};
     }

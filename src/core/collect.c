@@ -11,7 +11,6 @@
  * grown along the order until (1) holds, then shrunk by its least needed feature until (2) does.
  * For the batch walk, judge and walk are the same and the judge remembers: the checks cost nothing.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +28,7 @@ typedef struct {
     unsigned char *others; /* (n) scratch: everything but a subset */
     int *sorted;           /* (n) scratch: a subset, ascending */
     double *margins;       /* (n) scratch */
+    double *walked;        /* (n) margins of the backward selection under way */
     size_t cap;            /* subsets there is room for */
 } search;
 
@@ -44,20 +44,15 @@ static int judge_only(search *c, const int *features, size_t n, double *margin) 
     return sis__judge_reset(c->s, c->others, margin);
 }
 
-/* The subset's size by the trace, asking the judge where the trace is too close to the threshold.
- */
+/* The subset's size by the trace, asking the judge where the walk is too close to the threshold. */
 static int propose_size(search *c, const sis_trace *t, const int *last_first, size_t *size) {
-    double slack = 4 * c->s->walk->tolerance * (1 + fabs(c->opt->threshold));
     for (*size = 1; *size < t->n; (*size)++) {
-        double score = sis__trace_score(t, *size), margin;
-        int reached = sis_decided(score, c->opt->threshold, c->opt->below);
-        if (slack > 0 && fabs(score - c->opt->threshold) <= slack) {
-            int error = judge_only(c, last_first, *size, &margin);
-            if (error != SIS_OK)
-                return error;
-            reached = decided(c, margin);
-        }
-        if (reached)
+        double margin = c->walked[t->n - 1 - *size];
+        int error =
+            sis__unsure(c->s, c->opt, margin) ? judge_only(c, last_first, *size, &margin) : SIS_OK;
+        if (error != SIS_OK)
+            return error;
+        if (decided(c, margin))
             break;
     }
     return SIS_OK;
@@ -90,6 +85,12 @@ static void drop(int *features, size_t *n, int feature) {
     (*n)--;
 }
 
+/* A model must be a function: the same copy scored again must get the same score. */
+static int inconsistent(void) {
+    return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again; an "
+                                  "explanation needs a model that is a function of its input");
+}
+
 /* Make (1) and (2) true of the first *n of `features`, which has `most`. */
 static int settle_subset(search *c, int *features, size_t most, size_t *n, double *score) {
     double margin, without;
@@ -100,16 +101,16 @@ static int settle_subset(search *c, int *features, size_t most, size_t *n, doubl
             return error;
         if (decided(c, margin))
             break;
-        if (*n == most)
-            return sis__fail(SIS_E_MODEL,
-                             "the model answers differently when it is asked again: a state that "
-                             "reached the threshold no longer does");
+        if (*n >= most)
+            return inconsistent();
         (*n)++;
     }
     for (;;) {
         error = least_needed(c, features, *n, &least, &without);
         if (error != SIS_OK || !decided(c, without))
             break;
+        if (*n == 1)
+            return inconsistent(); /* the fully masked input did not reach it before */
         drop(features, n, least);
         error = judge_only(c, features, *n, &margin);
         if (error != SIS_OK)
@@ -155,7 +156,7 @@ static int find_subset(search *c, sis_subset *out) {
     sis_trace t = {0};
     int *features = NULL, error = sis_walk_reset(c->s->walk, c->gone);
     if (error == SIS_OK)
-        error = sis_backselect(c->s->walk, c->opt, &t);
+        error = sis__backselect(c->s, c->opt, &t, c->walked);
     if (error != SIS_OK)
         return error;
     size_t n = 0, most = 0;
@@ -172,7 +173,7 @@ static int find_subset(search *c, sis_subset *out) {
         error = propose_size(c, &t, features, &n);
     }
     if (error == SIS_OK)
-        error = settle_subset(c, features, most, &n, &out->score);
+        error = most > 0 ? settle_subset(c, features, most, &n, &out->score) : inconsistent();
     if (error != SIS_OK) {
         free(features);
         sis_trace_release(&t);
@@ -254,8 +255,9 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     c.others = SIS_NEW(unsigned char, n);
     c.sorted = SIS_NEW(int, n);
     c.margins = SIS_NEW(double, n);
+    c.walked = SIS_NEW(double, n);
     out->n_features = n;
-    error = c.gone && c.others && c.sorted && c.margins ? run(&c) : SIS_E_NOMEM;
+    error = c.gone && c.others && c.sorted && c.margins && c.walked ? run(&c) : SIS_E_NOMEM;
     out->verified = 1;
     out->evaluations = sis__evaluations(walk->state);
     out->seconds = sis__seconds() - began;
@@ -263,6 +265,7 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
     free(c.others);
     free(c.sorted);
     free(c.margins);
+    free(c.walked);
     sis_walk_free(walk);
     if (error != SIS_OK)
         sis_collection_release(out);
@@ -270,6 +273,8 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
 }
 
 void sis_collection_release(sis_collection *c) {
+    if (!c)
+        return;
     for (size_t i = 0; i < c->n_subsets; i++) {
         free(c->subsets[i].features);
         sis_trace_release(&c->subsets[i].trace);

@@ -49,6 +49,10 @@ void sis__crew_release(sis__crew *c);
 int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
                        double *scores);
 
+/* Failure of one of several inputs: "example NAME: ...", its number if it has no name. */
+int sis__example_fail(int code, const sis_input *inputs, size_t i, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* ---- walk.c -------------------------------------------------------------------------------- */
 
 /* What the library keeps about a walk. */
@@ -93,6 +97,12 @@ int sis__batch_margin(sis_walk *batch, double *margin);
 /* ---- select.c ------------------------------------------------------------------------------ */
 
 int sis__trace_init(sis_trace *t, size_t n);
+
+/* sis_backselect that also tells the margins after each step, unless NULL. */
+int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, double *margins);
+
+/* Is a margin of the walk so close to the threshold that rounding could decide? */
+int sis__unsure(const sis_walk_state *s, const sis_opt *opt, double margin);
 
 /* Score of the last `size` features of the order. */
 double sis__trace_score(const sis_trace *t, size_t size);

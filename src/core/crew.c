@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One copy of a model for each thread, with a context of its own where the model offers that.
+ * One copy of a model for each thread. The first is the model itself, the others have a context of
+ * their own, which the model must offer.
  */
 #include <stdlib.h>
 
@@ -17,11 +18,12 @@ int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out
     out->models = SIS_NEW(sis_model, (size_t)out->n);
     if (!out->models)
         return SIS_E_NOMEM;
+    out->models[0] = *model;
+    out->hired = 1;
     int error = SIS_OK;
-    for (int i = 0; error == SIS_OK && i < out->n; i++) {
+    for (int i = 1; error == SIS_OK && i < out->n; i++) {
         out->models[i] = *model;
-        if (model->worker_new)
-            error = model->worker_new(model->ctx, &out->models[i].ctx);
+        error = model->worker_new(model->ctx, &out->models[i].ctx);
         if (error == SIS_OK)
             out->hired++;
     }
@@ -31,8 +33,8 @@ int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out
 }
 
 void sis__crew_release(sis__crew *c) {
-    for (int i = 0; i < c->hired; i++)
-        if (c->models[i].worker_new && c->models[i].worker_free)
+    for (int i = 1; i < c->hired; i++)
+        if (c->models[i].worker_free)
             c->models[i].worker_free(c->models[i].ctx);
     free(c->models);
     *c = (sis__crew){0};

@@ -6,11 +6,28 @@
  */
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "base/mem.h"
 #include "core/core.h"
+
+/* The first number below n that no value has, or n. */
+static long first_gap(const sis_input *input, long n) {
+    unsigned char *used = SIS_NEW(unsigned char, (size_t)n);
+    if (!used)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < input->n_values; i++)
+        if (input->feature_of[i] >= 0)
+            used[input->feature_of[i]] = 1;
+    long gap = 0;
+    while (gap < n && used[gap])
+        gap++;
+    free(used);
+    return gap;
+}
 
 long sis_input_features(const sis_input *input) {
     if (input->n_values == 0 || input->n_values > INT_MAX)
@@ -18,7 +35,7 @@ long sis_input_features(const sis_input *input) {
                          input->n_values);
     if (!input->feature_of)
         return (long)input->n_values;
-    int largest = -1;
+    long largest = -1;
     for (size_t i = 0; i < input->n_values; i++) {
         int f = input->feature_of[i];
         if (f < -1 || (f >= 0 && (size_t)f >= input->n_values))
@@ -31,7 +48,13 @@ long sis_input_features(const sis_input *input) {
     }
     if (largest < 0)
         return sis__fail(SIS_E_ARGUMENT, "the feature map has no feature: every value is -1");
-    return largest + 1L;
+    long gap = first_gap(input, largest + 1);
+    if (gap >= 0 && gap <= largest)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "the feature map has %ld features but none of the values is feature %ld; "
+                         "number features without gaps",
+                         largest + 1, gap);
+    return gap;
 }
 
 static int check(const sis_model *model, const sis_input *input) {
@@ -65,19 +88,13 @@ static int feature_is_same(const sis__features *f, size_t i, const sis_input *in
 }
 
 /* Counting sort of the values by feature. */
-static int invert(sis__features *f, const sis_input *in) {
+static void invert(sis__features *f, const sis_input *in) {
     const int *map = in->feature_of;
     for (size_t v = 0; v < in->n_values; v++)
         if (!map || map[v] >= 0)
             f->start[(map ? (size_t)map[v] : v) + 1]++;
-    for (size_t i = 0; i < f->n; i++) {
-        if (f->start[i + 1] == 0)
-            return sis__fail(SIS_E_ARGUMENT,
-                             "the feature map has %zu features but none of the values is feature "
-                             "%zu; number features without gaps",
-                             f->n, i);
+    for (size_t i = 0; i < f->n; i++)
         f->start[i + 1] += f->start[i];
-    }
     for (size_t v = in->n_values; v-- > 0;)
         if (!map || map[v] >= 0)
             f->value[--f->start[(map ? (size_t)map[v] : v) + 1]] = v;
@@ -87,7 +104,6 @@ static int invert(sis__features *f, const sis_input *in) {
     for (size_t v = 0; v < in->n_values; v++)
         total += !map || map[v] >= 0;
     f->start[f->n] = total;
-    return SIS_OK;
 }
 
 int sis__features_init(sis__features *f, const sis_model *model, const sis_input *input) {
@@ -101,11 +117,11 @@ int sis__features_init(sis__features *f, const sis_model *model, const sis_input
     f->value = SIS_NEW(size_t, input->n_values);
     f->same = SIS_NEW(unsigned char, f->n);
     f->absent = SIS_NEW(unsigned char, f->n);
-    error = SIS_E_NOMEM;
-    if (!f->start || !f->value || !f->same || !f->absent || (error = invert(f, input)) != SIS_OK) {
+    if (!f->start || !f->value || !f->same || !f->absent) {
         sis__features_release(f);
-        return error;
+        return SIS_E_NOMEM;
     }
+    invert(f, input);
     for (size_t i = 0; i < f->n; i++) {
         f->same[i] = (unsigned char)feature_is_same(f, i, input);
         f->absent[i] = input->absent && input->absent[i];
@@ -119,4 +135,15 @@ void sis__features_release(sis__features *f) {
     free(f->same);
     free(f->absent);
     *f = (sis__features){0};
+}
+
+int sis__example_fail(int code, const sis_input *inputs, size_t i, const char *format, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (inputs[i].name)
+        return sis__fail(code, "example %s: %s", inputs[i].name, text);
+    return sis__fail(code, "example %zu: %s", i, text);
 }

@@ -23,6 +23,7 @@ typedef struct {
     size_t n, handed;          /* inputs; how many were handed over */
     sis_collection **finished; /* (n) explained and waiting */
     sis_progress total;
+    int stopped; /* what `done` said when it wanted no more */
     pthread_mutex_t lock;
 } job;
 
@@ -47,10 +48,10 @@ static int report(void *ctx, const sis_progress *p) {
 
 /* Hand over what is next in line. The lock is held. */
 static int hand_over(job *j) {
-    int result = 0;
+    int result = j->stopped;
     while (result == 0 && j->handed < j->n && j->finished[j->handed]) {
         sis_collection *c = j->finished[j->handed];
-        result = j->done(j->ctx, j->handed, c);
+        result = j->stopped = j->done(j->ctx, j->handed, c);
         j->finished[j->handed++] = NULL;
         sis_collection_release(c);
         free(c);
@@ -84,7 +85,7 @@ static int explain_one(void *ctx, size_t i, int worker) {
         error = failed_collection(c, &j->inputs[i]);
     if (error != SIS_OK) {
         free(c);
-        return sis__fail_in(error, "example %zu", i);
+        return sis__example_fail(error, j->inputs, i, "%s", sis_error_detail());
     }
     pthread_mutex_lock(&j->lock);
     j->total.inputs_done++;

@@ -2,6 +2,7 @@
  *
  * Options, their defaults and their check; the decision itself; names of statuses.
  */
+#include <float.h>
 #include <math.h>
 
 #include "core/core.h"
@@ -25,7 +26,9 @@ const char *sis_opt_check(const sis_opt *opt) {
 }
 
 int sis_decided(double score, double threshold, int below) {
-    return (below ? score <= threshold : score >= threshold) || score == (double)(float)threshold;
+    double single = (double)(float)threshold;
+    int known = isfinite(single) && (fabs(single) >= FLT_MIN || threshold == 0);
+    return (below ? score <= threshold : score >= threshold) || (known && score == single);
 }
 
 const char *sis_status_name(sis_status status) {

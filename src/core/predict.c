@@ -4,6 +4,7 @@
  * chunks that do not depend on the number of threads.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,9 @@ typedef struct {
     sis__crew crew;
     size_t *first; /* (n_chunks + 1) */
     size_t n_chunks;
+    const sis_opt *opt;
+    sis_progress total;
+    pthread_mutex_t lock;
 } prediction;
 
 /* Cut the inputs into chunks of equal width that fit the budget. */
@@ -29,10 +33,11 @@ static int cut(prediction *p, const sis_model *m, size_t n, size_t memory) {
     for (size_t i = 0; i < n; i++) {
         size_t width = p->inputs[i].n_values;
         if (m->n_values && m->n_values != width)
-            return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, example %zu has %zu",
-                             m->n_values, i, width);
-        if (width == 0)
-            return sis__fail(SIS_E_ARGUMENT, "example %zu has no values", i);
+            return sis__example_fail(SIS_E_ARGUMENT, p->inputs, i,
+                                     "the model takes %zu values, the input has %zu", m->n_values,
+                                     width);
+        if (width == 0 || !p->inputs[i].values)
+            return sis__example_fail(SIS_E_ARGUMENT, p->inputs, i, "it has no values");
         int full = rows == wish || (rows + 1) * width * sizeof(double) > memory;
         if (rows == 0 || full || width != p->inputs[i - 1].n_values) {
             p->first[p->n_chunks++] = i;
@@ -42,6 +47,17 @@ static int cut(prediction *p, const sis_model *m, size_t n, size_t memory) {
     }
     p->first[p->n_chunks] = n;
     return SIS_OK;
+}
+
+static int report(prediction *p, size_t n) {
+    if (!p->opt->progress)
+        return SIS_OK;
+    pthread_mutex_lock(&p->lock);
+    p->total.inputs_done += n;
+    p->total.evaluations += n;
+    int stop = p->opt->progress(p->opt->progress_ctx, &p->total);
+    pthread_mutex_unlock(&p->lock);
+    return stop ? sis__fail(SIS_E_CANCELLED, "cancelled") : SIS_OK;
 }
 
 static int predict_chunk(void *ctx, size_t chunk, int worker) {
@@ -58,12 +74,12 @@ static int predict_chunk(void *ctx, size_t chunk, int worker) {
     int error = sis__model_predict(m, rows, n, width, scores);
     free(rows);
     for (size_t i = 0; error == SIS_OK && i < n * outputs; i++) {
-        if (isnan(scores[i]))
-            return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu of example %zu",
-                             i % outputs, from + i / outputs);
         scores[i] = m->link ? m->link(scores[i]) : scores[i];
+        if (isnan(scores[i]))
+            return sis__example_fail(SIS_E_NAN, p->inputs, from + i / outputs,
+                                     "the model answered NaN for output %zu", i % outputs);
     }
-    return error;
+    return error == SIS_OK ? report(p, n) : error;
 }
 
 int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,
@@ -79,14 +95,16 @@ int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t 
 
 int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                 double *scores) {
-    prediction p = {.inputs = inputs, .scores = scores};
+    prediction p = {.inputs = inputs, .scores = scores, .opt = opt, .total.inputs = n};
     if (!model->predict || model->n_outputs == 0)
         return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
     int error = cut(&p, model, n, opt->memory);
     if (error == SIS_OK)
         error = sis__crew_new(model, opt->jobs, p.n_chunks, &p.crew);
+    pthread_mutex_init(&p.lock, NULL);
     if (error == SIS_OK)
         error = sis__parallel(p.crew.n, p.n_chunks, predict_chunk, &p);
+    pthread_mutex_destroy(&p.lock);
     sis__crew_release(&p.crew);
     free(p.first);
     return error;

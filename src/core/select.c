@@ -28,6 +28,8 @@ int sis__trace_init(sis_trace *t, size_t n) {
 }
 
 void sis_trace_release(sis_trace *t) {
+    if (!t)
+        return;
     free(t->order);
     free(t->scores);
     *t = (sis_trace){0};
@@ -156,6 +158,10 @@ static int choose(sweep *w, int *feature, double *margin) {
     if (w->n_live == 0)
         return SIS_OK;
     error = s->walk->ops->probe(s->walk, w->live, w->n_live, w->margins);
+    for (size_t i = 0; error == SIS_OK && i < w->n_live; i++)
+        if (isnan(w->margins[i]))
+            error = sis__fail(SIS_E_NAN, "the model answered NaN with feature %d masked too",
+                              w->live[i]);
     if (error == SIS_OK && s->walk->tolerance > 0)
         error = settle(w);
     if (error != SIS_OK)
@@ -188,35 +194,53 @@ static int take(sweep *w, int feature, double margin) {
     return error;
 }
 
-int sis_backselect(sis_walk *walk, const sis_opt *opt, sis_trace *out) {
-    sis_walk_state *s = walk->state;
+int sis__unsure(const sis_walk_state *s, const sis_opt *opt, double margin) {
+    double slack = 2 * s->walk->tolerance * (1 + fabs(margin));
+    return slack > 0 && sis_decided(sis__score(s, margin - slack), opt->threshold, opt->below) !=
+                            sis_decided(sis__score(s, margin + slack), opt->threshold, opt->below);
+}
+
+/* Has the score just fallen short of the threshold? The judge stands at the present state. */
+static int fell_short(sis_walk_state *s, const sis_opt *opt, double *margin, int *fell) {
+    int error = sis__unsure(s, opt, *margin) ? sis__batch_margin(s->judge, margin) : SIS_OK;
+    *fell = !sis_decided(sis__score(s, *margin), opt->threshold, opt->below);
+    return error;
+}
+
+int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, double *margins) {
     *out = (sis_trace){0};
     sweep w;
-    int error = sweep_init(&w, s, opt->below);
+    int error = sweep_init(&w, s, opt->below), fell = 0;
     if (error != SIS_OK)
         return error;
     size_t n = w.n_live + w.n_still;
     error = sis__trace_init(out, n);
-    out->start = sis_walk_score(walk);
-    while (error == SIS_OK && out->n < n) {
-        double margin, left = (double)(n - out->n) / (double)n;
-        int feature;
+    out->start = sis_walk_score(s->walk);
+    while (error == SIS_OK && out->n < n && !fell) {
+        double margin = 0, left = (double)(n - out->n) / (double)n;
+        int feature = -1;
         s->fraction = 1 - left * left;
         error = choose(&w, &feature, &margin);
         if (error == SIS_OK)
             error = take(&w, feature, margin);
         if (error == SIS_OK)
             error = sis__tick(s);
+        if (error == SIS_OK && opt->early_stop)
+            error = fell_short(s, opt, &margin, &fell);
         if (error != SIS_OK)
             break;
+        if (margins)
+            margins[out->n] = margin;
         out->order[out->n] = feature;
         out->scores[out->n++] = sis__score(s, margin);
-        if (opt->early_stop && !sis_decided(sis__score(s, margin), opt->threshold, opt->below))
-            break;
     }
     s->fraction = 0;
     sweep_release(&w);
     if (error != SIS_OK)
         sis_trace_release(out);
     return error;
+}
+
+int sis_backselect(sis_walk *walk, const sis_opt *opt, sis_trace *out) {
+    return sis__backselect(walk->state, opt, out, NULL);
 }

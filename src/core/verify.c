@@ -4,6 +4,7 @@
  * against the loss of one feature, and does the rest fall short? For small subsets also the
  * stronger question that backward selection only approximates: is any proper subset sufficient?
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "core/core.h"
 
 typedef struct {
@@ -37,6 +39,12 @@ __attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char 
     va_start(args, format);
     vsnprintf(a->out->reason, sizeof a->out->reason, format, args);
     va_end(args);
+}
+
+/* A claimed score must be the one found, but for rounding: models may compute it elsewhere today. */
+static void compare(auditor *a, const char *what, double claimed, double found) {
+    if (fabs(claimed - found) > 1e-4 * (1 + fabs(found)) || isnan(claimed))
+        refute(a, "%s is said to be %.9g, found %.9g", what, claimed, found);
 }
 
 static int score_of(auditor *a, const unsigned char *masked, double *score) {
@@ -122,6 +130,9 @@ static int audit_subset(auditor *a, size_t k) {
         error = probe_one_less(a, &out->best_without_one);
     if (error != SIS_OK)
         return error;
+    char what[48];
+    snprintf(what, sizeof what, "the score of subset %zu", k);
+    compare(a, what, s->score, out->score);
     out->sufficient = reached(a, out->score);
     out->minimal = !reached(a, out->best_without_one);
     if (!out->sufficient)
@@ -156,6 +167,11 @@ static int audit(auditor *a) {
         refute(a, "status is \"%s\", claimed is \"%s\" (score %.9g, all masked %.9g)",
                sis_status_name(status), sis_status_name(claim->status), a->out->score,
                a->out->masked_score);
+    compare(a, "the score", claim->score, a->out->score);
+    compare(a, "the masked score", claim->masked_score, a->out->masked_score);
+    if (claim->n_features != a->s->features.n)
+        refute(a, "there are said to be %zu features, the input has %zu", claim->n_features,
+               a->s->features.n);
     if (claim->status == SIS_STATUS_EXPLAINED && claim->n_subsets == 0)
         refute(a, "explained, but without a subset");
     for (size_t k = 0; error == SIS_OK && k < claim->n_subsets; k++)
@@ -163,6 +179,8 @@ static int audit(auditor *a) {
     if (error == SIS_OK)
         error = score_of(a, a->gone, &a->out->rest_score);
     a->out->complete = error == SIS_OK && !reached(a, a->out->rest_score);
+    if (error == SIS_OK && claim->n_subsets > 0)
+        compare(a, "the score of the rest", claim->rest_score, a->out->rest_score);
     if (claim->complete && !a->out->complete)
         refute(a, "the rest still reaches the threshold (%.9g)", a->out->rest_score);
     return error;
@@ -200,7 +218,39 @@ int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *op
     return error;
 }
 
+typedef struct {
+    const sis_input *inputs;
+    const sis_collection *claims;
+    sis_audit *out;
+    sis_opt opt;
+    sis__crew crew;
+} audits;
+
+static int verify_one(void *ctx, size_t i, int worker) {
+    audits *j = (audits *)ctx;
+    int error =
+        sis_verify(&j->crew.models[worker], &j->inputs[i], &j->opt, &j->claims[i], &j->out[i]);
+    return error == SIS_OK ? SIS_OK
+                           : sis__example_fail(error, j->inputs, i, "%s", sis_error_detail());
+}
+
+int sis_verify_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                    const sis_collection *claims, sis_audit *out) {
+    audits j = {.inputs = inputs, .claims = claims, .out = out, .opt = *opt};
+    j.opt.progress = NULL;
+    memset(out, 0, n * sizeof *out);
+    int error = sis__crew_new(model, opt->jobs, n, &j.crew);
+    if (error == SIS_OK)
+        error = sis__parallel(j.crew.n, n, verify_one, &j);
+    sis__crew_release(&j.crew);
+    for (size_t i = 0; error != SIS_OK && i < n; i++)
+        sis_audit_release(&out[i]);
+    return error;
+}
+
 void sis_audit_release(sis_audit *a) {
+    if (!a)
+        return;
     for (size_t i = 0; i < a->n_subsets; i++)
         free(a->subsets[i].smaller);
     free(a->subsets);

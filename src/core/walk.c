@@ -177,5 +177,5 @@ size_t sis_walk_features(const sis_walk *w) {
 }
 
 int sis_walk_masked(const sis_walk *w, int feature) {
-    return w->state->masked[feature];
+    return feature >= 0 && (size_t)feature < w->state->features.n && w->state->masked[feature];
 }

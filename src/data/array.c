@@ -39,6 +39,8 @@ int sis_array_read(const char *path, sis_array *out) {
 }
 
 void sis_array_release(sis_array *array) {
+    if (!array)
+        return;
     free(array->values);
     *array = (sis_array){0};
 }

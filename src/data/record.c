@@ -93,6 +93,8 @@ static void drop(const void *p) {
 }
 
 void sis_record_release(sis_record *record) {
+    if (!record)
+        return;
     const void *const owned[] = {
         record->id,    record->model,  record->method,   record->output_label, record->kind,
         record->shape, record->values, record->mask,     record->names,        record->feature_map,

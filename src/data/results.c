@@ -19,7 +19,7 @@
 #include "data/cell.h"
 #include "data/source.h"
 
-enum { LINE_MOST = 32 << 20 };
+static const size_t LINE_MOST = (size_t)1 << 30; /* memory only grows with what is there */
 
 struct sis_results {
     sis__source source;
@@ -150,6 +150,8 @@ int sis_resume_has(const sis_resume *resume, const char *id) {
 }
 
 void sis_resume_release(sis_resume *resume) {
+    if (!resume)
+        return;
     free(resume->ids);
     *resume = (sis_resume){0};
 }

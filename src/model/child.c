@@ -38,7 +38,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 
-enum { CHUNK = 1 << 16, QUOTED = 300, LAST_LINES = 3 };
+enum { SLICE = 1 /* s */, CHUNK = 1 << 16, QUOTED = 300, LAST_LINES = 3 };
 
 static const size_t LONGEST_ANSWER = (size_t)256 << 20;
 static const double GRACE = 1.0; /* seconds a child may take to end once its stdin has */
@@ -260,13 +260,26 @@ static void hear(sis__child *c) {
         close_end(&c->err);
 }
 
-/* Wait until something can be done, at most `seconds` (negative: no limit), and do it. */
+/* Has it ended? It stays a zombie, so that the number of its process group remains ours; -1 if it
+ * does not, because the host program waits for all children or none. */
+static int has_ended(pid_t pid) {
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+        return errno == ECHILD ? -1 : 0;
+    return info.si_pid == pid;
+}
+
+/* Wait until something can be done, at most `seconds` (negative: no limit) and never longer than a
+ * slice, and do it. */
 static void serve(sis__child *c, const sis__buf *request, size_t *sent, double seconds) {
     struct pollfd fds[3] = {{.fd = c->out, .events = POLLIN},
                             {.fd = c->err, .events = POLLIN},
                             {.fd = *sent < request->len ? c->in : -1, .events = POLLOUT}};
-    int milliseconds = seconds < 0 ? -1 : seconds > 1e6 ? INT_MAX / 2 : (int)ceil(seconds * 1e3);
-    if (poll(fds, 3, milliseconds) <= 0)
+    int milliseconds = seconds < 0 || seconds > SLICE ? 1000 * SLICE : (int)ceil(seconds * 1e3);
+    int ready = poll(fds, 3, milliseconds);
+    if (ready == 0 && has_ended(c->pid) == 1)
+        close_end(&c->out); /* a descendant may hold the pipe open: nobody will answer */
+    if (ready <= 0)
         return;
     if (fds[0].revents)
         receive(c);
@@ -277,15 +290,6 @@ static void serve(sis__child *c, const sis__buf *request, size_t *sent, double s
 }
 
 /* ---- The end of a child ---------------------------------------------------------------------- */
-
-/* Has it ended? It stays a zombie, so that the number of its process group remains ours; -1 if it
- * does not, because the host program waits for all children or none. */
-static int has_ended(pid_t pid) {
-    siginfo_t info = {0};
-    if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
-        return errno == ECHILD ? -1 : 0;
-    return info.si_pid == pid;
-}
 
 /* Wait for its end, listening to what it still says. */
 static int await_end(sis__child *c, double seconds) {

@@ -59,6 +59,8 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
 }
 
 void sis_model_close(sis_model *model) {
+    if (!model)
+        return;
     const sis__opened *opened = model->ctx;
     if (opened)
         opened->kind->close(model->ctx);

@@ -215,7 +215,7 @@ static void plain_scores_are_the_model_s(void **state) {
     m.predict = nan_or_failure;
     m.ctx = marks;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_NAN);
-    assert_string_equal(sis_error_detail(), "the model answered NaN for output 0 of example 7");
+    assert_string_equal(sis_error_detail(), "example 7: the model answered NaN for output 0");
     m.n_values = 3;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
 }
@@ -329,11 +329,20 @@ static void false_claims_are_found(void **state) {
         int a[4], b[4];
         memcpy(a, cases[i].a, sizeof a);
         memcpy(b, cases[i].b, sizeof b);
-        sis_subset subsets[] = {{.n = cases[i].n_a, .features = a},
-                                {.n = cases[i].n_b, .features = b}};
+        double rest = 11, scores[2] = {0};
+        for (size_t k = 0; k < cases[i].n_a; k++)
+            scores[0] += x[a[k]];
+        for (size_t k = 0; k < cases[i].n_b; k++)
+            scores[1] += x[b[k]];
+        rest -= scores[0] + (a[0] == b[0] ? 0 : scores[1]);
+        sis_subset subsets[] = {{.n = cases[i].n_a, .features = a, .score = scores[0]},
+                                {.n = cases[i].n_b, .features = b, .score = scores[1]}};
         sis_collection claim = {.status = cases[i].status,
                                 .n_subsets = (size_t)(cases[i].n_a > 0) + (cases[i].n_b > 0),
                                 .subsets = subsets,
+                                .n_features = 4,
+                                .score = 11,
+                                .rest_score = rest,
                                 .complete = cases[i].complete};
         sis_audit audit;
         assert_int_equal(sis_verify(&m, &in, &opt, &claim, &audit), SIS_OK);
@@ -342,6 +351,68 @@ static void false_claims_are_found(void **state) {
             assert_non_null(strstr(audit.reason, cases[i].reason));
         sis_audit_release(&audit);
     }
+}
+
+static void false_scores_are_found(void **state) {
+    (void)state;
+    const double x[] = {5, 4, 1, 1}, z[4] = {0};
+    problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
+    sis_model m = {
+        .predict = function_predict, .ctx = &p.f, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_input in = {.values = x, .mask = z, .n_values = 4};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 4;
+    sis_collection c;
+    assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
+    double *claims[] = {&c.score, &c.masked_score, &c.rest_score, &c.subsets[1].score};
+    const char *const names[] = {"the score is", "the masked score", "of the rest", "of subset 1"};
+    for (size_t i = 0; i < 4; i++) {
+        sis_audit audit;
+        *claims[i] += 0.01;
+        assert_int_equal(sis_verify_many(&m, &in, 1, &opt, &c, &audit), SIS_OK);
+        assert_false(audit.holds);
+        assert_non_null(strstr(audit.reason, names[i]));
+        sis_audit_release(&audit);
+        *claims[i] -= 0.01;
+        assert_int_equal(sis_verify_many(&m, &in, 1, &opt, &c, &audit), SIS_OK);
+        assert_true(audit.holds);
+        sis_audit_release(&audit);
+    }
+    sis_collection_release(&c);
+}
+
+/* A model that is no function of its input: an answer or an error, never a crash. */
+static int fickle(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    sis__rng *r = (sis__rng *)ctx;
+    (void)rows, (void)width;
+    for (size_t i = 0; i < n; i++)
+        scores[i] = sis__rng_uniform(r);
+    return 0;
+}
+
+static void a_model_that_changes_its_mind_is_survived(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 29);
+    double x[40], z[40] = {0};
+    for (size_t i = 0; i < 40; i++)
+        x[i] = 1;
+    sis_model m = {.predict = fickle, .ctx = &r, .n_outputs = 1};
+    int failed = 0;
+    for (int round = 0; round < 2000; round++) {
+        sis_input in = {.values = x, .mask = z, .n_values = 1 + sis__rng_below(&r, 40)};
+        sis_opt opt;
+        sis_opt_init(&opt);
+        opt.threshold = sis__rng_uniform(&r);
+        opt.early_stop = round % 2;
+        sis_collection c;
+        int error = sis_collect(&m, &in, &opt, &c);
+        assert_true(error == SIS_OK || error == SIS_E_MODEL);
+        failed += error != SIS_OK;
+        sis_collection_release(&c);
+    }
+    assert_true(failed > 0);
 }
 
 static int needs_pair(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -365,7 +436,8 @@ the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot(void *
     opt.exhaustive = 16;
     int all[] = {0, 1, 2, 3, 4};
     sis_subset s = {.n = 5, .features = all};
-    sis_collection claim = {.status = SIS_STATUS_EXPLAINED, .n_subsets = 1, .subsets = &s};
+    sis_collection claim = {
+        .status = SIS_STATUS_EXPLAINED, .n_features = 5, .score = 1, .n_subsets = 1, .subsets = &s};
     sis_audit audit;
     assert_int_equal(sis_verify(&m, &in, &opt, &claim, &audit), SIS_OK);
     assert_false(audit.holds);
@@ -430,6 +502,8 @@ int main(void) {
         cmocka_unit_test(an_early_stop_gives_a_larger_subset),
         cmocka_unit_test(early_stops_rank_and_verify_what_they_leave),
         cmocka_unit_test(false_claims_are_found),
+        cmocka_unit_test(false_scores_are_found),
+        cmocka_unit_test(a_model_that_changes_its_mind_is_survived),
         cmocka_unit_test(the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot),
         cmocka_unit_test(the_exhaustive_test_misses_nothing),
     };

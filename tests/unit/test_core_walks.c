@@ -237,6 +237,26 @@ static void a_rough_walk_gives_the_collections_of_full_passes(void **state) {
     assert_true(explained > 300);
 }
 
+static double broken_link(double m) {
+    return exp(m) / (1 + exp(m)); /* inf / inf */
+}
+
+static void nan_from_a_link_is_an_error(void **state) {
+    (void)state;
+    const double x[] = {1000, 0}, z[] = {0, 1};
+    problem p = {.f = {.temper = LINEAR, .n = 2, .w = {1, 1}}};
+    p.model =
+        (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = broken_link};
+    sis_input in = {.values = x, .mask = z, .n_values = 2};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 0.5;
+    sis_collection c;
+    double score;
+    assert_int_equal(sis_collect(&p.model, &in, &opt, &c), SIS_E_NAN);
+    assert_int_equal(sis_predict(&p.model, &in, 1, &opt, &score), SIS_E_NAN);
+}
+
 static double logistic(double m) {
     return 1 / (1 + exp(-m));
 }
@@ -302,9 +322,8 @@ static void hotdeck_scores_are_means_over_samples(void **state) {
             for (size_t s = 0; s < samples; s++) {
                 for (size_t v = 0; v < n; v++)
                     row[v] = v <= f ? mask[s * n + v] : p.x[v];
-                mean += function_value(&p.f, row);
+                mean += (function_value(&p.f, row) - mean) / (double)(s + 1);
             }
-            mean /= (double)samples;
             assert_true(score == mean);
         }
         sis_walk_free(w);
@@ -484,6 +503,7 @@ int main(void) {
         cmocka_unit_test(features_equal_to_their_mask_are_never_evaluated),
         cmocka_unit_test(nan_values_may_mean_missing),
         cmocka_unit_test(a_rough_walk_gives_the_collections_of_full_passes),
+        cmocka_unit_test(nan_from_a_link_is_an_error),
         cmocka_unit_test(margins_rank_where_scores_saturate),
         cmocka_unit_test(hotdeck_scores_are_means_over_samples),
         cmocka_unit_test(means_of_a_constant_column_are_that_constant),

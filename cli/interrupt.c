@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Ctrl-C and its kin. Children of cmd: models live in process groups of their own, so the terminal does
+ * not reach them, and one that computes does not notice that nobody waits any more. A thread of our
+ * own waits for the signals, ends the groups of all our children, and then lets the signal do what it
+ * always does.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* Children that one of our threads started, as Linux lists them. */
+static void end_children_of(const char *thread) {
+    char path[64];
+    long pid;
+    snprintf(path, sizeof path, "/proc/self/task/%.20s/children", thread);
+    FILE *list = fopen(path, "r");
+    while (list && fscanf(list, "%ld", &pid) == 1)
+        if (pid > 1 && kill((pid_t)-pid, SIGTERM) != 0)
+            kill((pid_t)pid, SIGTERM);
+    if (list)
+        fclose(list);
+}
+
+static void *wait_for_signal(void *set) {
+    int number = 0;
+    if (sigwait((const sigset_t *)set, &number) != 0)
+        return NULL;
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *d; threads && (d = readdir(threads));)
+        if (d->d_name[0] != '.')
+            end_children_of(d->d_name);
+    if (threads)
+        closedir(threads);
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, (const sigset_t *)set, NULL);
+    kill(getpid(), number);
+    return NULL;
+}
+
+void cli_interrupt_init(void) {
+    static sigset_t set;
+    pthread_t thread;
+    struct sigaction now;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
+            sigaddset(&set, signals[i]); /* nohup stays in force */
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (pthread_create(&thread, NULL, wait_for_signal, &set) == 0)
+        pthread_detach(thread);
+    else
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
