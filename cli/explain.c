@@ -89,8 +89,8 @@ static int write_record(void *ctx, size_t i, const sis_collection *c) {
     writer *w = (writer *)ctx;
     const cli_task *t = w->task;
     size_t at = w->todo[i], n;
-    char number[SIS_ID_SIZE], label[256], *line;
-    sis_record r = {.id = sis_data_id(t->data, t->rows[at], number),
+    char label[256], *line;
+    sis_record r = {.id = t->ids[at],
                     .model = w->o->source.model,
                     .method = w->o->method,
                     .output = t->inputs[at].output,
@@ -105,58 +105,86 @@ static int write_record(void *ctx, size_t i, const sis_collection *c) {
     if (error)
         return error;
     cli_progress_erase(&w->bar);
-    w->broken = cli_output_write(&w->out, line, n) != CLI_DONE;
+    w->broken |= cli_output_write(&w->out, line, n) != CLI_DONE;
     free(line);
     return w->broken ? SIS_E_IO : SIS_OK;
 }
 
-/* Was the file that is to be gone on with made by the same question? Its first record tells. */
-static int same_question(const writer *w) {
+static int same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
+            return 0;
+    return 1;
+}
+
+/* Does this record of an earlier run answer what is asked now of that input? */
+static int same_question(const writer *w, const sis_record *r, size_t at) {
     const explain_options *o = w->o;
+    const sis_input *in = &w->task->inputs[at];
+    const double *mask = in->n_samples == 1 && !w->task->words ? in->mask : NULL;
+    long n = sis_input_features(in);
+    int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method) == 0 &&
+               r->threshold == w->threshold && r->below == o->below && r->output == in->output &&
+               n > 0 && r->collection.n_features == (size_t)n && r->n_values == in->n_values &&
+               same_numbers(r->values, in->values, in->n_values) && !r->mask == !mask &&
+               (!mask || same_numbers(r->mask, mask, in->n_values));
+    if (same)
+        return CLI_DONE;
+    return cli_error(
+        "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
+        "%s --threshold %g%s, output %zu, %zu features, or another input or mask); give "
+        "the same options, or name another --output",
+        r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
+        r->collection.n_features);
+}
+
+/* Go through the n records of an earlier run: mark what is done, count its errors. */
+static int check_done(writer *w, size_t n, unsigned char *done) {
+    const cli_task *t = w->task;
     sis_results *file;
     sis_record r;
-    int found = sis_results_open(o->output, &file);
-    if (found == SIS_OK) {
-        found = sis_results_next(file, &r);
-        sis_results_close(file);
+    int status = cli_fail(sis_results_open(w->o->output, &file));
+    for (size_t k = 0, at = 0; status == CLI_DONE && k < n; k++) {
+        int found = sis_results_next(file, &r);
+        if (found <= 0) {
+            status = cli_fail(found < 0 ? found : SIS_E_FORMAT);
+            break;
+        }
+        size_t tries = 0;
+        for (; tries < t->n && strcmp(t->ids[at], r.id) != 0; tries++)
+            at = (at + 1) % t->n; /* they mostly come in order */
+        if (tries == t->n)
+            status = cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
+                               "same --input and --rows, or name another --output",
+                               w->o->output, r.id);
+        else if (r.collection.status != SIS_STATUS_ERROR)
+            status = same_question(w, &r, at);
+        else
+            w->counts[SIS_STATUS_ERROR]++;
+        done[at] = 1;
+        sis_record_release(&r);
     }
-    if (found <= 0)
-        return cli_fail(found);
-    int same = strcmp(r.model, o->source.model) == 0 && strcmp(r.method, o->method) == 0 &&
-               r.threshold == w->threshold && r.below == o->below;
-    int status =
-        same ? CLI_DONE
-             : cli_error("--resume: %s was made with --model '%s' --method %s --threshold "
-                         "%g%s; give the same, or name another --output",
-                         o->output, r.model, r.method, r.threshold, r.below ? " --below" : "");
-    sis_record_release(&r);
+    sis_results_close(file);
     return status;
 }
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 static int skip_done(writer *w, long long *keep) {
-    const explain_options *o = w->o;
-    const cli_task *t = w->task;
     sis_resume old;
-    int error = sis_resume_scan(o->output, &old);
+    int error = sis_resume_scan(w->o->output, &old);
     if (error)
         return cli_fail(error);
     *keep = (long long)old.bytes;
-    int status = old.n ? same_question(w) : CLI_DONE;
-    size_t n = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        char number[SIS_ID_SIZE];
-        if (!sis_resume_has(&old, sis_data_id(t->data, t->rows[i], number)))
-            w->todo[n++] = i;
-    }
-    w->n_todo = n;
-    if (status == CLI_DONE && old.n + n != t->n)
-        status =
-            cli_error("--resume: %s holds results of %zu examples that are not asked for; give "
-                      "the same --input and --rows, or name another --output",
-                      o->output, old.n + n - t->n);
+    unsigned char *done = cli_grab(w->task->n, 1);
+    int status = !done ? CLI_FAILED : old.n ? check_done(w, old.n, done) : CLI_DONE;
+    w->n_todo = 0;
+    for (size_t i = 0; status == CLI_DONE && i < w->task->n; i++)
+        if (!done[i])
+            w->todo[w->n_todo++] = i;
     if (status == CLI_DONE && old.n)
-        cli_note(o->common.quiet, "%zu of %zu examples are in %s already", old.n, t->n, o->output);
+        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, w->task->n,
+                 w->o->output);
+    free(done);
     sis_resume_release(&old);
     return status;
 }
@@ -206,7 +234,9 @@ static int run(const void *p, const cli_list *args) {
         return cli_usage("--resume goes on with a file: name it with --output");
     cli_task task = {0};
     writer w = {.o = o, .task = &task};
-    int status = cli_task_open(&task, &o->source);
+    int status = cli_task_spares(&o->source, &o->question, o->output);
+    if (status == CLI_DONE)
+        status = cli_task_open(&task, &o->source);
     if (status == CLI_DONE)
         status = cli_task_ask(&task, &o->source, &o->question);
     if (status == CLI_DONE)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -14,6 +15,18 @@
 static int failed(const cli_output *o, const char *doing) {
     return cli_error("cannot %s %s: %s", doing, o->path ? o->path : "standard output",
                      strerror(errno));
+}
+
+int cli_output_spares(const char *path, const char *input) {
+    struct stat a, b;
+    const char *colon = input ? strchr(input, ':') : NULL;
+    if (!path || !input || stat(path, &a) != 0 || !S_ISREG(a.st_mode))
+        return CLI_DONE;
+    if (stat(input, &b) != 0 && (!colon || stat(colon + 1, &b) != 0))
+        return CLI_DONE;
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+        return CLI_DONE;
+    return cli_error("--output %s would overwrite what is read from it; name another file", path);
 }
 
 int cli_output_open(cli_output *o, const char *path, long long keep) {

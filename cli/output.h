@@ -17,6 +17,10 @@ typedef struct cli_output {
  * keep >= 0. CLI_DONE or CLI_FAILED. */
 int cli_output_open(cli_output *o, const char *path, long long keep);
 
+/* Would writing to `path` destroy `input`, a file that is read? An error line if so. Either may be
+ * NULL; the input may have a prefix such as "mean:". */
+int cli_output_spares(const char *path, const char *input);
+
 /* Write and flush. */
 int cli_output_write(cli_output *o, const char *bytes, size_t n);
 

@@ -31,10 +31,9 @@ static int write_scores(const cli_task *t, cli_output *out, const double *scores
     size_t outputs = t->model.n_outputs;
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
-        char number[SIS_ID_SIZE], *line;
+        char *line;
         size_t n;
-        const char *id = sis_data_id(t->data, t->rows[i], number);
-        int error = sis_scores_format(id, scores + i * outputs, outputs, &line, &n);
+        int error = sis_scores_format(t->ids[i], scores + i * outputs, outputs, &line, &n);
         if (error)
             return cli_fail(error);
         status = cli_output_write(out, line, n);
@@ -49,7 +48,9 @@ static int run(const void *p, const cli_list *args) {
     cli_task task = {0};
     cli_output out = {0};
     double *scores = NULL;
-    int status = cli_task_open(&task, &o->source);
+    int status = cli_task_spares(&o->source, NULL, o->output);
+    if (status == CLI_DONE)
+        status = cli_task_open(&task, &o->source);
     if (status == CLI_DONE)
         status = cli_task_predict(&task, task.inputs, task.n, o->source.jobs, &scores);
     if (status == CLI_DONE)

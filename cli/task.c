@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output.h"
+
 /* ---- Options --------------------------------------------------------------------------------- */
 
 const cli_option cli_source_options[] = {
@@ -89,9 +91,14 @@ static int choose_rows(cli_task *t, const char *text) {
 static int load_rows(cli_task *t) {
     t->values = cli_grab(t->n, sizeof *t->values);
     t->inputs = cli_grab(t->n, sizeof *t->inputs);
-    if (!t->values || !t->inputs)
+    t->ids = cli_grab(t->n, sizeof *t->ids);
+    if (!t->values || !t->inputs || !t->ids)
         return CLI_FAILED;
     for (size_t i = 0; i < t->n; i++) {
+        char number[SIS_ID_SIZE];
+        t->ids[i] = strdup(sis_data_id(t->data, t->rows[i], number));
+        if (!t->ids[i])
+            return cli_error("out of memory");
         size_t width = sis_data_width(t->data, t->rows[i]);
         t->values[i] = cli_grab(width, sizeof **t->values);
         if (!t->values[i])
@@ -99,7 +106,7 @@ static int load_rows(cli_task *t) {
         int error = sis_data_values(t->data, t->rows[i], t->values[i]);
         if (error)
             return cli_fail(error);
-        t->inputs[i] = (sis_input){.values = t->values[i], .n_values = width};
+        t->inputs[i] = (sis_input){.values = t->values[i], .n_values = width, .name = t->ids[i]};
     }
     return CLI_DONE;
 }
@@ -142,6 +149,7 @@ void cli_task_close(cli_task *t) {
             free(t->maps[i]);
     }
     free_texts(t->names, t->n_features);
+    free_texts(t->ids, t->n);
     free(t->words);
     free(t->maps);
     free(t->values);
@@ -152,6 +160,17 @@ void cli_task_close(cli_task *t) {
     sis_data_free(t->data);
     sis_model_close(&t->model);
     *t = (cli_task){0};
+}
+
+int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {
+    int status = cli_output_spares(output, s->input);
+    if (status == CLI_DONE)
+        status = cli_output_spares(output, s->model);
+    if (status == CLI_DONE && q)
+        status = cli_output_spares(output, q->mask);
+    if (status == CLI_DONE && q)
+        status = cli_output_spares(output, q->features);
+    return status;
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */

@@ -40,6 +40,7 @@ typedef struct cli_task {
     sis_data *data;
     size_t *rows; /* (n) example numbers in the file */
     size_t n;
+    char **ids;        /* (n) what they are called */
     sis_input *inputs; /* (n), complete after cli_task_ask */
     double **values;   /* (n) */
     double *mask;      /* (n_samples, width) */
@@ -67,6 +68,9 @@ int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_
  * explained. */
 int cli_task_threshold(const cli_task *t, const char *text, const cli_source *s,
                        const cli_question *q, double *threshold);
+
+/* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
+int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);
 
 /* ---- Between the files ------------------------------------------------------------------------ */
 

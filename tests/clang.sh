@@ -1,5 +1,7 @@
 #!/bin/sh
-# Every C file is clean under clang with the warnings gcc is given. Needs nothing but clang.
+# Every C file is clean under clang with the warnings gcc is given.
+#   clang.sh BUILD
+build=$(cd "${1:-build}" && pwd) || exit 1
 cd "$(dirname "$0")/.." || exit 1
 command -v clang >/dev/null 2>&1 || {
     echo "skipped: clang is not installed"
@@ -9,7 +11,7 @@ git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' > /tmp/sis-clang.$$ || e
 status=0
 while read -r file; do
     clang -fsyntax-only -std=c11 -D_GNU_SOURCE -DSIS_VERSION='"0"' -DSIS_SOURCE_DIR='"."' \
-        -DSIS_BINARY_DIR='"."' -Iinclude -Isrc -Icli -Itests/unit ${SIS_CLANG_FLAGS-} \
+        -DSIS_BINARY_DIR='"."' -Iinclude -Isrc -Icli -Ibench -Itests/unit -isystem "$build/generated" \
         -Wall -Wextra -Wshadow -Wconversion -Werror "$file" || status=1
 done < /tmp/sis-clang.$$
 rm -f /tmp/sis-clang.$$
