@@ -28,7 +28,7 @@
 #include "net/proto.h"
 
 static const size_t max_count = (size_t)1 << 31;   /* elements of a tensor */
-static const size_t max_arena = (size_t)1 << 34;   /* bytes of a run */
+static const size_t max_arena = (size_t)1 << 32;   /* bytes of a run, and of its scratch */
 static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
 static const double max_fold_flops = 1e9;          /* spent while compiling */
 
@@ -82,8 +82,10 @@ int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const si
 }
 
 void sis__cx_alias(sis__cx *c) {
-    if (sis__cx_has_output(c, 0))
-        c->plan->tensors[c->step->outputs[0]].alias = c->step->inputs[0];
+    const sis__tensor *in = &c->plan->tensors[c->step->inputs[0]];
+    if (sis__cx_has_output(c, 0)) /* straight to where the memory is: chains of views stay short */
+        c->plan->tensors[c->step->outputs[0]].alias =
+            in->alias >= 0 ? in->alias : c->step->inputs[0];
 }
 
 void sis__cx_known(sis__cx *c, size_t i, const void *data) {
@@ -360,6 +362,18 @@ static int outputs_known(const sis__cx *c) {
     return SIS_OK;
 }
 
+/* Values read and written: the cost of an operator that does not tell. Views cost nothing. */
+static double values_of(const sis__plan *p, const sis__step *s) {
+    double n = 0;
+    if (s->n_outputs && s->outputs[0] >= 0 && p->tensors[s->outputs[0]].alias >= 0)
+        return 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        n += s->inputs[i] >= 0 ? (double)p->tensors[s->inputs[i]].count : 0;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        n += s->outputs[i] >= 0 ? (double)p->tensors[s->outputs[i]].count : 0;
+    return n;
+}
+
 static int compile_node(compiler *k, int index) {
     const sis__node *n = &k->g->nodes[index];
     sis__plan *p = k->plan;
@@ -383,6 +397,7 @@ static int compile_node(compiler *k, int index) {
         error = outputs_known(&c);
     if (error)
         return error;
+    s->flops = s->flops > 0 ? s->flops : values_of(p, s);
     mark_depends(k, s);
     int constant = 1;
     for (size_t i = 0; i < s->n_outputs; i++)
@@ -507,11 +522,16 @@ typedef struct {
 /* Output 0 of step i takes over the memory of its input 0, and lives as long as it would have. */
 static void take_over(sis__plan *p, layout *l, size_t i) {
     int in = root_of(p, p->steps[i].inputs[0]), out = p->steps[i].outputs[0];
-    p->tensors[out].alias = p->steps[i].inputs[0];
+    p->tensors[out].alias = in;
     l->last[in] = l->last[out];
     for (size_t u = 0; u < l->n; u++)
         if (l->used[u].tensor == in)
             l->used[u].last = l->last[in];
+}
+
+static int too_large(const sis__plan *p) {
+    return sis__fail(SIS_E_UNSUPPORTED, "running the network on %zu rows takes over %zu GiB",
+                     p->batch, max_arena >> 30);
 }
 
 static int put(sis__plan *p, layout *l, int tensor) {
@@ -521,8 +541,7 @@ static int put(sis__plan *p, layout *l, int tensor) {
     size_t size = (tensor_bytes(t) + ALIGN - 1) / ALIGN * ALIGN, index;
     size_t at = find_gap(l->used, l->n, size, &index);
     if (size > max_arena || at > max_arena - size)
-        return sis__fail(SIS_E_UNSUPPORTED, "running the network on %zu rows takes over %zu GiB",
-                         p->batch, max_arena >> 30);
+        return too_large(p);
     memmove(l->used + index + 1, l->used + index, (l->n - index) * sizeof *l->used);
     l->used[index] = (place){.offset = at, .size = size, .last = l->last[tensor], .tensor = tensor};
     l->n++;
@@ -559,6 +578,8 @@ static int lay_out(compiler *k) {
                 error = put(p, &l, s->outputs[o]);
         if (!p->keep_all)
             expire(&l, i);
+        if (s->scratch > max_arena)
+            error = too_large(p);
         if (p->scratch < s->scratch)
             p->scratch = s->scratch;
     }
