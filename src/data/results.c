@@ -19,7 +19,7 @@
 #include "data/cell.h"
 #include "data/source.h"
 
-static const size_t LINE_MOST = (size_t)1 << 30; /* memory only grows with what is there */
+static const size_t LINE_MOST = (size_t)256 << 20; /* memory only grows with what is there */
 
 struct sis_results {
     sis__source source;
