@@ -377,7 +377,7 @@ static int find_line(sis__child *c, size_t *length) {
 
 static int fail_late(sis__child *c, double timeout) {
     char what[128];
-    snprintf(what, sizeof what, "no answer within %g s", timeout);
+    snprintf(what, sizeof what, "no answer within %g s (does it flush after each line?)", timeout);
     return fail_and_kill(c, what);
 }
 
@@ -422,8 +422,10 @@ int sis__child_ask(sis__child *c, const sis__buf *request, double timeout, char 
             return fail_and_kill(c, "an answer of more than 256 MiB");
         complete = complete || find_line(c, length);
     }
-    if (*length + 1 < c->answer.len)
-        return fail_talkative(c, c->answer.data + *length + 1, c->answer.len - *length - 1);
+    if (*length + 1 < c->answer.len) { /* quote the line that is no answer */
+        size_t from = c->answer.data[0] == '{' ? *length + 1 : 0;
+        return fail_talkative(c, c->answer.data + from, c->answer.len - from);
+    }
     c->answer.data[*length] = '\0';
     *line = c->answer.data;
     return SIS_OK;

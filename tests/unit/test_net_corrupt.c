@@ -355,7 +355,6 @@ static void many_empty_nodes_are_bounded(void **state) {
         bytes[n++] = 1 << 3 | 2;
         bytes[n++] = 0;
     }
-    double start = sis__seconds();
     assert_int_equal(try_bytes(bytes, n), SIS_E_FORMAT);
     free(bytes);
 }
