@@ -20,7 +20,8 @@ all: deps
 deps:
 	@tools/install-deps.sh
 
-tests: deps
+tests:
+	@tools/install-deps.sh test
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DSIS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
 

@@ -1,9 +1,11 @@
 #!/bin/sh
 # Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
 # On another system it prints what is needed and fails only if the build tools are not there.
+#   install-deps.sh [test]     what the build needs; with "test" also what the tests need
 set -u
-packages="gcc libc6-dev cmake pkg-config libjansson-dev libcmocka-dev
-    libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata"
+packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
+    libonnx-dev"
+[ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata clang libclang-rt-14-dev"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do
