@@ -5,7 +5,7 @@
 set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     libonnx-dev"
-[ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata clang libclang-rt-14-dev"
+[ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata clang libclang-rt-dev"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do
