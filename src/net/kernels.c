@@ -115,6 +115,27 @@ static void naive_gru(const float *z, const float *candidate, const float *h_bef
         h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
 }
 
+static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < r->count; t++)
+            y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+}
+
+static void naive_relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
+}
+
+static void naive_max(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = isnan(x[i]) || x[i] > y[i] ? x[i] : y[i];
+}
+
 const sis__kernels sis__kernels_naive = {
     .name = "naive",
     .nr = 1,
@@ -124,4 +145,8 @@ const sis__kernels sis__kernels_naive = {
     .tanh = naive_tanh,
     .lstm = naive_lstm,
     .gru = naive_gru,
+    .add_rows = naive_add_rows,
+    .relu = naive_relu,
+    .add_relu = naive_add_relu,
+    .max = naive_max,
 };

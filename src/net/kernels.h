@@ -13,6 +13,15 @@
 
 #include <stddef.h>
 
+/* Some rows of a matrix, and a factor for each. */
+typedef struct sis__rows {
+    const float *w;
+    size_t ldw;
+    const int *index; /* (count) */
+    const float *d;   /* (count) */
+    size_t count;
+} sis__rows;
+
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
     size_t nr;        /* columns of a packed panel */
@@ -32,6 +41,12 @@ typedef struct sis__kernels {
     /* One GRU step: zr (2, hidden) activated z and r, candidate (hidden) before tanh, h updated. */
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
+
+    /* What walks are made of. y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
+    void (*add_rows)(const sis__rows *r, float *y, size_t n);
+    void (*relu)(const float *x, float *y, size_t n);
+    void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
+    void (*max)(const float *x, float *y, size_t n); /* y = the larger of x and y, NaN wins */
 } sis__kernels;
 
 /* The best for this machine; always the same one. */
