@@ -32,7 +32,9 @@ demo: all
 	@$(BUILD)/sis demo
 
 bench: tests
-	@for b in $(BUILD)/bench/bench_*; do echo "== $${b##*/}"; $$b || exit 1; done
+	@tools/install-ort.sh $(BUILD) || true
+	@for b in $(BUILD)/bench/bench_*; do echo "== $${b##*/}"; \
+	    NODE_PATH=$(CURDIR)/$(BUILD)/ort/node_modules $$b || exit 1; done
 
 install: all
 	@cmake --install $(BUILD)
