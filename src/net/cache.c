@@ -205,7 +205,7 @@ void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float 
     }
     for (size_t i = 0; i < g->n_values; i++) {
         float v = values[i];
-        int64_t whole = v >= -9e15f && v <= 9e15f ? (int64_t)v : -1;
+        int64_t whole = v >= -9e15f && v <= 9e15f ? (int64_t)v : INT64_MIN; /* NaN is no token */
         if (t == SIS__I64)
             ((int64_t *)to)[row * g->n_values + i] = whole;
         else

@@ -15,14 +15,14 @@
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
 /* Whole chunks first, then the powers of two the rest is made of, largest first. */
-size_t sis__pieces(const sis__geometry *g, size_t n_rows) {
-    return n_rows / g->chunk + (size_t)__builtin_popcountll(n_rows % g->chunk);
+size_t sis__pieces(size_t chunk, size_t n_rows) {
+    return n_rows / chunk + (size_t)__builtin_popcountll(n_rows % chunk);
 }
 
-sis__piece sis__piece_at(const sis__geometry *g, size_t n_rows, size_t i) {
-    size_t whole = n_rows / g->chunk, rest = n_rows % g->chunk;
-    sis__piece p = {.row = i < whole ? i * g->chunk : whole * g->chunk, .log2_rows = 0};
-    while (((size_t)1 << p.log2_rows) < g->chunk)
+sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i) {
+    size_t whole = n_rows / chunk, rest = n_rows % chunk;
+    sis__piece p = {.row = i < whole ? i * chunk : whole * chunk, .log2_rows = 0};
+    while (((size_t)1 << p.log2_rows) < chunk)
         p.log2_rows++;
     for (size_t k = whole; k <= i; k++) { /* the k-th set bit of the rest from above */
         do
@@ -94,7 +94,7 @@ static void collect(const job *j, const sis__run *r, const sis__piece *p) {
 static int run_piece(void *ctx, size_t item, int worker) {
     const job *j = (const job *)ctx;
     (void)worker;
-    sis__piece p = sis__piece_at(j->g, j->batch->n_rows, item);
+    sis__piece p = sis__piece_at(j->g->chunk, j->batch->n_rows, item);
     sis__run *r;
     int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &r);
     if (error)
@@ -112,7 +112,7 @@ static int run_job(job *j) {
     int error = sis__batch_check(j->net, j->batch, &j->g);
     if (error)
         return error;
-    return sis__parallel(j->batch->jobs, sis__pieces(j->g, j->batch->n_rows), run_piece, j);
+    return sis__parallel(j->batch->jobs, sis__pieces(j->g->chunk, j->batch->n_rows), run_piece, j);
 }
 
 int sis_net_forward(const sis_net *net, const sis_net_batch *batch, float *scores) {

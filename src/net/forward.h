@@ -12,8 +12,9 @@ typedef struct sis__piece {
     int log2_rows; /* n = 2^log2_rows */
 } sis__piece;
 
-size_t sis__pieces(const sis__geometry *g, size_t n_rows);
-sis__piece sis__piece_at(const sis__geometry *g, size_t n_rows, size_t i);
+/* chunk: rows of the largest piece, a power of two */
+size_t sis__pieces(size_t chunk, size_t n_rows);
+sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i);
 
 /* Check a batch and find its geometry. */
 int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);

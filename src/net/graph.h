@@ -166,7 +166,8 @@ typedef enum sis__pad_mode { SIS__PAD_CONSTANT, SIS__PAD_REFLECT, SIS__PAD_EDGE 
 
 typedef struct sis__pad {
     sis__pad_mode mode;
-    float value;
+    float value;                  /* what the padding holds */
+    int64_t whole;                /* the same where integers are padded */
     int64_t begin[SIS__MAX_RANK]; /* may be negative: cuts */
 } sis__pad;
 

@@ -70,7 +70,7 @@ static const sis__node *producer_of(const sis__graph *g, int value) {
     return NULL;
 }
 
-/* Only a final activation over all scores of a row gives margins; see sis__plan for the axis. */
+/* The last activation; confirm_final decides whether it counts. */
 static void find_final(sis_net *net) {
     const sis__node *n = producer_of(&net->graph, net->output);
     net->final = SIS__FINAL_NONE;
@@ -130,27 +130,64 @@ static void find_embedding(sis_net *net) {
     }
 }
 
+/* A softmax gives margins only if it runs over all scores of a row and nothing else. */
+static void confirm_final(sis_net *net, const sis__geometry *g) {
+    const sis__plan *p = g ? g->plans[SIS__SCORES][0] : NULL;
+    int fits = net->final == SIS__FINAL_SIGMOID || net->final == SIS__FINAL_NONE;
+    for (size_t i = 0; p && !fits && i < p->n_steps; i++) {
+        const sis__step *s = &p->steps[i];
+        fits = (s->op == SIS__OP_SOFTMAX || s->op == SIS__OP_LOG_SOFTMAX) &&
+               s->inputs[0] == net->pre_output && s->p.axis.inner == 1 &&
+               s->p.axis.size == g->n_outputs;
+    }
+    if (!fits) {
+        net->final = SIS__FINAL_NONE;
+        net->pre_output = net->output;
+    }
+}
+
 /* ---- Loading ------------------------------------------------------------------------------- */
 
 /* Compile for the declared shape, or, where lengths are free, for a guess: what is not supported
  * then is not supported at all; that a guessed length does not fit says nothing. */
 static int check_runs(sis_net *net) {
     const sis__value *v = &net->graph.values[net->input];
-    sis__geometry *g;
-    int open = 0;
+    sis__geometry *g = NULL;
+    int open = 0, error = SIS_OK;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
         open += v->dims[d] < 0;
     if (open > 1)
         return sis__fail(
             SIS_E_UNSUPPORTED,
             "input %s leaves more than one size free; export the model with fixed sizes", v->name);
-    if (open == 0)
-        return sis__cache_geometry(net, 0, 0, &g);
-    size_t rest = 1;
-    for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
-        rest *= v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
-    int error = rest < ((size_t)1 << 24) ? sis__cache_geometry(net, 0, 64 * rest, &g) : SIS_OK;
-    return error == SIS_E_UNSUPPORTED || error == SIS_E_NOMEM ? error : SIS_OK;
+    size_t rest = open ? 64 : 1;
+    for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
+        size_t size = v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
+        if (size == 0 || rest > ((size_t)1 << 31) / size)
+            return sis__fail(SIS_E_UNSUPPORTED, "input %s has no values, or over 2^31 in one row",
+                             v->name);
+        rest *= size;
+    }
+    error = sis__cache_geometry(net, 0, rest, &g);
+    confirm_final(net, error ? NULL : g);
+    return open && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM ? SIS_OK : error;
+}
+
+int sis__net_reload(sis_net *net) {
+    sis__graph fresh;
+    int error = sis__graph_load(&fresh, net->doc);
+    if (error)
+        return error;
+    sis__cache_clear(net->cache);
+    const sis__graph was = net->graph;
+    const int moved[] = {net->input, net->output, net->pre_output, net->embedding, net->embedded};
+    int *const fields[] = {&net->input, &net->output, &net->pre_output, &net->embedding,
+                           &net->embedded};
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) /* the same values by name */
+        *fields[i] = moved[i] < 0 ? -1 : sis__graph_find(&fresh, was.values[moved[i]].name);
+    sis__graph_release(&net->graph);
+    net->graph = fresh;
+    return SIS_OK;
 }
 
 int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {

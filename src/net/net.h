@@ -7,7 +7,19 @@
 
 #include "net/graph.h"
 
+struct Onnx__GraphProto;
+
 /* Make a network of a document, which belongs to it (or is freed) afterwards. */
 int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out);
+
+/* Read the graph again after the document has changed; on failure nothing has happened. */
+int sis__net_reload(sis_net *net);
+
+/* Value of parameter i, or -1. */
+int sis__net_param(const sis_net *net, size_t i);
+
+/* Append an initializer. elem_type 1: float, 7: int64. */
+int sis__document_add_tensor(struct Onnx__GraphProto *g, const char *name, int elem_type,
+                             const sis_net_shape *shape, const void *values);
 
 #endif

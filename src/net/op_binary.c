@@ -43,9 +43,28 @@ static int same_types(sis__cx *c, size_t from, size_t to) {
     return SIS_OK;
 }
 
+/* Before opset 7 broadcasting had to be asked for, and the second input could be aligned at an axis
+ * of the first. Aligned at the end is what everybody means now. */
+static int old_broadcast(sis__cx *c) {
+    const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 1);
+    int64_t asked, axis;
+    if (c->node->opset >= 7)
+        return SIS_OK;
+    int error = sis__attr_int(c, "broadcast", 0, &asked);
+    if (!error)
+        error = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank, &axis);
+    if (!error && axis != (int64_t)a->rank - (int64_t)b->rank && b->count != 1)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                             "broadcasting at axis %lld; export the model with opset 7 or later",
+                             (long long)axis);
+    return error;
+}
+
 static int arithmetic_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     int error = same_types(c, 0, 2);
+    if (!error)
+        error = old_broadcast(c);
     if (!error)
         error = common_shape(c, 2, &rank, dims);
     if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
@@ -313,9 +332,24 @@ static int compare_forward(const sis__step *s, sis__run *r) {
 ARITHMETIC(OPERATOR)
 #undef OPERATOR
 
+/* Before opset 7 a slope of one axis belongs to the channels. */
 static int prelu_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__tensor slope = *sis__cx_input(c, 1);
     int error = sis__cx_float(c, 0);
-    return error ? error : arithmetic_shape(c);
+    if (!error)
+        error = sis__cx_float(c, 1);
+    if (error)
+        return error;
+    if (c->node->opset < 7 && slope.rank == 1 && x->rank > 2)
+        for (; slope.rank < x->rank - 1; slope.rank++)
+            slope.dims[slope.rank] = 1;
+    size_t rank, dims[SIS__MAX_RANK];
+    const sis__tensor *t[2] = {x, &slope};
+    if (sis__broadcast_dims(t, 2, &rank, dims) != 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a slope that does not fit");
+    sis__broadcast_init(&c->step->p.broadcast, rank, dims, t, 2);
+    return sis__cx_output(c, 0, SIS__F32, rank, dims);
 }
 
 const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, 0};

@@ -42,6 +42,7 @@ static int gemm_attributes(sis__cx *c, sis__gemm *g) {
         error = sis__attr_float(c, "alpha", 1.0f, &g->alpha);
     if (!error)
         error = sis__attr_float(c, "beta", 1.0f, &g->beta);
+    sis__attr_find(c, "broadcast"); /* before opset 7; what has to be broadcast is */
     g->trans_a = ta != 0;
     g->trans_b = tb != 0;
     return error;

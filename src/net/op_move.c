@@ -441,9 +441,12 @@ static int pad_value(sis__cx *c, sis__pad *p) {
     const sis__tensor *t = sis__cx_input(c, 2);
     if (!t)
         return sis__attr_float(c, "value", 0.0f, &p->value);
-    if (t->count != 1 || t->dtype != SIS__F32 || !t->data)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant float");
-    p->value = *(const float *)t->data;
+    if (t->count != 1 || t->dtype != sis__cx_input(c, 0)->dtype || !t->data)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
+    if (t->dtype == SIS__F32)
+        p->value = *(const float *)t->data;
+    else
+        p->whole = *(const int64_t *)t->data;
     return SIS_OK;
 }
 
@@ -465,9 +468,9 @@ static int pad_shape(sis__cx *c) {
     sis__pad *p = &c->step->p.pad;
     const int64_t *pads;
     size_t n, dims[SIS__MAX_RANK];
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = pad_mode(c, p);
+    if (x->dtype == SIS__BOOL)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "padding of bool");
+    int error = pad_mode(c, p);
     if (!error)
         error = sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &pads, &n)
                                     : sis__attr_ints(c, "pads", &pads, &n);
@@ -491,7 +494,7 @@ static int pad_shape(sis__cx *c) {
         p->begin[d] = before;
         dims[d] = (size_t)(size + before + after);
     }
-    return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
+    return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 
 /* Where in an axis of x position i of y comes from; -1: the fill value. */
@@ -522,9 +525,14 @@ static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__ten
 
 static int pad_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
+    const void *in = sis__in(s, r, 0);
+    void *out = sis__out(s, r, 0);
     for (size_t i = 0; i < y->count; i++) {
         size_t from = pad_offset(&s->p.pad, x, y, i);
-        sis__out(s, r, 0)[i] = from == SIZE_MAX ? s->p.pad.value : sis__in(s, r, 0)[from];
+        if (x->dtype == SIS__F32)
+            ((float *)out)[i] = from == SIZE_MAX ? s->p.pad.value : ((const float *)in)[from];
+        else
+            ((int64_t *)out)[i] = from == SIZE_MAX ? s->p.pad.whole : ((const int64_t *)in)[from];
     }
     return SIS_OK;
 }

@@ -11,14 +11,16 @@
  */
 
 static int batch_norm_attributes(sis__cx *c, sis__norm *m) {
-    int64_t training, spatial;
+    int64_t training, spatial, is_test;
     sis__attr_find(c, "momentum");
     int error = sis__attr_float(c, "epsilon", 1e-5f, &m->epsilon);
     if (!error)
         error = sis__attr_int(c, "training_mode", 0, &training);
     if (!error)
         error = sis__attr_int(c, "spatial", 1, &spatial);
-    if (!error && training)
+    if (!error) /* before opset 7 */
+        error = sis__attr_int(c, "is_test", 1, &is_test);
+    if (!error && (training || !is_test))
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
     if (!error && !spatial)
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute spatial = 0");

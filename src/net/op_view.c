@@ -150,13 +150,20 @@ static int identity_shape(sis__cx *c) {
     return view(c, x->rank, x->dims);
 }
 
+/* One constant number of a type that is zero. */
+static int is_zero(const sis__tensor *t, sis__dtype type) {
+    static const unsigned char zero[8];
+    return t && t->data && t->dtype == type && t->count == 1 &&
+           memcmp(t->data, zero, sis__dtype_size(type)) == 0;
+}
+
 /* At inference: the input, and a mask of ones if somebody asks for it. */
 static int dropout_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *training = sis__cx_input(c, 2);
+    const sis__tensor *x = sis__cx_input(c, 0), *ratio = sis__cx_input(c, 1);
+    const sis__tensor *training = sis__cx_input(c, 2);
     sis__attr_find(c, "ratio");
     sis__attr_find(c, "seed");
-    if (training && (!training->data || training->dtype != SIS__BOOL || training->count != 1 ||
-                     *(const uint8_t *)training->data))
+    if (training && !is_zero(training, SIS__BOOL) && !is_zero(ratio, SIS__F32))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
     int error = sis__cx_float(c, 0);
     if (!error)

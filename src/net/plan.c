@@ -345,11 +345,12 @@ static void mark_depends(compiler *k, const sis__step *s) {
 }
 
 static int unsupported(const sis__node *n) {
+    const char *domain = n->proto->domain ? n->proto->domain : "";
     return sis__fail(SIS_E_UNSUPPORTED,
                      "operator %s%s%s (node %s) is not supported; export the model with standard "
                      "operators, or run it in another program through cmd:",
-                     n->proto->domain ? n->proto->domain : "", n->proto->domain ? "." : "",
-                     n->proto->op_type ? n->proto->op_type : "(unnamed)", node_name(n));
+                     n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "",
+                     domain, node_name(n));
 }
 
 static int outputs_known(const sis__cx *c) {

@@ -144,11 +144,14 @@ int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n) {
     return SIS_OK;
 }
 
-int sis__proto_append(void ***items, size_t *n, void *item) {
-    void **grown = (void **)sis__realloc((void *)*items, *n + 1, sizeof *grown);
+int sis__proto_append(void *items, size_t *n, void *item) {
+    void *array; /* some type of pointers to pointers; copied, not aliased */
+    memcpy(&array, items, sizeof array);
+    void *grown = sis__realloc(array, *n + 1, sizeof(void *));
     if (!grown)
         return SIS_E_NOMEM;
-    grown[(*n)++] = item;
-    *items = grown;
+    memcpy((char *)grown + *n * sizeof(void *), &item, sizeof item);
+    memcpy(items, &grown, sizeof grown);
+    (*n)++;
     return SIS_OK;
 }

@@ -19,8 +19,8 @@ void sis__proto_free(ProtobufCMessage *m);
 /* The message as bytes, to be freed with free(). */
 int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n);
 
-/* Append to a repeated field of messages or strings of a message that sis__proto_free will free:
- * *items grows by one; `item` belongs to the message on success only. */
-int sis__proto_append(void ***items, size_t *n, void *item);
+/* Append to a repeated field of messages or strings: `items` is the address of the field's array of
+ * pointers, which grows by one. `item` belongs to the message on success only. */
+int sis__proto_append(void *items, size_t *n, void *item);
 
 #endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Building a network from code: the calls append to an ONNX document, which sis_net_build then
+ * turns into a network exactly as if it had been read from a file. Everything is allocated the way
+ * protobuf-c frees it.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/net.h"
+#include "net/proto.h"
+
+enum { IR_VERSION = 7, OPSET = 13, OPSET_ML = 2 };
+
+struct sis_net_builder {
+    Onnx__ModelProto *doc;
+    Onnx__NodeProto *last; /* node that attributes go to */
+    int error;             /* of the first call that failed */
+};
+
+/* A new message of a type; NULL: out of memory. */
+static void *new_message(const ProtobufCMessageDescriptor *type) {
+    ProtobufCMessage *m = (ProtobufCMessage *)sis__alloc(1, type->sizeof_message);
+    if (m)
+        protobuf_c_message_init(type, m);
+    return m;
+}
+
+/* Append a new message of a type to a repeated field; NULL: out of memory. */
+static void *append_message(const ProtobufCMessageDescriptor *type, void *items, size_t *n) {
+    void *m = new_message(type);
+    if (m && sis__proto_append(items, n, m) != SIS_OK) {
+        free(m);
+        return NULL;
+    }
+    return m;
+}
+
+/* Remember and return the first failure. */
+static int done(sis_net_builder *b, int error) {
+    if (b->error == SIS_OK)
+        b->error = error;
+    return b->error;
+}
+
+static int check(const sis_net_builder *b) {
+    return b ? b->error : SIS_E_NOMEM;
+}
+
+/* ---- The model ----------------------------------------------------------------------------- */
+
+static int add_opset(Onnx__ModelProto *doc, const char *domain, int64_t version) {
+    Onnx__OperatorSetIdProto *o = (Onnx__OperatorSetIdProto *)append_message(
+        &onnx__operator_set_id_proto__descriptor, &doc->opset_import, &doc->n_opset_import);
+    if (!o)
+        return SIS_E_NOMEM;
+    o->domain = sis__strdup(domain);
+    o->has_version = 1;
+    o->version = version;
+    return o->domain ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int start_document(Onnx__ModelProto *doc, const char *name) {
+    doc->has_ir_version = 1;
+    doc->ir_version = IR_VERSION;
+    doc->producer_name = sis__strdup("sis");
+    doc->graph = (Onnx__GraphProto *)new_message(&onnx__graph_proto__descriptor);
+    if (!doc->producer_name || !doc->graph)
+        return SIS_E_NOMEM;
+    doc->graph->name = sis__strdup(name);
+    return doc->graph->name ? add_opset(doc, "", OPSET) : SIS_E_NOMEM;
+}
+
+sis_net_builder *sis_net_builder_new(const char *name) {
+    sis_net_builder *b = SIS_NEW(sis_net_builder, 1);
+    if (!b)
+        return NULL;
+    b->doc = (Onnx__ModelProto *)new_message(&onnx__model_proto__descriptor);
+    b->error = b->doc ? start_document(b->doc, name) : SIS_E_NOMEM;
+    return b;
+}
+
+void sis_net_builder_free(sis_net_builder *b) {
+    if (!b)
+        return;
+    if (b->doc)
+        sis__proto_free(&b->doc->base);
+    free(b);
+}
+
+int sis_net_build(sis_net_builder *b, sis_net **out) {
+    *out = NULL;
+    int error = check(b);
+    if (!error) {
+        Onnx__ModelProto *doc = b->doc;
+        b->doc = NULL;
+        error = sis__net_adopt(doc, out);
+    }
+    sis_net_builder_free(b);
+    return error;
+}
+
+/* ---- Inputs and outputs ---------------------------------------------------------------------- */
+
+/* The type of a value; shape NULL: not told. */
+static int set_type(Onnx__ValueInfoProto *v, int elem_type, const sis_net_shape *shape) {
+    Onnx__TypeProto *type = v->type = (Onnx__TypeProto *)new_message(&onnx__type_proto__descriptor);
+    if (!type)
+        return SIS_E_NOMEM;
+    Onnx__TypeProto__Tensor *t =
+        (Onnx__TypeProto__Tensor *)new_message(&onnx__type_proto__tensor__descriptor);
+    if (!t)
+        return SIS_E_NOMEM;
+    type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    type->tensor_type = t;
+    t->has_elem_type = 1;
+    t->elem_type = elem_type;
+    if (!shape)
+        return SIS_OK;
+    t->shape = (Onnx__TensorShapeProto *)new_message(&onnx__tensor_shape_proto__descriptor);
+    for (size_t i = 0; t->shape && i < shape->rank; i++) {
+        Onnx__TensorShapeProto__Dimension *d = (Onnx__TensorShapeProto__Dimension *)append_message(
+            &onnx__tensor_shape_proto__dimension__descriptor, &t->shape->dim, &t->shape->n_dim);
+        if (!d)
+            return SIS_E_NOMEM;
+        if (shape->dims[i]) {
+            d->dim_value = (int64_t)shape->dims[i];
+            d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        } else if ((d->dim_param = sis__strdup(i ? "length" : "rows")) != NULL) {
+            d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        }
+    }
+    return t->shape ? SIS_OK : SIS_E_NOMEM;
+}
+
+int sis_net_add_input(sis_net_builder *b, const char *name, int integers,
+                      const sis_net_shape *shape) {
+    if (check(b))
+        return check(b);
+    Onnx__GraphProto *g = b->doc->graph;
+    if (shape->rank > SIS_NET_MAX_RANK)
+        return done(b, sis__fail(SIS_E_ARGUMENT, "input %s of %zu axes", name, shape->rank));
+    Onnx__ValueInfoProto *v = (Onnx__ValueInfoProto *)append_message(
+        &onnx__value_info_proto__descriptor, &g->input, &g->n_input);
+    if (!v || !(v->name = sis__strdup(name)))
+        return done(b, SIS_E_NOMEM);
+    return done(b, set_type(v, integers ? 7 : 1, shape));
+}
+
+int sis_net_add_output(sis_net_builder *b, const char *name) {
+    if (check(b))
+        return check(b);
+    Onnx__GraphProto *g = b->doc->graph;
+    Onnx__ValueInfoProto *v = (Onnx__ValueInfoProto *)append_message(
+        &onnx__value_info_proto__descriptor, &g->output, &g->n_output);
+    if (!v || !(v->name = sis__strdup(name)))
+        return done(b, SIS_E_NOMEM);
+    return done(b, set_type(v, 1, NULL));
+}
+
+/* ---- Initializers ---------------------------------------------------------------------------- */
+
+int sis__document_add_tensor(Onnx__GraphProto *g, const char *name, int elem_type,
+                             const sis_net_shape *shape, const void *values) {
+    size_t count = 1, size = elem_type == 7 ? 8 : 4;
+    for (size_t i = 0; i < shape->rank && i < SIS_NET_MAX_RANK; i++) {
+        if (shape->dims[i] && count > (size_t)INT32_MAX / shape->dims[i])
+            return sis__fail(SIS_E_ARGUMENT, "tensor %s has more than 2^31 values", name);
+        count *= shape->dims[i];
+    }
+    if (shape->rank > SIS_NET_MAX_RANK)
+        return sis__fail(SIS_E_ARGUMENT, "tensor %s of %zu axes", name, shape->rank);
+    Onnx__TensorProto *t = (Onnx__TensorProto *)append_message(&onnx__tensor_proto__descriptor,
+                                                               &g->initializer, &g->n_initializer);
+    if (!t)
+        return SIS_E_NOMEM;
+    t->has_data_type = 1;
+    t->data_type = elem_type;
+    t->name = sis__strdup(name);
+    t->dims = SIS_NEW(int64_t, shape->rank);
+    t->raw_data.data = (uint8_t *)sis__copy(values, count, size);
+    t->has_raw_data = t->raw_data.data != NULL;
+    t->raw_data.len = t->raw_data.data ? count * size : 0;
+    if (!t->name || !t->dims || !t->raw_data.data)
+        return SIS_E_NOMEM;
+    t->n_dims = shape->rank;
+    for (size_t i = 0; i < shape->rank; i++)
+        t->dims[i] = (int64_t)shape->dims[i];
+    return SIS_OK;
+}
+
+int sis_net_add_param(sis_net_builder *b, const char *name, const sis_net_shape *shape,
+                      const float *values) {
+    if (check(b))
+        return check(b);
+    return done(b, sis__document_add_tensor(b->doc->graph, name, 1, shape, values));
+}
+
+int sis_net_add_ints(sis_net_builder *b, const char *name, const sis_net_shape *shape,
+                     const int64_t *values) {
+    if (check(b))
+        return check(b);
+    return done(b, sis__document_add_tensor(b->doc->graph, name, 7, shape, values));
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------- */
+
+/* "a - b" -> {"a", "", "b"} appended to a repeated field of strings. */
+static int add_names(const char *names, char ***items, size_t *n) {
+    while (*(names += strspn(names, " "))) {
+        size_t length = strcspn(names, " ");
+        int absent = length == 1 && *names == '-';
+        char *name = SIS_NEW(char, length + 1);
+        if (!name)
+            return SIS_E_NOMEM;
+        memcpy(name, names, absent ? 0 : length);
+        if (sis__proto_append(items, n, name) != SIS_OK) {
+            free(name);
+            return SIS_E_NOMEM;
+        }
+        names += length;
+    }
+    return SIS_OK;
+}
+
+static int use_ml(Onnx__ModelProto *doc) {
+    for (size_t i = 0; i < doc->n_opset_import; i++)
+        if (strcmp(doc->opset_import[i]->domain, "ai.onnx.ml") == 0)
+            return SIS_OK;
+    return add_opset(doc, "ai.onnx.ml", OPSET_ML);
+}
+
+int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, const char *outputs) {
+    if (check(b))
+        return check(b);
+    Onnx__GraphProto *g = b->doc->graph;
+    int ml = strncmp(op, "ml.", 3) == 0, error = SIS_OK;
+    Onnx__NodeProto *n =
+        (Onnx__NodeProto *)append_message(&onnx__node_proto__descriptor, &g->node, &g->n_node);
+    if (!n)
+        return done(b, SIS_E_NOMEM);
+    b->last = n;
+    if (!(n->op_type = sis__strdup(op + (ml ? 3 : 0))))
+        return done(b, SIS_E_NOMEM);
+    if (ml && (!(n->domain = sis__strdup("ai.onnx.ml")) || (error = use_ml(b->doc)) != 0))
+        return done(b, SIS_E_NOMEM);
+    error = add_names(inputs, &n->input, &n->n_input);
+    if (!error)
+        error = add_names(outputs, &n->output, &n->n_output);
+    if (!error && n->n_output == 0)
+        error = sis__fail(SIS_E_ARGUMENT, "operator %s without an output", op);
+    if (!error && !(n->name = sis__strdup(n->output[0])))
+        error = SIS_E_NOMEM;
+    return done(b, error);
+}
+
+/* ---- Attributes ---------------------------------------------------------------------------- */
+
+static Onnx__AttributeProto *add_attribute(sis_net_builder *b, const char *name, int type) {
+    if (check(b))
+        return NULL;
+    if (!b->last) {
+        done(b, sis__fail(SIS_E_ARGUMENT, "attribute %s comes before any node", name));
+        return NULL;
+    }
+    Onnx__AttributeProto *a = (Onnx__AttributeProto *)append_message(
+        &onnx__attribute_proto__descriptor, &b->last->attribute, &b->last->n_attribute);
+    if (!a || !(a->name = sis__strdup(name))) {
+        done(b, SIS_E_NOMEM);
+        return NULL;
+    }
+    a->has_type = 1;
+    a->type = (Onnx__AttributeProto__AttributeType)type;
+    return a;
+}
+
+#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+
+int sis_net_attr_int(sis_net_builder *b, const char *name, int64_t v) {
+    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(INT));
+    if (!a)
+        return check(b);
+    a->has_i = 1;
+    a->i = v;
+    return SIS_OK;
+}
+
+int sis_net_attr_float(sis_net_builder *b, const char *name, float v) {
+    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(FLOAT));
+    if (!a)
+        return check(b);
+    a->has_f = 1;
+    a->f = v;
+    return SIS_OK;
+}
+
+/* Bytes of a string; -1: out of memory. */
+static int set_bytes(ProtobufCBinaryData *to, const char *text) {
+    to->data = (uint8_t *)sis__copy(text, strlen(text), 1);
+    to->len = to->data ? strlen(text) : 0;
+    return to->data ? 0 : -1;
+}
+
+int sis_net_attr_text(sis_net_builder *b, const char *name, const char *v) {
+    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(STRING));
+    if (!a)
+        return check(b);
+    if (set_bytes(&a->s, v) != 0)
+        return done(b, SIS_E_NOMEM);
+    a->has_s = 1;
+    return SIS_OK;
+}
+
+int sis_net_attr_ints(sis_net_builder *b, const char *name, const int64_t *v, size_t n) {
+    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(INTS));
+    if (!a)
+        return check(b);
+    if (!(a->ints = (int64_t *)sis__copy(v, n, sizeof *v)))
+        return done(b, SIS_E_NOMEM);
+    a->n_ints = n;
+    return SIS_OK;
+}
+
+int sis_net_attr_floats(sis_net_builder *b, const char *name, const float *v, size_t n) {
+    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(FLOATS));
+    if (!a)
+        return check(b);
+    if (!(a->floats = (float *)sis__copy(v, n, sizeof *v)))
+        return done(b, SIS_E_NOMEM);
+    a->n_floats = n;
+    return SIS_OK;
+}
+
+int sis_net_attr_texts(sis_net_builder *b, const char *name, const char *const *v, size_t n) {
+    Onnx__AttributeProto *a = add_attribute(b, name, TYPE(STRINGS));
+    if (!a)
+        return check(b);
+    if (!(a->strings = SIS_NEW(ProtobufCBinaryData, n)))
+        return done(b, SIS_E_NOMEM);
+    for (; a->n_strings < n; a->n_strings++)
+        if (set_bytes(&a->strings[a->n_strings], v[a->n_strings]) != 0)
+            return done(b, SIS_E_NOMEM);
+    return SIS_OK;
+}

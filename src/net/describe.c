@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A network in words: what goes in, each node that is run with the shape it gives and the
+ * parameters it brings, what comes out.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/cache.h"
+#include "net/net.h"
+#include "net/ops.h"
+#include "net/proto.h"
+
+static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
+    sis__buf_char(b, '(');
+    for (size_t d = 0; d < rank; d++) {
+        sis__buf_str(b, d ? ", " : "");
+        if (dims[d])
+            sis__buf_printf(b, "%zu", dims[d]);
+        else
+            sis__buf_str(b, "any");
+    }
+    sis__buf_char(b, ')');
+}
+
+/* Shape of a result without the axis that counts rows. */
+static void add_result(sis__buf *b, const sis_net *net, const sis__tensor *t) {
+    size_t skip = net->counted && t->rank && t->dims[0] == 1 ? 1 : 0;
+    add_shape(b, t->dims + skip, t->rank - skip);
+}
+
+/* Float initializers of a step that no earlier one has used. */
+static size_t new_params(const sis_net *net, const sis__step *s, unsigned char *used) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        int id = s->inputs[i];
+        if (id < 0 || used[id] || !net->graph.values[id].tensor ||
+            net->graph.values[id].dtype != SIS__F32)
+            continue;
+        const sis__value *v = &net->graph.values[id];
+        size_t count = 1;
+        for (size_t d = 0; d < v->rank; d++)
+            count *= (size_t)v->dims[d];
+        used[id] = 1;
+        n += count;
+    }
+    return n;
+}
+
+static void add_step(sis__buf *b, const sis_net *net, const sis__plan *p, size_t i, size_t params) {
+    const sis__step *s = &p->steps[i];
+    const char *name = net->graph.nodes[s->node].proto->name;
+    sis__buf_printf(b, "  %-20s ", sis__op_name(s->op));
+    size_t start = b->len;
+    for (size_t o = 0; o < s->n_outputs; o++)
+        if (s->outputs[o] >= 0) {
+            add_result(b, net, &p->tensors[s->outputs[o]]);
+            break;
+        }
+    while (!b->error && b->len < start + 20)
+        sis__buf_char(b, ' ');
+    sis__buf_printf(b, " %10zu  %s\n", params, name ? name : "");
+}
+
+static void add_plan(sis__buf *b, const sis_net *net, const sis__plan *p, unsigned char *used) {
+    size_t total = 0;
+    sis__buf_printf(b, "  %-20s %-20s %10s  %s\n", "operator", "result of one row", "parameters",
+                    "node");
+    for (size_t i = 0; i < p->n_steps; i++) {
+        size_t params = new_params(net, &p->steps[i], used);
+        add_step(b, net, p, i, params);
+        total += params;
+    }
+    sis__buf_str(b, "output ");
+    sis__buf_str(b, net->graph.values[net->output].name);
+    sis__buf_str(b, ": ");
+    add_result(b, net, &p->tensors[net->output]);
+    sis__buf_printf(b, "\n%zu parameters in use, about %.3g operations a row\n", total, p->flops);
+}
+
+static void add_input(sis__buf *b, const sis_net *net) {
+    const sis__value *v = &net->graph.values[net->input];
+    sis_net_shape shape;
+    sis_net_input_shape(net, &shape);
+    sis__buf_printf(b, "input %s: %s ", v->name, sis__elem_name(v->elem_type));
+    add_shape(b, shape.dims, shape.rank);
+    if (net->embedding >= 0) {
+        const sis__value *m = &net->graph.values[net->embedding];
+        sis__buf_printf(b, ", tokens of a vocabulary of %lld, embedded in %lld",
+                        (long long)m->dims[0], (long long)m->dims[1]);
+    }
+    sis__buf_char(b, '\n');
+}
+
+/* A plan for one row that keeps each result apart, as people think of it. */
+static int plan_for_words(const sis_net *net, const sis__geometry *g, sis__plan **plan) {
+    sis__feed feed = {.value = g->start};
+    if (g->counted)
+        feed.dims[feed.rank++] = 1;
+    for (size_t d = 0; d < g->rank; d++)
+        feed.dims[feed.rank++] = g->dims[d];
+    sis__plan_spec spec = {
+        .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .keep_all = 1};
+    return sis__plan_new(net, &spec, plan);
+}
+
+int sis_net_describe(const sis_net *net, char **text) {
+    sis__geometry *g;
+    sis__plan *plan = NULL;
+    sis__buf b;
+    *text = NULL;
+    sis__buf_init(&b);
+    unsigned char *used = SIS_NEW(unsigned char, net->graph.n_values);
+    int error = used ? SIS_OK : SIS_E_NOMEM;
+    add_input(&b, net);
+    if (!error && sis_net_values(net) == 0)
+        sis__buf_str(&b, "rows may have any length; give one to see the nodes\n");
+    else if (!error && (error = sis__cache_geometry(net, 0, sis_net_values(net), &g)) == 0)
+        error = plan_for_words(net, g, &plan);
+    if (!error && plan)
+        add_plan(&b, net, plan, used);
+    if (!error)
+        error = sis__buf_error(&b);
+    if (!error)
+        *text = b.data;
+    else
+        sis__buf_release(&b);
+    sis__plan_free(plan);
+    free(used);
+    return error;
+}

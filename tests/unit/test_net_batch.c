@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A row's result does not depend, to the bit, on how many rows are beside it, where it stands or
+ * how many threads work: for a few random networks of every family.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/cache.h"
+#include "support_net.h"
+
+enum { ROWS = 75 };
+
+static void check_network(const family *f, unsigned seed) {
+    sis_net *net;
+    sis__rng r;
+    size_t p, k;
+    if (f->build(seed, &net) != 0)
+        fail_msg("%s: %s", f->name, sis_error_detail());
+    sis__rng_init(&r, seed + 1000);
+    k = sis_net_outputs(net);
+    assert_true(k > 0);
+    float *x = random_rows(net, &r, ROWS, &p);
+    float *alone = (float *)malloc(ROWS * k * sizeof *alone);
+    float *scores = (float *)malloc(ROWS * k * sizeof *scores);
+    double *margin = (double *)malloc(ROWS * k * sizeof *margin);
+    double *margins = (double *)malloc(ROWS * k * sizeof *margins);
+    for (size_t i = 0; i < ROWS; i++) {
+        sis_net_batch one = {.rows = x + i * p, .n_rows = 1, .n_values = p};
+        assert_int_equal(sis_net_forward(net, &one, alone + i * k), 0);
+        assert_int_equal(sis_net_margins(net, &one, margin + i * k), 0);
+    }
+    const size_t counts[] = {1, 2, 3, 5, 8, 13, 31, 64, 75};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+        for (int jobs = 1; jobs <= 3; jobs++) {
+            size_t from = (ROWS - counts[c]) / 2;
+            sis_net_batch many = {x + from * p, counts[c], p, 0, jobs};
+            assert_int_equal(sis_net_forward(net, &many, scores), 0);
+            assert_memory_equal(scores, alone + from * k, counts[c] * k * sizeof *scores);
+            assert_int_equal(sis_net_margins(net, &many, margins), 0);
+            assert_memory_equal(margins, margin + from * k, counts[c] * k * sizeof *margins);
+        }
+    free(x);
+    free(alone);
+    free(scores);
+    free(margin);
+    free(margins);
+    sis_net_free(net);
+}
+
+static void rows_do_not_depend_on_their_neighbours(void **state) {
+    (void)state;
+    for (size_t i = 0; i < n_families; i++)
+        for (unsigned seed = 0; seed < 4; seed++)
+            check_network(&families[i], seed);
+}
+
+/* The check above would also pass if everything ran row by row: it must not. */
+static void rows_run_together_where_that_is_the_same(void **state) {
+    (void)state;
+    for (size_t i = 0; i < n_families; i++) {
+        sis_net *net;
+        sis__geometry *g;
+        assert_int_equal(families[i].build(1, &net), 0);
+        assert_int_equal(sis__cache_geometry(net, 0, sis_net_values(net), &g), 0);
+        if (strcmp(families[i].name, "mixing") == 0)
+            assert_false(g->batched);
+        else if (!g->batched)
+            fail_msg("%s is not batched", families[i].name);
+        sis_net_free(net);
+    }
+}
+
+/* Scores from margins are the scores. */
+static void margins_and_scores_agree(void **state) {
+    (void)state;
+    for (size_t i = 0; i < n_families; i++) {
+        sis_net *net;
+        sis__rng r;
+        size_t p;
+        assert_int_equal(families[i].build(2, &net), 0);
+        sis__rng_init(&r, 9);
+        size_t k = sis_net_outputs(net);
+        float *x = random_rows(net, &r, 6, &p), scores[6 * 64];
+        double margins[6 * 64];
+        assert_true(6 * k <= sizeof scores / sizeof *scores);
+        sis_net_batch batch = {x, 6, p, 0, 1};
+        assert_int_equal(sis_net_forward(net, &batch, scores), 0);
+        assert_int_equal(sis_net_margins(net, &batch, margins), 0);
+        int logarithm = strcmp(families[i].name, "cnn") == 0;
+        for (size_t j = 0; j < 6 * k; j++) {
+            double score = sis_net_has_link(net) ? sis_net_link(margins[j]) : margins[j];
+            double expected = logarithm ? exp(scores[j]) : scores[j];
+            assert_true(fabs(score - expected) < 2e-6);
+        }
+        free(x);
+        sis_net_free(net);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
+        cmocka_unit_test(rows_run_together_where_that_is_the_same),
+        cmocka_unit_test(margins_and_scores_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

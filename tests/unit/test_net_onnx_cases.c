@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The standard's own test cases: a model, inputs and expected outputs per folder. A case whose
+ * operators are all in our table and whose tensors are of types we compute in must run and agree;
+ * any other must be refused with a message that names an operator of it (or the tensor at fault),
+ * and nothing may crash. What is supported is decided by the table, apart from `impossible` below.
+ */
+#include "support.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/graph.h"
+#include "net/ops.h"
+#include "net/proto.h"
+
+enum { MAX_IO = 64 };
+
+/* Cases of operators we have that no inference can run, and why. */
+static const struct {
+    const char *name, *why;
+} impossible[] = {
+    {"test_batchnorm_epsilon_training_mode", "updates running statistics, as training does"},
+    {"test_batchnorm_example_training_mode", "the same"},
+    {"test_training_dropout", "expects the numbers of numpy's random generator"},
+    {"test_training_dropout_default", "the same"},
+    {"test_training_dropout_default_mask", "the same"},
+    {"test_training_dropout_mask", "the same"},
+};
+
+static int is_impossible(const char *name) {
+    for (size_t i = 0; i < sizeof impossible / sizeof *impossible; i++)
+        if (strcmp(impossible[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static char *read_file(const char *path, size_t *n) {
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return NULL;
+    fseek(f, 0, SEEK_END);
+    *n = (size_t)ftell(f);
+    rewind(f);
+    char *bytes = (char *)malloc(*n + 1);
+    assert_non_null(bytes);
+    assert_int_equal(fread(bytes, 1, *n, f), *n);
+    fclose(f);
+    return bytes;
+}
+
+static ProtobufCMessage *parse_file(const ProtobufCMessageDescriptor *type, const char *path) {
+    size_t n;
+    ProtobufCMessage *m = NULL;
+    char *bytes = read_file(path, &n);
+    if (bytes)
+        sis__proto_parse(type, bytes, n, &m);
+    free(bytes);
+    return m;
+}
+
+static Onnx__TensorProto *read_tensor(const char *folder, int set, const char *kind, size_t i) {
+    char path[8192];
+    snprintf(path, sizeof path, "%s/test_data_set_%d/%s_%zu.pb", folder, set, kind, i);
+    return (Onnx__TensorProto *)parse_file(&onnx__tensor_proto__descriptor, path);
+}
+
+/* ---- One case ------------------------------------------------------------------------------ */
+
+typedef struct {
+    sis_net net;
+    Onnx__TensorProto *in[MAX_IO], *out[MAX_IO];
+    sis__decoded x[MAX_IO], y[MAX_IO];
+    size_t n_in, n_out;
+} fixture;
+
+static void release(fixture *c) {
+    for (size_t i = 0; i < MAX_IO; i++) {
+        free(c->x[i].owned);
+        free(c->y[i].owned);
+        if (c->in[i])
+            sis__proto_free(&c->in[i]->base);
+        if (c->out[i])
+            sis__proto_free(&c->out[i]->base);
+    }
+    sis__graph_release(&c->net.graph);
+    if (c->net.doc)
+        sis__proto_free(&c->net.doc->base);
+}
+
+static int known_operators(const sis__graph *g) {
+    for (size_t i = 0; i < g->n_nodes; i++)
+        if (!g->nodes[i].op)
+            return 0;
+    return 1;
+}
+
+/* Types we compute in, on both sides; half precision as a result would have to be rounded. */
+static int known_type(int elem_type) {
+    return sis__elem_dtype(elem_type) != SIS__OTHER && elem_type != 10 && elem_type != 16;
+}
+
+/* Read inputs and outputs; 0 if they are all tensors of types we know. */
+static int read_data(fixture *c, const char *folder) {
+    const sis__graph *g = &c->net.graph;
+    for (c->n_in = 0; c->n_in < g->n_inputs && c->n_in < MAX_IO; c->n_in++) {
+        size_t i = c->n_in;
+        c->in[i] = read_tensor(folder, 0, "input", i);
+        if (!c->in[i] || !known_type(c->in[i]->data_type) ||
+            c->in[i]->data_type != g->values[g->inputs[i]].elem_type ||
+            sis__tensor_decode(c->in[i], &c->x[i]) != 0)
+            return -1;
+    }
+    for (c->n_out = 0; c->n_out < g->n_outputs && c->n_out < MAX_IO; c->n_out++) {
+        size_t i = c->n_out;
+        c->out[i] = read_tensor(folder, 0, "output", i);
+        if (!c->out[i] || !known_type(c->out[i]->data_type) ||
+            sis__tensor_decode(c->out[i], &c->y[i]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int compile(fixture *c, int bind_integers, sis__plan **plan) {
+    sis__feed feeds[MAX_IO] = {0};
+    for (size_t i = 0; i < c->net.graph.n_inputs && i < MAX_IO; i++) {
+        feeds[i].value = c->net.graph.inputs[i];
+        feeds[i].rank = c->x[i].rank;
+        for (size_t d = 0; d < c->x[i].rank; d++)
+            feeds[i].dims[d] = (size_t)c->x[i].dims[d];
+        /* what is small enough to be a bound or an axis may be one */
+        if (bind_integers && c->x[i].data && (c->x[i].dtype != SIS__F32 || c->x[i].count == 1))
+            feeds[i].constant = c->x[i].data;
+    }
+    sis__plan_spec spec = {.feeds = feeds,
+                           .n_feeds = c->net.graph.n_inputs,
+                           .outputs = c->net.graph.outputs,
+                           .n_outputs = c->net.graph.n_outputs};
+    return sis__plan_new(&c->net, &spec, plan);
+}
+
+static double value_at(sis__dtype t, const void *p, size_t i) {
+    return t == SIS__F32   ? (double)((const float *)p)[i]
+           : t == SIS__I64 ? (double)((const int64_t *)p)[i]
+                           : (double)((const uint8_t *)p)[i];
+}
+
+/* NULL, or what differs. */
+static const char *compare(const fixture *c, const sis__run *r, size_t k) {
+    static char text[256];
+    const sis__tensor *t = &r->plan->tensors[c->net.graph.outputs[k]];
+    const sis__decoded *y = &c->y[k];
+    if (t->dtype != y->dtype || t->rank != y->rank || t->count != y->count)
+        return "type or shape";
+    for (size_t d = 0; d < t->rank; d++)
+        if (t->dims[d] != (size_t)y->dims[d])
+            return "shape";
+    for (size_t i = 0; i < t->count; i++) {
+        double got = value_at(t->dtype, r->data[c->net.graph.outputs[k]], i);
+        double want = value_at(t->dtype, y->data, i);
+        if (isnan(got) && isnan(want))
+            continue;
+        if (got != want && !(fabs(got - want) <= 1e-7 + 1e-3 * fabs(want))) {
+            snprintf(text, sizeof text, "output %zu, value %zu: %.9g instead of %.9g", k, i, got,
+                     want);
+            return text;
+        }
+    }
+    return NULL;
+}
+
+static const char *run(fixture *c, const sis__plan *plan) {
+    sis__run *r;
+    const char *wrong = NULL;
+    if (sis__run_new(plan, &r) != 0)
+        return "no memory";
+    for (size_t i = 0; i < c->n_in; i++)
+        if (plan->tensors[c->net.graph.inputs[i]].fed)
+            memcpy(r->data[c->net.graph.inputs[i]], c->x[i].data,
+                   c->x[i].count * sis__dtype_size(c->x[i].dtype));
+    if (sis__run_forward(r) != 0)
+        wrong = sis_error_detail();
+    for (size_t k = 0; k < c->n_out && !wrong; k++)
+        wrong = compare(c, r, k);
+    sis__run_free(r);
+    return wrong;
+}
+
+static int says(const char *message, const char *what, const char *name) {
+    char text[512];
+    snprintf(text, sizeof text, "%s %s", what, name);
+    return name && *name && strstr(message, text) != NULL;
+}
+
+/* Does the message say what is at fault: an operator of the graph, or one of its tensors? */
+static int names_fault(const Onnx__GraphProto *p, const char *message) {
+    for (size_t i = 0; i < p->n_node; i++)
+        if (says(message, "operator", p->node[i]->op_type))
+            return 1;
+    for (size_t i = 0; i < p->n_input; i++)
+        if (says(message, "input", p->input[i]->name))
+            return 1;
+    for (size_t i = 0; i < p->n_output; i++)
+        if (says(message, "output", p->output[i]->name))
+            return 1;
+    for (size_t i = 0; i < p->n_initializer; i++)
+        if (says(message, "tensor", p->initializer[i]->name))
+            return 1;
+    return strstr(message, "sparse initializers") != NULL;
+}
+
+typedef struct {
+    size_t passed, refused, failed;
+    size_t unchecked; /* compiled, but what it expects are no tensors of our types */
+} tally;
+
+static void fail_case(tally *t, const char *name, const char *why) {
+    printf("  FAILED %s: %s\n", name, why);
+    t->failed++;
+}
+
+static void refuse_case(tally *t, const fixture *c, const char *name, int error) {
+    if (error != SIS_E_UNSUPPORTED && error != SIS_E_FORMAT && error != SIS_E_ARGUMENT)
+        fail_case(t, name, sis_error_name(error));
+    else if (!names_fault(c->net.doc->graph, sis_error_detail()))
+        fail_case(t, name, sis_error_detail());
+    else
+        t->refused++;
+}
+
+static void run_case(const char *folder, const char *name, tally *t) {
+    fixture c = {0};
+    char path[8192];
+    sis__plan *plan = NULL;
+    snprintf(path, sizeof path, "%s/model.onnx", folder);
+    c.net.doc = (Onnx__ModelProto *)parse_file(&onnx__model_proto__descriptor, path);
+    if (!c.net.doc)
+        return; /* a folder without a model */
+    int error = sis__graph_load(&c.net.graph, c.net.doc);
+    if (error) {
+        refuse_case(t, &c, name, error);
+        release(&c);
+        return;
+    }
+    int types = read_data(&c, folder);
+    int supported = types == 0 && known_operators(&c.net.graph) && !is_impossible(name);
+    error = compile(&c, 1, &plan);
+    const char *wrong = error || types ? NULL : run(&c, plan);
+    if (error && supported)
+        fail_case(t, name, sis_error_detail());
+    else if (error)
+        refuse_case(t, &c, name, error);
+    else if (types)
+        t->unchecked++;
+    else if (wrong)
+        fail_case(t, name, wrong);
+    else
+        t->passed++;
+    sis__plan_free(plan);
+    /* Again with nothing known beforehand, where that can be compiled. */
+    if (!error && !types && compile(&c, 0, &plan) == 0) {
+        if ((wrong = run(&c, plan)) != NULL)
+            fail_case(t, name, wrong);
+        sis__plan_free(plan);
+    }
+    release(&c);
+}
+
+/* ---- All of them --------------------------------------------------------------------------- */
+
+static const char *find_data(void) {
+    static char path[4096];
+    const char *at = SIS_ONNX_CASES; /* candidates, separated by colons */
+    while (*at) {
+        size_t n = strcspn(at, ":");
+        snprintf(path, sizeof path, "%.*s/node", (int)n, at);
+        if (access(path, R_OK) == 0) {
+            path[n] = '\0';
+            return path;
+        }
+        at += n + (at[n] == ':');
+    }
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void run_folder(const char *root, const char *folder, size_t at_least) {
+    char path[4096];
+    char **names = NULL;
+    size_t n = 0;
+    tally t = {0};
+    snprintf(path, sizeof path, "%s/%s", root, folder);
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (strncmp(e->d_name, "test_", 5) != 0)
+            continue;
+        names = (char **)realloc(names, (n + 1) * sizeof *names);
+        names[n++] = strdup(e->d_name);
+    }
+    closedir(dir);
+    qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/%s/%s", root, folder, names[i]);
+        run_case(path, names[i], &t);
+        free(names[i]);
+    }
+    free(names);
+    printf("%-18s %4zu passed, %4zu refused, %zu failed, %zu unchecked\n", folder, t.passed,
+           t.refused, t.failed, t.unchecked);
+    assert_int_equal(t.failed, 0);
+    assert_true(t.passed >= at_least);
+}
+
+static void standard_cases_pass_or_are_refused_by_name(void **state) {
+    (void)state;
+    const char *root = find_data();
+    if (!root) {
+        printf("skipped: the ONNX test cases (libonnx-testdata) are not installed\n");
+        skip();
+    }
+    run_folder(root, "node", 350);
+    run_folder(root, "simple", 3);
+    run_folder(root, "pytorch-converted", 60);
+    run_folder(root, "pytorch-operator", 25);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(standard_cases_pass_or_are_refused_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
