@@ -1,52 +1,109 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the cut to margins. Plans are compiled for three batch sizes; n rows are cut into pieces of
- * these, largest first. Rows do not influence each other, so it does not matter how.
+ * From the cut to margins. Plans are compiled for a few batch sizes; n rows are cut into pieces of
+ * these, largest first. Rows do not influence each other, so it does not matter how; a network
+ * whose rows cannot be run together, or not with rows on the first axis of the cut, gets them one
+ * by one.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/cache.h"
 #include "net/forward.h"
 #include "net/walk.h"
 
-static const size_t sizes[] = {64, 8, 1};
-enum { N_SIZES = sizeof sizes / sizeof *sizes };
+static const size_t sizes[] = {256, 64, 16, 4, 1};
+enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
+static const size_t most_arena = (size_t)8 << 20; /* bytes of a run of several rows */
 
 struct sis__head {
     const sis__subject *s;
-    int cut, last; /* values: where it starts, what the margins are read from */
-    size_t width, outputs;
-    sis__plan *plans[N_SIZES];
+    sis__cut *cuts;
+    size_t n_cuts, width; /* values in a row */
+    int last;             /* value that the margins are read from */
+    size_t outputs;
+    sis__plan *plans[N_SIZES]; /* NULL: not used */
     sis__run *runs[N_SIZES];
 };
 
-/* A plan for `rows` rows; the first axis of the cut counts them. */
-static int compile(sis__head *h, const sis__tensor *like, size_t rows, sis__plan **plan) {
-    sis__feed feed = {.value = h->cut, .rank = like->rank};
-    memcpy(feed.dims, like->dims, sizeof feed.dims);
-    feed.dims[0] = rows;
+/* A plan for `rows` rows; the first axis of each cut counts them. */
+static int compile(sis__head *h, size_t rows, sis__plan **plan) {
+    sis__feed *feeds = SIS_NEW(sis__feed, h->n_cuts);
+    if (!feeds)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < h->n_cuts; i++) {
+        const sis__tensor *like = h->cuts[i].like;
+        feeds[i] = (sis__feed){.value = h->cuts[i].value, .rank = like->rank};
+        memcpy(feeds[i].dims, like->dims, sizeof feeds[i].dims);
+        feeds[i].dims[0] = rows;
+    }
     sis__plan_spec spec = {
-        .feeds = &feed, .n_feeds = 1, .outputs = &h->last, .n_outputs = 1, .batch = rows};
+        .feeds = feeds, .n_feeds = h->n_cuts, .outputs = &h->last, .n_outputs = 1, .batch = rows};
     int error = sis__plan_new(h->s->net, &spec, plan);
+    free(feeds);
     return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
 }
 
-int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out) {
+/* Is a cut of n rows n times that of one? Asked of a plan for whole rows that is known to be
+ * sound. */
+static int stacks(const sis__plan *p, const sis__cut *cut, size_t n) {
+    const sis__tensor *t = &p->tensors[cut->value];
+    return t->known && t->rank == cut->like->rank && t->dims[0] == n &&
+           memcmp(t->dims + 1, cut->like->dims + 1, (t->rank - 1) * sizeof *t->dims) == 0;
+}
+
+/* May rows be run together? */
+static int check_batches(const sis__head *h, int *together) {
+    const sis__subject *s = h->s;
+    sis__geometry *g;
+    sis__run *r;
+    int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
+    *together = 0;
+    if (error || !g->batched)
+        return error;
+    if ((error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) != 0)
+        return error;
+    *together = 1;
+    for (size_t i = 0; i < h->n_cuts; i++)
+        *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
+    sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
+    return SIS_OK;
+}
+
+static int init_plans(sis__head *h) {
+    int together, error = check_batches(h, &together);
+    for (size_t i = 0; error == SIS_OK && i < N_SIZES; i++) {
+        if (sizes[i] > 1 && !together)
+            continue;
+        error = compile(h, sizes[i], &h->plans[i]);
+        if (error == SIS_OK && sizes[i] > 1 && h->plans[i]->arena > most_arena) {
+            sis__plan_free(h->plans[i]);
+            h->plans[i] = NULL;
+        } else if (error == SIS_OK) {
+            error = sis__run_new(h->plans[i], &h->runs[i]);
+        }
+    }
+    return error;
+}
+
+int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
     *out = NULL;
-    if (like->rank == 0 || like->dims[0] != 1 || like->dtype != SIS__F32)
-        return SIS_E_UNSUPPORTED;
     sis__head *h = SIS_NEW(sis__head, 1);
     if (!h)
         return SIS_E_NOMEM;
-    *h = (sis__head){.s = s, .cut = cut, .last = s->net->pre_output, .width = like->count};
-    int error = SIS_OK;
-    for (size_t i = 0; error == SIS_OK && i < N_SIZES; i++) {
-        error = compile(h, like, sizes[i], &h->plans[i]);
-        if (error == SIS_OK)
-            error = sis__run_new(h->plans[i], &h->runs[i]);
+    *h = (sis__head){.s = s, .n_cuts = n, .last = s->net->pre_output};
+    h->cuts = (sis__cut *)sis__copy(cuts, n, sizeof *cuts);
+    int error = h->cuts ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        const sis__tensor *like = cuts[i].like;
+        if (like->rank == 0 || like->dims[0] != 1 || like->dtype != SIS__F32)
+            error = SIS_E_UNSUPPORTED;
+        h->width += like->count;
     }
+    if (error == SIS_OK)
+        error = init_plans(h);
     if (error != SIS_OK) {
         sis__head_free(h);
         return error;
@@ -56,18 +113,37 @@ int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__
     return SIS_OK;
 }
 
+int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out) {
+    return sis__head_new_cuts(s, &(sis__cut){cut, like}, 1, out);
+}
+
 void sis__head_free(sis__head *h) {
     for (size_t i = 0; h && i < N_SIZES; i++) {
         sis__run_free(h->runs[i]);
         sis__plan_free(h->plans[i]);
     }
+    if (h)
+        free(h->cuts);
     free(h);
+}
+
+/* Copy n rows to where the run takes them. */
+static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n) {
+    for (size_t i = 0, at = 0; i < h->n_cuts; at += h->cuts[i++].like->count) {
+        size_t count = h->cuts[i].like->count;
+        float *to = (float *)r->data[h->cuts[i].value];
+        if (h->n_cuts == 1)
+            memcpy(to, rows, n * count * sizeof *to);
+        else
+            for (size_t k = 0; k < n; k++)
+                memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
+    }
 }
 
 /* Run as many rows as plan i takes. */
 static int run_piece(sis__head *h, size_t i, const float *rows, double *margins) {
     sis__run *r = h->runs[i];
-    memcpy(r->data[h->cut], rows, sizes[i] * h->width * sizeof *rows);
+    feed(h, r, rows, sizes[i]);
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
     for (size_t k = 0; error == SIS_OK && k < sizes[i]; k++)
@@ -78,7 +154,7 @@ static int run_piece(sis__head *h, size_t i, const float *rows, double *margins)
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
     int error = SIS_OK;
     for (size_t i = 0; i < N_SIZES; i++)
-        for (; error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
+        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
             error = run_piece(h, i, rows, margins);
             rows += sizes[i] * h->width;
             margins += sizes[i];

@@ -142,6 +142,27 @@ static void naive_narrow(size_t m, size_t n, const float *x, const float *w, flo
                 y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
 }
 
+static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < r->count; t++)
+            y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+}
+
+static void naive_relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
+}
+
+static void naive_max(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = isnan(x[i]) || x[i] > y[i] ? x[i] : y[i];
+}
+
 const sis__kernels sis__kernels_naive = {
     .name = "naive",
     .nr = 1,
@@ -154,4 +175,8 @@ const sis__kernels sis__kernels_naive = {
     .switched = naive_switched,
     .patch = naive_patch,
     .narrow = naive_narrow,
+    .add_rows = naive_add_rows,
+    .relu = naive_relu,
+    .add_relu = naive_add_relu,
+    .max = naive_max,
 };

@@ -22,6 +22,15 @@ typedef struct sis__patch {
     const float *sizes;
 } sis__patch;
 
+/* Some rows of a matrix, and a factor for each. */
+typedef struct sis__rows {
+    const float *w;
+    size_t ldw;
+    const int *index; /* (count) */
+    const float *d;   /* (count) */
+    size_t count;
+} sis__rows;
+
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
     size_t nr;        /* columns of a packed panel */
@@ -51,6 +60,11 @@ typedef struct sis__kernels {
     void (*patch)(const sis__patch *p, float low, float *y, size_t n);
     /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
     void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
+    /* What walks are made of. y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
+    void (*add_rows)(const sis__rows *r, float *y, size_t n);
+    void (*relu)(const float *x, float *y, size_t n);
+    void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
+    void (*max)(const float *x, float *y, size_t n); /* y = the larger of x and y, NaN wins */
 } sis__kernels;
 
 /* The best for this machine; always the same one. */

@@ -60,6 +60,13 @@ typedef struct sis__head sis__head;
 int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out);
 void sis__head_free(sis__head *h);
 
+/* The same from several values at once: a row holds them one behind the other. */
+typedef struct sis__cut {
+    int value;
+    const sis__tensor *like;
+} sis__cut;
+int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out);
+
 /* rows (n, width of the cut) -> margins (n). Row by row the same to the bit as a full pass from
  * there on, whatever n. */
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);

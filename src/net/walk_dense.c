@@ -264,8 +264,8 @@ static int reaches_nothing(const dense_walk *w, size_t slot) {
     if (!w->deep && w->ending.distance != SIS__NEXT)
         return 0;
     for (size_t j = 0; j < l->dense.out; j++)
-        if (lead[j] != 0 && fmaxf(l->base[j], l->base[j] + lead[j]) >
-                                -eps * (w->scale[j] + fabsf(l->base[j])))
+        if (lead[j] != 0 &&
+            fmaxf(l->base[j], l->base[j] + lead[j]) > -eps * (w->scale[j] + fabsf(l->base[j])))
             return 0;
     return 1;
 }
@@ -520,13 +520,13 @@ static int allocate_units(dense_walk *w) {
     const sis__kernels *kn = sis__kernels_best();
     size_t n = w->first.wide, wide = w->second.wide, out = w->second.dense.out;
     w->on = SIS_NEW(int, n);
-    w->w = SIS_NEW(float, n * wide);
+    w->w = SIS_NEW(float, n *wide);
     w->on_packed = SIS_NEW_RAW(float, sis__packed_size(kn, w->second.dense.in, out));
     w->found = SIS_NEW_RAW(int, n);
     w->sizes = SIS_NEW_RAW(float, n);
-    w->some_w = SIS_NEW_RAW(float, AT_ONCE * wide);
+    w->some_w = SIS_NEW_RAW(float, AT_ONCE *wide);
     w->some_packed = SIS_NEW_RAW(float, sis__packed_size(kn, AT_ONCE, out));
-    w->columns = SIS_NEW_RAW(float, w->s->n_features * AT_ONCE);
+    w->columns = SIS_NEW_RAW(float, w->s->n_features *AT_ONCE);
     return w->on && w->w && w->on_packed && w->found && w->sizes && w->some_w && w->some_packed &&
                    w->columns
                ? SIS_OK
@@ -542,8 +542,7 @@ static int allocate(dense_walk *w) {
     w->feature_at = SIS_NEW_RAW(int, p);
     w->spare = SIS_NEW(float, wider);
     w->place = SIS_NEW_RAW(int, p);
-    if (!w->scale || !w->still || !w->slot_of || !w->feature_at || !w->spare ||
-        !w->place)
+    if (!w->scale || !w->still || !w->slot_of || !w->feature_at || !w->spare || !w->place)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < p; i++)
         w->slot_of[i] = w->feature_at[i] = (int)i, w->place[i] = -1;

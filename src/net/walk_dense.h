@@ -13,9 +13,9 @@
 /* y (1, out) = x (1, in) . w (in, out) + bias: Gemm, or MatMul with or without Add. */
 typedef struct sis__dense {
     size_t in, out;
-    const float *packed;               /* w packed for the kernel */
-    int from, to;                      /* tensors: x, and y with its bias */
-    const sis__step *product, *add;    /* add: NULL if there is none */
+    const float *packed;            /* w packed for the kernel */
+    int from, to;                   /* tensors: x, and y with its bias */
+    const sis__step *product, *add; /* add: NULL if there is none */
 } sis__dense;
 
 /* The layer that reads a tensor; 0 if what reads it is none. */

@@ -38,7 +38,8 @@ int sis__dense_at(const sis__plan *p, int tensor, sis__dense *layer) {
     if (!g->packed || g->m != 1 || g->over.rank || p->tensors[tensor].dtype != SIS__F32 ||
         (s->n_inputs > 2 && !is_constant(p, s->inputs[2])))
         return 0;
-    *layer = (sis__dense){.in = g->k, .out = g->n, .packed = g->packed, .from = tensor, .product = s};
+    *layer =
+        (sis__dense){.in = g->k, .out = g->n, .packed = g->packed, .from = tensor, .product = s};
     layer->to = s->outputs[0];
     const sis__step *add = sis__reader_of(p, layer->to);
     if (add && adds_constant(p, add, layer->to)) {
@@ -104,16 +105,16 @@ sis__distance sis__ending_distance(const sis__front *f, const sis__dense *cut) {
     size_t outputs = f->plan->tensors[net->pre_output].count;
     if (outputs > SIS__NARROW || (is_softmax(net) && outputs < 2))
         return SIS__FAR;
-    return cut->to == net->pre_output         ? SIS__HERE
+    return cut->to == net->pre_output   ? SIS__HERE
            : scores_next(f, cut, &next) ? SIS__NEXT
-                                              : SIS__FAR;
+                                        : SIS__FAR;
 }
 
 static int take_layer(sis__ending *e, sis__front *f, const sis__dense *cut) {
     sis__dense next;
     float row[SIS__NARROW];
     scores_next(f, cut, &next);
-    e->w = SIS_NEW(float, e->stride * LANES);
+    e->w = SIS_NEW(float, e->stride *LANES);
     if (!e->w)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < next.in; i++) {
@@ -124,15 +125,14 @@ static int take_layer(sis__ending *e, sis__front *f, const sis__dense *cut) {
 }
 
 int sis__ending_init(sis__ending *e, sis__front *f, const sis__dense *cut) {
-    *e = (sis__ending){.width = cut->out,
-                       .stride = (cut->out + LANES - 1) / LANES * LANES,
-                       .which = f->s->output};
+    *e = (sis__ending){
+        .width = cut->out, .stride = (cut->out + LANES - 1) / LANES * LANES, .which = f->s->output};
     e->distance = sis__ending_distance(f, cut);
     e->outputs = f->plan->tensors[f->s->net->pre_output].count;
     e->softmax = is_softmax(f->s->net);
     e->rows = SIS_NEW(float, SIS__ENDING_BLOCK * e->stride);
-    e->z = SIS_NEW(float, SIS__ENDING_BLOCK * LANES);
-    e->turned = SIS_NEW(float, LANES * LANES);
+    e->z = SIS_NEW(float, SIS__ENDING_BLOCK *LANES);
+    e->turned = SIS_NEW(float, LANES *LANES);
     e->start = SIS_NEW(float, LANES);
     e->added = SIS_NEW(float, LANES);
     int error = e->rows && e->z && e->turned && e->start && e->added ? SIS_OK : SIS_E_NOMEM;

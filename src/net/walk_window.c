@@ -1,11 +1,221 @@
 /* SPDX-License-Identifier: MIT
  *
- * See walk.h.
+ * The window walk: networks that begin with convolutions, pooling and element-wise layers. See
+ * walk_window.h for how it is put together.
+ *
+ *     reset  computes the base, forgets what is kept for candidates
+ *     probe  brings candidates up to date whose boxes met a box that was masked since, makes a row
+ *            for the head of each that changes anything, runs the head on all rows at once
+ *     mask   computes the base anew inside the feature's boxes
+ *
+ * Candidates that leave the cuts as they are have the present margin, to the bit, and no others do.
  */
-#include "net/walk.h"
+#include "net/walk_window.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { REFRESH = 32 };                           /* masks between two sums of a dense cut */
+static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
+static const double tolerance = 1e-5;
+
+typedef struct {
+    sis_walk walk;
+    sis__front *f;
+    sis__head *head;
+    unsigned char *masked; /* (n_features) */
+    unsigned char *stale;  /* (n_features) something kept for it is dirty */
+    float *base;           /* (f->row) the present state at the cuts */
+    double margin;         /* its margin */
+    float *rows;           /* (n_rows, f->row) waiting */
+    size_t *place;         /* (n_rows) where their margins go */
+    double *margins;       /* (n_rows) */
+    size_t n_rows, masks;
+} window_walk;
+
+static int present_margin(window_walk *w, double *margin) {
+    for (size_t i = 0; i < w->f->n_sites; i++)
+        sis__site_row(w->f, &w->f->sites[i], w->base);
+    int error = sis__head_margins(w->head, w->base, 1, &w->margin);
+    *margin = w->margin;
+    return error;
+}
+
+static void mask_element(sis__front *f, const sis__element *e) {
+    const sis__map *m = &f->maps[0];
+    m->base[sis__box_at(&m->whole, e->z, e->y, e->x) * m->channels + (size_t)e->c] = e->masked;
+}
+
+static void mask_elements(sis__front *f, size_t j) {
+    for (size_t i = f->start[j]; i < f->start[j + 1]; i++)
+        mask_element(f, &f->elements[i]);
+}
+
+static int window_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
+    window_walk *w = (window_walk *)walk;
+    sis__front *f = w->f;
+    size_t n = f->s->n_features;
+    memcpy(w->masked, masked, n);
+    memcpy(f->maps[0].base, f->input,
+           sis__box_volume(&f->maps[0].whole) * f->maps[0].channels * sizeof *f->input);
+    for (size_t j = 0; j < n; j++)
+        if (masked[j])
+            mask_elements(f, j);
+    for (size_t i = 0; i < f->n_layers; i++)
+        sis__layer_base(f, i, &f->maps[f->layers[i].out].whole);
+    for (size_t i = 0; i < f->n_sites; i++)
+        sis__site_reset(f, &f->sites[i]);
+    memset(w->stale, 1, n);
+    w->masks = 0;
+    return present_margin(w, margin);
+}
+
+static void update(window_walk *w, size_t j) {
+    for (size_t i = 0; w->stale[j] && i < w->f->n_sites; i++)
+        sis__site_update(w->f, &w->f->sites[i], j);
+    w->stale[j] = 0;
+}
+
+/* Run the rows that wait. */
+static int run_rows(window_walk *w, size_t n, double *margins) {
+    int error = sis__head_margins(w->head, w->rows, n, w->margins);
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        double m = w->margins[i];
+        /* Only candidates that change nothing may answer the present margin. */
+        if (m == w->margin && w->walk.tolerance > 0)
+            m = nextafter(m, INFINITY);
+        margins[w->place[i]] = m;
+    }
+    return error;
+}
+
+static int window_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
+    window_walk *w = (window_walk *)walk;
+    sis__front *f = w->f;
+    size_t waiting = 0;
+    for (size_t k = 0; k < n; k++) {
+        size_t j = (size_t)features[k];
+        float *row = w->rows + waiting * f->row;
+        int changes = 0;
+        update(w, j);
+        memcpy(row, w->base, f->row * sizeof *row);
+        for (size_t i = 0; i < f->n_sites; i++)
+            changes |= sis__site_row_without(f, &f->sites[i], j, w->base, row);
+        if (!changes) {
+            margins[k] = w->margin;
+            continue;
+        }
+        w->place[waiting++] = k;
+        if (waiting < w->n_rows)
+            continue;
+        int error = run_rows(w, waiting, margins);
+        if (error != SIS_OK)
+            return error;
+        waiting = 0;
+    }
+    return run_rows(w, waiting, margins);
+}
+
+/* What the boxes of feature i meet must be computed again. */
+static void spoil(window_walk *w, size_t i) {
+    sis__front *f = w->f;
+    for (size_t k = 0; k < f->n_sites; k++) {
+        const sis__box *box = f->maps[f->sites[k].map].box, mine = box[i];
+        if (sis__box_empty(&mine))
+            continue;
+        for (size_t j = 0; j < f->s->n_features; j++) {
+            sis__box met = sis__box_meet(&mine, &box[j]);
+            if (w->masked[j] || sis__box_empty(&met))
+                continue;
+            sis__box *dirty = &f->sites[k].spots[j].dirty;
+            *dirty = sis__box_join(dirty, &met);
+            w->stale[j] = 1;
+        }
+    }
+}
+
+static int window_mask(sis_walk *walk, int feature, double *margin) {
+    window_walk *w = (window_walk *)walk;
+    sis__front *f = w->f;
+    size_t j = (size_t)feature;
+    update(w, j);
+    for (size_t i = 0; i < f->n_sites; i++)
+        sis__site_before(f, &f->sites[i], j);
+    mask_elements(f, j);
+    for (size_t i = 0; i < f->n_layers; i++)
+        sis__layer_base(f, i, &f->maps[f->layers[i].out].box[j]);
+    for (size_t i = 0; i < f->n_sites; i++)
+        sis__site_after(f, &f->sites[i], j);
+    w->masked[j] = 1;
+    spoil(w, j);
+    if (++w->masks % REFRESH == 0)
+        for (size_t i = 0; i < f->n_sites; i++)
+            sis__site_refresh(f, &f->sites[i]);
+    return present_margin(w, margin);
+}
+
+static void window_free(sis_walk *walk) {
+    window_walk *w = (window_walk *)walk;
+    sis__head_free(w->head);
+    sis__front_free(w->f);
+    free(w->masked);
+    free(w->stale);
+    free(w->base);
+    free(w->rows);
+    free(w->place);
+    free(w->margins);
+    free(w);
+}
+
+static int head_init(window_walk *w) {
+    const sis__front *f = w->f;
+    size_t n = 0;
+    sis__cut *cuts = SIS_NEW(sis__cut, f->n_sites);
+    if (!cuts)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < f->n_sites; i++)
+        if (f->sites[i].kind != SIS__SITE_CONV)
+            cuts[n++] = (sis__cut){f->sites[i].value, &f->plan->tensors[f->sites[i].value]};
+    int error = sis__head_new_cuts(f->s, cuts, n, &w->head);
+    free(cuts);
+    return error;
+}
+
+static int rows_init(window_walk *w) {
+    size_t n = w->f->s->n_features, most = row_bytes / sizeof(float) / (w->f->row + 1);
+    w->n_rows = most < 16 ? 16 : most;
+    w->n_rows = w->n_rows < n ? w->n_rows : n;
+    w->masked = SIS_NEW(unsigned char, n);
+    w->stale = SIS_NEW(unsigned char, n);
+    w->base = SIS_NEW(float, w->f->row);
+    w->rows = (float *)sis__alloc_raw(w->n_rows, w->f->row * sizeof *w->rows);
+    w->place = SIS_NEW(size_t, w->n_rows);
+    w->margins = SIS_NEW(double, w->n_rows);
+    return w->masked && w->stale && w->base && w->rows && w->place && w->margins ? SIS_OK
+                                                                                 : SIS_E_NOMEM;
+}
 
 int sis__walk_window_new(const sis__subject *s, sis_walk **out) {
-    (void)s;
+    static const sis_walk_ops ops = {window_reset, window_probe, window_mask, window_free};
     *out = NULL;
-    return SIS_E_UNSUPPORTED;
+    window_walk *w = SIS_NEW(window_walk, 1);
+    if (!w)
+        return SIS_E_NOMEM;
+    w->walk.ops = &ops;
+    int error = sis__front_new(s, &w->f);
+    if (error == SIS_OK)
+        error = head_init(w);
+    if (error == SIS_OK)
+        error = rows_init(w);
+    if (error != SIS_OK) {
+        window_free(&w->walk);
+        return error;
+    }
+    w->walk.tolerance = w->f->exact ? 0 : tolerance;
+    *out = &w->walk;
+    return SIS_OK;
 }

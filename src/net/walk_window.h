@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the window walk. The network up to its cuts (the *front*) is read once into
+ *
+ *     maps     tensors of the front, positions first and channels last (z, y, x, c); the base
+ *     layers   what computes each map from earlier ones, over any box of positions; layer i makes
+ *              map i + 1, map 0 is the input
+ *     sites    where something is kept for every candidate: in front of a convolution, and at the
+ *              cuts, whose values together make a row for the head
+ *
+ * Masking a feature changes each map only inside a *box* of positions. For a candidate j
+ *
+ *     values of a map inside its box  =  what the layers make of them (layer.c), or
+ *                                        base + the kept change of a convolution (site.c)
+ *
+ * and what a site keeps stays valid until the box of a feature that is masked for good meets j's;
+ * then only the part where they meet (the site's *dirty* box) is computed again. The base itself is
+ * always to the bit what a full pass would compute.
+ *
+ *     walk_window.c        the verbs of the walk
+ *     walk_window_front.c  network -> maps, layers, sites
+ *     walk_window_view.c   which axis of a tensor is which axis of its map
+ *     walk_window_layer.c  layers over boxes, and candidates' values
+ *     walk_window_site.c   what is kept for each candidate
+ *     walk_window_top.c    maxima over everything outside a box
+ */
+#ifndef SIS_NET_WALK_WINDOW_H
+#define SIS_NET_WALK_WINDOW_H
+
+#include <stddef.h>
+
+#include "net/graph.h"
+#include "net/kernels.h"
+#include "net/walk.h"
+
+/* ---- Boxes --------------------------------------------------------------------------------- */
+
+typedef struct sis__box {
+    int lo[3], hi[3]; /* lo <= position < hi; empty if that leaves nothing on some axis */
+} sis__box;
+
+static inline int sis__box_empty(const sis__box *b) {
+    return b->lo[0] >= b->hi[0] || b->lo[1] >= b->hi[1] || b->lo[2] >= b->hi[2];
+}
+
+static inline size_t sis__box_volume(const sis__box *b) {
+    return sis__box_empty(b) ? 0
+                             : (size_t)(b->hi[0] - b->lo[0]) * (size_t)(b->hi[1] - b->lo[1]) *
+                                   (size_t)(b->hi[2] - b->lo[2]);
+}
+
+static inline sis__box sis__box_meet(const sis__box *a, const sis__box *b) {
+    sis__box m;
+    for (size_t d = 0; d < 3; d++) {
+        m.lo[d] = a->lo[d] > b->lo[d] ? a->lo[d] : b->lo[d];
+        m.hi[d] = a->hi[d] < b->hi[d] ? a->hi[d] : b->hi[d];
+    }
+    return m;
+}
+
+/* The smallest box around both. */
+static inline sis__box sis__box_join(const sis__box *a, const sis__box *b) {
+    sis__box m;
+    if (sis__box_empty(a))
+        return *b;
+    if (sis__box_empty(b))
+        return *a;
+    for (size_t d = 0; d < 3; d++) {
+        m.lo[d] = a->lo[d] < b->lo[d] ? a->lo[d] : b->lo[d];
+        m.hi[d] = a->hi[d] > b->hi[d] ? a->hi[d] : b->hi[d];
+    }
+    return m;
+}
+
+/* Values of a map over a box: (the box's positions, channels). */
+typedef struct sis__part {
+    float *at;
+    sis__box box;
+} sis__part;
+
+/* Number of a position among those of a box that holds it. */
+static inline size_t sis__box_at(const sis__box *b, int z, int y, int x) {
+    size_t ny = (size_t)(b->hi[1] - b->lo[1]), nx = (size_t)(b->hi[2] - b->lo[2]);
+    return ((size_t)(z - b->lo[0]) * ny + (size_t)(y - b->lo[1])) * nx + (size_t)(x - b->lo[2]);
+}
+
+/* Every row (z, y) of a box. */
+#define SIS__EACH_ROW(box, z, y)                                                                   \
+    for (int z = (box)->lo[0]; z < (box)->hi[0]; z++)                                              \
+        for (int y = (box)->lo[1]; y < (box)->hi[1]; y++)
+
+/* ---- Views --------------------------------------------------------------------------------- */
+
+enum { SIS__CHANNELS = 1, SIS__SPATIAL = 2 }; /* roles; the axes of a map are 2, 4, 8 */
+
+/* How a tensor of the plan shows a map. */
+typedef struct sis__sight {
+    int map;                           /* -1: it does not */
+    unsigned char role[SIS__MAX_RANK]; /* of each axis: a set of bits; 0 if its size is 1 */
+    size_t stride[4]; /* in the tensor: of channels, then of the map's three axes; 0 if size 1 */
+} sis__sight;
+
+/* What the output of a step shows, if the step only looks at or moves values: 1, else 0. */
+int sis__sight_through(const sis__plan *p, const sis__step *s, const sis__sight *in,
+                       sis__sight *out);
+
+/* Roles of the axes of tensor `first`, read from the first layer behind it that tells: 1, else 0.
+ */
+int sis__sight_first(const sis__plan *p, int first, sis__sight *out);
+
+/* Which axes a Reduce removes, as flags of those of its input with a size above 1. */
+void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char *reduced);
+
+/* ---- Front --------------------------------------------------------------------------------- */
+
+typedef struct sis__map {
+    size_t channels;
+    sis__box whole;
+    float *base;    /* (positions, channels) of the present state */
+    sis__box *box;  /* (n_features) where masking each can change it */
+    float *window;  /* a candidate's values */
+    size_t n_reads; /* layers and sites that read it */
+} sis__map;
+
+typedef enum sis__layer_kind {
+    SIS__LAYER_CONV,
+    SIS__LAYER_MAX,     /* pooling */
+    SIS__LAYER_AVERAGE, /* pooling */
+    SIS__LAYER_RELU,
+    SIS__LAYER_UNARY,  /* any other function of one value: the operator's own code */
+    SIS__LAYER_AFFINE, /* BatchNormalization */
+    SIS__LAYER_WITH,   /* x op constant */
+    SIS__LAYER_JOIN,   /* x op y */
+    SIS__LAYER_CONCAT  /* of channels */
+} sis__layer_kind;
+
+enum { SIS__LAYER_INPUTS = 8 };
+
+typedef struct sis__layer {
+    sis__layer_kind kind;
+    int op; /* enum sis__op_id */
+    int in[SIS__LAYER_INPUTS];
+    size_t n_in;
+    int out;
+    const sis__step *step;
+    sis__window w;      /* CONV, MAX, AVERAGE: along the axes of the maps */
+    const float *bias;  /* CONV: (filters) or NULL */
+    float *packed;      /* CONV: of each group (depth, filters of the group), for products */
+    size_t group_size;  /* CONV: floats of one group in packed */
+    float *taps;        /* CONV: rows for changes, see sis__layer_taps */
+    int site;           /* CONV: where its change is kept; -1: computed as in a full pass */
+    int fused;          /* RELU: of base + a kept change, without an array in between */
+    const float *a, *b; /* AFFINE: scale and shift; WITH: a is the constant */
+    size_t a_position, a_channel; /* WITH: its strides */
+    int left;                     /* WITH: the constant is the first operand */
+} sis__layer;
+
+typedef enum sis__site_kind {
+    SIS__SITE_CONV,  /* in front of a convolution */
+    SIS__SITE_DENSE, /* cut: a dense layer */
+    SIS__SITE_MEAN,  /* cut: sum or mean over all positions */
+    SIS__SITE_MAX,   /* cut: maximum over all positions */
+    SIS__SITE_WHOLE  /* cut: the map itself */
+} sis__site_kind;
+
+/* What a site keeps for one candidate. */
+typedef struct sis__spot {
+    sis__box dirty; /* of the site's map: what must be computed again */
+    size_t in, out; /* in the store. CONV, DENSE, MEAN: the change of the map inside the box, and of
+                       what is computed from it; MAX: out is the maximum inside the box; WHOLE: in
+                       is the values inside the box */
+    size_t changed; /* CONV, DENSE, MEAN: values in `in` that are not 0 */
+    int updates;    /* since `out` was last summed anew */
+} sis__spot;
+
+/* Maxima over rows (positions with the same z and y) and parts of them; see walk_window_top.c. */
+typedef struct sis__top {
+    size_t rows, channels;
+    int from, to; /* positions x of a row that may change */
+    float *left;  /* (rows, to - from + 1, channels) maxima of x < from + i */
+    float *right; /* (rows, to - from + 1, channels) maxima of x >= from + i */
+    float *above; /* (rows + 1, channels) maxima of rows < i */
+    float *below; /* (rows + 1, channels) maxima of rows >= i */
+} sis__top;
+
+typedef struct sis__site {
+    sis__site_kind kind;
+    int map;
+    int layer;        /* CONV */
+    int value;        /* cuts: number of the tensor */
+    size_t width, at; /* cuts: values in a row of the head, and where they stand in it */
+    sis__sight sight; /* DENSE, WHOLE: how the tensor shows the map */
+    sis__spot *spots; /* (n_features) */
+    /* DENSE: the layer, its weights (positions * channels, padded) and the present values */
+    const sis__step *step;
+    size_t padded;
+    float *weights;
+    double *sums;     /* DENSE (width): present values; MEAN (channels): sums */
+    double divisor;   /* MEAN */
+    sis__top top;     /* MAX */
+} sis__site;
+
+/* A value of the input that belongs to a feature. */
+typedef struct sis__element {
+    int z, y, x, c;
+    float masked; /* what it becomes */
+} sis__element;
+
+typedef struct sis__front {
+    const sis__subject *s;
+    sis__plan *plan; /* one row, from the input to what the last activation reads */
+    sis__map *maps;  /* (n_layers + 1) */
+    sis__layer *layers;
+    sis__site *sites; /* convolutions first, in order; then cuts */
+    size_t n_layers, n_sites;
+    size_t row;       /* values in a row of the head */
+    float *input;     /* (map 0) nothing masked */
+    size_t *start;    /* (n_features + 1) feature i owns elements start[i] .. start[i + 1] - 1 */
+    sis__element *elements;
+    float *store;     /* what all spots keep */
+    size_t n_store;
+    int exact;        /* candidates are computed as in a full pass */
+    /* Scratch of layers and sites. */
+    sis__box *need, *work; /* (n_layers + 1) */
+    float *patches;        /* of convolutions computed as in a full pass */
+    float *products;
+    double *totals; /* of averages */
+    int *index;     /* changes found in a map */
+    float *change;
+    void **owned; /* memory that only free needs to know */
+    size_t n_owned, cap_owned;
+} sis__front;
+
+int sis__front_new(const sis__subject *s, sis__front **out);
+void sis__front_free(sis__front *f);
+
+/* Memory that lives as long as the front. zeroed: floats set to 0. */
+void *sis__front_alloc(sis__front *f, size_t n, size_t size);
+
+/* ---- Layers -------------------------------------------------------------------------------- */
+
+/* Weights of a convolution as products and as changes need them. */
+int sis__layer_weights(sis__front *f, sis__layer *l, const float *w, int transposed);
+
+/* The box of the output that box b of an input reaches; of an input that box b of the output
+ * sees. */
+sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__box *b);
+sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b);
+
+/* Floats of scratch that running it takes. */
+size_t sis__layer_patches(const sis__layer *l);
+size_t sis__layer_products(const sis__layer *l);
+
+/* Compute box r of the base of a layer's output. */
+void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
+
+/* Values of box r of a map with feature j masked too: maps[map].window, over the box. */
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r);
+
+/* ---- Sites --------------------------------------------------------------------------------- */
+
+/* The base has been computed anew; the site's own view of it. */
+void sis__site_reset(sis__front *f, sis__site *s);
+
+/* Bring what the site keeps for feature j up to date. */
+void sis__site_update(sis__front *f, sis__site *s, size_t j);
+
+/* Masking feature j for good: before and after the base has changed. */
+void sis__site_before(sis__front *f, sis__site *s, size_t j);
+void sis__site_after(sis__front *f, sis__site *s, size_t j);
+
+/* Sum a dense cut anew from the base. */
+void sis__site_refresh(sis__front *f, sis__site *s);
+
+/* The cut's values for the present state, and for feature j masked too; the latter tells whether
+ * they differ. */
+void sis__site_row(const sis__front *f, const sis__site *s, float *row);
+int sis__site_row_without(sis__front *f, const sis__site *s, size_t j, const float *base,
+                          float *row);
+
+/* ---- Maxima -------------------------------------------------------------------------------- */
+
+int sis__top_init(sis__front *f, sis__top *t, const sis__map *m, size_t n_features);
+void sis__top_reset(sis__top *t, const sis__map *m);
+void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r);
+/* y = the larger of y and the maxima of everything outside the box. */
+void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y);
+
+#endif
