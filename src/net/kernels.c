@@ -115,6 +115,33 @@ static void naive_gru(const float *z, const float *candidate, const float *h_bef
         h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
 }
 
+static size_t naive_switched(const float *a, const float *b, const int *on, size_t n, int *units,
+                             float *sizes) {
+    size_t count = 0;
+    for (size_t j = 0; j < n; j++)
+        if ((a[j] + b[j] > 0) != (on[j] != 0)) {
+            units[count] = (int)j;
+            sizes[count++] = fabsf(a[j] + b[j]);
+        }
+    return count;
+}
+
+static void naive_patch(const sis__patch *p, float low, float *y, size_t n) {
+    for (size_t j = 0; j < n; j++) {
+        float v = p->a[j] + p->b[j];
+        for (size_t k = 0; k < p->n_rows; k++)
+            v = fmaf(p->sizes[k], p->rows[(size_t)p->units[k] * n + j], v);
+        y[j] = v < low ? low : v;
+    }
+}
+
+static void naive_narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < 16; j++)
+            for (size_t k = 0; k < n; k++)
+                y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
+}
+
 static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (size_t t = 0; t < r->count; t++)
@@ -145,6 +172,9 @@ const sis__kernels sis__kernels_naive = {
     .tanh = naive_tanh,
     .lstm = naive_lstm,
     .gru = naive_gru,
+    .switched = naive_switched,
+    .patch = naive_patch,
+    .narrow = naive_narrow,
     .add_rows = naive_add_rows,
     .relu = naive_relu,
     .add_relu = naive_add_relu,

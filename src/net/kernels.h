@@ -13,6 +13,15 @@
 
 #include <stddef.h>
 
+/* a + b + sum over k < n_rows of sizes[k] * rows[units[k]]; a, b (n), rows (any, n). */
+typedef struct sis__patch {
+    const float *a, *b;
+    const float *rows;
+    size_t n_rows;
+    const int *units;
+    const float *sizes;
+} sis__patch;
+
 /* Some rows of a matrix, and a factor for each. */
 typedef struct sis__rows {
     const float *w;
@@ -42,6 +51,15 @@ typedef struct sis__kernels {
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
 
+    /* Walks over dense layers (walk_dense.c); n is a multiple of 16 in all three.
+     * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units
+     * and sizes (n each). Returns how many. */
+    size_t (*switched)(const float *a, const float *b, const int *on, size_t n, int *units,
+                       float *sizes);
+    /* y (n) = what the patch describes, but at least `low`. */
+    void (*patch)(const sis__patch *p, float low, float *y, size_t n);
+    /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
+    void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
     /* What walks are made of. y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
     void (*add_rows)(const sis__rows *r, float *y, size_t n);
     void (*relu)(const float *x, float *y, size_t n);

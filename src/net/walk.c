@@ -98,18 +98,23 @@ static int walk_reset(sis_walk *w, const unsigned char *masked, double *margin) 
     sis_walk *rule = ((net_walk *)w)->rule;
     int error = rule->ops->reset(rule, masked, margin);
     w->evaluations++;
+    w->tolerance = rule->tolerance;
     return error;
 }
 
 static int walk_probe(sis_walk *w, const int *features, size_t n, double *margins) {
     sis_walk *rule = ((net_walk *)w)->rule;
+    int error = rule->ops->probe(rule, features, n, margins);
     w->evaluations += n;
-    return rule->ops->probe(rule, features, n, margins);
+    w->tolerance = rule->tolerance; /* may depend on the state */
+    return error;
 }
 
 static int walk_mask(sis_walk *w, int feature, double *margin) {
     sis_walk *rule = ((net_walk *)w)->rule;
-    return rule->ops->mask(rule, feature, margin);
+    int error = rule->ops->mask(rule, feature, margin);
+    w->tolerance = rule->tolerance;
+    return error;
 }
 
 static void walk_free(sis_walk *w) {
