@@ -32,7 +32,7 @@ struct sis__cache {
     packed_matrix *packed;
 };
 
-static const size_t run_bytes = (size_t)16 << 20; /* memory a run of many rows should stay below */
+static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows should stay below */
 static const size_t max_chunk = 256;
 static const double max_probe_flops = 1.2e9;
 static const size_t max_probe_bytes = (size_t)64 << 20;
@@ -84,7 +84,7 @@ void sis__cache_free(struct sis__cache *c) {
 static const packed_matrix *find_packed(const struct sis__cache *c, const sis__matrix *b) {
     for (const packed_matrix *p = c->packed; p; p = p->next)
         if (p->of.at == b->at && p->of.k == b->k && p->of.n == b->n &&
-            p->of.transposed == b->transposed && p->of.alpha == b->alpha)
+            p->of.transposed == b->transposed && p->of.alpha == b->alpha && p->of.lefts == b->lefts)
             return p;
     return NULL;
 }

@@ -124,13 +124,14 @@ static int pack_weights(sis__cx *c, sis__recurrent *p) {
     for (size_t d = 0; d < p->directions && !error; d++) {
         const float *rd = r ? r + d * gh * p->hidden : NULL;
         if (w)
-            error = sis__cx_pack(c, &(sis__matrix){w + d * gh * p->input, p->input, gh, 1, 1.0f},
+            error = sis__cx_pack(c, &(sis__matrix){w + d * gh * p->input, p->input, gh, 1, 1.0f, 0},
                                  &p->w_packed[d]);
         if (rd && !error)
-            error = sis__cx_pack(c, &(sis__matrix){rd, p->hidden, early, 1, 1.0f}, &p->r_packed[d]);
+            error =
+                sis__cx_pack(c, &(sis__matrix){rd, p->hidden, early, 1, 1.0f, 0}, &p->r_packed[d]);
         if (rd && !error && early < gh)
             error = sis__cx_pack(
-                c, &(sis__matrix){rd + early * p->hidden, p->hidden, gh - early, 1, 1.0f},
+                c, &(sis__matrix){rd + early * p->hidden, p->hidden, gh - early, 1, 1.0f, 0},
                 &p->rh_packed[d]);
     }
     return error;

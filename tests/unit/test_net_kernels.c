@@ -86,6 +86,40 @@ static void products_are_sums_in_order_to_the_bit(void **state) {
     }
 }
 
+/* Both sides packed, starting from given numbers: the same sums again. */
+static void packed_products_are_the_same(void **state) {
+    (void)state;
+    const dims shapes[] = {{1, 1, 1},     {5, 70, 3},     {12, 32, 256},
+                           {13, 33, 257}, {30, 100, 600}, {7, 9, 0}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            dims d = shapes[i];
+            sis__rng r;
+            sis__rng_init(&r, i);
+            float *a = fill(&r, d.m * d.k), *b = fill(&r, d.k * d.n), *start = fill(&r, d.m);
+            float *right = fill(&r, sis__packed_size(*kn, d.k, d.n));
+            float *left = fill(&r, sis__packed_left_size(*kn, d.m, d.k));
+            float *want = fill(&r, d.m * d.n), *got = fill(&r, d.m * d.n);
+            sis__pack(*kn, d.k, d.n, b, d.n, 1, right);
+            sis__pack_left(*kn, d.m, d.k, a, d.k, 1, left);
+            for (int with = 0; with < 2; with++) {
+                for (size_t j = 0; j < d.m * d.n; j++)
+                    want[j] = with ? start[j / d.n] : 0;
+                (*kn)->gemm(d.m, d.n, d.k, a, d.k, 1, right, want, d.n);
+                sis__packed_product p = {d.m, d.n, d.k, left, right, with ? start : NULL, got, d.n};
+                (*kn)->gemm_packed(&p);
+                assert_memory_equal(got, want, d.m * d.n * sizeof *got);
+            }
+            free(a);
+            free(b);
+            free(start);
+            free(left);
+            free(right);
+            free(want);
+            free(got);
+        }
+}
+
 static void naive_products_agree(void **state) {
     (void)state;
     sis__rng r;
@@ -95,6 +129,11 @@ static void naive_products_agree(void **state) {
     sis__pack(&sis__kernels_naive, 20, 11, b, 11, 1, packed);
     sis__kernels_naive.gemm(9, 11, 20, a, 20, 1, packed, want, 11);
     void *scratch = malloc(sis__product_scratch(20, 11));
+    float left[180], again[99];
+    sis__pack_left(&sis__kernels_naive, 9, 20, a, 20, 1, left);
+    sis__kernels_naive.gemm_packed(
+        &(sis__packed_product){9, 11, 20, left, packed, NULL, again, 11});
+    assert_memory_equal(again, want, sizeof want);
     sis__product_add(&(sis__product){9, 11, 20, {a, 20, 1}, {b, 11, 1}, 2.0f, got, 11}, scratch);
     for (size_t i = 0; i < 99; i++)
         assert_true(fabsf(got[i] - 2 * want[i]) < 1e-5f);
@@ -174,6 +213,31 @@ static void functions_do_not_depend_on_the_place(void **state) {
     free(x);
 }
 
+static void maxima_agree_with_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 2);
+    float *x = fill(&r, 300), y[2][100];
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int nan = 0; nan < 2; nan++)
+            for (size_t n = 1; n <= 100; n++) {
+                x[57] = nan ? NAN : 0.5f;
+                for (size_t step = 1; step <= 3; step++) {
+                    for (size_t i = 0; i < 100; i++)
+                        y[0][i] = y[1][i] = i % 9 == 8 && nan ? NAN : -0.1f;
+                    (*kn)->max_row(y[0], x, step, n);
+                    sis__kernels_naive.max_row(y[1], x, step, n);
+                    assert_memory_equal(y[0], y[1], sizeof y[0]);
+                }
+                float a = (*kn)->max_of(x, n), b = sis__kernels_naive.max_of(x, n);
+                assert_true(same_bits(a, b) || (isnan(a) && isnan(b)));
+                (*kn)->relu(x, y[0], n);
+                sis__kernels_naive.relu(x, y[1], n);
+                assert_memory_equal(y[0], y[1], n * sizeof(float));
+            }
+    free(x);
+}
+
 static void cells_agree_with_naive_ones(void **state) {
     (void)state;
     sis__rng r;
@@ -203,10 +267,12 @@ static void cells_agree_with_naive_ones(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_in_order_to_the_bit),
+        cmocka_unit_test(packed_products_are_the_same),
         cmocka_unit_test(naive_products_agree),
         cmocka_unit_test(functions_are_accurate),
         cmocka_unit_test(functions_know_their_limits),
         cmocka_unit_test(functions_do_not_depend_on_the_place),
+        cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(cells_agree_with_naive_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

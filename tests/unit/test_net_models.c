@@ -39,7 +39,8 @@ static sis_net *read_model(const char *name) {
     return net;
 }
 
-/* Three inputs with recorded outputs, one by one and together: the file says Reshape to (1, 256). */
+/* Three inputs with recorded outputs, one by one and together: the file says Reshape to (1, 256).
+ */
 static void mnist_8_gives_its_recorded_outputs(void **state) {
     (void)state;
     sis_net *net = read_model("onnx/mnist-8/model.onnx");
