@@ -199,11 +199,6 @@ static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
             y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
 }
 
-static void naive_relu(const float *x, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = x[i] < 0 ? 0 : x[i];
-}
-
 static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
     for (size_t i = 0; i < n; i++)
         y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
@@ -232,7 +227,6 @@ const sis__kernels sis__kernels_naive = {
     .patch = naive_patch,
     .narrow = naive_narrow,
     .add_rows = naive_add_rows,
-    .relu = naive_relu,
     .add_relu = naive_add_relu,
     .max = naive_max,
 };

@@ -86,7 +86,6 @@ typedef struct sis__kernels {
     void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
     /* What walks are made of. y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
     void (*add_rows)(const sis__rows *r, float *y, size_t n);
-    void (*relu)(const float *x, float *y, size_t n);
     void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
     void (*max)(const float *x, float *y, size_t n); /* y = the larger of x and y, NaN wins */
 } sis__kernels;

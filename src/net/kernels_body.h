@@ -482,14 +482,6 @@ INLINE vec relu_of(vec x) {
     return pick(x < 0.0f, all(0.0f), x);
 }
 
-static void map_relu(const float *x, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, relu_of(load(x + i)));
-    if (i < n)
-        store_some(y + i, relu_of(load_some(x + i, n - i)), n - i);
-}
-
 static void add_relu(const float *a, const float *b, float *y, size_t n) {
     size_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -528,7 +520,6 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .patch = patch,
     .narrow = narrow,
     .add_rows = add_rows,
-    .relu = map_relu,
     .add_relu = add_relu,
     .max = map_max,
 };
