@@ -3,6 +3,10 @@ command -v script >/dev/null || {
     echo "needs script(1) for a terminal"
     exit 77
 }
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || {
+    echo "needs a pseudo-terminal"
+    exit 77
+}
 drawings() {
     script -qec "$1" /dev/null </dev/null | tr '\r' '\n' | tr -d '\033' | sed 's/\[[=> ].*left/.../'
 }
