@@ -67,7 +67,8 @@ typedef struct {
     size_t n_live;        /* slots of features that are present */
     size_t since_base, since_leads;
     double margin, size; /* of the present state; see sis__ending_size */
-    double unit, most;   /* tolerance of size 0 and margin 0; the largest tolerance so far */
+    double least_size;   /* numbers of this size go into sums even if these come out as 0 */
+    double unit, most;   /* error to expect for size 1; the largest tolerance so far */
     float *spare;        /* (the wider layer) */
     int *place;          /* (p) by slot: place in the probe, -1: not probed */
     int block[SIS__ENDING_BLOCK]; /* slots of the ending's rows */
@@ -220,10 +221,15 @@ static void settle_units(dense_walk *w) {
     switch_units(w);
 }
 
+/* How far margins of candidates of the present state may be from full passes. */
+static double error_now(const dense_walk *w) {
+    return w->unit * (w->least_size + w->size);
+}
+
 static void set_margin(dense_walk *w, double margin) {
     w->margin = margin;
     w->size = sis__ending_size(&w->ending, margin);
-    w->most = fmax(w->most, w->unit * (1 + w->size) / (1 + fabs(margin)));
+    w->most = fmax(w->most, error_now(w) / (1 + fabs(margin)));
     w->walk.tolerance = w->most;
 }
 
@@ -272,7 +278,7 @@ static int reaches_nothing(const dense_walk *w, size_t slot) {
 
 /* A margin that happens to equal the present one must not pass for "changes nothing". */
 static double told_apart(const dense_walk *w, size_t slot, double margin) {
-    if (fabs(margin - w->margin) > w->unit * (1 + w->size))
+    if (fabs(margin - w->margin) > error_now(w))
         return margin;
     if (reaches_nothing(w, slot))
         return w->margin;
@@ -354,7 +360,7 @@ static int dense_probe(sis_walk *walk, const int *features, size_t n, double *ma
     }
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         least = fmin(least, fabs(margins[i]));
-    w->walk.tolerance = w->unit * (1 + w->size) / (1 + least);
+    w->walk.tolerance = error_now(w) / (1 + least);
     return error;
 }
 
@@ -430,15 +436,26 @@ static int exact_with(dense_walk *w, int feature, double *margin) {
     return error;
 }
 
-/* Errors relative to the size of the state they occurred in. */
+/* Errors of single candidates, and the size of the state each occurred in. */
 typedef struct {
-    double worst, squares;
-    size_t n;
+    double *error, *size;
+    size_t n, states, trials; /* in each */
 } errors;
 
-/* Errors of n random candidates of the present state. */
-static int errors_here(dense_walk *w, sis__rng *r, size_t n, errors *e) {
-    for (size_t k = 0; k < n && w->n_live; k++) {
+/* As many as can be had at little cost; at least 4 times 16. */
+static int errors_init(const dense_walk *w, errors *e) {
+    size_t n = (size_t)(4e6 / (w->front.plan->flops + 2e3));
+    n = n < 64 ? 64 : n > 1024 ? 1024 : n;
+    *e = (errors){.states = n < 256 ? 4 : 16};
+    e->trials = n / e->states;
+    e->error = SIS_NEW(double, n);
+    e->size = SIS_NEW(double, n);
+    return e->error && e->size ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* Errors of random candidates of the present state. */
+static int errors_here(dense_walk *w, sis__rng *r, errors *e) {
+    for (size_t k = 0; k < e->trials && w->n_live; k++) {
         int i = w->feature_at[sis__rng_below(r, w->n_live)];
         double probed, exact;
         int error = dense_probe(&w->walk, &i, 1, &probed);
@@ -446,10 +463,8 @@ static int errors_here(dense_walk *w, sis__rng *r, size_t n, errors *e) {
             error = exact_with(w, i, &exact);
         if (error != SIS_OK)
             return error;
-        double off = fabs(probed - exact) / (1 + w->size);
-        e->worst = fmax(e->worst, off);
-        e->squares += off * off;
-        e->n++;
+        e->error[e->n] = fabs(probed - exact);
+        e->size[e->n++] = w->size;
     }
     return SIS_OK;
 }
@@ -458,35 +473,47 @@ static int errors_here(dense_walk *w, sis__rng *r, size_t n, errors *e) {
 static int measure(dense_walk *w, errors *e) {
     sis__rng r;
     unsigned char *masked = SIS_NEW(unsigned char, w->s->n_features);
-    if (!masked)
-        return SIS_E_NOMEM;
-    int error = SIS_OK;
+    int error = masked ? errors_init(w, e) : SIS_E_NOMEM;
     sis__rng_init(&r, 0xD5);
-    for (int state = 0; state < 4 && error == SIS_OK; state++) {
-        double margin;
+    for (size_t state = 0; state < e->states && error == SIS_OK; state++) {
+        double margin, share = (double)state / (double)e->states;
         for (size_t i = 0; i < w->s->n_features; i++)
-            masked[i] = sis__rng_uniform(&r) < 0.3 * state;
+            masked[i] = sis__rng_uniform(&r) < share;
         error = dense_reset(&w->walk, masked, &margin);
         for (int k = 0; k < 3 && w->n_live > 1 && error == SIS_OK; k++)
             error = dense_mask(&w->walk, w->feature_at[sis__rng_below(&r, w->n_live)], &margin);
         if (error == SIS_OK)
-            error = errors_here(w, &r, 16, e);
+            error = errors_here(w, &r, e);
     }
     free(masked);
     return error;
 }
 
-/* Sixteen times the typical error, at least four times the worst of those seen, and never less than
- * a few units in the last place. Errors are sums of many roundings: in test_net_walk_dense.c none of
- * millions exceeds a quarter of this. */
+/* Sixteen times the typical error, at least four times the worst of those seen. Not less than a few
+ * units in the last place either, and more with few features, where errors are rare and coarse. */
+static void choose_unit(dense_walk *w, const errors *e) {
+    double squares = 0, worst = 0, least = 1e-6 * (1 + 64.0 / (double)w->s->n_features);
+    w->least_size = 1;
+    for (size_t k = 0; k < e->n; k++)
+        w->least_size = fmax(w->least_size, e->size[k]);
+    for (size_t k = 0; k < e->n; k++) {
+        double off = e->error[k] / (w->least_size + e->size[k]);
+        worst = fmax(worst, off);
+        squares += off * off;
+    }
+    w->unit = fmax(16 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
+    w->most = w->walk.tolerance = w->unit * w->least_size;
+}
+
 static int set_tolerance(dense_walk *w) {
-    errors e = {0};
+    errors e = {.states = 0};
     int error = measure(w, &e);
-    if (error == SIS_E_NAN || (error == SIS_OK && !(e.worst < 1e-3)))
+    if (error == SIS_OK)
+        choose_unit(w, &e);
+    free(e.error);
+    free(e.size);
+    if (error == SIS_E_NAN || (error == SIS_OK && !(w->unit < 1e-3)))
         return SIS_E_UNSUPPORTED;
-    double typical = e.n ? sqrt(e.squares / (double)e.n) : 0;
-    w->unit = fmax(fmax(16 * typical, 4 * e.worst), 1e-6);
-    w->most = w->walk.tolerance = w->unit;
     return error;
 }
 
