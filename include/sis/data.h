@@ -14,14 +14,19 @@
  *     }
  *     sis_data_free(data);
  *
- * The end of the file name says what a file is:
+ * The end of the file name says what a file is; ".gz" after it changes nothing, and what is gzipped
+ * is unpacked whatever it is called:
  *
  *     .npy         NumPy array of numbers: versions 1.0 to 3.0, float16/32/64, int and uint of 8 to
  *                  64 bits, bool, both byte orders, C and Fortran order. The first axis counts the
  *                  examples, the others are the shape of one.
  *     .csv, .tsv   table of numbers with a header, whose cells are the names of the features. Cells
  *                  are separated by commas (.csv) or tabs (.tsv) and may be quoted (RFC 4180);
- * blank lines do not count. "-" is a .csv on standard input.
+ *                  blank lines do not count. "-" is a .csv on standard input.
+ *     .idx, -ubyte IDX array, the format of MNIST; the first axis counts the examples. Bytes with
+ *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
+ *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
+ *                  labels. An array with one axis is itself labels: the value is the label.
  *
  * Examples are numbered from 0, in messages too: "row 7" of a table is the eighth line of numbers.
  * Every value is finite; whatever else a file holds is an error that says where.
@@ -50,7 +55,7 @@ int sis_data_read(const char *path, sis_data **out);
 void sis_data_free(sis_data *data);
 
 size_t sis_data_count(const sis_data *data);     /* examples */
-const char *sis_data_kind(const sis_data *data); /* "array" or "table" */
+const char *sis_data_kind(const sis_data *data); /* "array", "table" or "image" */
 
 /* Of example i < count: how many values it has; its shape, *rank numbers whose product that is. */
 size_t sis_data_width(const sis_data *data, size_t i);
@@ -66,8 +71,11 @@ const char *const *sis_data_names(const sis_data *data);
 enum { SIS_ID_SIZE = 24 };
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]);
 
-/* The class of example i as the file gives it; NULL if it does not. */
+/* The label of example i as the file gives it; NULL if it does not. */
 const char *sis_data_label(const sis_data *data, size_t i);
+
+/* The same as a number: 1, or 0 if there is no label or it is no finite number. */
+int sis_data_label_number(const sis_data *data, size_t i, double *out);
 
 /* The mean of each value over all examples, in one pass: width numbers. All examples must have the
  * same width. The mean of a constant is exactly that constant. */
@@ -104,6 +112,13 @@ int sis_feature_map_read(const char *path, size_t n_values, int **map);
  * float32. */
 int sis_npy_write(const char *path, const double *values, size_t rank, const size_t *dims);
 int sis_npy_write_float(const char *path, const float *values, size_t rank, const size_t *dims);
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* The SHA-256 of what a file holds, as 64 hexadecimal digits: of a gzipped file, what it unpacks
+ * to. */
+enum { SIS_DIGEST_SIZE = 65 };
+int sis_file_digest(const char *path, char hex[SIS_DIGEST_SIZE]);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "data/cell.h"
 #include "data/npy.h"
 
 /* ---- Formats ------------------------------------------------------------------------------- */
@@ -24,15 +25,17 @@ static const struct {
     const char *extension;
     sis__data_reader read;
 } formats[] = {
-    {".npy", sis__data_read_npy},
-    {".csv", sis__data_read_csv},
-    {".tsv", sis__data_read_tsv},
+    {".npy", sis__data_read_npy}, {".csv", sis__data_read_csv},   {".tsv", sis__data_read_tsv},
+    {".idx", sis__data_read_idx}, {"-ubyte", sis__data_read_idx},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
+/* Does the name, ".gz" left aside, end so? */
 static int ends_with(const char *path, const char *extension) {
     size_t n = strlen(path), m = strlen(extension);
-    return n > m && strcasecmp(path + n - m, extension) == 0;
+    if (n > 3 && strcasecmp(path + n - 3, ".gz") == 0)
+        n -= 3;
+    return n > m && strncasecmp(path + n - m, extension, m) == 0;
 }
 
 static int unknown_format(const char *path) {
@@ -117,6 +120,11 @@ const char *sis_data_label(const sis_data *data, size_t i) {
     return data->ops->label ? data->ops->label(data, i) : NULL;
 }
 
+int sis_data_label_number(const sis_data *data, size_t i, double *out) {
+    const char *label = sis_data_label(data, i);
+    return label && sis__cell_number(label, out) && isfinite(*out);
+}
+
 int sis_data_mean(const sis_data *data, double *mean) {
     size_t width = sis_data_width(data, 0);
     double *row = SIS_NEW_RAW(double, width);
@@ -142,11 +150,21 @@ int sis_data_mean(const sis_data *data, double *mean) {
 typedef struct {
     sis_data base;
     sis__packed rows;
+    double divisor;      /* of every value */
+    const char **labels; /* (count), one allocation, owned; NULL: none */
 } row_data;
 
 static int row_values(const sis_data *data, size_t i, double *out) {
-    sis__packed_row(&((const row_data *)data)->rows, i, out);
+    const row_data *d = (const row_data *)data;
+    sis__packed_row(&d->rows, i, out);
+    for (size_t k = 0, n = d->rows.n / d->rows.dims[0]; d->divisor != 1 && k < n; k++)
+        out[k] /= d->divisor;
     return SIS_OK;
+}
+
+static const char *row_label(const sis_data *data, size_t i) {
+    const row_data *d = (const row_data *)data;
+    return d->labels ? d->labels[i] : NULL;
 }
 
 static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
@@ -158,13 +176,24 @@ static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
 }
 
 static void row_free(sis_data *data) {
-    sis__packed_release(&((row_data *)data)->rows);
-    free(data);
+    row_data *d = (row_data *)data;
+    sis__packed_release(&d->rows);
+    free(d->labels);
+    free(d);
+}
+
+void sis__data_divide(sis_data *data, double divisor) {
+    ((row_data *)data)->divisor = divisor;
+}
+
+void sis__data_set_labels(sis_data *data, const char **labels) {
+    ((row_data *)data)->labels = labels;
 }
 
 int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
                         sis_data **out) {
-    static const sis__data_ops ops = {.values = row_values, .shape = row_shape, .free = row_free};
+    static const sis__data_ops ops = {
+        .values = row_values, .shape = row_shape, .label = row_label, .free = row_free};
     row_data *data = SIS_NEW(row_data, 1);
     char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);
     if (!data || !name) {
@@ -177,6 +206,7 @@ int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, c
     data->base =
         (sis_data){.ops = &ops, .kind = kind, .name = name, .count = rows->dims[0], .names = names};
     data->rows = *rows;
+    data->divisor = 1;
     *rows = (sis__packed){0};
     *out = &data->base;
     return SIS_OK;

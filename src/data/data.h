@@ -36,10 +36,16 @@ typedef int (*sis__data_reader)(const char *path, sis_data **out);
 int sis__data_read_npy(const char *path, sis_data **out);
 int sis__data_read_csv(const char *path, sis_data **out);
 int sis__data_read_tsv(const char *path, sis_data **out);
+int sis__data_read_idx(const char *path, sis_data **out);
 
 /* A data set whose examples are the elements of the first axis of `rows`. Takes `rows` and `names`
  * (NULL: none), also when it fails. */
 int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
                         sis_data **out);
+
+/* Of such a data set: divide each value by `divisor` when it is asked for; give it labels, one an
+ * example, as one allocation that is the data set's from now on. */
+void sis__data_divide(sis_data *data, double divisor);
+void sis__data_set_labels(sis_data *data, const char **labels);
 
 #endif

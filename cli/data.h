@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * data.h - between the files of sis data: one for the command and the data sets that are fetched,
+ * one for each that takes more than copying.
+ */
+#ifndef SIS_CLI_DATA_H
+#define SIS_CLI_DATA_H
+
+#include <stddef.h>
+
+#include "cli.h"
+
+typedef struct cli_data_options {
+    const char *dir, *from;
+    int force;
+    cli_common common;
+} cli_data_options;
+
+#endif
