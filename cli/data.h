@@ -16,4 +16,7 @@ typedef struct cli_data_options {
     cli_common common;
 } cli_data_options;
 
+/* Make the parts (fetch.h) of FOLDER/train.jsonl.gz and test.jsonl.gz of FROM/reviews.json. */
+int cli_data_imdb(const char *from, const char *folder);
+
 #endif

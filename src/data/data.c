@@ -23,10 +23,11 @@
 
 static const struct {
     const char *extension;
-    sis__data_reader read;
+    sis__data_reader *read;
 } formats[] = {
-    {".npy", sis__data_read_npy}, {".csv", sis__data_read_csv},   {".tsv", sis__data_read_tsv},
-    {".idx", sis__data_read_idx}, {"-ubyte", sis__data_read_idx},
+    {".npy", sis__data_read_npy},   {".csv", sis__data_read_csv},     {".tsv", sis__data_read_tsv},
+    {".txt", sis__data_read_text},  {".jsonl", sis__data_read_jsonl}, {".idx", sis__data_read_idx},
+    {"-ubyte", sis__data_read_idx},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -39,7 +40,7 @@ static int ends_with(const char *path, const char *extension) {
 }
 
 static int unknown_format(const char *path) {
-    char list[256] = "";
+    char list[512] = "";
     for (size_t k = 0, used = 0; k < FORMATS && used < sizeof list; k++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                  k == 0            ? ""
@@ -50,14 +51,25 @@ static int unknown_format(const char *path) {
                      "%s: cannot tell what it holds; expected a name ending in %s", path, list);
 }
 
-int sis_data_read(const char *path, sis_data **out) {
+void sis_data_opt_init(sis_data_opt *opt) {
+    *opt = (sis_data_opt){0};
+}
+
+int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis_data_opt standard;
+    sis_data_opt_init(&standard);
+    opt = opt ? opt : &standard;
     *out = NULL;
     if (strcmp(path, "-") == 0)
-        return sis__data_read_csv(path, out);
+        return sis__data_read_csv(path, opt, out);
     for (size_t k = 0; k < FORMATS; k++)
         if (ends_with(path, formats[k].extension))
-            return formats[k].read(path, out);
+            return formats[k].read(path, opt, out);
     return unknown_format(path);
+}
+
+int sis_data_read(const char *path, sis_data **out) {
+    return sis_data_open(path, NULL, out);
 }
 
 /* ---- What all share ------------------------------------------------------------------------ */
@@ -110,8 +122,9 @@ const char *const *sis_data_names(const sis_data *data) {
 }
 
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]) {
-    if (data->ops->id)
-        return data->ops->id(data, i);
+    const char *own = data->ops->id ? data->ops->id(data, i) : NULL;
+    if (own)
+        return own;
     snprintf(number, SIS_ID_SIZE, "%zu", i);
     return number;
 }
@@ -123,6 +136,24 @@ const char *sis_data_label(const sis_data *data, size_t i) {
 int sis_data_label_number(const sis_data *data, size_t i, double *out) {
     const char *label = sis_data_label(data, i);
     return label && sis__cell_number(label, out) && isfinite(*out);
+}
+
+const int *sis_data_human(const sis_data *data, size_t i, size_t *n) {
+    *n = 0;
+    return data->ops->human ? data->ops->human(data, i, n) : NULL;
+}
+
+const char *sis_data_text(const sis_data *data, size_t i) {
+    return data->ops->text ? data->ops->text(data, i) : NULL;
+}
+
+int sis_data_words(const sis_data *data, size_t i, sis_words *words) {
+    if (!data->ops->words)
+        return sis__fail(SIS_E_ARGUMENT, "%s: holds no texts", data->name);
+    if (i >= data->count)
+        return sis__fail(SIS_E_ARGUMENT, "%s: there is no example %zu; it holds %zu", data->name, i,
+                         data->count);
+    return data->ops->words(data, i, words);
 }
 
 int sis_data_mean(const sis_data *data, double *mean) {
@@ -212,8 +243,9 @@ int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, c
     return SIS_OK;
 }
 
-int sis__data_read_npy(const char *path, sis_data **out) {
+int sis__data_read_npy(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__packed rows;
+    (void)opt;
     int code = sis__npy_read(path, &rows);
     if (code != SIS_OK)
         return code;

@@ -223,8 +223,9 @@ static int label_examples(const char *path, const sis__packed *a, sis_data *data
     return found;
 }
 
-int sis__data_read_idx(const char *path, sis_data **out) {
+int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__packed a;
+    (void)opt;
     int code = read_array(path, &a);
     if (code != SIS_OK)
         return code;
