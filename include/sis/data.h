@@ -89,6 +89,11 @@ int sis_data_values(const sis_data *data, size_t i, double *out);
 /* A name for each value of an example (a table's header); NULL if the file has none. */
 const char *const *sis_data_names(const sis_data *data);
 
+/* Which feature each value of example i belongs to: the channels of a pixel are one feature, in every
+ * other kind so far each value is its own. `width` numbers to `map`, if that is not NULL. Returns how
+ * many features there are. */
+size_t sis_data_features(const sis_data *data, size_t i, int *map);
+
 /* What example i is called: the file's own id for it, or else its number, written to `number`. */
 enum { SIS_ID_SIZE = 24 };
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]);

@@ -121,6 +121,15 @@ const char *const *sis_data_names(const sis_data *data) {
     return data->names;
 }
 
+size_t sis_data_features(const sis_data *data, size_t i, int *map) {
+    size_t rank, width = sis_data_width(data, i);
+    const size_t *dims = sis_data_shape(data, i, &rank);
+    size_t channels = strcmp(data->kind, "image") == 0 && rank == 3 ? dims[2] : 1;
+    for (size_t v = 0; map && v < width; v++)
+        map[v] = (int)(v / channels);
+    return width / channels;
+}
+
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]) {
     const char *own = data->ops->id ? data->ops->id(data, i) : NULL;
     if (own)
