@@ -5,8 +5,9 @@
  *
  * The file names nodes by (tree, node); here they are numbered in file order and children are found
  * once, by binary search in a sorted list of names. A node with two parents, or a tree without
- * exactly one root, is refused; what is left cannot loop. A leaf's weights are a range of (output,
- * weight) pairs. Each row goes down each tree; sums run in double over trees in file order.
+ * exactly one root from which all of it is reached, is refused; what is left cannot loop. A leaf's
+ * weights are a range of (output, weight) pairs. Each row goes down each tree; sums run in double
+ * over trees in the order of their numbers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -180,6 +181,27 @@ static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const name
     return SIS_OK;
 }
 
+/* Every node hangs on a root. With one parent a node at most, this visits none twice. */
+static int check_reached(sis__cx *c, const sis__trees *t) {
+    size_t *stack = (size_t *)sis__cx_alloc(c, t->n_nodes + 1, sizeof *stack), depth = 0, n = 0;
+    if (!stack)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < t->n_trees; i++) {
+        stack[depth++] = t->roots[i];
+        while (depth) {
+            const tree_node *at = &t->nodes[stack[--depth]];
+            n++;
+            if (at->mode != LEAF) {
+                stack[depth++] = at->yes;
+                stack[depth++] = at->no;
+            }
+        }
+    }
+    if (n != t->n_nodes)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root", t->n_nodes - n);
+    return SIS_OK;
+}
+
 /* Weights of leaves, from the lists PREFIX_treeids, _nodeids, _ids and _weights. */
 typedef struct {
     const int64_t *trees, *nodes, *ids;
@@ -278,6 +300,8 @@ static int build(sis__cx *c, sis__trees *t) {
         error = build_node(c, t, &l, names, i);
     if (!error)
         error = find_roots(c, t, &l, names);
+    if (!error)
+        error = check_reached(c, t);
     if (!error)
         error = build_weights(c, t, &w, names);
     return error ? error : read_base(c, t);
