@@ -41,7 +41,7 @@ struct sis__trees {
     aggregate how;
     sis__post post;
     int classifier;
-    int single;       /* weights of one of two classes only: the other follows from it */
+    int single;       /* two classes, weights of class 0 only: both follow from that one score */
     int all_positive; /* and all of them are >= 0 */
     const int64_t *labels;
 };
@@ -240,7 +240,7 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
             (size_t)w->ids[i] >= t->outputs)
             return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
         t->nodes[leaf[i]].to++;
-        t->single &= w->ids[i] == w->ids[0];
+        t->single &= w->ids[i] == 0;
         t->all_positive &= w->weights[i] >= 0;
     }
     for (size_t i = 0; i < t->n_nodes; i++) {
@@ -250,7 +250,7 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
     }
     for (size_t i = 0; i < w->n; i++) {
         size_t at = t->nodes[leaf[i]].to++;
-        t->targets[at] = t->single ? 0 : (size_t)w->ids[i];
+        t->targets[at] = (size_t)w->ids[i];
         t->weights[at] = w->weights[i];
     }
     t->n_weights = w->n;
@@ -264,9 +264,8 @@ static int read_base(sis__cx *c, sis__trees *t) {
         t->base = NULL;
         return error;
     }
-    if (t->single && n == 2) /* of the class that has the weights */
-        t->base++;
-    else if (n != (t->single ? 1 : t->outputs))
+    t->single &= n == 1; /* a value for each class: then each has its own score */
+    if (n != (t->single ? 1 : t->outputs))
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
     return SIS_OK;
 }
@@ -386,7 +385,8 @@ static void add_leaf(const sis__trees *t, const tree_node *leaf, double *sum, un
     }
 }
 
-/* Two classes from the score of one. */
+/* Two classes from one score, which is that of the second, as the exporters of boosted trees mean
+ * it and other runtimes compute it. */
 static void complete_pair(const sis__trees *t, float *scores) {
     scores[1] = scores[0];
     if (t->post == SIS__POST_LOGISTIC)

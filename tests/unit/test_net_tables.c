@@ -152,10 +152,10 @@ static void classifiers_transform_scores(void **state) {
     e.post = "SOFTMAX";
     double sum = exp(0.25) + 1 + exp(4);
     expect_scores(&e, x, (double[]){exp(0.25) / sum, 1 / sum, exp(4) / sum});
-    /* weights of one class of two: the other follows */
+    /* two classes, weights of the first only: one score for both */
     e = (ensemble){.op = "ml.TreeEnsembleClassifier",
                    .mode = "BRANCH_LEQ",
-                   .ids = (int64_t[]){1, 1, 1, 1, 1},
+                   .ids = (int64_t[]){0, 0, 0, 0, 0},
                    .weights = (float[]){0.25f, 0.5f, 0.1f, 0.2f, 0.3f},
                    .outputs = 2};
     expect_scores(&e, x, (double[]){1 - 0.55, 0.55});
@@ -165,6 +165,13 @@ static void classifiers_transform_scores(void **state) {
     e.base = (float[]){0.5f};
     e.n_base = 1;
     expect_scores(&e, x, (double[]){logistic(-4.75), logistic(4.75)});
+    e.post = NULL;
+    e.base = (float[]){0.5f, 0.1f};
+    e.n_base = 2;
+    expect_scores(&e, x, (double[]){4.75, 0.1});
+    e.ids = (int64_t[]){1, 1, 1, 1, 1};
+    e.base = NULL;
+    expect_scores(&e, x, (double[]){0, 4.25});
 }
 
 static void refuse_ensemble(void (*spoil)(sis_net_builder *), const char *words) {
