@@ -282,6 +282,8 @@ typedef struct sis__plan_spec {
     size_t batch;  /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
     int keep_all;  /* every tensor keeps its own memory until the next run */
     int gradients; /* implies keep_all; parameters stay computed from, not folded or packed */
+    int training;  /* Dropout drops */
+    int fed_fixed; /* gradient plans: none of what is fed is wanted */
 } sis__plan_spec;
 
 typedef struct sis__plan {
@@ -292,7 +294,7 @@ typedef struct sis__plan {
     size_t arena;         /* bytes of a run for tensors */
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
-    int gradients, keep_all;
+    int gradients, keep_all, training;
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
@@ -312,10 +314,26 @@ typedef struct sis__run {
     float **grad;  /* (n_tensors) gradient plans: where its gradient lies, NULL if none flows */
     char *scratch; /* (plan->scratch) for the step under way, aligned to 64 */
     char *arena, *scratch_block, *grads; /* the memory behind all that */
+    int borrowed; /* that memory, and initializers' gradients, are another's */
+    /* Training plans: which units Dropout drops. A row's choice depends on `dropout` (0: none) and
+     * its number first_row + i, not on the rows beside it. */
+    uint64_t dropout;
+    size_t first_row;
 } sis__run;
 
 int sis__run_new(const sis__plan *p, sis__run **out);
 void sis__run_free(sis__run *r);
+
+/* Memory that runs of different plans use one after the other; zeroed at first. */
+typedef struct sis__memory {
+    char *blocks[3]; /* arena, scratch, gradients */
+    size_t sizes[3];
+} sis__memory;
+
+/* A run of a gradient plan in such memory. grads (n_tensors) says where gradients of initializers
+ * go, NULL: not wanted. Not freed with the run, and not zeroed by sis__run_backward. */
+int sis__run_new_in(const sis__plan *p, sis__memory *m, float *const *grads, sis__run **out);
+void sis__memory_release(sis__memory *m);
 
 /* Write the fed tensors through data[], then execute every step. */
 int sis__run_forward(sis__run *r);
