@@ -32,10 +32,10 @@ struct sis__cache {
     packed_matrix *packed;
 };
 
-static const size_t run_bytes = (size_t)16 << 20; /* memory a run of many rows should stay below */
+static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows should stay below */
 static const size_t max_chunk = 256;
-static const double max_probe_flops = 2e9;
-static const size_t max_probe_bytes = (size_t)256 << 20;
+static const double max_probe_flops = 1.2e9;
+static const size_t max_probe_bytes = (size_t)64 << 20;
 
 struct sis__cache *sis__cache_new(void) {
     struct sis__cache *c = SIS_NEW(struct sis__cache, 1);
@@ -84,7 +84,7 @@ void sis__cache_free(struct sis__cache *c) {
 static const packed_matrix *find_packed(const struct sis__cache *c, const sis__matrix *b) {
     for (const packed_matrix *p = c->packed; p; p = p->next)
         if (p->of.at == b->at && p->of.k == b->k && p->of.n == b->n &&
-            p->of.transposed == b->transposed && p->of.alpha == b->alpha)
+            p->of.transposed == b->transposed && p->of.alpha == b->alpha && p->of.lefts == b->lefts)
             return p;
     return NULL;
 }
@@ -261,7 +261,7 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n) 
                         : (float)(2 * sis__rng_uniform(&rng) - 1);
 }
 
-enum { PROBE_ROWS = 4 };
+enum { PROBE_ROWS = 2, PROBE_LOG2 = 1 };
 
 /* Run the rows of the probe `at once`; outputs (PROBE_ROWS, n_outputs). */
 static int run_probe(const sis_net *net, sis__geometry *g, int log2_rows, const float *rows,
@@ -287,13 +287,13 @@ static int run_probe(const sis_net *net, sis__geometry *g, int log2_rows, const 
 static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int *together) {
     const sis__plan *plan;
     *together = 0;
-    int error = get_plan(net, g, SIS__SCORES, 2, &plan);
+    int error = get_plan(net, g, SIS__SCORES, PROBE_LOG2, &plan);
     if (error)
         return error == SIS_E_NOMEM ? error : SIS_OK;
     const sis__tensor *y = &plan->tensors[net->output];
     if (y->count != PROBE_ROWS * g->n_outputs || y->dtype != SIS__F32)
         return SIS_OK;
-    if (plan->flops > max_probe_flops || plan->arena > max_probe_bytes) {
+    if (plan->flops > max_probe_flops || plan->arena + plan->scratch > max_probe_bytes) {
         *together = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
         return SIS_OK;
     }
@@ -304,7 +304,7 @@ static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int
         fill_probe(net, embedded, rows, PROBE_ROWS * g->n_values);
         error = run_probe(net, g, 0, rows, alone);
         if (!error)
-            error = run_probe(net, g, 2, rows, both);
+            error = run_probe(net, g, PROBE_LOG2, rows, both);
         *together = !error && memcmp(alone, both, PROBE_ROWS * g->n_outputs * sizeof *both) == 0;
         error = error == SIS_E_NOMEM ? error : SIS_OK;
     } else {

@@ -85,20 +85,17 @@ static void find_final(sis_net *net) {
         net->pre_output = n->inputs[0];
 }
 
-static size_t count_uses(const sis__graph *g, int value) {
-    size_t n = 0;
+/* The node that reads a value, if there is exactly one. */
+static const sis__node *only_user(const sis__graph *g, int value) {
+    const sis__node *user = NULL;
     for (size_t i = 0; i < g->n_nodes; i++)
         for (size_t j = 0; j < g->nodes[i].n_inputs; j++)
-            n += g->nodes[i].inputs[j] == value;
-    return n;
-}
-
-static const sis__node *only_user(const sis__graph *g, int value) {
-    for (size_t i = 0; i < g->n_nodes && count_uses(g, value) == 1; i++)
-        for (size_t j = 0; j < g->nodes[i].n_inputs; j++)
-            if (g->nodes[i].inputs[j] == value)
-                return &g->nodes[i];
-    return NULL;
+            if (g->nodes[i].inputs[j] == value) {
+                if (user)
+                    return NULL;
+                user = &g->nodes[i];
+            }
+    return user;
 }
 
 /* Input -> Cast or Identity, any number -> Gather from a float matrix that is an initializer. */

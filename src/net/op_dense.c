@@ -18,7 +18,7 @@ static int pack_right(sis__cx *c) {
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0)
-        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha}, &g->packed);
+        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
     c->step->scratch = sis__product_scratch(g->k, g->n);
     if (c->plan->gradients) { /* da packs b or dy, db packs a or dy */
         size_t most = g->m > g->n ? g->m : g->n, depth = g->k > most ? g->k : most;
