@@ -21,8 +21,9 @@ enum { ROWS = 2048, NAMES = 5 };
 
 typedef struct {
     const char *name;
-    size_t epoch;     /* rows of an epoch */
-    double reference; /* seconds of one in PyTorch 1.13 on two cores of an AMD EPYC; 0: not measured */
+    size_t epoch; /* rows of an epoch */
+    double
+        reference; /* seconds of one in PyTorch 1.13 on two cores of an AMD EPYC; 0: not measured */
 } subject;
 
 static const subject subjects[NAMES] = {{"mnist-cnn", 60000, 70},

@@ -51,7 +51,7 @@ typedef struct sis_arch {
     size_t dense;          /* units behind a convolution: mnist-cnn, dna-cnn */
     double dropout[2];     /* share of units dropped in training, first place and second */
     int plain_output;      /* no Softmax or Sigmoid at the end: scores are any numbers */
-    int standardize;       /* mlp, linear: train on (x - mean) / deviation; the written network takes
+    int standardize; /* mlp, linear: train on (x - mean) / deviation; the written network takes
                               plain x, the factors lie in its first layer */
 } sis_arch;
 
@@ -132,8 +132,8 @@ typedef struct sis_trainer sis_trainer;
 
 /* One epoch of the learning curve. */
 typedef struct sis_epoch {
-    double loss;     /* mean over the training rows, each as it was when its batch came */
-    sis_fit valid;   /* n = 0 without validation rows */
+    double loss;   /* mean over the training rows, each as it was when its batch came */
+    sis_fit valid; /* n = 0 without validation rows */
     double seconds;
 } sis_epoch;
 

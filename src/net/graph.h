@@ -266,6 +266,8 @@ typedef struct sis__step { /* a node of a plan */
     const int *inputs, *outputs; /* tensors; -1: left out */
     sis__params p;
     size_t scratch; /* bytes of scratch memory that forward (and backward) may use */
+    size_t tape;    /* gradient plans: bytes that forward leaves for backward, zero: none */
+    size_t tape_at; /* where they lie in a run's memory */
     double flops;   /* multiply-adds and the like, for one run; rough */
     /* Never in plans that keep everything: */
     int relu; /* Conv, Gemm: the Relu that follows is applied to the result at once */
@@ -318,6 +320,7 @@ typedef struct sis__run {
     void **data;   /* (n_tensors) where each tensor lies; constants point into plan or document */
     float **grad;  /* (n_tensors) gradient plans: where its gradient lies, NULL if none flows */
     char *scratch; /* (plan->scratch) for the step under way, aligned to 64 */
+    char *base;    /* start of the arena, aligned to 64; tapes lie at base + step->tape_at */
     char *arena, *scratch_block, *grads; /* the memory behind all that */
     int borrowed; /* that memory, and initializers' gradients, are another's */
     /* Training plans: which units Dropout drops. A row's choice depends on `dropout` (0: none) and

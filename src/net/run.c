@@ -25,6 +25,7 @@ static char *aligned(char *p) {
 
 static void point_data(sis__run *r, char *base) {
     const sis__plan *p = r->plan;
+    r->base = base;
     for (size_t i = 0; i < p->n_tensors; i++) {
         const sis__tensor *t = &p->tensors[i];
         if (!t->known)

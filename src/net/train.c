@@ -113,14 +113,15 @@ static int find_params(sis_trainer *t) {
 static int cut_parts(sis_trainer *t) {
     size_t n = 0;
     for (size_t i = 0; i < t->n_params; i++)
-        n += (t->params[i].count + SIS__PIECE - 1) / SIS__PIECE;
+        n += (t->params[i].count + SIS__PART_SIZE - 1) / SIS__PART_SIZE;
     t->parts = SIS_NEW(sis__part, n);
     if (!t->parts)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < t->n_params; i++)
-        for (size_t from = 0; from < t->params[i].count; from += SIS__PIECE) {
+        for (size_t from = 0; from < t->params[i].count; from += SIS__PART_SIZE) {
             size_t rest = t->params[i].count - from;
-            t->parts[t->n_parts++] = (sis__part){i, from, rest < SIS__PIECE ? rest : SIS__PIECE};
+            t->parts[t->n_parts++] =
+                (sis__part){i, from, rest < SIS__PART_SIZE ? rest : SIS__PART_SIZE};
         }
     return SIS_OK;
 }
@@ -250,7 +251,7 @@ static void collect(const sis_trainer *t, double *scores, double *losses) {
 /* Judge the weights of the moment. */
 static int judge(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
     size_t k = t->arch.outputs;
-    double *scores = SIS_NEW(double, e->n * k), *losses = SIS_NEW(double, e->n);
+    double *scores = SIS_NEW(double, e->n *k), *losses = SIS_NEW(double, e->n);
     int error = scores && losses ? SIS_OK : SIS_E_NOMEM;
     t->now = e;
     t->learning = 0;
@@ -351,8 +352,7 @@ static void keep_best(sis_trainer *t) {
 }
 
 int sis_trainer_epoch(sis_trainer *t) {
-    int error =
-        sis__reserve((void **)&t->curve, &t->cap_curve, t->epoch + 1, sizeof *t->curve);
+    int error = sis__reserve((void **)&t->curve, &t->cap_curve, t->epoch + 1, sizeof *t->curve);
     if (error)
         return error;
     shuffle(t);
@@ -374,9 +374,8 @@ int sis_trainer_epoch(sis_trainer *t) {
 }
 
 int sis_trainer_done(const sis_trainer *t) {
-    return t->epoch >= t->opt.epochs ||
-           (t->valid && t->best_epoch != SIZE_MAX && t->opt.patience &&
-            t->epoch > t->best_epoch + t->opt.patience);
+    return t->epoch >= t->opt.epochs || (t->valid && t->best_epoch != SIZE_MAX && t->opt.patience &&
+                                         t->epoch > t->best_epoch + t->opt.patience);
 }
 
 const sis_epoch *sis_trainer_curve(const sis_trainer *t, size_t *n) {

@@ -28,9 +28,9 @@
 
 enum {
     SIS__SHARD_ROWS = 32,
-    SIS__STATES = 4,      /* h and c of two LSTM layers */
-    SIS__SEGMENT = 25,    /* words that padding is computed in at a time */
-    SIS__PIECE = 32768    /* parameters one thread updates at a time */
+    SIS__STATES = 4,       /* h and c of two LSTM layers */
+    SIS__SEGMENT = 25,     /* words that padding is computed in at a time */
+    SIS__PART_SIZE = 32768 /* parameters one thread updates at a time */
 };
 
 int sis__arch_build(const sis_arch *arch, uint64_t seed, int training, sis_net **out);
@@ -143,19 +143,19 @@ struct sis_trainer {
     int embedding;                   /* which parameter is the embedding; -1: none */
     sis__part *parts;
     size_t n_parts;
-    float *slots[2];    /* (n_all) of the optimiser */
-    float *best;        /* (n_all) weights of the best epoch */
-    float *d_embedding; /* (words, dim) */
+    float *slots[2];     /* (n_all) of the optimiser */
+    float *best;         /* (n_all) weights of the best epoch */
+    float *d_embedding;  /* (words, dim) */
     float *mean, *scale; /* (inputs) of a standardized table */
 
     size_t lengths; /* 1: text rows are cut to their words */
     sis__shape_plan *plans;
     sis__memory *memory; /* (jobs) */
     sis__shard *shards;
-    size_t n_shards;     /* made */
-    size_t used_shards;  /* in this update */
-    size_t *order;       /* (train n) rows of this epoch in their order */
-    size_t *batch;       /* rows of this update, sorted by length */
+    size_t n_shards;    /* made */
+    size_t used_shards; /* in this update */
+    size_t *order;      /* (train n) rows of this epoch in their order */
+    size_t *batch;      /* rows of this update, sorted by length */
     sis__padding padding;
     const sis_examples *now; /* what this update or judgement works on */
     int learning;            /* gradients are wanted, units are dropped */

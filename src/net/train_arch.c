@@ -84,8 +84,8 @@ static void orthogonalize(sis__rng *r, double *v, size_t n, size_t dim) {
 /* Recurrent weights (1, 4*hidden, hidden) whose transpose has orthonormal rows. */
 static void recurrent(maker *m, const char *name, size_t hidden) {
     size_t gh = 4 * hidden;
-    double *q = SIS_NEW(double, hidden * gh);
-    float *v = SIS_NEW(float, hidden * gh);
+    double *q = SIS_NEW(double, hidden *gh);
+    float *v = SIS_NEW(float, hidden *gh);
     if (q && v) {
         orthogonalize(&m->r, q, hidden, gh);
         for (size_t i = 0; i < gh * hidden; i++)
@@ -235,8 +235,14 @@ static void lstm(maker *m, const char *x, int layer, size_t in) {
         snprintf(states, sizeof states, " - " SIS__STATE_PREFIX "h%d " SIS__STATE_PREFIX "c%d",
                  layer, layer);
     snprintf(inputs, sizeof inputs, "%s %s %s %s%s", x, w, r, b, states);
-    snprintf(outputs, sizeof outputs, m->training ? "%s h%d c%d" : layer == 1 ? "%s" : "%s h%d",
-             layer == 1 ? "l1" : m->training ? "l2" : "-", layer, layer);
+    snprintf(outputs, sizeof outputs,
+             m->training  ? "%s h%d c%d"
+             : layer == 1 ? "%s"
+                          : "%s h%d",
+             layer == 1    ? "l1"
+             : m->training ? "l2"
+                           : "-",
+             layer, layer);
     sis_net_add_node(m->b, "LSTM", inputs, outputs);
     sis_net_attr_int(m->b, "hidden_size", (int64_t)hidden);
 }
@@ -274,12 +280,7 @@ static const struct {
       .dense = 32,
       .dropout = {0, 0.5}},
      dna_cnn},
-    {{.name = "text-lstm",
-      .inputs = 500,
-      .outputs = 1,
-      .words = 10000,
-      .dim = 100,
-      .hidden = 200},
+    {{.name = "text-lstm", .inputs = 500, .outputs = 1, .words = 10000, .dim = 100, .hidden = 200},
      text_lstm},
     {{.name = "text-cnn",
       .inputs = 500,

@@ -64,9 +64,7 @@ static double log_sum(const float *z, size_t n) {
 void sis__scores(const sis__row_loss *r, double *scores) {
     double all = r->n > 1 && !r->plain ? log_sum(r->z, r->n) : 0;
     for (size_t j = 0; j < r->n; j++)
-        scores[j] = r->plain   ? r->z[j]
-                    : r->n > 1 ? exp(r->z[j] - all)
-                               : sis_net_link(r->z[j]);
+        scores[j] = r->plain ? r->z[j] : r->n > 1 ? exp(r->z[j] - all) : sis_net_link(r->z[j]);
 }
 
 static double cross_entropy(const sis__row_loss *r, double scale, float *dz) {
@@ -96,9 +94,7 @@ static double squares(const sis__row_loss *r, double scale, float *dz) {
     double mixed = 0;
     for (int pass = 0; pass < 2; pass++)
         for (size_t j = 0; j < r->n; j++) {
-            double s = r->plain   ? r->z[j]
-                       : r->n > 1 ? exp(r->z[j] - all)
-                                  : sis_net_link(r->z[j]);
+            double s = r->plain ? r->z[j] : r->n > 1 ? exp(r->z[j] - all) : sis_net_link(r->z[j]);
             double off = s - r->target[j], d = 2 * off / n;
             if (pass == 0) {
                 loss += off * off / n;

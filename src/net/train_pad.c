@@ -38,8 +38,7 @@ static int find_states(sis_trainer *t) {
 }
 
 static int make_plan(sis_trainer *t) {
-    sis__feed feed = {
-        .value = t->net->embedded, .rank = 3, .dims = {1, SIS__SEGMENT, t->arch.dim}};
+    sis__feed feed = {.value = t->net->embedded, .rank = 3, .dims = {1, SIS__SEGMENT, t->arch.dim}};
     sis__plan_spec spec = {.feeds = &feed,
                            .n_feeds = 1,
                            .outputs = t->padding.outputs,
@@ -86,8 +85,7 @@ static int forward_one(sis_trainer *t, size_t k) {
     sis__padding *p = &t->padding;
     sis__segment *g = &p->segments[k];
     size_t hidden = t->arch.hidden;
-    int error =
-        g->run ? SIS_OK : sis__run_new_in(p->plan, &g->memory, p->grads, &g->run);
+    int error = g->run ? SIS_OK : sis__run_new_in(p->plan, &g->memory, p->grads, &g->run);
     if (error)
         return error;
     float *x = (float *)g->run->data[t->net->embedded];

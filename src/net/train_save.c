@@ -51,8 +51,9 @@ static uint64_t digest_examples(const sis_trainer *t, const sis_examples *e) {
 static void describe(const sis_trainer *t, sis__buf *b) {
     const sis_arch *a = &t->arch;
     const sis_train_opt *o = &t->opt;
-    sis__buf_printf(b, "%s in %zu out %zu words %zu dim %zu hidden %zu filters %zu width %zu", a->name,
-                    a->inputs, a->outputs, a->words, a->dim, a->hidden, a->filters, a->width);
+    sis__buf_printf(b, "%s in %zu out %zu words %zu dim %zu hidden %zu filters %zu width %zu",
+                    a->name, a->inputs, a->outputs, a->words, a->dim, a->hidden, a->filters,
+                    a->width);
     sis__buf_printf(b, " dense %zu dropout %.17g %.17g plain %d standard %d", a->dense,
                     a->dropout[0], a->dropout[1], a->plain_output, a->standardize);
     sis__buf_printf(b, " loss %d optimizer %d rate %.17g momentum %.17g beta2 %.17g epsilon %.17g",
