@@ -22,13 +22,13 @@ typedef struct {
     const sis__kernels *kn;
     size_t channels, filters; /* of a group */
     size_t depth, positions, pixels, plane;
-    size_t seen[3];           /* padded size of the image, as far as windows look */
-    size_t runs, run;         /* of a patch: how many, how long */
-    size_t block;             /* pixels that are packed at a time */
-    float *image;             /* (seen..., channels) */
-    float *packed;            /* patches of a block, or weights */
-    float *turned;            /* (filters, depth) weights or their gradient */
-    float *patches;           /* (BACK_PIXELS, depth) */
+    size_t seen[3];   /* padded size of the image, as far as windows look */
+    size_t runs, run; /* of a patch: how many, how long */
+    size_t block;     /* pixels that are packed at a time */
+    float *image;     /* (seen..., channels) */
+    float *packed;    /* patches of a block, or weights */
+    float *turned;    /* (filters, depth) weights or their gradient */
+    float *patches;   /* (BACK_PIXELS, depth) */
 } gradient;
 
 static void measure(gradient *g, const sis__window *w) {
@@ -40,9 +40,9 @@ static void measure(gradient *g, const sis__window *w) {
     g->pixels = w->out[0] * w->out[1] * w->out[2];
     g->plane = w->in[0] * w->in[1] * w->in[2];
     for (size_t a = 0; a < 3; a++)
-        g->seen[a] = w->out[a] ? (w->out[a] - 1) * w->stride[a] +
-                                     (w->kernel[a] - 1) * w->dilation[a] + 1
-                               : 0;
+        g->seen[a] = w->out[a]
+                         ? (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] + 1
+                         : 0;
     g->run = w->dilation[2] == 1 ? w->kernel[2] * g->channels : g->channels;
     g->runs = g->depth / g->run;
     g->block = BLOCK_FLOATS / g->depth;
@@ -83,7 +83,8 @@ static void lay_out(gradient *g, void *scratch) {
 /* Where in the image the patch of a pixel begins. */
 static size_t pixel_at(const gradient *g, size_t p) {
     const sis__window *w = g->w;
-    size_t z = p / w->out[2] / w->out[1] * w->stride[0], y = p / w->out[2] % w->out[1] * w->stride[1];
+    size_t z = p / w->out[2] / w->out[1] * w->stride[0],
+           y = p / w->out[2] % w->out[1] * w->stride[1];
     return ((z * g->seen[1] + y) * g->seen[2] + p % w->out[2] * w->stride[2]) * g->channels;
 }
 
