@@ -65,20 +65,24 @@ typedef struct {
 } writer;
 
 /* What an example is: its kind, and what it takes to draw it. */
-static void describe(const cli_task *t, size_t at, sis_record *r) {
+static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *r) {
     const sis_input *in = &t->inputs[at];
     const char *kind = t->net ? sis_net_meta_get(t->net, SIS_NET_META_KIND) : NULL;
     r->kind = kind ? kind : t->words ? "text" : sis_data_kind(t->data);
     r->label = sis_data_label(t->data, t->rows[at]);
-    r->shape = sis_data_shape(t->data, t->rows[at], &r->rank);
+    r->shape = cli_shape(t, at, &r->rank, shape);
     r->values = in->values;
     r->n_values = in->n_values;
     r->feature_map = in->feature_of;
     if (t->words) {
         r->words = (const char *const *)t->words[at];
         r->n_words = r->collection.n_features;
+        r->human = t->human ? t->human[at] : NULL;
+        r->n_human = r->human ? t->n_human[at] : 0;
         return;
     }
+    if (t->by_default)
+        r->human = sis_data_human(t->data, t->rows[at], &r->n_human);
     r->mask = in->n_samples == 1 ? in->mask : NULL;
     r->names = (const char *const *)t->names;
     r->n_names = t->names ? t->n_features : 0;
@@ -88,7 +92,7 @@ static void describe(const cli_task *t, size_t at, sis_record *r) {
 static int write_record(void *ctx, size_t i, const sis_collection *c) {
     writer *w = (writer *)ctx;
     const cli_task *t = w->task;
-    size_t at = w->todo[i], n;
+    size_t at = w->todo[i], n, shape[3];
     char number[SIS_ID_SIZE], label[256], *line;
     sis_record r = {.id = sis_data_id(t->data, t->rows[at], number),
                     .model = w->o->source.model,
@@ -99,7 +103,7 @@ static int write_record(void *ctx, size_t i, const sis_collection *c) {
                     .collection = *c};
     if (t->net && sis_net_label(t->net, r.output, label, sizeof label) == SIS_OK)
         r.output_label = label;
-    describe(t, at, &r);
+    describe(t, at, shape, &r);
     w->counts[c->status]++;
     int error = sis_record_format(&r, w->o->trace, &line, &n);
     if (error)

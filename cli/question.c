@@ -20,7 +20,8 @@ const cli_option cli_question_options[] = {
              "those before it up. A model that carries no mask needs one of these."},
     {"features", 0, "F", CLI_STRING(cli_question, features), "what is masked together: each value",
      .more =
-         "each: every value is a feature, of token models every token but padding. axis:A: "
+         "each: every value is a feature, of token models every token but padding, of a colour "
+         "image every pixel. axis:A: "
          "values that differ only along axis A of an example belong together (the channels of a "
          "pixel). FILE.npy: a whole number for each value, the feature it belongs to, or -1 for "
          "never masked."},
@@ -71,9 +72,27 @@ static int features_by_axis(cli_task *t, const char *text) {
     return CLI_DONE;
 }
 
+/* The features that the data have by themselves, if they are more than one value each. */
+static int features_by_data(cli_task *t) {
+    int single = 1;
+    t->by_default = 1;
+    for (size_t i = 0; i < t->n; i++)
+        single &= cli_encode_features(t, i, NULL) == t->inputs[i].n_values;
+    if (single)
+        return CLI_DONE;
+    t->maps = cli_grab(t->n, sizeof *t->maps);
+    for (size_t i = 0; t->maps && i < t->n; i++) {
+        t->maps[i] = cli_grab(t->inputs[i].n_values, sizeof **t->maps);
+        if (!t->maps[i])
+            return CLI_FAILED;
+        cli_encode_features(t, i, t->maps[i]);
+    }
+    return t->maps ? CLI_DONE : CLI_FAILED;
+}
+
 static int ask_features(cli_task *t, const char *text) {
     if (strcmp(text, "each") == 0)
-        return cli_is_token(t) ? cli_token_features(t) : CLI_DONE;
+        return cli_is_token(t) ? cli_token_features(t) : features_by_data(t);
     int status = cli_same_widths(t, "--features");
     if (status != CLI_DONE)
         return status;
@@ -87,8 +106,8 @@ static int ask_features(cli_task *t, const char *text) {
 /* Names of features from names of values: a feature of several is called after its first. */
 static int name_features(cli_task *t) {
     const char *const *names = sis_data_names(t->data);
-    if (t->maps)
-        return CLI_DONE; /* every example has its own words */
+    if (t->words)
+        return CLI_DONE; /* every example has its own */
     long n = sis_input_features(&t->inputs[0]);
     if (n < 0)
         return cli_fail((int)n);
@@ -99,7 +118,7 @@ static int name_features(cli_task *t) {
     if (!t->names)
         return CLI_FAILED;
     for (size_t v = 0; v < t->inputs[0].n_values; v++) {
-        int f = t->feature_of ? t->feature_of[v] : (int)v;
+        int f = t->inputs[0].feature_of ? t->inputs[0].feature_of[v] : (int)v;
         if (f < 0 || t->names[f])
             continue;
         t->names[f] = strdup(names[v]);
@@ -113,16 +132,22 @@ static int name_features(cli_task *t) {
 
 /* A data set of examples as wide as those explained. */
 static int read_donors(const cli_task *t, const char *path, sis_data **out) {
-    int error = sis_data_read(path, out);
+    int error = sis_data_open(path, &t->opt, out);
     if (error)
         return cli_error("--mask: %s", sis_error_detail());
-    size_t width = sis_data_width(*out, 0);
-    if (width == t->inputs[0].n_values)
-        return CLI_DONE;
-    sis_data_free(*out);
-    *out = NULL;
-    return cli_error("--mask: an example of %s has %zu values, the input has %zu", path, width,
-                     t->inputs[0].n_values);
+    size_t width = 0, wanted = t->inputs[0].n_values;
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < sis_data_count(*out); i++) {
+        status = cli_encode_width(t, *out, i, &width);
+        if (status == CLI_DONE && width != wanted)
+            status = cli_error("--mask: example %zu of %s has %zu values, the input has %zu", i,
+                               path, width, wanted);
+    }
+    if (status != CLI_DONE) {
+        sis_data_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 static int mask_mean(cli_task *t, const char *path) {
@@ -130,7 +155,15 @@ static int mask_mean(cli_task *t, const char *path) {
     int status = read_donors(t, path, &donors);
     if (status != CLI_DONE)
         return status;
-    status = cli_fail(sis_data_mean(donors, t->mask));
+    cli_row row = {.width = t->inputs[0].n_values};
+    row.values = cli_grab(row.width, sizeof *row.values);
+    status = row.values ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < sis_data_count(donors); i++) {
+        status = cli_encode(t, donors, i, &row);
+        if (status == CLI_DONE)
+            sis_mean_add(t->mask, row.values, row.width, i + 1);
+    }
+    free(row.values);
     sis_data_free(donors);
     return status;
 }
@@ -148,7 +181,7 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     t->n_samples = q->samples;
     status = rows && t->mask ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < n; i++)
-        status = cli_fail(sis_data_values(donors, i, rows + i * width));
+        status = cli_encode(t, donors, i, &(cli_row){width, rows + i * width, NULL});
     if (status == CLI_DONE)
         status = cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[0], q->samples, q->seed, t->mask));
     free(rows);
@@ -175,19 +208,20 @@ static int mask_file(cli_task *t, const char *path) {
 static int mask_uniform(cli_task *t) {
     size_t n = t->inputs[0].n_values;
     size_t *sizes = cli_grab(n, sizeof *sizes);
+    const int *feature_of = t->inputs[0].feature_of;
     if (!sizes)
         return CLI_FAILED;
-    if (!t->feature_of) {
+    if (!feature_of) {
         free(sizes);
         return cli_error("--mask uniform: features have one value each; say with --features which "
                          "values belong together");
     }
     for (size_t v = 0; v < n; v++)
-        if (t->feature_of[v] >= 0)
-            sizes[t->feature_of[v]]++;
+        if (feature_of[v] >= 0)
+            sizes[feature_of[v]]++;
     for (size_t v = 0; v < n; v++)
-        if (t->feature_of[v] >= 0)
-            t->mask[v] = 1.0 / (double)sizes[t->feature_of[v]];
+        if (feature_of[v] >= 0)
+            t->mask[v] = 1.0 / (double)sizes[feature_of[v]];
     free(sizes);
     return CLI_DONE;
 }

@@ -20,8 +20,17 @@ const cli_option cli_source_options[] = {
              "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
              "scores, for each input."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
-     "examples: .npy (first axis), .csv or .tsv (with a header)", .required = 1,
-     .more = "A dash reads a .csv from standard input."},
+     "examples: .npy, .csv, .tsv, .txt, .jsonl, IDX; also gzipped (.gz)", .required = 1,
+     .more =
+         "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
+         "examples), tables with a header (.csv, .tsv), images (IDX: .idx, -ubyte), texts (.txt, "
+         "one a line; .tsv, behind their labels; .jsonl, with \"text\" or \"words\") or "
+         "lists of numbers (.jsonl, \"values\"). Texts become token ids by the model's own "
+         "vocabulary. A dash reads a .csv from standard input."},
+    {"label", 0, "COLUMN", CLI_STRING(cli_source, label),
+     "column or field of the input that holds the label",
+     .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
+             "label along."},
     {"rows", 'r', "A:B", CLI_STRING(cli_source, rows), "only these examples: A:B, or a list 0,5,7",
      .unset = "all"},
     {"jobs", 'j', "N", CLI_COUNT(cli_source, jobs), "threads, and children of a cmd: model",
@@ -86,22 +95,30 @@ static int choose_rows(cli_task *t, const char *text) {
     return CLI_DONE;
 }
 
+static int load_row(cli_task *t, size_t i) {
+    cli_row row = {0};
+    if (cli_encode_width(t, t->data, t->rows[i], &row.width) != CLI_DONE)
+        return CLI_FAILED;
+    row.values = t->values[i] = cli_grab(row.width, sizeof *row.values);
+    if (t->vocabulary)
+        row.word_at = t->word_at[i] = cli_grab(row.width, sizeof *row.word_at);
+    if (!row.values || (t->vocabulary && !row.word_at))
+        return CLI_FAILED;
+    t->inputs[i] = (sis_input){.values = row.values, .n_values = row.width};
+    return cli_encode(t, t->data, t->rows[i], &row);
+}
+
 static int load_rows(cli_task *t) {
     t->values = cli_grab(t->n, sizeof *t->values);
     t->inputs = cli_grab(t->n, sizeof *t->inputs);
     if (!t->values || !t->inputs)
         return CLI_FAILED;
-    for (size_t i = 0; i < t->n; i++) {
-        size_t width = sis_data_width(t->data, t->rows[i]);
-        t->values[i] = cli_grab(width, sizeof **t->values);
-        if (!t->values[i])
-            return CLI_FAILED;
-        int error = sis_data_values(t->data, t->rows[i], t->values[i]);
-        if (error)
-            return cli_fail(error);
-        t->inputs[i] = (sis_input){.values = t->values[i], .n_values = width};
-    }
-    return CLI_DONE;
+    if (t->vocabulary && !(t->word_at = cli_grab(t->n, sizeof *t->word_at)))
+        return CLI_FAILED;
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
+        status = load_row(t, i);
+    return status;
 }
 
 int cli_task_open(cli_task *t, const cli_source *s) {
@@ -109,17 +126,21 @@ int cli_task_open(cli_task *t, const cli_source *s) {
     sis_model_opt opt;
     sis_model_opt_init(&opt);
     opt.timeout = s->timeout;
-    int status = cli_fail(sis_data_read(s->input, &t->data));
+    sis_data_opt_init(&t->opt);
+    t->opt.label = s->label;
+    int status = cli_fail(sis_data_open(s->input, &t->opt, &t->data));
     if (status == CLI_DONE)
         status = choose_rows(t, s->rows);
     if (status == CLI_DONE)
+        status = cli_fail(sis_model_open(s->model, &opt, &t->model));
+    if (status == CLI_DONE) {
+        t->net = sis_model_net(&t->model);
+        status = cli_encode_begin(t);
+    }
+    if (status == CLI_DONE)
         status = load_rows(t);
     if (status == CLI_DONE)
-        status = cli_fail(sis_model_open(s->model, &opt, &t->model));
-    if (status == CLI_DONE)
         status = cli_fail(sis_model_measure(&t->model, t->values[0], t->inputs[0].n_values));
-    if (status == CLI_DONE)
-        t->net = sis_model_net(&t->model);
     return status;
 }
 
@@ -140,9 +161,17 @@ void cli_task_close(cli_task *t) {
             free(t->values[i]);
         if (t->maps)
             free(t->maps[i]);
+        if (t->word_at)
+            free(t->word_at[i]);
+        if (t->human)
+            free(t->human[i]);
     }
     free_texts(t->names, t->n_features);
     free(t->words);
+    free(t->word_at);
+    free(t->human);
+    free(t->n_human);
+    sis_vocabulary_free(t->vocabulary);
     free(t->maps);
     free(t->values);
     free(t->inputs);
@@ -181,7 +210,7 @@ static double percentile(double *scores, size_t n, double percent) {
 /* The percentile of the scores that would be explained, over every example of the file. */
 static int score_percentile(const cli_task *t, double percent, const cli_source *s,
                             const cli_question *q, double *threshold) {
-    cli_task all = {.data = t->data};
+    cli_task all = {.data = t->data, .net = t->net, .vocabulary = t->vocabulary};
     double *scores = NULL;
     int status = choose_rows(&all, NULL);
     if (status == CLI_DONE)
@@ -199,7 +228,8 @@ static int score_percentile(const cli_task *t, double percent, const cli_source 
     if (status == CLI_DONE)
         *threshold = percentile(scores, all.n, percent);
     free(scores);
-    all.data = NULL; /* borrowed */
+    all.data = NULL; /* borrowed, as is the vocabulary */
+    all.vocabulary = NULL;
     cli_task_close(&all);
     return status;
 }

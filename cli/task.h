@@ -6,6 +6,7 @@
  *     task.c       model, examples, plain scores, thresholds
  *     question.c   features, mask, output
  *     tokens.c     the same for models that take token ids
+ *     encode.c     from what a file holds to what the model takes
  */
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
@@ -18,7 +19,7 @@
 
 /* Which model, which examples. */
 typedef struct cli_source {
-    const char *model, *input, *rows;
+    const char *model, *input, *rows, *label;
     double timeout;
     size_t jobs;
 } cli_source;
@@ -37,17 +38,23 @@ void cli_question_init(cli_question *q);
 typedef struct cli_task {
     sis_model model;
     const sis_net *net; /* behind an ONNX file, else NULL */
+    sis_data_opt opt;   /* how data are read, those of masks too */
     sis_data *data;
-    size_t *rows; /* (n) example numbers in the file */
+    sis_vocabulary *vocabulary; /* of a model that is given texts, else NULL */
+    size_t *rows;               /* (n) example numbers in the file */
     size_t n;
     sis_input *inputs; /* (n), complete after cli_task_ask */
     double **values;   /* (n) */
     double *mask;      /* (n_samples, width) */
     size_t n_samples;
-    int *feature_of; /* of all examples; NULL: each value is a feature, or they differ */
-    int **maps;      /* (n) token models: the feature map of each example */
-    char ***words;   /* (n) token models: the words of each example's features */
-    char **names;    /* (n_features) names that all examples share, or NULL */
+    int *feature_of;  /* of all examples; NULL: each value is a feature, or they differ */
+    int **maps;       /* (n) the feature map of each example, where they differ: token models */
+    char ***words;    /* (n) token models: the words of each example's features */
+    size_t **word_at; /* (n) texts: for each value the number of its word, SIZE_MAX: padding */
+    int **human;      /* (n) texts: the features that a person marked; NULL: not known */
+    size_t *n_human;  /* (n) */
+    int by_default;   /* features are what the data say, so `sequence` and `human` fit them */
+    char **names;     /* (n_features) names that all examples share, or NULL */
     size_t n_features;
 } cli_task;
 
@@ -81,6 +88,25 @@ int cli_number(const char *text, double *value);
 
 /* Do all examples have the same number of values? An error line that names the option if not. */
 int cli_same_widths(const cli_task *t, const char *option);
+
+/* What the features of input i are by themselves: n_values numbers to `map`, if it is not NULL; how
+ * many there are. */
+size_t cli_encode_features(const cli_task *t, size_t i, int *map);
+
+/* The model's vocabulary, if the input needs it. */
+int cli_encode_begin(cli_task *t);
+
+/* One example of a data set as the model takes it: first how many values, then these. */
+typedef struct cli_row {
+    size_t width;
+    double *values;  /* (width) */
+    size_t *word_at; /* (width) as in cli_task, or NULL: not wanted */
+} cli_row;
+int cli_encode_width(const cli_task *t, const sis_data *data, size_t i, size_t *width);
+int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row);
+
+/* The shape of input i: borrowed, or written to `out`. */
+const size_t *cli_shape(const cli_task *t, size_t i, size_t *rank, size_t out[3]);
 
 /* The output meant by `text` for an example with these scores (only read for "top"). SIZE_MAX after
  * an error line. */

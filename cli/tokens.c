@@ -30,20 +30,50 @@ static json_t *vocabulary(const cli_task *t) {
     return list;
 }
 
-/* The word of an id, or "#id". */
-static char *word_of(const json_t *words, double id) {
+/* What the tokens of an example are called by. */
+typedef struct {
+    const json_t *vocabulary;
+    const char *text; /* as it was written; NULL: there are ids only */
+    sis_words split;
+} wording;
+
+/* The word of value v of input i: as it was written, or that of its id, or "#id". */
+static char *word_of(const cli_task *t, size_t i, size_t v, const wording *w) {
     char number[32];
-    const char *word =
-        words && id >= 0 ? json_string_value(json_array_get(words, (size_t)id)) : NULL;
+    double id = t->inputs[i].values[v];
+    const char *word = w->vocabulary && id >= 0
+                           ? json_string_value(json_array_get(w->vocabulary, (size_t)id))
+                           : NULL;
+    const sis_word *written = w->text ? &w->split.items[t->word_at[i][v]] : NULL;
     snprintf(number, sizeof number, "#%.0f", id);
-    char *copy = strdup(word ? word : number);
+    char *copy =
+        written ? strndup(w->text + written->start, written->length) : strdup(word ? word : number);
     if (!copy)
         cli_error("out of memory");
     return copy;
 }
 
+/* The features whose words a person marked in the text. */
+static int find_human(cli_task *t, size_t i) {
+    size_t n;
+    const int *human = sis_data_human(t->data, t->rows[i], &n);
+    if (!human)
+        return CLI_DONE;
+    t->human[i] = cli_grab(n, sizeof **t->human);
+    if (!t->human[i])
+        return CLI_FAILED;
+    for (size_t v = 0, k = 0; v < t->inputs[i].n_values; v++) { /* both ascend */
+        size_t word = t->word_at[i][v];
+        while (word != SIZE_MAX && k < n && (size_t)human[k] < word)
+            k++;
+        if (word != SIZE_MAX && k < n && (size_t)human[k] == word)
+            t->human[i][t->n_human[i]++] = t->maps[i][v];
+    }
+    return CLI_DONE;
+}
+
 /* Features and words of one example. */
-static int number_tokens(cli_task *t, size_t i, const json_t *words) {
+static int number_tokens(cli_task *t, size_t i, const wording *w) {
     const sis_input *in = &t->inputs[i];
     int n = 0;
     t->maps[i] = cli_grab(in->n_values, sizeof **t->maps);
@@ -54,22 +84,39 @@ static int number_tokens(cli_task *t, size_t i, const json_t *words) {
         t->maps[i][v] = in->values[v] == PADDING ? -1 : n++;
     t->inputs[i].feature_of = t->maps[i];
     if (n == 0)
-        return cli_error("example %zu: every token is padding (id %d)", t->rows[i], PADDING);
+        return w->text
+                   ? cli_error("example %zu: the text has no words", t->rows[i])
+                   : cli_error("example %zu: every token is padding (id %d)", t->rows[i], PADDING);
     for (size_t v = 0; v < in->n_values; v++)
-        if (t->maps[i][v] >= 0 && !(t->words[i][t->maps[i][v]] = word_of(words, in->values[v])))
+        if (t->maps[i][v] >= 0 && !(t->words[i][t->maps[i][v]] = word_of(t, i, v, w)))
             return CLI_FAILED;
-    return CLI_DONE;
+    return w->text ? find_human(t, i) : CLI_DONE;
+}
+
+/* The text of input i, if it was one. */
+static int begin_wording(const cli_task *t, size_t i, wording *w) {
+    if (!t->word_at)
+        return CLI_DONE;
+    w->text = sis_data_text(t->data, t->rows[i]);
+    return cli_fail(sis_data_words(t->data, t->rows[i], &w->split));
 }
 
 int cli_token_features(cli_task *t) {
     t->maps = cli_grab(t->n, sizeof *t->maps);
     t->words = cli_grab(t->n, sizeof *t->words);
-    if (!t->maps || !t->words)
+    t->human = cli_grab(t->n, sizeof *t->human);
+    t->n_human = cli_grab(t->n, sizeof *t->n_human);
+    if (!t->maps || !t->words || !t->human || !t->n_human)
         return CLI_FAILED;
     json_t *words = vocabulary(t);
+    wording w = {.vocabulary = words};
     int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
-        status = number_tokens(t, i, words);
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
+        status = begin_wording(t, i, &w);
+        if (status == CLI_DONE)
+            status = number_tokens(t, i, &w);
+    }
+    sis_words_release(&w.split);
     json_decref(words);
     return status;
 }

@@ -14,17 +14,31 @@
  *     }
  *     sis_data_free(data);
  *
- * The end of the file name says what a file is:
+ * The end of the file name says what a file is; ".gz" after it changes nothing, and what is gzipped
+ * is unpacked whatever it is called:
  *
  *     .npy         NumPy array of numbers: versions 1.0 to 3.0, float16/32/64, int and uint of 8 to
  *                  64 bits, bool, both byte orders, C and Fortran order. The first axis counts the
  *                  examples, the others are the shape of one.
  *     .csv, .tsv   table of numbers with a header, whose cells are the names of the features. Cells
  *                  are separated by commas (.csv) or tabs (.tsv) and may be quoted (RFC 4180);
- * blank lines do not count. "-" is a .csv on standard input.
+ *                  blank lines do not count. "-" is a .csv on standard input.
+ *     .idx, -ubyte IDX array, the format of MNIST; the first axis counts the examples. Bytes with
+ *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
+ *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
+ *                  labels. An array with one axis is itself labels: the value is the label.
+ *     .txt         texts, one a line.
+ *     .tsv         also texts, with their labels: if the header has a column "text"; without a
+ *                  header, if every column but the last holds numbers (ratings, separated by tabs
+ *                  or blanks), or if there are two columns and the second holds several words.
+ *     .jsonl       JSON Lines: an object a line with "text", "words" (a list of text, taken as they
+ *                  are) or "values" (a list of numbers), all lines alike, and optionally "id",
+ *                  "label" and "human" (numbers of the words that a person marked). Other fields
+ *                  are passed over.
  *
  * Examples are numbered from 0, in messages too: "row 7" of a table is the eighth line of numbers.
- * Every value is finite; whatever else a file holds is an error that says where.
+ * Every value is finite and every text is UTF-8; whatever else a file holds is an error that says
+ * where.
  *
  * Ownership: what the accessors return is borrowed and lives as long as the data set.
  * Threads: a data set does not change once it is read; any number of threads may use it.
@@ -49,10 +63,23 @@ typedef struct sis_data sis_data;
 int sis_data_read(const char *path, sis_data **out);
 void sis_data_free(sis_data *data);
 
-size_t sis_data_count(const sis_data *data);     /* examples */
-const char *sis_data_kind(const sis_data *data); /* "array" or "table" */
+/* The same with a choice of what the file is to be taken for. */
+typedef struct sis_data_opt {
+    const char *label; /* the column or field that holds the label: by name, or by number from 0
+                          where there is no header. Default NULL: "label" of a .jsonl, the first
+                          column but the text of a .tsv of texts */
+} sis_data_opt;
 
-/* Of example i < count: how many values it has; its shape, *rank numbers whose product that is. */
+/* Every default. */
+void sis_data_opt_init(sis_data_opt *opt);
+
+int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out);
+
+size_t sis_data_count(const sis_data *data);     /* examples */
+const char *sis_data_kind(const sis_data *data); /* "array", "table", "image" or "text" */
+
+/* Of example i < count: how many values it has; its shape, *rank numbers whose product that is. A
+ * text has words instead of values: its width is 0. */
 size_t sis_data_width(const sis_data *data, size_t i);
 const size_t *sis_data_shape(const sis_data *data, size_t i, size_t *rank);
 
@@ -62,16 +89,98 @@ int sis_data_values(const sis_data *data, size_t i, double *out);
 /* A name for each value of an example (a table's header); NULL if the file has none. */
 const char *const *sis_data_names(const sis_data *data);
 
+/* Which feature each value of example i belongs to: the channels of a pixel are one feature, in every
+ * other kind so far each value is its own. `width` numbers to `map`, if that is not NULL. Returns how
+ * many features there are. */
+size_t sis_data_features(const sis_data *data, size_t i, int *map);
+
 /* What example i is called: the file's own id for it, or else its number, written to `number`. */
 enum { SIS_ID_SIZE = 24 };
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]);
 
-/* The class of example i as the file gives it; NULL if it does not. */
+/* The label of example i as the file gives it; NULL if it does not. */
 const char *sis_data_label(const sis_data *data, size_t i);
+
+/* The same as a number: 1, or 0 if there is no label or it is no finite number. */
+int sis_data_label_number(const sis_data *data, size_t i, double *out);
+
+/* The features that a person marked in example i as what matters, *n of them, each once; NULL if the
+ * file has none. Of a text: numbers of words. */
+const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 
 /* The mean of each value over all examples, in one pass: width numbers. All examples must have the
  * same width. The mean of a constant is exactly that constant. */
 int sis_data_mean(const sis_data *data, double *mean);
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+/* Text i as it was written, UTF-8 (given as words: these with blanks between); NULL if the data set
+ * holds no texts. */
+const char *sis_data_text(const sis_data *data, size_t i);
+
+/* A word of a text, and where it stands. */
+typedef struct sis_word {
+    const char *text;     /* in lower case: what a vocabulary knows */
+    size_t start, length; /* bytes of the text as it was written */
+} sis_word;
+
+/* The words of a text, in order. Zeroed before it is first filled; filling it again reuses its
+ * memory. */
+typedef struct sis_words {
+    size_t n;
+    sis_word *items; /* (n) */
+    char *lower;     /* what they point to */
+    size_t items_room, lower_room;
+} sis_words;
+
+/* The tokenizer: what is left between blanks, control characters and !"#$%&()*+,-./:;<=>?@[\]^_`{|}~
+ * are words (the default of Keras, as in the paper). Lower case of ASCII, Latin, Greek and Cyrillic
+ * letters. */
+#define SIS_TOKENIZER "words"
+int sis_words_split(const char *text, sis_words *words);
+void sis_words_release(sis_words *words);
+
+/* The words of example i: those the file gives, or those of its text. */
+int sis_data_words(const sis_data *data, size_t i, sis_words *words);
+
+/* ---- Vocabularies -------------------------------------------------------------------------- */
+
+/* Words and their numbers, from 0 without gaps. Number 0 is padding. Words that are not in it share
+ * one number if it has a word "<unknown>" (or <unk>, <oov>, [UNK], as others call it). */
+typedef struct sis_vocabulary sis_vocabulary;
+
+#define SIS_WORD_PADDING "<padding>"
+#define SIS_WORD_UNKNOWN "<unknown>"
+
+/* Where a model's metadata (sis/net.h) say how text becomes numbers: the name of the tokenizer, and
+ * the length of its input. The vocabulary itself is "sis.vocabulary". */
+#define SIS_META_TOKENIZER "sis.tokenizer"
+#define SIS_META_LENGTH "sis.length"
+
+/* Padding, unknown, then the `most` most frequent words of the texts rows[0..n_rows) (NULL: all),
+ * most frequent first, equally frequent ones in the order of their first appearance. */
+int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,
+                         sis_vocabulary **out);
+
+/* From and to a JSON list of words; free(*json). */
+int sis_vocabulary_parse(const char *json, sis_vocabulary **out);
+int sis_vocabulary_format(const sis_vocabulary *v, char **json);
+void sis_vocabulary_free(sis_vocabulary *v);
+
+size_t sis_vocabulary_size(const sis_vocabulary *v);
+const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id); /* NULL if there is none */
+
+/* The number of a word in lower case; that of unknown words, or 0 if they have none. */
+size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word);
+
+/* The number that unknown words have; 0: none, they are left out of what is encoded. */
+size_t sis_vocabulary_unknown(const sis_vocabulary *v);
+
+/* The last `length` words as numbers, with padding in front of fewer. word_at (NULL: not wanted) is
+ * for each place the index of its word in `words`, SIZE_MAX for padding. Returns how many words
+ * there are. */
+size_t sis_vocabulary_encode(const sis_vocabulary *v, const sis_words *words, size_t length,
+                             double *ids, size_t *word_at);
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
@@ -104,6 +213,13 @@ int sis_feature_map_read(const char *path, size_t n_values, int **map);
  * float32. */
 int sis_npy_write(const char *path, const double *values, size_t rank, const size_t *dims);
 int sis_npy_write_float(const char *path, const float *values, size_t rank, const size_t *dims);
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+/* The SHA-256 of what a file holds, as 64 hexadecimal digits: of a gzipped file, what it unpacks
+ * to. */
+enum { SIS_DIGEST_SIZE = 65 };
+int sis_file_digest(const char *path, char hex[SIS_DIGEST_SIZE]);
 
 #ifdef __cplusplus
 }

@@ -320,10 +320,14 @@ static int read_separated(const char *path, char separator, sis_data **out) {
     return code;
 }
 
-int sis__data_read_csv(const char *path, sis_data **out) {
+int sis__data_read_csv(const char *path, const sis_data_opt *opt, sis_data **out) {
+    (void)opt;
     return read_separated(path, ',', out);
 }
 
-int sis__data_read_tsv(const char *path, sis_data **out) {
+int sis__data_read_tsv(const char *path, const sis_data_opt *opt, sis_data **out) {
+    int texts = sis__data_is_labelled_text(path);
+    if (texts != 0)
+        return texts < 0 ? texts : sis__data_read_labelled_text(path, opt, out);
     return read_separated(path, '\t', out);
 }

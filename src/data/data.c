@@ -16,27 +16,31 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "data/cell.h"
 #include "data/npy.h"
 
 /* ---- Formats ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *extension;
-    sis__data_reader read;
+    sis__data_reader *read;
 } formats[] = {
-    {".npy", sis__data_read_npy},
-    {".csv", sis__data_read_csv},
-    {".tsv", sis__data_read_tsv},
+    {".npy", sis__data_read_npy},   {".csv", sis__data_read_csv},     {".tsv", sis__data_read_tsv},
+    {".txt", sis__data_read_text},  {".jsonl", sis__data_read_jsonl}, {".idx", sis__data_read_idx},
+    {"-ubyte", sis__data_read_idx},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
+/* Does the name, ".gz" left aside, end so? */
 static int ends_with(const char *path, const char *extension) {
     size_t n = strlen(path), m = strlen(extension);
-    return n > m && strcasecmp(path + n - m, extension) == 0;
+    if (n > 3 && strcasecmp(path + n - 3, ".gz") == 0)
+        n -= 3;
+    return n > m && strncasecmp(path + n - m, extension, m) == 0;
 }
 
 static int unknown_format(const char *path) {
-    char list[256] = "";
+    char list[512] = "";
     for (size_t k = 0, used = 0; k < FORMATS && used < sizeof list; k++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                  k == 0            ? ""
@@ -47,14 +51,25 @@ static int unknown_format(const char *path) {
                      "%s: cannot tell what it holds; expected a name ending in %s", path, list);
 }
 
-int sis_data_read(const char *path, sis_data **out) {
+void sis_data_opt_init(sis_data_opt *opt) {
+    *opt = (sis_data_opt){0};
+}
+
+int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis_data_opt standard;
+    sis_data_opt_init(&standard);
+    opt = opt ? opt : &standard;
     *out = NULL;
     if (strcmp(path, "-") == 0)
-        return sis__data_read_csv(path, out);
+        return sis__data_read_csv(path, opt, out);
     for (size_t k = 0; k < FORMATS; k++)
         if (ends_with(path, formats[k].extension))
-            return formats[k].read(path, out);
+            return formats[k].read(path, opt, out);
     return unknown_format(path);
+}
+
+int sis_data_read(const char *path, sis_data **out) {
+    return sis_data_open(path, NULL, out);
 }
 
 /* ---- What all share ------------------------------------------------------------------------ */
@@ -106,15 +121,48 @@ const char *const *sis_data_names(const sis_data *data) {
     return data->names;
 }
 
+size_t sis_data_features(const sis_data *data, size_t i, int *map) {
+    size_t rank, width = sis_data_width(data, i);
+    const size_t *dims = sis_data_shape(data, i, &rank);
+    size_t channels = strcmp(data->kind, "image") == 0 && rank == 3 ? dims[2] : 1;
+    for (size_t v = 0; map && v < width; v++)
+        map[v] = (int)(v / channels);
+    return width / channels;
+}
+
 const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]) {
-    if (data->ops->id)
-        return data->ops->id(data, i);
+    const char *own = data->ops->id ? data->ops->id(data, i) : NULL;
+    if (own)
+        return own;
     snprintf(number, SIS_ID_SIZE, "%zu", i);
     return number;
 }
 
 const char *sis_data_label(const sis_data *data, size_t i) {
     return data->ops->label ? data->ops->label(data, i) : NULL;
+}
+
+int sis_data_label_number(const sis_data *data, size_t i, double *out) {
+    const char *label = sis_data_label(data, i);
+    return label && sis__cell_number(label, out) && isfinite(*out);
+}
+
+const int *sis_data_human(const sis_data *data, size_t i, size_t *n) {
+    *n = 0;
+    return data->ops->human ? data->ops->human(data, i, n) : NULL;
+}
+
+const char *sis_data_text(const sis_data *data, size_t i) {
+    return data->ops->text ? data->ops->text(data, i) : NULL;
+}
+
+int sis_data_words(const sis_data *data, size_t i, sis_words *words) {
+    if (!data->ops->words)
+        return sis__fail(SIS_E_ARGUMENT, "%s: holds no texts", data->name);
+    if (i >= data->count)
+        return sis__fail(SIS_E_ARGUMENT, "%s: there is no example %zu; it holds %zu", data->name, i,
+                         data->count);
+    return data->ops->words(data, i, words);
 }
 
 int sis_data_mean(const sis_data *data, double *mean) {
@@ -142,11 +190,21 @@ int sis_data_mean(const sis_data *data, double *mean) {
 typedef struct {
     sis_data base;
     sis__packed rows;
+    double divisor;      /* of every value */
+    const char **labels; /* (count), one allocation, owned; NULL: none */
 } row_data;
 
 static int row_values(const sis_data *data, size_t i, double *out) {
-    sis__packed_row(&((const row_data *)data)->rows, i, out);
+    const row_data *d = (const row_data *)data;
+    sis__packed_row(&d->rows, i, out);
+    for (size_t k = 0, n = d->rows.n / d->rows.dims[0]; d->divisor != 1 && k < n; k++)
+        out[k] /= d->divisor;
     return SIS_OK;
+}
+
+static const char *row_label(const sis_data *data, size_t i) {
+    const row_data *d = (const row_data *)data;
+    return d->labels ? d->labels[i] : NULL;
 }
 
 static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
@@ -158,13 +216,24 @@ static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
 }
 
 static void row_free(sis_data *data) {
-    sis__packed_release(&((row_data *)data)->rows);
-    free(data);
+    row_data *d = (row_data *)data;
+    sis__packed_release(&d->rows);
+    free(d->labels);
+    free(d);
+}
+
+void sis__data_divide(sis_data *data, double divisor) {
+    ((row_data *)data)->divisor = divisor;
+}
+
+void sis__data_set_labels(sis_data *data, const char **labels) {
+    ((row_data *)data)->labels = labels;
 }
 
 int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
                         sis_data **out) {
-    static const sis__data_ops ops = {.values = row_values, .shape = row_shape, .free = row_free};
+    static const sis__data_ops ops = {
+        .values = row_values, .shape = row_shape, .label = row_label, .free = row_free};
     row_data *data = SIS_NEW(row_data, 1);
     char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);
     if (!data || !name) {
@@ -177,13 +246,15 @@ int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, c
     data->base =
         (sis_data){.ops = &ops, .kind = kind, .name = name, .count = rows->dims[0], .names = names};
     data->rows = *rows;
+    data->divisor = 1;
     *rows = (sis__packed){0};
     *out = &data->base;
     return SIS_OK;
 }
 
-int sis__data_read_npy(const char *path, sis_data **out) {
+int sis__data_read_npy(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__packed rows;
+    (void)opt;
     int code = sis__npy_read(path, &rows);
     if (code != SIS_OK)
         return code;

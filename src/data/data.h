@@ -18,8 +18,11 @@
 typedef struct sis__data_ops {
     int (*values)(const sis_data *data, size_t i, double *out);
     const size_t *(*shape)(const sis_data *data, size_t i, size_t *rank);
-    const char *(*id)(const sis_data *data, size_t i);    /* NULL: numbers */
-    const char *(*label)(const sis_data *data, size_t i); /* NULL: none */
+    const char *(*id)(const sis_data *data, size_t i);              /* NULL: numbers */
+    const char *(*label)(const sis_data *data, size_t i);           /* NULL: none */
+    const int *(*human)(const sis_data *data, size_t i, size_t *n); /* NULL: none */
+    const char *(*text)(const sis_data *data, size_t i);            /* NULL: no texts */
+    int (*words)(const sis_data *data, size_t i, sis_words *words); /* NULL: no texts */
     void (*free)(sis_data *data);
 } sis__data_ops;
 
@@ -31,15 +34,24 @@ struct sis_data {
     const char **names; /* one allocation, owned; NULL: none */
 };
 
-typedef int (*sis__data_reader)(const char *path, sis_data **out);
+/* opt is never NULL. */
+typedef int sis__data_reader(const char *path, const sis_data_opt *opt, sis_data **out);
 
-int sis__data_read_npy(const char *path, sis_data **out);
-int sis__data_read_csv(const char *path, sis_data **out);
-int sis__data_read_tsv(const char *path, sis_data **out);
+sis__data_reader sis__data_read_npy, sis__data_read_csv, sis__data_read_tsv, sis__data_read_idx;
+sis__data_reader sis__data_read_text, sis__data_read_jsonl;
+
+/* The .tsv is a file of texts with labels: 1, a table: 0, or a failure. And reading it as such. */
+int sis__data_is_labelled_text(const char *path);
+sis__data_reader sis__data_read_labelled_text;
 
 /* A data set whose examples are the elements of the first axis of `rows`. Takes `rows` and `names`
  * (NULL: none), also when it fails. */
 int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
                         sis_data **out);
+
+/* Of such a data set: divide each value by `divisor` when it is asked for; give it labels, one an
+ * example, as one allocation that is the data set's from now on. */
+void sis__data_divide(sis_data *data, double divisor);
+void sis__data_set_labels(sis_data *data, const char **labels);
 
 #endif

@@ -131,6 +131,9 @@ int sis_resume_scan(const char *path, sis_resume *out) {
     if (access(path, F_OK) != 0 && errno == ENOENT)
         return SIS_OK;
     int code = sis_results_open(path, &r);
+    if (code == SIS_OK && r->source.unpack)
+        code = sis__fail(SIS_E_FORMAT, "%s: is compressed and cannot be gone on with; unpack it",
+                         path);
     if (code == SIS_OK)
         code = scan_lines(r, out, &ids);
     if (code == SIS_OK && !(out->ids = sis__strings_finish(&ids)))

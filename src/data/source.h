@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where readers get their bytes: a file or standard input, read forward once, a byte, a line or a
- * block at a time. Memory grows with what has arrived, never with what a header promises.
+ * block at a time. Memory grows with what has arrived, never with what a header promises. What is
+ * gzipped, whatever its name, is handed out unpacked.
  */
 #ifndef SIS_DATA_SOURCE_H
 #define SIS_DATA_SOURCE_H
@@ -13,8 +14,9 @@
 typedef struct sis__source {
     const char *name; /* for messages; the path, borrowed */
     int fd, owned;    /* owned: ours to close */
-    size_t size;      /* bytes in the file; SIZE_MAX if only the end will tell (a pipe) */
-    size_t offset;    /* bytes handed out */
+    size_t size;      /* bytes in the file; SIZE_MAX if only the end will tell (a pipe, gzip) */
+    struct sis__unpack *unpack; /* gzip; NULL: the bytes are as they are in the file */
+    size_t offset;              /* bytes handed out */
     unsigned char *chunk;
     size_t next, filled; /* what of the chunk is still to be handed out */
     int error;           /* sticks: why there are no more bytes, if not because it is the end */
@@ -24,6 +26,10 @@ enum { SIS__SOURCE_END = -1 };
 
 /* `path`, or standard input if it is "-". Close it whatever this returns. */
 int sis__source_open(sis__source *s, const char *path);
+
+/* The same without unpacking: for files whose own bytes count. */
+int sis__source_open_raw(sis__source *s, const char *path);
+
 void sis__source_close(sis__source *s);
 
 /* Get more into the empty chunk; 0 if there is no more. */

@@ -29,6 +29,8 @@ typedef struct {
     float *packed;    /* patches of a block, or weights */
     float *turned;    /* (filters, depth) weights or their gradient */
     float *patches;   /* (BACK_PIXELS, depth) */
+    size_t *at;       /* (pixels) where in the image the patch of each begins */
+    size_t *run_at;   /* (runs) where each run of a patch begins, from there */
 } gradient;
 
 static void measure(gradient *g, const sis__window *w) {
@@ -67,21 +69,14 @@ size_t sis__conv_backward_scratch(const sis__window *w) {
     gradient g;
     measure(&g, w);
     size_t floats = round_up(image_size(&g)) + round_up(packed_size(&g)) +
-                    round_up(g.filters * g.depth) + BACK_PIXELS * g.depth;
-    return floats * sizeof(float);
-}
-
-static void lay_out(gradient *g, void *scratch) {
-    g->image = (float *)scratch;
-    g->packed = g->image + round_up(image_size(g));
-    g->turned = g->packed + round_up(packed_size(g));
-    g->patches = g->turned + round_up(g->filters * g->depth);
+                    round_up(g.filters * g.depth) + round_up(BACK_PIXELS * g.depth);
+    return floats * sizeof(float) + (g.pixels + g.runs) * sizeof(size_t);
 }
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
 
-/* Where in the image the patch of a pixel begins. */
-static size_t pixel_at(const gradient *g, size_t p) {
+/* Where in the image the patch of a pixel begins: what `at` is filled with. */
+static size_t find_pixel(const gradient *g, size_t p) {
     const sis__window *w = g->w;
     size_t z = p / w->out[2] / w->out[1] * w->stride[0],
            y = p / w->out[2] % w->out[1] * w->stride[1];
@@ -89,11 +84,24 @@ static size_t pixel_at(const gradient *g, size_t p) {
 }
 
 /* Where run i of a patch begins, from where the patch does. */
-static size_t run_at(const gradient *g, size_t i) {
+static size_t find_run(const gradient *g, size_t i) {
     const sis__window *w = g->w;
     size_t across = w->dilation[2] == 1 ? 1 : w->kernel[2], x = i % across, row = i / across;
     size_t y = row % w->kernel[1] * w->dilation[1], z = row / w->kernel[1] * w->dilation[0];
     return ((z * g->seen[1] + y) * g->seen[2] + x * w->dilation[2]) * g->channels;
+}
+
+static void lay_out(gradient *g, void *scratch) {
+    g->image = (float *)scratch;
+    g->packed = g->image + round_up(image_size(g));
+    g->turned = g->packed + round_up(packed_size(g));
+    g->patches = g->turned + round_up(g->filters * g->depth);
+    g->at = (size_t *)(void *)(g->patches + round_up(BACK_PIXELS * g->depth));
+    g->run_at = g->at + g->pixels;
+    for (size_t p = 0; p < g->pixels; p++)
+        g->at[p] = find_pixel(g, p);
+    for (size_t i = 0; i < g->runs; i++)
+        g->run_at[i] = find_run(g, i);
 }
 
 /* Rows of the input that windows see: row y of the image is row y - pad of the input. */
@@ -154,9 +162,9 @@ static void pack_panel(const gradient *g, size_t j, size_t p, size_t n, float *p
     for (size_t at = j; at < end;) {
         size_t i = at / g->run, inside = at % g->run, rest = g->run - inside;
         size_t length = end - at < rest ? end - at : rest;
-        const float *from = g->image + run_at(g, i) + inside;
+        const float *from = g->image + g->run_at[i] + inside;
         for (size_t q = 0; q < n; q++)
-            memcpy(panel + q * nr + (at - j), from + pixel_at(g, p + q), length * sizeof *panel);
+            memcpy(panel + q * nr + (at - j), from + g->at[p + q], length * sizeof *panel);
         at += length;
     }
 }
@@ -209,7 +217,7 @@ static void add_patches(const gradient *g, size_t p, size_t n) {
     for (size_t q = 0; q < n; q++) {
         const float *restrict from = g->patches + q * g->depth;
         for (size_t i = 0; i < g->runs; i++, from += g->run) {
-            float *restrict to = g->image + pixel_at(g, p + q) + run_at(g, i);
+            float *restrict to = g->image + g->at[p + q] + g->run_at[i];
             for (size_t k = 0; k < g->run; k++)
                 to[k] += from[k];
         }

@@ -197,19 +197,25 @@ static size_t find_value(const sis__window *w, const float *x, float top) {
 /* One plane. The maximum is known, so where it lies is found by comparing; NaN is looked for. */
 static void max_plane_backward(const sis__window *w, const float *x, const float *y,
                                const float *dy, float *dx) {
-    int inside = all_inside(w);
-    for (size_t p = 0; p < plane_of(w->out); p++) {
-        size_t at = SIZE_MAX;
-        if (dy[p] == 0)
-            continue;
-        if (inside) {
-            size_t oz = p / w->out[2] / w->out[1], oy = p / w->out[2] % w->out[1];
-            size_t first = (oz * w->stride[0] * w->in[1] + oy * w->stride[1]) * w->in[2] +
-                           p % w->out[2] * w->stride[2];
-            at = find_value(w, x + first, y[p]);
-            at = at == SIZE_MAX ? at : at + first;
+    size_t p = 0;
+    for (size_t oz = 0; oz < w->out[0]; oz++)
+        for (size_t oy = 0; oy < w->out[1]; oy++) {
+            size_t row = (oz * w->stride[0] * w->in[1] + oy * w->stride[1]) * w->in[2];
+            for (size_t ox = 0; ox < w->out[2]; ox++, p++) {
+                size_t first = row + ox * w->stride[2];
+                if (dy[p] == 0)
+                    continue;
+                size_t at = find_value(w, x + first, y[p]);
+                at = at == SIZE_MAX ? find_max(w, x, p) : first + at;
+                dx[at] += dy[p];
+            }
         }
-        at = at == SIZE_MAX ? find_max(w, x, p) : at;
+}
+
+/* The same for windows that reach over the edge. */
+static void max_edges_backward(const sis__window *w, const float *x, const float *dy, float *dx) {
+    for (size_t p = 0; p < plane_of(w->out); p++) {
+        size_t at = find_max(w, x, p);
         if (at != SIZE_MAX)
             dx[at] += dy[p];
     }
@@ -220,8 +226,12 @@ static int max_pool_backward(const sis__step *s, sis__run *r) {
     const float *x = sis__in(s, r, 0), *y = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);
     float *dx = sis__din(s, r, 0);
     size_t in = plane_of(w->in), out = plane_of(w->out);
+    int inside = all_inside(w);
     for (size_t c = 0; dx && dy && c < w->n * w->channels; c++)
-        max_plane_backward(w, x + c * in, y + c * out, dy + c * out, dx + c * in);
+        if (inside)
+            max_plane_backward(w, x + c * in, y + c * out, dy + c * out, dx + c * in);
+        else
+            max_edges_backward(w, x + c * in, dy + c * out, dx + c * in);
     return SIS_OK;
 }
 

@@ -126,7 +126,7 @@ static void names_of_files_decide(void **state) {
     static const char *const names[] = {"t.txt2", "csv", ".csv.bak", "t.cs", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         assert_int_equal(sis_data_read(names[i], &data), SIS_E_UNSUPPORTED);
-        assert_message_has("expected a name ending in .npy, .csv or .tsv");
+        assert_message_has("expected a name ending in .npy, .csv, .tsv");
         assert_null(data);
     }
     assert_int_equal(sis_data_read(folder_path("absent.csv"), &data), SIS_E_IO);

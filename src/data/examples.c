@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Examples of their own size each. See examples.h.
+ */
+#include "data/examples.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/words.h"
+
+static const sis__examples *of(const sis_data *data) {
+    return (const sis__examples *)data;
+}
+
+static const char *text_at(const sis__examples *e, size_t at) {
+    return at == SIS__NONE ? NULL : e->text.data + at;
+}
+
+/* ---- What a data set answers --------------------------------------------------------------- */
+
+static const char *get_id(const sis_data *data, size_t i) {
+    return text_at(of(data), of(data)->items[i].id);
+}
+
+static const char *get_label(const sis_data *data, size_t i) {
+    return text_at(of(data), of(data)->items[i].label);
+}
+
+static const char *get_text(const sis_data *data, size_t i) {
+    return text_at(of(data), of(data)->items[i].text);
+}
+
+static const int *get_human(const sis_data *data, size_t i, size_t *n) {
+    const sis__example *x = &of(data)->items[i];
+    *n = x->n_human;
+    return x->human == SIS__NONE ? NULL : of(data)->ints + x->human;
+}
+
+static const size_t *get_shape(const sis_data *data, size_t i, size_t *rank) {
+    *rank = of(data)->items[i].rank;
+    return of(data)->items[i].shape;
+}
+
+static int get_words(const sis_data *data, size_t i, sis_words *words) {
+    const sis__examples *e = of(data);
+    const sis__example *x = &e->items[i];
+    if (x->words == SIS__NONE)
+        return sis_words_split(e->text.data + x->text, words);
+    return sis__words_given(e->text.data + x->text, e->ints + x->words, x->n_words, words);
+}
+
+static int get_list(const sis_data *data, size_t i, double *out) {
+    const sis__example *x = &of(data)->items[i];
+    memcpy(out, of(data)->numbers + x->values, x->shape[0] * sizeof *out);
+    return SIS_OK;
+}
+
+static int no_values(const sis_data *data, size_t i, double *out) {
+    (void)i;
+    (void)out;
+    return sis__fail(SIS_E_ARGUMENT,
+                     "%s: holds texts; only a model with a vocabulary can turn them into numbers",
+                     data->name);
+}
+
+static void free_examples(sis_data *data) {
+    sis__examples *e = (sis__examples *)data;
+    sis__buf_release(&e->text);
+    free(e->items);
+    free(e->ints);
+    free(e->numbers);
+    free(e);
+}
+
+/* ---- Making one ---------------------------------------------------------------------------- */
+
+static const struct {
+    const char *kind;
+    sis__data_ops ops;
+} kinds[] = {
+    {"text",
+     {.values = no_values,
+      .text = get_text,
+      .words = get_words,
+      .human = get_human,
+      .shape = get_shape,
+      .id = get_id,
+      .label = get_label,
+      .free = free_examples}},
+    {"array",
+     {.values = get_list,
+      .human = get_human,
+      .shape = get_shape,
+      .id = get_id,
+      .label = get_label,
+      .free = free_examples}},
+};
+
+sis__examples *sis__examples_new(const char *path, const char *kind) {
+    sis__examples *e = SIS_NEW(sis__examples, 1);
+    char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);
+    if (!e || !name) {
+        free(e);
+        free(name);
+        return NULL;
+    }
+    e->base = (sis_data){.name = name};
+    sis__buf_init(&e->text);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        if (strcmp(kinds[k].kind, kind) == 0) {
+            e->base.kind = kinds[k].kind;
+            e->base.ops = &kinds[k].ops;
+        }
+    return e;
+}
+
+void sis__examples_free(sis__examples *e) {
+    sis_data_free(e ? &e->base : NULL);
+}
+
+sis__example *sis__examples_add(sis__examples *e) {
+    void *items = e->items;
+    int code = sis__reserve(&items, &e->items_room, e->base.count + 1, sizeof *e->items);
+    e->items = (sis__example *)items;
+    if (code != SIS_OK)
+        return NULL;
+    sis__example *x = &e->items[e->base.count++];
+    *x = (sis__example){.text = SIS__NONE,
+                        .id = SIS__NONE,
+                        .label = SIS__NONE,
+                        .words = SIS__NONE,
+                        .human = SIS__NONE,
+                        .values = SIS__NONE,
+                        .rank = 1};
+    return x;
+}
+
+size_t sis__examples_text(sis__examples *e, const char *text, size_t n) {
+    size_t at = e->text.len;
+    sis__buf_add(&e->text, text, n);
+    sis__buf_add(&e->text, "", 1);
+    return at;
+}
+
+int sis__examples_int(sis__examples *e, int v) {
+    void *ints = e->ints;
+    int code = sis__reserve(&ints, &e->ints_room, e->n_ints + 1, sizeof *e->ints);
+    e->ints = (int *)ints;
+    if (code == SIS_OK)
+        e->ints[e->n_ints++] = v;
+    return code;
+}
+
+int sis__examples_number(sis__examples *e, double v) {
+    void *numbers = e->numbers;
+    int code = sis__reserve(&numbers, &e->numbers_room, e->n_numbers + 1, sizeof *e->numbers);
+    e->numbers = (double *)numbers;
+    if (code == SIS_OK)
+        e->numbers[e->n_numbers++] = v;
+    return code;
+}
+
+int sis__examples_finish(sis__examples *e, int code, sis_data **out) {
+    if (code == SIS_OK)
+        code = sis__buf_error(&e->text);
+    if (code == SIS_OK)
+        *out = &e->base;
+    else
+        sis__examples_free(e);
+    return code;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Data sets whose examples each have their own size: texts, sequences, lists of numbers. A reader
+ * begins one, adds example after example, and finishes it:
+ *
+ *     sis__examples *e = sis__examples_new(path, "text");
+ *     sis__example *x = sis__examples_add(e);                  // NULL: out of memory
+ *     x->text = sis__examples_text(e, line, n);
+ *     return sis__examples_finish(e, code, out);                // frees it if code is an error
+ *
+ * Everything lies in three pools, so that a million short lines are three allocations.
+ */
+#ifndef SIS_DATA_EXAMPLES_H
+#define SIS_DATA_EXAMPLES_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "data/data.h"
+
+/* Nothing there. */
+#define SIS__NONE SIZE_MAX
+
+/* Where in the pools things begin; sis__examples_add() sets them to SIS__NONE, and counts to 0. */
+typedef struct sis__example {
+    size_t text, id, label; /* in `text`, each ended by a NUL */
+    size_t words, n_words;  /* in `ints`: the lengths of the words, if the file gives them; the text
+                               is these with blanks between */
+    size_t human, n_human;  /* in `ints` */
+    size_t values;          /* in `numbers` */
+    size_t shape[2], rank;
+} sis__example;
+
+typedef struct sis__examples {
+    sis_data base;
+    sis__example *items;
+    size_t items_room;
+    sis__buf text;
+    int *ints;
+    size_t n_ints, ints_room;
+    double *numbers;
+    size_t n_numbers, numbers_room;
+} sis__examples;
+
+/* NULL: out of memory. `kind` is "text" or "array". */
+sis__examples *sis__examples_new(const char *path, const char *kind);
+void sis__examples_free(sis__examples *e);
+
+/* Another example; valid until the next is added. */
+sis__example *sis__examples_add(sis__examples *e);
+
+/* Add n bytes and a NUL to the pool of text: where they begin. Memory that runs out shows in
+ * sis__buf_error(&e->text). */
+size_t sis__examples_text(sis__examples *e, const char *text, size_t n);
+
+/* Add an int or a number to its pool. 0 or SIS_E_NOMEM. */
+int sis__examples_int(sis__examples *e, int v);
+int sis__examples_number(sis__examples *e, double v);
+
+/* With `code` SIS_OK the data set, otherwise it is freed and the code returned. */
+int sis__examples_finish(sis__examples *e, int code, sis_data **out);
+
+#endif

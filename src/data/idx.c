@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * IDX arrays, the format MNIST came in:
+ *
+ *     00 00 TT RR   TT the type of the numbers, RR how many axes
+ *     n0 n1 ...     the length of each axis, 4 bytes, highest first
+ *     numbers       in C order, highest byte first
+ *
+ * Images and their labels are two files. Asked for the images, the reader looks for the labels in
+ * the file beside it whose name says so, and holds their number against that of the images.
+ */
+#include "data/data.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+#include "data/source.h"
+
+/* ---- One array ----------------------------------------------------------------------------- */
+
+static const sis__dtype *type_of(int code) {
+    switch (code) {
+    case 0x08:
+        return sis__dtype_find('u', 1);
+    case 0x09:
+        return sis__dtype_find('i', 1);
+    case 0x0B:
+        return sis__dtype_find('i', 2);
+    case 0x0C:
+        return sis__dtype_find('i', 4);
+    case 0x0D:
+        return sis__dtype_find('f', 4);
+    case 0x0E:
+        return sis__dtype_find('f', 8);
+    default:
+        return NULL;
+    }
+}
+
+static int cut_off(const sis__source *s) {
+    return s->error != SIS_OK
+               ? s->error
+               : sis__fail(SIS_E_FORMAT, "%s: cut off in the IDX header, after %zu bytes", s->name,
+                           s->offset);
+}
+
+static int read_magic(sis__source *s, sis__packed *a) {
+    int magic[4];
+    for (int i = 0; i < 4; i++)
+        if ((magic[i] = sis__source_byte(s)) == SIS__SOURCE_END)
+            return cut_off(s);
+    a->type = type_of(magic[2]);
+    a->rank = (size_t)magic[3];
+    if (magic[0] != 0 || magic[1] != 0 || !a->type)
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: not an IDX file: it begins with the bytes %02x %02x %02x %02x; "
+                         "expected 00 00, a type (08 for bytes) and the number of axes",
+                         s->name, (unsigned)magic[0], (unsigned)magic[1], (unsigned)magic[2],
+                         (unsigned)magic[3]);
+    if (a->rank < 1 || a->rank > 8)
+        return sis__fail(SIS_E_FORMAT, "%s: an IDX file of %zu axes; expected 1 to 8", s->name,
+                         a->rank);
+    return SIS_OK;
+}
+
+static int read_dims(sis__source *s, sis__packed *a) {
+    for (size_t d = 0; d < a->rank; d++)
+        for (int i = 0; i < 4; i++) {
+            int c = sis__source_byte(s);
+            if (c == SIS__SOURCE_END)
+                return cut_off(s);
+            a->dims[d] = a->dims[d] << 8 | (size_t)c;
+        }
+    for (size_t d = 0; d < a->rank; d++)
+        if (a->dims[d] == 0)
+            return sis__fail(SIS_E_FORMAT, "%s: axis %zu has the length 0; expected examples",
+                             s->name, d);
+    return SIS_OK;
+}
+
+static int read_numbers(sis__source *s, sis__packed *a) {
+    size_t got = 0, bytes = sis__packed_bytes(a->rank, a->dims, a->type->size);
+    if (bytes == SIZE_MAX)
+        return sis__fail(SIS_E_FORMAT, "%s: the shape in the IDX header is impossibly large",
+                         s->name);
+    a->n = bytes / a->type->size;
+    int code = sis__source_take(s, bytes, &a->bytes, &got);
+    if (code == SIS_E_FORMAT && s->error == SIS_OK)
+        return sis__fail(code, "%s: cut off: its header promises %zu bytes of numbers, found %zu",
+                         s->name, bytes, got);
+    if (code == SIS_OK && sis__source_peek(s) != SIS__SOURCE_END)
+        code = sis__fail(SIS_E_FORMAT, "%s: goes on after the %zu bytes its header promises",
+                         s->name, bytes);
+    return code != SIS_OK ? code : s->error;
+}
+
+static int little_endian(void) {
+    const uint16_t one = 1;
+    unsigned char first;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+static int read_array(const char *path, sis__packed *out) {
+    sis__source s;
+    *out = (sis__packed){0};
+    int code = sis__source_open(&s, path);
+    if (code == SIS_OK)
+        code = read_magic(&s, out);
+    if (code == SIS_OK)
+        code = read_dims(&s, out);
+    if (code == SIS_OK)
+        code = read_numbers(&s, out);
+    if (code == SIS_OK && little_endian())
+        sis__packed_swap(out);
+    if (code != SIS_OK)
+        sis__packed_release(out);
+    sis__source_close(&s);
+    return code;
+}
+
+/* ---- Labels -------------------------------------------------------------------------------- */
+
+/* The numbers of an array with one axis, as text. NULL: out of memory. */
+static const char **label_texts(const sis__packed *a) {
+    sis__strings texts = {0};
+    sis__buf number;
+    sis__buf_init(&number);
+    for (size_t i = 0; i < a->n; i++) {
+        double v;
+        a->type->decode(a->bytes + i * a->type->size, a->type->size, 1, &v);
+        sis__buf_clear(&number);
+        sis__buf_double(&number, v);
+        sis__strings_add(&texts, number.data ? number.data : "");
+    }
+    const char **labels = sis__buf_error(&number) == SIS_OK ? sis__strings_finish(&texts) : NULL;
+    sis__strings_release(&texts);
+    sis__buf_release(&number);
+    return labels;
+}
+
+/* Change the last `from` in the path's own name to `to`. */
+static int rename_part(sis__buf *path, const char *from, const char *to) {
+    const char *name = strrchr(path->data, '/'), *at = NULL;
+    for (const char *p = name ? name : path->data; (p = strstr(p, from)); p++)
+        at = p;
+    if (!at)
+        return 0;
+    size_t before = (size_t)(at - path->data);
+    char *rest = sis__strdup(at + strlen(from));
+    path->len = before;
+    sis__buf_str(path, to);
+    sis__buf_str(path, rest ? rest : "");
+    path->error = rest ? path->error : SIS_E_NOMEM;
+    free(rest);
+    return 1;
+}
+
+/* The file with the labels of these images, packed or not; 0 if there is none. */
+static int find_labels(const char *images, sis__buf *path) {
+    sis__buf_clear(path);
+    sis__buf_str(path, images);
+    if (sis__buf_error(path) != SIS_OK || !rename_part(path, "images", "labels"))
+        return sis__buf_error(path);
+    rename_part(path, "idx3", "idx1");
+    if (sis__buf_error(path) != SIS_OK)
+        return SIS_E_NOMEM;
+    if (access(path->data, F_OK) == 0)
+        return 1;
+    if (path->len > 3 && strcmp(path->data + path->len - 3, ".gz") == 0)
+        path->data[path->len -= 3] = '\0';
+    else
+        sis__buf_str(path, ".gz");
+    return sis__buf_error(path) != SIS_OK ? SIS_E_NOMEM : access(path->data, F_OK) == 0;
+}
+
+static int add_labels(const char *path, sis_data *images) {
+    sis__packed a;
+    int code = read_array(path, &a);
+    if (code != SIS_OK)
+        return code;
+    if (a.rank != 1 || a.n != images->count)
+        code = sis__fail(SIS_E_FORMAT,
+                         "%s: %zu numbers along %zu ax%s; expected a label for each of the %zu "
+                         "examples of %s",
+                         path, a.n, a.rank, a.rank == 1 ? "is" : "es", images->count, images->name);
+    const char **labels = code == SIS_OK ? label_texts(&a) : NULL;
+    if (code == SIS_OK && !labels)
+        code = SIS_E_NOMEM;
+    if (code == SIS_OK)
+        sis__data_set_labels(images, labels);
+    sis__packed_release(&a);
+    return code;
+}
+
+/* ---- The data set -------------------------------------------------------------------------- */
+
+/* Bytes in two or three axes are pixels. */
+static int is_image(const sis__packed *a) {
+    return a->type == sis__dtype_find('u', 1) && (a->rank == 3 || a->rank == 4);
+}
+
+/* Labels of the examples: their own values, or those in the file beside it. */
+static int label_examples(const char *path, const sis__packed *a, sis_data *data) {
+    sis__buf beside;
+    if (a->rank == 1) {
+        const char **labels = label_texts(a);
+        if (labels)
+            sis__data_set_labels(data, labels);
+        return labels ? SIS_OK : SIS_E_NOMEM;
+    }
+    sis__buf_init(&beside);
+    int found = find_labels(path, &beside);
+    if (found > 0)
+        found = add_labels(beside.data, data);
+    sis__buf_release(&beside);
+    return found;
+}
+
+int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis__packed a;
+    (void)opt;
+    int code = read_array(path, &a);
+    if (code != SIS_OK)
+        return code;
+    int image = is_image(&a);
+    sis__packed looked_at = a; /* its bytes stay where they are */
+    code = sis__data_from_rows(path, image ? "image" : "array", &a, NULL, out);
+    if (code != SIS_OK)
+        return code;
+    if (image)
+        sis__data_divide(*out, 255);
+    code = label_examples(path, &looked_at, *out);
+    if (code != SIS_OK) {
+        sis_data_free(*out);
+        *out = NULL;
+    }
+    return code;
+}

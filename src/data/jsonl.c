@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * JSON Lines: one example a line. jansson reads the JSON (depth, UTF-8, number ranges); a line is
+ * held at a time.
+ */
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+#include "data/examples.h"
+#include "data/source.h"
+
+enum { LINE_MOST = 32 << 20 };
+
+typedef enum { TEXT, WORDS, VALUES, CONTENTS } content;
+static const char *const content_names[] = {"text", "words", "values"};
+
+typedef struct {
+    const char *name;
+    size_t line;
+    const char *label; /* field with the label */
+    content content;   /* of the first line, and so of all */
+    sis__examples *e;
+    const json_t *object;
+    sis_words words; /* scratch */
+} reader;
+
+__attribute__((format(printf, 2, 3))) static int fail_at(const reader *r, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", r->name, r->line, text);
+}
+
+/* ---- What a line holds --------------------------------------------------------------------- */
+
+static int find_content(reader *r) {
+    content found = CONTENTS;
+    for (content c = TEXT; c < CONTENTS; c++)
+        if (json_object_get(r->object, content_names[c])) {
+            if (found != CONTENTS)
+                return fail_at(r, "has both \"%s\" and \"%s\"; expected one of them",
+                               content_names[found], content_names[c]);
+            found = c;
+        }
+    if (found == CONTENTS)
+        return fail_at(r, "has neither \"text\" nor \"words\" nor \"values\"");
+    if (r->content != CONTENTS && found != r->content)
+        return fail_at(r, "has \"%s\" where the lines before have \"%s\"", content_names[found],
+                       content_names[r->content]);
+    r->content = found;
+    return SIS_OK;
+}
+
+static int add_text(reader *r, sis__example *x) {
+    const json_t *v = json_object_get(r->object, "text");
+    const char *text = json_string_value(v);
+    if (!text)
+        return fail_at(r, "field \"text\": expected text");
+    if (text[strspn(text, " \t\r\n")] == '\0')
+        return fail_at(r, "field \"text\": the text is empty");
+    x->text = sis__examples_text(r->e, text, json_string_length(v));
+    return SIS_OK;
+}
+
+static int add_words(reader *r, sis__example *x) {
+    const json_t *list = json_object_get(r->object, "words");
+    sis__buf *pool = &r->e->text;
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail_at(r, "field \"words\": expected a list of words, at least one");
+    x->text = pool->len;
+    x->words = r->e->n_ints;
+    x->n_words = json_array_size(list);
+    for (size_t i = 0; i < x->n_words; i++) {
+        const json_t *v = json_array_get(list, i);
+        if (!json_is_string(v) || json_string_length(v) == 0 || json_string_length(v) > INT_MAX)
+            return fail_at(r, "field \"words\": word %zu is %s; expected text", i,
+                           json_is_string(v) ? "empty" : "no text");
+        sis__buf_str(pool, i ? " " : "");
+        sis__buf_add(pool, json_string_value(v), json_string_length(v));
+        int code = sis__examples_int(r->e, (int)json_string_length(v));
+        if (code != SIS_OK)
+            return code;
+    }
+    sis__buf_add(pool, "", 1);
+    return SIS_OK;
+}
+
+static int add_values(reader *r, sis__example *x) {
+    const json_t *list = json_object_get(r->object, "values");
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        return fail_at(r, "field \"values\": expected a list of numbers, at least one");
+    x->values = r->e->n_numbers;
+    x->shape[0] = json_array_size(list);
+    for (size_t i = 0; i < x->shape[0]; i++) {
+        const json_t *v = json_array_get(list, i);
+        if (!json_is_number(v))
+            return fail_at(r, "field \"values\": value %zu is no number", i);
+        int code = sis__examples_number(r->e, json_number_value(v));
+        if (code != SIS_OK)
+            return code;
+    }
+    return SIS_OK;
+}
+
+/* ---- What is beside it --------------------------------------------------------------------- */
+
+/* Text, a number or a truth value as text; *at stays as it is if the field is absent. */
+static int add_name(reader *r, const char *field, size_t *at) {
+    const json_t *v = json_object_get(r->object, field);
+    sis__buf number;
+    if (!v || json_is_null(v))
+        return SIS_OK;
+    if (json_is_string(v)) {
+        *at = sis__examples_text(r->e, json_string_value(v), json_string_length(v));
+        return SIS_OK;
+    }
+    sis__buf_init(&number);
+    if (json_is_integer(v))
+        sis__buf_printf(&number, "%lld", (long long)json_integer_value(v));
+    else if (json_is_real(v))
+        sis__buf_double(&number, json_real_value(v));
+    else if (json_is_boolean(v))
+        sis__buf_str(&number, json_is_true(v) ? "1" : "0");
+    else
+        return fail_at(r, "field \"%.40s\": expected text or a number", field);
+    if (number.data)
+        *at = sis__examples_text(r->e, number.data, number.len);
+    int code = sis__buf_error(&number);
+    sis__buf_release(&number);
+    return code;
+}
+
+/* Features of the example under way. */
+static int count_features(reader *r, const sis__example *x, size_t *n) {
+    int code = r->content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
+    *n = r->content == TEXT ? r->words.n : r->content == WORDS ? x->n_words : x->shape[0];
+    return code;
+}
+
+static int ascending(const void *a, const void *b) {
+    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
+}
+
+static int add_human(reader *r, sis__example *x) {
+    const json_t *list = json_object_get(r->object, "human");
+    size_t n;
+    if (!list || json_is_null(list))
+        return SIS_OK;
+    if (!json_is_array(list))
+        return fail_at(r, "field \"human\": expected a list of numbers");
+    if (sis__buf_error(&r->e->text) != SIS_OK || count_features(r, x, &n) != SIS_OK)
+        return SIS_E_NOMEM;
+    x->human = r->e->n_ints;
+    x->n_human = json_array_size(list);
+    for (size_t i = 0; i < x->n_human; i++) {
+        const json_t *v = json_array_get(list, i);
+        if (!json_is_integer(v) || json_integer_value(v) < 0 ||
+            json_integer_value(v) >= (json_int_t)n)
+            return fail_at(r, "field \"human\": entry %zu is no number from 0 to %zu", i, n - 1);
+        int code = sis__examples_int(r->e, (int)json_integer_value(v));
+        if (code != SIS_OK)
+            return code;
+    }
+    int *human = r->e->ints + x->human;
+    if (x->n_human == 0)
+        return SIS_OK;
+    qsort(human, x->n_human, sizeof *human, ascending);
+    for (size_t i = 1; i < x->n_human; i++)
+        if (human[i] == human[i - 1])
+            return fail_at(r, "field \"human\": %d is there twice", human[i]);
+    return SIS_OK;
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+static int add_example(reader *r) {
+    int code = find_content(r);
+    if (code == SIS_OK && !r->e) {
+        r->e = sis__examples_new(r->name, r->content == VALUES ? "array" : "text");
+        code = r->e ? SIS_OK : SIS_E_NOMEM;
+    }
+    sis__example *x = code == SIS_OK ? sis__examples_add(r->e) : NULL;
+    if (code == SIS_OK && !x)
+        code = SIS_E_NOMEM;
+    if (code == SIS_OK)
+        code = r->content == TEXT    ? add_text(r, x)
+               : r->content == WORDS ? add_words(r, x)
+                                     : add_values(r, x);
+    if (code == SIS_OK)
+        code = add_name(r, "id", &x->id);
+    if (code == SIS_OK)
+        code = add_name(r, r->label ? r->label : "label", &x->label);
+    if (code == SIS_OK && r->label && x->label == SIS__NONE)
+        code = fail_at(r, "has no field \"%.40s\", which is to be the label", r->label);
+    if (code == SIS_OK)
+        code = add_human(r, x);
+    return code == SIS_OK ? sis__buf_error(&r->e->text) : code;
+}
+
+static int parse_line(reader *r, const sis__buf *line) {
+    json_error_t error;
+    char text[SIS__EXCERPT_SIZE];
+    if (memchr(line->data, '\0', line->len))
+        return fail_at(r, "a NUL byte; expected JSON");
+    json_t *root = json_loadb(line->data, line->len, JSON_REJECT_DUPLICATES, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory)
+        return sis__fail(SIS_E_NOMEM, "out of memory");
+    if (!root)
+        return fail_at(r, "not a line of JSON: %s (byte %d)", sis__cell_excerpt(error.text, text),
+                       error.position);
+    r->object = root;
+    int code = json_is_object(root) ? add_example(r)
+                                    : fail_at(r, "expected a JSON object, found %s",
+                                              json_is_array(root) ? "a list" : "none");
+    json_decref(root);
+    return code;
+}
+
+static int read_lines(reader *r, sis__source *s) {
+    sis__buf line;
+    int code = SIS_OK, found;
+    sis__buf_init(&line);
+    while (code == SIS_OK && (found = sis__source_line(s, LINE_MOST, &line)) != 0) {
+        r->line++;
+        if (found < 0)
+            code =
+                found == s->error ? found : sis__fail_in(found, "%s, line %zu", r->name, r->line);
+        else if (strspn(line.data, " \t\r\n") != line.len)
+            code = parse_line(r, &line);
+    }
+    sis__buf_release(&line);
+    if (code == SIS_OK && !r->e)
+        code =
+            sis__fail(SIS_E_FORMAT, "%s: is empty; expected a JSON object on every line", r->name);
+    return code;
+}
+
+int sis__data_read_jsonl(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis__source s;
+    int code = sis__source_open(&s, path);
+    reader r = {.name = s.name, .label = opt->label, .content = CONTENTS};
+    if (code == SIS_OK)
+        code = read_lines(&r, &s);
+    if (r.e)
+        code = sis__examples_finish(r.e, code, out);
+    sis_words_release(&r.words);
+    sis__source_close(&s);
+    return code;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Words and their numbers: an open hash table over a list of words, all text in one pool. Building
+ * counts words the same way, then keeps the most frequent.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include <sis/data.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+
+typedef struct {
+    size_t text;  /* in the pool */
+    size_t count; /* how often it was seen */
+} entry;
+
+struct sis_vocabulary {
+    sis__buf text;
+    entry *words;
+    size_t n, room;
+    uint32_t *slots; /* (n_slots) 1 + the number of a word, 0: free; at most half are taken */
+    size_t n_slots;  /* a power of two */
+    size_t unknown;
+};
+
+enum { WORDS_MOST = 1 << 28 };
+
+/* ---- The table ----------------------------------------------------------------------------- */
+
+/* FNV-1a. */
+static size_t hash(const char *word) {
+    uint64_t h = 14695981039346656037u;
+    for (; *word; word++)
+        h = (h ^ (unsigned char)*word) * 1099511628211u;
+    return (size_t)(h ^ h >> 32);
+}
+
+const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id) {
+    return id < v->n ? v->text.data + v->words[id].text : NULL;
+}
+
+/* The slot of the word, or the free one where it would be. */
+static uint32_t *slot_of(const sis_vocabulary *v, const char *word) {
+    size_t at = hash(word) & (v->n_slots - 1);
+    while (v->slots[at] && strcmp(sis_vocabulary_word(v, v->slots[at] - 1), word) != 0)
+        at = (at + 1) & (v->n_slots - 1);
+    return &v->slots[at];
+}
+
+static int grow(sis_vocabulary *v) {
+    size_t n = v->n_slots ? v->n_slots * 2 : 1024;
+    uint32_t *slots = SIS_NEW(uint32_t, n);
+    if (!slots)
+        return SIS_E_NOMEM;
+    free(v->slots);
+    v->slots = slots;
+    v->n_slots = n;
+    for (size_t i = 0; i < v->n; i++) {
+        uint32_t *slot = slot_of(v, sis_vocabulary_word(v, i));
+        if (!*slot)
+            *slot = (uint32_t)i + 1;
+    }
+    return SIS_OK;
+}
+
+/* Another word; of two alike the first is found. */
+static int append(sis_vocabulary *v, const char *word) {
+    void *words = v->words;
+    int code = v->n < WORDS_MOST ? SIS_OK : sis__fail(SIS_E_FORMAT, "too many different words");
+    if (code == SIS_OK && 2 * (v->n + 1) > v->n_slots)
+        code = grow(v);
+    if (code == SIS_OK)
+        code = sis__reserve(&words, &v->room, v->n + 1, sizeof *v->words);
+    v->words = (entry *)words;
+    if (code != SIS_OK)
+        return code;
+    v->words[v->n] = (entry){.text = v->text.len};
+    sis__buf_add(&v->text, word, strlen(word) + 1);
+    if (sis__buf_error(&v->text) != SIS_OK)
+        return SIS_E_NOMEM;
+    v->n++;
+    uint32_t *slot = slot_of(v, word);
+    if (!*slot)
+        *slot = (uint32_t)v->n;
+    return SIS_OK;
+}
+
+static sis_vocabulary *new_vocabulary(void) {
+    sis_vocabulary *v = SIS_NEW(sis_vocabulary, 1);
+    if (v && grow(v) != SIS_OK) {
+        free(v);
+        return NULL;
+    }
+    return v;
+}
+
+void sis_vocabulary_free(sis_vocabulary *v) {
+    if (!v)
+        return;
+    sis__buf_release(&v->text);
+    free(v->words);
+    free(v->slots);
+    free(v);
+}
+
+size_t sis_vocabulary_size(const sis_vocabulary *v) {
+    return v->n;
+}
+
+size_t sis_vocabulary_unknown(const sis_vocabulary *v) {
+    return v->unknown;
+}
+
+size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word) {
+    size_t id = *slot_of(v, word);
+    return id > 1 && id - 1 != v->unknown ? id - 1 : v->unknown;
+}
+
+/* ---- Building ------------------------------------------------------------------------------ */
+
+static int count_words(sis_vocabulary *v, const sis_words *words) {
+    for (size_t k = 0; k < words->n; k++) {
+        const uint32_t *slot = slot_of(v, words->items[k].text);
+        size_t id = *slot ? *slot - 1 : v->n;
+        int code = *slot ? SIS_OK : append(v, words->items[k].text);
+        if (code != SIS_OK)
+            return code;
+        v->words[id].count++;
+    }
+    return SIS_OK;
+}
+
+static int count_texts(sis_vocabulary *v, const sis_data *texts, const size_t *rows, size_t n) {
+    sis_words words = {0};
+    int code = SIS_OK;
+    for (size_t i = 0; i < n && code == SIS_OK; i++) {
+        code = sis_data_words(texts, rows ? rows[i] : i, &words);
+        if (code == SIS_OK)
+            code = count_words(v, &words);
+    }
+    sis_words_release(&words);
+    return code;
+}
+
+/* Words lie in the pool in the order of their first appearance. */
+static int by_frequency(const void *a, const void *b) {
+    const entry *x = (const entry *)a, *y = (const entry *)b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return (x->text > y->text) - (x->text < y->text);
+}
+
+int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,
+                         sis_vocabulary **out) {
+    sis_vocabulary *counts = new_vocabulary(), *v = new_vocabulary();
+    int code = counts && v ? SIS_OK : SIS_E_NOMEM;
+    *out = NULL;
+    if (code == SIS_OK)
+        code = count_texts(counts, texts, rows, rows ? n_rows : sis_data_count(texts));
+    if (code == SIS_OK && counts->n == 0)
+        code = sis__fail(SIS_E_ARGUMENT, "no vocabulary: the texts have no words");
+    if (code == SIS_OK)
+        code = append(v, SIS_WORD_PADDING);
+    if (code == SIS_OK)
+        code = append(v, SIS_WORD_UNKNOWN);
+    if (code == SIS_OK) {
+        v->unknown = 1;
+        qsort(counts->words, counts->n, sizeof *counts->words, by_frequency);
+    }
+    for (size_t i = 0; code == SIS_OK && i < counts->n && i < most; i++)
+        code = append(v, sis_vocabulary_word(counts, i));
+    sis_vocabulary_free(counts);
+    if (code == SIS_OK)
+        *out = v;
+    else
+        sis_vocabulary_free(v);
+    return code;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static int is_unknown(const char *word) {
+    static const char *const names[] = {SIS_WORD_UNKNOWN, "<unk>", "<UNK>", "<oov>",
+                                        "<OOV>",          "[UNK]", "[unk]"};
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (strcmp(names[k], word) == 0)
+            return 1;
+    return 0;
+}
+
+static int add_list(sis_vocabulary *v, const json_t *list) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *word = json_string_value(json_array_get(list, i));
+        int code =
+            word ? append(v, word) : sis__fail(SIS_E_FORMAT, "vocabulary: entry %zu is no text", i);
+        if (code != SIS_OK)
+            return code;
+        if (i > 0 && !v->unknown && is_unknown(word))
+            v->unknown = i;
+    }
+    return SIS_OK;
+}
+
+int sis_vocabulary_parse(const char *json, sis_vocabulary **out) {
+    json_error_t error;
+    char text[SIS__EXCERPT_SIZE];
+    *out = NULL;
+    json_t *list = json_loads(json, 0, &error);
+    if (!list && json_error_code(&error) == json_error_out_of_memory)
+        return sis__fail(SIS_E_NOMEM, "out of memory");
+    if (!list)
+        return sis__fail(SIS_E_FORMAT, "vocabulary: not JSON: %s (byte %d)",
+                         sis__cell_excerpt(error.text, text), error.position);
+    sis_vocabulary *v = NULL;
+    int code = SIS_OK;
+    if (!json_is_array(list) || json_array_size(list) < 2)
+        code = sis__fail(SIS_E_FORMAT, "vocabulary: expected a JSON list of padding and words");
+    else if (!(v = new_vocabulary()))
+        code = SIS_E_NOMEM;
+    else
+        code = add_list(v, list);
+    json_decref(list);
+    if (code == SIS_OK)
+        *out = v;
+    else
+        sis_vocabulary_free(v);
+    return code;
+}
+
+int sis_vocabulary_format(const sis_vocabulary *v, char **json) {
+    sis__buf b;
+    size_t n;
+    sis__buf_init(&b);
+    for (size_t i = 0; i < v->n; i++) {
+        sis__buf_str(&b, i ? "," : "[");
+        sis__buf_json(&b, sis_vocabulary_word(v, i));
+    }
+    sis__buf_str(&b, "]");
+    return sis__buf_give(&b, json, &n);
+}
+
+/* ---- Encoding ------------------------------------------------------------------------------ */
+
+size_t sis_vocabulary_encode(const sis_vocabulary *v, const sis_words *words, size_t length,
+                             double *ids, size_t *word_at) {
+    size_t left = length;
+    for (size_t k = words->n; k > 0 && left > 0; k--) {
+        size_t id = sis_vocabulary_find(v, words->items[k - 1].text);
+        if (id == 0)
+            continue;
+        ids[--left] = (double)id;
+        if (word_at)
+            word_at[left] = k - 1;
+    }
+    for (size_t k = 0; k < left; k++) {
+        ids[k] = 0;
+        if (word_at)
+            word_at[k] = SIZE_MAX;
+    }
+    return length - left;
+}

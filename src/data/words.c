@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text into words. Letters are made small in place: of the alphabets covered here a letter and its
+ * small form have the same number of bytes in UTF-8, so offsets into the small text are offsets into
+ * the text as it was written.
+ */
+#include "data/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- UTF-8 --------------------------------------------------------------------------------- */
+
+/* Bytes of the character at s, of which n are there; 0 if it is none. */
+static size_t utf8_length(const unsigned char *s, size_t n) {
+    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    if (s[0] > 0xF4 || s[0] == 0 || length > n)
+        return 0;
+    for (size_t k = 1; k < length; k++)
+        if ((s[k] & 0xC0) != 0x80)
+            return 0;
+    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || /* overlong, surrogate */
+        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
+        return 0;
+    return length;
+}
+
+size_t sis__utf8_check(const char *text, size_t n) {
+    size_t at = 0, length = 1;
+    for (; at < n && length > 0; at += length)
+        length = utf8_length((const unsigned char *)text + at, n - at);
+    return at;
+}
+
+/* The small form of a character of two bytes. */
+static unsigned small_letter(unsigned c) {
+    if ((c >= 0xC0 && c <= 0xDE && c != 0xD7) || (c >= 0x391 && c <= 0x3A9 && c != 0x3A2) ||
+        (c >= 0x410 && c <= 0x42F))
+        return c + 32;
+    if (c >= 0x400 && c <= 0x40F)
+        return c + 80;
+    if (c == 0x178)
+        return 0xFF;
+    if ((c >= 0x100 && c <= 0x137 && c != 0x130 && c != 0x131) || (c >= 0x14A && c <= 0x177))
+        return c | 1;
+    if ((c >= 0x139 && c <= 0x148) || (c >= 0x179 && c <= 0x17E))
+        return c + (c & 1);
+    return c;
+}
+
+static void make_small(char *text) {
+    for (unsigned char *s = (unsigned char *)text; *s; s++) {
+        if (*s >= 'A' && *s <= 'Z')
+            *s = (unsigned char)(*s + 32);
+        if ((*s & 0xE0) != 0xC0 || (s[1] & 0xC0) != 0x80)
+            continue;
+        unsigned c = small_letter((unsigned)(*s & 0x1F) << 6 | (s[1] & 0x3F));
+        *s = (unsigned char)(0xC0 | c >> 6);
+        *++s = (unsigned char)(0x80 | (c & 0x3F));
+    }
+}
+
+/* ---- Words --------------------------------------------------------------------------------- */
+
+static int is_separator(char c) {
+    return (unsigned char)c <= ' ' || c == 0x7F || strchr("!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~", c);
+}
+
+/* A small copy of n bytes to work in. */
+static int begin(sis_words *w, const char *text, size_t n) {
+    void *lower = w->lower;
+    int code = sis__reserve(&lower, &w->lower_room, n + 1, 1);
+    w->lower = (char *)lower;
+    w->n = 0;
+    if (code != SIS_OK)
+        return code;
+    memcpy(w->lower, text, n);
+    w->lower[n] = '\0';
+    make_small(w->lower);
+    return SIS_OK;
+}
+
+static int add(sis_words *w, size_t start, size_t length) {
+    void *items = w->items;
+    int code = sis__reserve(&items, &w->items_room, w->n + 1, sizeof *w->items);
+    w->items = (sis_word *)items;
+    if (code != SIS_OK)
+        return code;
+    w->lower[start + length] = '\0';
+    w->items[w->n++] = (sis_word){w->lower + start, start, length};
+    return SIS_OK;
+}
+
+int sis_words_split(const char *text, sis_words *words) {
+    size_t n = strlen(text);
+    int code = begin(words, text, n);
+    for (size_t at = 0; at < n && code == SIS_OK;) {
+        size_t start = at;
+        while (at < n && !is_separator(text[at]))
+            at++;
+        if (at > start)
+            code = add(words, start, at - start);
+        at++;
+    }
+    return code;
+}
+
+int sis__words_given(const char *text, const int *lengths, size_t n, sis_words *words) {
+    size_t at = 0, bytes = n ? n - 1 : 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += (size_t)lengths[i];
+    int code = begin(words, text, bytes);
+    for (size_t i = 0; i < n && code == SIS_OK; i++) {
+        code = add(words, at, (size_t)lengths[i]);
+        at += (size_t)lengths[i] + 1;
+    }
+    return code;
+}
+
+void sis_words_release(sis_words *words) {
+    free(words->items);
+    free(words->lower);
+    *words = (sis_words){0};
+}
