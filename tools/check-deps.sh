@@ -31,7 +31,7 @@ allow() {
 allow include/sis "" "*"
 allow src/base "base" "error.h"
 allow src/core "base core" "error.h sis.h"
-allow src/net "base net" "error.h sis.h net.h"
+allow src/net "base net" "error.h sis.h net.h train.h"
 allow src/model "base model" "error.h sis.h model.h net.h"
 allow src/data "base data" "error.h sis.h data.h results.h"
 allow src/explain "base explain" "error.h sis.h net.h explain.h"

@@ -266,6 +266,8 @@ typedef struct sis__step { /* a node of a plan */
     const int *inputs, *outputs; /* tensors; -1: left out */
     sis__params p;
     size_t scratch; /* bytes of scratch memory that forward (and backward) may use */
+    size_t tape;    /* gradient plans: bytes that forward leaves for backward, zero: none */
+    size_t tape_at; /* where they lie in a run's memory */
     double flops;   /* multiply-adds and the like, for one run; rough */
     /* Never in plans that keep everything: */
     int relu; /* Conv, Gemm: the Relu that follows is applied to the result at once */
@@ -287,6 +289,8 @@ typedef struct sis__plan_spec {
     size_t batch;  /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
     int keep_all;  /* every tensor keeps its own memory until the next run */
     int gradients; /* implies keep_all; parameters stay computed from, not folded or packed */
+    int training;  /* Dropout drops */
+    int fed_fixed; /* gradient plans: none of what is fed is wanted */
 } sis__plan_spec;
 
 typedef struct sis__plan {
@@ -297,7 +301,7 @@ typedef struct sis__plan {
     size_t arena;         /* bytes of a run for tensors */
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
-    int gradients, keep_all;
+    int gradients, keep_all, training;
     int widened; /* a Reshape made for one row was stretched to `batch` */
     double flops;
     const int *outputs; /* the spec's, copied */
@@ -317,11 +321,28 @@ typedef struct sis__run {
     void **data;   /* (n_tensors) where each tensor lies; constants point into plan or document */
     float **grad;  /* (n_tensors) gradient plans: where its gradient lies, NULL if none flows */
     char *scratch; /* (plan->scratch) for the step under way, aligned to 64 */
+    char *base;    /* start of the arena, aligned to 64; tapes lie at base + step->tape_at */
     char *arena, *scratch_block, *grads; /* the memory behind all that */
+    int borrowed; /* that memory, and initializers' gradients, are another's */
+    /* Training plans: which units Dropout drops. A row's choice depends on `dropout` (0: none) and
+     * its number first_row + i, not on the rows beside it. */
+    uint64_t dropout;
+    size_t first_row;
 } sis__run;
 
 int sis__run_new(const sis__plan *p, sis__run **out);
 void sis__run_free(sis__run *r);
+
+/* Memory that runs of different plans use one after the other; zeroed at first. */
+typedef struct sis__memory {
+    char *blocks[3]; /* arena, scratch, gradients */
+    size_t sizes[3];
+} sis__memory;
+
+/* A run of a gradient plan in such memory. grads (n_tensors) says where gradients of initializers
+ * go, NULL: not wanted. Not freed with the run, and not zeroed by sis__run_backward. */
+int sis__run_new_in(const sis__plan *p, sis__memory *m, float *const *grads, sis__run **out);
+void sis__memory_release(sis__memory *m);
 
 /* Write the fed tensors through data[], then execute every step. */
 int sis__run_forward(sis__run *r);

@@ -60,7 +60,9 @@ void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_
         size_t cols = n - j < kn->nr ? n - j : kn->nr;
         for (size_t p = 0; p < k; p++, packed += kn->nr) {
             const float *row = b + p * b_row + j * b_col;
-            for (size_t q = 0; q < cols; q++)
+            if (b_col == 1)
+                memcpy(packed, row, cols * sizeof *packed);
+            for (size_t q = 0; b_col != 1 && q < cols; q++)
                 packed[q] = row[q * b_col];
             memset(packed + cols, 0, (kn->nr - cols) * sizeof *packed);
         }

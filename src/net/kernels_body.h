@@ -139,6 +139,11 @@ static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, til
 /* A strip of rows of a, k-major. */
 static void pack_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
                        float *strip) {
+    if (a_row == 1 && rows == MR) { /* columns lie together */
+        for (size_t p = 0; p < k; p++)
+            memcpy(strip + p * MR, a + p * a_col, MR * sizeof *strip);
+        return;
+    }
     for (size_t i = 0; i < rows; i++)
         for (size_t p = 0; p < k; p++)
             strip[p * MR + i] = a[i * a_row + p * a_col];

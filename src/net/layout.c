@@ -180,6 +180,14 @@ int sis__plan_lay_out(sis__plan *p) {
         if (p->scratch < s->scratch)
             p->scratch = s->scratch;
     }
+    for (size_t i = 0; i < p->n_steps && !error; i++) { /* behind all tensors */
+        sis__step *s = &p->steps[i];
+        s->tape_at = (p->arena + 63) / 64 * 64;
+        if (s->tape > (size_t)1 << 34)
+            error = sis__fail(SIS_E_UNSUPPORTED, "a gradient too large for memory");
+        else if (s->tape)
+            p->arena = s->tape_at + s->tape;
+    }
     free(last);
     free(l.used);
     return error;

@@ -70,8 +70,8 @@ static int conv_shape(sis__cx *c) {
         return error;
     c->step->scratch =
         (depth * block + (constant ? 0 : sis__packed_left_size(kn, per, depth))) * sizeof(float);
-    if (c->plan->gradients) /* patches, their packed transpose; or a packed gradient and patches */
-        c->step->scratch += sis__product_scratch(block, depth) + sis__product_scratch(per, block);
+    if (c->plan->gradients && c->step->scratch < sis__conv_backward_scratch(w))
+        c->step->scratch = sis__conv_backward_scratch(w);
     c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)pixels_of(w) * (double)depth;
     return SIS_OK;
 }
@@ -189,80 +189,4 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* ---- Gradient ------------------------------------------------------------------------------ */
-
-/* Where copy_seen read from, add to. */
-static void add_seen(const sis__window *w, float *channel, const segment *s, const size_t *k,
-                     const float *from) {
-    ptrdiff_t z = (ptrdiff_t)(s->z * w->stride[0] + k[0] * w->dilation[0]) - w->pad[0];
-    ptrdiff_t y = (ptrdiff_t)(s->y * w->stride[1] + k[1] * w->dilation[1]) - w->pad[1];
-    ptrdiff_t x = (ptrdiff_t)(s->x * w->stride[2] + k[2] * w->dilation[2]) - w->pad[2];
-    ptrdiff_t step = (ptrdiff_t)w->stride[2], width = (ptrdiff_t)w->in[2];
-    if (z < 0 || z >= (ptrdiff_t)w->in[0] || y < 0 || y >= (ptrdiff_t)w->in[1])
-        return;
-    float *row = channel + (z * (ptrdiff_t)w->in[1] + y) * width;
-    for (size_t i = 0; i < s->n; i++, x += step)
-        if (x >= 0 && x < width)
-            row[x] += from[i];
-}
-
-static void add_patches(const sis__window *w, float *dx, size_t p, size_t n, const float *from) {
-    size_t plane = w->in[0] * w->in[1] * w->in[2], k[3];
-    for (size_t done = 0; done < n;) {
-        segment s = segment_at(w, p + done, n - done);
-        const float *at = from + done;
-        for (size_t c = 0; c < w->channels / w->groups; c++)
-            for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
-                for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
-                    for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, at += n)
-                        add_seen(w, dx + c * plane, &s, k, at);
-        done += s.n;
-    }
-}
-
-static void bias_backward(const sis__window *w, const float *dy, float *db) {
-    size_t pixels = pixels_of(w);
-    for (size_t i = 0; i < w->n * w->filters; i++) {
-        double sum = 0;
-        for (size_t p = 0; p < pixels; p++)
-            sum += dy[i * pixels + p];
-        db[i % w->filters] += (float)sum;
-    }
-}
-
-static int conv_backward(const sis__step *s, sis__run *r) {
-    const sis__window *w = &s->p.window;
-    const float *x = sis__in(s, r, 0), *f = sis__in(s, r, 1), *dy = sis__dout(s, r, 0);
-    float *dx = sis__din(s, r, 0), *df = sis__din(s, r, 1), *db = sis__din(s, r, 2);
-    size_t pixels = pixels_of(w), depth = depth_of(w);
-    size_t block = block_of(w, sis__kernels_best()->nr);
-    size_t per = w->filters / w->groups, plane = w->in[0] * w->in[1] * w->in[2];
-    float *patches = (float *)r->scratch, *packed = patches + depth * block;
-    if (db)
-        bias_backward(w, dy, db);
-    for (size_t i = 0; i < w->n * w->groups; i++) {
-        size_t from = i * (w->channels / w->groups) * plane, weights = i % w->groups * per * depth;
-        for (size_t p = 0; p < pixels; p += block) {
-            size_t n = pixels - p < block ? pixels - p : block;
-            const float *d = dy + i * per * pixels + p;
-            if (df) { /* df (per, depth) += dy (per, n) . patches^T */
-                copy_patches(w, x + from, p, n, patches, n);
-                sis__product_add(
-                    &(sis__product){
-                        per, depth, n, {d, pixels, 1}, {patches, 1, n}, 1.0f, df + weights, depth},
-                    packed);
-            }
-            if (dx) { /* dpatches (depth, n) = w^T . dy, then back to where they came from */
-                memset(patches, 0, depth * n * sizeof *patches);
-                sis__product_add(
-                    &(sis__product){
-                        depth, n, per, {f + weights, 1, depth}, {d, pixels, 1}, 1.0f, patches, n},
-                    packed);
-                add_patches(w, dx + from, p, n, patches);
-            }
-        }
-    }
-    return SIS_OK;
-}
-
-const sis__op sis__op_conv = {2, 3, conv_shape, conv_forward, conv_backward, 0};
+const sis__op sis__op_conv = {2, 3, conv_shape, conv_forward, sis__conv_backward, 0};

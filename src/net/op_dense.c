@@ -11,6 +11,8 @@
 #include "net/ops.h"
 #include "net/product.h"
 
+static int is_turned(const sis__gemm *g);
+
 static int pack_right(sis__cx *c) {
     sis__gemm *g = &c->step->p.gemm;
     const float *b = (const float *)sis__cx_constant(c, 1);
@@ -20,6 +22,10 @@ static int pack_right(sis__cx *c) {
     if (b && g->over.rank == 0)
         return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
     c->step->scratch = sis__product_scratch(g->k, g->n);
+    if (is_turned(g)) {
+        size_t turned = sis__product_scratch(g->k, g->m) + g->m * g->n * sizeof(float);
+        c->step->scratch = c->step->scratch > turned ? c->step->scratch : turned;
+    }
     if (c->plan->gradients) { /* da packs b or dy, db packs a or dy */
         size_t most = g->m > g->n ? g->m : g->n, depth = g->k > most ? g->k : most;
         size_t a = sis__product_scratch(g->n, depth), b2 = sis__product_scratch(g->m, depth);
@@ -88,20 +94,42 @@ static sis__view turned(sis__view v) {
     return (sis__view){v.at, v.col, v.row};
 }
 
+/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other way
+ * round, y^T += w . x^T, so that it is x that is packed. Sums have the same terms in the same order. */
+static void multiply_turned(const sis__gemm *g, const float *x, const float *w, float *y,
+                            float *scratch) {
+    float *turned = scratch + sis__packed_size(sis__kernels_best(), g->k, g->m);
+    for (size_t i = 0; i < g->m * g->n; i++)
+        turned[i % g->n * g->m + i / g->n] = y[i];
+    sis__product_add(
+        &(sis__product){g->n, g->m, g->k, {w, g->k, 1}, {x, 1, g->k}, 1.0f, turned, g->m}, scratch);
+    for (size_t i = 0; i < g->m * g->n; i++)
+        y[i] = turned[i % g->n * g->m + i / g->n];
+}
+
+static int is_turned(const sis__gemm *g) {
+    return !g->packed && g->trans_b && !g->trans_a && g->alpha == 1.0f && g->n > 2 * g->m &&
+           g->k > g->n;
+}
+
 static int gemm_forward(const sis__step *s, sis__run *r) {
     const sis__gemm *g = &s->p.gemm;
-    const float *c = sis__in(s, r, 2);
+    const sis__kernels *kn = sis__kernels_best();
+    const float *c = sis__in(s, r, 2), *b = sis__in(s, r, 1);
     float *y = sis__out(s, r, 0);
     for (size_t i = 0; i < g->m; i++)
         for (size_t j = 0; j < g->n; j++)
             y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
     sis__view a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
-        sis__kernels_best()->gemm(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
+        kn->gemm(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
+    else if (is_turned(g))
+        multiply_turned(g, a.at, b, y, (float *)(void *)r->scratch);
     else
-        sis__product_add(
-            &(sis__product){g->m, g->n, g->k, a, right_of(g, sis__in(s, r, 1)), g->alpha, y, g->n},
-            r->scratch);
+        sis__product_add(&(sis__product){g->m, g->n, g->k, a, right_of(g, b), g->alpha, y, g->n},
+                         r->scratch);
+    if (s->relu)
+        kn->relu(y, y, g->m * g->n);
     return SIS_OK;
 }
 

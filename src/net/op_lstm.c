@@ -3,7 +3,6 @@
  * LSTM. Per step: gates i o f g = activation(x . w^T + h . r^T + b); c = f c + i g; h = o tanh(c).
  * Peepholes, clipping and coupled gates take a plain loop; everything else the kernel.
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -12,9 +11,18 @@
 #include "net/product.h"
 #include "net/recurrent.h"
 
+/* What forward leaves for backward, per direction: gates, and the states before each time. */
+static size_t tape_bytes(const sis__recurrent *p) {
+    size_t state = p->batch * p->hidden, floats = p->seq * 6 * state;
+    return (floats + 15) / 16 * 16 * sizeof(float);
+}
+
 static int lstm_shape(sis__cx *c) {
     const sis__tensor *p = sis__cx_input(c, SIS__P);
     int error = sis__recurrent_shape(c, 4);
+    const sis__recurrent *q = &c->step->p.recurrent;
+    if (!error && c->plan->gradients)
+        c->step->tape = q->directions * tape_bytes(q);
     if (!error && p &&
         (p->dtype != SIS__F32 ||
          p->count != 3 * c->step->p.recurrent.directions * c->step->p.recurrent.hidden))
@@ -82,35 +90,30 @@ static void put_states(const sis__pass *a) {
                    state[i] + b * p->hidden, p->hidden * sizeof(float));
 }
 
-static int lstm_forward(const sis__step *s, sis__run *r) {
-    const sis__recurrent *p = &s->p.recurrent;
+/* Without a tape: gates for a block of times at once. */
+static void plain_direction(sis__pass *a) {
+    const sis__recurrent *p = a->p;
     size_t block = sis__pass_block(p), gh = 4 * p->hidden;
-    for (size_t d = 0; d < p->directions; d++) {
-        sis__pass a;
-        sis__pass_begin(&a, s, r, d);
-        for (size_t done = 0; done < p->seq; done += block) {
-            size_t n = p->seq - done < block ? p->seq - done : block;
-            size_t from = a.backwards ? p->seq - done - n : done;
-            sis__pass_project(&a, from, n, a.gates);
-            for (size_t k = 0; k < n; k++) {
-                size_t i = a.backwards ? n - 1 - k : k;
-                step(&a, from + i, a.gates + i * p->batch * gh);
-                sis__pass_emit(&a, from + i);
-            }
+    for (size_t done = 0; done < p->seq; done += block) {
+        size_t n = p->seq - done < block ? p->seq - done : block;
+        size_t from = a->backwards ? p->seq - done - n : done;
+        sis__pass_project(a, from, n, a->gates);
+        for (size_t k = 0; k < n; k++) {
+            size_t i = a->backwards ? n - 1 - k : k;
+            step(a, from + i, a->gates + i * p->batch * gh);
+            sis__pass_emit(a, from + i);
         }
-        put_states(&a);
     }
-    return SIS_OK;
 }
 
-/* ---- Gradient: forward again keeping everything, then back through time ------------------------
- */
+/* ---- Tape: everything that going back through time needs --------------------------------------- */
 
 typedef struct {
     sis__pass a;
-    float *gates;   /* (seq, batch, 4*hidden) activations, then gradients of pre-activations */
-    float *h, *c;   /* (seq, batch, hidden) states before each time */
-    float *dh, *dc; /* (batch, hidden) */
+    float *gates;     /* (seq, batch, 4*hidden) activations, then gradients of pre-activations */
+    float *h, *c;     /* (seq, batch, hidden) states before each time */
+    float *dh, *dc;   /* (batch, hidden) */
+    const float *rec; /* r packed for dh += gates . r */
     char *scratch;
 } tape;
 
@@ -120,28 +123,60 @@ static float *take(char **free, size_t floats) {
     return p;
 }
 
-static size_t time_at(const tape *t, size_t k) {
-    return t->a.backwards ? t->a.p->seq - 1 - k : k;
+static size_t time_at(const sis__pass *a, size_t k) {
+    return a->backwards ? a->p->seq - 1 - k : k;
 }
 
-static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
-    const sis__recurrent *p = &s->p.recurrent;
+static void tape_find(tape *t) {
+    const sis__recurrent *p = t->a.p;
+    size_t state = p->seq * p->batch * p->hidden;
+    t->gates = (float *)(void *)(t->a.r->base + t->a.s->tape_at + t->a.d * tape_bytes(p));
+    t->h = t->gates + 4 * state;
+    t->c = t->h + state;
+}
+
+static void record_direction(tape *t) {
+    const sis__recurrent *p = t->a.p;
     size_t state = p->batch * p->hidden;
-    sis__pass_begin(&t->a, s, r, d);
-    char *free = t->a.free;
-    t->gates = take(&free, p->seq * 4 * state);
-    t->h = take(&free, p->seq * state);
-    t->c = take(&free, p->seq * state);
-    t->dh = take(&free, state);
-    t->dc = take(&free, state);
-    t->scratch = free;
+    tape_find(t);
     sis__pass_project(&t->a, 0, p->seq, t->gates);
     for (size_t k = 0; k < p->seq; k++) {
-        size_t at = time_at(t, k);
+        size_t at = time_at(&t->a, k);
         memcpy(t->h + at * state, t->a.h, state * sizeof(float));
         memcpy(t->c + at * state, t->a.c, state * sizeof(float));
         step(&t->a, at, t->gates + at * 4 * state);
+        sis__pass_emit(&t->a, at);
     }
+}
+
+static int lstm_forward(const sis__step *s, sis__run *r) {
+    for (size_t d = 0; d < s->p.recurrent.directions; d++) {
+        tape t;
+        sis__pass_begin(&t.a, s, r, d);
+        if (s->tape)
+            record_direction(&t);
+        else
+            plain_direction(&t.a);
+        put_states(&t.a);
+    }
+    return SIS_OK;
+}
+
+/* ---- Gradient: back through time ------------------------------------------------------------- */
+
+static void tape_begin(tape *t, const sis__step *s, sis__run *r, size_t d) {
+    const sis__recurrent *p = &s->p.recurrent;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t state = p->batch * p->hidden, gh = 4 * p->hidden;
+    sis__pass_begin(&t->a, s, r, d);
+    tape_find(t);
+    char *free = t->a.free;
+    t->dh = take(&free, state);
+    t->dc = take(&free, state);
+    float *packed = take(&free, sis__packed_size(kn, gh, p->hidden));
+    sis__pack(kn, gh, p->hidden, sis__in(s, r, SIS__R) + d * gh * p->hidden, p->hidden, 1, packed);
+    t->rec = packed;
+    t->scratch = free;
 }
 
 /* Gradients that arrive from outside: final states first, then y at each time. */
@@ -157,19 +192,23 @@ static void receive_final(tape *t) {
 }
 
 /* One cell backwards: dh, dc of the new state -> dc of the old one and gates' gradients. */
-static void cell_backward(const tape *t, size_t at, size_t b, float *dh, float *dc) {
+static void cell_backward(const tape *t, size_t at, size_t b) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, row = at * p->batch + b;
-    float *g = t->gates + row * 4 * hidden;
-    const float *before = t->c + row * hidden;
+    float *restrict i = t->gates + row * 4 * hidden, *restrict o = i + hidden;
+    float *restrict f = o + hidden, *restrict g = f + hidden, *restrict tc = t->a.spare;
+    float *restrict dh = t->dh + b * hidden, *restrict dc = t->dc + b * hidden;
+    const float *restrict before = t->c + row * hidden;
+    for (size_t j = 0; j < hidden; j++)
+        tc[j] = f[j] * before[j] + i[j] * g[j];
+    sis__kernels_best()->tanh(tc, tc, hidden);
     for (size_t j = 0; j < hidden; j++) {
-        float i = g[j], o = g[hidden + j], f = g[2 * hidden + j], n = g[3 * hidden + j];
-        float tc = tanhf(f * before[j] + i * n), d = dc[j] + dh[j] * o * (1 - tc * tc);
-        g[j] = d * n * i * (1 - i);
-        g[hidden + j] = dh[j] * tc * o * (1 - o);
-        g[2 * hidden + j] = d * before[j] * f * (1 - f);
-        g[3 * hidden + j] = d * i * (1 - n * n);
-        dc[j] = d * f;
+        float d = dc[j] + dh[j] * o[j] * (1 - tc[j] * tc[j]), in = i[j];
+        i[j] = d * g[j] * in * (1 - in);
+        o[j] = dh[j] * tc[j] * o[j] * (1 - o[j]);
+        dc[j] = d * f[j];
+        f[j] = d * before[j] * f[j] * (1 - f[j]);
+        g[j] = d * in * (1 - g[j] * g[j]);
         dh[j] = 0;
     }
 }
@@ -178,7 +217,6 @@ static void step_backward(tape *t, size_t at) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, gh = 4 * hidden;
     const float *dy = sis__dout(t->a.s, t->a.r, 0);
-    const float *rec = sis__in(t->a.s, t->a.r, SIS__R) + t->a.d * gh * hidden;
     float *gates = t->gates + at * p->batch * gh;
     for (size_t b = 0; b < p->batch; b++) {
         float *dh = t->dh + b * hidden;
@@ -186,14 +224,12 @@ static void step_backward(tape *t, size_t at) {
             memset(gates + b * gh, 0, gh * sizeof *gates);
             continue;
         }
-        for (size_t j = 0; dy && j < hidden; j++)
-            dh[j] += dy[sis__row_y(p, at, t->a.d, b) * hidden + j];
-        cell_backward(t, at, b, dh, t->dc + b * hidden);
+        const float *from = dy ? dy + sis__row_y(p, at, t->a.d, b) * hidden : NULL;
+        for (size_t j = 0; from && j < hidden; j++)
+            dh[j] += from[j];
+        cell_backward(t, at, b);
     }
-    sis__product_add(
-        &(sis__product){
-            p->batch, hidden, gh, {gates, gh, 1}, {rec, hidden, 1}, 1.0f, t->dh, hidden},
-        t->scratch);
+    sis__kernels_best()->gemm(p->batch, hidden, gh, gates, gh, 1, t->rec, t->dh, hidden);
 }
 
 /* dst (gh, width) += gates^T . rows, dx += gates . w: one product each over all times. */
@@ -213,10 +249,12 @@ static void weights_backward(tape *t) {
                                          dr + t->a.d * gh * p->hidden,
                                          p->hidden},
                          t->scratch);
-    for (size_t i = 0; db && i < rows * gh; i++) {
-        db[t->a.d * 2 * gh + i % gh] += t->gates[i];
-        db[t->a.d * 2 * gh + gh + i % gh] += t->gates[i];
-    }
+    float *one = db ? db + t->a.d * 2 * gh : NULL, *other = db ? one + gh : NULL;
+    for (size_t i = 0; db && i < rows; i++)
+        for (size_t j = 0; j < gh; j++) {
+            one[j] += t->gates[i * gh + j];
+            other[j] += t->gates[i * gh + j];
+        }
     sis__pass_inputs_backward(&t->a, t->gates, dw, sis__din(s, r, SIS__X), t->scratch);
 }
 
@@ -229,12 +267,12 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
     const sis__recurrent *p = &s->p.recurrent;
     for (size_t d = 0; d < p->directions; d++) {
         tape t;
-        record(&t, s, r, d);
+        tape_begin(&t, s, r, d);
         if (!is_plain(&t.a))
             return sis__fail(SIS_E_UNSUPPORTED, "with peepholes, clipping or coupled gates");
         receive_final(&t);
         for (size_t k = p->seq; k-- > 0;)
-            step_backward(&t, time_at(&t, k));
+            step_backward(&t, time_at(&t.a, k));
         weights_backward(&t);
         start_backward(&t);
     }

@@ -173,17 +173,65 @@ static int max_pool_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+/* Does every window lie inside the input? */
+static int all_inside(const sis__window *w) {
+    for (size_t a = 0; a < 3; a++)
+        if (w->pad[a] != 0 ||
+            (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] >= w->in[a])
+            return 0;
+    return 1;
+}
+
+/* Index, relative to x, of the first value of an inside window that is `top`; SIZE_MAX: none. */
+static size_t find_value(const sis__window *w, const float *x, float top) {
+    for (size_t i = 0; i < w->kernel[0]; i++)
+        for (size_t j = 0; j < w->kernel[1]; j++) {
+            size_t row = (i * w->dilation[0] * w->in[1] + j * w->dilation[1]) * w->in[2];
+            for (size_t k = 0; k < w->kernel[2]; k++)
+                if (x[row + k * w->dilation[2]] == top)
+                    return row + k * w->dilation[2];
+        }
+    return SIZE_MAX;
+}
+
+/* One plane. The maximum is known, so where it lies is found by comparing; NaN is looked for. */
+static void max_plane_backward(const sis__window *w, const float *x, const float *y,
+                               const float *dy, float *dx) {
+    size_t p = 0;
+    for (size_t oz = 0; oz < w->out[0]; oz++)
+        for (size_t oy = 0; oy < w->out[1]; oy++) {
+            size_t row = (oz * w->stride[0] * w->in[1] + oy * w->stride[1]) * w->in[2];
+            for (size_t ox = 0; ox < w->out[2]; ox++, p++) {
+                size_t first = row + ox * w->stride[2];
+                if (dy[p] == 0)
+                    continue;
+                size_t at = find_value(w, x + first, y[p]);
+                at = at == SIZE_MAX ? find_max(w, x, p) : first + at;
+                dx[at] += dy[p];
+            }
+        }
+}
+
+/* The same for windows that reach over the edge. */
+static void max_edges_backward(const sis__window *w, const float *x, const float *dy, float *dx) {
+    for (size_t p = 0; p < plane_of(w->out); p++) {
+        size_t at = find_max(w, x, p);
+        if (at != SIZE_MAX)
+            dx[at] += dy[p];
+    }
+}
+
 static int max_pool_backward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
-    const float *x = sis__in(s, r, 0), *dy = sis__dout(s, r, 0);
+    const float *x = sis__in(s, r, 0), *y = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);
     float *dx = sis__din(s, r, 0);
     size_t in = plane_of(w->in), out = plane_of(w->out);
+    int inside = all_inside(w);
     for (size_t c = 0; dx && dy && c < w->n * w->channels; c++)
-        for (size_t p = 0; p < out; p++) {
-            size_t at = find_max(w, x + c * in, p);
-            if (at != SIZE_MAX)
-                dx[c * in + at] += dy[c * out + p];
-        }
+        if (inside)
+            max_plane_backward(w, x + c * in, y + c * out, dy + c * out, dx + c * in);
+        else
+            max_edges_backward(w, x + c * in, dy + c * out, dx + c * in);
     return SIS_OK;
 }
 

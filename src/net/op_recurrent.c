@@ -156,7 +156,11 @@ static size_t scratch_of(const sis__recurrent *p, int gradients) {
         n += sis__product_scratch(p->input, gh) + 64;
     if (!p->r_packed[0])
         n += 2 * sis__product_scratch(p->hidden, gh) + 128;
-    if (gradients)
+    if (gradients && p->gates == 4)
+        n += 2 * round_up(p->batch * p->hidden) + sis__product_scratch(gh, p->hidden) + 64 +
+             sis__product_scratch(rows > gh ? rows : gh,
+                                  p->input > p->hidden ? p->input : p->hidden);
+    else if (gradients)
         n += round_up(rows * gh) + 3 * round_up(rows * p->hidden) + 4 * round_up(p->batch * gh) +
              sis__product_scratch(rows > gh ? rows : gh,
                                   p->input > p->hidden ? p->input : p->hidden);

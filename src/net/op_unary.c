@@ -100,7 +100,7 @@ FUNCTIONS(OPERATOR)
         return SIS_OK;                                                                             \
     }                                                                                              \
     const sis__op sis__op_##name = {1, 1, unary_shape, name##_forward, name##_backward, 1};
-KERNEL_OPERATOR(relu, y > 0 ? 1 : 0)
+KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f)
 KERNEL_OPERATOR(exp, y)
 KERNEL_OPERATOR(sigmoid, y *(1 - y))
 KERNEL_OPERATOR(tanh, 1 - y * y)

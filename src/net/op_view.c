@@ -159,7 +159,8 @@ static int is_zero(const sis__tensor *t, sis__dtype type) {
            memcmp(t->data, zero, sis__dtype_size(type)) == 0;
 }
 
-/* At inference: the input, and a mask of ones if somebody asks for it. */
+/* At inference: the input, and a mask of ones if somebody asks for it. In training plans the result
+ * has memory of its own, and p.unary.alpha is the share of units that are dropped. */
 static int dropout_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *ratio = sis__cx_input(c, 1);
     const sis__tensor *training = sis__cx_input(c, 2);
@@ -170,13 +171,55 @@ static int dropout_shape(sis__cx *c) {
     int error = sis__cx_float(c, 0);
     if (!error)
         error = sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
-    return error ? error : identity_shape(c);
+    if (error || !c->plan->training)
+        return error ? error : identity_shape(c);
+    c->step->p.unary.alpha = ratio && ratio->data ? *(const float *)ratio->data : 0.0f;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static uint32_t scramble(uint32_t x) {
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/* to += from, or to = from, for the units of row i that stay, scaled so that sums stay the same. */
+static void drop_row(const sis__step *s, const sis__run *r, size_t i, const float *from, float *to,
+                     int add) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t n = t->dims[0] ? t->count / t->dims[0] : 0;
+    float share = r->dropout ? s->p.unary.alpha : 0.0f, scale = 1 / (1 - share);
+    uint32_t least = (uint32_t)((double)share * 4294967296.0);
+    uint64_t row = r->first_row + i, seed = r->dropout;
+    uint32_t key = scramble((uint32_t)seed ^
+                            scramble((uint32_t)(seed >> 32) ^
+                                     scramble((uint32_t)row ^ (uint32_t)s->node * 0x9e3779b9u)));
+    for (size_t j = 0; j < n; j++) {
+        float kept = scramble(key + (uint32_t)j * 0x9e3779b9u) >= least ? from[j] * scale : 0.0f;
+        to[j] = add ? to[j] + kept : kept;
+    }
 }
 
 static int dropout_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t rows = r->plan->training ? t->dims[0] : 0, width = rows ? t->count / rows : 0;
     if (sis__out(s, r, 1))
         memset(sis__out(s, r, 1), 1, sis__tout(s, r, 1)->count);
-    return view_forward(s, r);
+    if (!r->plan->training)
+        return view_forward(s, r);
+    for (size_t i = 0; i < rows; i++)
+        drop_row(s, r, i, sis__in(s, r, 0) + i * width, sis__out(s, r, 0) + i * width, 0);
+    return SIS_OK;
+}
+
+static int dropout_backward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t rows = r->plan->training ? t->dims[0] : 0, width = rows ? t->count / rows : 0;
+    if (!r->plan->training)
+        return view_backward(s, r);
+    for (size_t i = 0; sis__din(s, r, 0) && i < rows; i++)
+        drop_row(s, r, i, sis__dout(s, r, 0) + i * width, sis__din(s, r, 0) + i * width, 1);
+    return SIS_OK;
 }
 
 /* Names the columns of a classifier's scores; the scores stay what they are. */
@@ -192,5 +235,5 @@ const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backwar
 const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0};
 const sis__op sis__op_unsqueeze = {1, 2, unsqueeze_shape, view_forward, view_backward, 0};
 const sis__op sis__op_identity = {1, 1, identity_shape, view_forward, view_backward, 0};
-const sis__op sis__op_dropout = {1, 3, dropout_shape, dropout_forward, view_backward, 0};
+const sis__op sis__op_dropout = {1, 3, dropout_shape, dropout_forward, dropout_backward, 0};
 const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, view_backward, 0};

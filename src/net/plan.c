@@ -68,7 +68,7 @@ static int init_feed(compiler *k, const sis__feed *f) {
     }
     t->data = f->constant;
     t->fed = f->constant == NULL;
-    t->depends = t->fed && t->dtype == SIS__F32;
+    t->depends = t->fed && t->dtype == SIS__F32 && !k->spec->fed_fixed;
     return SIS_OK;
 }
 
@@ -356,6 +356,7 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     p->net = net;
     p->batch = spec->batch ? spec->batch : 1;
     p->gradients = spec->gradients;
+    p->training = spec->training;
     p->keep_all = spec->keep_all || spec->gradients;
     compiler k = {.plan = p, .g = &net->graph, .spec = spec};
     int error = compile(&k);

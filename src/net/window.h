@@ -17,4 +17,8 @@ int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t)
 /* First and one past the last k of an axis for which output o looks at an input that exists. */
 void sis__window_span(const sis__window *w, size_t axis, size_t o, size_t *from, size_t *to);
 
+/* Gradient of Conv (op_conv_backward.c), and the bytes of scratch memory it takes. */
+int sis__conv_backward(const sis__step *s, sis__run *r);
+size_t sis__conv_backward_scratch(const sis__window *w);
+
 #endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis train: from labelled examples to an ONNX file that carries everything it takes to use it.
+ *
+ * While it runs, a checkpoint lies beside the output (OUTPUT.train): written after every epoch and
+ * once a minute in between, removed at the end. --resume goes on from it.
+ */
+#include "train.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "task.h"
+
+static const cli_option options[] = {
+    {"input", 'i', "FILE", CLI_STRING(cli_train_options, input),
+     "examples to learn from, of any kind that sis explain reads", .required = 1},
+    {"labels", 'l', "LABELS", CLI_STRING(cli_train_options, labels),
+     "where their labels are: a column or field of the input, or a file",
+     .unset = "those that come with the input"},
+    {"rows", 'r', "A:B", CLI_STRING(cli_train_options, rows),
+     "only these examples: A:B, or a list 0,5,7", .unset = "all"},
+    {"output", 'o', "FILE.onnx", CLI_STRING(cli_train_options, output), "the trained network",
+     .required = 1},
+    {"test", 0, "FILE", CLI_STRING(cli_train_options, test), "examples to judge the result by"},
+    {"test-labels", 0, "FILE", CLI_STRING(cli_train_options, test_labels),
+     "a file with their labels"},
+    {"validation", 0, "SHARE", CLI_NUMBER(cli_train_options, validation),
+     "share of the examples held out to find the best epoch", .max = 0.9},
+    {"epochs", 'e', "N", CLI_COUNT(cli_train_options, epochs),
+     "times through the examples, at most", .unset = "the architecture's", .max = 1e6},
+    {"patience", 0, "N", CLI_COUNT(cli_train_options, patience),
+     "epochs without a lower validation loss before it stops", .unset = "the architecture's",
+     .max = 1e6},
+    {"batch", 'b', "N", CLI_COUNT(cli_train_options, batch), "examples of one update",
+     .unset = "the architecture's", .max = 65536},
+    {"loss", 0, "LOSS", CLI_CHOICE(cli_train_options, loss), "what is made small",
+     .choices = "cross-entropy binary mse", .unset = "what fits the labels"},
+    {"range", 0, "LOW:HIGH", CLI_STRING(cli_train_options, range),
+     "labels are numbers between these, learnt as 0 to 1"},
+    {"optimizer", 0, "NAME", CLI_CHOICE(cli_train_options, optimizer), "how weights move",
+     .choices = "sgd adam adadelta", .unset = "the architecture's"},
+    {"rate", 0, "X", CLI_NUMBER(cli_train_options, rate), "learning rate",
+     .unset = "the optimizer's"},
+    {"momentum", 0, "X", CLI_NUMBER(cli_train_options, momentum),
+     "momentum of sgd, beta 1 of adam, rho of adadelta", .unset = "the optimizer's"},
+    {"dropout", 0, "SHARE", CLI_NUMBER(cli_train_options, dropout),
+     "share of units dropped in front of the last layer", .unset = "the architecture's"},
+    {"words", 0, "N", CLI_COUNT(cli_train_options, words), "size of a text's vocabulary",
+     .unset = "10000", .max = 1e6},
+    {"length", 0, "N", CLI_COUNT(cli_train_options, length),
+     "words of a text that are seen, its last ones", .unset = "500", .max = 1e5},
+    {"hidden", 0, "N", CLI_COUNT(cli_train_options, hidden), "units of a layer of mlp or text-lstm",
+     .unset = "the architecture's", .max = 1e5},
+    {"curve", 0, "FILE.csv", CLI_STRING(cli_train_options, curve), "write the learning curve"},
+    {"resume", 0, NULL, CLI_FLAG(cli_train_options, resume),
+     "go on from the checkpoint OUTPUT.train"},
+    {"seed", 's', "N", CLI_COUNT(cli_train_options, seed),
+     "of weights, order, dropout and the held-out part"},
+    {"jobs", 'j', "N", CLI_COUNT(cli_train_options, jobs),
+     "threads; the result is the same for any number", .unset = "one per core", .max = 1024},
+    CLI_GROUP(cli_train_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    cli_train_options *o = p;
+    o->seed = 1;
+    o->rate = o->momentum = o->dropout = NAN;
+    o->validation = 0;
+}
+
+/* ---- Options to settings --------------------------------------------------------------------- */
+
+static int settle(cli_lesson *l) {
+    const cli_train_options *o = l->o;
+    sis_train_opt *p = &l->opt;
+    if (o->optimizer)
+        sis_train_opt_use(p, strcmp(o->optimizer, "sgd") == 0    ? SIS_SGD
+                             : strcmp(o->optimizer, "adam") == 0 ? SIS_ADAM
+                                                                 : SIS_ADADELTA);
+    p->rate = isnan(o->rate) ? p->rate : o->rate;
+    p->momentum = isnan(o->momentum) ? p->momentum : o->momentum;
+    p->epochs = o->epochs ? o->epochs : p->epochs;
+    p->batch = o->batch ? o->batch : p->batch;
+    p->patience = o->patience ? o->patience : p->patience;
+    p->seed = o->seed;
+    p->jobs = (int)o->jobs;
+    if (!isnan(o->dropout))
+        l->arch.dropout[1] = o->dropout;
+    if (o->hidden && !l->arch.hidden)
+        return cli_usage("--hidden: %s has no such layer", l->arch.name);
+    if (o->hidden)
+        l->arch.hidden = o->hidden;
+    if ((o->words || o->length) && !l->vocabulary)
+        return cli_usage("--words and --length are for texts; %s takes none", l->arch.name);
+    const char *wrong = sis_arch_check(&l->arch);
+    wrong = wrong ? wrong : sis_train_opt_check(p);
+    return wrong ? cli_usage("%s: %s", l->arch.name, wrong) : CLI_DONE;
+}
+
+/* ---- Progress -------------------------------------------------------------------------------- */
+
+typedef struct {
+    cli_progress bar;
+    sis_trainer *t;
+    char *checkpoint;
+    time_t saved;
+    int failed; /* a checkpoint could not be written */
+} watcher;
+
+static int save(watcher *w) {
+    w->saved = time(NULL);
+    return sis_trainer_save(w->t, w->checkpoint);
+}
+
+static int watch(void *ctx, size_t done, size_t rows, double loss) {
+    watcher *w = ctx;
+    (void)loss;
+    sis_progress p = {.inputs_done = done, .inputs = rows};
+    cli_progress_show(&w->bar, &p);
+    if (time(NULL) - w->saved >= 60 && done < rows)
+        w->failed = save(w) != SIS_OK;
+    return w->failed;
+}
+
+static void report(const cli_lesson *l, const sis_epoch *e, size_t i) {
+    char fit[80], valid[128] = "";
+    if (e->valid.n) {
+        cli_fit_text(l, &e->valid, fit, sizeof fit);
+        snprintf(valid, sizeof valid, ", validation loss %.4f, %s", e->valid.loss, fit);
+    }
+    cli_note(l->o->common.quiet, "epoch %zu/%zu: loss %.4f%s, %.1f s", i + 1, l->opt.epochs,
+             e->loss, valid, e->seconds);
+}
+
+static int write_curve(const char *path, sis_trainer *t) {
+    size_t n;
+    const sis_epoch *c = sis_trainer_curve(t, &n);
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return cli_error("cannot write %s", path);
+    fprintf(f, "epoch,loss,validation_loss,accuracy,auc,mse,correlation,seconds\n");
+    for (size_t i = 0; i < n; i++) {
+        const double v[] = {c[i].loss,      c[i].valid.loss, c[i].valid.accuracy,
+                            c[i].valid.auc, c[i].valid.mse,  c[i].valid.correlation,
+                            c[i].seconds};
+        fprintf(f, "%zu", i + 1);
+        for (size_t k = 0; k < sizeof v / sizeof *v; k++)
+            if (isnan(v[k]) || (k > 0 && k < 6 && c[i].valid.n == 0))
+                fprintf(f, ",");
+            else
+                fprintf(f, ",%.6g", v[k]);
+        fprintf(f, "\n");
+    }
+    return fclose(f) == 0 ? CLI_DONE : cli_error("cannot write %s", path);
+}
+
+/* ---- Training -------------------------------------------------------------------------------- */
+
+static int one_epoch(const cli_lesson *l, watcher *w) {
+    size_t n;
+    cli_progress_init(&w->bar, l->o->common.quiet);
+    int error = sis_trainer_epoch(w->t);
+    cli_progress_end(&w->bar);
+    if (error)
+        return cli_fail(error);
+    const sis_epoch *curve = sis_trainer_curve(w->t, &n);
+    report(l, &curve[n - 1], n - 1);
+    int status = l->o->curve ? write_curve(l->o->curve, w->t) : CLI_DONE;
+    return status == CLI_DONE && !sis_trainer_done(w->t) ? cli_fail(save(w)) : status;
+}
+
+static int finish(const cli_lesson *l, sis_trainer *t) {
+    char text[80];
+    sis_fit test;
+    sis_net *net = NULL;
+    int error =
+        l->test.n ? sis_trainer_evaluate(
+                        t, &(sis_examples){l->test.rows, l->test.targets, l->test.n, l->test.width},
+                        &test)
+                  : SIS_OK;
+    if (!error)
+        error = sis_trainer_finish(t, &net);
+    int status = cli_fail(error);
+    if (status == CLI_DONE)
+        status = cli_train_furnish(l, t, l->test.n ? &test : NULL, net);
+    if (status == CLI_DONE)
+        status = cli_fail(sis_net_write(net, l->o->output));
+    sis_net_free(net);
+    if (status == CLI_DONE && l->test.n) {
+        cli_fit_text(l, &test, text, sizeof text);
+        cli_note(l->o->common.quiet, "test: %s on %zu examples", text, test.n);
+    }
+    if (status == CLI_DONE)
+        cli_note(l->o->common.quiet, "wrote %s with the weights of epoch %zu", l->o->output,
+                 sis_trainer_best(t) + 1);
+    return status;
+}
+
+static int train(cli_lesson *l) {
+    watcher w = {.saved = time(NULL)};
+    size_t size = strlen(l->o->output) + 8;
+    w.checkpoint = cli_grab(size, 1);
+    if (!w.checkpoint)
+        return CLI_FAILED;
+    snprintf(w.checkpoint, size, "%s.train", l->o->output);
+    l->opt.progress = watch;
+    l->opt.progress_ctx = &w;
+    int status = cli_fail(
+        sis_trainer_new(&l->arch, &l->opt, &l->learn, l->valid.n ? &l->valid : NULL, &w.t));
+    if (status == CLI_DONE && l->o->resume && access(w.checkpoint, F_OK) == 0)
+        status = cli_fail(sis_trainer_load(w.t, w.checkpoint));
+    if (status == CLI_DONE) /* also finds out early whether the folder can be written to */
+        status = cli_fail(save(&w));
+    while (status == CLI_DONE && !sis_trainer_done(w.t))
+        status = one_epoch(l, &w);
+    if (status == CLI_DONE)
+        status = finish(l, w.t);
+    if (status == CLI_DONE)
+        remove(w.checkpoint);
+    sis_trainer_free(w.t);
+    free(w.checkpoint);
+    return status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const cli_train_options *o = p;
+    cli_lesson l;
+    int status = cli_lesson_open(&l, args->items[0], o);
+    if (status == CLI_DONE)
+        status = settle(&l);
+    if (status == CLI_DONE) {
+        cli_note(o->common.quiet, "%s: %zu examples, %zu held out, %zu to test", l.arch.name,
+                 l.learn.n, l.valid.n, l.test.n);
+        status = train(&l);
+    }
+    cli_lesson_close(&l);
+    return status;
+}
+
+const cli_command cli_train = {
+    .name = "train",
+    .summary = "train one of the paper's networks on your data",
+    .options = options,
+    .options_size = sizeof(cli_train_options),
+    .args = "ARCHITECTURE",
+    .min_args = 1,
+    .max_args = 1,
+    .init = init,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis train mnist-mlp -i train-images-idx3-ubyte.gz -o mnist-mlp.onnx",
+             "Train the paper's perceptron on MNIST; labels are found beside the images."},
+            {"sis train text-cnn -i train.jsonl.gz --validation 0.1 -o reviews.onnx",
+             "Learn the labels of reviews; stop when held-out reviews are judged no better."},
+            {"sis train mlp -i cases.csv --labels risk --validation 0.2 -o cases.onnx",
+             "Learn a column of a table from the others."},
+            {0}},
+    .description =
+        "Architectures, with the paper's settings as defaults: mnist-cnn and mnist-mlp for images "
+        "of "
+        "28 x 28, dna-cnn for DNA, text-lstm and text-cnn for texts, mlp (two layers) and linear "
+        "for "
+        "tables.\n\n"
+        "Labels are classes, or with --loss mse or --range numbers. Two classes give one output, "
+        "the "
+        "probability of the second in the order of numbers or letters, except in the MNIST "
+        "networks.\n\n"
+        "The file written holds the kind of input, labels, vocabulary, the mask (means of the "
+        "training examples; every base alike; the mean embedding of the vocabulary), and a record "
+        "of "
+        "data, options and scores, which sis model shows. With --validation the weights are those "
+        "of "
+        "the epoch with the lowest loss on the held-out part.\n\n"
+        "The same seed, data and options give the same file, whatever the number of threads, and "
+        "also "
+        "when the training was killed and resumed with --resume. A checkpoint lies in OUTPUT.train "
+        "until the training is done.",
+};

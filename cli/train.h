@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * train.h - what the files of `sis train` share.
+ *
+ *     train.c         options, the loop, progress, the learning curve
+ *     train_data.c    from files to rows and targets
+ *     train_record.c  what the model carries: kind, labels, vocabulary, mask, how it was trained
+ */
+#ifndef SIS_CLI_TRAIN_H
+#define SIS_CLI_TRAIN_H
+
+#include <sis/data.h>
+#include <sis/train.h>
+
+#include "cli.h"
+
+typedef struct cli_train_options {
+    const char *input, *labels, *rows, *test, *test_labels;
+    const char *output, *curve;
+    const char *loss, *optimizer, *range;
+    double rate, momentum, validation, dropout;
+    size_t epochs, batch, patience, seed, jobs;
+    size_t words, length, hidden;
+    int resume;
+    cli_common common;
+} cli_train_options;
+
+/* Examples out of a file, as rows of what the network takes. */
+typedef struct cli_examples {
+    const char *path;
+    sis_data *data;
+    sis_data *labels; /* of a file of labels, else NULL */
+    size_t column;    /* of a table that holds the labels; SIZE_MAX: none */
+    size_t *picked;   /* (n) example numbers in the file */
+    size_t n, width;
+    float *rows;    /* (n, width) */
+    float *targets; /* (n) */
+} cli_examples;
+
+/* What is known after the training file has been read. */
+typedef struct cli_lesson {
+    const cli_train_options *o;
+    sis_arch arch;
+    sis_train_opt opt;
+    double low, high; /* --range: what targets 0 and 1 stand for */
+    char **classes;   /* (n_classes) sorted labels; NULL where targets are numbers */
+    size_t n_classes;
+    sis_vocabulary *vocabulary; /* text */
+    cli_examples train, test;   /* test.n = 0: none */
+    sis_examples learn, valid;  /* parts of train; valid.n = 0: none */
+} cli_lesson;
+
+/* Read the files, find sizes, encode, split. CLI_DONE or an exit status after one line. */
+int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o);
+void cli_lesson_close(cli_lesson *l);
+
+/* Put into the network what it takes to use it. */
+int cli_train_furnish(const cli_lesson *l, sis_trainer *t, const sis_fit *test, sis_net *net);
+
+/* The scores that say most about this kind of training, as text: "accuracy 0.991". */
+void cli_fit_text(const cli_lesson *l, const sis_fit *fit, char *text, size_t size);
+
+/* The part of a path behind the last slash. */
+const char *cli_base_name(const char *path);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From files to rows and targets: values as they are, texts as token ids of a vocabulary built from
+ * the training rows, labels as class numbers or numbers.
+ *
+ * Labels come with the examples, from a column of the table, or from a file of their own with one
+ * label an example. Classes are the labels that occur, sorted: by number if all are numbers, else
+ * by letters. Of two classes of a network with one output the second is what it scores.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "task.h"
+#include "train.h"
+
+const char *cli_base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* ---- Labels ---------------------------------------------------------------------------------- */
+
+static int is_file(const char *path) {
+    struct stat st;
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The column of that name, or SIZE_MAX. */
+static size_t find_column(const sis_data *data, const char *name) {
+    const char *const *names = sis_data_names(data);
+    size_t width = sis_data_width(data, 0);
+    for (size_t i = 0; names && i < width; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* Read a file and, if that is apart, its labels. */
+static int open_examples(cli_examples *e, const char *path, const char *labels) {
+    sis_data_opt opt;
+    sis_data_opt_init(&opt);
+    e->path = path;
+    e->column = SIZE_MAX;
+    int status = CLI_DONE, apart = is_file(labels);
+    if (labels && !apart)
+        opt.label = labels;
+    status = cli_fail(sis_data_open(path, &opt, &e->data));
+    if (status == CLI_DONE && apart)
+        status = cli_fail(sis_data_read(labels, &e->labels));
+    if (status != CLI_DONE)
+        return status;
+    if (apart && sis_data_count(e->labels) != sis_data_count(e->data))
+        return cli_error("%s has %zu labels for the %zu examples of %s", labels,
+                         sis_data_count(e->labels), sis_data_count(e->data), path);
+    if (!apart && !sis_data_label(e->data, 0)) {
+        if (labels)
+            e->column = find_column(e->data, labels);
+        if (e->column == SIZE_MAX)
+            return cli_error(labels ? "%s: no column or file \"%s\" with labels"
+                                    : "%s has no labels; name a column or a file with --labels",
+                             path, labels);
+    }
+    return CLI_DONE;
+}
+
+/* The label of example i as text, written to `number` if it is none already; NULL: none. */
+static const char *label_text(const cli_examples *e, size_t i, char number[32]) {
+    const sis_data *from = e->labels ? e->labels : e->data;
+    const char *label = sis_data_label(from, i);
+    double *values, v = NAN;
+    if (label)
+        return label;
+    if (e->labels && sis_data_text(from, i))
+        return sis_data_text(from, i);
+    size_t width = sis_data_width(from, i), at = e->labels ? 0 : e->column;
+    if (at >= width || (e->labels && width != 1) || !(values = cli_grab(width, sizeof *values)))
+        return NULL;
+    if (sis_data_values(from, i, values) == SIS_OK)
+        v = values[at];
+    free(values);
+    snprintf(number, 32, "%.10g", v);
+    return isnan(v) ? NULL : number;
+}
+
+static int by_number(const void *a, const void *b) {
+    double x = strtod(*(char *const *)a, NULL), y = strtod(*(char *const *)b, NULL);
+    return (x > y) - (x < y);
+}
+
+static int by_letters(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum { MAX_CLASSES = 1000 };
+
+static size_t find_class(const cli_lesson *l, const char *label) {
+    size_t i = 0;
+    while (i < l->n_classes && strcmp(l->classes[i], label) != 0)
+        i++;
+    return i;
+}
+
+/* All labels of the training rows, sorted. */
+static int find_classes(cli_lesson *l) {
+    int numbers = 1;
+    l->classes = cli_grab(MAX_CLASSES, sizeof *l->classes);
+    for (size_t i = 0; l->classes && i < l->train.n; i++) {
+        char number[32];
+        double v;
+        const char *label = label_text(&l->train, l->train.picked[i], number);
+        if (!label)
+            return cli_error("%s: example %zu has no label", l->train.path, l->train.picked[i]);
+        if (find_class(l, label) < l->n_classes)
+            continue;
+        if (l->n_classes == MAX_CLASSES)
+            return cli_error("%s: over %d different labels; give --loss mse if they are numbers",
+                             l->train.path, MAX_CLASSES);
+        numbers &= cli_number(label, &v);
+        if (!(l->classes[l->n_classes] = strdup(label)))
+            return cli_error("out of memory");
+        l->n_classes++;
+    }
+    if (!l->classes)
+        return CLI_FAILED;
+    qsort(l->classes, l->n_classes, sizeof *l->classes, numbers ? by_number : by_letters);
+    if (l->n_classes < 2)
+        return cli_error("%s: every example has the label \"%s\"; there is nothing to learn",
+                         l->train.path, l->classes[0]);
+    return CLI_DONE;
+}
+
+/* The target of example i of a file. */
+static int target_of(const cli_lesson *l, const cli_examples *e, size_t i, float *target) {
+    char number[32];
+    const char *label = label_text(e, i, number);
+    double v;
+    if (!label)
+        return cli_error("%s: example %zu has no label", e->path, i);
+    if (l->classes) {
+        size_t c = find_class(l, label);
+        if (c == l->n_classes)
+            return cli_error("%s: example %zu has the label \"%s\", which no training example has",
+                             e->path, i, label);
+        *target = (float)c;
+        return CLI_DONE;
+    }
+    if (!cli_number(label, &v))
+        return cli_error("%s: example %zu has the label \"%s\", expected a number", e->path, i,
+                         label);
+    *target = (float)((v - l->low) / (l->high - l->low));
+    return CLI_DONE;
+}
+
+/* ---- Values ---------------------------------------------------------------------------------- */
+
+/* Bases first: (length, 4) becomes (4, length). */
+static void bases_first(const sis_data *data, size_t i, const double *values, size_t n,
+                        float *row) {
+    size_t rank;
+    const size_t *shape = sis_data_shape(data, i, &rank);
+    int turn = rank == 2 && shape[1] == 4 && shape[0] != 4;
+    for (size_t v = 0; v < n; v++)
+        row[turn ? v % 4 * shape[0] + v / 4 : v] = (float)values[v];
+}
+
+static int fill_values(const cli_lesson *l, cli_examples *e, size_t i, double *values) {
+    size_t width = sis_data_width(e->data, e->picked[i]), drop = e->column != SIZE_MAX;
+    float *row = e->rows + i * e->width;
+    if (width != e->width + drop)
+        return cli_error("%s: example %zu has %zu values, %s takes %zu", e->path, e->picked[i],
+                         width - drop, l->arch.name, e->width);
+    int status = cli_fail(sis_data_values(e->data, e->picked[i], values));
+    if (status != CLI_DONE)
+        return status;
+    if (strcmp(l->arch.name, "dna-cnn") == 0)
+        bases_first(e->data, e->picked[i], values, width, row);
+    else
+        for (size_t v = 0, to = 0; v < width; v++)
+            if (v != e->column)
+                row[to++] = (float)values[v];
+    return CLI_DONE;
+}
+
+static int fill_words(const cli_lesson *l, cli_examples *e, size_t i, double *ids,
+                      sis_words *words) {
+    int status = cli_fail(sis_data_words(e->data, e->picked[i], words));
+    if (status != CLI_DONE)
+        return status;
+    sis_vocabulary_encode(l->vocabulary, words, e->width, ids, NULL);
+    for (size_t v = 0; v < e->width; v++)
+        e->rows[i * e->width + v] = (float)ids[v];
+    return CLI_DONE;
+}
+
+/* Rows and targets of the picked examples. */
+static int fill(const cli_lesson *l, cli_examples *e) {
+    sis_words words = {0};
+    double *values = cli_grab(e->width + 1, sizeof *values);
+    e->rows = cli_grab(e->n * e->width, sizeof *e->rows);
+    e->targets = cli_grab(e->n, sizeof *e->targets);
+    int status = values && e->rows && e->targets ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; i < e->n && status == CLI_DONE; i++) {
+        status = l->vocabulary ? fill_words(l, e, i, values, &words) : fill_values(l, e, i, values);
+        if (status == CLI_DONE)
+            status = target_of(l, e, e->picked[i], &e->targets[i]);
+    }
+    sis_words_release(&words);
+    free(values);
+    return status;
+}
+
+/* ---- Sizes ----------------------------------------------------------------------------------- */
+
+static int is_text(const cli_examples *e) {
+    return strcmp(sis_data_kind(e->data), "text") == 0;
+}
+
+/* Does the file hold what the architecture takes? */
+static int check_kind(const cli_lesson *l, const cli_examples *e) {
+    if (l->arch.words && !is_text(e))
+        return cli_error("%s learns from texts, but %s holds none (it holds: %s)", l->arch.name,
+                         e->path, sis_data_kind(e->data));
+    if (!l->arch.words && is_text(e))
+        return cli_error("%s holds texts; only text-cnn and text-lstm learn from texts", e->path);
+    return CLI_DONE;
+}
+
+/* Loss and outputs: what was asked for, or what the labels are. */
+static int choose_loss(cli_lesson *l) {
+    const char *loss = l->o->loss;
+    int status = CLI_DONE, mse = loss ? strcmp(loss, "mse") == 0 : l->o->range != NULL;
+    if (!mse)
+        status = find_classes(l);
+    if (status != CLI_DONE)
+        return status;
+    l->arch.outputs = l->n_classes > 2 ? l->n_classes : strncmp(l->arch.name, "mnist", 5) ? 1 : 2;
+    l->arch.plain_output = mse && !l->arch.words && !l->o->range;
+    if (mse)
+        l->arch.outputs = 1;
+    sis_train_opt_init(&l->opt, &l->arch);
+    l->opt.loss = mse                    ? SIS_LOSS_MSE
+                  : l->arch.outputs > 1  ? SIS_LOSS_CROSS_ENTROPY
+                  : loss && *loss == 'c' ? SIS_LOSS_CROSS_ENTROPY
+                                         : SIS_LOSS_BINARY;
+    if (loss && strcmp(loss, "binary") == 0 && l->n_classes > 2)
+        return cli_error("--loss binary: %s has %zu different labels", l->train.path, l->n_classes);
+    if (l->opt.loss == SIS_LOSS_CROSS_ENTROPY && l->arch.outputs == 1)
+        l->arch.outputs = 2;
+    return CLI_DONE;
+}
+
+static int choose_width(cli_lesson *l) {
+    cli_examples *e = &l->train;
+    size_t drop = e->column != SIZE_MAX;
+    if (l->arch.words) {
+        l->arch.inputs = l->o->length ? l->o->length : l->arch.inputs;
+        e->width = l->arch.inputs;
+        size_t most = l->o->words ? l->o->words : l->arch.words;
+        if (most < 1 || l->arch.inputs < l->arch.width)
+            return cli_usage("--words and --length must leave at least one window of words");
+        int status = cli_fail(sis_vocabulary_build(e->data, e->picked, e->n, most, &l->vocabulary));
+        l->arch.words = l->vocabulary ? sis_vocabulary_size(l->vocabulary) : 0;
+        return status;
+    }
+    e->width = sis_data_width(e->data, e->picked[0]) - drop;
+    if (strcmp(l->arch.name, "dna-cnn") == 0) {
+        if (e->width % 4)
+            return cli_error("%s: %zu values an example, dna-cnn takes four a base", e->path,
+                             e->width);
+        l->arch.inputs = e->width / 4;
+    } else {
+        l->arch.inputs = e->width;
+    }
+    return CLI_DONE;
+}
+
+static int pick_all(cli_examples *e, const char *rows) {
+    size_t count = sis_data_count(e->data);
+    if (rows) {
+        int error = sis_rows_parse(rows, count, &e->picked, &e->n);
+        return error ? cli_error("--rows: %s", sis_error_detail()) : CLI_DONE;
+    }
+    e->picked = cli_grab(count, sizeof *e->picked);
+    e->n = e->picked ? count : 0;
+    for (size_t i = 0; i < e->n; i++)
+        e->picked[i] = i;
+    return e->picked ? CLI_DONE : CLI_FAILED;
+}
+
+/* ---- The split ------------------------------------------------------------------------------- */
+
+/* Random bits number i of a seed. */
+static unsigned long long bits(unsigned long long seed, unsigned long long i) {
+    unsigned long long z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+    return z ^ z >> 31;
+}
+
+static void swap_rows(cli_examples *e, size_t i, size_t j) {
+    float *a = e->rows + i * e->width, *b = e->rows + j * e->width, kept;
+    size_t row = e->picked[i];
+    for (size_t v = 0; v < e->width; v++) {
+        kept = a[v];
+        a[v] = b[v];
+        b[v] = kept;
+    }
+    kept = e->targets[i];
+    e->targets[i] = e->targets[j];
+    e->targets[j] = kept;
+    e->picked[i] = e->picked[j];
+    e->picked[j] = row;
+}
+
+/* Held-out rows, chosen at random by the seed, to the end. */
+static int split(cli_lesson *l) {
+    cli_examples *e = &l->train;
+    double share = l->o->validation;
+    size_t held = share > 0 ? (size_t)((double)e->n * share + 0.5) : 0;
+    if (held >= e->n)
+        return cli_error("--validation %g leaves nothing to learn from %zu examples", share, e->n);
+    for (size_t i = 0; i < held; i++) {
+        size_t left = e->n - i;
+        swap_rows(e, left - 1, (size_t)(bits(l->o->seed, i) % left));
+    }
+    size_t n = e->n - held;
+    l->learn = (sis_examples){e->rows, e->targets, n, e->width};
+    l->valid = (sis_examples){e->rows + n * e->width, e->targets + n, held, e->width};
+    return CLI_DONE;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------- */
+
+static int read_range(cli_lesson *l) {
+    const char *text = l->o->range;
+    char *end;
+    l->low = 0;
+    l->high = 1;
+    if (!text)
+        return CLI_DONE;
+    l->low = strtod(text, &end);
+    if (end == text || *end != ':' || !cli_number(end + 1, &l->high) || !(l->low < l->high))
+        return cli_usage("--range: expected LOW:HIGH, found \"%s\"", text);
+    return CLI_DONE;
+}
+
+static int open_test(cli_lesson *l) {
+    const cli_train_options *o = l->o;
+    if (!o->test)
+        return CLI_DONE;
+    const char *labels = o->test_labels                     ? o->test_labels
+                         : o->labels && !is_file(o->labels) ? o->labels
+                                                            : NULL;
+    int status = open_examples(&l->test, o->test, labels);
+    if (status == CLI_DONE)
+        status = check_kind(l, &l->test);
+    if (status == CLI_DONE)
+        status = pick_all(&l->test, NULL);
+    l->test.width = l->train.width;
+    return status == CLI_DONE ? fill(l, &l->test) : status;
+}
+
+int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o) {
+    *l = (cli_lesson){.o = o};
+    int status = sis_arch_init(&l->arch, arch) ? cli_usage("%s", sis_error_detail()) : CLI_DONE;
+    if (status == CLI_DONE)
+        status = read_range(l);
+    if (status == CLI_DONE)
+        status = open_examples(&l->train, o->input, o->labels);
+    if (status == CLI_DONE)
+        status = check_kind(l, &l->train);
+    if (status == CLI_DONE)
+        status = pick_all(&l->train, o->rows);
+    if (status == CLI_DONE)
+        status = choose_width(l);
+    if (status == CLI_DONE)
+        status = choose_loss(l);
+    if (status == CLI_DONE)
+        status = fill(l, &l->train);
+    if (status == CLI_DONE)
+        status = split(l);
+    return status == CLI_DONE ? open_test(l) : status;
+}
+
+static void release(cli_examples *e) {
+    sis_data_free(e->data);
+    sis_data_free(e->labels);
+    free(e->picked);
+    free(e->rows);
+    free(e->targets);
+}
+
+void cli_lesson_close(cli_lesson *l) {
+    release(&l->train);
+    release(&l->test);
+    for (size_t i = 0; i < l->n_classes; i++)
+        free(l->classes[i]);
+    free(l->classes);
+    sis_vocabulary_free(l->vocabulary);
+}
