@@ -25,30 +25,37 @@ static const float *reset_bias(const sis__pass *a) {
     return b && a->p->linear_before_reset ? b + (a->d * 6 + 5) * a->p->hidden : NULL;
 }
 
+void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates, float *term) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t hidden = g->hidden, gh = 3 * hidden;
+    kn->gemm(rows, 2 * hidden, hidden, h, hidden, 1, g->rz, gates, gh);
+    for (size_t b = 0; b < rows; b++) {
+        const float *r = gates + b * gh + hidden, *before = h + b * hidden;
+        float *to = term + b * hidden;
+        kn->sigmoid(gates + b * gh, gates + b * gh, 2 * hidden);
+        for (size_t j = 0; j < hidden; j++)
+            to[j] = g->linear_before_reset ? (g->rb ? g->rb[j] : 0) : r[j] * before[j];
+    }
+    if (!g->linear_before_reset) {
+        kn->gemm(rows, hidden, hidden, term, hidden, 1, g->rh, gates + 2 * hidden, gh);
+        return;
+    }
+    kn->gemm(rows, hidden, hidden, h, hidden, 1, g->rh, term, hidden);
+    for (size_t b = 0; b < rows; b++) {
+        float *row = gates + b * gh;
+        for (size_t j = 0; j < hidden; j++)
+            row[2 * hidden + j] += row[hidden + j] * term[b * hidden + j];
+    }
+}
+
 /* All rows at time t. gates (batch, 3*hidden): projection in; z, r and candidate (before tanh) out.
  * term (batch, hidden): with linear_before_reset h . rn^T + rb, else r h; h is updated. */
 static void step(const sis__pass *a, size_t t, float *gates, float *term) {
     const sis__recurrent *p = a->p;
     const sis__kernels *kn = sis__kernels_best();
     size_t hidden = p->hidden, gh = 3 * hidden;
-    const float *rb = reset_bias(a);
-    kn->gemm(p->batch, 2 * hidden, hidden, a->h, hidden, 1, a->rz, gates, gh);
-    for (size_t b = 0; b < p->batch; b++) {
-        kn->sigmoid(gates + b * gh, gates + b * gh, 2 * hidden);
-        for (size_t j = 0; j < hidden; j++)
-            term[b * hidden + j] = p->linear_before_reset
-                                       ? (rb ? rb[j] : 0)
-                                       : gates[b * gh + hidden + j] * a->h[b * hidden + j];
-    }
-    if (p->linear_before_reset) {
-        kn->gemm(p->batch, hidden, hidden, a->h, hidden, 1, a->rh, term, hidden);
-        for (size_t i = 0; i < p->batch * hidden; i++) {
-            float *row = gates + i / hidden * gh + i % hidden;
-            row[2 * hidden] += row[hidden] * term[i];
-        }
-    } else {
-        kn->gemm(p->batch, hidden, hidden, term, hidden, 1, a->rh, gates + 2 * hidden, gh);
-    }
+    sis__gru g = {hidden, p->linear_before_reset, a->rz, a->rh, reset_bias(a)};
+    sis__gru_gates(&g, p->batch, a->h, gates, term);
     for (size_t b = 0; b < p->batch; b++)
         if (sis__pass_alive(a, t, b))
             kn->gru(gates + b * gh, gates + b * gh + 2 * hidden, a->h + b * hidden,

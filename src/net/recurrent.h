@@ -51,6 +51,18 @@ size_t sis__row_state(const sis__recurrent *p, size_t d, size_t b);
 /* h of every row into y at time t (zero where the sequence has ended). */
 void sis__pass_emit(const sis__pass *a, size_t t);
 
+/* GRU: what a step needs beside its rows. */
+typedef struct sis__gru {
+    size_t hidden;
+    int linear_before_reset;
+    const float *rz, *rh; /* packed */
+    const float *rb;      /* (hidden) recurrent bias of the candidate if it is reset, else NULL */
+} sis__gru;
+
+/* gates (rows, 3*hidden): projection in; z, r and candidate before tanh out. h (rows, hidden) is
+ * read; term (rows, hidden): with linear_before_reset h . rn^T + rb, else r h. */
+void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates, float *term);
+
 /* Gradients of the input projection: gates (seq, batch, gates*hidden) -> dw, dx (either may be
  * NULL). scratch as for a product over all rows. */
 void sis__pass_inputs_backward(const sis__pass *a, const float *gates, float *dw, float *dx,

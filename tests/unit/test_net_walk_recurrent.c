@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks over LSTM and GRU layers, against full passes: to the bit.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/walk.h"
+#include "support_net.h"
+#include "support_nets_rnn.h"
+
+/* ---- Random networks ----------------------------------------------------------------------- */
+
+typedef enum { TURNED, BATCH_FIRST, TIME_FIRST, TOKENS, N_LAYOUTS } layout;
+typedef enum { LAST_H, LAST_C, GATHER_LAST, SLICE_LAST, MEAN, FLAT, N_ENDS } ending;
+
+typedef struct {
+    size_t length, dim, layers, hidden[3];
+    int gru[3], linear_before_reset, no_bias, initial;
+    const char *direction;
+    layout layout;
+    ending end;
+    double size;      /* of the weights */
+    size_t words;     /* of a token model */
+    int outputs;      /* 1: sigmoid, else softmax */
+} shape;
+
+static int both(const shape *s) {
+    return strcmp(s->direction, "bidirectional") == 0;
+}
+
+static void random_shape(sis__rng *r, shape *s) {
+    static const char *const directions[] = {"forward", "forward", "reverse", "bidirectional"};
+    *s = (shape){.length = 1 + sis__rng_below(r, 24),
+                 .dim = 1 + sis__rng_below(r, 6),
+                 .layers = 1 + sis__rng_below(r, 3),
+                 .linear_before_reset = (int)sis__rng_below(r, 2),
+                 .no_bias = sis__rng_below(r, 4) == 0,
+                 .initial = sis__rng_below(r, 4) == 0,
+                 .direction = directions[sis__rng_below(r, 4)],
+                 .layout = (layout)sis__rng_below(r, N_LAYOUTS),
+                 .end = (ending)sis__rng_below(r, N_ENDS),
+                 .size = sis__rng_below(r, 3) ? 0.5 : 0.02,
+                 .words = 9,
+                 .outputs = 1 + (int)sis__rng_below(r, 3)};
+    if (both(s))
+        s->layers = 1;
+    for (size_t k = 0; k < s->layers; k++) {
+        s->hidden[k] = 1 + sis__rng_below(r, 20);
+        s->gru[k] = (int)sis__rng_below(r, 2);
+    }
+    if (s->end == LAST_C && s->gru[s->layers - 1])
+        s->end = LAST_H;
+}
+
+static sis_net_builder *builder;
+
+static void ints(const char *name, int64_t v) {
+    sis_net_add_ints(builder, name, SHAPE(1), &v);
+}
+
+/* Rows, and what the first layer reads of them. */
+static const char *add_input(const shape *s, sis__rng *r) {
+    if (s->layout == TOKENS) {
+        sis_net_add_input(builder, "x", 1, SHAPE(0, s->length));
+        add_random(builder, "embedding", SHAPE(s->words, s->dim), r, 1);
+        sis_net_add_node(builder, "Gather", "embedding x", "embedded");
+    } else if (s->layout == TIME_FIRST) {
+        sis_net_add_input(builder, "embedded", 0, SHAPE(s->length, 1, s->dim));
+        return "embedded";
+    } else {
+        sis_net_add_input(builder, "embedded", 0, SHAPE(0, s->length, s->dim));
+    }
+    if (s->layout == BATCH_FIRST)
+        return "embedded";
+    sis_net_add_node(builder, "Transpose", "embedded", "turned");
+    sis_net_attr_ints(builder, "perm", (int64_t[]){1, 0, 2}, 3);
+    return "turned";
+}
+
+/* Layer k reads `from`; its outputs are y, h and c. */
+static void add_layer(const shape *s, size_t k, const char *from, sis__rng *r) {
+    size_t in = k ? s->hidden[k - 1] : s->dim, n = s->hidden[k], g = s->gru[k] ? 3 : 4;
+    size_t d = both(s) ? 2 : 1;
+    char w[8], rec[8], b[8], h0[8], names[96], outputs[64];
+    snprintf(w, sizeof w, "w%d", (int)k);
+    snprintf(rec, sizeof rec, "r%d", (int)k);
+    snprintf(b, sizeof b, "b%d", (int)k);
+    snprintf(h0, sizeof h0, "h%d", (int)k);
+    add_random(builder, w, SHAPE(d, g * n, in), r, s->size);
+    add_random(builder, rec, SHAPE(d, g * n, n), r, s->size);
+    add_random(builder, b, SHAPE(d, 2 * g * n), r, s->size);
+    add_random(builder, h0, s->layout == BATCH_FIRST ? SHAPE(1, d, n) : SHAPE(d, 1, n), r, 0.5);
+    snprintf(names, sizeof names, "%s %s %s %s %s %s", from, w, rec, s->no_bias ? "-" : b, "-",
+             s->initial ? h0 : "-");
+    int last = k + 1 == s->layers;
+    snprintf(outputs, sizeof outputs, "%s %s%s", last && s->end <= LAST_C ? "-" : "y",
+             last && s->end == LAST_H ? "h" : "-", last && s->end == LAST_C ? " c" : "");
+    if (!last)
+        snprintf(outputs, sizeof outputs, "y%d", (int)k);
+    sis_net_add_node(builder, s->gru[k] ? "GRU" : "LSTM", names, outputs);
+    sis_net_attr_int(builder, "hidden_size", (int64_t)n);
+    sis_net_attr_text(builder, "direction", s->direction);
+    if (s->gru[k])
+        sis_net_attr_int(builder, "linear_before_reset", s->linear_before_reset);
+    if (s->layout == BATCH_FIRST)
+        sis_net_attr_int(builder, "layout", 1);
+}
+
+/* y of a layer as the next one reads it. */
+static void add_between(const shape *s, size_t k, char *name, size_t size) {
+    char from[16], squeezed[16], turned[16];
+    snprintf(from, sizeof from, "y%d squeeze", (int)k);
+    snprintf(squeezed, sizeof squeezed, "s%d", (int)k);
+    snprintf(turned, sizeof turned, "t%d", (int)k);
+    sis_net_add_node(builder, "Squeeze", from, squeezed); /* the axis of directions */
+    snprintf(name, size, "%s", squeezed);
+    if (k == 0 && s->layout == TURNED) { /* there and back, as some exporters like it */
+        sis_net_add_node(builder, "Transpose", squeezed, "there");
+        sis_net_attr_ints(builder, "perm", (int64_t[]){1, 0, 2}, 3);
+        sis_net_add_node(builder, "Dropout", "there", "dropped");
+        sis_net_add_node(builder, "Transpose", "dropped", turned);
+        sis_net_attr_ints(builder, "perm", (int64_t[]){1, 0, 2}, 3);
+        snprintf(name, size, "%s", turned);
+    }
+}
+
+/* From the last layer's output to (rows, features), and how many features that is. */
+static size_t add_end(const shape *s, const char **name) {
+    size_t d = both(s) ? 2 : 1, n = d * s->hidden[s->layers - 1];
+    int batch_first = s->layout == BATCH_FIRST;
+    const char *state = s->end == LAST_C ? "c" : "h";
+    *name = "flat";
+    ints("minus", -1);
+    if (s->end <= LAST_C) { /* (directions, batch, hidden) or (batch, directions, hidden) */
+        if (!batch_first) {
+            sis_net_add_node(builder, "Transpose", state, "batched");
+            sis_net_attr_ints(builder, "perm", (int64_t[]){1, 0, 2}, 3);
+            state = "batched";
+        }
+        sis_net_add_node(builder, "Flatten", state, "flat");
+        return n;
+    }
+    /* (time, directions, batch, hidden) or (batch, time, directions, hidden) */
+    const char *y = "y";
+    if (!batch_first) {
+        sis_net_add_node(builder, "Transpose", "y", "batched");
+        sis_net_attr_ints(builder, "perm", (int64_t[]){2, 0, 1, 3}, 4);
+        y = "batched";
+    }
+    if (s->end == GATHER_LAST) {
+        sis_net_add_node(builder, "Gather", batch_first ? "y minus" : "batched minus", "last");
+        sis_net_attr_int(builder, "axis", 1);
+        sis_net_add_node(builder, "Flatten", "last", "flat");
+        return n;
+    }
+    if (s->end == SLICE_LAST) {
+        ints("end", INT64_MAX);
+        ints("one", 1);
+        sis_net_add_node(builder, "Slice", batch_first ? "y minus end one" : "batched minus end one",
+                         "last");
+        sis_net_add_node(builder, "Flatten", "last", "flat");
+        return n;
+    }
+    if (s->end == MEAN) {
+        sis_net_add_node(builder, "ReduceMean", y, "mean");
+        sis_net_attr_ints(builder, "axes", (int64_t[]){1}, 1);
+        sis_net_add_node(builder, "Flatten", "mean", "flat");
+        return n;
+    }
+    sis_net_add_node(builder, "Flatten", y, "flat");
+    return n * s->length;
+}
+
+static sis_net *build(const shape *s, sis__rng *r) {
+    char from[32];
+    builder = sis_net_builder_new("recurrent");
+    snprintf(from, sizeof from, "%s", add_input(s, r));
+    ints("squeeze", s->layout == BATCH_FIRST ? 2 : 1);
+    for (size_t k = 0; k < s->layers; k++) {
+        add_layer(s, k, from, r);
+        if (k + 1 < s->layers)
+            add_between(s, k, from, sizeof from);
+    }
+    const char *flat;
+    size_t n = add_end(s, &flat), out = (size_t)s->outputs;
+    add_random(builder, "wd", SHAPE(n, out), r, 1);
+    add_random(builder, "bd", SHAPE(out), r, 0.1);
+    sis_net_add_node(builder, "Gemm", "flat wd bd", "z");
+    sis_net_add_node(builder, s->outputs == 1 ? "Sigmoid" : "Softmax", "z", "p");
+    sis_net_add_output(builder, "p");
+    sis_net *net;
+    if (sis_net_build(builder, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+/* x and mask of token ids. */
+static double *random_tokens(sis__rng *r, size_t n, size_t words) {
+    double *v = (double *)malloc(n * sizeof *v);
+    for (size_t i = 0; v && i < n; i++)
+        v[i] = (double)sis__rng_below(r, words);
+    return v;
+}
+
+static void subject_of(const shape *s, sis__rng *r, subject *to) {
+    int tokens = s->layout == TOKENS, embedded = tokens && sis__rng_below(r, 2) == 0;
+    size_t n = tokens && !embedded ? s->length : s->length * s->dim;
+    double *x = tokens && !embedded ? random_tokens(r, n, s->words) : random_doubles(r, n, 1);
+    double *z = tokens && !embedded ? random_tokens(r, n, s->words) : random_mask(r, x, n, 0.5);
+    subject_init(to, build(s, r), embedded, n, x, z);
+    subject_map(to, r, STEPS, tokens && !embedded ? 1 : s->dim);
+    to->input.output = sis__rng_below(r, to->n_outputs);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+/* A walk by this rule and no other, with so much memory. */
+typedef struct {
+    sis__subject of;
+    sis_walk *walk;
+} rule_walk;
+
+static int rule_walk_new(rule_walk *w, const subject *s, size_t memory) {
+    w->of = (sis__subject){.net = s->net,
+                           .input = &s->input,
+                           .fed = s->embedded ? s->net->embedded : s->net->input,
+                           .n_values = s->n_values,
+                           .n_features = s->n_features,
+                           .output = s->input.output,
+                           .memory = memory};
+    w->of.start = (size_t *)calloc(s->n_features + 1, sizeof *w->of.start);
+    w->of.value = (size_t *)calloc(s->n_values, sizeof *w->of.value);
+    w->of.x = (float *)calloc(s->n_values, sizeof *w->of.x);
+    w->of.z = (float *)calloc(s->n_values, sizeof *w->of.z);
+    assert_true(w->of.start && w->of.value && w->of.x && w->of.z);
+    size_t at = 0;
+    for (size_t i = 0; i < s->n_features; i++, w->of.start[i] = at)
+        for (size_t v = 0; v < s->n_values; v++)
+            if (s->map[v] == (int)i)
+                w->of.value[at++] = v;
+    for (size_t v = 0; v < s->n_values; v++) {
+        w->of.x[v] = (float)s->x[v];
+        w->of.z[v] = (float)s->z[v];
+    }
+    return sis__walk_recurrent_new(&w->of, &w->walk);
+}
+
+static void rule_walk_free(rule_walk *w) {
+    if (w->walk)
+        w->walk->ops->free(w->walk);
+    free(w->of.start);
+    free(w->of.value);
+    free(w->of.x);
+    free(w->of.z);
+}
+
+static void margins_are_full_passes_to_the_bit(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 1);
+    deviation d = {0};
+    for (int k = 0; k < 600; k++) {
+        shape p;
+        subject s;
+        rule_walk w;
+        random_shape(&r, &p);
+        subject_of(&p, &r, &s);
+        int error = rule_walk_new(&w, &s, 1 << 24);
+        for (int i = 0; i < 2 && error == SIS_OK; i++)
+            check_sweep(&s, w.walk, &r, 2, &d);
+        if (error != SIS_OK || d.worst != 0)
+            fail_msg("case %d: %zu layers, %s, layout %d, end %d: %d", k, p.layers, p.direction,
+                     (int)p.layout, (int)p.end, error);
+        rule_walk_free(&w);
+        subject_release(&s);
+    }
+    print_message("%zu margins\n", d.margins);
+    assert_true(d.margins > 20000);
+}
+
+static void collections_are_those_of_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 2);
+    for (int k = 0; k < 100; k++) {
+        shape p;
+        subject s;
+        random_shape(&r, &p);
+        subject_of(&p, &r, &s);
+        check_collections(&s, &r, 2);
+        subject_release(&s);
+    }
+}
+
+static void little_memory_gives_the_same(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 3);
+    deviation d = {0};
+    int made = 0, refused = 0;
+    for (int k = 0; k < 40; k++) {
+        shape p = {.length = 120,
+                   .dim = 2,
+                   .layers = 2,
+                   .hidden = {5, 7},
+                   .gru = {k % 2, k / 2 % 2},
+                   .direction = k % 3 ? "forward" : "reverse",
+                   .layout = TURNED,
+                   .end = k % 5 ? LAST_H : MEAN,
+                   .size = k % 4 ? 0.5 : 0.05,
+                   .outputs = 1};
+        subject s;
+        rule_walk w;
+        subject_of(&p, &r, &s);
+        int error = rule_walk_new(&w, &s, 200000 + (size_t)k * 20000);
+        assert_true(error == SIS_OK || error == SIS_E_UNSUPPORTED);
+        if (error == SIS_OK) {
+            check_sweep(&s, w.walk, &r, 32, &d);
+            made++;
+        } else {
+            refused++;
+        }
+        rule_walk_free(&w);
+        subject_release(&s);
+    }
+    assert_true(d.worst == 0);
+    assert_true(made > 20 && refused > 3);
+}
+
+/* Networks and maps the rule is not made for. */
+static void everything_else_is_left_to_others(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 4);
+    shape p = {.length = 6,
+               .dim = 3,
+               .layers = 1,
+               .hidden = {4},
+               .direction = "forward",
+               .layout = TURNED,
+               .end = LAST_H,
+               .size = 0.5,
+               .outputs = 1};
+    double *x = random_doubles(&r, 18, 1);
+    subject s;
+    rule_walk w;
+    subject_init(&s, build(&p, &r), 0, 18, x, random_doubles(&r, 18, 1));
+    s.map = (int *)malloc(18 * sizeof *s.map);
+    assert_non_null(s.map);
+    for (int v = 0; v < 18; v++)
+        s.map[v] = v / 2; /* across positions */
+    s.input.feature_of = s.map;
+    s.n_features = 9;
+    assert_int_equal(rule_walk_new(&w, &s, 1 << 20), SIS_E_UNSUPPORTED);
+    rule_walk_free(&w);
+    for (int v = 0; v < 18; v++)
+        s.map[v] = v / 3;
+    s.n_features = 6;
+    assert_int_equal(rule_walk_new(&w, &s, 1 << 20), SIS_OK);
+    rule_walk_free(&w);
+    subject_release(&s);
+}
+
+/* NaN in one word: an error once it is looked at, as with full passes. */
+static void nan_is_an_error(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 5);
+    shape p = {.length = 5,
+               .dim = 2,
+               .layers = 1,
+               .hidden = {3},
+               .direction = "forward",
+               .layout = TURNED,
+               .end = LAST_H,
+               .size = 0.5,
+               .outputs = 1};
+    double *x = random_doubles(&r, 10, 1);
+    subject s;
+    subject_init(&s, build(&p, &r), 0, 10, x, random_doubles(&r, 10, 1));
+    s.map = (int *)malloc(10 * sizeof *s.map);
+    assert_non_null(s.map);
+    for (int v = 0; v < 10; v++)
+        s.map[v] = v / 2;
+    s.input.feature_of = s.map;
+    s.n_features = 5;
+    s.z[5] = NAN;
+    sis_walk *w = subject_walk(&s);
+    unsigned char masked[5] = {0};
+    double margin, margins[5];
+    assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);
+    assert_int_equal(w->ops->probe(w, (int[]){0, 1}, 2, margins), SIS_OK);
+    assert_int_equal(w->ops->probe(w, (int[]){1, 2}, 2, margins), SIS_E_NAN);
+    assert_non_null(strstr(sis_error_detail(), "NaN"));
+    w->ops->free(w);
+    subject_release(&s);
+}
+
+static void failing_allocations_are_survived(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 6);
+    for (int k = 0; k < 4; k++) {
+        shape p = {.length = 8,
+                   .dim = 2,
+                   .layers = k == 3 ? 1 : 2,
+                   .hidden = {3, 4},
+                   .gru = {k % 2, 0},
+                   .direction = k == 3 ? "bidirectional" : "forward",
+                   .layout = k == 2 ? TOKENS : TURNED,
+                   .end = k == 1 ? MEAN : LAST_H,
+                   .size = 0.5,
+                   .words = 9,
+                   .outputs = 2};
+        subject s;
+        do { /* at least two features */
+            subject_of(&p, &r, &s);
+            if (s.n_features >= 2)
+                break;
+            subject_release(&s);
+        } while (1);
+        assert_true(with_failing_allocations(try_walk, &s) > 10);
+        subject_release(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(margins_are_full_passes_to_the_bit),
+        cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(little_memory_gives_the_same),
+        cmocka_unit_test(everything_else_is_left_to_others),
+        cmocka_unit_test(nan_is_an_error),
+        cmocka_unit_test(failing_allocations_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
