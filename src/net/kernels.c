@@ -195,10 +195,38 @@ static void naive_narrow(size_t m, size_t n, const float *x, const float *w, flo
                 y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
 }
 
+static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                        const float *b, float *c, size_t ldc) {
+    if (k < SIS__LONG) {
+        naive_gemm(m, n, k, a, a_row, a_col, b, c, ldc);
+        return;
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = (double)c[i * ldc + j];
+            for (size_t p = 0; p < k; p++)
+                sum += (double)a[i * a_row + p * a_col] * (double)b[j * k + p];
+            c[i * ldc + j] = (float)sum;
+        }
+}
+
+static void naive_gemm_at(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc) {
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t p = 0; p < g->k; p++)
+                c[i * ldc + j] = fmaf(g->a[i][g->offset[p]], b[j * g->k + p], c[i * ldc + j]);
+}
+
 static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (size_t t = 0; t < r->count; t++)
             y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+}
+
+static void naive_add_rows_wide(const sis__rows *r, double *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < r->count; t++)
+            y[i] = fma(r->wide_d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
 }
 
 static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
@@ -206,9 +234,30 @@ static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
         y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
 }
 
-static void naive_max(const float *x, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = isnan(x[i]) || x[i] > y[i] ? x[i] : y[i];
+static size_t naive_changes(sis__compared *c) {
+    size_t found = 0;
+    c->more_nonzero = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        double d = (double)c->now[i] - (double)c->base[i], step = d - c->kept[i];
+        c->more_nonzero += (d != 0) - (c->kept[i] != 0);
+        c->kept[i] = d;
+        if (step == 0)
+            continue;
+        c->index[found] = c->first + (int)i;
+        c->change[found++] = step;
+    }
+    return found;
+}
+
+static int naive_round_sums(const double *sum, const double *change, const double *slack, float *y,
+                            size_t n) {
+    int close = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = sum[i] + (change ? change[i] : 0.0);
+        y[i] = (float)v;
+        close |= (float)(v - slack[i]) != (float)(v + slack[i]);
+    }
+    return close;
 }
 
 const sis__kernels sis__kernels_naive = {
@@ -229,6 +278,10 @@ const sis__kernels sis__kernels_naive = {
     .patch = naive_patch,
     .narrow = naive_narrow,
     .add_rows = naive_add_rows,
+    .dense = naive_dense,
+    .gemm_at = naive_gemm_at,
+    .add_rows_wide = naive_add_rows_wide,
     .add_relu = naive_add_relu,
-    .max = naive_max,
+    .changes = naive_changes,
+    .round_sums = naive_round_sums,
 };

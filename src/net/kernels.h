@@ -6,7 +6,8 @@
  *
  * What every kernel promises: an element of the result depends, to the bit, only on the values that
  * go into it, never on the size of the matrix, on where in it the element lies or on the other
- * elements. Sums over k run from the first to the last term in single precision.
+ * elements. Sums over k run from the first to the last term in single precision (long ones of dense
+ * layers in double).
  */
 #ifndef SIS_NET_KERNELS_H
 #define SIS_NET_KERNELS_H
@@ -22,15 +23,6 @@ typedef struct sis__patch {
     const float *sizes;
 } sis__patch;
 
-/* Some rows of a matrix, and a factor for each. */
-typedef struct sis__rows {
-    const float *w;
-    size_t ldw;
-    const int *index; /* (count) */
-    const float *d;   /* (count) */
-    size_t count;
-} sis__rows;
-
 /* k is cut into pieces of at most this length; a packed left side is laid out by them. */
 enum { SIS__PIECE = 256 };
 
@@ -42,6 +34,37 @@ typedef struct sis__packed_product {
     float *c;
     size_t ldc;
 } sis__packed_product;
+
+/* Sums of at least so many terms run in double in dense layers. */
+enum { SIS__LONG = 512 };
+
+/* The left side of a product, (m, k), gathered while it is read. */
+typedef struct sis__gathered {
+    size_t m, k;
+    const float *const *a; /* (m) */
+    const int *offset;     /* (k) */
+} sis__gathered;
+
+/* Some rows of a matrix, and a factor for each. */
+typedef struct sis__rows {
+    const float *w;
+    size_t ldw;
+    const int *index; /* (count) */
+    const float *d;   /* (count), or */
+    const double *wide_d;
+    size_t count;
+} sis__rows;
+
+/* Values before and after, and the differences that were known. */
+typedef struct sis__compared {
+    const float *now, *base; /* (n) */
+    double *kept;            /* (n) now - base as it was, brought up to date */
+    size_t n;
+    int first;         /* number of the first value */
+    int *index;        /* (n + 16) numbers of the values whose difference changed */
+    double *change;    /* (n + 16) by how much */
+    long more_nonzero; /* differences that are not 0, less those that were not */
+} sis__compared;
 
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
@@ -84,10 +107,24 @@ typedef struct sis__kernels {
     void (*patch)(const sis__patch *p, float low, float *y, size_t n);
     /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
     void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
-    /* What walks are made of. y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
+    /* gemm as dense layers use it: from SIS__LONG terms on the sum (with what c holds as its first
+     * term) runs in double and is rounded once. Products of floats are exact in double, so this is
+     * the same on every machine, and almost the same in any order. */
+    void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                  const float *b, float *c, size_t ldc);
+
+    /* What walks are made of. gemm with a[i][p] = a[i][offset[p]]. */
+    void (*gemm_at)(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc);
+    /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
     void (*add_rows)(const sis__rows *r, float *y, size_t n);
+    void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
     void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
-    void (*max)(const float *x, float *y, size_t n); /* y = the larger of x and y, NaN wins */
+    /* Differences that changed: fills index and change, returns how many. */
+    size_t (*changes)(sis__compared *c);
+    /* y = sum + change (NULL: none), rounded. Not 0 if some sum is so close to the middle between
+     * two floats that an error of slack[i] decides which one it is. */
+    int (*round_sums)(const double *sum, const double *change, const double *slack, float *y,
+                      size_t n);
 } sis__kernels;
 
 /* The best for this machine; always the same one. */

@@ -393,7 +393,7 @@ static void patch(const sis__patch *p, float low, float *y, size_t n) {
     }
 }
 
-enum { WIDE = 16 / LANES, TALL = 3 * LANES / 4 }; /* a tile of 16 columns in registers */
+enum { NARROW_VECS = 16 / LANES, NARROW_ROWS = 3 * LANES / 4 }; /* a tile of 16 columns in registers */
 
 /* Columns k0..k0+15 of x where some row is not zero, appended to `list`. */
 INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, int *list) {
@@ -413,9 +413,9 @@ INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, i
 /* The rows of a tile, sixteen columns at a time: where all of them are zero there is nothing to
  * add. */
 INLINE void narrow_tile(const size_t rows, size_t n, const float *x, const float *w, float *y) {
-    vec s[TALL][WIDE];
+    vec s[NARROW_ROWS][NARROW_VECS];
     UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t q = 0; q < WIDE; q++) s[i][q] = load(y + i * 16 + q * LANES);
+        UNROLL for (size_t q = 0; q < NARROW_VECS; q++) s[i][q] = load(y + i * 16 + q * LANES);
     }
     for (size_t k0 = 0; k0 < n; k0 += 16) {
         int list[16];
@@ -423,89 +423,25 @@ INLINE void narrow_tile(const size_t rows, size_t n, const float *x, const float
         for (size_t c = 0; c < count; c++) {
             const float *at = x + list[c], *row = w + (size_t)list[c] * 16;
             UNROLL for (size_t i = 0; i < rows; i++) {
-                UNROLL for (size_t q = 0; q < WIDE; q++) s[i][q] +=
+                UNROLL for (size_t q = 0; q < NARROW_VECS; q++) s[i][q] +=
                     at[i * n] * load(row + q * LANES);
             }
         }
     }
     UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t q = 0; q < WIDE; q++) store(y + i * 16 + q * LANES, s[i][q]);
+        UNROLL for (size_t q = 0; q < NARROW_VECS; q++) store(y + i * 16 + q * LANES, s[i][q]);
     }
 }
 
 static void narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
     size_t i = 0;
-    for (; i + TALL <= m; i += TALL)
-        narrow_tile(TALL, n, x + i * n, w, y + i * 16);
+    for (; i + NARROW_ROWS <= m; i += NARROW_ROWS)
+        narrow_tile(NARROW_ROWS, n, x + i * n, w, y + i * 16);
     for (; i < m; i++)
         narrow_tile(1, n, x + i * n, w, y + i * 16);
 }
 
-/* ---- Walks --------------------------------------------------------------------------------- */
-
-/* vecs vectors of y stay in registers while the rows run; vecs is a constant where inlined. */
-INLINE void rows_block(const size_t vecs, const sis__rows *r, size_t from, float *y) {
-    vec s[8];
-    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = load(y + i * LANES);
-    for (size_t t = 0; t < r->count; t++) {
-        const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
-        vec d = all(r->d[t]);
-        UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * load(w + i * LANES);
-    }
-    UNROLL for (size_t i = 0; i < vecs; i++) store(y + i * LANES, s[i]);
-}
-
-/* Fewer than a vector: through padded copies. */
-static void rows_edge(const sis__rows *r, size_t from, float *y, size_t n) {
-    vec s = load_some(y, n);
-    for (size_t t = 0; t < r->count; t++)
-        s += all(r->d[t]) * load_some(r->w + (size_t)r->index[t] * r->ldw + from, n);
-    store_some(y, s, n);
-}
-
-static void add_rows(const sis__rows *r, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + 8 * LANES <= n; i += 8 * LANES)
-        rows_block(8, r, i, y + i);
-    if (i + 4 * LANES <= n) {
-        rows_block(4, r, i, y + i);
-        i += 4 * LANES;
-    }
-    if (i + 2 * LANES <= n) {
-        rows_block(2, r, i, y + i);
-        i += 2 * LANES;
-    }
-    if (i + LANES <= n) {
-        rows_block(1, r, i, y + i);
-        i += LANES;
-    }
-    if (i < n)
-        rows_edge(r, i, y + i, n - i);
-}
-
-INLINE vec relu_of(vec x) {
-    return pick(x < 0.0f, all(0.0f), x);
-}
-
-static void add_relu(const float *a, const float *b, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, relu_of(load(a + i) + load(b + i)));
-    if (i < n)
-        store_some(y + i, relu_of(load_some(a + i, n - i) + load_some(b + i, n - i)), n - i);
-}
-
-INLINE vec larger_of(vec x, vec y) {
-    return pick((x > y) | (x != x), x, y);
-}
-
-static void map_max(const float *x, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, larger_of(load(x + i), load(y + i)));
-    if (i < n)
-        store_some(y + i, larger_of(load_some(x + i, n - i), load_some(y + i, n - i)), n - i);
-}
+#include "net/kernels_walk.h"
 
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
@@ -525,6 +461,10 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .patch = patch,
     .narrow = narrow,
     .add_rows = add_rows,
+    .gemm_at = gemm_at,
+    .dense = dense,
+    .add_rows_wide = add_rows_wide,
     .add_relu = add_relu,
-    .max = map_max,
+    .changes = changes,
+    .round_sums = round_sums,
 };

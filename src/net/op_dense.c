@@ -122,7 +122,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
             y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
     sis__view a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
-        kn->gemm(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
+        kn->dense(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
     else if (is_turned(g))
         multiply_turned(g, a.at, b, y, (float *)(void *)r->scratch);
     else
@@ -240,8 +240,8 @@ static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, si
     sis__view left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
     float *out = sis__out(s, r, 0) + y * g->m * g->n;
     if (g->packed)
-        sis__kernels_best()->gemm(g->m, g->n, g->k, left.at, left.row, left.col, g->packed, out,
-                                  g->n);
+        sis__kernels_best()->dense(g->m, g->n, g->k, left.at, left.row, left.col, g->packed, out,
+                                   g->n);
     else
         sis__product_add(&(sis__product){g->m, g->n, g->k, left,
                                          right_of(g, sis__in(s, r, 1) + b * g->k * g->n), 1.0f, out,
