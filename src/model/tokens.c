@@ -69,23 +69,31 @@ typedef struct {
     sis_walk *inner;
 } token_walk;
 
+/* What a walk says of itself may change with its state. */
+static void follow(sis_walk *w, const sis_walk *inner) {
+    w->evaluations = inner->evaluations;
+    w->tolerance = inner->tolerance;
+}
+
 static int token_reset(sis_walk *w, const unsigned char *masked, double *margin) {
     sis_walk *inner = ((token_walk *)w)->inner;
     int error = inner->ops->reset(inner, masked, margin);
-    w->evaluations = inner->evaluations;
+    follow(w, inner);
     return error;
 }
 
 static int token_probe(sis_walk *w, const int *features, size_t n, double *margins) {
     sis_walk *inner = ((token_walk *)w)->inner;
     int error = inner->ops->probe(inner, features, n, margins);
-    w->evaluations = inner->evaluations;
+    follow(w, inner);
     return error;
 }
 
 static int token_mask(sis_walk *w, int feature, double *margin) {
     sis_walk *inner = ((token_walk *)w)->inner;
-    return inner->ops->mask(inner, feature, margin);
+    int error = inner->ops->mask(inner, feature, margin);
+    follow(w, inner);
+    return error;
 }
 
 static void token_free(sis_walk *w) {
@@ -149,7 +157,7 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
         token_free(&w->walk);
         return error;
     }
-    w->walk.tolerance = w->inner->tolerance;
+    follow(&w->walk, w->inner);
     *out = &w->walk;
     return SIS_OK;
 }

@@ -393,7 +393,10 @@ static void patch(const sis__patch *p, float low, float *y, size_t n) {
     }
 }
 
-enum { NARROW_VECS = 16 / LANES, NARROW_ROWS = 3 * LANES / 4 }; /* a tile of 16 columns in registers */
+enum {
+    NARROW_VECS = 16 / LANES,
+    NARROW_ROWS = 3 * LANES / 4
+}; /* a tile of 16 columns in registers */
 
 /* Columns k0..k0+15 of x where some row is not zero, appended to `list`. */
 INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, int *list) {

@@ -274,8 +274,8 @@ static int recurrent_probe(sis_walk *walk, const int *features, size_t n, double
     for (size_t i = 0; error == SIS_OK && i < n_changed; i++)
         w->margins[w->changed[i]] = w->fresh[i];
     for (size_t i = 0; error == SIS_OK && i < n; i++)
-        margins[i] = sis__strand_reaches(w->strands[0], features[i]) ? w->margins[features[i]]
-                                                                     : w->margin;
+        margins[i] =
+            sis__strand_reaches(w->strands[0], features[i]) ? w->margins[features[i]] : w->margin;
     return error;
 }
 

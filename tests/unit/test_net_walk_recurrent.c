@@ -24,9 +24,9 @@ typedef struct {
     const char *direction;
     layout layout;
     ending end;
-    double size;      /* of the weights */
-    size_t words;     /* of a token model */
-    int outputs;      /* 1: sigmoid, else softmax */
+    double size;  /* of the weights */
+    size_t words; /* of a token model */
+    int outputs;  /* 1: sigmoid, else softmax */
 } shape;
 
 static int both(const shape *s) {
@@ -161,8 +161,8 @@ static size_t add_end(const shape *s, const char **name) {
     if (s->end == SLICE_LAST) {
         ints("end", INT64_MAX);
         ints("one", 1);
-        sis_net_add_node(builder, "Slice", batch_first ? "y minus end one" : "batched minus end one",
-                         "last");
+        sis_net_add_node(builder, "Slice",
+                         batch_first ? "y minus end one" : "batched minus end one", "last");
         sis_net_add_node(builder, "Flatten", "last", "flat");
         return n;
     }

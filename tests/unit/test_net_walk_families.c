@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Window walks on random networks of each family: two convolutions and pooling, 1-D convolutions under
+ * a global pooling, a text CNN over embeddings, residual blocks, batch norm, and graphs in which an
+ * operator without a rule stands in the way. Every margin of whole sweeps against full passes, and
+ * whole collections against those of full passes.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support_nets_rnn.h"
+
+/* A network under construction over images (channels, height, width); 1-D ones have height 0. */
+typedef struct {
+    sis_net_builder *b;
+    sis__rng *r;
+    size_t c, h, w; /* shape of the tensor added last */
+    int n;          /* its number: tensor "t<n>" */
+} canvas;
+
+static void param(canvas *k, const char *name, sis_net_shape shape, double size, double shift) {
+    size_t n = 1;
+    for (size_t d = 0; d < shape.rank; d++)
+        n *= shape.dims[d];
+    float *v = malloc(n * sizeof *v);
+    assert_non_null(v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)(shift + size * sis__rng_normal(k->r));
+    sis_net_add_param(k->b, name, &shape, v);
+    free(v);
+}
+
+/* A node that reads tensor `from` and what `more` names, and makes the next tensor. */
+static void node(canvas *k, const char *op, int from, const char *more) {
+    char in[96], out[16];
+    snprintf(in, sizeof in, "t%d %s", from, more);
+    snprintf(out, sizeof out, "t%d", ++k->n);
+    sis_net_add_node(k->b, op, in, out);
+}
+
+static void start(canvas *k, sis__rng *r, size_t c, size_t h, size_t w) {
+    *k = (canvas){.b = sis_net_builder_new("test"), .r = r, .c = c, .h = h, .w = w};
+    sis_net_shape two = {4, {0, c, h, w}}, one = {3, {0, c, w}};
+    sis_net_add_input(k->b, "t0", 0, h ? &two : &one);
+}
+
+/* Stride, pad and dilation are 1, 0 and 1 where `plain`. */
+static void conv(canvas *k, size_t filters, size_t size, size_t groups, int plain) {
+    char w[16], b[16], more[40];
+    int64_t stride = plain ? 1 : 1 + (int64_t)sis__rng_below(k->r, 2);
+    int64_t pad = plain ? 0 : (int64_t)sis__rng_below(k->r, 2);
+    int64_t dilation = plain ? 1 : 1 + (int64_t)sis__rng_below(k->r, 2);
+    size_t axes = k->h ? 2 : 1, reach = (size_t)dilation * (size - 1) + 1;
+    if (k->w + 2 * (size_t)pad < reach + 2 || (k->h && k->h + 2 * (size_t)pad < reach + 2)) {
+        dilation = stride = 1;
+        reach = size;
+    }
+    snprintf(w, sizeof w, "w%d", k->n);
+    snprintf(b, sizeof b, "b%d", k->n);
+    snprintf(more, sizeof more, "%s %s", w, b);
+    sis_net_shape shape = {2 + axes, {filters, k->c / groups, size, size}};
+    param(k, w, shape, 0.6, 0);
+    param(k, b, (sis_net_shape){1, {filters}}, 0.3, 0);
+    node(k, "Conv", k->n, more);
+    sis_net_attr_ints(k->b, "strides", (int64_t[]){stride, stride}, axes);
+    sis_net_attr_ints(k->b, "dilations", (int64_t[]){dilation, dilation}, axes);
+    sis_net_attr_ints(k->b, "pads", (int64_t[]){pad, pad, pad, pad}, 2 * axes);
+    sis_net_attr_int(k->b, "group", (int64_t)groups);
+    k->c = filters;
+    k->w = (k->w + 2 * (size_t)pad - reach) / (size_t)stride + 1;
+    if (k->h)
+        k->h = (k->h + 2 * (size_t)pad - reach) / (size_t)stride + 1;
+}
+
+static void pool(canvas *k, const char *op) {
+    size_t axes = k->h ? 2 : 1;
+    if (k->w < 2 || (k->h && k->h < 2))
+        return;
+    node(k, op, k->n, "");
+    sis_net_attr_ints(k->b, "kernel_shape", (int64_t[]){2, 2}, axes);
+    sis_net_attr_ints(k->b, "strides", (int64_t[]){2, 2}, axes);
+    k->w /= 2;
+    k->h /= 2;
+}
+
+static void activation(canvas *k) {
+    static const char *const names[] = {"Relu", "Relu", "Tanh", "LeakyRelu", "Sigmoid"};
+    node(k, names[sis__rng_below(k->r, 5)], k->n, "");
+}
+
+static void batch_norm(canvas *k) {
+    static const char *const names[] = {"scale", "shift", "mean", "var"};
+    char list[96] = "";
+    for (int i = 0; i < 4; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "%s%d", names[i], k->n);
+        strcat(strcat(list, i ? " " : ""), name);
+        float v[8];
+        for (size_t c = 0; c < k->c; c++)
+            v[c] = (float)(i == 3 ? 0.5 + sis__rng_uniform(k->r) : sis__rng_normal(k->r));
+        sis_net_add_param(k->b, name, &(sis_net_shape){1, {k->c}}, v);
+    }
+    node(k, "BatchNormalization", k->n, list);
+}
+
+/* t + conv(relu(conv(t))), shapes kept. */
+static void residual(canvas *k) {
+    int from = k->n;
+    char other[16];
+    for (int i = 0; i < 2; i++) {
+        char w[16];
+        snprintf(w, sizeof w, "w%d", k->n);
+        param(k, w, (sis_net_shape){4, {k->c, k->c, 3, 3}}, 0.4, 0);
+        node(k, "Conv", k->n, w);
+        sis_net_attr_ints(k->b, "pads", (int64_t[]){1, 1, 1, 1}, 4);
+        if (i == 0)
+            node(k, "Relu", k->n, "");
+    }
+    snprintf(other, sizeof other, "t%d", from);
+    node(k, "Add", k->n, other);
+    node(k, "Relu", k->n, "");
+}
+
+static void dense(canvas *k, size_t in, size_t out) {
+    char w[16], b[16], more[40];
+    snprintf(w, sizeof w, "w%d", k->n);
+    snprintf(b, sizeof b, "b%d", k->n);
+    snprintf(more, sizeof more, "%s %s", w, b);
+    param(k, w, (sis_net_shape){2, {out, in}}, 0.5, 0);
+    param(k, b, (sis_net_shape){1, {out}}, 0.2, 0);
+    node(k, "Gemm", k->n, more);
+    sis_net_attr_int(k->b, "transB", 1);
+}
+
+/* Flatten, one or two dense layers, softmax or sigmoid or nothing. */
+static sis_net *finish(canvas *k) {
+    size_t width = k->c * (k->h ? k->h : 1) * k->w, kind = sis__rng_below(k->r, 3);
+    char last[16];
+    sis_net *net;
+    node(k, "Flatten", k->n, "");
+    if (sis__rng_below(k->r, 2)) {
+        dense(k, width, 6);
+        node(k, "Relu", k->n, "");
+        width = 6;
+    }
+    dense(k, width, kind == 0 ? 3 : 1);
+    if (kind < 2)
+        node(k, kind == 0 ? "Softmax" : "Sigmoid", k->n, "");
+    snprintf(last, sizeof last, "t%d", k->n);
+    sis_net_add_output(k->b, last);
+    assert_int_equal(sis_net_build(k->b, &net), SIS_OK);
+    return net;
+}
+
+static void subject_of(subject *s, sis__rng *r, sis_net *net, size_t n, int embedded) {
+    double *x = random_doubles(r, n, 1);
+    subject_init(s, net, embedded, n, x, random_mask(r, x, n, 0.5));
+}
+
+/* ---- Families ---------------------------------------------------------------------------------- */
+
+static void two_convolutions(subject *s, sis__rng *r) {
+    canvas k;
+    size_t c = 1 + sis__rng_below(r, 3), h = 7 + sis__rng_below(r, 4), w = 7 + sis__rng_below(r, 4);
+    start(&k, r, c, h, w);
+    conv(&k, 4, 3, 1, sis__rng_below(r, 2) == 0);
+    activation(&k);
+    conv(&k, 4, 2 + sis__rng_below(r, 2), sis__rng_below(r, 2) ? 2 : 1, sis__rng_below(r, 2) == 0);
+    activation(&k);
+    pool(&k, sis__rng_below(r, 3) ? "MaxPool" : "AveragePool");
+    subject_of(s, r, finish(&k), c * h * w, 0);
+    subject_map(s, r, sis__rng_below(r, 3) ? EACH : GROUPS, 1);
+}
+
+static void under_a_global_pooling(subject *s, sis__rng *r) {
+    static const char *const pools[] = {"GlobalMaxPool", "GlobalMaxPool", "GlobalAveragePool"};
+    canvas k;
+    size_t length = 14 + sis__rng_below(r, 10);
+    start(&k, r, 4, 0, length);
+    conv(&k, 6, 3 + sis__rng_below(r, 4), 1, sis__rng_below(r, 2) == 0);
+    node(&k, "Relu", k.n, "");
+    node(&k, pools[sis__rng_below(r, 3)], k.n, "");
+    k.w = 1;
+    subject_of(s, r, finish(&k), 4 * length, 0);
+    if (sis__rng_below(r, 2)) { /* a column of four values is a feature */
+        s->map = malloc(4 * length * sizeof *s->map);
+        assert_non_null(s->map);
+        for (size_t v = 0; v < 4 * length; v++)
+            s->map[v] = (int)(v % length);
+        s->input.feature_of = s->map;
+        s->n_features = length;
+    }
+}
+
+static void text_over_embeddings(subject *s, sis__rng *r) {
+    enum { LENGTH = 16, DIM = 5, WORDS = 20 };
+    canvas k = {.b = sis_net_builder_new("text"), .r = r};
+    sis_net_add_input(k.b, "ids", 1, &(sis_net_shape){2, {0, LENGTH}});
+    param(&k, "e", (sis_net_shape){2, {WORDS, DIM}}, 1, 0);
+    sis_net_add_node(k.b, "Gather", "e ids", "t0");
+    node(&k, "Transpose", 0, "");
+    sis_net_attr_ints(k.b, "perm", (int64_t[]){0, 2, 1}, 3);
+    k.c = DIM;
+    k.w = LENGTH;
+    conv(&k, 6, 3, 1, 1);
+    node(&k, "Relu", k.n, "");
+    node(&k, "GlobalMaxPool", k.n, "");
+    k.w = 1;
+    subject_of(s, r, finish(&k), LENGTH * DIM, 1);
+    subject_map(s, r, STEPS, DIM);
+}
+
+static void with_a_residual_block(subject *s, sis__rng *r) {
+    canvas k;
+    start(&k, r, 2, 7, 7);
+    conv(&k, 4, 3, 1, 1);
+    node(&k, "Relu", k.n, "");
+    residual(&k);
+    if (sis__rng_below(r, 2))
+        pool(&k, "MaxPool");
+    subject_of(s, r, finish(&k), 2 * 7 * 7, 0);
+}
+
+static void with_batch_norm(subject *s, sis__rng *r) {
+    canvas k;
+    start(&k, r, 2, 8, 8);
+    conv(&k, 4, 3, 1, 0);
+    batch_norm(&k);
+    activation(&k);
+    pool(&k, "MaxPool");
+    subject_of(s, r, finish(&k), 2 * 8 * 8, 0);
+    subject_map(s, r, GROUPS, 1);
+}
+
+/* Softmax over channels, or a product with itself: from there on, a batch. */
+static void with_something_in_the_way(subject *s, sis__rng *r) {
+    canvas k;
+    char self[16];
+    start(&k, r, 2, 7, 7);
+    conv(&k, 4, 3, 1, 1);
+    if (sis__rng_below(r, 2)) {
+        node(&k, "Softmax", k.n, "");
+        sis_net_attr_int(k.b, "axis", 1);
+    } else {
+        snprintf(self, sizeof self, "t%d", k.n);
+        node(&k, "Mul", k.n, self);
+    }
+    conv(&k, 3, 2, 1, 1);
+    node(&k, "Relu", k.n, "");
+    subject_of(s, r, finish(&k), 2 * 7 * 7, 0);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(subject *s, sis__rng *r);
+} families[] = {
+    {"two convolutions", two_convolutions},
+    {"global pooling", under_a_global_pooling},
+    {"text over embeddings", text_over_embeddings},
+    {"residual block", with_a_residual_block},
+    {"batch norm", with_batch_norm},
+    {"no rule in the middle", with_something_in_the_way},
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* Where a walk gains nothing there is none, and the core predicts every copy. */
+static int has_walk(const subject *s) {
+    sis_walk *w;
+    int error = sis_net_walk(s->net, &s->input, s->embedded, &w);
+    if (error == SIS_OK)
+        w->ops->free(w);
+    else
+        assert_int_equal(error, SIS_E_UNSUPPORTED);
+    return error == SIS_OK;
+}
+
+static void margins_agree_with_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 31);
+    for (size_t f = 0; f < FAMILIES; f++) {
+        deviation d = {0};
+        for (int k = 0; k < 25; k++) {
+            subject s;
+            families[f].make(&s, &r);
+            if (has_walk(&s))
+                check_walk(&s, &r, 1, 3, &d);
+            subject_release(&s);
+        }
+        print_message("%s: %zu margins, %zu unchanged, error at most %.2g, %.2f of the tolerance\n",
+                      families[f].name, d.margins, d.unchanged, d.error, d.worst);
+        assert_true(d.margins > 1000);
+        assert_true(d.error < 1e-5);
+    }
+}
+
+static void collections_are_those_of_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 32);
+    for (size_t f = 0; f < FAMILIES; f++)
+        for (int k = 0; k < 25; k++) {
+            subject s;
+            families[f].make(&s, &r);
+            check_collections(&s, &r, 2);
+            subject_release(&s);
+        }
+}
+
+static void failing_allocations_are_survived(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 33);
+    for (size_t f = 0; f < FAMILIES; f++) {
+        subject s;
+        families[f].make(&s, &r);
+        assert_true(with_failing_allocations(try_walk, &s) > 5);
+        subject_release(&s);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(margins_agree_with_full_passes),
+        cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(failing_allocations_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
