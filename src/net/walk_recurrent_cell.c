@@ -31,8 +31,8 @@ static int is_plain(const sis__step *s, const sis__run *r) {
     for (size_t i = SIS__W; i < s->n_inputs; i++)
         if (!is_fixed(s, r, i))
             return 0;
-    return p->batch == 1 && p->w_packed[0] && p->r_packed[0] && p->clip == 0 &&
-           !p->input_forget && !sis__tin(s, r, SIS__P) && is_whole(s, r);
+    return p->batch == 1 && p->w_packed[0] && p->r_packed[0] && p->clip == 0 && !p->input_forget &&
+           !sis__tin(s, r, SIS__P) && is_whole(s, r);
 }
 
 int sis__cell_init(sis__cell *c, const sis__step *s, sis__run *r, size_t direction) {

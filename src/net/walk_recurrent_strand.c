@@ -61,9 +61,9 @@ struct sis__strand {
     float *final;  /* (features, state) at the last time */
 
     /* The batch under way. */
-    int *todo;         /* (features) in the order they join */
-    size_t *starts;    /* (length + 1) for sorting them */
-    int *rows;         /* (features) that have joined */
+    int *todo;      /* (features) in the order they join */
+    size_t *starts; /* (length + 1) for sorting them */
+    int *rows;      /* (features) that have joined */
     size_t n_rows;
     float *h[SIS__MOST_CELLS], *c[SIS__MOST_CELLS]; /* (features, hidden) */
     unsigned char *as_it_was, *as_base;             /* (features) by row: at the end of a block */
@@ -71,14 +71,6 @@ struct sis__strand {
 };
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
-
-size_t sis__strand_state(const sis__strand *s) {
-    return s->state;
-}
-
-size_t sis__strand_part(const sis__strand *s, size_t k) {
-    return s->part[k];
-}
 
 int sis__strand_reaches(const sis__strand *s, int feature) {
     return s->candidates[feature].from < s->length;
@@ -175,9 +167,9 @@ static size_t sort_todo(sis__strand *s, const int *features, size_t n) {
 /* ---- A block of times ------------------------------------------------------------------------ */
 
 typedef struct {
-    size_t from, n;             /* times */
-    size_t rows[BLOCK_TIMES];   /* of each: a row once in stays in */
-    size_t total;               /* of all times */
+    size_t from, n;           /* times */
+    size_t rows[BLOCK_TIMES]; /* of each: a row once in stays in */
+    size_t total;             /* of all times */
 } block;
 
 /* As many times as the rows there will be allow; rows that join on the way join. `next` is the first
@@ -481,9 +473,9 @@ static int allocate_batch(sis__strand *s) {
     s->rows = SIS_NEW(int, p);
     s->as_it_was = SIS_NEW(unsigned char, p);
     s->as_base = SIS_NEW(unsigned char, p);
-    s->gates = SIS_NEW(float, rows * width);
-    s->outputs = SIS_NEW(float, rows * hidden);
-    s->spare = SIS_NEW(float, p * hidden);
+    s->gates = SIS_NEW(float, rows *width);
+    s->outputs = SIS_NEW(float, rows *hidden);
+    s->spare = SIS_NEW(float, p *hidden);
     return fine && s->todo && s->starts && s->rows && s->as_it_was && s->as_base && s->gates &&
                    s->outputs && s->spare
                ? SIS_OK

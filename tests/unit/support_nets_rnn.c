@@ -31,7 +31,8 @@ static int walk_new(void *ctx, const sis_input *input, sis_walk **walk) {
 }
 
 void subject_init(subject *s, sis_net *net, int embedded, size_t n, double *x, double *z) {
-    *s = (subject){.net = net, .embedded = embedded, .n_values = n, .n_features = n, .x = x, .z = z};
+    *s =
+        (subject){.net = net, .embedded = embedded, .n_values = n, .n_features = n, .x = x, .z = z};
     assert_non_null(x);
     assert_non_null(z);
     s->n_outputs = sis_net_outputs(net);

@@ -49,9 +49,9 @@ sis_walk *subject_walk(const subject *s);
 
 /* How far walks were from full passes. */
 typedef struct deviation {
-    double worst;    /* largest |error| / (tolerance * (1 + |margin|)); exact walks: 0 or infinity */
-    double error;    /* largest |error| / (1 + |margin|) */
-    size_t margins;  /* how many were compared */
+    double worst;   /* largest |error| / (tolerance * (1 + |margin|)); exact walks: 0 or infinity */
+    double error;   /* largest |error| / (1 + |margin|) */
+    size_t margins; /* how many were compared */
     size_t unchanged; /* how many were answered as provably unchanged */
 } deviation;
 

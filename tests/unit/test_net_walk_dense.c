@@ -70,8 +70,7 @@ static void add_layer(sis_net_builder *b, const shape *s, size_t k, const char *
     snprintf(w, sizeof w, "w%zu", k);
     snprintf(bias, sizeof bias, "b%zu", k);
     snprintf(sum, sizeof sum, "s%zu", k);
-    add_random(b, w, s->style == 1 ? SHAPE(out, in) : SHAPE(in, out), r,
-               1.2 / sqrt((double)in));
+    add_random(b, w, s->style == 1 ? SHAPE(out, in) : SHAPE(in, out), r, 1.2 / sqrt((double)in));
     add_random(b, bias, SHAPE(out), r, 0.3);
     snprintf(names, sizeof names, "%s %s %s", from, w, s->style < 2 ? bias : "");
     sis_net_add_node(b, s->style < 2 ? "Gemm" : "MatMul", names, s->style == 2 ? sum : to);
