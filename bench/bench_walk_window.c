@@ -265,9 +265,10 @@ static int run(const subject *s) {
         sis_walk_free(w);
     }
     double worst = compare(&m, &in, &opt, &t, &r), pass = seconds_a_pass(&m, &in);
-    printf("%-6s %4zu features %7zu evaluations %8.2f ms (%zu full passes), %8.0f ms plain: %5.0f x\n",
-           s->name, t.n, evaluations, 1e3 * best, full, 1e3 * pass * (double)evaluations,
-           pass * (double)evaluations / best);
+    printf(
+        "%-6s %4zu features %7zu evaluations %8.2f ms (%zu full passes), %8.0f ms plain: %5.0f x\n",
+        s->name, t.n, evaluations, 1e3 * best, full, 1e3 * pass * (double)evaluations,
+        pass * (double)evaluations / best);
     printf("       largest difference %.1e, tolerance %.1e\n", worst, tolerance);
     sis_trace_release(&t);
     sis_net_free(net);

@@ -67,6 +67,24 @@ void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_
     }
 }
 
+size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k) {
+    if (m > SIZE_MAX - kn->mr)
+        return SIZE_MAX;
+    size_t tall = (m + kn->mr - 1) / kn->mr * kn->mr;
+    return tall && k > SIZE_MAX / sizeof(float) / tall ? SIZE_MAX : k * tall;
+}
+
+void sis__pack_left(const sis__kernels *kn, size_t m, size_t k, const float *a, size_t a_row,
+                    size_t a_col, float *packed) {
+    for (size_t from = 0; from < k; from += SIS__PIECE) {
+        size_t depth = k - from < SIS__PIECE ? k - from : SIS__PIECE;
+        for (size_t i = 0; i < m; i += kn->mr)
+            for (size_t p = from; p < from + depth; p++)
+                for (size_t r = i; r < i + kn->mr; r++)
+                    *packed++ = r < m ? a[r * a_row + p * a_col] : 0.0f;
+    }
+}
+
 /* ---- Naive --------------------------------------------------------------------------------- */
 
 /* b is packed in panels of one column: it is simply b transposed, (n, k). */
@@ -76,6 +94,20 @@ static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_ro
         for (size_t j = 0; j < n; j++)
             for (size_t p = 0; p < k; p++)
                 c[i * ldc + j] = fmaf(a[i * a_row + p * a_col], b[j * k + p], c[i * ldc + j]);
+}
+
+/* a is packed in strips of one row: pieces of k, each (m, piece). */
+static void naive_gemm_packed(const sis__packed_product *p) {
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            float sum = p->row_start ? p->row_start[i] : 0.0f;
+            for (size_t q = 0; q < p->k; q++) {
+                size_t from = q / SIS__PIECE * SIS__PIECE;
+                size_t depth = p->k - from < SIS__PIECE ? p->k - from : SIS__PIECE;
+                sum = fmaf(p->a[from * p->m + i * depth + q - from], p->b[j * p->k + q], sum);
+            }
+            p->c[i * p->ldc + j] = sum;
+        }
 }
 
 static void naive_exp(const float *x, float *y, size_t n) {
@@ -97,6 +129,25 @@ static void naive_tanh(const float *x, float *y, size_t n) {
         y[i] = tanhf(x[i]);
 }
 
+static void naive_relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void naive_max_row(float *y, const float *x, size_t step, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (x[i * step] > y[i] || isnan(x[i * step]))
+            y[i] = x[i * step];
+}
+
+static float naive_max_of(const float *x, size_t n) {
+    float best = x[0];
+    naive_max_row(&best, x, 1, 1);
+    for (size_t i = 1; i < n; i++)
+        naive_max_row(&best, x + i, 1, 1);
+    return best;
+}
+
 static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
     for (size_t j = 0; j < hidden; j++) {
         float *i = gates + j, *o = i + hidden, *f = o + hidden, *g = f + hidden;
@@ -113,6 +164,71 @@ static void naive_gru(const float *z, const float *candidate, const float *h_bef
                       size_t hidden) {
     for (size_t j = 0; j < hidden; j++)
         h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
+}
+
+static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                        const float *b, float *c, size_t ldc) {
+    if (k < SIS__LONG) {
+        naive_gemm(m, n, k, a, a_row, a_col, b, c, ldc);
+        return;
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = (double)c[i * ldc + j];
+            for (size_t p = 0; p < k; p++)
+                sum += (double)a[i * a_row + p * a_col] * (double)b[j * k + p];
+            c[i * ldc + j] = (float)sum;
+        }
+}
+
+static void naive_gemm_at(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc) {
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t p = 0; p < g->k; p++)
+                c[i * ldc + j] = fmaf(g->a[i][g->offset[p]], b[j * g->k + p], c[i * ldc + j]);
+}
+
+static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < r->count; t++)
+            y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+}
+
+static void naive_add_rows_wide(const sis__rows *r, double *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < r->count; t++)
+            y[i] = fma(r->wide_d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+}
+
+static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
+}
+
+static size_t naive_changes(sis__compared *c) {
+    size_t found = 0;
+    c->more_nonzero = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        double d = (double)c->now[i] - (double)c->base[i], step = d - c->kept[i];
+        c->more_nonzero += (d != 0) - (c->kept[i] != 0);
+        c->kept[i] = d;
+        if (step == 0)
+            continue;
+        c->index[found] = c->first + (int)i;
+        c->change[found++] = step;
+    }
+    return found;
+}
+
+static int naive_round_sums(const double *sum, const double *change, const double *slack, float *y,
+                            size_t n) {
+    int close = 0;
+    for (size_t i = 0; i < n; i++) {
+        double v = sum[i] + (change ? change[i] : 0.0);
+        y[i] = (float)v;
+        close |= (float)(v - slack[i]) != (float)(v + slack[i]);
+    }
+    return close;
 }
 
 static size_t naive_switched(const float *a, const float *b, const int *on, size_t n, int *units,
@@ -142,41 +258,28 @@ static void naive_narrow(size_t m, size_t n, const float *x, const float *w, flo
                 y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
 }
 
-static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        for (size_t t = 0; t < r->count; t++)
-            y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
-}
-
-static void naive_relu(const float *x, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = x[i] < 0 ? 0 : x[i];
-}
-
-static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
-}
-
-static void naive_max(const float *x, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = isnan(x[i]) || x[i] > y[i] ? x[i] : y[i];
-}
-
 const sis__kernels sis__kernels_naive = {
     .name = "naive",
     .nr = 1,
+    .mr = 1,
     .gemm = naive_gemm,
+    .gemm_packed = naive_gemm_packed,
     .exp = naive_exp,
     .sigmoid = naive_sigmoid,
     .tanh = naive_tanh,
+    .relu = naive_relu,
+    .max_row = naive_max_row,
+    .max_of = naive_max_of,
     .lstm = naive_lstm,
     .gru = naive_gru,
+    .add_rows = naive_add_rows,
+    .dense = naive_dense,
+    .gemm_at = naive_gemm_at,
+    .add_rows_wide = naive_add_rows_wide,
+    .add_relu = naive_add_relu,
+    .changes = naive_changes,
+    .round_sums = naive_round_sums,
     .switched = naive_switched,
     .patch = naive_patch,
     .narrow = naive_narrow,
-    .add_rows = naive_add_rows,
-    .relu = naive_relu,
-    .add_relu = naive_add_relu,
-    .max = naive_max,
 };

@@ -6,12 +6,56 @@
  *
  * What every kernel promises: an element of the result depends, to the bit, only on the values that
  * go into it, never on the size of the matrix, on where in it the element lies or on the other
- * elements. Sums over k run from the first to the last term in single precision.
+ * elements. Sums over k run from the first to the last term in single precision (long ones of dense
+ * layers in double).
  */
 #ifndef SIS_NET_KERNELS_H
 #define SIS_NET_KERNELS_H
 
 #include <stddef.h>
+
+/* k is cut into pieces of at most this length; a packed left side is laid out by them. */
+enum { SIS__PIECE = 256 };
+
+/* c (m, n) = row_start + a (m, k) . b (k, n), both sides packed, rows of c ldc apart. */
+typedef struct sis__packed_product {
+    size_t m, n, k;
+    const float *a, *b;
+    const float *row_start; /* (m) or NULL */
+    float *c;
+    size_t ldc;
+} sis__packed_product;
+
+/* Sums of at least so many terms run in double in dense layers. */
+enum { SIS__LONG = 512 };
+
+/* The left side of a product, (m, k), gathered while it is read. */
+typedef struct sis__gathered {
+    size_t m, k;
+    const float *const *a; /* (m) */
+    const int *offset;     /* (k) */
+} sis__gathered;
+
+/* Some rows of a matrix, and a factor for each. */
+typedef struct sis__rows {
+    const float *w;
+    size_t ldw;
+    const int *index; /* (count) */
+    const float *d;   /* (count), or */
+    const double *wide_d;
+    size_t count;
+} sis__rows;
+
+/* Values before and after, and the differences that were known. */
+typedef struct sis__compared {
+    const float *now, *base; /* (n) */
+    double *kept;            /* (n) now - base as it was, brought up to date */
+    size_t n;
+    int first;         /* number of the first value */
+    int *index;        /* (n + 16) numbers of the values whose difference changed */
+    double *change;    /* (n + 16) by how much */
+    long more_nonzero; /* differences that are not 0, less those that were not */
+} sis__compared;
 
 /* a + b + sum over k < n_rows of sizes[k] * rows[units[k]]; a, b (n), rows (any, n). */
 typedef struct sis__patch {
@@ -22,27 +66,30 @@ typedef struct sis__patch {
     const float *sizes;
 } sis__patch;
 
-/* Some rows of a matrix, and a factor for each. */
-typedef struct sis__rows {
-    const float *w;
-    size_t ldw;
-    const int *index; /* (count) */
-    const float *d;   /* (count) */
-    size_t count;
-} sis__rows;
-
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
-    size_t nr;        /* columns of a packed panel */
+    size_t nr;        /* columns of a panel of the packed right side */
+    size_t mr;        /* rows of a strip of the packed left side */
 
     /* c (m, n) += a (m, k) . b (k, n). a[i * a_row + p * a_col]; b packed by sis__pack; rows of c
      * are ldc apart. Fill c with zeros or the bias first. */
     void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                  const float *b, float *c, size_t ldc);
 
+    /* The same for a left side packed by sis__pack_left, starting from row_start[i] (zero if NULL)
+     * instead of what c holds. */
+    void (*gemm_packed)(const sis__packed_product *p);
+
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
+
+    void (*relu)(const float *x, float *y, size_t n);
+
+    /* y[i] = larger of y[i] and x[i * step]; NaN is larger than anything. */
+    void (*max_row)(float *y, const float *x, size_t step, size_t n);
+    /* The largest of n > 0 values. */
+    float (*max_of)(const float *x, size_t n);
 
     /* One LSTM step of one row: gates (4, hidden) in order i o f c, before activation, replaced by
      * the activated ones; c (hidden) is updated and h (hidden) written. */
@@ -50,6 +97,25 @@ typedef struct sis__kernels {
     /* One GRU step: zr (2, hidden) activated z and r, candidate (hidden) before tanh, h updated. */
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
+
+    /* gemm as dense layers use it: from SIS__LONG terms on the sum (with what c holds as its first
+     * term) runs in double and is rounded once. Products of floats are exact in double, so this is
+     * the same on every machine, and almost the same in any order. */
+    void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                  const float *b, float *c, size_t ldc);
+
+    /* What walks are made of. gemm with a[i][p] = a[i][offset[p]]. */
+    void (*gemm_at)(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc);
+    /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
+    void (*add_rows)(const sis__rows *r, float *y, size_t n);
+    void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
+    void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
+    /* Differences that changed: fills index and change, returns how many. */
+    size_t (*changes)(sis__compared *c);
+    /* y = sum + change (NULL: none), rounded. Not 0 if some sum is so close to the middle between
+     * two floats that an error of slack[i] decides which one it is. */
+    int (*round_sums)(const double *sum, const double *change, const double *slack, float *y,
+                      size_t n);
 
     /* Walks over dense layers (walk_dense.c); n is a multiple of 16 in all three.
      * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units
@@ -60,11 +126,6 @@ typedef struct sis__kernels {
     void (*patch)(const sis__patch *p, float low, float *y, size_t n);
     /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
     void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
-    /* What walks are made of. y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
-    void (*add_rows)(const sis__rows *r, float *y, size_t n);
-    void (*relu)(const float *x, float *y, size_t n);
-    void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
-    void (*max)(const float *x, float *y, size_t n); /* y = the larger of x and y, NaN wins */
 } sis__kernels;
 
 /* The best for this machine; always the same one. */
@@ -81,5 +142,11 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 /* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
+
+/* a[i * a_row + p * a_col] (m, k) -> for each piece of k its strips of mr rows, each (piece, mr).
+ */
+void sis__pack_left(const sis__kernels *kn, size_t m, size_t k, const float *a, size_t a_row,
+                    size_t a_col, float *packed);
+size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
 
 #endif

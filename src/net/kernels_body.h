@@ -15,9 +15,6 @@
  * computed in a padded copy, so that an element's result does not depend on its place.
  */
 #include <string.h>
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
 
 #include "net/kernels.h"
 
@@ -25,7 +22,7 @@ typedef float vec __attribute__((vector_size(VBYTES)));
 typedef int ivec __attribute__((vector_size(VBYTES)));
 typedef float vec_at __attribute__((vector_size(VBYTES), aligned(4), may_alias));
 
-enum { LANES = VBYTES / 4, NR = 2 * LANES, KC = 256 };
+enum { LANES = VBYTES / 4, NR = 2 * LANES, KC = SIS__PIECE };
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
@@ -48,13 +45,28 @@ INLINE vec all(float x) {
 
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
-/* a (k, MR), b (k, NR), c (rows, NR) += a^T . b; rows is a constant where this is inlined. */
-INLINE void tile(const size_t rows, size_t k, const float *a, const float *b, float *c,
-                 size_t ldc) {
+/* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`. */
+typedef struct {
+    size_t k;
+    const float *a, *b;
+    const float *start; /* (rows) or NULL */
+    float *c;
+    size_t ldc;
+} tile;
+
+/* rows is a constant where this is inlined. */
+INLINE void run_tile(const size_t rows, const tile *t) {
+    const float *a = t->a, *b = t->b;
+    float *c = t->c;
+    const size_t ldc = t->ldc, k = t->k;
     vec s[MR][2];
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        s[i][0] = load(c + i * ldc);
-        s[i][1] = load(c + i * ldc + LANES);
+    if (t->start) {
+        UNROLL for (size_t i = 0; i < rows; i++) s[i][0] = s[i][1] = all(t->start[i]);
+    } else {
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] = load(c + i * ldc);
+            s[i][1] = load(c + i * ldc + LANES);
+        }
     }
     for (size_t p = 0; p < k; p++, a += MR, b += NR) {
         vec b0 = load(b), b1 = load(b + LANES);
@@ -70,11 +82,11 @@ INLINE void tile(const size_t rows, size_t k, const float *a, const float *b, fl
     }
 }
 
-static void tile_any(size_t rows, size_t k, const float *a, const float *b, float *c, size_t ldc) {
+static void run_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
     case n:                                                                                        \
-        tile(n, k, a, b, c, ldc);                                                                  \
+        run_tile(n, t);                                                                            \
         break;
         ROWS(1)
         ROWS(2)
@@ -95,15 +107,30 @@ static void tile_any(size_t rows, size_t k, const float *a, const float *b, floa
 }
 
 /* The same for fewer than NR columns: through a copy of the tile. */
-static void tile_edge(size_t rows, size_t cols, size_t k, const float *a, const float *b, float *c,
-                      size_t ldc) {
+static void run_edge(size_t rows, size_t cols, const tile *t) {
     float copy[MR * NR];
+    tile inside = *t;
+    inside.c = copy;
+    inside.ldc = NR;
     memset(copy, 0, sizeof copy);
+    for (size_t i = 0; !t->start && i < rows; i++)
+        memcpy(copy + i * NR, t->c + i * t->ldc, cols * sizeof *copy);
+    run_rows(rows, &inside);
     for (size_t i = 0; i < rows; i++)
-        memcpy(copy + i * NR, c + i * ldc, cols * sizeof *c);
-    tile_any(rows, k, a, b, copy, NR);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(c + i * ldc, copy + i * NR, cols * sizeof *c);
+        memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
+}
+
+/* All panels of b (k, n), from its row `from` on, against one strip. t: k, a, start, c, ldc set. */
+static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, tile *t) {
+    float *c = t->c;
+    for (size_t j = 0; j < n; j += NR) {
+        t->b = b + j * b_depth;
+        t->c = c + j;
+        if (n - j >= NR)
+            run_rows(rows, t);
+        else
+            run_edge(rows, n - j, t);
+    }
 }
 
 /* A strip of rows of a, k-major. */
@@ -121,14 +148,27 @@ static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, siz
         size_t depth = k - from < KC ? k - from : KC;
         for (size_t i = 0; i < m; i += MR) {
             size_t rows = m - i < MR ? m - i : MR;
+            tile t = {.k = depth, .a = strip, .c = c + i * ldc, .ldc = ldc};
             pack_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
-            for (size_t j = 0; j < n; j += NR) {
-                const float *panel = b + j * k + from * NR;
-                if (n - j >= NR)
-                    tile_any(rows, depth, strip, panel, c + i * ldc + j, ldc);
-                else
-                    tile_edge(rows, n - j, depth, strip, panel, c + i * ldc + j, ldc);
-            }
+            run_strip(rows, n, b + from * NR, k, &t);
+        }
+    }
+}
+
+static void gemm_packed(const sis__packed_product *p) {
+    static const float zeros[MR];
+    size_t wide = (p->m + MR - 1) / MR * MR;
+    for (size_t from = 0; from == 0 || from < p->k; from += KC) {
+        size_t depth = p->k - from < KC ? p->k - from : KC;
+        for (size_t i = 0; i < p->m; i += MR) {
+            size_t rows = p->m - i < MR ? p->m - i : MR;
+            const float *first = p->row_start ? p->row_start + i : zeros;
+            tile t = {.k = depth,
+                      .a = p->a + from * wide + i * depth,
+                      .start = from ? NULL : first,
+                      .c = p->c + i * p->ldc,
+                      .ldc = p->ldc};
+            run_strip(rows, p->n, p->b + from * NR, p->k, &t);
         }
     }
 }
@@ -209,6 +249,47 @@ MAP(map_sigmoid, sigmoid_of)
 MAP(map_tanh, tanh_of)
 #undef MAP
 
+/* ---- Maxima -------------------------------------------------------------------------------- */
+
+static void relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+INLINE float larger(float a, float b) {
+    return b > a || b != b ? b : a;
+}
+
+static void max_row(float *y, const float *x, size_t step, size_t n) {
+    if (step == 1)
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[i]);
+    else if (step == 2)
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[2 * i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[i * step]);
+}
+
+static float max_of(const float *x, size_t n) {
+    size_t i = 0;
+    float best = x[0], lanes[LANES];
+    if (n >= LANES) {
+        vec top = load(x);
+        for (i = LANES; i + LANES <= n; i += LANES) {
+            vec v = load(x + i);
+            top = pick((v > top) | (v != v), v, top);
+        }
+        store(lanes, top);
+        for (size_t k = 0; k < LANES; k++)
+            best = larger(best, lanes[k]);
+    }
+    for (; i < n; i++)
+        best = larger(best, x[i]);
+    return best;
+}
+
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
 
 /* n <= LANES values at p, the rest zero. */
@@ -257,189 +338,32 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
     }
 }
 
-/* ---- Walks over dense layers --------------------------------------------------------------- */
+#include "net/kernels_walk.h"
 
-/* One bit a lane that is set. */
-INLINE unsigned lanes_of(ivec which) {
-#if VBYTES == 64
-    return (unsigned)_mm512_cmplt_epi32_mask((__m512i)which, _mm512_setzero_si512());
-#elif VBYTES == 32
-    return (unsigned)_mm256_movemask_ps((__m256)which);
-#elif defined(__x86_64__)
-    return (unsigned)_mm_movemask_ps((__m128)which);
-#else
-    unsigned bits = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        bits |= (unsigned)(which[i] < 0) << i;
-    return bits;
-#endif
-}
-
-static size_t switched(const float *a, const float *b, const int *on, size_t n, int *units,
-                       float *sizes) {
-    size_t count = 0;
-    for (size_t j = 0; j < n; j += LANES) {
-        vec v = load(a + j) + load(b + j);
-        ivec was = (ivec)load((const float *)(const void *)(on + j));
-        unsigned bits = lanes_of((v > 0.0f) ^ was);
-        if (__builtin_expect(bits == 0, 1))
-            continue;
-        float size[LANES];
-        store(size, magnitude(v));
-        for (; bits; bits &= bits - 1) {
-            size_t lane = (size_t)__builtin_ctz(bits);
-            units[count] = (int)(j + lane);
-            sizes[count++] = size[lane];
-        }
-    }
-    return count;
-}
-
-static void patch(const sis__patch *p, float low, float *y, size_t n) {
-    for (size_t j = 0; j < n; j += LANES) {
-        vec v = load(p->a + j) + load(p->b + j);
-        for (size_t k = 0; k < p->n_rows; k++)
-            v += p->sizes[k] * load(p->rows + (size_t)p->units[k] * n + j);
-        store(y + j, pick(v < low, all(low), v));
-    }
-}
-
-enum { WIDE = 16 / LANES, TALL = 3 * LANES / 4 }; /* a tile of 16 columns in registers */
-
-/* Columns k0..k0+15 of x where some row is not zero, appended to `list`. */
-INLINE size_t filled_columns(size_t rows, size_t n, const float *x, size_t k0, int *list) {
-    size_t count = 0;
-    for (size_t k = k0; k < k0 + 16; k += LANES) {
-        vec most = load(x + k);
-        for (size_t i = 1; i < rows; i++) {
-            vec v = load(x + i * n + k);
-            most = pick(v > most, v, most);
-        }
-        for (unsigned bits = lanes_of(most > 0.0f); bits; bits &= bits - 1)
-            list[count++] = (int)k + __builtin_ctz(bits);
-    }
-    return count;
-}
-
-/* The rows of a tile, sixteen columns at a time: where all of them are zero there is nothing to
- * add. */
-INLINE void narrow_tile(const size_t rows, size_t n, const float *x, const float *w, float *y) {
-    vec s[TALL][WIDE];
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t q = 0; q < WIDE; q++) s[i][q] = load(y + i * 16 + q * LANES);
-    }
-    for (size_t k0 = 0; k0 < n; k0 += 16) {
-        int list[16];
-        size_t count = filled_columns(rows, n, x, k0, list);
-        for (size_t c = 0; c < count; c++) {
-            const float *at = x + list[c], *row = w + (size_t)list[c] * 16;
-            UNROLL for (size_t i = 0; i < rows; i++) {
-                UNROLL for (size_t q = 0; q < WIDE; q++) s[i][q] +=
-                    at[i * n] * load(row + q * LANES);
-            }
-        }
-    }
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        UNROLL for (size_t q = 0; q < WIDE; q++) store(y + i * 16 + q * LANES, s[i][q]);
-    }
-}
-
-static void narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
-    size_t i = 0;
-    for (; i + TALL <= m; i += TALL)
-        narrow_tile(TALL, n, x + i * n, w, y + i * 16);
-    for (; i < m; i++)
-        narrow_tile(1, n, x + i * n, w, y + i * 16);
-}
-
-/* ---- Walks --------------------------------------------------------------------------------- */
-
-/* vecs vectors of y stay in registers while the rows run; vecs is a constant where inlined. */
-INLINE void rows_block(const size_t vecs, const sis__rows *r, size_t from, float *y) {
-    vec s[8];
-    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = load(y + i * LANES);
-    for (size_t t = 0; t < r->count; t++) {
-        const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
-        vec d = all(r->d[t]);
-        UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * load(w + i * LANES);
-    }
-    UNROLL for (size_t i = 0; i < vecs; i++) store(y + i * LANES, s[i]);
-}
-
-/* Fewer than a vector: through padded copies. */
-static void rows_edge(const sis__rows *r, size_t from, float *y, size_t n) {
-    vec s = load_some(y, n);
-    for (size_t t = 0; t < r->count; t++)
-        s += all(r->d[t]) * load_some(r->w + (size_t)r->index[t] * r->ldw + from, n);
-    store_some(y, s, n);
-}
-
-static void add_rows(const sis__rows *r, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + 8 * LANES <= n; i += 8 * LANES)
-        rows_block(8, r, i, y + i);
-    if (i + 4 * LANES <= n) {
-        rows_block(4, r, i, y + i);
-        i += 4 * LANES;
-    }
-    if (i + 2 * LANES <= n) {
-        rows_block(2, r, i, y + i);
-        i += 2 * LANES;
-    }
-    if (i + LANES <= n) {
-        rows_block(1, r, i, y + i);
-        i += LANES;
-    }
-    if (i < n)
-        rows_edge(r, i, y + i, n - i);
-}
-
-INLINE vec relu_of(vec x) {
-    return pick(x < 0.0f, all(0.0f), x);
-}
-
-static void map_relu(const float *x, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, relu_of(load(x + i)));
-    if (i < n)
-        store_some(y + i, relu_of(load_some(x + i, n - i)), n - i);
-}
-
-static void add_relu(const float *a, const float *b, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, relu_of(load(a + i) + load(b + i)));
-    if (i < n)
-        store_some(y + i, relu_of(load_some(a + i, n - i) + load_some(b + i, n - i)), n - i);
-}
-
-INLINE vec larger_of(vec x, vec y) {
-    return pick((x > y) | (x != x), x, y);
-}
-
-static void map_max(const float *x, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, larger_of(load(x + i), load(y + i)));
-    if (i < n)
-        store_some(y + i, larger_of(load_some(x + i, n - i), load_some(y + i, n - i)), n - i);
-}
+#include "net/kernels_units.h"
 
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
     .nr = NR,
+    .mr = MR,
     .gemm = gemm,
+    .gemm_packed = gemm_packed,
     .exp = map_exp,
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,
+    .relu = relu,
+    .max_row = max_row,
+    .max_of = max_of,
     .lstm = lstm,
     .gru = gru,
+    .add_rows = add_rows,
+    .gemm_at = gemm_at,
+    .dense = dense,
+    .add_rows_wide = add_rows_wide,
+    .add_relu = add_relu,
+    .changes = changes,
+    .round_sums = round_sums,
     .switched = switched,
     .patch = patch,
     .narrow = narrow,
-    .add_rows = add_rows,
-    .relu = map_relu,
-    .add_relu = add_relu,
-    .max = map_max,
 };

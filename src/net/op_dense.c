@@ -18,7 +18,7 @@ static int pack_right(sis__cx *c) {
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0)
-        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha}, &g->packed);
+        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
     c->step->scratch = sis__product_scratch(g->k, g->n);
     if (c->plan->gradients) { /* da packs b or dy, db packs a or dy */
         size_t most = g->m > g->n ? g->m : g->n, depth = g->k > most ? g->k : most;
@@ -34,7 +34,7 @@ static int pack_right(sis__cx *c) {
 /* ---- Gemm ---------------------------------------------------------------------------------- */
 
 static int gemm_attributes(sis__cx *c, sis__gemm *g) {
-    int64_t ta, tb;
+    int64_t ta, tb = 0;
     int error = sis__attr_int(c, "transA", 0, &ta);
     if (!error)
         error = sis__attr_int(c, "transB", 0, &tb);
@@ -97,7 +97,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
             y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
     sis__view a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
-        sis__kernels_best()->gemm(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
+        sis__kernels_best()->dense(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
     else
         sis__product_add(
             &(sis__product){g->m, g->n, g->k, a, right_of(g, sis__in(s, r, 1)), g->alpha, y, g->n},
@@ -212,8 +212,8 @@ static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, si
     sis__view left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
     float *out = sis__out(s, r, 0) + y * g->m * g->n;
     if (g->packed)
-        sis__kernels_best()->gemm(g->m, g->n, g->k, left.at, left.row, left.col, g->packed, out,
-                                  g->n);
+        sis__kernels_best()->dense(g->m, g->n, g->k, left.at, left.row, left.col, g->packed, out,
+                                   g->n);
     else
         sis__product_add(&(sis__product){g->m, g->n, g->k, left,
                                          right_of(g, sis__in(s, r, 1) + b * g->k * g->n), 1.0f, out,

@@ -195,9 +195,9 @@ typedef struct sis__site {
     const sis__step *step;
     size_t padded;
     float *weights;
-    double *sums;     /* DENSE (width): present values; MEAN (channels): sums */
-    double divisor;   /* MEAN */
-    sis__top top;     /* MAX */
+    double *sums;   /* DENSE (width): present values; MEAN (channels): sums */
+    double divisor; /* MEAN */
+    sis__top top;   /* MAX */
 } sis__site;
 
 /* A value of the input that belongs to a feature. */
@@ -213,13 +213,13 @@ typedef struct sis__front {
     sis__layer *layers;
     sis__site *sites; /* convolutions first, in order; then cuts */
     size_t n_layers, n_sites;
-    size_t row;       /* values in a row of the head */
-    float *input;     /* (map 0) nothing masked */
-    size_t *start;    /* (n_features + 1) feature i owns elements start[i] .. start[i + 1] - 1 */
+    size_t row;    /* values in a row of the head */
+    float *input;  /* (map 0) nothing masked */
+    size_t *start; /* (n_features + 1) feature i owns elements start[i] .. start[i + 1] - 1 */
     sis__element *elements;
-    float *store;     /* what all spots keep */
+    float *store; /* what all spots keep */
     size_t n_store;
-    int exact;        /* candidates are computed as in a full pass */
+    int exact; /* candidates are computed as in a full pass */
     /* Scratch of layers and sites. */
     sis__box *need, *work; /* (n_layers + 1) */
     float *patches;        /* of convolutions computed as in a full pass */

@@ -16,8 +16,8 @@
 #include "net/ops.h"
 #include "net/walk_window.h"
 
-static const double most_of_map = 0.7;   /* a mean box larger than that is no window */
-static const double exact_passes = 32;   /* full passes that exactness may cost */
+static const double most_of_map = 0.7;     /* a mean box larger than that is no window */
+static const double exact_passes = 32;     /* full passes that exactness may cost */
 static const size_t most_values = 1 << 24; /* of the input */
 
 /* What a tensor of the plan is to the front. */
@@ -975,8 +975,7 @@ static int windows_init(sis__front *f) {
                 for (size_t k = 0; k < f->layers[i].n_in; k++)
                     if (f->layers[i].in[k] == (int)m) {
                         const sis__layer *l = &f->layers[i];
-                        sis__box see =
-                            sis__layer_field(l, &f->maps[m], &f->maps[l->out].box[j]);
+                        sis__box see = sis__layer_field(l, &f->maps[m], &f->maps[l->out].box[j]);
                         b = sis__box_join(&b, &see);
                     }
             size_t volume = sis__box_volume(&b);
@@ -1045,8 +1044,7 @@ static int build(reader *r) {
     count_reads(f);
     for (size_t i = 0; i < f->n_layers && !error; i++)
         if (f->layers[i].kind == SIS__LAYER_CONV)
-            error = sis__layer_weights(f, &f->layers[i],
-                                       constant(r, f->layers[i].step->inputs[1]),
+            error = sis__layer_weights(f, &f->layers[i], constant(r, f->layers[i].step->inputs[1]),
                                        f->layers[i].op == SIS__OP_MATMUL);
     for (size_t i = 0; i < f->n_sites && !error; i++)
         error = site_init(f, &f->sites[i]);

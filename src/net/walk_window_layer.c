@@ -96,8 +96,8 @@ static void order_taps(const sis__layer *l, const float *w, int transposed, floa
             for (size_t t = 0; t < n; t++) {
                 float value = transposed ? w[c * v->filters + f] : w[(f * inside + c) * n + t];
                 size_t kx = t % v->kernel[2], row = t / v->kernel[2];
-                size_t at = ((row * inside + c) * v->kernel[2] + v->kernel[2] - 1 - kx) *
-                                v->filters + f;
+                size_t at =
+                    ((row * inside + c) * v->kernel[2] + v->kernel[2] - 1 - kx) * v->filters + f;
                 if (v->groups > 1)
                     at = (t * v->channels + f / per * inside + c) * per + f % per;
                 taps[at] = value;
@@ -212,7 +212,7 @@ static void pool_max(const sis__layer *l, const sis__part *in, const int *o, flo
                 if (first)
                     memcpy(y, x, n * sizeof *y);
                 else
-                    kn->max(x, y, n);
+                    kn->max_row(y, x, 1, n);
             }
     for (size_t c = 0; first && c < n; c++)
         y[c] = -INFINITY;

@@ -189,7 +189,8 @@ static void add_changes(const sis__front *f, const sis__site *s, size_t j, const
         const sis__layer *l = &f->layers[s->layer];
         conv_add(f, l, &f->maps[l->out].box[j], at, count, out);
     } else if (s->kind == SIS__SITE_DENSE) {
-        sis__rows r = {s->weights, s->padded, f->index, f->change, count};
+        sis__rows r = {
+            .w = s->weights, .ldw = s->padded, .index = f->index, .d = f->change, .count = count};
         sis__kernels_best()->add_rows(&r, out, s->padded);
     } else {
         for (size_t t = 0; t < count; t++)
@@ -256,7 +257,7 @@ static void update_max(sis__front *f, sis__site *s, size_t j) {
     float *top = f->store + s->spots[j].out;
     memcpy(top, from, channels * sizeof *top);
     for (size_t i = 1; i < n; i++)
-        kn->max(from + i * channels, top, channels);
+        kn->max_row(top, from + i * channels, 1, channels);
 }
 
 static void update_whole(sis__front *f, sis__site *s, size_t j) {
@@ -327,8 +328,7 @@ void sis__site_reset(sis__front *f, sis__site *s) {
         p->updates = 0;
         if (s->kind == SIS__SITE_MAX || s->kind == SIS__SITE_WHOLE)
             continue;
-        memset(f->store + p->in, 0,
-               sis__box_volume(&m->box[j]) * m->channels * sizeof *f->store);
+        memset(f->store + p->in, 0, sis__box_volume(&m->box[j]) * m->channels * sizeof *f->store);
         memset(f->store + p->out, 0, out_size(f, s, j) * sizeof *f->store);
     }
     if (s->kind == SIS__SITE_MAX)

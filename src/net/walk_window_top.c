@@ -60,7 +60,7 @@ static void copy(const sis__top *t, const float *from, float *to) {
 /* to = larger of from and x. */
 static void extend(const sis__top *t, const float *from, const float *x, float *to) {
     copy(t, from, to);
-    sis__kernels_best()->max(x, to, t->channels);
+    sis__kernels_best()->max_row(to, x, 1, t->channels);
 }
 
 /* Left maxima behind position x >= lo and right ones up to x < hi of a row. */
@@ -74,7 +74,7 @@ static void update_row(sis__top *t, const sis__map *m, int row, int lo, int hi) 
 /* to = larger of from and everything in the row */
 static void extend_row(const sis__top *t, const float *from, int row, float *to) {
     extend(t, from, side(t, t->left, row, t->to), to);
-    sis__kernels_best()->max(side(t, t->right, row, t->to), to, t->channels);
+    sis__kernels_best()->max_row(to, side(t, t->right, row, t->to), 1, t->channels);
 }
 
 /* Maxima over rows: above from row `first` on, below up to row `last`. */
@@ -99,9 +99,9 @@ void sis__top_reset(sis__top *t, const sis__map *m) {
         lowest(left, n);
         lowest(right, n);
         for (int x = 0; x < t->from; x++)
-            kn->max(position(m, row, x), left, n);
+            kn->max_row(left, position(m, row, x), 1, n);
         for (int x = t->to; x < m->whole.hi[2]; x++)
-            kn->max(position(m, row, x), right, n);
+            kn->max_row(right, position(m, row, x), 1, n);
         update_row(t, m, row, t->from, t->to);
     }
     lowest(t->above, n);
@@ -124,11 +124,11 @@ void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, f
     size_t n = t->channels;
     int first, last, height = m->whole.hi[1];
     row_range(m, b, &first, &last);
-    kn->max(t->above + (size_t)first * n, y, n);
-    kn->max(t->below + (size_t)last * n, y, n);
+    kn->max_row(y, t->above + (size_t)first * n, 1, n);
+    kn->max_row(y, t->below + (size_t)last * n, 1, n);
     for (int row = first; row < last; row++) {
         int inside = row % height >= b->lo[1] && row % height < b->hi[1];
-        kn->max(side(t, t->left, row, inside ? b->lo[2] : t->to), y, n);
-        kn->max(side(t, t->right, row, inside ? b->hi[2] : t->to), y, n);
+        kn->max_row(y, side(t, t->left, row, inside ? b->lo[2] : t->to), 1, n);
+        kn->max_row(y, side(t, t->right, row, inside ? b->hi[2] : t->to), 1, n);
     }
 }

@@ -108,7 +108,7 @@ void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char
 typedef struct {
     const sis__plan *p;
     int first;
-    sis__sight *seen; /* (n_tensors) */
+    sis__sight *seen;                /* (n_tensors) */
     unsigned char of[SIS__MAX_RANK]; /* role found for each axis of the first */
 } search;
 
