@@ -60,9 +60,7 @@ void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_
         size_t cols = n - j < kn->nr ? n - j : kn->nr;
         for (size_t p = 0; p < k; p++, packed += kn->nr) {
             const float *row = b + p * b_row + j * b_col;
-            if (b_col == 1)
-                memcpy(packed, row, cols * sizeof *packed);
-            for (size_t q = 0; b_col != 1 && q < cols; q++)
+            for (size_t q = 0; q < cols; q++)
                 packed[q] = row[q * b_col];
             memset(packed + cols, 0, (kn->nr - cols) * sizeof *packed);
         }
@@ -168,33 +166,6 @@ static void naive_gru(const float *z, const float *candidate, const float *h_bef
         h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
 }
 
-static size_t naive_switched(const float *a, const float *b, const int *on, size_t n, int *units,
-                             float *sizes) {
-    size_t count = 0;
-    for (size_t j = 0; j < n; j++)
-        if ((a[j] + b[j] > 0) != (on[j] != 0)) {
-            units[count] = (int)j;
-            sizes[count++] = fabsf(a[j] + b[j]);
-        }
-    return count;
-}
-
-static void naive_patch(const sis__patch *p, float low, float *y, size_t n) {
-    for (size_t j = 0; j < n; j++) {
-        float v = p->a[j] + p->b[j];
-        for (size_t k = 0; k < p->n_rows; k++)
-            v = fmaf(p->sizes[k], p->rows[(size_t)p->units[k] * n + j], v);
-        y[j] = v < low ? low : v;
-    }
-}
-
-static void naive_narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
-    for (size_t i = 0; i < m; i++)
-        for (size_t j = 0; j < 16; j++)
-            for (size_t k = 0; k < n; k++)
-                y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
-}
-
 static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                         const float *b, float *c, size_t ldc) {
     if (k < SIS__LONG) {
@@ -260,6 +231,33 @@ static int naive_round_sums(const double *sum, const double *change, const doubl
     return close;
 }
 
+static size_t naive_switched(const float *a, const float *b, const int *on, size_t n, int *units,
+                             float *sizes) {
+    size_t count = 0;
+    for (size_t j = 0; j < n; j++)
+        if ((a[j] + b[j] > 0) != (on[j] != 0)) {
+            units[count] = (int)j;
+            sizes[count++] = fabsf(a[j] + b[j]);
+        }
+    return count;
+}
+
+static void naive_patch(const sis__patch *p, float low, float *y, size_t n) {
+    for (size_t j = 0; j < n; j++) {
+        float v = p->a[j] + p->b[j];
+        for (size_t k = 0; k < p->n_rows; k++)
+            v = fmaf(p->sizes[k], p->rows[(size_t)p->units[k] * n + j], v);
+        y[j] = v < low ? low : v;
+    }
+}
+
+static void naive_narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < 16; j++)
+            for (size_t k = 0; k < n; k++)
+                y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
+}
+
 const sis__kernels sis__kernels_naive = {
     .name = "naive",
     .nr = 1,
@@ -274,9 +272,6 @@ const sis__kernels sis__kernels_naive = {
     .max_of = naive_max_of,
     .lstm = naive_lstm,
     .gru = naive_gru,
-    .switched = naive_switched,
-    .patch = naive_patch,
-    .narrow = naive_narrow,
     .add_rows = naive_add_rows,
     .dense = naive_dense,
     .gemm_at = naive_gemm_at,
@@ -284,4 +279,7 @@ const sis__kernels sis__kernels_naive = {
     .add_relu = naive_add_relu,
     .changes = naive_changes,
     .round_sums = naive_round_sums,
+    .switched = naive_switched,
+    .patch = naive_patch,
+    .narrow = naive_narrow,
 };

@@ -14,15 +14,6 @@
 
 #include <stddef.h>
 
-/* a + b + sum over k < n_rows of sizes[k] * rows[units[k]]; a, b (n), rows (any, n). */
-typedef struct sis__patch {
-    const float *a, *b;
-    const float *rows;
-    size_t n_rows;
-    const int *units;
-    const float *sizes;
-} sis__patch;
-
 /* k is cut into pieces of at most this length; a packed left side is laid out by them. */
 enum { SIS__PIECE = 256 };
 
@@ -36,7 +27,7 @@ typedef struct sis__packed_product {
 } sis__packed_product;
 
 /* Sums of at least so many terms run in double in dense layers. */
-enum { SIS__LONG = 512 };
+enum { SIS__LONG = 1024 };
 
 /* The left side of a product, (m, k), gathered while it is read. */
 typedef struct sis__gathered {
@@ -65,6 +56,15 @@ typedef struct sis__compared {
     double *change;    /* (n + 16) by how much */
     long more_nonzero; /* differences that are not 0, less those that were not */
 } sis__compared;
+
+/* a + b + sum over k < n_rows of sizes[k] * rows[units[k]]; a, b (n), rows (any, n). */
+typedef struct sis__patch {
+    const float *a, *b;
+    const float *rows;
+    size_t n_rows;
+    const int *units;
+    const float *sizes;
+} sis__patch;
 
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
@@ -98,15 +98,6 @@ typedef struct sis__kernels {
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
 
-    /* Walks over dense layers (walk_dense.c); n is a multiple of 16 in all three.
-     * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units
-     * and sizes (n each). Returns how many. */
-    size_t (*switched)(const float *a, const float *b, const int *on, size_t n, int *units,
-                       float *sizes);
-    /* y (n) = what the patch describes, but at least `low`. */
-    void (*patch)(const sis__patch *p, float low, float *y, size_t n);
-    /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
-    void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
     /* gemm as dense layers use it: from SIS__LONG terms on the sum (with what c holds as its first
      * term) runs in double and is rounded once. Products of floats are exact in double, so this is
      * the same on every machine, and almost the same in any order. */
@@ -125,6 +116,16 @@ typedef struct sis__kernels {
      * two floats that an error of slack[i] decides which one it is. */
     int (*round_sums)(const double *sum, const double *change, const double *slack, float *y,
                       size_t n);
+
+    /* Walks over dense layers (walk_dense.c); n is a multiple of 16 in all three.
+     * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units
+     * and sizes (n each). Returns how many. */
+    size_t (*switched)(const float *a, const float *b, const int *on, size_t n, int *units,
+                       float *sizes);
+    /* y (n) = what the patch describes, but at least `low`. */
+    void (*patch)(const sis__patch *p, float low, float *y, size_t n);
+    /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
+    void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
 } sis__kernels;
 
 /* The best for this machine; always the same one. */

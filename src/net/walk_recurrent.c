@@ -124,27 +124,37 @@ static int add_cell(recurrence *c, size_t strand, const sis__step *s, sis__run *
     return error;
 }
 
+/* One more layer on top; SIS_E_UNSUPPORTED leaves everything as it was. */
+static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
+    size_t used = used_output(r->plan, s);
+    if (used == 3 || (c->last && s->p.recurrent.directions != 1))
+        return SIS_E_UNSUPPORTED; /* both directions at once mix all times */
+    int error = SIS_OK;
+    for (size_t i = 0; i < c->n && error == SIS_OK; i++)
+        error = add_cell(c, i, s, r);
+    if (error == SIS_OK) {
+        c->last = s;
+        c->output = used;
+    }
+    return error;
+}
+
+/* The stack of layers in front, as high as it goes; whatever is above is the head's. */
 static int find_recurrence(recurrent_walk *w, recurrence *c) {
     sis__run *r = w->front.run;
     const sis__step *s = sis__front_reader(&w->front);
-    *c = (recurrence){.n = 1};
     if (!is_recurrent(s) || s->inputs[0] != w->front.tensor || s->p.recurrent.seq == 0)
         return SIS_E_UNSUPPORTED;
     c->n = s->p.recurrent.directions;
-    int error = SIS_OK;
-    while (error == SIS_OK && s) {
-        if (c->last && s->p.recurrent.directions != 1)
-            return SIS_E_UNSUPPORTED; /* a layer in both directions mixes all times */
-        c->last = s;
-        c->output = used_output(w->front.plan, s);
-        for (size_t i = 0; i < c->n && error == SIS_OK; i++)
-            error = add_cell(c, i, s, r);
-        if (error == SIS_OK && c->output == 3)
-            error = SIS_E_UNSUPPORTED;
-        const sis__step *next = NULL;
-        if (error == SIS_OK && c->output == 0 && c->n == 1)
-            error = find_next(r, s->outputs[0], &next);
-        s = next;
+    int error = add_layer(c, s, r);
+    while (error == SIS_OK && c->n == 1 && c->output == 0) {
+        error = find_next(r, c->last->outputs[0], &s);
+        if (error == SIS_OK && !s)
+            break;
+        if (error == SIS_OK)
+            error = add_layer(c, s, r);
+        if (error == SIS_E_UNSUPPORTED)
+            return SIS_OK;
     }
     return error;
 }

@@ -64,10 +64,6 @@ void sis__strand_free(sis__strand *s);
 /* Does masking this feature change any input of the strand? */
 int sis__strand_reaches(const sis__strand *s, int feature);
 
-/* Floats of a state, and where cell k's part begins in it. */
-size_t sis__strand_state(const sis__strand *s);
-size_t sis__strand_part(const sis__strand *s, size_t k);
-
 /* The base with these features masked. */
 void sis__strand_reset(sis__strand *s, const unsigned char *masked);
 

@@ -72,14 +72,6 @@ struct sis__strand {
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
 
-size_t sis__strand_state(const sis__strand *s) {
-    return s->state;
-}
-
-size_t sis__strand_part(const sis__strand *s, size_t k) {
-    return s->part[k];
-}
-
 int sis__strand_reaches(const sis__strand *s, int feature) {
     return s->candidates[feature].from < s->length;
 }
