@@ -102,6 +102,8 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
         sis__product_add(
             &(sis__product){g->m, g->n, g->k, a, right_of(g, sis__in(s, r, 1)), g->alpha, y, g->n},
             r->scratch);
+    if (s->relu)
+        sis__kernels_best()->relu(y, y, g->m * g->n);
     return SIS_OK;
 }
 
