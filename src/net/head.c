@@ -61,15 +61,16 @@ static int check_batches(const sis__head *h, int *together) {
     sis__run *r;
     int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
     *together = 0;
-    if (error || !g->batched)
+    if (error)
         return error;
-    if ((error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) != 0)
-        return error;
-    *together = 1;
-    for (size_t i = 0; i < h->n_cuts; i++)
-        *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
-    sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
-    return SIS_OK;
+    if (g->batched && (error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
+        *together = 1;
+        for (size_t i = 0; i < h->n_cuts; i++)
+            *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
+        sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
+    }
+    sis__cache_done(s->net, g);
+    return error;
 }
 
 static int init_plans(sis__head *h) {

@@ -89,6 +89,7 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
     int last = output < 0 ? s->net->pre_output : output;
     sis__plan_spec spec = {
         .feeds = &feed, .n_feeds = 1, .outputs = &last, .n_outputs = 1, .batch = 1, .keep_all = 1};
+    sis__cache_done(s->net, g);
     return sis__plan_new(s->net, &spec, plan);
 }
 

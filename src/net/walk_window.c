@@ -102,7 +102,6 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
         float *row = w->rows + waiting * f->row;
         int changes = 0;
         update(w, j);
-        memcpy(row, w->base, f->row * sizeof *row);
         for (size_t i = 0; i < f->n_sites; i++)
             changes |= sis__site_row_without(f, &f->sites[i], j, w->base, row);
         if (!changes) {
@@ -178,7 +177,7 @@ static int head_init(window_walk *w) {
     if (!cuts)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < f->n_sites; i++)
-        if (f->sites[i].kind != SIS__SITE_CONV)
+        if (f->sites[i].kind > SIS__SITE_KEEP)
             cuts[n++] = (sis__cut){f->sites[i].value, &f->plan->tensors[f->sites[i].value]};
     int error = sis__head_new_cuts(f->s, cuts, n, &w->head);
     free(cuts);

@@ -8,6 +8,7 @@
  * A layer also stays outside when it would not pay: when masking one feature changes most of its
  * output anyway, or when keeping the changes of all features would take too much memory.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,8 @@
 #include "net/walk_window.h"
 
 static const double most_of_map = 0.7;     /* a mean box larger than that is no window */
-static const double exact_passes = 32;     /* full passes that exactness may cost */
+static const double few_passes = 32;       /* full passes that exactness may cost */
+static const double faint_share = 1e-3;    /* of the largest difference between value and mask */
 static const size_t most_values = 1 << 24; /* of the input */
 
 /* What a tensor of the plan is to the front. */
@@ -457,7 +459,7 @@ static int read_window(reader *r, const sis__step *s, sis__layer_kind kind) {
         const float *w = constant(r, s->inputs[1]);
         int bias = s->n_inputs > 2 && s->inputs[2] >= 0;
         l->bias = bias ? constant(r, s->inputs[2]) : NULL;
-        if (!w || (bias && !l->bias))
+        if (!w || (bias && !l->bias) || !sis__layer_block(l))
             return 0;
     }
     int taken = accept(r, l);
@@ -476,7 +478,8 @@ static int read_pool(reader *r, const sis__step *s, sis__layer_kind kind) {
 static int read_pointwise(reader *r, const sis__step *s) {
     const sis__tensor *x = tensor(r, s->inputs[0]), *b = tensor(r, s->inputs[1]);
     const sis__sight *v = sight(r, s->inputs[0]);
-    if (!v || x->rank < 3 || b->rank != 2 || !constant(r, s->inputs[1]) || x->dims[0] != 1 ||
+    if (!v || x->rank < 3 || b->rank != 2 || b->dims[0] >= SIS__LONG ||
+        !constant(r, s->inputs[1]) || x->dims[0] != 1 ||
         (v->role[x->rank - 1] | SIS__CHANNELS) != SIS__CHANNELS)
         return 0;
     for (size_t d = 0; d + 1 < x->rank; d++)
@@ -495,7 +498,7 @@ static int read_pointwise(reader *r, const sis__step *s) {
         l->w.in[d] = l->w.out[d] = (size_t)in->whole.hi[d];
         l->w.kernel[d] = l->w.stride[d] = l->w.dilation[d] = 1;
     }
-    int taken = accept(r, l);
+    int taken = sis__layer_block(l) ? accept(r, l) : 0;
     if (taken <= 0)
         return taken;
     /* The same axes, with another number of channels on the last. */
@@ -687,12 +690,37 @@ static int read_dense(reader *r, const sis__step *s) {
     const sis__gemm *g = &s->p.gemm;
     const sis__sight *v = sight(r, s->inputs[0]);
     int bias = s->n_inputs > 2 && s->inputs[2] >= 0;
-    if (!v || g->m != 1 || g->trans_a || !g->packed || g->over.rank ||
+    if (!v || g->m != 1 || g->trans_a || !g->packed || g->over.rank || g->k < SIS__LONG ||
         (bias && !constant(r, s->inputs[2])))
         return 0;
     int taken = cut_at(r, SIS__SITE_DENSE, s->inputs[0], s->outputs[0], g->n);
     r->f->sites[r->f->n_sites - 1].step = s;
     return taken;
+}
+
+/* A step behind a dense cut that every row would have to go through: its bias, its Relu. */
+static int read_after(reader *r, const sis__step *s) {
+    int in = s->inputs[0], other = -1;
+    if (s->op == SIS__OP_ADD && r->of[in].cut < 0)
+        in = s->inputs[1];
+    if (s->op == SIS__OP_ADD)
+        other = in == s->inputs[0] ? s->inputs[1] : s->inputs[0];
+    sis__site *site = in >= 0 && r->of[in].cut >= 0 ? &r->f->sites[r->of[in].cut] : NULL;
+    if (!site || site->kind != SIS__SITE_DENSE || site->value != in || site->relu ||
+        only_reader(r->plan, in) != s || tensor(r, in)->wanted)
+        return 0;
+    if (s->op == SIS__OP_ADD) {
+        const sis__tensor *k = tensor(r, other), *y = tensor(r, s->outputs[0]);
+        if (!constant(r, other) || k->count != site->width || k->dims[k->rank - 1] != site->width ||
+            y->count != site->width || site->plus)
+            return 0;
+        site->plus = constant(r, other);
+    } else {
+        site->relu = 1;
+    }
+    r->of[s->outputs[0]].cut = r->of[in].cut;
+    site->value = s->outputs[0];
+    return 1;
 }
 
 /* A maximum, mean or sum over all positions. */
@@ -761,6 +789,8 @@ static int read_step(reader *r, const sis__step *s) {
     if (v && sis__sight_through(r->plan, s, v, &r->of[s->outputs[0]].sight))
         return 1;
     r->of[s->outputs[0]].sight.map = -1;
+    if ((s->op == SIS__OP_RELU || s->op == SIS__OP_ADD) && read_after(r, s))
+        return 1;
     switch (s->op) {
     case SIS__OP_CONV:
         return read_window(r, s, SIS__LAYER_CONV);
@@ -842,36 +872,51 @@ static int read_steps(reader *r) {
 
 /* ---- What is kept -------------------------------------------------------------------------- */
 
-/* Features whose boxes meet that of another at a map: the mean over some. */
-static double neighbours(const sis__front *f, const sis__map *m) {
+/* Positions of the box of a feature that others' boxes meet, summed over the others: the mean over
+ * some features. */
+static double overlap(const sis__front *f, const sis__map *m) {
     size_t n = f->s->n_features, step = n / 32 + 1, asked = 0, met = 0;
     for (size_t i = 0; i < n; i += step, asked++)
         for (size_t j = 0; j < n; j++) {
             sis__box b = sis__box_meet(&m->box[i], &m->box[j]);
-            met += !sis__box_empty(&b);
+            met += sis__box_volume(&b);
         }
     return asked ? (double)met / (double)asked : 0;
 }
 
-/* Can candidates be computed as a full pass does, at a price that saves asking for full passes? */
-static int affords_exact(const reader *r) {
+/* Features whose values are all but their mask: candidates that differ by less than rounding does
+ * until they are all masked. */
+static double faint_features(const sis__front *f) {
+    size_t n = f->s->n_features, faint = 0;
+    double top = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t j = 0; j < n; j++) {
+            double most = 0;
+            for (size_t k = f->s->start[j]; k < f->s->start[j + 1]; k++) {
+                size_t v = f->s->value[k];
+                most = fmax(most, fabs((double)f->s->z[v] - (double)f->s->x[v]));
+            }
+            top = pass == 0 ? fmax(top, most) : top;
+            faint += pass == 1 && most > 0 && most < faint_share * top;
+        }
+    return (double)faint;
+}
+
+/* Is computing candidates as a full pass does cheaper than asking for full passes where they are too
+ * close? Close calls are few, except between faint features: each of them against all others. */
+static int prefers_exact(const reader *r) {
     const sis__front *f = r->f;
-    double n = (double)f->s->n_features, meet = 0, flops = 0;
-    for (size_t i = 0; i < f->n_sites; i++) {
-        if (f->sites[i].kind != SIS__SITE_MAX && f->sites[i].kind != SIS__SITE_WHOLE)
-            return 0;
-        double met = neighbours(f, &f->maps[f->sites[i].map]);
-        meet = met > meet ? met : meet;
-    }
+    double n = (double)f->s->n_features, faint = faint_features(f), flops = 0;
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__map *out = &f->maps[f->layers[i].out];
         if (f->layers[i].kind == SIS__LAYER_CONV)
-            flops += f->layers[i].step->flops * windows(f, out) / n / (double)positions(out);
+            flops += f->layers[i].step->flops / (double)positions(out) *
+                     (2 * windows(f, out) + n / 2 * overlap(f, out));
     }
-    return flops * n * (1 + meet / 2) <= exact_passes * r->plan->flops;
+    return flops <= (few_passes + faint * faint / 2) * r->plan->flops;
 }
 
-/* A site in front of every convolution, ahead of the cuts. */
+/* A site at every convolution, ahead of the cuts. */
 static void site_convolutions(sis__front *f) {
     size_t n = 0;
     for (size_t i = 0; i < f->n_layers; i++)
@@ -884,22 +929,21 @@ static void site_convolutions(sis__front *f) {
         if (l->kind != SIS__LAYER_CONV)
             continue;
         l->site = (int)n;
-        f->sites[n++] = (sis__site){
-            .kind = SIS__SITE_CONV, .map = l->in[0], .layer = (int)i, .value = -1, .divisor = 1};
+        f->sites[n++] = (sis__site){.kind = f->exact ? SIS__SITE_KEEP : SIS__SITE_CONV,
+                                    .map = f->exact ? l->out : l->in[0],
+                                    .layer = (int)i,
+                                    .value = -1,
+                                    .divisor = 1};
     }
 }
 
-static void count_reads(sis__front *f) {
-    for (size_t i = 0; i < f->n_layers; i++)
-        for (size_t k = 0; k < f->layers[i].n_in; k++)
-            f->maps[f->layers[i].in[k]].n_reads++;
-    for (size_t i = 0; i < f->n_sites; i++)
-        f->maps[f->sites[i].map].n_reads++;
+/* A Relu reads what is kept for the convolution in front of it. */
+static void fuse(sis__front *f) {
+
     for (size_t i = 0; i < f->n_layers; i++) {
         sis__layer *l = &f->layers[i];
         int from = l->in[0] - 1;
-        l->fused = l->kind == SIS__LAYER_RELU && from >= 0 && f->layers[from].site >= 0 &&
-                   f->maps[l->in[0]].n_reads == 1;
+        l->fused = l->kind == SIS__LAYER_RELU && from >= 0 && f->layers[from].site >= 0;
     }
 }
 
@@ -910,7 +954,8 @@ static int dense_weights(sis__front *f, sis__site *s) {
     size_t nr = sis__kernels_best()->nr, panels = (g->n + nr - 1) / nr;
     s->padded = panels * nr;
     s->weights = (float *)sis__front_alloc(f, g->k, s->padded * sizeof *s->weights);
-    if (!s->weights)
+    s->length = (double *)sis__front_alloc(f, s->padded, sizeof *s->length);
+    if (!s->weights || !s->length)
         return SIS_E_NOMEM;
     float *to = s->weights;
     SIS__EACH_ROW(&m->whole, z, y)
@@ -921,27 +966,38 @@ static int dense_weights(sis__front *f, sis__site *s) {
             for (size_t i = 0; i < panels; i++, to += nr)
                 memcpy(to, g->packed + (i * g->k + k) * nr, nr * sizeof *to);
         }
+    for (size_t i = 0; i < g->k * s->padded; i++)
+        s->length[i % s->padded] += (double)s->weights[i] * (double)s->weights[i];
+    for (size_t i = 0; i < s->padded; i++)
+        s->length[i] = sqrt(s->length[i]);
     return SIS_OK;
 }
 
-/* Places in the store for what a site keeps. */
+static size_t take(size_t *used, size_t n) {
+    size_t at = *used;
+    *used += (n + 15) / 16 * 16;
+    return at;
+}
+
+/* Places in the stores for what a site keeps. */
 static void place_spots(sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
     for (size_t j = 0; j < f->s->n_features; j++) {
-        size_t in = sis__box_volume(&m->box[j]) * m->channels, out = m->channels;
+        sis__spot *p = &s->spots[j];
+        size_t in = sis__box_volume(&m->box[j]) * m->channels;
+        if (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN) {
+            p->in = take(&f->n_wide, in);
+            p->out = take(&f->n_wide, s->padded);
+            continue;
+        }
+        if (s->kind != SIS__SITE_MAX)
+            p->in = take(&f->n_store, in);
+        if (s->kind == SIS__SITE_MAX)
+            p->out = take(&f->n_store, m->channels);
         if (s->kind == SIS__SITE_CONV) {
             const sis__map *to = &f->maps[f->layers[s->layer].out];
-            out = sis__box_volume(&to->box[j]) * to->channels;
-        } else if (s->kind == SIS__SITE_DENSE) {
-            out = s->padded;
-        } else if (s->kind == SIS__SITE_WHOLE) {
-            out = 0;
-        } else if (s->kind == SIS__SITE_MAX) {
-            in = 0;
+            p->out = take(&f->n_store, sis__box_volume(&to->box[j]) * to->channels);
         }
-        s->spots[j].in = f->n_store;
-        s->spots[j].out = f->n_store + (in + 15) / 16 * 16;
-        f->n_store = s->spots[j].out + (out + 15) / 16 * 16;
     }
 }
 
@@ -953,9 +1009,12 @@ static int site_init(sis__front *f, sis__site *s) {
         error = dense_weights(f, s);
     if (!error && s->kind == SIS__SITE_MAX)
         error = sis__top_init(f, &s->top, m, f->s->n_features);
+    if (!error && s->kind == SIS__SITE_MEAN)
+        s->padded = m->channels;
     if (!error && (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN)) {
-        s->sums = (double *)sis__front_alloc(f, s->width, sizeof *s->sums);
-        error = s->sums ? SIS_OK : SIS_E_NOMEM;
+        s->sums = (double *)sis__front_alloc(f, s->padded, sizeof *s->sums);
+        s->slack = (double *)sis__front_alloc(f, s->padded, sizeof *s->slack);
+        error = s->sums && s->slack ? SIS_OK : SIS_E_NOMEM;
     }
     if (!error)
         place_spots(f, s);
@@ -994,29 +1053,37 @@ static size_t larger(size_t a, size_t b) {
 }
 
 static int scratch_init(sis__front *f) {
-    size_t patches = 1, products = 1, channels = 1;
+    size_t field = 1, filters = 1, flat = 1, channels = 1, row = 1;
     for (size_t i = 0; i < f->n_layers; i++) {
-        patches = larger(patches, sis__layer_patches(&f->layers[i]));
-        if (f->layers[i].kind == SIS__LAYER_CONV)
-            products = larger(products, sis__layer_products(&f->layers[i]));
+        const sis__layer *l = &f->layers[i];
+        if (l->kind != SIS__LAYER_CONV)
+            continue;
+        field = larger(field, (size_t)l->field[0] * (size_t)l->field[1] * (size_t)l->field[2] *
+                                  l->w.channels);
+        filters = larger(filters, l->w.filters);
     }
-    for (size_t i = 0; i < f->n_sites; i++)
-        if (f->sites[i].kind == SIS__SITE_DENSE) {
-            patches = larger(patches, f->sites[i].step->p.gemm.k);
-            products = larger(products, f->sites[i].width);
-        }
-    for (size_t i = 0; i <= f->n_layers; i++)
+    for (size_t i = 0; i < f->n_sites; i++) {
+        const sis__map *m = &f->maps[f->sites[i].map];
+        flat = larger(flat, positions(m) * m->channels);
+    }
+    for (size_t i = 0; i <= f->n_layers; i++) {
         channels = larger(channels, f->maps[i].channels);
-    f->patches = (float *)sis__front_alloc(f, patches, sizeof *f->patches);
-    f->products = (float *)sis__front_alloc(f, products, sizeof *f->products);
+        row = larger(row, (size_t)f->maps[i].whole.hi[2] * f->maps[i].channels);
+    }
+    f->field = (float *)sis__front_alloc(f, field, sizeof *f->field);
+    f->origin = (const float **)sis__front_alloc(f, SIS__BLOCK, sizeof *f->origin);
+    f->products = (float *)sis__front_alloc(f, SIS__BLOCK * filters, sizeof *f->products);
+    f->flat = (float *)sis__front_alloc(f, flat, sizeof *f->flat);
     f->totals = (double *)sis__front_alloc(f, channels, sizeof *f->totals);
-    f->index = (int *)sis__front_alloc(f, channels + 1, sizeof *f->index);
-    f->change = (float *)sis__front_alloc(f, channels + 1, sizeof *f->change);
+    f->index = (int *)sis__front_alloc(f, row + 16, sizeof *f->index);
+    f->change = (float *)sis__front_alloc(f, channels + 16, sizeof *f->change);
+    f->wide_change = (double *)sis__front_alloc(f, row + 16, sizeof *f->wide_change);
     f->need = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->need);
     f->work = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->work);
     f->store = (float *)sis__front_alloc(f, f->n_store, sizeof *f->store);
-    return f->patches && f->products && f->totals && f->index && f->change && f->need && f->work &&
-                   f->store
+    f->wide = (double *)sis__front_alloc(f, f->n_wide, sizeof *f->wide);
+    return f->field && f->origin && f->products && f->flat && f->totals && f->index && f->change &&
+                   f->wide_change && f->need && f->work && f->store && f->wide
                ? windows_init(f)
                : SIS_E_NOMEM;
 }
@@ -1038,17 +1105,16 @@ static int build(reader *r) {
         error = SIS_E_UNSUPPORTED;
     if (error)
         return error;
-    f->exact = affords_exact(r);
-    if (!f->exact)
-        site_convolutions(f);
-    count_reads(f);
+    f->exact = prefers_exact(r);
+    site_convolutions(f);
+    fuse(f);
     for (size_t i = 0; i < f->n_layers && !error; i++)
         if (f->layers[i].kind == SIS__LAYER_CONV)
             error = sis__layer_weights(f, &f->layers[i], constant(r, f->layers[i].step->inputs[1]),
                                        f->layers[i].op == SIS__OP_MATMUL);
     for (size_t i = 0; i < f->n_sites && !error; i++)
         error = site_init(f, &f->sites[i]);
-    if (!error && f->n_store > f->s->memory / sizeof(float))
+    if (!error && f->n_store + 2 * f->n_wide > f->s->memory / sizeof(float))
         error = SIS_E_UNSUPPORTED;
     return error ? error : scratch_init(f);
 }

@@ -21,8 +21,6 @@
 #include "net/walk_window.h"
 #include "net/window.h"
 
-enum { PATCHES = 48 }; /* positions gathered for one product */
-
 /* ---- Geometry ------------------------------------------------------------------------------ */
 
 static int slides(const sis__layer *l) {
@@ -77,12 +75,34 @@ static size_t depth_of(const sis__window *w) {
     return w->channels / w->groups * taps_of(w);
 }
 
-size_t sis__layer_patches(const sis__layer *l) {
-    return l->kind == SIS__LAYER_CONV ? PATCHES * l->w.channels * taps_of(&l->w) : 0;
+int sis__layer_block(sis__layer *l) {
+    const sis__window *w = &l->w;
+    size_t left = SIS__BLOCK, floats = w->channels;
+    for (size_t d = 3; d-- > 0;) {
+        size_t most = d == 2 && w->out[1] > 1 ? 8 : left;
+        most = w->out[d] < most ? w->out[d] : most;
+        left /= most;
+        size_t field = (most - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
+        l->block[d] = (int)most;
+        l->field[d] = (int)field;
+        if (field > ((size_t)1 << 24) / floats)
+            return 0;
+        floats *= field;
+    }
+    return 1;
 }
 
-size_t sis__layer_products(const sis__layer *l) {
-    return l->kind == SIS__LAYER_CONV ? PATCHES * l->w.filters : 0;
+/* Where, counted from the first value an output sees, its (channel, kernel position) values lie. */
+static void find_offsets(const sis__layer *l, int *offset) {
+    const sis__window *w = &l->w;
+    for (size_t c = 0; c < w->channels / w->groups; c++)
+        for (size_t i = 0; i < w->kernel[0]; i++)
+            for (size_t j = 0; j < w->kernel[1]; j++)
+                for (size_t k = 0; k < w->kernel[2]; k++) {
+                    size_t row = i * w->dilation[0] * (size_t)l->field[1] + j * w->dilation[1];
+                    size_t at = row * (size_t)l->field[2] + k * w->dilation[2];
+                    *offset++ = (int)(at * w->channels + c);
+                }
 }
 
 /* Rows for changes. One group: (kz, ky, channel, kx from the last to the first, filter), so that
@@ -110,73 +130,109 @@ int sis__layer_weights(sis__front *f, sis__layer *l, const float *w, int transpo
     size_t depth = depth_of(v), per = v->filters / v->groups;
     l->group_size = sis__packed_size(kn, depth, per);
     l->packed = (float *)sis__front_alloc(f, v->groups * l->group_size, sizeof *l->packed);
-    l->taps = (float *)sis__front_alloc(f, v->filters * depth, sizeof *l->taps);
-    if (!l->packed || !l->taps)
+    l->offset = (int *)sis__front_alloc(f, depth, sizeof *l->offset);
+    if (!l->packed || !l->offset)
         return SIS_E_NOMEM;
+    find_offsets(l, l->offset);
     for (size_t g = 0; g < v->groups; g++)
         sis__pack(kn, depth, per, w + g * per * depth, transposed ? per : 1, transposed ? 1 : depth,
                   l->packed + g * l->group_size);
+    if (f->exact)
+        return SIS_OK;
+    l->taps = (float *)sis__front_alloc(f, v->filters * depth, sizeof *l->taps);
+    if (!l->taps)
+        return SIS_E_NOMEM;
     order_taps(l, w, transposed, l->taps);
     return SIS_OK;
 }
 
-/* What output (z, y, x) sees: (channels, taps). */
-static void gather_patch(const sis__layer *l, const sis__map *m, const sis__part *in, const int *o,
-                         float *to) {
-    const sis__window *w = &l->w;
-    size_t n = taps_of(w), channels = w->channels, tap = 0;
-    int at[3], start[3];
-    for (size_t d = 0; d < 3; d++)
-        start[d] = o[d] * (int)w->stride[d] - (int)w->pad[d];
-    for (size_t i = 0; i < w->kernel[0]; i++)
-        for (size_t j = 0; j < w->kernel[1]; j++)
-            for (size_t k = 0; k < w->kernel[2]; k++, tap++) {
-                at[0] = start[0] + (int)(i * w->dilation[0]);
-                at[1] = start[1] + (int)(j * w->dilation[1]);
-                at[2] = start[2] + (int)(k * w->dilation[2]);
-                int there = 1;
-                for (size_t d = 0; d < 3; d++)
-                    there &= at[d] >= 0 && at[d] < m->whole.hi[d];
-                if (!there) {
-                    for (size_t c = 0; c < channels; c++)
-                        to[c * n + tap] = 0.0f;
-                    continue;
-                }
-                const float *from = row_of(in, channels, at[0], at[1], at[2]);
-                for (size_t c = 0; c < channels; c++)
-                    to[c * n + tap] = from[c];
-            }
+/* One row of what a block sees: x from `lo` on, zeros outside the map. */
+static void copy_row(const sis__map *m, const sis__part *in, const int *at, int lo, int n,
+                     float *to) {
+    size_t channels = m->channels;
+    int from = lo < 0 ? 0 : lo, end = lo + n < m->whole.hi[2] ? lo + n : m->whole.hi[2];
+    int there = at[0] >= 0 && at[0] < m->whole.hi[0] && at[1] >= 0 && at[1] < m->whole.hi[1];
+    if (!there || from >= end) {
+        memset(to, 0, (size_t)n * channels * sizeof *to);
+        return;
+    }
+    memset(to, 0, (size_t)(from - lo) * channels * sizeof *to);
+    memcpy(to + (size_t)(from - lo) * channels, row_of(in, channels, at[0], at[1], from),
+           (size_t)(end - from) * channels * sizeof *to);
+    memset(to + (size_t)(end - lo) * channels, 0, (size_t)(lo + n - end) * channels * sizeof *to);
 }
 
-/* Multiply the n patches that were gathered; y (n, filters). */
-static void multiply(const sis__front *f, const sis__layer *l, size_t n) {
+/* Copy what block b sees into the field, and point to where each of its outputs begins. */
+static size_t see_block(sis__front *f, const sis__layer *l, const sis__part *in,
+                        const sis__box *b) {
+    const sis__map *m = &f->maps[l->in[0]];
+    const sis__window *w = &l->w;
+    size_t row = (size_t)l->field[2] * m->channels, n = 0;
+    int lo[3], size[3];
+    for (size_t d = 0; d < 3; d++) {
+        lo[d] = b->lo[d] * (int)w->stride[d] - (int)w->pad[d];
+        size[d] = (b->hi[d] - b->lo[d] - 1) * (int)w->stride[d] +
+                  (int)((w->kernel[d] - 1) * w->dilation[d]) + 1;
+    }
+    for (int z = 0; z < size[0]; z++)
+        for (int y = 0; y < size[1]; y++)
+            copy_row(m, in, (int[2]){lo[0] + z, lo[1] + y}, lo[2], size[2],
+                     f->field + (size_t)(z * l->field[1] + y) * row);
+    SIS__EACH_ROW(b, z, y) {
+        size_t at = (size_t)(z - b->lo[0]) * w->stride[0] * (size_t)l->field[1] +
+                    (size_t)(y - b->lo[1]) * w->stride[1];
+        for (int x = b->lo[2]; x < b->hi[2]; x++)
+            f->origin[n++] =
+                f->field + at * row + (size_t)(x - b->lo[2]) * w->stride[2] * m->channels;
+    }
+    return n;
+}
+
+/* Outputs of the n that were seen: products (n, filters). */
+static void multiply(sis__front *f, const sis__layer *l, size_t n) {
     const sis__kernels *kn = sis__kernels_best();
-    size_t filters = l->w.filters, groups = l->w.groups, per = filters / groups;
-    size_t depth = depth_of(&l->w);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < filters; k++)
-            f->products[i * filters + k] = l->bias ? l->bias[k] : 0.0f;
-    for (size_t g = 0; g < groups; g++)
-        kn->gemm(n, per, depth, f->patches + g * depth, depth * groups, 1,
-                 l->packed + g * l->group_size, f->products + g * per, filters);
+    size_t filters = l->w.filters, per = filters / l->w.groups;
+    sis__gathered g = {.m = n, .k = depth_of(&l->w), .a = f->origin, .offset = l->offset};
+    for (size_t i = 0; i < n; i++) {
+        if (l->bias)
+            memcpy(f->products + i * filters, l->bias, filters * sizeof *l->bias);
+        else
+            memset(f->products + i * filters, 0, filters * sizeof *l->bias);
+    }
+    for (size_t i = 0; i < l->w.groups; i++) {
+        kn->gemm_at(&g, per, l->packed + i * l->group_size, f->products + i * per, filters);
+        for (size_t k = 0; k < n; k++)
+            f->origin[k] += l->w.channels / l->w.groups;
+    }
+}
+
+static void run_block(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+                      const sis__box *b) {
+    size_t filters = l->w.filters, n = (size_t)(b->hi[2] - b->lo[2]) * filters;
+    const float *from = f->products;
+    multiply(f, l, see_block(f, l, in, b));
+    SIS__EACH_ROW(b, z, y) {
+        memcpy(row_of(out, filters, z, y, b->lo[2]), from, n * sizeof *from);
+        from += n;
+    }
+}
+
+static int smaller(int a, int b) {
+    return a < b ? a : b;
 }
 
 static void run_conv(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                      const sis__box *r) {
-    const sis__map *m = &f->maps[l->in[0]];
-    size_t filters = l->w.filters, patch = l->w.channels * taps_of(&l->w), n = 0;
-    float *to[PATCHES];
-    SIS__EACH_ROW(r, z, y)
-    for (int x = r->lo[2]; x < r->hi[2]; x++) {
-        gather_patch(l, m, in, (int[3]){z, y, x}, f->patches + n * patch);
-        to[n++] = row_of(out, filters, z, y, x);
-        int last = z == r->hi[0] - 1 && y == r->hi[1] - 1 && x == r->hi[2] - 1;
-        if (n < PATCHES && !last)
-            continue;
-        multiply(f, l, n);
-        for (size_t i = 0; i < n; i++)
-            memcpy(to[i], f->products + i * filters, filters * sizeof *to[i]);
-        n = 0;
+    sis__box b;
+    for (b.lo[0] = r->lo[0]; b.lo[0] < r->hi[0]; b.lo[0] = b.hi[0]) {
+        b.hi[0] = smaller(b.lo[0] + l->block[0], r->hi[0]);
+        for (b.lo[1] = r->lo[1]; b.lo[1] < r->hi[1]; b.lo[1] = b.hi[1]) {
+            b.hi[1] = smaller(b.lo[1] + l->block[1], r->hi[1]);
+            for (b.lo[2] = r->lo[2]; b.lo[2] < r->hi[2]; b.lo[2] = b.hi[2]) {
+                b.hi[2] = smaller(b.lo[2] + l->block[2], r->hi[2]);
+                run_block(f, l, in, out, &b);
+            }
+        }
     }
 }
 
@@ -396,13 +452,14 @@ void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* Which box of each map is needed for need[map], and which part of it the candidate changes. */
-static void request(sis__front *f, size_t j, int map) {
+static void request(sis__front *f, size_t j, int map, int anew) {
     for (int m = map; m >= 1; m--) {
         const sis__layer *l = &f->layers[m - 1];
         if (sis__box_empty(&f->need[m]))
             continue;
         f->work[m] = sis__box_meet(&f->need[m], &f->maps[m].box[j]);
-        if (sis__box_empty(&f->work[m]) || l->site >= 0 || l->fused)
+        int kept = l->site >= 0 && !(anew && m == map);
+        if (sis__box_empty(&f->work[m]) || kept || l->fused)
             continue;
         for (size_t i = 0; i < l->n_in; i++) {
             sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->work[m]);
@@ -446,51 +503,56 @@ static void mask_input(const sis__front *f, size_t j, const sis__part *p) {
     }
 }
 
-/* Base + the kept change of a convolution, with or without a Relu behind it. */
-static void add_change(const sis__front *f, size_t j, const sis__layer *conv, int relu,
-                       const sis__part *out, const sis__box *r) {
+/* What is kept for a convolution: its values, or how it changes. */
+static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int relu,
+                      const sis__part *out, const sis__box *r) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__map *m = &f->maps[conv->out];
+    const sis__spot *p = &f->sites[conv->site].spots[j];
     const sis__part base = {m->base, m->whole};
-    const sis__part kept = {f->store + f->sites[conv->site].spots[j].out, m->box[j]};
+    const sis__part kept = {f->store + (f->exact ? p->in : p->out), m->box[j]};
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
     SIS__EACH_ROW(r, z, y) {
         const float *a = row_of(&base, channels, z, y, r->lo[2]);
         const float *b = row_of(&kept, channels, z, y, r->lo[2]);
         float *to = row_of(out, channels, z, y, r->lo[2]);
-        if (relu)
+        if (f->exact && relu)
+            kn->relu(b, to, n);
+        else if (f->exact)
+            memcpy(to, b, n * sizeof *to);
+        else if (relu)
             kn->add_relu(a, b, to, n);
         else
             join_row(SIS__OP_ADD, a, b, to, n);
     }
 }
 
-static void run_candidate(sis__front *f, size_t j, int map) {
+static void run_candidate(sis__front *f, size_t j, int map, int anew) {
     const sis__layer *l = &f->layers[map - 1];
     sis__part in[SIS__LAYER_INPUTS], out = {f->maps[map].window, f->need[map]};
     const sis__box *r = &f->work[map];
     if (!sis__box_empty(r)) {
         for (size_t i = 0; i < l->n_in; i++)
             in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
-        if (l->site >= 0)
-            add_change(f, j, l, 0, &out, r);
+        if (l->site >= 0 && !anew)
+            copy_kept(f, j, l, 0, &out, r);
         else if (l->fused)
-            add_change(f, j, &f->layers[l->in[0] - 1], 1, &out, r);
+            copy_kept(f, j, &f->layers[l->in[0] - 1], 1, &out, r);
         else
             run_layer(f, l, in, &out, r);
     }
     fill_around(&f->maps[map], &out, r);
 }
 
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r, int anew) {
     for (int m = 0; m < map; m++)
         f->need[m] = (sis__box){{0}, {0}};
     f->need[map] = *r;
-    request(f, j, map);
+    request(f, j, map, anew);
     if (!sis__box_empty(&f->need[0]))
         mask_input(f, j, &(sis__part){f->maps[0].window, f->need[0]});
     for (int m = 1; m <= map; m++)
         if (!sis__box_empty(&f->need[m]))
-            run_candidate(f, j, m);
+            run_candidate(f, j, m, anew && m == map);
     return (sis__part){f->maps[map].window, *r};
 }
