@@ -123,7 +123,7 @@ static int assign(search *k, int tensor, size_t axis, const unsigned char *spati
         return 0;
     at = 4 - n;
     for (size_t d = 0; d < t->rank; d++) {
-        unsigned char role = d == axis ? SIS__CHANNELS : spatial[d] ? (unsigned char)(1 << at) : 0;
+        unsigned char role = d == axis ? SIS__CHANNELS : (unsigned char)(spatial[d] ? 1 << at : 0);
         at += spatial[d] != 0;
         if (v->role[d] == 0)
             continue;
@@ -213,7 +213,7 @@ int sis__sight_first(const sis__plan *p, int first, sis__sight *out) {
         k.seen[i].map = -1;
     k.seen[first].map = 0;
     for (size_t d = 0; d < t->rank; d++)
-        k.seen[first].role[d] = t->dims[d] > 1 ? (unsigned char)(1 << d) : 0;
+        k.seen[first].role[d] = (unsigned char)(t->dims[d] > 1 ? 1 << d : 0);
     for (size_t i = 0; i < p->n_steps && !found; i++)
         found = look(&k, &p->steps[i]);
     free(k.seen);
