@@ -982,22 +982,18 @@ static size_t take(size_t *used, size_t n) {
 /* Places in the stores for what a site keeps. */
 static void place_spots(sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
-    for (size_t j = 0; j < f->s->n_features; j++) {
-        sis__spot *p = &s->spots[j];
-        size_t in = sis__box_volume(&m->box[j]) * m->channels;
-        if (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN) {
-            p->in = take(&f->n_wide, in);
-            p->out = take(&f->n_wide, s->padded);
-            continue;
-        }
-        if (s->kind != SIS__SITE_MAX)
-            p->in = take(&f->n_store, in);
-        if (s->kind == SIS__SITE_MAX)
-            p->out = take(&f->n_store, m->channels);
+    int wide = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
+    size_t n = f->s->n_features, *used = wide ? &f->n_wide : &f->n_store;
+    for (size_t j = 0; j < n && s->kind != SIS__SITE_MAX; j++)
+        s->spots[j].in = take(used, sis__box_volume(&m->box[j]) * m->channels);
+    /* What cuts read at every step lies together. */
+    for (size_t j = 0; j < n; j++) {
+        size_t out = wide ? s->padded : s->kind == SIS__SITE_MAX ? m->channels : 0;
         if (s->kind == SIS__SITE_CONV) {
             const sis__map *to = &f->maps[f->layers[s->layer].out];
-            p->out = take(&f->n_store, sis__box_volume(&to->box[j]) * to->channels);
+            out = sis__box_volume(&to->box[j]) * to->channels;
         }
+        s->spots[j].out = take(used, out);
     }
 }
 

@@ -328,8 +328,12 @@ static float sum_in_order(const sis__front *f, const sis__site *s, size_t i) {
         size_t nr = sis__kernels_best()->nr;
         const float *w = g->packed + i / nr * g->k * nr + i % nr;
         sum = first_term(f, s, i);
-        for (size_t k = 0; k < g->k; k++)
-            sum += (double)f->flat[k] * (double)w[k * nr];
+        for (size_t from = 0; from < g->k; from += SIS__PIECE) { /* as the kernel does it */
+            double piece = 0;
+            for (size_t k = from; k < g->k && k < from + SIS__PIECE; k++)
+                piece += (double)f->flat[k] * (double)w[k * nr];
+            sum += piece;
+        }
         return (float)sum;
     }
     SIS__EACH_ROW(&m->whole, z, y)
@@ -435,9 +439,9 @@ static int place_box(const sis__front *f, const sis__site *s, const sis__part *p
 static void sums_row(sis__front *f, const sis__site *s, size_t j, const double *change,
                      float *row) {
     const sis__kernels *kn = sis__kernels_best();
-    int close = 0;
+    int close = 0, relu = s->relu && !s->plus;
     if (s->kind == SIS__SITE_DENSE)
-        close = kn->round_sums(s->sums, change, s->slack, row, s->width);
+        close = kn->round_sums(&(sis__sums){s->sums, change, s->slack, s->width, relu}, row);
     for (size_t i = 0; s->kind == SIS__SITE_MEAN && i < s->width; i++) {
         double v = s->sums[i] + (change ? change[i] : 0.0), e = s->slack[i];
         row[i] = (float)(v / s->divisor);
@@ -447,7 +451,7 @@ static void sums_row(sis__front *f, const sis__site *s, size_t j, const double *
         settle(f, s, j, change, row);
     for (size_t i = 0; s->plus && i < s->width; i++)
         row[i] += s->plus[i];
-    if (s->relu)
+    if (s->relu && (s->plus || close))
         kn->relu(row, row, s->width);
 }
 
