@@ -124,8 +124,7 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
 static int meets_at_cut(const sis__front *f, size_t i, size_t j) {
     for (size_t k = f->n_sites; k-- > 0 && f->sites[k].kind > SIS__SITE_KEEP;) {
         const sis__box *box = f->maps[f->sites[k].map].box;
-        sis__box met = sis__box_meet(&box[i], &box[j]);
-        if (!sis__box_empty(&met))
+        if (sis__box_meets(&box[i], &box[j]))
             return 1;
     }
     return 0;
@@ -139,6 +138,8 @@ static void spoil(window_walk *w, size_t i) {
             continue;
         for (size_t k = 0; k < f->n_sites; k++) {
             const sis__box *box = f->maps[f->sites[k].map].box;
+            if (!sis__box_meets(&box[i], &box[j]))
+                continue;
             sis__box met = sis__box_meet(&box[i], &box[j]);
             sis__box *dirty = &f->sites[k].spots[j].dirty;
             *dirty = sis__box_join(dirty, &met);
