@@ -26,6 +26,8 @@ struct sis__head {
     size_t outputs;
     sis__plan *plans[N_SIZES]; /* NULL: not used */
     sis__run *runs[N_SIZES];
+    int *views; /* (n_views) a single cut and what else shows its memory */
+    size_t n_views;
 };
 
 /* A plan for `rows` rows; the first axis of each cut counts them. */
@@ -89,6 +91,22 @@ static int init_plans(sis__head *h) {
     return error;
 }
 
+/* A single cut is read where the caller has it: find all tensors that lie in its memory. */
+static int find_views(sis__head *h) {
+    const sis__plan *p = h->plans[N_SIZES - 1];
+    h->views = SIS_NEW(int, p->n_tensors);
+    if (!h->views)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < p->n_tensors && h->n_cuts == 1; i++) {
+        int root = (int)i;
+        while (p->tensors[root].known && p->tensors[root].alias >= 0)
+            root = p->tensors[root].alias;
+        if (root == h->cuts[0].value)
+            h->views[h->n_views++] = (int)i;
+    }
+    return SIS_OK;
+}
+
 int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
     *out = NULL;
     sis__head *h = SIS_NEW(sis__head, 1);
@@ -105,6 +123,8 @@ int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, si
     }
     if (error == SIS_OK)
         error = init_plans(h);
+    if (error == SIS_OK)
+        error = find_views(h);
     if (error != SIS_OK) {
         sis__head_free(h);
         return error;
@@ -123,21 +143,22 @@ void sis__head_free(sis__head *h) {
         sis__run_free(h->runs[i]);
         sis__plan_free(h->plans[i]);
     }
-    if (h)
+    if (h) {
         free(h->cuts);
+        free(h->views);
+    }
     free(h);
 }
 
-/* Copy n rows to where the run takes them. */
+/* Let the run read n rows: where they lie if there is one cut, from a copy otherwise. */
 static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n) {
-    for (size_t i = 0, at = 0; i < h->n_cuts; at += h->cuts[i++].like->count) {
+    for (size_t i = 0; i < h->n_views; i++)
+        r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
+    for (size_t i = 0, at = 0; i < h->n_cuts && h->n_cuts > 1; at += h->cuts[i++].like->count) {
         size_t count = h->cuts[i].like->count;
         float *to = (float *)r->data[h->cuts[i].value];
-        if (h->n_cuts == 1)
-            memcpy(to, rows, n * count * sizeof *to);
-        else
-            for (size_t k = 0; k < n; k++)
-                memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
+        for (size_t k = 0; k < n; k++)
+            memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
     }
 }
 

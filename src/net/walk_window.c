@@ -21,7 +21,7 @@
 
 enum { REFRESH = 32 };                           /* masks between two sums of a dense cut */
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
-static const double tolerance = 1e-5;
+static const double tolerance = 2e-5;
 
 typedef struct {
     sis_walk walk;
@@ -119,21 +119,32 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
     return run_rows(w, waiting, margins);
 }
 
+/* Does it meet the box of feature i at a cut? What meets it anywhere before does so there too, or
+ * changes nothing there. */
+static int meets_at_cut(const sis__front *f, size_t i, size_t j) {
+    for (size_t k = f->n_sites; k-- > 0 && f->sites[k].kind > SIS__SITE_KEEP;) {
+        const sis__box *box = f->maps[f->sites[k].map].box;
+        if (sis__box_meets(&box[i], &box[j]))
+            return 1;
+    }
+    return 0;
+}
+
 /* What the boxes of feature i meet must be computed again. */
 static void spoil(window_walk *w, size_t i) {
     sis__front *f = w->f;
-    for (size_t k = 0; k < f->n_sites; k++) {
-        const sis__box *box = f->maps[f->sites[k].map].box, mine = box[i];
-        if (sis__box_empty(&mine))
+    for (size_t j = 0; j < f->s->n_features; j++) {
+        if (w->masked[j] || !meets_at_cut(f, i, j))
             continue;
-        for (size_t j = 0; j < f->s->n_features; j++) {
-            sis__box met = sis__box_meet(&mine, &box[j]);
-            if (w->masked[j] || sis__box_empty(&met))
+        for (size_t k = 0; k < f->n_sites; k++) {
+            const sis__box *box = f->maps[f->sites[k].map].box;
+            if (!sis__box_meets(&box[i], &box[j]))
                 continue;
+            sis__box met = sis__box_meet(&box[i], &box[j]);
             sis__box *dirty = &f->sites[k].spots[j].dirty;
             *dirty = sis__box_join(dirty, &met);
-            w->stale[j] = 1;
         }
+        w->stale[j] = 1;
     }
 }
 

@@ -63,6 +63,13 @@ static inline sis__box sis__box_meet(const sis__box *a, const sis__box *b) {
     return m;
 }
 
+static inline int sis__box_meets(const sis__box *a, const sis__box *b) {
+    for (size_t d = 3; d-- > 0;)
+        if (a->hi[d] <= b->lo[d] || b->hi[d] <= a->lo[d])
+            return 0;
+    return 1;
+}
+
 /* The smallest box around both. */
 static inline sis__box sis__box_join(const sis__box *a, const sis__box *b) {
     sis__box m;
@@ -213,6 +220,7 @@ typedef struct sis__site {
      * pass. */
     double *sums, *slack;
     double divisor; /* MEAN */
+    float *flat;    /* exact walks: the base in the order of the tensor */
     sis__top top;   /* MAX */
 } sis__site;
 
@@ -242,9 +250,9 @@ typedef struct sis__front {
     float *field;          /* what a block of a convolution sees */
     const float **origin;  /* and where each of its outputs begins to see */
     float *products;       /* its outputs */
-    float *flat;           /* the input of a dense layer in the order of its tensor */
-    double *totals;        /* of averages */
-    int *index;            /* changes found in a map */
+
+    double *totals; /* of averages */
+    int *index;     /* changes found in a map */
     float *change;
     double *wide_change;
     void **owned; /* memory that only free needs to know */
@@ -274,9 +282,11 @@ enum { SIS__BLOCK = 64 }; /* outputs in a block at most */
 /* Compute box r of the base of a layer's output. */
 void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
 
-/* Values of box r of a map with feature j masked too: maps[map].window, over the box. `anew`: the
- * map's own layer is to compute them, even if they are kept. */
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r, int anew);
+/* Values of box r of a map with feature j masked too: maps[map].window, over the box. */
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r);
+
+/* The same computed by the map's own layer, even if they are kept, into a part that holds r. */
+void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to);
 
 /* ---- Sites --------------------------------------------------------------------------------- */
 
@@ -295,9 +305,8 @@ void sis__site_refresh(sis__front *f, sis__site *s);
 
 /* The cut's values for the present state, and for feature j masked too, in a row of the head; the
  * latter tells whether they differ from those of the base, and needs them. */
-void sis__site_row(sis__front *f, const sis__site *s, float *row);
-int sis__site_row_without(sis__front *f, const sis__site *s, size_t j, const float *base,
-                          float *row);
+void sis__site_row(sis__front *f, sis__site *s, float *row);
+int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
 
 /* ---- Maxima -------------------------------------------------------------------------------- */
 

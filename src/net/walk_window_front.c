@@ -80,6 +80,7 @@ static void lead_release(lead *l) {
     free(l->x);
     free(l->z);
     free(l->owner);
+    *l = (lead){0};
 }
 
 static int lead_init(lead *l, size_t n) {
@@ -982,22 +983,18 @@ static size_t take(size_t *used, size_t n) {
 /* Places in the stores for what a site keeps. */
 static void place_spots(sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
-    for (size_t j = 0; j < f->s->n_features; j++) {
-        sis__spot *p = &s->spots[j];
-        size_t in = sis__box_volume(&m->box[j]) * m->channels;
-        if (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN) {
-            p->in = take(&f->n_wide, in);
-            p->out = take(&f->n_wide, s->padded);
-            continue;
-        }
-        if (s->kind != SIS__SITE_MAX)
-            p->in = take(&f->n_store, in);
-        if (s->kind == SIS__SITE_MAX)
-            p->out = take(&f->n_store, m->channels);
+    int wide = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
+    size_t n = f->s->n_features, *used = wide ? &f->n_wide : &f->n_store;
+    for (size_t j = 0; j < n && s->kind != SIS__SITE_MAX; j++)
+        s->spots[j].in = take(used, sis__box_volume(&m->box[j]) * m->channels);
+    /* What cuts read at every step lies together. */
+    for (size_t j = 0; j < n; j++) {
+        size_t out = wide ? s->padded : s->kind == SIS__SITE_MAX ? m->channels : 0;
         if (s->kind == SIS__SITE_CONV) {
             const sis__map *to = &f->maps[f->layers[s->layer].out];
-            p->out = take(&f->n_store, sis__box_volume(&to->box[j]) * to->channels);
+            out = sis__box_volume(&to->box[j]) * to->channels;
         }
+        s->spots[j].out = take(used, out);
     }
 }
 
@@ -1014,7 +1011,9 @@ static int site_init(sis__front *f, sis__site *s) {
     if (!error && (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN)) {
         s->sums = (double *)sis__front_alloc(f, s->padded, sizeof *s->sums);
         s->slack = (double *)sis__front_alloc(f, s->padded, sizeof *s->slack);
-        error = s->sums && s->slack ? SIS_OK : SIS_E_NOMEM;
+        if (f->exact)
+            s->flat = (float *)sis__front_alloc(f, positions(m) * m->channels, sizeof *s->flat);
+        error = s->sums && s->slack && (s->flat || !f->exact) ? SIS_OK : SIS_E_NOMEM;
     }
     if (!error)
         place_spots(f, s);
@@ -1053,7 +1052,7 @@ static size_t larger(size_t a, size_t b) {
 }
 
 static int scratch_init(sis__front *f) {
-    size_t field = 1, filters = 1, flat = 1, channels = 1, row = 1;
+    size_t field = 1, filters = 1, channels = 1, row = 1;
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__layer *l = &f->layers[i];
         if (l->kind != SIS__LAYER_CONV)
@@ -1062,10 +1061,7 @@ static int scratch_init(sis__front *f) {
                                   l->w.channels);
         filters = larger(filters, l->w.filters);
     }
-    for (size_t i = 0; i < f->n_sites; i++) {
-        const sis__map *m = &f->maps[f->sites[i].map];
-        flat = larger(flat, positions(m) * m->channels);
-    }
+
     for (size_t i = 0; i <= f->n_layers; i++) {
         channels = larger(channels, f->maps[i].channels);
         row = larger(row, (size_t)f->maps[i].whole.hi[2] * f->maps[i].channels);
@@ -1073,7 +1069,7 @@ static int scratch_init(sis__front *f) {
     f->field = (float *)sis__front_alloc(f, field, sizeof *f->field);
     f->origin = (const float **)sis__front_alloc(f, SIS__BLOCK, sizeof *f->origin);
     f->products = (float *)sis__front_alloc(f, SIS__BLOCK * filters, sizeof *f->products);
-    f->flat = (float *)sis__front_alloc(f, flat, sizeof *f->flat);
+
     f->totals = (double *)sis__front_alloc(f, channels, sizeof *f->totals);
     f->index = (int *)sis__front_alloc(f, row + 16, sizeof *f->index);
     f->change = (float *)sis__front_alloc(f, channels + 16, sizeof *f->change);
@@ -1082,7 +1078,7 @@ static int scratch_init(sis__front *f) {
     f->work = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->work);
     f->store = (float *)sis__front_alloc(f, f->n_store, sizeof *f->store);
     f->wide = (double *)sis__front_alloc(f, f->n_wide, sizeof *f->wide);
-    return f->field && f->origin && f->products && f->flat && f->totals && f->index && f->change &&
+    return f->field && f->origin && f->products && f->totals && f->index && f->change &&
                    f->wide_change && f->need && f->work && f->store && f->wide
                ? windows_init(f)
                : SIS_E_NOMEM;

@@ -527,32 +527,54 @@ static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int
     }
 }
 
-static void run_candidate(sis__front *f, size_t j, int map, int anew) {
+/* What a layer makes of the windows in front of it. */
+static void run_windows(sis__front *f, size_t j, int map, const sis__part *out) {
     const sis__layer *l = &f->layers[map - 1];
-    sis__part in[SIS__LAYER_INPUTS], out = {f->maps[map].window, f->need[map]};
-    const sis__box *r = &f->work[map];
-    if (!sis__box_empty(r)) {
-        for (size_t i = 0; i < l->n_in; i++)
-            in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
-        if (l->site >= 0 && !anew)
-            copy_kept(f, j, l, 0, &out, r);
-        else if (l->fused)
-            copy_kept(f, j, &f->layers[l->in[0] - 1], 1, &out, r);
-        else
-            run_layer(f, l, in, &out, r);
-    }
-    fill_around(&f->maps[map], &out, r);
+    sis__part in[SIS__LAYER_INPUTS];
+    for (size_t i = 0; i < l->n_in; i++)
+        in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
+    if (l->fused)
+        copy_kept(f, j, &f->layers[l->in[0] - 1], 1, out, &f->work[map]);
+    else
+        run_layer(f, l, in, out, &f->work[map]);
 }
 
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r, int anew) {
+static void run_candidate(sis__front *f, size_t j, int map) {
+    const sis__layer *l = &f->layers[map - 1];
+    const sis__part out = {f->maps[map].window, f->need[map]};
+    if (!sis__box_empty(&f->work[map])) {
+        if (l->site >= 0)
+            copy_kept(f, j, l, 0, &out, &f->work[map]);
+        else
+            run_windows(f, j, map, &out);
+    }
+    fill_around(&f->maps[map], &out, &f->work[map]);
+}
+
+/* Compute every window that box r of a map asks for, up to the one in front of it. */
+static void run_before(sis__front *f, size_t j, int map, const sis__box *r, int anew) {
     for (int m = 0; m < map; m++)
         f->need[m] = (sis__box){{0}, {0}};
     f->need[map] = *r;
     request(f, j, map, anew);
-    if (!sis__box_empty(&f->need[0]))
+    if (map > 0 && !sis__box_empty(&f->need[0]))
         mask_input(f, j, &(sis__part){f->maps[0].window, f->need[0]});
-    for (int m = 1; m <= map; m++)
+    for (int m = 1; m < map; m++)
         if (!sis__box_empty(&f->need[m]))
-            run_candidate(f, j, m, anew && m == map);
-    return (sis__part){f->maps[map].window, *r};
+            run_candidate(f, j, m);
+}
+
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
+    sis__part part = {f->maps[map].window, *r};
+    run_before(f, j, map, r, 0);
+    if (map == 0)
+        mask_input(f, j, &part);
+    else
+        run_candidate(f, j, map);
+    return part;
+}
+
+void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to) {
+    run_before(f, j, map, r, 1);
+    run_windows(f, j, map, to);
 }

@@ -123,7 +123,8 @@ static int assign(search *k, int tensor, size_t axis, const unsigned char *spati
         return 0;
     at = 4 - n;
     for (size_t d = 0; d < t->rank; d++) {
-        unsigned char role = d == axis ? SIS__CHANNELS : (unsigned char)(spatial[d] ? 1 << at : 0);
+        int bit = spatial[d] ? 1 << at : 0;
+        unsigned char role = d == axis ? SIS__CHANNELS : (unsigned char)bit;
         at += spatial[d] != 0;
         if (v->role[d] == 0)
             continue;

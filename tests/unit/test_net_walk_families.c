@@ -215,13 +215,13 @@ static void text_over_embeddings(subject *s, sis__rng *r) {
 
 static void with_a_residual_block(subject *s, sis__rng *r) {
     canvas k;
-    start(&k, r, 2, 7, 7);
-    conv(&k, 4, 3, 1, 1);
+    start(&k, r, 1, 15, 15); /* larger than the window, or there is nothing to gain */
+    conv(&k, 3, 3, 1, 1);
     node(&k, "Relu", k.n, "");
     residual(&k);
     if (sis__rng_below(r, 2))
         pool(&k, "MaxPool");
-    subject_of(s, r, finish(&k), 2 * 7 * 7, 0);
+    subject_of(s, r, finish(&k), 15 * 15, 0);
 }
 
 static void with_batch_norm(subject *s, sis__rng *r) {
@@ -235,34 +235,29 @@ static void with_batch_norm(subject *s, sis__rng *r) {
     subject_map(s, r, GROUPS, 1);
 }
 
-/* Softmax over channels, or a product with itself: from there on, a batch. */
+/* Softmax over channels: from there on, a batch. */
 static void with_something_in_the_way(subject *s, sis__rng *r) {
     canvas k;
-    char self[16];
-    start(&k, r, 2, 7, 7);
+    start(&k, r, 1, 12, 12);
     conv(&k, 4, 3, 1, 1);
-    if (sis__rng_below(r, 2)) {
-        node(&k, "Softmax", k.n, "");
-        sis_net_attr_int(k.b, "axis", 1);
-    } else {
-        snprintf(self, sizeof self, "t%d", k.n);
-        node(&k, "Mul", k.n, self);
-    }
+    node(&k, "Softmax", k.n, "");
+    sis_net_attr_int(k.b, "axis", 1);
     conv(&k, 3, 2, 1, 1);
     node(&k, "Relu", k.n, "");
-    subject_of(s, r, finish(&k), 2 * 7 * 7, 0);
+    subject_of(s, r, finish(&k), 12 * 12, 0);
 }
 
 static const struct {
     const char *name;
     void (*make)(subject *s, sis__rng *r);
+    int rounds;
 } families[] = {
-    {"two convolutions", two_convolutions},
-    {"global pooling", under_a_global_pooling},
-    {"text over embeddings", text_over_embeddings},
-    {"residual block", with_a_residual_block},
-    {"batch norm", with_batch_norm},
-    {"no rule in the middle", with_something_in_the_way},
+    {"two convolutions", two_convolutions, 25},
+    {"global pooling", under_a_global_pooling, 25},
+    {"text over embeddings", text_over_embeddings, 25},
+    {"residual block", with_a_residual_block, 4},
+    {"batch norm", with_batch_norm, 15},
+    {"no rule in the middle", with_something_in_the_way, 6},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -283,7 +278,7 @@ static void margins_agree_with_full_passes(void **state) {
     sis__rng_init(&r, 31);
     for (size_t f = 0; f < FAMILIES; f++) {
         deviation d = {0};
-        for (int k = 0; k < 25; k++) {
+        for (int k = 0; k < families[f].rounds; k++) {
             subject s;
             families[f].make(&s, &r);
             if (has_walk(&s))
@@ -294,6 +289,7 @@ static void margins_agree_with_full_passes(void **state) {
                       families[f].name, d.margins, d.unchanged, d.error, d.worst);
         assert_true(d.margins > 300);
         assert_true(d.error < 1e-5);
+        assert_true(d.worst < 0.5);
     }
 }
 
@@ -302,7 +298,7 @@ static void collections_are_those_of_full_passes(void **state) {
     sis__rng r;
     sis__rng_init(&r, 32);
     for (size_t f = 0; f < FAMILIES; f++)
-        for (int k = 0; k < 25; k++) {
+        for (int k = 0; k < families[f].rounds; k++) {
             subject s;
             families[f].make(&s, &r);
             check_collections(&s, &r, 2);
@@ -317,7 +313,8 @@ static void failing_allocations_are_survived(void **state) {
     for (size_t f = 0; f < FAMILIES; f++) {
         subject s;
         families[f].make(&s, &r);
-        assert_true(with_failing_allocations(try_walk, &s) > 5);
+        if (has_walk(&s))
+            assert_true(with_failing_allocations(try_walk, &s) > 5);
         subject_release(&s);
     }
 }
