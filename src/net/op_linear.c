@@ -150,6 +150,14 @@ static int classifier_shape(sis__cx *c) {
  */
 
 /* Scores of one row, (outputs). */
+void sis__linear_finish(const sis__linear *l, float *scores) {
+    if (l->rows < l->outputs) { /* one row of weights: the second class's */
+        scores[1] = scores[0];
+        scores[0] = -scores[0];
+    }
+    sis__post_apply(l->post, scores, l->outputs);
+}
+
 static void score_row(const sis__step *s, const sis__run *r, size_t row, float *scores) {
     const sis__linear *l = &s->p.linear;
     for (size_t k = 0; k < l->rows; k++) {
@@ -158,11 +166,7 @@ static void score_row(const sis__step *s, const sis__run *r, size_t row, float *
             sum += (double)sis__row_value(s, r, row * l->width + j) * l->weights[k * l->width + j];
         scores[k] = (float)sum;
     }
-    if (l->rows < l->outputs) { /* one row of weights: the second class's */
-        scores[1] = scores[0];
-        scores[0] = -scores[0];
-    }
-    sis__post_apply(l->post, scores, l->outputs);
+    sis__linear_finish(l, scores);
 }
 
 static int linear_forward(const sis__step *s, sis__run *r) {

@@ -17,34 +17,7 @@
 #include "net/ops.h"
 #include "net/post.h"
 #include "net/proto.h"
-
-typedef enum { LEAF, LEQ, LT, GTE, GT, EQ, NEQ } mode;
-typedef enum { SUM, AVERAGE, MIN, MAX } aggregate;
-
-typedef struct {
-    mode mode;
-    int missing_true; /* NaN goes to the true side */
-    size_t feature;
-    float value;
-    size_t yes, no;  /* children */
-    size_t from, to; /* leaf: its range of weights */
-} tree_node;
-
-struct sis__trees {
-    size_t n, width, outputs;
-    size_t n_nodes, n_trees, n_weights;
-    tree_node *nodes;
-    size_t *roots;     /* (n_trees) */
-    size_t *targets;   /* (n_weights) */
-    float *weights;    /* (n_weights) sorted by leaf */
-    const float *base; /* (outputs), or (1) if single; NULL: none */
-    aggregate how;
-    sis__post post;
-    int classifier;
-    int single;       /* two classes, weights of class 0 only: both follow from that one score */
-    int all_positive; /* and all of them are >= 0 */
-    const int64_t *labels;
-};
+#include "net/trees.h"
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
@@ -91,12 +64,12 @@ static int read_nodes(sis__cx *c, node_lists *l) {
     return error;
 }
 
-static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, mode *m) {
+static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__node_mode *m) {
     static const char *const names[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                         "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
-    for (int i = 0; i <= NEQ; i++)
+    for (int i = 0; i <= SIS__NODE_NEQ; i++)
         if (s->len == strlen(names[i]) && memcmp(s->data, names[i], s->len) == 0) {
-            *m = (mode)i;
+            *m = (sis__node_mode)i;
             return SIS_OK;
         }
     return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %.*s", (int)(s->len < 40 ? s->len : 40),
@@ -137,9 +110,9 @@ static named *sort_names(sis__cx *c, const node_lists *l) {
 
 static int build_node(sis__cx *c, sis__trees *t, const node_lists *l, const named *names,
                       size_t i) {
-    tree_node *n = &t->nodes[i];
+    sis__tree_node *n = &t->nodes[i];
     int error = read_mode(c, &l->modes->strings[i], &n->mode);
-    if (error || n->mode == LEAF)
+    if (error || n->mode == SIS__NODE_LEAF)
         return error;
     n->value = l->values[i];
     n->missing_true = l->missing && l->missing[i];
@@ -162,8 +135,8 @@ static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const name
     if (!parents || !t->roots)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < t->n_nodes; i++) {
-        const tree_node *n = &t->nodes[i];
-        if (n->mode != LEAF && (parents[n->yes]++ || parents[n->no]++))
+        const sis__tree_node *n = &t->nodes[i];
+        if (n->mode != SIS__NODE_LEAF && (parents[n->yes]++ || parents[n->no]++))
             return sis__cx_fail(c, SIS_E_FORMAT, "a node of tree %lld has two parents",
                                 (long long)l->trees[i]);
     }
@@ -189,9 +162,9 @@ static int check_reached(sis__cx *c, const sis__trees *t) {
     for (size_t i = 0; i < t->n_trees; i++) {
         stack[depth++] = t->roots[i];
         while (depth) {
-            const tree_node *at = &t->nodes[stack[--depth]];
+            const sis__tree_node *at = &t->nodes[stack[--depth]];
             n++;
-            if (at->mode != LEAF) {
+            if (at->mode != SIS__NODE_LEAF) {
                 stack[depth++] = at->yes;
                 stack[depth++] = at->no;
             }
@@ -236,7 +209,7 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
     t->single = t->classifier && t->outputs == 2 && w->n > 0;
     for (size_t i = 0; i < w->n; i++) {
         leaf[i] = find_node(names, t->n_nodes, w->trees[i], w->nodes[i]);
-        if (leaf[i] == SIZE_MAX || t->nodes[leaf[i]].mode != LEAF || w->ids[i] < 0 ||
+        if (leaf[i] == SIZE_MAX || t->nodes[leaf[i]].mode != SIS__NODE_LEAF || w->ids[i] < 0 ||
             (size_t)w->ids[i] >= t->outputs)
             return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
         t->nodes[leaf[i]].to++;
@@ -276,7 +249,7 @@ static int read_aggregate(sis__cx *c, sis__trees *t) {
     int error = sis__attr_text(c, "aggregate_function", "SUM", name, sizeof name);
     for (int i = 0; i < 4 && !error; i++)
         if (strcmp(name, names[i]) == 0) {
-            t->how = (aggregate)i;
+            t->how = (sis__aggregate)i;
             return SIS_OK;
         }
     return error ? error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %s", name);
@@ -291,7 +264,7 @@ static int build(sis__cx *c, sis__trees *t) {
     if (error)
         return error;
     named *names = sort_names(c, &l);
-    t->nodes = (tree_node *)sis__cx_alloc(c, l.n, sizeof *t->nodes);
+    t->nodes = (sis__tree_node *)sis__cx_alloc(c, l.n, sizeof *t->nodes);
     t->n_nodes = l.n;
     if (!names || !t->nodes)
         return SIS_E_NOMEM;
@@ -345,40 +318,42 @@ static int regressor_shape(sis__cx *c) {
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-static int goes_yes(const tree_node *n, float x) {
+int sis__trees_yes(const sis__tree_node *n, float x) {
     if (isnan(x))
-        return n->missing_true || n->mode == NEQ;
+        return n->missing_true || n->mode == SIS__NODE_NEQ;
     switch (n->mode) {
-    case LEQ:
+    case SIS__NODE_LEQ:
         return x <= n->value;
-    case LT:
+    case SIS__NODE_LT:
         return x < n->value;
-    case GTE:
+    case SIS__NODE_GTE:
         return x >= n->value;
-    case GT:
+    case SIS__NODE_GT:
         return x > n->value;
-    case EQ:
+    case SIS__NODE_EQ:
         return x == n->value;
     default:
         return x != n->value;
     }
 }
 
-static const tree_node *descend(const sis__step *s, const sis__run *r, size_t root, size_t row) {
+static const sis__tree_node *descend(const sis__step *s, const sis__run *r, size_t root,
+                                     size_t row) {
     const sis__trees *t = s->p.trees;
-    const tree_node *n = &t->nodes[root];
-    while (n->mode != LEAF)
-        n = &t->nodes[goes_yes(n, sis__row_value(s, r, row * t->width + n->feature)) ? n->yes
-                                                                                     : n->no];
+    const sis__tree_node *n = &t->nodes[root];
+    while (n->mode != SIS__NODE_LEAF)
+        n = &t->nodes[sis__trees_yes(n, sis__row_value(s, r, row * t->width + n->feature)) ? n->yes
+                                                                                           : n->no];
     return n;
 }
 
-static void add_leaf(const sis__trees *t, const tree_node *leaf, double *sum, unsigned char *seen) {
+void sis__trees_add(const sis__trees *t, const sis__tree_node *leaf, double *sum,
+                    unsigned char *seen) {
     for (size_t i = leaf->from; i < leaf->to; i++) {
         size_t k = t->targets[i];
         double w = t->weights[i];
-        if (t->how == MIN || t->how == MAX)
-            sum[k] = !seen[k] ? w : t->how == MIN ? fmin(sum[k], w) : fmax(sum[k], w);
+        if (t->how == SIS__TREES_MIN || t->how == SIS__TREES_MAX)
+            sum[k] = !seen[k] ? w : t->how == SIS__TREES_MIN ? fmin(sum[k], w) : fmax(sum[k], w);
         else
             sum[k] += w;
         seen[k] = 1;
@@ -395,6 +370,20 @@ static void complete_pair(const sis__trees *t, float *scores) {
         scores[0] = t->all_positive ? 1 - scores[0] : -scores[0];
 }
 
+void sis__trees_round(const sis__trees *t, const double *sum, float *raw) {
+    for (size_t k = 0; k < (t->single ? 1 : t->outputs); k++) {
+        double v = t->how == SIS__TREES_AVERAGE ? sum[k] / (double)t->n_trees : sum[k];
+        raw[k] = (float)(v + (t->base ? t->base[k] : 0));
+    }
+}
+
+void sis__trees_finish(const sis__trees *t, float *scores) {
+    if (t->single)
+        complete_pair(t, scores);
+    if (!(t->single && t->post != SIS__POST_LOGISTIC))
+        sis__post_apply(t->post, scores, t->outputs);
+}
+
 static void score_row(const sis__step *s, sis__run *r, size_t row, float *scores) {
     const sis__trees *t = s->p.trees;
     size_t n = t->single ? 1 : t->outputs;
@@ -404,15 +393,9 @@ static void score_row(const sis__step *s, sis__run *r, size_t row, float *scores
         sum[k] = 0;
     memset(seen, 0, n);
     for (size_t i = 0; i < t->n_trees; i++)
-        add_leaf(t, descend(s, r, t->roots[i], row), sum, seen);
-    for (size_t k = 0; k < n; k++) {
-        double v = t->how == AVERAGE ? sum[k] / (double)t->n_trees : sum[k];
-        scores[k] = (float)(v + (t->base ? t->base[k] : 0));
-    }
-    if (t->single)
-        complete_pair(t, scores);
-    if (!(t->single && t->post != SIS__POST_LOGISTIC))
-        sis__post_apply(t->post, scores, t->outputs);
+        sis__trees_add(t, descend(s, r, t->roots[i], row), sum, seen);
+    sis__trees_round(t, sum, scores);
+    sis__trees_finish(t, scores);
 }
 
 static int trees_forward(const sis__step *s, sis__run *r) {

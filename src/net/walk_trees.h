@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks over models that are sums: of leaves (walk_trees_forest.c) or of products
+ * (walk_trees_linear.c). The operators add up in double in a fixed order and round to float.
+ *
+ * A candidate's sums are those of the base plus a few terms that change. Added up like that they may
+ * differ from the operator's in the last digits of a double, by at most `bound`. So they are rounded
+ * twice, with the bound added and subtracted: if both give the same floats, these are the operator's,
+ * to the bit; in the rare other case the terms are added up again in the operator's order.
+ */
+#ifndef SIS_NET_WALK_TREES_H
+#define SIS_NET_WALK_TREES_H
+
+#include "net/front.h"
+
+typedef struct sis__sums sis__sums;
+
+struct sis__sums {
+    size_t n;         /* sums */
+    size_t outputs;   /* scores made of them */
+    size_t scores_at; /* which output of the step they are */
+    double *bound;    /* (n) NULL: changes are of no use, always ask for totals */
+
+    /* The features that are masked, all of them or one more. */
+    void (*reset)(sis__sums *s, const unsigned char *masked);
+    void (*mask)(sis__sums *s, int feature);
+    /* Sums with one more masked (-1: as it is), in the operator's order. */
+    void (*total)(sis__sums *s, int feature, double *sums);
+    /* About what masking one more adds to each. */
+    void (*change)(sis__sums *s, int feature, double *change);
+    /* Sums to floats: must not decrease where a sum increases. Then to scores, in place. */
+    void (*round)(const sis__sums *s, const double *sums, float *raw);
+    void (*finish)(const sis__sums *s, float *scores);
+    void (*free)(sis__sums *s);
+};
+
+/* Of the step that reads the front. SIS_E_UNSUPPORTED if it is another operator. */
+int sis__forest_new(const sis__front *f, const sis__step *s, sis__sums **out);
+int sis__linear_new(const sis__front *f, const sis__step *s, sis__sums **out);
+
+#endif

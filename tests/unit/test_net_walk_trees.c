@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks over tree ensembles and linear models, against full passes: to the bit.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support_net.h"
+#include "support_nets_rnn.h"
+
+/* ---- Random forests -------------------------------------------------------------------------- */
+
+enum { MOST_NODES = 4000, MOST_WEIGHTS = 16000, MOST_COLUMNS = 24, MOST_OUTPUTS = 5 };
+
+typedef struct {
+    size_t columns, outputs, trees, depth;
+    int classifier, single, base, coarse, nan;
+    const char *post, *aggregate;
+    int front, zip_map;
+    double x[MOST_COLUMNS], z[MOST_COLUMNS];
+} shape;
+
+/* The attributes of an ensemble while it grows. */
+typedef struct {
+    size_t n, n_weights;
+    int64_t trees[MOST_NODES], ids[MOST_NODES], features[MOST_NODES], yes[MOST_NODES],
+        no[MOST_NODES], missing[MOST_NODES];
+    float values[MOST_NODES];
+    const char *modes[MOST_NODES];
+    int64_t w_trees[MOST_WEIGHTS], w_nodes[MOST_WEIGHTS], w_ids[MOST_WEIGHTS];
+    float weights[MOST_WEIGHTS];
+} growth;
+
+static growth g;
+
+/* Thresholds are often values of the input or the mask themselves. */
+static float random_threshold(const shape *s, size_t column, sis__rng *r) {
+    size_t pick = sis__rng_below(r, 4);
+    double v = pick == 0 ? s->x[column] : pick == 1 ? s->z[column] : sis__rng_normal(r);
+    return isnan(v) ? 0 : (float)v;
+}
+
+static void grow_leaf(const shape *s, int64_t tree, int64_t id, sis__rng *r) {
+    for (size_t k = 0; k < s->outputs && g.n_weights < MOST_WEIGHTS; k++) {
+        if (s->single ? k > 0 : sis__rng_below(r, 4) == 0)
+            continue;
+        double w = sis__rng_normal(r);
+        g.w_trees[g.n_weights] = tree;
+        g.w_nodes[g.n_weights] = id;
+        g.w_ids[g.n_weights] = (int64_t)k;
+        g.weights[g.n_weights++] = (float)(s->coarse ? round(w * 4) / 4 : w);
+    }
+}
+
+/* A node with everything below it. */
+static int64_t grow(const shape *s, int64_t tree, int64_t *next, size_t depth, sis__rng *r) {
+    static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                        "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
+    size_t at = g.n++, column = sis__rng_below(r, s->columns);
+    int64_t id = (*next)++;
+    int leaf = depth == 0 || g.n + 2 >= MOST_NODES || sis__rng_below(r, 6) == 0;
+    g.trees[at] = tree;
+    g.ids[at] = id;
+    g.features[at] = leaf ? 0 : (int64_t)column;
+    g.values[at] = leaf ? 0 : random_threshold(s, column, r);
+    g.missing[at] = (int64_t)sis__rng_below(r, 2);
+    g.modes[at] = leaf ? "LEAF" : modes[sis__rng_below(r, 6)];
+    g.yes[at] = g.no[at] = 0;
+    if (leaf) {
+        grow_leaf(s, tree, id, r);
+        return id;
+    }
+    g.yes[at] = grow(s, tree, next, depth - 1, r);
+    g.no[at] = grow(s, tree, next, depth - 1, r);
+    return id;
+}
+
+static void random_shape(sis__rng *r, shape *s) {
+    static const char *const posts[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
+    static const char *const aggregates[] = {"SUM", "SUM", "AVERAGE", "MIN", "MAX"};
+    *s = (shape){.columns = 2 + sis__rng_below(r, MOST_COLUMNS - 2),
+                 .outputs = 1 + sis__rng_below(r, MOST_OUTPUTS),
+                 .trees = 1 + sis__rng_below(r, 40),
+                 .depth = 1 + sis__rng_below(r, 5),
+                 .classifier = (int)sis__rng_below(r, 2),
+                 .base = (int)sis__rng_below(r, 2),
+                 .coarse = (int)sis__rng_below(r, 2),
+                 .nan = sis__rng_below(r, 3) == 0,
+                 .post = posts[sis__rng_below(r, 4)],
+                 .aggregate = aggregates[sis__rng_below(r, 5)],
+                 .front = (int)sis__rng_below(r, 3),
+                 .zip_map = (int)sis__rng_below(r, 2)};
+    if (s->classifier && s->outputs == 1)
+        s->outputs = 2;
+    s->single = s->classifier && s->outputs == 2 && sis__rng_below(r, 2);
+    int whole = sis__rng_below(r, 2) == 0; /* many equal values */
+    for (size_t k = 0; k < s->columns; k++) {
+        s->x[k] = whole ? (double)sis__rng_below(r, 4) : sis__rng_normal(r);
+        s->z[k] = whole ? (double)sis__rng_below(r, 4) : sis__rng_normal(r);
+        if (s->nan && sis__rng_below(r, 4) == 0)
+            s->x[k] = NAN;
+        if (s->nan && sis__rng_below(r, 4) == 0)
+            s->z[k] = NAN;
+    }
+}
+
+static const char *add_front(sis_net_builder *b, const shape *s) {
+    sis_net_add_input(b, "x", 0, SHAPE(0, s->columns));
+    if (s->front == 0)
+        return "x";
+    if (s->front == 1) {
+        sis_net_add_node(b, "Identity", "x", "same");
+        return "same";
+    }
+    sis_net_add_node(b, "ml.Scaler", "x", "scaled");
+    sis_net_attr_floats(b, "offset", (float[]){0.5f}, 1);
+    sis_net_attr_floats(b, "scale", (float[]){2}, 1);
+    return "scaled";
+}
+
+static void add_labels(sis_net_builder *b, size_t n) {
+    int64_t labels[MOST_OUTPUTS];
+    for (size_t k = 0; k < n; k++)
+        labels[k] = (int64_t)k;
+    sis_net_attr_ints(b, "classlabels_int64s", labels, n);
+}
+
+static void add_weights(sis_net_builder *b, const char *prefix) {
+    char name[32];
+    const int64_t *lists[] = {g.w_trees, g.w_nodes, g.w_ids};
+    static const char *const names[] = {"treeids", "nodeids", "ids"};
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s_%s", prefix, names[i]);
+        sis_net_attr_ints(b, name, lists[i], g.n_weights);
+    }
+    snprintf(name, sizeof name, "%s_weights", prefix);
+    sis_net_attr_floats(b, name, g.weights, g.n_weights);
+}
+
+static void add_nodes(sis_net_builder *b) {
+    sis_net_attr_ints(b, "nodes_treeids", g.trees, g.n);
+    sis_net_attr_ints(b, "nodes_nodeids", g.ids, g.n);
+    sis_net_attr_ints(b, "nodes_featureids", g.features, g.n);
+    sis_net_attr_ints(b, "nodes_truenodeids", g.yes, g.n);
+    sis_net_attr_ints(b, "nodes_falsenodeids", g.no, g.n);
+    sis_net_attr_ints(b, "nodes_missing_value_tracks_true", g.missing, g.n);
+    sis_net_attr_floats(b, "nodes_values", g.values, g.n);
+    sis_net_attr_texts(b, "nodes_modes", g.modes, g.n);
+}
+
+static sis_net *finish(sis_net_builder *b, const shape *s) {
+    if (s->zip_map && s->classifier) {
+        sis_net_add_node(b, "ml.ZipMap", "scores", "named");
+        add_labels(b, s->outputs);
+    } else if (s->zip_map) {
+        sis_net_add_node(b, "Identity", "scores", "named");
+    }
+    sis_net_add_output(b, s->zip_map ? "named" : "scores");
+    sis_net *net;
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+static sis_net *build_forest(const shape *s, sis__rng *r) {
+    g.n = g.n_weights = 0;
+    for (size_t k = 0; k < s->trees && g.n + 64 < MOST_NODES; k++) {
+        int64_t next = 0;
+        grow(s, (int64_t)k, &next, s->depth, r);
+    }
+    float base[MOST_OUTPUTS];
+    for (size_t k = 0; k < MOST_OUTPUTS; k++)
+        base[k] = (float)sis__rng_normal(r);
+    sis_net_builder *b = sis_net_builder_new("forest");
+    const char *from = add_front(b, s);
+    if (s->classifier) {
+        sis_net_add_node(b, "ml.TreeEnsembleClassifier", from, "label scores");
+        add_labels(b, s->outputs);
+    } else {
+        sis_net_add_node(b, "ml.TreeEnsembleRegressor", from, "scores");
+        sis_net_attr_int(b, "n_targets", (int64_t)s->outputs);
+        sis_net_attr_text(b, "aggregate_function", s->aggregate);
+    }
+    add_nodes(b);
+    add_weights(b, s->classifier ? "class" : "target");
+    if (s->base)
+        sis_net_attr_floats(b, "base_values", base, s->single ? 1 : s->outputs);
+    sis_net_attr_text(b, "post_transform", s->post);
+    return finish(b, s);
+}
+
+static sis_net *build_linear(const shape *s, sis__rng *r) {
+    float w[MOST_COLUMNS * MOST_OUTPUTS], bias[MOST_OUTPUTS];
+    size_t rows = s->single ? 1 : s->outputs;
+    for (size_t k = 0; k < s->columns * rows; k++)
+        w[k] = (float)(s->coarse ? round(4 * sis__rng_normal(r)) / 4 : sis__rng_normal(r));
+    for (size_t k = 0; k < rows; k++)
+        bias[k] = (float)sis__rng_normal(r);
+    sis_net_builder *b = sis_net_builder_new("linear");
+    const char *from = add_front(b, s);
+    sis_net_add_node(b, s->classifier ? "ml.LinearClassifier" : "ml.LinearRegressor", from,
+                     s->classifier ? "label scores" : "scores");
+    if (s->classifier)
+        add_labels(b, s->outputs);
+    else
+        sis_net_attr_int(b, "targets", (int64_t)s->outputs);
+    sis_net_attr_floats(b, "coefficients", w, s->columns * rows);
+    sis_net_attr_floats(b, "intercepts", bias, rows);
+    sis_net_attr_text(b, "post_transform", s->post);
+    return finish(b, s);
+}
+
+static double *copied(const double *v, size_t n) {
+    double *to = (double *)malloc(n * sizeof *to);
+    assert_non_null(to);
+    memcpy(to, v, n * sizeof *to);
+    return to;
+}
+
+static void random_subject(sis__rng *r, int linear, shape *p, subject *s) {
+    random_shape(r, p);
+    if (linear && p->single)
+        p->post = "LOGISTIC"; /* one row of weights for two classes means that */
+    for (size_t k = 0; linear && k < p->columns; k++) {
+        p->x[k] = isnan(p->x[k]) ? 1 : p->x[k];
+        p->z[k] = isnan(p->z[k]) ? 0 : p->z[k];
+    }
+    sis_net *net = linear ? build_linear(p, r) : build_forest(p, r);
+    subject_init(s, net, 0, p->columns, copied(p->x, p->columns), copied(p->z, p->columns));
+    subject_map(s, r, sis__rng_below(r, 2) ? EACH : GROUPS, 1);
+    s->input.output = sis__rng_below(r, s->n_outputs);
+}
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static void check_exact(int linear, unsigned seed, int n) {
+    sis__rng r;
+    sis__rng_init(&r, seed);
+    deviation d = {0};
+    for (int k = 0; k < n; k++) {
+        shape p;
+        subject s;
+        random_subject(&r, linear, &p, &s);
+        sis_walk *w = subject_walk(&s);
+        assert_true(w->tolerance == 0);
+        check_sweep(&s, w, &r, 1, &d);
+        check_sweep(&s, w, &r, 1, &d);
+        w->ops->free(w);
+        subject_release(&s);
+        if (d.worst != 0)
+            fail_msg("case %d: %s of %s, post %s, %zu outputs", k,
+                     linear ? "a linear model" : p.aggregate,
+                     p.classifier ? "a classifier" : "a regressor", p.post, p.outputs);
+    }
+    print_message("%zu margins\n", d.margins);
+    assert_true(d.margins > 10000);
+}
+
+static void forests_are_full_passes_to_the_bit(void **state) {
+    (void)state;
+    check_exact(0, 1, 500);
+}
+
+static void linear_models_are_full_passes_to_the_bit(void **state) {
+    (void)state;
+    check_exact(1, 2, 500);
+}
+
+static void collections_are_those_of_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 3);
+    for (int k = 0; k < 300; k++) {
+        shape p;
+        subject s;
+        random_subject(&r, k % 4 == 0, &p, &s);
+        check_collections(&s, &r, 2);
+        subject_release(&s);
+    }
+}
+
+/* Sums that end exactly between two floats, where the order of adding decides. */
+static void sums_halfway_between_floats_are_added_in_order(void **state) {
+    (void)state;
+    const float w[] = {1, 0x1p-24f, 0x1p-60f, -0x1p-60f, 0x1p-24f, 0x1p-50f};
+    sis_net_builder *b = sis_net_builder_new("halfway");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 6));
+    sis_net_add_node(b, "ml.LinearRegressor", "x", "y");
+    sis_net_attr_floats(b, "coefficients", w, 6);
+    sis_net_add_output(b, "y");
+    sis_net *net;
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    const double ones[] = {1, 1, 1, 1, 1, 1}, zeros[6] = {0};
+    subject s;
+    subject_init(&s, net, 0, 6, copied(ones, 6), copied(zeros, 6));
+    sis__rng r;
+    sis__rng_init(&r, 4);
+    deviation d = {0};
+    check_walk(&s, &r, 40, 1, &d);
+    assert_true(d.worst == 0 && d.margins > 500);
+    subject_release(&s);
+}
+
+/* Infinity in a column: an error where it meets its opposite, not a guess. */
+static void what_is_not_finite_is_added_in_order(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 5);
+    shape p;
+    do
+        random_shape(&r, &p);
+    while (p.nan || p.columns < 4 || p.classifier);
+    p.post = "NONE";
+    p.front = 0;
+    p.x[0] = INFINITY;
+    p.z[1] = -INFINITY;
+    subject s;
+    subject_init(&s, build_linear(&p, &r), 0, p.columns, copied(p.x, p.columns),
+                 copied(p.z, p.columns));
+    unsigned char masked[MOST_COLUMNS] = {0};
+    double margin, probed;
+    sis_walk *w = subject_walk(&s);
+    assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);
+    assert_true(isinf(margin));
+    assert_int_equal(w->ops->probe(w, (int[]){0}, 1, &probed), SIS_OK);
+    assert_true(probed == full_margin(&s, masked, 0) && isfinite(probed));
+    int both = w->ops->probe(w, (int[]){1}, 1, &probed);
+    assert_true(both == SIS_E_NAN || isinf(probed));
+    w->ops->free(w);
+    subject_release(&s);
+}
+
+static void failing_allocations_are_survived(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 6);
+    for (int k = 0; k < 4; k++) {
+        shape p;
+        subject s;
+        for (;;) {
+            random_subject(&r, k % 2, &p, &s);
+            if (s.n_features >= 2)
+                break;
+            subject_release(&s);
+        }
+        assert_true(with_failing_allocations(try_walk, &s) > 5);
+        subject_release(&s);
+    }
+}
+
+/* Somebody else's export. */
+static void a_real_forest_walks(void **state) {
+    (void)state;
+    const char *path = shared_data("onnx/treeensembleclassifier.onnx");
+    if (!path)
+        skip();
+    sis_net *net;
+    if (sis_net_read(path, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    size_t n = sis_net_values(net);
+    sis__rng r;
+    sis__rng_init(&r, 7);
+    deviation d = {0};
+    double *x = random_doubles(&r, n, 2);
+    subject s;
+    subject_init(&s, net, 0, n, x, random_mask(&r, x, n, 2));
+    check_walk(&s, &r, 5, 1, &d);
+    check_collections(&s, &r, 5);
+    assert_true(d.worst == 0);
+    subject_release(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forests_are_full_passes_to_the_bit),
+        cmocka_unit_test(linear_models_are_full_passes_to_the_bit),
+        cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(sums_halfway_between_floats_are_added_in_order),
+        cmocka_unit_test(what_is_not_finite_is_added_in_order),
+        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(a_real_forest_walks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
