@@ -501,7 +501,7 @@ static void choose_unit(dense_walk *w, const errors *e) {
         worst = fmax(worst, off);
         squares += off * off;
     }
-    w->unit = fmax(20 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
+    w->unit = 1.5 * fmax(16 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
     w->most = w->walk.tolerance = w->unit * w->least_size;
 }
 
