@@ -18,7 +18,7 @@ echo "the same again, with more threads, and killed on the way"
 train -q -j 3 -o again.onnx --test test.csv && cmp ring.onnx again.onnx && echo same
 train -q -o other.onnx --test test.csv --seed 2 && { cmp -s ring.onnx other.onnx || echo "another seed, other weights"; }
 ( # killed once its checkpoint is there
-    train -q -j 1 --patience 60 --epochs 4000 -o cut.onnx &
+    sis train mlp -i ring.csv --labels place --validation 0.2 --epochs 4000 --rate 0.01 -q --patience 4000 -j 1 -o cut.onnx &
     for i in $(seq 200); do [ -e cut.onnx.train ] && break; sleep 0.05; done
     kill -9 $! && wait $!
 ) 2> /dev/null
