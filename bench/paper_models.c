@@ -81,12 +81,14 @@ static void mnist_mlp(maker *m) {
     sis_net_add_node(m->b, "Softmax", "d3", "y");
 }
 
-static void dna_cnn(maker *m) {
-    size_t length = m->s == &full_size ? 101 : 20, filters = m->s->filters, width = m->s->width;
-    sis_net_add_input(m->b, "x", 0, &(sis_net_shape){3, {0, 4, length}});
+/* From the bases (4, length) in `x` on. */
+static void dna_layers(maker *m, const char *x) {
+    size_t filters = m->s->filters, width = m->s->width;
+    char inputs[32];
+    snprintf(inputs, sizeof inputs, "%s c.w c.b", x);
     param(m, "c.w", (sis_net_shape){3, {filters, 4, width}}, (double)width, 2);
     param(m, "c.b", (sis_net_shape){1, {filters}}, 100, 1);
-    sis_net_add_node(m->b, "Conv", "x c.w c.b", "c");
+    sis_net_add_node(m->b, "Conv", inputs, "c");
     sis_net_add_node(m->b, "Relu", "c", "r1");
     sis_net_add_node(m->b, "GlobalMaxPool", "r1", "p");
     sis_net_add_node(m->b, "Flatten", "p", "f");
@@ -94,6 +96,28 @@ static void dna_cnn(maker *m) {
     sis_net_add_node(m->b, "Relu", "d1", "r2");
     dense(m, "r2", "d2", m->s->dense, 1);
     sis_net_add_node(m->b, "Sigmoid", "d2", "y");
+}
+
+static void dna_cnn(maker *m) {
+    size_t length = m->s == &full_size ? 101 : 20;
+    sis_net_add_input(m->b, "x", 0, &(sis_net_shape){3, {0, 4, length}});
+    dna_layers(m, "x");
+}
+
+/* The same network over (length, 4), as Keras has it. */
+static void dna_last(maker *m) {
+    sis_net_add_input(m->b, "x", 0, &(sis_net_shape){3, {0, 20, 4}});
+    sis_net_add_node(m->b, "Transpose", "x", "t");
+    sis_net_attr_ints(m->b, "perm", (const int64_t[]){0, 2, 1}, 3);
+    dna_layers(m, "t");
+}
+
+/* A colour image of 4 x 5 pixels, channels first. */
+static void colours(maker *m) {
+    sis_net_add_input(m->b, "x", 0, &(sis_net_shape){4, {0, 3, 4, 5}});
+    sis_net_add_node(m->b, "Flatten", "x", "f");
+    dense(m, "f", "d", 60, 1);
+    sis_net_add_node(m->b, "Sigmoid", "d", "y");
 }
 
 static void embedding(maker *m) {
@@ -151,14 +175,16 @@ static const struct {
     const sizes *s;
     void (*make)(maker *m);
 } makers[] = {
-    {"mnist-cnn", &full_size, mnist_cnn}, {"mnist-mlp", &full_size, mnist_mlp},
-    {"dna-cnn", &full_size, dna_cnn},     {"text-cnn", &full_size, text_cnn},
-    {"text-lstm", &full_size, text_lstm}, {"tiny-dna", &tiny_size, dna_cnn},
-    {"tiny-text", &tiny_size, text_cnn},  {"tiny-lstm", &tiny_size, text_lstm},
+    {"mnist-cnn", &full_size, mnist_cnn},    {"mnist-mlp", &full_size, mnist_mlp},
+    {"dna-cnn", &full_size, dna_cnn},        {"text-cnn", &full_size, text_cnn},
+    {"text-lstm", &full_size, text_lstm},    {"tiny-dna", &tiny_size, dna_cnn},
+    {"tiny-text", &tiny_size, text_cnn},     {"tiny-lstm", &tiny_size, text_lstm},
+    {"tiny-dna-last", &tiny_size, dna_last}, {"tiny-colours", &tiny_size, colours},
 };
 
-const char *const paper_models[] = {"mnist-cnn", "mnist-mlp", "dna-cnn",   "text-cnn", "text-lstm",
-                                    "tiny-dna",  "tiny-text", "tiny-lstm", NULL};
+const char *const paper_models[] = {"mnist-cnn",     "mnist-mlp",    "dna-cnn",   "text-cnn",
+                                    "text-lstm",     "tiny-dna",     "tiny-text", "tiny-lstm",
+                                    "tiny-dna-last", "tiny-colours", NULL};
 
 int paper_model(const char *name, uint64_t seed, sis_net **out) {
     *out = NULL;
