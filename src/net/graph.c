@@ -105,7 +105,12 @@ static int load_type(sis__value *v, const Onnx__TypeProto *type) {
     for (size_t i = 0; i < v->rank; i++) {
         const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
         int fixed = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
-        v->dims[i] = fixed && d->dim_value >= 0 && d->dim_value <= INT32_MAX ? d->dim_value : -1;
+        if (fixed && d->dim_value > INT32_MAX)
+            return sis__fail(SIS_E_UNSUPPORTED, "input %s: axis %zu of size %lld is too large",
+                             v->name, i, (long long)d->dim_value);
+        /* some exporters write a batch of any size as 0 or -1 */
+        int any = !fixed || d->dim_value < 0 || (i == 0 && d->dim_value == 0);
+        v->dims[i] = any ? -1 : d->dim_value;
     }
     return SIS_OK;
 }

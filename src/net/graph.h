@@ -112,6 +112,8 @@ typedef struct sis__window {
     size_t pad_end[3]; /* declared padding behind (average pooling counts it) */
     int include_pad;   /* AveragePool: divide by the whole window */
     int column_major;  /* MaxPool: order of Indices */
+    const float
+        *packed; /* Conv: weights packed for the kernel, group by group; NULL: not constant */
 } sis__window;
 
 /* Element-wise with broadcasting: collapsed output axes and the stride of each input along them. */
@@ -265,6 +267,9 @@ typedef struct sis__step { /* a node of a plan */
     sis__params p;
     size_t scratch; /* bytes of scratch memory that forward (and backward) may use */
     double flops;   /* multiply-adds and the like, for one run; rough */
+    /* Never in plans that keep everything: */
+    int relu; /* Conv, Gemm: the Relu that follows is applied to the result at once */
+    int done; /* that Relu: nothing left to do */
 } sis__step;
 
 typedef struct sis__feed {
@@ -293,6 +298,7 @@ typedef struct sis__plan {
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
     int gradients, keep_all;
+    int widened; /* a Reshape made for one row was stretched to `batch` */
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
@@ -365,12 +371,15 @@ int sis__cx_ints(sis__cx *c, size_t i, const int64_t **v, size_t *n);
 int sis__cx_float(sis__cx *c, size_t i);
 /* Is this input a constant that may be packed or pre-computed with? */
 const void *sis__cx_constant(const sis__cx *c, size_t i);
-/* alpha * b packed for the kernel, kept with the plan. b is (k, n) or, transposed, (n, k). */
+/* alpha * b packed for the kernel as the right side of a product, kept with the plan or the
+ * network. b is (k, n) or, transposed, (n, k). With `lefts` these are so many left sides (n, k),
+ * back to back, alpha 1 (the groups of a convolution). */
 typedef struct sis__matrix {
     const float *at;
     size_t k, n;
     int transposed;
     float alpha;
+    size_t lefts;
 } sis__matrix;
 int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed);
 /* The same into new memory. */

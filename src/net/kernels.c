@@ -67,6 +67,24 @@ void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_
     }
 }
 
+size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k) {
+    if (m > SIZE_MAX - kn->mr)
+        return SIZE_MAX;
+    size_t tall = (m + kn->mr - 1) / kn->mr * kn->mr;
+    return tall && k > SIZE_MAX / sizeof(float) / tall ? SIZE_MAX : k * tall;
+}
+
+void sis__pack_left(const sis__kernels *kn, size_t m, size_t k, const float *a, size_t a_row,
+                    size_t a_col, float *packed) {
+    for (size_t from = 0; from < k; from += SIS__PIECE) {
+        size_t depth = k - from < SIS__PIECE ? k - from : SIS__PIECE;
+        for (size_t i = 0; i < m; i += kn->mr)
+            for (size_t p = from; p < from + depth; p++)
+                for (size_t r = i; r < i + kn->mr; r++)
+                    *packed++ = r < m ? a[r * a_row + p * a_col] : 0.0f;
+    }
+}
+
 /* ---- Naive --------------------------------------------------------------------------------- */
 
 /* b is packed in panels of one column: it is simply b transposed, (n, k). */
@@ -76,6 +94,20 @@ static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_ro
         for (size_t j = 0; j < n; j++)
             for (size_t p = 0; p < k; p++)
                 c[i * ldc + j] = fmaf(a[i * a_row + p * a_col], b[j * k + p], c[i * ldc + j]);
+}
+
+/* a is packed in strips of one row: pieces of k, each (m, piece). */
+static void naive_gemm_packed(const sis__packed_product *p) {
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            float sum = p->row_start ? p->row_start[i] : 0.0f;
+            for (size_t q = 0; q < p->k; q++) {
+                size_t from = q / SIS__PIECE * SIS__PIECE;
+                size_t depth = p->k - from < SIS__PIECE ? p->k - from : SIS__PIECE;
+                sum = fmaf(p->a[from * p->m + i * depth + q - from], p->b[j * p->k + q], sum);
+            }
+            p->c[i * p->ldc + j] = sum;
+        }
 }
 
 static void naive_exp(const float *x, float *y, size_t n) {
@@ -95,6 +127,25 @@ static void naive_sigmoid(const float *x, float *y, size_t n) {
 static void naive_tanh(const float *x, float *y, size_t n) {
     for (size_t i = 0; i < n; i++)
         y[i] = tanhf(x[i]);
+}
+
+static void naive_relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void naive_max_row(float *y, const float *x, size_t step, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (x[i * step] > y[i] || isnan(x[i * step]))
+            y[i] = x[i * step];
+}
+
+static float naive_max_of(const float *x, size_t n) {
+    float best = x[0];
+    naive_max_row(&best, x, 1, 1);
+    for (size_t i = 1; i < n; i++)
+        naive_max_row(&best, x + i, 1, 1);
+    return best;
 }
 
 static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
@@ -118,10 +169,15 @@ static void naive_gru(const float *z, const float *candidate, const float *h_bef
 const sis__kernels sis__kernels_naive = {
     .name = "naive",
     .nr = 1,
+    .mr = 1,
     .gemm = naive_gemm,
+    .gemm_packed = naive_gemm_packed,
     .exp = naive_exp,
     .sigmoid = naive_sigmoid,
     .tanh = naive_tanh,
+    .relu = naive_relu,
+    .max_row = naive_max_row,
+    .max_of = naive_max_of,
     .lstm = naive_lstm,
     .gru = naive_gru,
 };

@@ -13,18 +13,42 @@
 
 #include <stddef.h>
 
+/* k is cut into pieces of at most this length; a packed left side is laid out by them. */
+enum { SIS__PIECE = 256 };
+
+/* c (m, n) = row_start + a (m, k) . b (k, n), both sides packed, rows of c ldc apart. */
+typedef struct sis__packed_product {
+    size_t m, n, k;
+    const float *a, *b;
+    const float *row_start; /* (m) or NULL */
+    float *c;
+    size_t ldc;
+} sis__packed_product;
+
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
-    size_t nr;        /* columns of a packed panel */
+    size_t nr;        /* columns of a panel of the packed right side */
+    size_t mr;        /* rows of a strip of the packed left side */
 
     /* c (m, n) += a (m, k) . b (k, n). a[i * a_row + p * a_col]; b packed by sis__pack; rows of c
      * are ldc apart. Fill c with zeros or the bias first. */
     void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                  const float *b, float *c, size_t ldc);
 
+    /* The same for a left side packed by sis__pack_left, starting from row_start[i] (zero if NULL)
+     * instead of what c holds. */
+    void (*gemm_packed)(const sis__packed_product *p);
+
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
+
+    void (*relu)(const float *x, float *y, size_t n);
+
+    /* y[i] = larger of y[i] and x[i * step]; NaN is larger than anything. */
+    void (*max_row)(float *y, const float *x, size_t step, size_t n);
+    /* The largest of n > 0 values. */
+    float (*max_of)(const float *x, size_t n);
 
     /* One LSTM step of one row: gates (4, hidden) in order i o f c, before activation, replaced by
      * the activated ones; c (hidden) is updated and h (hidden) written. */
@@ -48,5 +72,11 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 /* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
+
+/* a[i * a_row + p * a_col] (m, k) -> for each piece of k its strips of mr rows, each (piece, mr).
+ */
+void sis__pack_left(const sis__kernels *kn, size_t m, size_t k, const float *a, size_t a_row,
+                    size_t a_col, float *packed);
+size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
 
 #endif

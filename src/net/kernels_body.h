@@ -22,7 +22,7 @@ typedef float vec __attribute__((vector_size(VBYTES)));
 typedef int ivec __attribute__((vector_size(VBYTES)));
 typedef float vec_at __attribute__((vector_size(VBYTES), aligned(4), may_alias));
 
-enum { LANES = VBYTES / 4, NR = 2 * LANES, KC = 256 };
+enum { LANES = VBYTES / 4, NR = 2 * LANES, KC = SIS__PIECE };
 
 #define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
@@ -45,13 +45,28 @@ INLINE vec all(float x) {
 
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
-/* a (k, MR), b (k, NR), c (rows, NR) += a^T . b; rows is a constant where this is inlined. */
-INLINE void tile(const size_t rows, size_t k, const float *a, const float *b, float *c,
-                 size_t ldc) {
+/* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`. */
+typedef struct {
+    size_t k;
+    const float *a, *b;
+    const float *start; /* (rows) or NULL */
+    float *c;
+    size_t ldc;
+} tile;
+
+/* rows is a constant where this is inlined. */
+INLINE void run_tile(const size_t rows, const tile *t) {
+    const float *a = t->a, *b = t->b;
+    float *c = t->c;
+    const size_t ldc = t->ldc, k = t->k;
     vec s[MR][2];
-    UNROLL for (size_t i = 0; i < rows; i++) {
-        s[i][0] = load(c + i * ldc);
-        s[i][1] = load(c + i * ldc + LANES);
+    if (t->start) {
+        UNROLL for (size_t i = 0; i < rows; i++) s[i][0] = s[i][1] = all(t->start[i]);
+    } else {
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] = load(c + i * ldc);
+            s[i][1] = load(c + i * ldc + LANES);
+        }
     }
     for (size_t p = 0; p < k; p++, a += MR, b += NR) {
         vec b0 = load(b), b1 = load(b + LANES);
@@ -67,11 +82,11 @@ INLINE void tile(const size_t rows, size_t k, const float *a, const float *b, fl
     }
 }
 
-static void tile_any(size_t rows, size_t k, const float *a, const float *b, float *c, size_t ldc) {
+static void run_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
     case n:                                                                                        \
-        tile(n, k, a, b, c, ldc);                                                                  \
+        run_tile(n, t);                                                                            \
         break;
         ROWS(1)
         ROWS(2)
@@ -92,15 +107,30 @@ static void tile_any(size_t rows, size_t k, const float *a, const float *b, floa
 }
 
 /* The same for fewer than NR columns: through a copy of the tile. */
-static void tile_edge(size_t rows, size_t cols, size_t k, const float *a, const float *b, float *c,
-                      size_t ldc) {
+static void run_edge(size_t rows, size_t cols, const tile *t) {
     float copy[MR * NR];
+    tile inside = *t;
+    inside.c = copy;
+    inside.ldc = NR;
     memset(copy, 0, sizeof copy);
+    for (size_t i = 0; !t->start && i < rows; i++)
+        memcpy(copy + i * NR, t->c + i * t->ldc, cols * sizeof *copy);
+    run_rows(rows, &inside);
     for (size_t i = 0; i < rows; i++)
-        memcpy(copy + i * NR, c + i * ldc, cols * sizeof *c);
-    tile_any(rows, k, a, b, copy, NR);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(c + i * ldc, copy + i * NR, cols * sizeof *c);
+        memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
+}
+
+/* All panels of b (k, n), from its row `from` on, against one strip. t: k, a, start, c, ldc set. */
+static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, tile *t) {
+    float *c = t->c;
+    for (size_t j = 0; j < n; j += NR) {
+        t->b = b + j * b_depth;
+        t->c = c + j;
+        if (n - j >= NR)
+            run_rows(rows, t);
+        else
+            run_edge(rows, n - j, t);
+    }
 }
 
 /* A strip of rows of a, k-major. */
@@ -118,14 +148,27 @@ static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, siz
         size_t depth = k - from < KC ? k - from : KC;
         for (size_t i = 0; i < m; i += MR) {
             size_t rows = m - i < MR ? m - i : MR;
+            tile t = {.k = depth, .a = strip, .c = c + i * ldc, .ldc = ldc};
             pack_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
-            for (size_t j = 0; j < n; j += NR) {
-                const float *panel = b + j * k + from * NR;
-                if (n - j >= NR)
-                    tile_any(rows, depth, strip, panel, c + i * ldc + j, ldc);
-                else
-                    tile_edge(rows, n - j, depth, strip, panel, c + i * ldc + j, ldc);
-            }
+            run_strip(rows, n, b + from * NR, k, &t);
+        }
+    }
+}
+
+static void gemm_packed(const sis__packed_product *p) {
+    static const float zeros[MR];
+    size_t wide = (p->m + MR - 1) / MR * MR;
+    for (size_t from = 0; from == 0 || from < p->k; from += KC) {
+        size_t depth = p->k - from < KC ? p->k - from : KC;
+        for (size_t i = 0; i < p->m; i += MR) {
+            size_t rows = p->m - i < MR ? p->m - i : MR;
+            const float *first = p->row_start ? p->row_start + i : zeros;
+            tile t = {.k = depth,
+                      .a = p->a + from * wide + i * depth,
+                      .start = from ? NULL : first,
+                      .c = p->c + i * p->ldc,
+                      .ldc = p->ldc};
+            run_strip(rows, p->n, p->b + from * NR, p->k, &t);
         }
     }
 }
@@ -206,6 +249,47 @@ MAP(map_sigmoid, sigmoid_of)
 MAP(map_tanh, tanh_of)
 #undef MAP
 
+/* ---- Maxima -------------------------------------------------------------------------------- */
+
+static void relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+INLINE float larger(float a, float b) {
+    return b > a || b != b ? b : a;
+}
+
+static void max_row(float *y, const float *x, size_t step, size_t n) {
+    if (step == 1)
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[i]);
+    else if (step == 2)
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[2 * i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[i * step]);
+}
+
+static float max_of(const float *x, size_t n) {
+    size_t i = 0;
+    float best = x[0], lanes[LANES];
+    if (n >= LANES) {
+        vec top = load(x);
+        for (i = LANES; i + LANES <= n; i += LANES) {
+            vec v = load(x + i);
+            top = pick((v > top) | (v != v), v, top);
+        }
+        store(lanes, top);
+        for (size_t k = 0; k < LANES; k++)
+            best = larger(best, lanes[k]);
+    }
+    for (; i < n; i++)
+        best = larger(best, x[i]);
+    return best;
+}
+
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
 
 /* n <= LANES values at p, the rest zero. */
@@ -257,10 +341,15 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
     .nr = NR,
+    .mr = MR,
     .gemm = gemm,
+    .gemm_packed = gemm_packed,
     .exp = map_exp,
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,
+    .relu = relu,
+    .max_row = max_row,
+    .max_of = max_of,
     .lstm = lstm,
     .gru = gru,
 };

@@ -377,7 +377,11 @@ static int variadic_shape(sis__cx *c) {
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
     if (!error && c->step->op == SIS__OP_MEAN)
         error = sis__cx_float(c, 0);
-    return error ? error : sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    if (!error)
+        error = sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    if (!error && sis__cx_has_output(c, 0))
+        c->step->flops = (double)n * (double)c->plan->tensors[c->step->outputs[0]].count;
+    return error;
 }
 
 /* Strides of the result itself and of one input. */

@@ -61,11 +61,17 @@ static int conv_shape(sis__cx *c) {
         return sis__cx_fail(c, SIS_E_FORMAT, "the bias must be %zu floats", w->filters);
     if ((error = sis__window_output(c, w, 0, SIS__F32)) != 0)
         return error;
-    size_t depth = depth_of(w), block = block_of(w, sis__kernels_best()->nr);
-    c->step->scratch = depth * block * sizeof(float);
+    const sis__kernels *kn = sis__kernels_best();
+    const float *constant = (const float *)sis__cx_constant(c, 1);
+    size_t depth = depth_of(w), block = block_of(w, kn->nr), per = w->filters / w->groups;
+    if (constant &&
+        (error = sis__cx_pack(c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups},
+                              &w->packed)) != 0)
+        return error;
+    c->step->scratch =
+        (depth * block + (constant ? 0 : sis__packed_left_size(kn, per, depth))) * sizeof(float);
     if (c->plan->gradients) /* patches, their packed transpose; or a packed gradient and patches */
-        c->step->scratch += sis__product_scratch(block, depth) +
-                            sis__product_scratch(w->filters / w->groups, block);
+        c->step->scratch += sis__product_scratch(block, depth) + sis__product_scratch(per, block);
     c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)pixels_of(w) * (double)depth;
     return SIS_OK;
 }
@@ -131,23 +137,53 @@ static void pack_patches(const sis__window *w, const float *x, size_t p, size_t 
     }
 }
 
+/* One group of one example: x (channels of the group, in...) -> y (filters of the group, pixels).
+ */
+typedef struct {
+    const float *weights, *bias, *x;
+    float *y;
+} group;
+
+static void convolve(const sis__step *s, const group *g, float *patches) {
+    const sis__window *w = &s->p.window;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t pixels = pixels_of(w), block = block_of(w, kn->nr);
+    sis__packed_product p = {.m = w->filters / w->groups,
+                             .k = depth_of(w),
+                             .a = g->weights,
+                             .b = patches,
+                             .row_start = g->bias,
+                             .ldc = pixels};
+    for (size_t from = 0; from < pixels; from += block) {
+        p.n = pixels - from < block ? pixels - from : block;
+        p.c = g->y + from;
+        pack_patches(w, g->x, from, p.n, kn->nr, patches);
+        kn->gemm_packed(&p);
+        for (size_t i = 0; s->relu && i < p.m; i++)
+            kn->relu(p.c + i * pixels, p.c + i * pixels, p.n);
+    }
+}
+
 static int conv_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
-    const float *x = sis__in(s, r, 0), *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
-    float *y = sis__out(s, r, 0), *patches = (float *)r->scratch;
-    size_t pixels = pixels_of(w), depth = depth_of(w), block = block_of(w, kn->nr);
-    size_t per = w->filters / w->groups, plane = w->in[0] * w->in[1] * w->in[2];
-    for (size_t i = 0; i < w->n * w->filters; i++)
-        for (size_t p = 0; p < pixels; p++)
-            y[i * pixels + p] = b ? b[i % w->filters] : 0.0f;
-    for (size_t i = 0; i < w->n * w->groups; i++) {
-        const float *from = x + i * (w->channels / w->groups) * plane;
-        const float *weights = f + i % w->groups * per * depth;
-        for (size_t p = 0; p < pixels; p += block) {
-            size_t n = pixels - p < block ? pixels - p : block;
-            pack_patches(w, from, p, n, kn->nr, patches);
-            kn->gemm(per, n, depth, weights, depth, 1, patches, y + i * per * pixels + p, pixels);
+    const float *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
+    float *patches = (float *)(void *)r->scratch;
+    float *packed = patches + depth_of(w) * block_of(w, kn->nr); /* if weights are not constant */
+    size_t per = w->filters / w->groups, depth = depth_of(w), in = w->in[0] * w->in[1] * w->in[2];
+    size_t left = sis__packed_left_size(kn, per, depth);
+    for (size_t g = 0; g < w->groups; g++) {
+        const float *weights = w->packed ? w->packed + g * left : packed;
+        if (!w->packed)
+            sis__pack_left(kn, per, depth, f + g * per * depth, depth, 1, packed);
+        for (size_t i = 0; i < w->n; i++) {
+            size_t at = i * w->groups + g;
+            convolve(s,
+                     &(group){.weights = weights,
+                              .bias = b ? b + g * per : NULL,
+                              .x = sis__in(s, r, 0) + at * (w->channels / w->groups) * in,
+                              .y = sis__out(s, r, 0) + at * per * pixels_of(w)},
+                     patches);
         }
     }
     return SIS_OK;

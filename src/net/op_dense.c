@@ -18,7 +18,7 @@ static int pack_right(sis__cx *c) {
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0)
-        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha}, &g->packed);
+        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
     c->step->scratch = sis__product_scratch(g->k, g->n);
     if (c->plan->gradients) { /* da packs b or dy, db packs a or dy */
         size_t most = g->m > g->n ? g->m : g->n, depth = g->k > most ? g->k : most;
@@ -34,7 +34,7 @@ static int pack_right(sis__cx *c) {
 /* ---- Gemm ---------------------------------------------------------------------------------- */
 
 static int gemm_attributes(sis__cx *c, sis__gemm *g) {
-    int64_t ta, tb;
+    int64_t ta, tb = 0;
     int error = sis__attr_int(c, "transA", 0, &ta);
     if (!error)
         error = sis__attr_int(c, "transB", 0, &tb);
@@ -102,6 +102,8 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
         sis__product_add(
             &(sis__product){g->m, g->n, g->k, a, right_of(g, sis__in(s, r, 1)), g->alpha, y, g->n},
             r->scratch);
+    if (s->relu)
+        sis__kernels_best()->relu(y, y, g->m * g->n);
     return SIS_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "net/kernels.h"
 #include "net/ops.h"
 #include "net/window.h"
 
@@ -115,19 +116,59 @@ static int64_t index_of(const sis__window *w, size_t plane, size_t at) {
     return (int64_t)(plane * plane_of(w->in) + at);
 }
 
+/* Outputs from..to-1 of the last axis look at an input that exists at kernel position k. */
+static void outputs_at(const sis__window *w, size_t k, size_t *from, size_t *to) {
+    ptrdiff_t shift = (ptrdiff_t)(k * w->dilation[2]) - w->pad[2], step = (ptrdiff_t)w->stride[2];
+    ptrdiff_t last = (ptrdiff_t)w->in[2] - 1 - shift; /* o * step <= last */
+    *from = shift < 0 ? (size_t)((-shift + step - 1) / step) : 0;
+    *to = last < 0 ? 0 : (size_t)(last / step) + 1;
+    *to = *to < w->out[2] ? *to : w->out[2];
+    *from = *from < *to ? *from : *to;
+}
+
+/* One row of outputs y (out[2]) takes in one row of inputs x (in[2]). */
+static void max_row(const sis__window *w, const float *x, float *y) {
+    const sis__kernels *kn = sis__kernels_best();
+    if (w->out[2] == 1 && w->kernel[2] == w->in[2] && w->dilation[2] == 1 && w->pad[2] == 0) {
+        float best = kn->max_of(x, w->in[2]);
+        kn->max_row(y, &best, 1, 1);
+        return;
+    }
+    for (size_t k = 0; k < w->kernel[2]; k++) {
+        size_t from, to;
+        outputs_at(w, k, &from, &to);
+        ptrdiff_t at = (ptrdiff_t)(from * w->stride[2] + k * w->dilation[2]) - w->pad[2];
+        if (from < to)
+            kn->max_row(y + from, x + at, w->stride[2], to - from);
+    }
+}
+
+/* Row by row, all outputs of a row at a time. */
+static void max_plane(const sis__window *w, const float *x, float *y) {
+    for (size_t p = 0; p < plane_of(w->out); p += w->out[2]) {
+        span s = span_of(w, p);
+        for (size_t i = 0; i < w->out[2]; i++)
+            y[p + i] = -INFINITY;
+        sis__window one = *w; /* rows of the window: where its first column would be */
+        one.pad[2] = 0;
+        for (size_t i = s.from[0]; i < s.to[0]; i++)
+            for (size_t j = s.from[1]; j < s.to[1]; j++)
+                max_row(w, x + seen(&one, p, i, j, 0), y + p);
+    }
+}
+
 static int max_pool_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const float *x = sis__in(s, r, 0);
     float *y = sis__out(s, r, 0);
     int64_t *indices = (int64_t *)(void *)sis__out(s, r, 1);
     size_t in = plane_of(w->in), out = plane_of(w->out);
-    for (size_t c = 0; c < w->n * w->channels; c++)
+    for (size_t c = 0; y && c < w->n * w->channels; c++)
+        max_plane(w, x + c * in, y + c * out);
+    for (size_t c = 0; indices && c < w->n * w->channels; c++)
         for (size_t p = 0; p < out; p++) {
             size_t at = find_max(w, x + c * in, p);
-            if (y)
-                y[c * out + p] = at == SIZE_MAX ? -INFINITY : x[c * in + at];
-            if (indices)
-                indices[c * out + p] = at == SIZE_MAX ? 0 : index_of(w, c, at);
+            indices[c * out + p] = at == SIZE_MAX ? 0 : index_of(w, c, at);
         }
     return SIS_OK;
 }
@@ -169,9 +210,11 @@ static int average_pool_forward(const sis__step *s, sis__run *r) {
             span v = span_of(w, p);
             double sum = 0;
             for (size_t i = v.from[0]; i < v.to[0]; i++)
-                for (size_t j = v.from[1]; j < v.to[1]; j++)
-                    for (size_t k = v.from[2]; k < v.to[2]; k++)
-                        sum += x[c * in + seen(w, p, i, j, k)];
+                for (size_t j = v.from[1]; j < v.to[1] && v.from[2] < v.to[2]; j++) {
+                    const float *at = x + c * in + seen(w, p, i, j, v.from[2]);
+                    for (size_t k = 0; k < v.to[2] - v.from[2]; k++)
+                        sum += at[k * w->dilation[2]];
+                }
             size_t n = divisor(w, &v, p);
             y[c * out + p] = n ? (float)(sum / (double)n) : 0.0f;
         }

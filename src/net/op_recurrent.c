@@ -44,7 +44,7 @@ static int read_direction(sis__cx *c, sis__recurrent *p) {
 }
 
 static int read_attributes(sis__cx *c, sis__recurrent *p) {
-    int64_t hidden, layout, linear = 0, forget = 0;
+    int64_t hidden = 0, layout = 0, linear = 0, forget = 0;
     int error = read_direction(c, p);
     if (!error)
         error = sis__attr_int(c, "hidden_size", 0, &hidden);
@@ -124,13 +124,14 @@ static int pack_weights(sis__cx *c, sis__recurrent *p) {
     for (size_t d = 0; d < p->directions && !error; d++) {
         const float *rd = r ? r + d * gh * p->hidden : NULL;
         if (w)
-            error = sis__cx_pack(c, &(sis__matrix){w + d * gh * p->input, p->input, gh, 1, 1.0f},
+            error = sis__cx_pack(c, &(sis__matrix){w + d * gh * p->input, p->input, gh, 1, 1.0f, 0},
                                  &p->w_packed[d]);
         if (rd && !error)
-            error = sis__cx_pack(c, &(sis__matrix){rd, p->hidden, early, 1, 1.0f}, &p->r_packed[d]);
+            error =
+                sis__cx_pack(c, &(sis__matrix){rd, p->hidden, early, 1, 1.0f, 0}, &p->r_packed[d]);
         if (rd && !error && early < gh)
             error = sis__cx_pack(
-                c, &(sis__matrix){rd + early * p->hidden, p->hidden, gh - early, 1, 1.0f},
+                c, &(sis__matrix){rd + early * p->hidden, p->hidden, gh - early, 1, 1.0f, 0},
                 &p->rh_packed[d]);
     }
     return error;
@@ -188,11 +189,13 @@ int sis__recurrent_shape(sis__cx *c, size_t gates) {
         error = set_outputs(c, p);
     if (!error)
         error = pack_weights(c, p);
-    c->step->scratch = scratch_of(p, c->plan->gradients);
     c->step->flops = 2.0 * (double)p->seq * (double)p->batch * (double)p->directions *
                      (double)(gates * p->hidden) * (double)(p->input + p->hidden);
-    if (!error && c->step->scratch > (size_t)1 << 34)
+    double rows = (double)p->batch * (double)(c->plan->gradients ? p->seq + 8 : 8);
+    if (!error && rows * (double)(gates * p->hidden + p->input) > 0x1p30)
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "a sequence too long for memory");
+    if (!error)
+        c->step->scratch = scratch_of(p, c->plan->gradients);
     return error;
 }
 

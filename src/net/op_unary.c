@@ -48,7 +48,6 @@ static float hard_sigmoid(float x, float alpha, float beta) {
 
 /* name, shape function, value, derivative */
 #define FUNCTIONS(X)                                                                               \
-    X(relu, unary_shape, x<0 ? 0 : x, x> 0 ? 1 : 0)                                                \
     X(leaky_relu, leaky_relu_shape, x < 0 ? alpha * x : x, x < 0 ? alpha : 1)                      \
     X(elu, elu_shape, x < 0 ? alpha * expm1f(x) : x, x < 0 ? y + alpha : 1)                        \
     X(log, unary_shape, logf(x), 1 / x)                                                            \
@@ -96,11 +95,12 @@ FUNCTIONS(OPERATOR)
         float *dx = sis__din(s, r, 0);                                                             \
         for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++) {                       \
             float y = to[i];                                                                       \
-            dx[i] += dy[i] * (derivative);                                                         \
+            dx[i] += dy[i] * (float)(derivative);                                                  \
         }                                                                                          \
         return SIS_OK;                                                                             \
     }                                                                                              \
     const sis__op sis__op_##name = {1, 1, unary_shape, name##_forward, name##_backward, 1};
+KERNEL_OPERATOR(relu, y > 0 ? 1 : 0)
 KERNEL_OPERATOR(exp, y)
 KERNEL_OPERATOR(sigmoid, y *(1 - y))
 KERNEL_OPERATOR(tanh, 1 - y * y)

@@ -7,176 +7,22 @@
  *      all inputs are constant, compute the outputs right here (folding), which is how the shape
  *      arithmetic that exporters put in front of Reshape disappears;
  *   3. drop nodes whose results were only needed by folded ones;
- *   4. give each tensor a place in the memory of a run. Tensors whose lives do not overlap share a
- *      place unless the plan keeps everything.
+ *   4. give each tensor a place in the memory of a run (layout.c).
  *
  * Nothing here depends on values that are fed, and no memory in proportion to a tensor is taken
- * except for folded constants, which are limited. Costs are linear in nodes, apart from placing
- * tensors, which is quadratic in the number of tensors alive at one time.
+ * except for folded constants, which are limited.
  */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/cache.h"
-#include "net/kernels.h"
 #include "net/ops.h"
 #include "net/plan.h"
 #include "net/proto.h"
 
-static const size_t max_count = (size_t)1 << 31;   /* elements of a tensor */
-static const size_t max_arena = (size_t)1 << 34;   /* bytes of a run */
 static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
 static const double max_fold_flops = 1e9;          /* spent while compiling */
-
-enum { ALIGN = 64 };
-
-/* ---- What shape functions call ------------------------------------------------------------- */
-
-static const char *node_name(const sis__node *n) {
-    return n->proto->name && *n->proto->name ? n->proto->name : "(unnamed)";
-}
-
-int sis__cx_fail(const sis__cx *c, int code, const char *format, ...) {
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return sis__fail(code, "operator %s (node %s): %s", c->node->proto->op_type, node_name(c->node),
-                     text);
-}
-
-const sis__tensor *sis__cx_input(const sis__cx *c, size_t i) {
-    return i < c->step->n_inputs && c->step->inputs[i] >= 0 ? &c->plan->tensors[c->step->inputs[i]]
-                                                            : NULL;
-}
-
-int sis__cx_has_output(const sis__cx *c, size_t i) {
-    return i < c->step->n_outputs && c->step->outputs[i] >= 0;
-}
-
-int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {
-    if (!sis__cx_has_output(c, i))
-        return SIS_OK;
-    sis__tensor *t = &c->plan->tensors[c->step->outputs[i]];
-    if (t->fed) /* the plan starts behind this one */
-        return SIS_OK;
-    if (rank > SIS__MAX_RANK)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes; at most %d are supported",
-                            rank, SIS__MAX_RANK);
-    t->dtype = dtype;
-    t->rank = rank;
-    t->count = 1;
-    for (size_t d = 0; d < rank; d++) {
-        if (dims[d] && t->count > max_count / dims[d])
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of more than 2^31 values");
-        t->dims[d] = dims[d];
-        t->count *= dims[d];
-    }
-    t->known = 1;
-    return SIS_OK;
-}
-
-void sis__cx_alias(sis__cx *c) {
-    if (sis__cx_has_output(c, 0))
-        c->plan->tensors[c->step->outputs[0]].alias = c->step->inputs[0];
-}
-
-void sis__cx_known(sis__cx *c, size_t i, const void *data) {
-    if (sis__cx_has_output(c, i))
-        c->plan->tensors[c->step->outputs[i]].data = data;
-}
-
-int sis__plan_own(sis__plan *p, void *memory) {
-    void *list = (void *)p->owned;
-    if (!memory || sis__reserve(&list, &p->cap_owned, p->n_owned + 1, sizeof *p->owned) != SIS_OK) {
-        free(memory);
-        return SIS_E_NOMEM;
-    }
-    p->owned = (void **)list;
-    p->owned[p->n_owned++] = memory;
-    return SIS_OK;
-}
-
-void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
-    void *memory = sis__alloc(n, size);
-    return sis__plan_own(c->plan, memory) == SIS_OK ? memory : NULL;
-}
-
-const void *sis__cx_constant(const sis__cx *c, size_t i) {
-    const sis__tensor *t = sis__cx_input(c, i);
-    return t && !(c->plan->gradients && t->depends) ? t->data : NULL;
-}
-
-int sis__cx_ints(sis__cx *c, size_t i, const int64_t **v, size_t *n) {
-    const sis__tensor *t = sis__cx_input(c, i);
-    *v = NULL;
-    *n = 0;
-    if (!t || t->dtype != SIS__I64)
-        return sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
-    if (!t->data)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                            "input %zu must be constant, but it depends on the network's input", i);
-    *v = (const int64_t *)t->data;
-    *n = t->count;
-    return SIS_OK;
-}
-
-int sis__cx_float(sis__cx *c, size_t i) {
-    const sis__tensor *t = sis__cx_input(c, i);
-    if (!t)
-        return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
-    if (t->dtype != SIS__F32)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu is %s; only float is supported", i,
-                            sis__dtype_name(t->dtype));
-    return SIS_OK;
-}
-
-int sis__cx_axis(sis__cx *c, int64_t axis, size_t rank, size_t *out) {
-    int64_t n = (int64_t)rank, at = axis < 0 ? axis + n : axis;
-    if (axis < -n || at >= n)
-        return sis__cx_fail(c, SIS_E_FORMAT, "axis %lld of a tensor of %zu axes", (long long)axis,
-                            rank);
-    *out = (size_t)at;
-    return SIS_OK;
-}
-
-float *sis__matrix_pack(const sis__matrix *b) {
-    const sis__kernels *kn = sis__kernels_best();
-    size_t size = sis__packed_size(kn, b->k, b->n);
-    float *to = SIS_NEW_RAW(float, size);
-    if (!to)
-        return NULL;
-    sis__pack(kn, b->k, b->n, b->at, b->transposed ? 1 : b->n, b->transposed ? b->k : 1, to);
-    for (size_t i = 0; b->alpha != 1.0f && i < size; i++)
-        to[i] *= b->alpha;
-    return to;
-}
-
-/* Does this memory belong to the document, and so outlive the plan? */
-static int of_document(const sis__cx *c, const float *at) {
-    for (size_t i = 0; i < c->step->n_inputs; i++)
-        if (c->step->inputs[i] >= 0) {
-            const sis__value *v = &c->plan->net->graph.values[c->step->inputs[i]];
-            const sis__tensor *t = &c->plan->tensors[c->step->inputs[i]];
-            if (v->data && t->data == v->data && at >= (const float *)v->data &&
-                at < (const float *)v->data + t->count)
-                return 1;
-        }
-    return 0;
-}
-
-int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed) {
-    if (c->plan->net->cache && of_document(c, b->at))
-        return sis__cache_pack(c->plan->net, b, packed);
-    float *to = sis__matrix_pack(b);
-    *packed = to;
-    return sis__plan_own(c->plan, to);
-}
 
 /* ---- Compilation --------------------------------------------------------------------------- */
 
@@ -215,7 +61,7 @@ static int init_feed(compiler *k, const sis__feed *f) {
     *t = (sis__tensor){.node = -1, .alias = -1, .rank = f->rank, .count = 1, .known = 1};
     t->dtype = v->producer < 0 ? v->dtype : SIS__F32;
     for (size_t d = 0; d < f->rank; d++) {
-        if (f->dims[d] && t->count > max_count / f->dims[d])
+        if (f->dims[d] && t->count > SIS__MAX_COUNT / f->dims[d])
             return sis__fail(SIS_E_UNSUPPORTED, "input %s has more than 2^31 values", v->name);
         t->dims[d] = f->dims[d];
         t->count *= f->dims[d];
@@ -294,7 +140,7 @@ static int all_constant(const compiler *k, const sis__step *s) {
     return 1;
 }
 
-static size_t tensor_bytes(const sis__tensor *t) {
+size_t sis__tensor_bytes(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
@@ -303,7 +149,7 @@ static int fold(compiler *k, const sis__step *s) {
     sis__plan *p = k->plan;
     size_t bytes = 0;
     for (size_t i = 0; i < s->n_outputs; i++)
-        bytes += s->outputs[i] < 0 ? 0 : tensor_bytes(&p->tensors[s->outputs[i]]);
+        bytes += s->outputs[i] < 0 ? 0 : sis__tensor_bytes(&p->tensors[s->outputs[i]]);
     size_t limit = max_folded + 4 * sis__net_bytes(p->net);
     if (bytes > limit - p->folded || k->fold_flops + s->flops > max_fold_flops)
         return 1;
@@ -350,7 +196,7 @@ static int unsupported(const sis__node *n) {
                      "operator %s%s%s (node %s) is not supported; export the model with standard "
                      "operators, or run it in another program through cmd:",
                      n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "",
-                     domain, node_name(n));
+                     domain, sis__node_name(n));
 }
 
 static int outputs_known(const sis__cx *c) {
@@ -358,6 +204,18 @@ static int outputs_known(const sis__cx *c) {
         if (c->step->outputs[i] >= 0 && !c->plan->tensors[c->step->outputs[i]].known)
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "output %zu is not supported", i);
     return SIS_OK;
+}
+
+/* Values read and written: the cost of an operator that does not tell. Views cost nothing. */
+static double values_of(const sis__plan *p, const sis__step *s) {
+    double n = 0;
+    if (s->n_outputs && s->outputs[0] >= 0 && p->tensors[s->outputs[0]].alias >= 0)
+        return 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        n += s->inputs[i] >= 0 ? (double)p->tensors[s->inputs[i]].count : 0;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        n += s->outputs[i] >= 0 ? (double)p->tensors[s->outputs[i]].count : 0;
+    return n;
 }
 
 static int compile_node(compiler *k, int index) {
@@ -383,6 +241,7 @@ static int compile_node(compiler *k, int index) {
         error = outputs_known(&c);
     if (error)
         return error;
+    s->flops = s->flops > 0 ? s->flops : values_of(p, s);
     mark_depends(k, s);
     int constant = 1;
     for (size_t i = 0; i < s->n_outputs; i++)
@@ -393,7 +252,7 @@ static int compile_node(compiler *k, int index) {
         int result = fold(k, s);
         if (result <= 0)
             return result < 0 ? sis__fail_in(result, "operator %s (node %s)", sis__op_name(s->op),
-                                             node_name(n))
+                                             sis__node_name(n))
                               : SIS_OK;
     }
     for (size_t i = 0; i < s->n_outputs; i++)
@@ -441,132 +300,6 @@ static int drop_dead(compiler *k) {
     return SIS_OK;
 }
 
-/* ---- Memory -------------------------------------------------------------------------------- */
-
-typedef struct {
-    size_t offset, size;
-    size_t last; /* step that reads it last; its memory is free after that */
-    int tensor;
-} place;
-
-/* The tensor whose memory t lies in. */
-static int root_of(const sis__plan *p, int t) {
-    while (p->tensors[t].alias >= 0)
-        t = p->tensors[t].alias;
-    return t;
-}
-
-/* The last step that reads each root tensor; SIZE_MAX for wanted and fed ones. */
-static void find_last_uses(const sis__plan *p, size_t *last) {
-    for (size_t i = 0; i < p->n_steps; i++) {
-        const sis__step *s = &p->steps[i];
-        for (size_t o = 0; o < s->n_outputs; o++)
-            if (s->outputs[o] >= 0)
-                last[root_of(p, s->outputs[o])] = i;
-        for (size_t j = 0; j < s->n_inputs; j++)
-            if (s->inputs[j] >= 0)
-                last[root_of(p, s->inputs[j])] = i;
-    }
-    for (size_t t = 0; t < p->n_tensors; t++)
-        if (p->tensors[t].wanted || p->tensors[t].fed)
-            last[root_of(p, (int)t)] = SIZE_MAX;
-}
-
-/* May step i overwrite its first input? Only where nobody reads that again. */
-static int fits_in_place(const sis__plan *p, size_t i, const size_t *last) {
-    const sis__step *s = &p->steps[i];
-    if (!s->ops->in_place || s->n_inputs == 0 || s->inputs[0] < 0 || s->outputs[0] < 0)
-        return 0;
-    int in = root_of(p, s->inputs[0]);
-    const sis__tensor *a = &p->tensors[in], *b = &p->tensors[s->outputs[0]];
-    for (size_t j = 1; j < s->n_inputs; j++)
-        if (s->inputs[j] >= 0 && root_of(p, s->inputs[j]) == in)
-            return 0;
-    return b->alias < 0 && last[in] == i && !a->data && a->node >= 0 &&
-           tensor_bytes(&p->tensors[s->inputs[0]]) == tensor_bytes(b) &&
-           tensor_bytes(a) == tensor_bytes(b);
-}
-
-/* First gap between the places in use (sorted by offset) that takes `size`. */
-static size_t find_gap(const place *used, size_t n, size_t size, size_t *index) {
-    size_t at = 0;
-    for (*index = 0; *index < n; (*index)++) {
-        if (used[*index].offset - at >= size)
-            break;
-        at = used[*index].offset + used[*index].size;
-    }
-    return at;
-}
-
-typedef struct {
-    place *used;
-    size_t n;
-    size_t *last; /* (n_tensors) see find_last_uses */
-} layout;
-
-/* Output 0 of step i takes over the memory of its input 0, and lives as long as it would have. */
-static void take_over(sis__plan *p, layout *l, size_t i) {
-    int in = root_of(p, p->steps[i].inputs[0]), out = p->steps[i].outputs[0];
-    p->tensors[out].alias = p->steps[i].inputs[0];
-    l->last[in] = l->last[out];
-    for (size_t u = 0; u < l->n; u++)
-        if (l->used[u].tensor == in)
-            l->used[u].last = l->last[in];
-}
-
-static int put(sis__plan *p, layout *l, int tensor) {
-    sis__tensor *t = &p->tensors[tensor];
-    if (t->data || t->alias >= 0)
-        return SIS_OK;
-    size_t size = (tensor_bytes(t) + ALIGN - 1) / ALIGN * ALIGN, index;
-    size_t at = find_gap(l->used, l->n, size, &index);
-    if (size > max_arena || at > max_arena - size)
-        return sis__fail(SIS_E_UNSUPPORTED, "running the network on %zu rows takes over %zu GiB",
-                         p->batch, max_arena >> 30);
-    memmove(l->used + index + 1, l->used + index, (l->n - index) * sizeof *l->used);
-    l->used[index] = (place){.offset = at, .size = size, .last = l->last[tensor], .tensor = tensor};
-    l->n++;
-    t->offset = at;
-    if (p->arena < at + size)
-        p->arena = at + size;
-    return SIS_OK;
-}
-
-static void expire(layout *l, size_t step) {
-    size_t kept = 0;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->used[i].last > step)
-            l->used[kept++] = l->used[i];
-    l->n = kept;
-}
-
-static int lay_out(compiler *k) {
-    sis__plan *p = k->plan;
-    size_t *last = SIS_NEW(size_t, p->n_tensors);
-    layout l = {.used = SIS_NEW(place, p->n_tensors + 1), .last = last};
-    int error = last && l.used ? SIS_OK : SIS_E_NOMEM;
-    if (!error)
-        find_last_uses(p, last);
-    for (size_t t = 0; t < p->n_tensors && !error; t++)
-        if (p->tensors[t].fed)
-            error = put(p, &l, (int)t);
-    for (size_t i = 0; i < p->n_steps && !error; i++) {
-        const sis__step *s = &p->steps[i];
-        if (!p->keep_all && fits_in_place(p, i, last))
-            take_over(p, &l, i);
-        for (size_t o = 0; o < s->n_outputs && !error; o++)
-            if (s->outputs[o] >= 0 && !p->tensors[s->outputs[o]].fed)
-                error = put(p, &l, s->outputs[o]);
-        if (!p->keep_all)
-            expire(&l, i);
-        if (p->scratch < s->scratch)
-            p->scratch = s->scratch;
-    }
-    free(last);
-    free(l.used);
-    return error;
-}
-
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 static int allocate(compiler *k) {
@@ -612,7 +345,7 @@ static int compile(compiler *k) {
         error = check_output(k, k->spec->outputs[i]);
     if (!error)
         error = drop_dead(k);
-    return error ? error : lay_out(k);
+    return error ? error : sis__plan_lay_out(k->plan);
 }
 
 int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **out) {

@@ -96,7 +96,7 @@ void sis__run_free(sis__run *r) {
 int sis__run_forward(sis__run *r) {
     for (size_t i = 0; i < r->plan->n_steps; i++) {
         const sis__step *s = &r->plan->steps[i];
-        int error = s->ops->forward(s, r);
+        int error = s->done ? SIS_OK : s->ops->forward(s, r);
         if (error)
             return sis__fail_in(error, "operator %s", sis__op_name(s->op));
     }

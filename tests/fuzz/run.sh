@@ -1,0 +1,19 @@
+#!/bin/sh
+# Fuzz the ONNX reader: run.sh FUZZER SEEDS-PROGRAM SECONDS. Seeds are made on the spot; findings stay
+# in the temporary folder, whose name is printed.
+set -eu
+fuzzer=$1 seeds=$2 seconds=$3
+folder=$(mktemp -d)
+mkdir "$folder/corpus"
+"$seeds" "$folder/corpus"
+cd "$folder"
+if ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 "$fuzzer" corpus \
+    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=3000 -max_len=20000 \
+    -print_final_stats=1 >log 2>&1; then
+    grep -E '^stat::(number_of_executed_units|peak_rss_mb)' log
+    rm -rf "$folder"
+else
+    tail -60 log
+    echo "what was found lies in $folder"
+    exit 1
+fi

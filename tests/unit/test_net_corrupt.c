@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Damaged and hostile models: every truncation and every flipped bit of small files, documents
+ * whose parts contradict each other, nesting and sizes meant to exhaust memory. Each must give an
+ * error or a network that runs; the sanitized twin of this test sees to the rest.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+#include "net/net.h"
+#include "net/proto.h"
+#include "support_net.h"
+
+/* ---- Damage -------------------------------------------------------------------------------- */
+
+/* Parse; if that works, run a row and everything else that reads the network. */
+static int try_bytes(const void *bytes, size_t n) {
+    sis_net *net;
+    char *text;
+    int error = sis_net_parse(bytes, n, &net);
+    if (error) {
+        assert_true(*sis_error_detail() != '\0');
+        assert_null(net);
+        return error;
+    }
+    size_t p = sis_net_values(net), k = sis_net_outputs(net);
+    if (p && k && p * k < 1 << 20 && sis_net_flops(net) < 1e6) {
+        float *x = (float *)calloc(p, sizeof *x), *y = (float *)calloc(k, sizeof *y);
+        float *dx = (float *)calloc(p, sizeof *dx);
+        sis_net_batch b = {x, 1, p, 0, 1};
+        sis_net_grad g = {.d_rows = dx};
+        sis_net_forward(net, &b, y);
+        sis_net_gradient(net, &b, &g);
+        free(x);
+        free(y);
+        free(dx);
+    }
+    if (sis_net_describe(net, &text) == 0)
+        free(text);
+    sis_net_free(net);
+    return SIS_OK;
+}
+
+/* Models of a few hundred bytes. */
+static int build_tiny(unsigned which, sis_net **out) {
+    sis__rng r;
+    sis__rng_init(&r, which);
+    sis_net_builder *b = sis_net_builder_new("t");
+    if (which == 0) {
+        sis_net_add_input(b, "x", 0, SHAPE(0, 1, 5));
+        add_random(b, "w", SHAPE(2, 1, 3), &r, 1);
+        add_random(b, "v", SHAPE(6, 2), &r, 1);
+        sis_net_add_node(b, "Conv", "x w", "c");
+        sis_net_attr_ints(b, "strides", (int64_t[]){1}, 1);
+        sis_net_add_node(b, "Relu", "c", "r");
+        sis_net_add_node(b, "Flatten", "r", "f");
+        sis_net_add_node(b, "MatMul", "f v", "z");
+        sis_net_add_node(b, "Softmax", "z", "y");
+        sis_net_add_output(b, "y");
+    } else if (which == 1) {
+        sis_net_add_input(b, "x", 1, SHAPE(0, 3));
+        add_random(b, "e", SHAPE(4, 2), &r, 1);
+        add_random(b, "w", SHAPE(1, 4, 2), &r, 1);
+        add_random(b, "r", SHAPE(1, 4, 1), &r, 1);
+        sis_net_add_node(b, "Gather", "e x", "v");
+        sis_net_add_node(b, "LSTM", "v w r", "- h");
+        sis_net_attr_int(b, "hidden_size", 1);
+        sis_net_attr_int(b, "layout", 1);
+        sis_net_add_node(b, "Flatten", "h", "y");
+        sis_net_add_output(b, "y");
+    } else if (which == 2) {
+        sis_net_builder_free(b);
+        return families[9].build(1, out);
+    } else {
+        sis_net_add_input(b, "x", 0, SHAPE(1, 4));
+        sis_net_add_ints(b, "s", SHAPE(3), (int64_t[]){1, 2, 2});
+        sis_net_add_ints(b, "p", SHAPE(6), (int64_t[]){0, 1, 1, 0, 0, 1});
+        sis_net_add_ints(b, "a", SHAPE(1), (int64_t[]){1});
+        sis_net_add_node(b, "Reshape", "x s", "c");
+        sis_net_add_node(b, "Pad", "c p", "d");
+        sis_net_add_node(b, "Slice", "d a a", "q");
+        sis_net_add_node(b, "Tile", "d s", "t");
+        sis_net_add_node(b, "ReduceSum", "t a", "y");
+        sis_net_add_output(b, "y");
+    }
+    return sis_net_build(b, out);
+}
+
+enum { TINY = 4 };
+
+static char *tiny_bytes(unsigned which, size_t *n) {
+    sis_net *net;
+    void *bytes;
+    if (build_tiny(which, &net) != 0)
+        fail_msg("model %u: %s", which, sis_error_detail());
+    assert_int_equal(sis_net_pack(net, &bytes, n), 0);
+    sis_net_free(net);
+    return (char *)bytes;
+}
+
+static void truncated_files_are_errors(void **state) {
+    (void)state;
+    for (unsigned w = 0; w < TINY; w++) {
+        size_t n;
+        char *bytes = tiny_bytes(w, &n);
+        for (size_t cut = 0; cut < n; cut++) {
+            char *copy = (char *)malloc(cut + 1); /* its own block, so that reading on is seen */
+            memcpy(copy, bytes, cut);
+            try_bytes(copy, cut);
+            free(copy);
+        }
+        assert_int_equal(try_bytes(bytes, n), 0);
+        free(bytes);
+    }
+}
+
+static void flipped_bits_do_no_harm(void **state) {
+    (void)state;
+    size_t survived = 0, flips = 0;
+    double start = sis__seconds();
+    for (unsigned w = 0; w < TINY; w++) {
+        size_t n;
+        char *bytes = tiny_bytes(w, &n);
+        for (size_t bit = 0; bit < 8 * n; bit++, flips++) {
+            bytes[bit / 8] = (char)(bytes[bit / 8] ^ (1 << bit % 8));
+            survived += try_bytes(bytes, n) == 0;
+            bytes[bit / 8] = (char)(bytes[bit / 8] ^ (1 << bit % 8));
+        }
+        free(bytes);
+    }
+    printf("%zu of %zu flips still load, %.1f s\n", survived, flips, sis__seconds() - start);
+}
+
+static void random_damage_does_no_harm(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 11);
+    for (size_t i = 0; i < 4000; i++) {
+        size_t n, hits = 1 + sis__rng_below(&r, 6);
+        char *bytes = tiny_bytes((unsigned)(i % TINY), &n);
+        for (size_t h = 0; h < hits; h++) {
+            size_t at = sis__rng_below(&r, n), from = sis__rng_below(&r, n);
+            switch (sis__rng_below(&r, 4)) {
+            case 0:
+                bytes[at] = (char)sis__rng_next(&r);
+                break;
+            case 1: /* a varint that goes on and on */
+                memset(bytes + at, 0xFF, n - at < 9 ? n - at : 9);
+                break;
+            case 2: /* a piece from elsewhere */
+                memmove(bytes + at, bytes + from, n - (at > from ? at : from));
+                break;
+            default:
+                bytes[at] = 0;
+            }
+        }
+        try_bytes(bytes, n);
+        free(bytes);
+    }
+}
+
+/* ---- Contradictions ----------------------------------------------------------------------------
+ */
+
+/* A document to be spoilt: Gemm over x (rows, 4) with w (4, 2), reshaped by s. */
+static Onnx__ModelProto *sound_document(void) {
+    sis_net *net;
+    void *bytes;
+    size_t n;
+    ProtobufCMessage *doc;
+    sis_net_builder *b = sis_net_builder_new("t");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 4));
+    sis_net_add_param(b, "w", SHAPE(4, 2), (float[8]){1, 2, 3});
+    sis_net_add_ints(b, "s", SHAPE(2), (int64_t[]){-1, 2});
+    sis_net_add_node(b, "Gemm", "x w", "g");
+    sis_net_add_node(b, "Reshape", "g s", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    assert_int_equal(sis_net_pack(net, &bytes, &n), 0);
+    assert_int_equal(sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc), 0);
+    free(bytes);
+    sis_net_free(net);
+    return (Onnx__ModelProto *)doc;
+}
+
+static void rename_to(char **name, const char *to) {
+    free(*name);
+    *name = strdup(to);
+}
+
+static void set_ints(Onnx__TensorProto *t, int64_t a, int64_t b) {
+    int64_t v[2] = {a, b};
+    memcpy(t->raw_data.data, v, sizeof v);
+}
+
+static void spoil(Onnx__ModelProto *d, int how) {
+    Onnx__GraphProto *g = d->graph;
+    Onnx__TensorProto *w = g->initializer[0], *s = g->initializer[1];
+    Onnx__NodeProto *n = g->node[0];
+    switch (how) {
+    case 0:
+        w->dims[0] = 5;
+        break;
+    case 1:
+        w->dims[0] = -4;
+        break;
+    case 2:
+        w->dims[0] = INT64_MAX;
+        break;
+    case 3:
+        w->dims[0] = w->dims[1] = (int64_t)1 << 31;
+        break;
+    case 4:
+        w->raw_data.len = 31;
+        break;
+    case 5:
+        w->has_raw_data = 0;
+        break;
+    case 6:
+        w->has_data_location = 1;
+        w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+        break;
+    case 7:
+        w->data_type = 8; /* strings */
+        break;
+    case 8:
+        w->data_type = 99;
+        break;
+    case 9:
+        rename_to(&w->name, "s");
+        break;
+    case 10:
+        rename_to(&w->name, "other");
+        break;
+    case 11:
+        rename_to(&n->input[0], "y"); /* a cycle */
+        break;
+    case 12:
+        rename_to(&n->input[0], "g"); /* a short one */
+        break;
+    case 13:
+        rename_to(&n->output[0], "x");
+        break;
+    case 14:
+        rename_to(&n->output[0], "");
+        break;
+    case 15:
+        rename_to(&n->op_type, "Conv");
+        break;
+    case 16:
+        rename_to(&n->op_type, "");
+        break;
+    case 17:
+        set_ints(s, -1, -1);
+        break;
+    case 18:
+        set_ints(s, (int64_t)1 << 40, (int64_t)1 << 40);
+        break;
+    case 19:
+        set_ints(s, INT64_MIN, 2);
+        break;
+    case 20:
+        set_ints(s, 0, 3);
+        break;
+    case 21:
+        g->input[0]->type->tensor_type->shape->dim[1]->dim_value = (int64_t)1 << 40;
+        break;
+    case 22:
+        g->input[0]->type->tensor_type->shape->dim[1]->dim_value = 0;
+        break;
+    case 23:
+        g->input[0]->type->tensor_type->elem_type = 8;
+        break;
+    case 24:
+        rename_to(&g->output[0]->name, "nothing");
+        break;
+    case 25:
+        rename_to(&g->input[0]->name, "w"); /* then nothing is fed */
+        break;
+    case 26:
+        w->n_dims = 0;
+        break;
+    default:
+        n->n_input = 1;
+    }
+}
+
+enum { SPOILT = 28 };
+
+static void contradictions_are_refused(void **state) {
+    (void)state;
+    for (int how = 0; how < SPOILT; how++) {
+        Onnx__ModelProto *doc = sound_document();
+        uint8_t *bytes;
+        size_t n;
+        size_t inputs = doc->graph->node[0]->n_input, dims = doc->graph->initializer[0]->n_dims;
+        spoil(doc, how);
+        assert_int_equal(sis__proto_pack(&doc->base, &bytes, &n), 0);
+        int error = try_bytes(bytes, n);
+        if (error != SIS_E_FORMAT && error != SIS_E_UNSUPPORTED)
+            fail_msg("case %d: %d %s", how, error, sis_error_detail());
+        free(bytes);
+        doc->graph->node[0]->n_input = inputs; /* so that everything is freed */
+        doc->graph->initializer[0]->n_dims = dims;
+        sis__proto_free(&doc->base);
+    }
+}
+
+/* ---- Exhaustion ---------------------------------------------------------------------------- */
+
+/* A node in an attribute graph in a node in ...: far deeper than any stack. */
+static void deep_nesting_is_refused(void **state) {
+    (void)state;
+    enum { LEVELS = 20000 };
+    uint8_t *bytes = NULL;
+    size_t n = 0;
+    for (int level = 0; level < LEVELS; level++) {
+        /* field 7 (graph), 1 (node), 5 (attribute), 6 (graph), 1 (node) ... around what is there */
+        static const uint8_t tags[3] = {1 << 3 | 2, 5 << 3 | 2, 6 << 3 | 2};
+        uint8_t head[12], *wider;
+        size_t length = 0, rest = n;
+        head[length++] = level + 1 == LEVELS ? (7 << 3 | 2) : tags[level % 3];
+        do {
+            head[length++] = (uint8_t)(rest % 128 | (rest >= 128 ? 0x80 : 0));
+            rest /= 128;
+        } while (rest);
+        wider = (uint8_t *)malloc(n + length);
+        memcpy(wider, head, length);
+        if (n)
+            memcpy(wider + length, bytes, n);
+        free(bytes);
+        bytes = wider;
+        n += length;
+    }
+    assert_int_equal(try_bytes(bytes, n), SIS_E_FORMAT);
+    free(bytes);
+}
+
+/* Empty nodes cost two bytes each in the file and a hundred times that in memory. */
+static void many_empty_nodes_are_bounded(void **state) {
+    (void)state;
+    enum { NODES = 200000 };
+    uint8_t *bytes = (uint8_t *)malloc(2 * NODES + 8);
+    size_t n = 0, inside = 2 * NODES;
+    bytes[n++] = 7 << 3 | 2;
+    bytes[n++] = (uint8_t)(inside % 128 | 0x80);
+    bytes[n++] = (uint8_t)(inside / 128 % 128 | 0x80);
+    bytes[n++] = (uint8_t)(inside / 128 / 128);
+    for (size_t i = 0; i < NODES; i++) {
+        bytes[n++] = 1 << 3 | 2;
+        bytes[n++] = 0;
+    }
+    double start = sis__seconds();
+    assert_int_equal(try_bytes(bytes, n), SIS_E_FORMAT);
+    assert_true(sis__seconds() - start < 5);
+    free(bytes);
+}
+
+/* Long chains of views and of everything else compile in linear time. */
+static void long_chains_are_quick(void **state) {
+    (void)state;
+    double start = sis__seconds();
+    sis_net_builder *b = sis_net_builder_new("chain");
+    sis_net *net;
+    char in[32] = "x", out[32];
+    float x[4] = {1, -2, 3, -4}, y[4];
+    sis_net_add_input(b, "x", 0, SHAPE(0, 4));
+    for (int i = 0; i < 20000; i++) {
+        snprintf(out, sizeof out, "v%d", i);
+        sis_net_add_node(b, i % 2 ? "Relu" : "Identity", in, out);
+        memcpy(in, out, sizeof in);
+    }
+    sis_net_add_output(b, in);
+    assert_int_equal(sis_net_build(b, &net), 0);
+    sis_net_batch batch = {x, 1, 4, 0, 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 1 && y[1] == 0 && y[2] == 3 && y[3] == 0);
+    sis_net_free(net);
+    printf("a chain of 20000 nodes: %.2f s\n", sis__seconds() - start);
+    assert_true(sis__seconds() - start < 10);
+}
+
+/* Operators whose results are as large as a number in the file says. */
+static void sizes_from_constants_are_bounded(void **state) {
+    (void)state;
+    const int64_t huge[] = {(int64_t)1 << 20, (int64_t)1 << 33, INT64_MAX, INT64_MIN, -7};
+    static const char *const ops[] = {"ConstantOfShape", "Expand", "Tile", "Pad",
+                                      "Range",           "Reshape"};
+    double start = sis__seconds();
+    for (size_t h = 0; h < sizeof huge / sizeof *huge; h++)
+        for (size_t o = 0; o < sizeof ops / sizeof *ops; o++) {
+            sis_net *net;
+            sis_net_builder *b = sis_net_builder_new("huge");
+            int64_t v[4] = {huge[h], huge[h], huge[h], huge[h]};
+            sis_net_add_input(b, "x", 0, SHAPE(0, 4));
+            sis_net_add_ints(b, "v", SHAPE(o == 3 ? 4 : 2), v);
+            sis_net_add_ints(b, "n", &(sis_net_shape){0, {0}}, v);
+            sis_net_add_ints(b, "one", &(sis_net_shape){0, {0}}, (int64_t[]){1});
+            sis_net_add_node(b, ops[o], o == 0 ? "v" : o == 4 ? "one n one" : "x v", "c");
+            sis_net_add_node(b, "Cast", "c", "f");
+            sis_net_attr_int(b, "to", 1);
+            sis_net_add_node(b, "ReduceMean", "f", "m");
+            sis_net_add_node(b, "Add", "x m", "y");
+            sis_net_add_output(b, "y");
+            if (sis_net_build(b, &net) == 0)
+                sis_net_free(net);
+        }
+    printf("huge constants: %.2f s\n", sis__seconds() - start);
+    assert_true(sis__seconds() - start < 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(truncated_files_are_errors),
+        cmocka_unit_test(flipped_bits_do_no_harm),
+        cmocka_unit_test(random_damage_does_no_harm),
+        cmocka_unit_test(contradictions_are_refused),
+        cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(many_empty_nodes_are_bounded),
+        cmocka_unit_test(long_chains_are_quick),
+        cmocka_unit_test(sizes_from_constants_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Kernels against their naive versions, for every instruction set this machine has: products to the
+ * bit and for any shape, functions to a few units in the last place and the same wherever in an
+ * array a value stands.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "net/kernels.h"
+#include "net/product.h"
+
+static float *fill(sis__rng *r, size_t n) {
+    float *v = (float *)malloc((n ? n : 1) * sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)sis__rng_normal(r);
+    return v;
+}
+
+/* One sum from the first to the last term, with fused steps or with rounded products. */
+static float sum_of(const float *a, size_t a_col, const float *b, size_t n, size_t k, float c,
+                    int fused) {
+    for (size_t p = 0; p < k; p++) {
+        volatile float product = a[p * a_col] * b[p * n];
+        c = fused ? fmaf(a[p * a_col], b[p * n], c) : c + product;
+    }
+    return c;
+}
+
+static int same_bits(float a, float b) {
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+typedef struct {
+    size_t m, n, k;
+} dims;
+
+static void check_product(const sis__kernels *kn, const dims *d, int transposed, int *fused) {
+    sis__rng r;
+    sis__rng_init(&r, d->m * 31 + d->n * 7 + d->k);
+    float *a = fill(&r, d->m * d->k), *b = fill(&r, d->k * d->n), *c = fill(&r, d->m * (d->n + 3));
+    float *want = (float *)malloc(d->m * (d->n + 3) * sizeof *want);
+    float *packed = (float *)malloc(sis__packed_size(kn, d->k, d->n) * sizeof *packed + 1);
+    size_t row = transposed ? 1 : d->k, col = transposed ? d->m : 1;
+    memcpy(want, c, d->m * (d->n + 3) * sizeof *c);
+    sis__pack(kn, d->k, d->n, b, d->n, 1, packed);
+    kn->gemm(d->m, d->n, d->k, a, row, col, packed, c, d->n + 3);
+    for (size_t i = 0; i < d->m; i++)
+        for (size_t j = 0; j < d->n + 3; j++) {
+            size_t at = i * (d->n + 3) + j;
+            if (j >= d->n) { /* between the rows nothing is touched */
+                assert_true(same_bits(c[at], want[at]));
+                continue;
+            }
+            float one = sum_of(a + i * row, col, b + j, d->n, d->k, want[at], 1);
+            float two = sum_of(a + i * row, col, b + j, d->n, d->k, want[at], 0);
+            if (!same_bits(one, two) && *fused < 0)
+                *fused = same_bits(c[at], one);
+            if (!same_bits(c[at], *fused == 0 ? two : one))
+                fail_msg("%s %zu x %zu x %zu: (%zu, %zu) is %.9g, not %.9g", kn->name, d->m, d->n,
+                         d->k, i, j, (double)c[at], (double)(*fused == 0 ? two : one));
+        }
+    free(a);
+    free(b);
+    free(c);
+    free(want);
+    free(packed);
+}
+
+static void products_are_sums_in_order_to_the_bit(void **state) {
+    (void)state;
+    const dims shapes[] = {{1, 1, 1},    {1, 33, 5},   {2, 7, 300},  {5, 64, 17},
+                           {6, 16, 256}, {7, 31, 257}, {12, 32, 9},  {13, 65, 600},
+                           {25, 96, 1},  {3, 5, 0},    {11, 48, 33}, {24, 10, 513}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        int fused = -1;
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (int t = 0; t < 2; t++)
+                check_product(*kn, &shapes[i], t, &fused);
+        printf("%s: %s\n", (*kn)->name, fused ? "fused" : "rounded products");
+    }
+}
+
+/* Both sides packed, starting from given numbers: the same sums again. */
+static void packed_products_are_the_same(void **state) {
+    (void)state;
+    const dims shapes[] = {{1, 1, 1},     {5, 70, 3},     {12, 32, 256},
+                           {13, 33, 257}, {30, 100, 600}, {7, 9, 0}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+            dims d = shapes[i];
+            sis__rng r;
+            sis__rng_init(&r, i);
+            float *a = fill(&r, d.m * d.k), *b = fill(&r, d.k * d.n), *start = fill(&r, d.m);
+            float *right = fill(&r, sis__packed_size(*kn, d.k, d.n));
+            float *left = fill(&r, sis__packed_left_size(*kn, d.m, d.k));
+            float *want = fill(&r, d.m * d.n), *got = fill(&r, d.m * d.n);
+            sis__pack(*kn, d.k, d.n, b, d.n, 1, right);
+            sis__pack_left(*kn, d.m, d.k, a, d.k, 1, left);
+            for (int with = 0; with < 2; with++) {
+                for (size_t j = 0; j < d.m * d.n; j++)
+                    want[j] = with ? start[j / d.n] : 0;
+                (*kn)->gemm(d.m, d.n, d.k, a, d.k, 1, right, want, d.n);
+                sis__packed_product p = {d.m, d.n, d.k, left, right, with ? start : NULL, got, d.n};
+                (*kn)->gemm_packed(&p);
+                assert_memory_equal(got, want, d.m * d.n * sizeof *got);
+            }
+            free(a);
+            free(b);
+            free(start);
+            free(left);
+            free(right);
+            free(want);
+            free(got);
+        }
+}
+
+static void naive_products_agree(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 1);
+    float *a = fill(&r, 9 * 20), *b = fill(&r, 20 * 11), *packed = fill(&r, 20 * 64);
+    float want[99] = {0}, got[99] = {0};
+    sis__pack(&sis__kernels_naive, 20, 11, b, 11, 1, packed);
+    sis__kernels_naive.gemm(9, 11, 20, a, 20, 1, packed, want, 11);
+    void *scratch = malloc(sis__product_scratch(20, 11));
+    float left[180], again[99];
+    sis__pack_left(&sis__kernels_naive, 9, 20, a, 20, 1, left);
+    sis__kernels_naive.gemm_packed(
+        &(sis__packed_product){9, 11, 20, left, packed, NULL, again, 11});
+    assert_memory_equal(again, want, sizeof want);
+    sis__product_add(&(sis__product){9, 11, 20, {a, 20, 1}, {b, 11, 1}, 2.0f, got, 11}, scratch);
+    for (size_t i = 0; i < 99; i++)
+        assert_true(fabsf(got[i] - 2 * want[i]) < 1e-5f);
+    free(scratch);
+    free(a);
+    free(b);
+    free(packed);
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+typedef void (*map)(const float *x, float *y, size_t n);
+
+static double exact(int which, double x) {
+    return which == 0 ? exp(x) : which == 1 ? 1 / (1 + exp(-x)) : tanh(x);
+}
+
+static map pick(const sis__kernels *kn, int which) {
+    return which == 0 ? kn->exp : which == 1 ? kn->sigmoid : kn->tanh;
+}
+
+static void functions_are_accurate(void **state) {
+    (void)state;
+    static const char *const names[] = {"exp", "sigmoid", "tanh"};
+    enum { N = 400000 };
+    float *x = (float *)malloc(N * sizeof *x), *y = (float *)malloc(N * sizeof *y);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int which = 0; which < 3; which++) {
+            double worst = 0;
+            for (size_t i = 0; i < N; i++)
+                x[i] = (float)((double)i / N * 174 - 86.5);
+            pick(*kn, which)(x, y, N);
+            for (size_t i = 0; i < N; i++) {
+                double want = exact(which, x[i]), error = fabs(y[i] - want) / fabs(want);
+                worst = error > worst ? error : worst;
+            }
+            printf("%s %s: relative error %.2g\n", (*kn)->name, names[which], worst);
+            assert_true(worst < 3e-7);
+        }
+    free(x);
+    free(y);
+}
+
+static void functions_know_their_limits(void **state) {
+    (void)state;
+    const float x[] = {0.0f,  -0.0f,  INFINITY, -INFINITY, NAN,
+                       1e30f, -1e30f, 89.0f,    -110.0f,   1e-30f};
+    float y[10];
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        (*kn)->exp(x, y, 10);
+        assert_true(y[0] == 1 && y[1] == 1 && isinf(y[2]) && y[3] == 0 && isnan(y[4]));
+        assert_true(isinf(y[5]) && y[6] == 0 && isinf(y[7]) && y[8] == 0 && y[9] == 1);
+        (*kn)->sigmoid(x, y, 10);
+        assert_true(y[0] == 0.5f && y[2] == 1 && y[3] == 0 && isnan(y[4]) && y[5] == 1);
+        assert_true(y[6] == 0 && y[9] == 0.5f);
+        (*kn)->tanh(x, y, 10);
+        assert_true(y[0] == 0 && y[2] == 1 && y[3] == -1 && isnan(y[4]) && y[5] == 1);
+        assert_true(y[6] == -1 && y[9] == 1e-30f);
+    }
+}
+
+/* The same bits wherever in an array a value stands, and however long the array is. */
+static void functions_do_not_depend_on_the_place(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 5);
+    float *x = fill(&r, 100), y[100], one;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int which = 0; which < 3; which++)
+            for (size_t n = 1; n <= 100; n++) {
+                pick(*kn, which)(x, y, n);
+                for (size_t i = 0; i < n; i++) {
+                    pick(*kn, which)(x + i, &one, 1);
+                    assert_true(same_bits(one, y[i]));
+                }
+            }
+    free(x);
+}
+
+static void maxima_agree_with_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 2);
+    float *x = fill(&r, 300), y[2][100];
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int nan = 0; nan < 2; nan++)
+            for (size_t n = 1; n <= 100; n++) {
+                x[57] = nan ? NAN : 0.5f;
+                for (size_t step = 1; step <= 3; step++) {
+                    for (size_t i = 0; i < 100; i++)
+                        y[0][i] = y[1][i] = i % 9 == 8 && nan ? NAN : -0.1f;
+                    (*kn)->max_row(y[0], x, step, n);
+                    sis__kernels_naive.max_row(y[1], x, step, n);
+                    assert_memory_equal(y[0], y[1], sizeof y[0]);
+                }
+                float a = (*kn)->max_of(x, n), b = sis__kernels_naive.max_of(x, n);
+                assert_true(same_bits(a, b) || (isnan(a) && isnan(b)));
+                (*kn)->relu(x, y[0], n);
+                sis__kernels_naive.relu(x, y[1], n);
+                assert_memory_equal(y[0], y[1], n * sizeof(float));
+            }
+    free(x);
+}
+
+static void cells_agree_with_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 8);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n < 70; n += 3) {
+            float *g = fill(&r, 4 * n), *c = fill(&r, n), *h = fill(&r, n);
+            float *g2 = (float *)malloc(4 * n * sizeof *g2), c2[70], h2[70], h3[70];
+            memcpy(g2, g, 4 * n * sizeof *g2);
+            memcpy(c2, c, n * sizeof *c);
+            (*kn)->lstm(g, c, h, n);
+            sis__kernels_naive.lstm(g2, c2, h2, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabsf(c[i] - c2[i]) < 2e-6f && fabsf(h[i] - h2[i]) < 2e-6f &&
+                            fabsf(g[i] - g2[i]) < 2e-6f);
+            (*kn)->gru(g, g + n, h, h3, n);
+            sis__kernels_naive.gru(g, g + n, h, h2, n);
+            for (size_t i = 0; i < n; i++)
+                assert_true(fabsf(h3[i] - h2[i]) < 2e-6f);
+            free(g);
+            free(g2);
+            free(c);
+            free(h);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_are_sums_in_order_to_the_bit),
+        cmocka_unit_test(packed_products_are_the_same),
+        cmocka_unit_test(naive_products_agree),
+        cmocka_unit_test(functions_are_accurate),
+        cmocka_unit_test(functions_know_their_limits),
+        cmocka_unit_test(functions_do_not_depend_on_the_place),
+        cmocka_unit_test(maxima_agree_with_naive_ones),
+        cmocka_unit_test(cells_agree_with_naive_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
