@@ -107,8 +107,12 @@ static int encode_text(const cli_task *t, const sis_data *data, size_t i, cli_ro
 int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row) {
     if (t->vocabulary && is_kind(data, "text"))
         return encode_text(t, data, i, row);
-    int status = cli_fail(sis_data_values(data, i, row->values));
+    size_t wanted = t->net ? sis_net_values(t->net) : 0;
     layout a = layout_of(t, data, i);
+    if (is_kind(data, "dna") && wanted && wanted != row->width && wanted % 4 == 0)
+        return cli_error("example %zu: a sequence of %zu bases; the model takes %zu", i, a.places,
+                         wanted / 4);
+    int status = cli_fail(sis_data_values(data, i, row->values));
     if (status != CLI_DONE || a.first == a.wanted_first || a.channels == 1)
         return status;
     double *as_read = cli_grab(row->width, sizeof *as_read);

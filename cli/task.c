@@ -20,13 +20,13 @@ const cli_option cli_source_options[] = {
              "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
              "scores, for each input."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
-     "examples: .npy, .csv, .tsv, .txt, .jsonl, IDX; also gzipped (.gz)", .required = 1,
-     .more =
-         "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
-         "examples), tables with a header (.csv, .tsv), images (IDX: .idx, -ubyte), texts (.txt, "
-         "one a line; .tsv, behind their labels; .jsonl, with \"text\" or \"words\") or "
-         "lists of numbers (.jsonl, \"values\"). Texts become token ids by the model's own "
-         "vocabulary. A dash reads a .csv from standard input."},
+     "examples: .npy, .csv, .tsv, .txt, .jsonl, .fa, .seq, IDX; also .gz", .required = 1,
+     .more = "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
+             "examples), tables with a header (.csv, .tsv), images (IDX: .idx, -ubyte), DNA (.fa, "
+             ".fasta, .seq), texts (.txt, "
+             "one a line; .tsv, behind their labels; .jsonl, with \"text\" or \"words\") or "
+             "lists of numbers (.jsonl, \"values\"). Texts become token ids by the model's own "
+             "vocabulary. A dash reads a .csv from standard input."},
     {"label", 0, "COLUMN", CLI_STRING(cli_source, label),
      "column or field of the input that holds the label",
      .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "

@@ -3,7 +3,7 @@
 # On another system it prints what is needed and fails only if the build tools are not there.
 set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev zlib1g-dev libcmocka-dev
-    libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata"
+    libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata clang"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do

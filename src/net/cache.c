@@ -29,11 +29,13 @@ struct sis__runs {
 struct sis__cache {
     pthread_mutex_t lock;
     sis__geometry *geometries;
+    size_t n_geometries, clock; /* how many, and requests so far */
     packed_matrix *packed;
 };
 
 static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows should stay below */
 static const size_t max_chunk = 256;
+static const size_t max_geometries = 8;
 static const double max_probe_flops = 1.2e9;
 static const size_t max_probe_bytes = (size_t)64 << 20;
 
@@ -68,6 +70,7 @@ void sis__cache_clear(struct sis__cache *c) {
         free(p);
     }
     c->geometries = NULL;
+    c->n_geometries = 0;
     c->packed = NULL;
 }
 
@@ -237,8 +240,6 @@ static int find_dims(const sis_net *net, int embedded, size_t n_values, sis__geo
         g->dims[g->rank++] = (size_t)m->dims[1];
         known *= (size_t)m->dims[1];
     }
-    if (n_values == 0)
-        n_values = known;
     if (open != SIZE_MAX && known && n_values % known == 0) {
         g->dims[open] = n_values / known;
         known = n_values;
@@ -261,17 +262,15 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n) 
                         : (float)(2 * sis__rng_uniform(&rng) - 1);
 }
 
-enum { PROBE_ROWS = 2, PROBE_LOG2 = 1 };
-
-/* Run the rows of the probe `at once`; outputs (PROBE_ROWS, n_outputs). */
-static int run_probe(const sis_net *net, sis__geometry *g, int log2_rows, const float *rows,
-                     float *outputs) {
+/* Run 2^total rows, 2^log2_rows at a time; outputs (rows, n_outputs). */
+static int run_probe(const sis_net *net, sis__geometry *g, int total, int log2_rows,
+                     const float *rows, float *outputs) {
     sis__run *r;
     size_t n = (size_t)1 << log2_rows;
     int error = sis__cache_take(net, g, SIS__SCORES, log2_rows, &r);
     if (error)
         return error;
-    for (size_t i = 0; i < PROBE_ROWS && !error; i += n) {
+    for (size_t i = 0; i < (size_t)1 << total && !error; i += n) {
         for (size_t k = 0; k < n; k++)
             sis__feed_row(g, r, k, rows + (i + k) * g->n_values);
         error = sis__run_forward(r);
@@ -283,42 +282,53 @@ static int run_probe(const sis_net *net, sis__geometry *g, int log2_rows, const 
     return error;
 }
 
-/* Do rows run together give what they give alone, to the bit? An error means no. */
-static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int *together) {
-    const sis__plan *plan;
-    *together = 0;
-    int error = get_plan(net, g, SIS__SCORES, PROBE_LOG2, &plan);
-    if (error)
-        return error == SIS_E_NOMEM ? error : SIS_OK;
-    const sis__tensor *y = &plan->tensors[net->output];
-    if (y->count != PROBE_ROWS * g->n_outputs || y->dtype != SIS__F32)
-        return SIS_OK;
-    if (plan->flops > max_probe_flops || plan->arena + plan->scratch > max_probe_bytes) {
-        *together = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
-        return SIS_OK;
+/* Do 2^log2_rows rows run together give what they give alone, to the bit? */
+static int compare_runs(const sis_net *net, int embedded, sis__geometry *g, int log2_rows,
+                        int *same) {
+    size_t n = (size_t)1 << log2_rows;
+    float *rows = SIS_NEW(float, n * g->n_values);
+    float *alone = SIS_NEW(float, n * g->n_outputs), *both = SIS_NEW(float, n * g->n_outputs);
+    int error = rows && alone && both ? SIS_OK : SIS_E_NOMEM;
+    if (!error) {
+        fill_probe(net, embedded, rows, n * g->n_values);
+        error = run_probe(net, g, log2_rows, 0, rows, alone);
     }
-    float *rows = SIS_NEW(float, PROBE_ROWS * g->n_values);
-    float *alone = SIS_NEW(float, PROBE_ROWS * g->n_outputs);
-    float *both = SIS_NEW(float, PROBE_ROWS * g->n_outputs);
-    if (rows && alone && both) {
-        fill_probe(net, embedded, rows, PROBE_ROWS * g->n_values);
-        error = run_probe(net, g, 0, rows, alone);
-        if (!error)
-            error = run_probe(net, g, PROBE_LOG2, rows, both);
-        *together = !error && memcmp(alone, both, PROBE_ROWS * g->n_outputs * sizeof *both) == 0;
-        error = error == SIS_E_NOMEM ? error : SIS_OK;
-    } else {
-        error = SIS_E_NOMEM;
-    }
+    if (!error)
+        error = run_probe(net, g, log2_rows, log2_rows, rows, both);
+    *same = !error && memcmp(alone, both, n * g->n_outputs * sizeof *both) == 0;
     free(rows);
     free(alone);
     free(both);
-    return error;
+    return error == SIS_E_NOMEM ? error : SIS_OK;
 }
 
+/* May 2^log2_rows rows be run together? An error means no. Plans of two rows are compared with
+ * single runs, and those of more that rest on a guess; see Reshape. */
+static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int log2_rows,
+                         int *together) {
+    const sis__plan *plan;
+    size_t n = (size_t)1 << log2_rows;
+    if (log2_rows > 1 && !g->plans[SIS__SCORES][1]->widened)
+        return SIS_OK; /* nothing guessed: what holds for two holds for more */
+    *together = 0;
+    int error = get_plan(net, g, SIS__SCORES, log2_rows, &plan);
+    if (error)
+        return error == SIS_E_NOMEM ? error : SIS_OK;
+    const sis__tensor *y = &plan->tensors[net->output];
+    if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
+        return SIS_OK;
+    if (plan->flops > max_probe_flops || plan->arena + plan->scratch > max_probe_bytes) {
+        int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
+        *together = any && !plan->widened;
+        return SIS_OK;
+    }
+    return compare_runs(net, embedded, g, log2_rows, together);
+}
+
+/* Plans of one row and of the largest number that pays and is safe. */
 static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     const sis__plan *one;
-    int error = get_plan(net, g, SIS__SCORES, 0, &one);
+    int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
     if (error)
         return error;
     const sis__tensor *y = &one->tensors[net->output];
@@ -328,10 +338,15 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     g->n_outputs = y->count;
     g->flops = one->flops;
     g->chunk = 1;
-    if (g->counted && (error = runs_together(net, embedded, g, &g->batched)) != 0)
-        return error;
-    while (g->batched && g->chunk < max_chunk && one->arena * g->chunk * 2 <= run_bytes)
-        g->chunk *= 2;
+    for (int log2_rows = 1; together && ((size_t)1 << log2_rows) <= max_chunk; log2_rows++) {
+        if (log2_rows > 1 && (one->arena << log2_rows) > run_bytes)
+            break;
+        if ((error = runs_together(net, embedded, g, log2_rows, &together)) != 0)
+            return error;
+        if (together)
+            g->chunk = (size_t)1 << log2_rows;
+    }
+    g->batched = g->chunk > 1;
     return SIS_OK;
 }
 
@@ -342,15 +357,54 @@ static sis__geometry *find_geometry(const struct sis__cache *c, int start, size_
     return NULL;
 }
 
-int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out) {
-    struct sis__cache *c = net->cache;
-    int start = embedded ? net->embedded : net->input;
+/* Drop the geometry that was used longest ago and is not in use, if there are too many. Locked. */
+static sis__geometry *evict(struct sis__cache *c) {
+    sis__geometry **oldest = NULL;
+    for (sis__geometry **at = &c->geometries; *at; at = &(*at)->next)
+        if ((*at)->users == 0 && (!oldest || (*at)->used_at < (*oldest)->used_at))
+            oldest = at;
+    if (c->n_geometries <= max_geometries || !oldest)
+        return NULL;
+    sis__geometry *g = *oldest;
+    *oldest = g->next;
+    c->n_geometries--;
+    return g;
+}
+
+/* Find it, or with `made` put that in; counts the caller as a user. *spare is to be freed. */
+static sis__geometry *enter(struct sis__cache *c, int start, size_t n_values, sis__geometry *made,
+                            sis__geometry **spare) {
+    *spare = NULL;
     pthread_mutex_lock(&c->lock);
-    *out = find_geometry(c, start, n_values);
+    sis__geometry *g = find_geometry(c, start, n_values);
+    if (!g && made) {
+        g = made;
+        g->next = c->geometries;
+        c->geometries = g;
+        c->n_geometries++;
+    }
+    if (g) {
+        g->users++;
+        g->used_at = ++c->clock;
+    }
+    if (made)
+        *spare = g == made ? evict(c) : made;
     pthread_mutex_unlock(&c->lock);
-    if (*out)
+    return g;
+}
+
+void sis__cache_done(const sis_net *net, sis__geometry *g) {
+    pthread_mutex_lock(&net->cache->lock);
+    g->users--;
+    pthread_mutex_unlock(&net->cache->lock);
+}
+
+int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out) {
+    int start = embedded ? net->embedded : net->input;
+    sis__geometry *spare;
+    if ((*out = enter(net->cache, start, n_values, NULL, &spare)) != NULL)
         return SIS_OK;
-    sis__geometry *g = SIS_NEW(sis__geometry, 1), *found;
+    sis__geometry *g = SIS_NEW(sis__geometry, 1);
     if (!g)
         return SIS_E_NOMEM;
     g->start = start;
@@ -362,15 +416,8 @@ int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__
         geometry_free(g);
         return error;
     }
-    pthread_mutex_lock(&c->lock);
-    if ((found = find_geometry(c, start, g->n_values)) == NULL) {
-        g->next = c->geometries;
-        c->geometries = g;
-        found = g;
-    }
-    pthread_mutex_unlock(&c->lock);
-    if (found != g)
-        geometry_free(g);
-    *out = found;
+    *out = enter(net->cache, start, n_values, g, &spare);
+    if (spare)
+        geometry_free(spare);
     return SIS_OK;
 }

@@ -27,6 +27,8 @@ typedef struct sis__geometry {
     size_t n_outputs;                 /* of one row */
     int batched;                      /* rows may be run together */
     size_t chunk;                     /* rows of the largest run, a power of two */
+    size_t users;                     /* calls under way */
+    size_t used_at;                   /* when it was last asked for */
     double flops;                     /* of one row */
     struct sis__plan *plans[4][32];   /* by target and log2 of rows */
     struct sis__runs *runs[4][32];    /* runs not in use */
@@ -36,8 +38,11 @@ typedef struct sis__geometry {
 struct sis__cache *sis__cache_new(void);
 void sis__cache_free(struct sis__cache *c);
 
-/* The geometry for rows of n_values (0: what the network declares), made on first use. */
+/* The geometry for rows of n_values, made on first use; give it back with sis__cache_done. A
+ * network keeps a few: one that rows of a thousand lengths go through does not keep a thousand
+ * plans. */
 int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out);
+void sis__cache_done(const sis_net *net, sis__geometry *g);
 
 /* A run for 2^log2_rows rows, and its return. */
 int sis__cache_take(const sis_net *net, sis__geometry *g, sis__target t, int log2_rows,

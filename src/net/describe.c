@@ -118,8 +118,10 @@ int sis_net_describe(const sis_net *net, char **text) {
     add_input(&b, net);
     if (!error && sis_net_values(net) == 0)
         sis__buf_str(&b, "rows may have any length; give one to see the nodes\n");
-    else if (!error && (error = sis__cache_geometry(net, 0, sis_net_values(net), &g)) == 0)
+    else if (!error && (error = sis__cache_geometry(net, 0, sis_net_values(net), &g)) == 0) {
         error = plan_for_words(net, g, &plan);
+        sis__cache_done(net, g);
+    }
     if (!error && plan)
         add_plan(&b, net, plan, used);
     if (!error)

@@ -112,7 +112,10 @@ static int run_job(job *j) {
     int error = sis__batch_check(j->net, j->batch, &j->g);
     if (error)
         return error;
-    return sis__parallel(j->batch->jobs, sis__pieces(j->g->chunk, j->batch->n_rows), run_piece, j);
+    size_t pieces = sis__pieces(j->g->chunk, j->batch->n_rows);
+    error = sis__parallel(j->batch->jobs, pieces, run_piece, j);
+    sis__cache_done(j->net, j->g);
+    return error;
 }
 
 int sis_net_forward(const sis_net *net, const sis_net_batch *batch, float *scores) {

@@ -16,7 +16,7 @@ typedef struct sis__piece {
 size_t sis__pieces(size_t chunk, size_t n_rows);
 sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i);
 
-/* Check a batch and find its geometry. */
+/* Check a batch and find its geometry, to be given back with sis__cache_done. */
 int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);
 
 /* Margin of output c of a row from z (n), the values in front of the last activation. */

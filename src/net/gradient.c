@@ -113,17 +113,18 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
     if (error)
         return error;
     if (!grad->weights && grad->output >= j.g->n_outputs)
-        return sis__fail(SIS_E_ARGUMENT, "output %zu of a model with %zu", grad->output,
-                         j.g->n_outputs);
+        error = sis__fail(SIS_E_ARGUMENT, "output %zu of a model with %zu", grad->output,
+                          j.g->n_outputs);
     j.target = grad->of_margins ? SIS__MARGIN_GRADIENT : SIS__SCORE_GRADIENT;
     j.output = grad->of_margins ? net->pre_output : net->output;
     j.chunk = j.g->chunk < MAX_ROWS ? j.g->chunk : MAX_ROWS;
     j.runs = SIS_NEW(sis__run *, jobs);
-    if (!j.runs)
-        return SIS_E_NOMEM;
+    if (!error && !j.runs)
+        error = SIS_E_NOMEM;
     for (size_t total = sis__pieces(j.chunk, batch->n_rows); j.first < total && !error;
          j.first += jobs)
         error = run_wave(&j, total - j.first < jobs ? total - j.first : jobs);
     free((void *)j.runs);
+    sis__cache_done(net, j.g);
     return error;
 }

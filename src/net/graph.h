@@ -302,6 +302,7 @@ typedef struct sis__plan {
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
     int gradients, keep_all, training;
+    int widened; /* a Reshape made for one row was stretched to `batch` */
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;

@@ -167,6 +167,8 @@ static int check_runs(sis_net *net) {
     }
     error = sis__cache_geometry(net, 0, rest, &g);
     confirm_final(net, error ? NULL : g);
+    if (!error)
+        sis__cache_done(net, g);
     return open && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM ? SIS_OK : error;
 }
 
@@ -310,16 +312,28 @@ size_t sis_net_values(const sis_net *net) {
     return n;
 }
 
-size_t sis_net_outputs(const sis_net *net) {
+/* What is known of rows of the declared length; -1 if there is none. */
+static int ask(const sis_net *net, size_t *outputs, double *flops) {
     sis__geometry *g;
     size_t n = sis_net_values(net);
-    return n && sis__cache_geometry(net, 0, n, &g) == SIS_OK ? g->n_outputs : 0;
+    if (n == 0 || sis__cache_geometry(net, 0, n, &g) != SIS_OK)
+        return -1;
+    *outputs = g->n_outputs;
+    *flops = g->flops;
+    sis__cache_done(net, g);
+    return 0;
+}
+
+size_t sis_net_outputs(const sis_net *net) {
+    size_t outputs;
+    double flops;
+    return ask(net, &outputs, &flops) == 0 ? outputs : 0;
 }
 
 double sis_net_flops(const sis_net *net) {
-    sis__geometry *g;
-    size_t n = sis_net_values(net);
-    return n && sis__cache_geometry(net, 0, n, &g) == SIS_OK ? g->flops : 0;
+    size_t outputs;
+    double flops;
+    return ask(net, &outputs, &flops) == 0 ? flops : 0;
 }
 
 int sis_net_integers(const sis_net *net) {

@@ -44,7 +44,7 @@ static int read_direction(sis__cx *c, sis__recurrent *p) {
 }
 
 static int read_attributes(sis__cx *c, sis__recurrent *p) {
-    int64_t hidden, layout, linear = 0, forget = 0;
+    int64_t hidden = 0, layout = 0, linear = 0, forget = 0;
     int error = read_direction(c, p);
     if (!error)
         error = sis__attr_int(c, "hidden_size", 0, &hidden);

@@ -5,8 +5,9 @@
  *
  * The file names nodes by (tree, node); here they are numbered in file order and children are found
  * once, by binary search in a sorted list of names. A node with two parents, or a tree without
- * exactly one root, is refused; what is left cannot loop. A leaf's weights are a range of (output,
- * weight) pairs. Each row goes down each tree; sums run in double over trees in file order.
+ * exactly one root from which all of it is reached, is refused; what is left cannot loop. A leaf's
+ * weights are a range of (output, weight) pairs. Each row goes down each tree; sums run in double
+ * over trees in the order of their numbers.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ struct sis__trees {
     aggregate how;
     sis__post post;
     int classifier;
-    int single;       /* weights of one of two classes only: the other follows from it */
+    int single;       /* two classes, weights of class 0 only: both follow from that one score */
     int all_positive; /* and all of them are >= 0 */
     const int64_t *labels;
 };
@@ -180,6 +181,27 @@ static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const name
     return SIS_OK;
 }
 
+/* Every node hangs on a root. With one parent a node at most, this visits none twice. */
+static int check_reached(sis__cx *c, const sis__trees *t) {
+    size_t *stack = (size_t *)sis__cx_alloc(c, t->n_nodes + 1, sizeof *stack), depth = 0, n = 0;
+    if (!stack)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < t->n_trees; i++) {
+        stack[depth++] = t->roots[i];
+        while (depth) {
+            const tree_node *at = &t->nodes[stack[--depth]];
+            n++;
+            if (at->mode != LEAF) {
+                stack[depth++] = at->yes;
+                stack[depth++] = at->no;
+            }
+        }
+    }
+    if (n != t->n_nodes)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root", t->n_nodes - n);
+    return SIS_OK;
+}
+
 /* Weights of leaves, from the lists PREFIX_treeids, _nodeids, _ids and _weights. */
 typedef struct {
     const int64_t *trees, *nodes, *ids;
@@ -218,7 +240,7 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
             (size_t)w->ids[i] >= t->outputs)
             return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
         t->nodes[leaf[i]].to++;
-        t->single &= w->ids[i] == w->ids[0];
+        t->single &= w->ids[i] == 0;
         t->all_positive &= w->weights[i] >= 0;
     }
     for (size_t i = 0; i < t->n_nodes; i++) {
@@ -228,7 +250,7 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
     }
     for (size_t i = 0; i < w->n; i++) {
         size_t at = t->nodes[leaf[i]].to++;
-        t->targets[at] = t->single ? 0 : (size_t)w->ids[i];
+        t->targets[at] = (size_t)w->ids[i];
         t->weights[at] = w->weights[i];
     }
     t->n_weights = w->n;
@@ -242,9 +264,8 @@ static int read_base(sis__cx *c, sis__trees *t) {
         t->base = NULL;
         return error;
     }
-    if (t->single && n == 2) /* of the class that has the weights */
-        t->base++;
-    else if (n != (t->single ? 1 : t->outputs))
+    t->single &= n == 1; /* a value for each class: then each has its own score */
+    if (n != (t->single ? 1 : t->outputs))
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
     return SIS_OK;
 }
@@ -278,6 +299,8 @@ static int build(sis__cx *c, sis__trees *t) {
         error = build_node(c, t, &l, names, i);
     if (!error)
         error = find_roots(c, t, &l, names);
+    if (!error)
+        error = check_reached(c, t);
     if (!error)
         error = build_weights(c, t, &w, names);
     return error ? error : read_base(c, t);
@@ -362,7 +385,8 @@ static void add_leaf(const sis__trees *t, const tree_node *leaf, double *sum, un
     }
 }
 
-/* Two classes from the score of one. */
+/* Two classes from one score, which is that of the second, as the exporters of boosted trees mean
+ * it and other runtimes compute it. */
 static void complete_pair(const sis__trees *t, float *scores) {
     scores[1] = scores[0];
     if (t->post == SIS__POST_LOGISTIC)

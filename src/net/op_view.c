@@ -33,12 +33,13 @@ static int view_backward(const sis__step *s, sis__run *r) {
 /* ---- Reshape ------------------------------------------------------------------------------- */
 
 /* Graphs exported for one row say Reshape to (1, 256). In a plan for n rows the leading 1 stands
- * for them: it becomes n if the numbers of values then agree. The network compares one batched run
- * with single ones before it relies on that. */
-static void widen(const sis__cx *c, const sis__tensor *x, size_t rank, size_t *dims, size_t known) {
-    if (c->plan->batch > 1 && rank && dims[0] == 1 && x->rank && x->dims[0] == c->plan->batch &&
-        known * c->plan->batch == x->count)
-        dims[0] = c->plan->batch;
+ * for them: it becomes n if x is computed from the rows, counts them in its first axis and the rest
+ * fits. That is a guess; the network compares such plans with single runs before it uses them. */
+static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, size_t rank) {
+    size_t batch = c->plan->batch;
+    int guess = batch > 1 && rank && dims[0] == 1 && x->rank && x->dims[0] == batch && !x->data;
+    c->plan->widened |= guess;
+    return guess ? batch : 1;
 }
 
 static int reshape_shape(sis__cx *c) {
@@ -63,11 +64,12 @@ static int reshape_shape(sis__cx *c) {
             return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a larger shape", x->count);
         known *= dims[d];
     }
-    if (open == SIZE_MAX)
-        widen(c, x, n, dims, known);
-    else if (known && open > 0 && c->plan->batch > 1 && dims[0] == 1 && x->rank &&
-             x->dims[0] == c->plan->batch && x->count % (known * c->plan->batch) == 0)
-        dims[0] = c->plan->batch, known *= c->plan->batch; /* (1, -1): one row a row */
+    int fits = open == SIZE_MAX ? known * c->plan->batch == x->count
+                                : open > 0 && known && x->count % (known * c->plan->batch) == 0;
+    if (fits && n && target[0] == 1) {
+        dims[0] = rows_of_one(c, x, dims, n);
+        known *= dims[0];
+    }
     if (open != SIZE_MAX && (known == 0 || x->count % known))
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu values do not fit the shape", x->count);
     if (open != SIZE_MAX)

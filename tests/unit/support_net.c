@@ -52,6 +52,29 @@ static int build_mlp(unsigned seed, sis_net **out) {
     return sis_net_build(b, out);
 }
 
+/* As PyTorch and Keras write dense layers. */
+static int build_dense(unsigned seed, sis_net **out) {
+    sis__rng r;
+    sis_net_builder *b = start(seed, &r);
+    size_t in = 7 + seed % 20;
+    sis_net_add_input(b, "x", 0, SHAPE(0, in));
+    add_random(b, "w1", SHAPE(40, in), &r, 0.3);
+    add_random(b, "b1", SHAPE(40), &r, 0.1);
+    add_random(b, "w2", SHAPE(40, 33), &r, 0.3);
+    add_random(b, "b2", SHAPE(33), &r, 0.1);
+    add_random(b, "w3", SHAPE(33, 1), &r, 0.3);
+    sis_net_add_node(b, "Gemm", "x w1 b1", "a");
+    sis_net_attr_int(b, "transB", 1);
+    sis_net_add_node(b, "Relu", "a", "c");
+    sis_net_add_node(b, "Gemm", "c w2 b2", "d");
+    sis_net_add_node(b, "Relu", "d", "e");
+    sis_net_add_node(b, "Identity", "e", "f");
+    sis_net_add_node(b, "Gemm", "f w3", "z");
+    sis_net_add_node(b, "Sigmoid", "z", "y");
+    sis_net_add_output(b, "y");
+    return sis_net_build(b, out);
+}
+
 static int build_cnn(unsigned seed, sis_net **out) {
     sis__rng r;
     sis_net_builder *b = start(seed, &r);
@@ -292,6 +315,7 @@ const family families[] = {
     {"dna", build_dna, 1},       {"text", build_text_cnn, 1}, {"lstm", build_lstm, 1},
     {"bilstm", build_bilstm, 1}, {"gru", build_gru, 1},       {"logistic", build_logistic, 0},
     {"trees", build_trees, 0},   {"fixed", build_fixed, 1},   {"mixing", build_mixing, 1},
+    {"dense", build_dense, 1},
 };
 const size_t n_families = sizeof families / sizeof *families;
 

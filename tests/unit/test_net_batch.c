@@ -75,6 +75,41 @@ static void rows_run_together_where_that_is_the_same(void **state) {
     }
 }
 
+/* A plan that keeps every tensor and one that reuses memory, overwrites inputs and fuses steps
+ * compute the same. */
+static void reusing_memory_changes_nothing(void **state) {
+    (void)state;
+    for (size_t i = 0; i < n_families; i++) {
+        sis_net *net;
+        sis__rng r;
+        sis__geometry *g;
+        size_t p;
+        assert_int_equal(families[i].build(1, &net), 0);
+        sis__rng_init(&r, 12);
+        float *x = random_rows(net, &r, 1, &p), scores[64];
+        sis_net_batch one = {x, 1, p, 0, 1};
+        assert_int_equal(sis_net_forward(net, &one, scores), 0);
+        assert_int_equal(sis__cache_geometry(net, 0, p, &g), 0);
+        sis__feed feed = {.value = net->input, .rank = 1, .dims = {1}};
+        for (size_t d = 0; d < g->rank; d++)
+            feed.dims[feed.rank++] = g->dims[d];
+        sis__plan_spec spec = {&feed, 1, &net->output, 1, 1, 1, 0};
+        sis__plan *plan;
+        sis__run *run;
+        assert_int_equal(sis__plan_new(net, &spec, &plan), 0);
+        assert_int_equal(sis__run_new(plan, &run), 0);
+        sis__feed_row(g, run, 0, x);
+        assert_int_equal(sis__run_forward(run), 0);
+        if (memcmp(run->data[net->output], scores, g->n_outputs * sizeof *scores) != 0)
+            fail_msg("%s differs when everything is kept", families[i].name);
+        sis__run_free(run);
+        sis__plan_free(plan);
+        sis__cache_done(net, g);
+        free(x);
+        sis_net_free(net);
+    }
+}
+
 /* Scores from margins are the scores. */
 static void margins_and_scores_agree(void **state) {
     (void)state;
@@ -106,6 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(rows_run_together_where_that_is_the_same),
+        cmocka_unit_test(reusing_memory_changes_nothing),
         cmocka_unit_test(margins_and_scores_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
