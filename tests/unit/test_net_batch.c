@@ -93,7 +93,12 @@ static void reusing_memory_changes_nothing(void **state) {
         sis__feed feed = {.value = net->input, .rank = 1, .dims = {1}};
         for (size_t d = 0; d < g->rank; d++)
             feed.dims[feed.rank++] = g->dims[d];
-        sis__plan_spec spec = {&feed, 1, &net->output, 1, 1, 1, 0};
+        sis__plan_spec spec = {.feeds = &feed,
+                               .n_feeds = 1,
+                               .outputs = &net->output,
+                               .n_outputs = 1,
+                               .batch = 1,
+                               .keep_all = 1};
         sis__plan *plan;
         sis__run *run;
         assert_int_equal(sis__plan_new(net, &spec, &plan), 0);
