@@ -111,6 +111,7 @@ typedef struct {
     float *gates;   /* (seq, batch, 4*hidden) activations, then gradients of pre-activations */
     float *h, *c;   /* (seq, batch, hidden) states before each time */
     float *dh, *dc; /* (batch, hidden) */
+    float *back;    /* r packed: dh += dgates . r */
     char *scratch;
 } tape;
 
@@ -126,6 +127,7 @@ static size_t time_at(const tape *t, size_t k) {
 
 static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
     const sis__recurrent *p = &s->p.recurrent;
+    const sis__kernels *kn = sis__kernels_best();
     size_t state = p->batch * p->hidden;
     sis__pass_begin(&t->a, s, r, d);
     char *free = t->a.free;
@@ -134,7 +136,10 @@ static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
     t->c = take(&free, p->seq * state);
     t->dh = take(&free, state);
     t->dc = take(&free, state);
+    t->back = take(&free, sis__packed_size(kn, 4 * p->hidden, p->hidden));
     t->scratch = free;
+    sis__pack(kn, 4 * p->hidden, p->hidden, sis__in(s, r, SIS__R) + d * 4 * p->hidden * p->hidden,
+              p->hidden, 1, t->back);
     sis__pass_project(&t->a, 0, p->seq, t->gates);
     for (size_t k = 0; k < p->seq; k++) {
         size_t at = time_at(t, k);
@@ -178,7 +183,6 @@ static void step_backward(tape *t, size_t at) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, gh = 4 * hidden;
     const float *dy = sis__dout(t->a.s, t->a.r, 0);
-    const float *rec = sis__in(t->a.s, t->a.r, SIS__R) + t->a.d * gh * hidden;
     float *gates = t->gates + at * p->batch * gh;
     for (size_t b = 0; b < p->batch; b++) {
         float *dh = t->dh + b * hidden;
@@ -190,10 +194,7 @@ static void step_backward(tape *t, size_t at) {
             dh[j] += dy[sis__row_y(p, at, t->a.d, b) * hidden + j];
         cell_backward(t, at, b, dh, t->dc + b * hidden);
     }
-    sis__product_add(
-        &(sis__product){
-            p->batch, hidden, gh, {gates, gh, 1}, {rec, hidden, 1}, 1.0f, t->dh, hidden},
-        t->scratch);
+    sis__kernels_best()->gemm(p->batch, hidden, gh, gates, gh, 1, t->back, t->dh, hidden);
 }
 
 /* dst (gh, width) += gates^T . rows, dx += gates . w: one product each over all times. */
