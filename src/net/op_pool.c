@@ -27,8 +27,8 @@ static int pool_shape(sis__cx *c) {
     w->groups = w->channels;
     if (!error)
         error = sis__window_output(c, w, 0, SIS__F32);
-    c->step->flops =
-        (double)(w->n * w->channels) * (double)plane_of(w->out) * (double)plane_of(w->kernel);
+    c->step->flops = (double)(w->n * w->channels) * (double)plane_of(w->out) *
+                     (double)w->kernel[0] * (double)w->kernel[1] * (double)w->kernel[2];
     return error;
 }
 
@@ -132,6 +132,16 @@ static void max_row(const sis__window *w, const float *x, float *y) {
     if (w->out[2] == 1 && w->kernel[2] == w->in[2] && w->dilation[2] == 1 && w->pad[2] == 0) {
         float best = kn->max_of(x, w->in[2]);
         kn->max_row(y, &best, 1, 1);
+        return;
+    }
+    if (w->kernel[2] > w->in[2]) { /* mostly padding: output by output, where there is input */
+        for (size_t o = 0; o < w->out[2]; o++) {
+            size_t from, to;
+            sis__window_span(w, 2, o, &from, &to);
+            ptrdiff_t at = (ptrdiff_t)(o * w->stride[2]) - w->pad[2];
+            for (size_t k = from; k < to; k++)
+                kn->max_row(y + o, x + (at + (ptrdiff_t)(k * w->dilation[2])), 1, 1);
+        }
         return;
     }
     for (size_t k = 0; k < w->kernel[2]; k++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as an ONNX file: libFuzzer looks for those that crash, hang or take gigabytes. What loads
- * is run, differentiated, described and written again. tests/fuzz/run.sh starts it for a while.
+ * Any bytes as an ONNX file: libFuzzer looks for those that crash, hang or take gigabytes. What
+ * loads is run, differentiated, described and written again. tests/fuzz/run.sh starts it for a
+ * while.
  */
 #include <stdlib.h>
 

@@ -31,6 +31,17 @@ typedef struct family {
 extern const family families[];
 extern const size_t n_families;
 
+/* A graph around one operator or a few: x, and parameters of its own, to y. */
+typedef struct operator_case {
+    const char *name;
+    sis_net_shape x; /* first axis 0: counts rows; else the whole input is one row */
+    void (*add)(sis_net_builder *b);
+} operator_case;
+
+extern const operator_case operator_cases[];
+extern const size_t n_operator_cases;
+int build_operator(const operator_case *c, sis_net **out);
+
 /* Rows that suit the network: whole numbers for token models. n rows of *n_values; free it. */
 float *random_rows(const sis_net *net, sis__rng *r, size_t n, size_t *n_values);
 
