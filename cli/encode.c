@@ -76,6 +76,26 @@ static layout layout_of(const cli_task *t, const sis_data *data, size_t i) {
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+int cli_encode_names(cli_task *t) {
+    const char *text = t->net ? sis_net_meta_get(t->net, SIS_META_NAMES) : NULL;
+    if (!text)
+        return CLI_DONE;
+    t->names_list = json_loads(text, 0, NULL);
+    size_t n = json_array_size(t->names_list);
+    const char **names = n ? cli_grab(n, sizeof *names) : NULL;
+    for (size_t k = 0; names && k < n; k++)
+        if (!(names[k] = json_string_value(json_array_get(t->names_list, k)))) {
+            free(names);
+            names = NULL;
+        }
+    if (!names)
+        return cli_error("the model's own names of its values are no list of text");
+    t->opt.names = names;
+    t->opt.n_names = n;
+    t->opt.categorical = 1;
+    return CLI_DONE;
+}
+
 int cli_encode_begin(cli_task *t) {
     return is_kind(t->data, "text") ? open_vocabulary(t) : CLI_DONE;
 }

@@ -107,6 +107,7 @@ static int ask_features(cli_task *t, const char *text) {
 /* Names of features from names of values: a feature of several is called after its first. */
 static int name_features(cli_task *t) {
     const char *const *names = sis_data_names(t->data);
+    const char *const *features = sis_data_feature_names(t->data);
     if (t->words)
         return CLI_DONE; /* every example has its own */
     long n = sis_input_features(&t->inputs[0]);
@@ -122,7 +123,7 @@ static int name_features(cli_task *t) {
         int f = t->inputs[0].feature_of ? t->inputs[0].feature_of[v] : (int)v;
         if (f < 0 || t->names[f])
             continue;
-        t->names[f] = strdup(names[v]);
+        t->names[f] = strdup(t->by_default ? features[f] : names[v]);
         if (!t->names[f])
             return cli_error("out of memory");
     }
@@ -133,7 +134,12 @@ static int name_features(cli_task *t) {
 
 /* A data set of examples as wide as those explained. */
 static int read_donors(const cli_task *t, const char *path, sis_data **out) {
-    int error = sis_data_open(path, &t->opt, out);
+    sis_data_opt opt = t->opt;
+    if (opt.categorical && !opt.names && sis_data_feature_names(t->data)) {
+        opt.names = sis_data_names(t->data); /* the same categories as the input */
+        opt.n_names = sis_data_width(t->data, 0);
+    }
+    int error = sis_data_open(path, &opt, out);
     if (error)
         return cli_error("--mask: %s", sis_error_detail());
     size_t width = 0, wanted = t->inputs[0].n_values;

@@ -2,7 +2,7 @@
 # Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
 # On another system it prints what is needed and fails only if the build tools are not there.
 set -u
-packages="gcc libc6-dev cmake pkg-config libjansson-dev zlib1g-dev libcmocka-dev
+packages="gcc libc6-dev cmake pkg-config libjansson-dev zlib1g-dev libpng-dev libcmocka-dev
     libprotobuf-c-dev protobuf-c-compiler libonnx-dev libonnx-testdata clang"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
@@ -10,7 +10,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v "$tool" >/dev/null 2>&1 || missing=1
     done
     [ -z "${missing-}" ] && exit 0
-    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, cmocka, protobuf-c with protoc-c, onnx.proto." >&2
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cmocka, protobuf-c with protoc-c, onnx.proto." >&2
     echo "Debian calls them: $packages" >&2
     exit 1
 fi

@@ -27,6 +27,9 @@
  *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
  *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
  *                  labels. An array with one axis is itself labels: the value is the label.
+ *     .png         one image, grey (height, width) or colour (height, width, 3), at most 4096 pixels
+ *                  a side: pixels from 0 to 1. Palettes are looked up, 16 bits are cut to 8, what is
+ *                  transparent is laid on black.
  *     .txt         texts, one a line.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
@@ -76,7 +79,16 @@ void sis_data_free(sis_data *data);
 typedef struct sis_data_opt {
     const char *label; /* the column or field that holds the label: by name, or by number from 0
                           where there is no header. Default NULL: "label" of a .jsonl, "Bound" of a
-                          .seq, the first column but the text of a .tsv of texts */
+                          .seq, the first column but the text of a .tsv of texts. Of a table, that
+                          column is then no feature */
+    int categorical;   /* tables: a column with any cell that is no number (an empty one, too) is
+                          categories, at most 1000 different ones. Each is a value, 0 or 1, called "column=category", sorted
+                          by that name; all values of the column are one feature. Default 0: such
+                          a cell is an error */
+    const char *const *names; /* categorical tables: the values as they are to be, by name (what
+                                 sis_data_names gave when a model was trained); a category that is
+                                 not among them is an error. Default NULL: those of the file */
+    size_t n_names;
 } sis_data_opt;
 
 /* Every default. */
@@ -98,8 +110,14 @@ int sis_data_values(const sis_data *data, size_t i, double *out);
 /* A name for each value of an example (a table's header); NULL if the file has none. */
 const char *const *sis_data_names(const sis_data *data);
 
+/* A name for each feature: the columns of a table; NULL if the file has none. */
+const char *const *sis_data_feature_names(const sis_data *data);
+
+/* Where a model's metadata hold the names of its values, as a JSON list. */
+#define SIS_META_NAMES "sis.names"
+
 /* Which feature each value of example i belongs to: the channels of a pixel are one feature, so are the
- * four values of a base; otherwise each value is its own. `width` numbers to `map`, if that is not
+ * four values of a base and the categories of a column; otherwise each value is its own. `width` numbers to `map`, if that is not
  * NULL. Returns how many features there are. */
 size_t sis_data_features(const sis_data *data, size_t i, int *map);
 

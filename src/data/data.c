@@ -30,6 +30,7 @@ static const struct {
     {".jsonl", sis__data_read_jsonl}, {".idx", sis__data_read_idx},
     {"-ubyte", sis__data_read_idx},   {".fa", sis__data_read_fasta},
     {".fasta", sis__data_read_fasta}, {".seq", sis__data_read_seq},
+    {".png", sis__data_read_png},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -81,6 +82,8 @@ void sis_data_free(sis_data *data) {
         return;
     free(data->name);
     free(data->names);
+    free(data->map);
+    free(data->feature_names);
     data->ops->free(data);
 }
 
@@ -123,8 +126,17 @@ const char *const *sis_data_names(const sis_data *data) {
     return data->names;
 }
 
+const char *const *sis_data_feature_names(const sis_data *data) {
+    return data->feature_names ? data->feature_names : data->names;
+}
+
 size_t sis_data_features(const sis_data *data, size_t i, int *map) {
     size_t rank, width = sis_data_width(data, i);
+    if (data->map) {
+        if (map)
+            memcpy(map, data->map, width * sizeof *map);
+        return data->n_features;
+    }
     const size_t *dims = sis_data_shape(data, i, &rank);
     int dna = strcmp(data->kind, "dna") == 0;
     size_t channels = dna ? dims[0] : strcmp(data->kind, "image") == 0 && rank == 3 ? dims[2] : 1;
