@@ -3,8 +3,8 @@
 # section S4.2): mean squared error and correlation.
 #
 # REVIEWS.tsv has a header with a column "text" and one for each aspect, rated 1 to 5. Writes
-# OUT/beer-ASPECT.onnx (default: aroma, the folder one is in). SIS names the program. A tenth of the
-# reviews, from the end, is kept for the test, and is never seen in training.
+# OUT/beer-ASPECT.onnx (default: aroma, the folder one is in). SIS names the program. Every tenth line is
+# kept for the test and never seen in training.
 set -eu
 sis=${SIS:-sis}
 reviews=${1:?usage: train-beer.sh REVIEWS.tsv [ASPECT [OUT]]}
@@ -12,8 +12,7 @@ aspect=${2:-aroma}
 out=${3:-.}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-lines=$(wc -l < "$reviews")
-{ head -n 1 "$reviews"; tail -n "$((lines / 10))" "$reviews"; } > "$work/test.tsv"
-head -n "$((lines - lines / 10))" "$reviews" > "$work/train.tsv"
+awk 'NR == 1 || NR % 10 == 0' "$reviews" > "$work/test.tsv"
+awk 'NR == 1 || NR % 10 != 0' "$reviews" > "$work/train.tsv"
 "$sis" train text-lstm --input "$work/train.tsv" --test "$work/test.tsv" --labels "$aspect" \
     --range 1:5 --validation 0.1 --batch 32 --rate 0.002 --epochs 8 --output "$out/beer-$aspect.onnx"
