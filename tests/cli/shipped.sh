@@ -16,3 +16,6 @@ awk 'BEGIN { for (i = 0; i < 40; i++) a = a "A"; for (i = 0; i < 101; i++) b = b
     print ">site"; print substr(a "TGGCCACCAGGGGGCGCTA" a a, 1, 101); print ">none"; print b }' > bases.fa
 sis predict -m "$models/dna-ctcf.onnx" -i bases.fa | awk -F'[][]' '{ print ($2 > 0.5 ? "bound" : "not bound") }'
 sis explain -q -m "$models/dna-ctcf.onnx" -i bases.fa -t 0.5 | grep -o '"id":"[a-z]*"\|"status":"[a-z_]*"'
+printf 'A wonderful, moving film. I loved every minute.\nThe worst film I have seen: boring, a waste of time.\n' > reviews.txt
+sis predict -m "$models/imdb-cnn.onnx" -i reviews.txt | awk -F'[][]' '{ print ($2 > 0.5 ? "praise" : "blame") }'
+sis explain -q -m "$models/imdb-cnn.onnx" -i reviews.txt -r 0 -t 0.8 | grep -o '"status":"[a-z_]*"'
