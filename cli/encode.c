@@ -76,6 +76,26 @@ static layout layout_of(const cli_task *t, const sis_data *data, size_t i) {
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+int cli_encode_names(cli_task *t) {
+    const char *text = t->net ? sis_net_meta_get(t->net, SIS_META_NAMES) : NULL;
+    if (!text)
+        return CLI_DONE;
+    t->names_list = json_loads(text, 0, NULL);
+    size_t n = json_array_size(t->names_list);
+    const char **names = n ? cli_grab(n, sizeof *names) : NULL;
+    for (size_t k = 0; names && k < n; k++)
+        if (!(names[k] = json_string_value(json_array_get(t->names_list, k)))) {
+            free(names);
+            names = NULL;
+        }
+    if (!names)
+        return cli_error("the model's own names of its values are no list of text");
+    t->opt.names = names;
+    t->opt.n_names = n;
+    t->opt.categorical = 1;
+    return CLI_DONE;
+}
+
 int cli_encode_begin(cli_task *t) {
     return is_kind(t->data, "text") ? open_vocabulary(t) : CLI_DONE;
 }
@@ -107,8 +127,12 @@ static int encode_text(const cli_task *t, const sis_data *data, size_t i, cli_ro
 int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row) {
     if (t->vocabulary && is_kind(data, "text"))
         return encode_text(t, data, i, row);
-    int status = cli_fail(sis_data_values(data, i, row->values));
+    size_t wanted = t->net ? sis_net_values(t->net) : 0;
     layout a = layout_of(t, data, i);
+    if (is_kind(data, "dna") && wanted && wanted != row->width && wanted % 4 == 0)
+        return cli_error("example %zu: a sequence of %zu bases; the model takes %zu", i, a.places,
+                         wanted / 4);
+    int status = cli_fail(sis_data_values(data, i, row->values));
     if (status != CLI_DONE || a.first == a.wanted_first || a.channels == 1)
         return status;
     double *as_read = cli_grab(row->width, sizeof *as_read);

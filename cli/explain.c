@@ -83,6 +83,8 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     }
     if (t->by_default)
         r->human = sis_data_human(t->data, t->rows[at], &r->n_human);
+    if (t->by_default)
+        r->sequence = sis_data_sequence(t->data, t->rows[at]);
     r->mask = in->n_samples == 1 ? in->mask : NULL;
     r->names = (const char *const *)t->names;
     r->n_names = t->names ? t->n_features : 0;

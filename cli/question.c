@@ -17,11 +17,12 @@ const cli_option cli_question_options[] = {
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
              "draws. For models that take token ids also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
-             "those before it up. A model that carries no mask needs one of these."},
+             "those before it up. A model that carries no mask needs one of these, unless "
+             "the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features), "what is masked together: each value",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
-         "image every pixel. axis:A: "
+         "image every pixel, of DNA every base. axis:A: "
          "values that differ only along axis A of an example belong together (the channels of a "
          "pixel). FILE.npy: a whole number for each value, the feature it belongs to, or -1 for "
          "never masked."},
@@ -106,6 +107,7 @@ static int ask_features(cli_task *t, const char *text) {
 /* Names of features from names of values: a feature of several is called after its first. */
 static int name_features(cli_task *t) {
     const char *const *names = sis_data_names(t->data);
+    const char *const *features = sis_data_feature_names(t->data);
     if (t->words)
         return CLI_DONE; /* every example has its own */
     long n = sis_input_features(&t->inputs[0]);
@@ -121,7 +123,7 @@ static int name_features(cli_task *t) {
         int f = t->inputs[0].feature_of ? t->inputs[0].feature_of[v] : (int)v;
         if (f < 0 || t->names[f])
             continue;
-        t->names[f] = strdup(names[v]);
+        t->names[f] = strdup(t->by_default ? features[f] : names[v]);
         if (!t->names[f])
             return cli_error("out of memory");
     }
@@ -132,7 +134,12 @@ static int name_features(cli_task *t) {
 
 /* A data set of examples as wide as those explained. */
 static int read_donors(const cli_task *t, const char *path, sis_data **out) {
-    int error = sis_data_open(path, &t->opt, out);
+    sis_data_opt opt = t->opt;
+    if (opt.categorical && !opt.names && sis_data_feature_names(t->data)) {
+        opt.names = sis_data_names(t->data); /* the same categories as the input */
+        opt.n_names = sis_data_width(t->data, 0);
+    }
+    int error = sis_data_open(path, &opt, out);
     if (error)
         return cli_error("--mask: %s", sis_error_detail());
     size_t width = 0, wanted = t->inputs[0].n_values;
@@ -250,6 +257,14 @@ static int mask_own(cli_task *t) {
     return CLI_DONE;
 }
 
+/* A base that may be any: what DNA looks like when it is missing, whatever its length. */
+static int is_unknown_base(const cli_task *t, const char *text) {
+    size_t n;
+    if (strcmp(sis_data_kind(t->data), "dna") != 0 || !t->by_default)
+        return 0;
+    return strcmp(text, "uniform") == 0 || (!*text && !(t->net && sis_net_mask(t->net, &n)));
+}
+
 static int ask_mask(cli_task *t, const cli_question *q) {
     const char *text = q->mask ? q->mask : "";
     size_t width = 0;
@@ -262,6 +277,11 @@ static int ask_mask(cli_task *t, const cli_question *q) {
     int status = cli_is_token(t) ? cli_token_mask(t, text) : 0;
     if (status != 0)
         return status > 0 ? CLI_DONE : CLI_FAILED;
+    if (is_unknown_base(t, text)) {
+        for (size_t v = 0; v < width; v++)
+            t->mask[v] = 0.25;
+        return CLI_DONE;
+    }
     status = cli_same_widths(t, "--mask");
     if (status != CLI_DONE)
         return status;

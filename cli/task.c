@@ -22,17 +22,24 @@ const cli_option cli_source_options[] = {
              "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
              "scores, for each input."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
-     "examples: .npy, .csv, .tsv, .txt, .jsonl, IDX; also gzipped (.gz)", .required = 1,
-     .more =
-         "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
-         "examples), tables with a header (.csv, .tsv), images (IDX: .idx, -ubyte), texts (.txt, "
-         "one a line; .tsv, behind their labels; .jsonl, with \"text\" or \"words\") or "
-         "lists of numbers (.jsonl, \"values\"). Texts become token ids by the model's own "
-         "vocabulary. A dash reads a .csv from standard input."},
+     "examples: .npy, .csv, .tsv, .txt, .jsonl, .fa, .seq, .png, IDX (.gz)", .required = 1,
+     .more = "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
+             "examples), tables with a header (.csv, .tsv), images (.png; IDX: .idx, -ubyte), DNA "
+             "(.fa, "
+             ".fasta, .seq), texts (.txt, "
+             "one a line; .tsv, behind their labels; .jsonl, with \"text\" or \"words\") or "
+             "lists of numbers (.jsonl, \"values\"). Texts become token ids by the model's own "
+             "vocabulary. A dash reads a .csv from standard input."},
     {"label", 0, "COLUMN", CLI_STRING(cli_source, label),
      "column or field of the input that holds the label",
      .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
              "label along."},
+    {"categorical", 0, NULL, CLI_FLAG(cli_source, categorical),
+     "columns of a table may hold categories instead of numbers",
+     .more = "A column with any cell that is no number becomes one value, 0 or 1, for each of its "
+             "different cells (at most 1000), and these are one feature. A network that has the "
+             "names of its values (sis.names) says itself which categories there are; this option "
+             "is then not needed."},
     {"rows", 'r', "A:B", CLI_STRING(cli_source, rows), "only these examples: A:B, or a list 0,5,7",
      .unset = "all"},
     {"jobs", 'j', "N", CLI_COUNT(cli_source, jobs), "threads, and children of a cmd: model",
@@ -135,15 +142,18 @@ int cli_task_open(cli_task *t, const cli_source *s) {
     opt.timeout = s->timeout;
     sis_data_opt_init(&t->opt);
     t->opt.label = s->label;
-    int status = cli_fail(sis_data_open(s->input, &t->opt, &t->data));
+    t->opt.categorical = s->categorical;
+    int status = cli_fail(sis_model_open(s->model, &opt, &t->model));
+    if (status == CLI_DONE) {
+        t->net = sis_model_net(&t->model);
+        status = cli_encode_names(t);
+    }
+    if (status == CLI_DONE)
+        status = cli_fail(sis_data_open(s->input, &t->opt, &t->data));
     if (status == CLI_DONE)
         status = choose_rows(t, s->rows);
     if (status == CLI_DONE)
-        status = cli_fail(sis_model_open(s->model, &opt, &t->model));
-    if (status == CLI_DONE) {
-        t->net = sis_model_net(&t->model);
         status = cli_encode_begin(t);
-    }
     if (status == CLI_DONE)
         status = load_rows(t);
     if (status == CLI_DONE)
@@ -180,6 +190,8 @@ void cli_task_close(cli_task *t) {
     free(t->human);
     free(t->n_human);
     sis_vocabulary_free(t->vocabulary);
+    free((void *)t->opt.names);
+    json_decref(t->names_list);
     free(t->maps);
     free(t->values);
     free(t->inputs);

@@ -11,6 +11,8 @@
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
 
+#include <jansson.h>
+
 #include <sis/data.h>
 #include <sis/model.h>
 #include <sis/sis.h>
@@ -20,6 +22,7 @@
 /* Which model, which examples. */
 typedef struct cli_source {
     const char *model, *input, *rows, *label;
+    int categorical;
     double timeout;
     size_t jobs;
 } cli_source;
@@ -39,6 +42,8 @@ typedef struct cli_task {
     sis_model model;
     const sis_net *net; /* behind an ONNX file, else NULL */
     sis_data_opt opt;   /* how data are read, those of masks too */
+    json_t
+        *names_list; /* of the values, as the model has them, or NULL; opt.names points into it */
     sis_data *data;
     sis_vocabulary *vocabulary; /* of a model that is given texts, else NULL */
     size_t *rows;               /* (n) example numbers in the file */
@@ -97,7 +102,9 @@ int cli_same_widths(const cli_task *t, const char *option);
  * many there are. */
 size_t cli_encode_features(const cli_task *t, size_t i, int *map);
 
-/* The model's vocabulary, if the input needs it. */
+/* How the model wants data to be read: the names of its values, if it has any. Then, for data that
+ * need it, its vocabulary. */
+int cli_encode_names(cli_task *t);
 int cli_encode_begin(cli_task *t);
 
 /* One example of a data set as the model takes it: first how many values, then these. */

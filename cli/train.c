@@ -22,6 +22,8 @@ static const cli_option options[] = {
     {"labels", 'l', "LABELS", CLI_STRING(cli_train_options, labels),
      "where their labels are: a column or field of the input, or a file",
      .unset = "those that come with the input"},
+    {"categorical", 0, NULL, CLI_FLAG(cli_train_options, categorical),
+     "tables: columns that are not numbers are categories"},
     {"rows", 'r', "A:B", CLI_STRING(cli_train_options, rows),
      "only these examples: A:B, or a list 0,5,7", .unset = "all"},
     {"output", 'o', "FILE.onnx", CLI_STRING(cli_train_options, output), "the trained network",

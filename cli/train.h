@@ -21,7 +21,7 @@ typedef struct cli_train_options {
     double rate, momentum, validation, dropout;
     size_t epochs, batch, patience, seed, jobs;
     size_t words, length, hidden;
-    int resume;
+    int categorical, resume;
     cli_common common;
 } cli_train_options;
 
@@ -30,7 +30,6 @@ typedef struct cli_examples {
     const char *path;
     sis_data *data;
     sis_data *labels; /* of a file of labels, else NULL */
-    size_t column;    /* of a table that holds the labels; SIZE_MAX: none */
     size_t *picked;   /* (n) example numbers in the file */
     size_t n, width;
     float *rows;    /* (n, width) */

@@ -29,26 +29,21 @@ static int is_file(const char *path) {
     return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The column of that name, or SIZE_MAX. */
-static size_t find_column(const sis_data *data, const char *name) {
-    const char *const *names = sis_data_names(data);
-    size_t width = sis_data_width(data, 0);
-    for (size_t i = 0; names && i < width; i++)
-        if (strcmp(names[i], name) == 0)
-            return i;
-    return SIZE_MAX;
-}
-
-/* Read a file and, if that is apart, its labels. */
-static int open_examples(cli_examples *e, const char *path, const char *labels) {
+/* Read a file and, if that is apart, its labels. A test table has the values of the training table. */
+static int open_examples(const cli_lesson *l, cli_examples *e, const char *path,
+                         const char *labels) {
     sis_data_opt opt;
     sis_data_opt_init(&opt);
     e->path = path;
-    e->column = SIZE_MAX;
-    int status = CLI_DONE, apart = is_file(labels);
-    if (labels && !apart)
+    int apart = is_file(labels);
+    if (!apart)
         opt.label = labels;
-    status = cli_fail(sis_data_open(path, &opt, &e->data));
+    opt.categorical = l->o->categorical;
+    if (l->o->categorical && l->train.data) {
+        opt.names = sis_data_names(l->train.data);
+        opt.n_names = opt.names ? sis_data_width(l->train.data, 0) : 0;
+    }
+    int status = cli_fail(sis_data_open(path, &opt, &e->data));
     if (status == CLI_DONE && apart)
         status = cli_fail(sis_data_read(labels, &e->labels));
     if (status != CLI_DONE)
@@ -56,14 +51,9 @@ static int open_examples(cli_examples *e, const char *path, const char *labels) 
     if (apart && sis_data_count(e->labels) != sis_data_count(e->data))
         return cli_error("%s has %zu labels for the %zu examples of %s", labels,
                          sis_data_count(e->labels), sis_data_count(e->data), path);
-    if (!apart && !sis_data_label(e->data, 0)) {
-        if (labels)
-            e->column = find_column(e->data, labels);
-        if (e->column == SIZE_MAX)
-            return cli_error(labels ? "%s: no column or file \"%s\" with labels"
-                                    : "%s has no labels; name a column or a file with --labels",
-                             path, labels);
-    }
+    if (!apart && !sis_data_label(e->data, 0))
+        return cli_error("%s has no labels%s%s; name a column or a file with --labels", path,
+                         labels ? " in " : "", labels ? labels : "");
     return CLI_DONE;
 }
 
@@ -76,11 +66,11 @@ static const char *label_text(const cli_examples *e, size_t i, char number[32]) 
         return label;
     if (e->labels && sis_data_text(from, i))
         return sis_data_text(from, i);
-    size_t width = sis_data_width(from, i), at = e->labels ? 0 : e->column;
-    if (at >= width || (e->labels && width != 1) || !(values = cli_grab(width, sizeof *values)))
+    size_t width = sis_data_width(from, i);
+    if (!e->labels || width != 1 || !(values = cli_grab(width, sizeof *values)))
         return NULL;
     if (sis_data_values(from, i, values) == SIS_OK)
-        v = values[at];
+        v = values[0];
     free(values);
     snprintf(number, 32, "%.10g", v);
     return isnan(v) ? NULL : number;
@@ -168,20 +158,18 @@ static void bases_first(const sis_data *data, size_t i, const double *values, si
 }
 
 static int fill_values(const cli_lesson *l, cli_examples *e, size_t i, double *values) {
-    size_t width = sis_data_width(e->data, e->picked[i]), drop = e->column != SIZE_MAX;
+    size_t width = sis_data_width(e->data, e->picked[i]);
     float *row = e->rows + i * e->width;
-    if (width != e->width + drop)
+    if (width != e->width)
         return cli_error("%s: example %zu has %zu values, %s takes %zu", e->path, e->picked[i],
-                         width - drop, l->arch.name, e->width);
+                         width, l->arch.name, e->width);
     int status = cli_fail(sis_data_values(e->data, e->picked[i], values));
     if (status != CLI_DONE)
         return status;
     if (strcmp(l->arch.name, "dna-cnn") == 0)
         bases_first(e->data, e->picked[i], values, width, row);
-    else
-        for (size_t v = 0, to = 0; v < width; v++)
-            if (v != e->column)
-                row[to++] = (float)values[v];
+    for (size_t v = 0; strcmp(l->arch.name, "dna-cnn") != 0 && v < width; v++)
+        row[v] = (float)values[v];
     return CLI_DONE;
 }
 
@@ -199,7 +187,7 @@ static int fill_words(const cli_lesson *l, cli_examples *e, size_t i, double *id
 /* Rows and targets of the picked examples. */
 static int fill(const cli_lesson *l, cli_examples *e) {
     sis_words words = {0};
-    double *values = cli_grab(e->width + 1, sizeof *values);
+    double *values = cli_grab(e->width, sizeof *values);
     e->rows = cli_grab(e->n * e->width, sizeof *e->rows);
     e->targets = cli_grab(e->n, sizeof *e->targets);
     int status = values && e->rows && e->targets ? CLI_DONE : CLI_FAILED;
@@ -255,7 +243,6 @@ static int choose_loss(cli_lesson *l) {
 
 static int choose_width(cli_lesson *l) {
     cli_examples *e = &l->train;
-    size_t drop = e->column != SIZE_MAX;
     if (l->arch.words) {
         l->arch.inputs = l->o->length ? l->o->length : l->arch.inputs;
         e->width = l->arch.inputs;
@@ -266,7 +253,7 @@ static int choose_width(cli_lesson *l) {
         l->arch.words = l->vocabulary ? sis_vocabulary_size(l->vocabulary) : 0;
         return status;
     }
-    e->width = sis_data_width(e->data, e->picked[0]) - drop;
+    e->width = sis_data_width(e->data, e->picked[0]);
     if (strcmp(l->arch.name, "dna-cnn") == 0) {
         if (e->width % 4)
             return cli_error("%s: %zu values an example, dna-cnn takes four a base", e->path,
@@ -355,7 +342,7 @@ static int open_test(cli_lesson *l) {
     const char *labels = o->test_labels                     ? o->test_labels
                          : o->labels && !is_file(o->labels) ? o->labels
                                                             : NULL;
-    int status = open_examples(&l->test, o->test, labels);
+    int status = open_examples(l, &l->test, o->test, labels);
     if (status == CLI_DONE)
         status = check_kind(l, &l->test);
     if (status == CLI_DONE)
@@ -370,7 +357,7 @@ int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o)
     if (status == CLI_DONE)
         status = read_range(l);
     if (status == CLI_DONE)
-        status = open_examples(&l->train, o->input, o->labels);
+        status = open_examples(l, &l->train, o->input, o->labels);
     if (status == CLI_DONE)
         status = check_kind(l, &l->train);
     if (status == CLI_DONE)

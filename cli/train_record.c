@@ -164,6 +164,19 @@ static int put_words(const cli_lesson *l, sis_net *net) {
     return cli_fail(error);
 }
 
+/* Of a table: what its values are called. */
+static int put_names(const cli_lesson *l, sis_net *net) {
+    const char *const *names = sis_data_names(l->train.data);
+    json_t *list = json_array();
+    for (size_t i = 0; names && i < l->train.width; i++)
+        json_array_append_new(list, json_string(names[i]));
+    char *text = names ? json_dumps(list, JSON_COMPACT) : NULL;
+    json_decref(list);
+    int error = text ? sis_net_meta_set(net, SIS_META_NAMES, text) : names ? SIS_E_NOMEM : SIS_OK;
+    free(text);
+    return cli_fail(error);
+}
+
 /* Mean of n rows of `width` numbers. */
 static void mean_of(const float *rows, size_t n, size_t width, float *mean) {
     for (size_t v = 0; v < width; v++) {
@@ -210,6 +223,8 @@ int cli_train_furnish(const cli_lesson *l, sis_trainer *t, const sis_fit *test, 
         status = put_labels(l, net);
     if (status == CLI_DONE && l->vocabulary)
         status = put_words(l, net);
+    if (status == CLI_DONE && strcmp(kind, "table") == 0)
+        status = put_names(l, net);
     if (status == CLI_DONE)
         status = put_mask(l, net);
     return status == CLI_DONE ? put_record(l, t, test, net) : status;

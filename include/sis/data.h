@@ -27,6 +27,9 @@
  *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
  *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
  *                  labels. An array with one axis is itself labels: the value is the label.
+ *     .png         one image, grey (height, width) or colour (height, width, 3), at most 4096 pixels
+ *                  a side: pixels from 0 to 1. Palettes are looked up, 16 bits are cut to 8, what is
+ *                  transparent is laid on black.
  *     .txt         texts, one a line.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
@@ -35,6 +38,14 @@
  *                  are) or "values" (a list of numbers), all lines alike, and optionally "id",
  *                  "label" and "human" (numbers of the words that a person marked). Other fields
  *                  are passed over.
+ *     .fa, .fasta  DNA sequences with their names (FASTA): lines of any length, both cases, letters
+ *                  A C G T and N. The labels may stand in a file beside it that ends in .target: a
+ *                  line a sequence, whose first number is the label ("1 0": bound, "0 1": not).
+ *     .seq         DNA sequences as a table with tabs (ENCODE, DeepBind): a header with a column
+ *                  "seq", and optionally "EventID" and "Bound" (the label).
+ *
+ * A sequence is (4, length) values: rows A C G T, 1 where the base is; N is 0.25 in each. What is
+ * masked together is a base.
  *
  * Examples are numbered from 0, in messages too: "row 7" of a table is the eighth line of numbers.
  * Every value is finite and every text is UTF-8; whatever else a file holds is an error that says
@@ -47,6 +58,7 @@
 #define SIS_DATA_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <sis/error.h>
 
@@ -66,8 +78,17 @@ void sis_data_free(sis_data *data);
 /* The same with a choice of what the file is to be taken for. */
 typedef struct sis_data_opt {
     const char *label; /* the column or field that holds the label: by name, or by number from 0
-                          where there is no header. Default NULL: "label" of a .jsonl, the first
-                          column but the text of a .tsv of texts */
+                          where there is no header. Default NULL: "label" of a .jsonl, "Bound" of a
+                          .seq, the first column but the text of a .tsv of texts. Of a table, that
+                          column is then no feature */
+    int categorical;   /* tables: a column with any cell that is no number (an empty one, too) is
+                          categories, at most 1000 different ones. Each is a value, 0 or 1, called "column=category", sorted
+                          by that name; all values of the column are one feature. Default 0: such
+                          a cell is an error */
+    const char *const *names; /* categorical tables: the values as they are to be, by name (what
+                                 sis_data_names gave when a model was trained); a category that is
+                                 not among them is an error. Default NULL: those of the file */
+    size_t n_names;
 } sis_data_opt;
 
 /* Every default. */
@@ -76,7 +97,7 @@ void sis_data_opt_init(sis_data_opt *opt);
 int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out);
 
 size_t sis_data_count(const sis_data *data);     /* examples */
-const char *sis_data_kind(const sis_data *data); /* "array", "table", "image" or "text" */
+const char *sis_data_kind(const sis_data *data); /* "array", "table", "image", "text" or "dna" */
 
 /* Of example i < count: how many values it has; its shape, *rank numbers whose product that is. A
  * text has words instead of values: its width is 0. */
@@ -89,9 +110,15 @@ int sis_data_values(const sis_data *data, size_t i, double *out);
 /* A name for each value of an example (a table's header); NULL if the file has none. */
 const char *const *sis_data_names(const sis_data *data);
 
-/* Which feature each value of example i belongs to: the channels of a pixel are one feature, in every
- * other kind so far each value is its own. `width` numbers to `map`, if that is not NULL. Returns how
- * many features there are. */
+/* A name for each feature: the columns of a table; NULL if the file has none. */
+const char *const *sis_data_feature_names(const sis_data *data);
+
+/* Where a model's metadata hold the names of its values, as a JSON list. */
+#define SIS_META_NAMES "sis.names"
+
+/* Which feature each value of example i belongs to: the channels of a pixel are one feature, so are the
+ * four values of a base and the categories of a column; otherwise each value is its own. `width` numbers to `map`, if that is not
+ * NULL. Returns how many features there are. */
 size_t sis_data_features(const sis_data *data, size_t i, int *map);
 
 /* What example i is called: the file's own id for it, or else its number, written to `number`. */
@@ -181,6 +208,69 @@ size_t sis_vocabulary_unknown(const sis_vocabulary *v);
  * there are. */
 size_t sis_vocabulary_encode(const sis_vocabulary *v, const sis_words *words, size_t length,
                              double *ids, size_t *word_at);
+
+/* ---- DNA ----------------------------------------------------------------------------------- */
+
+/* The letters of sequence i, upper case; NULL if the data set holds no DNA. */
+const char *sis_data_sequence(const sis_data *data, size_t i);
+
+/* A motif: how often each base is seen at each of its positions. */
+typedef struct sis_motif {
+    const char *id, *name; /* "MA0139.1", "CTCF"; the id again if there is no name */
+    size_t length;
+    const double *counts;        /* (length, 4) A C G T, as in the file */
+    const double *probabilities; /* (length, 4) each position adds up to 1 */
+} sis_motif;
+
+typedef struct sis_motifs {
+    size_t n;
+    sis_motif *items; /* (n) */
+    double *numbers;  /* what they point to */
+    const char **strings;
+} sis_motifs;
+
+/* Read a file of motifs. Its content says which format it is:
+ *
+ *     >MA0139.1 CTCF     then rows A, C, G and T with a number for each position (JASPAR .pfm,
+ *                        pscan .wil), perhaps as "A [ 87 167 ]" (.jaspar); or a row of four numbers
+ *                        for each position, if that is how every motif of the file is written
+ *     MEME version 4     MOTIF lines and letter-probability matrices
+ */
+int sis_motifs_read(const char *path, sis_motifs *out);
+void sis_motifs_release(sis_motifs *motifs);
+
+/* The motif of that id ("MA0139.1", or "MA0139" for its newest version) or name, whatever the case;
+ * of several alike the last. NULL: none. */
+const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name);
+
+/* Shuffle a sequence of A C G T N so that it has as many of each pair of neighbours as before, every
+ * such sequence with the same probability. It begins and ends with the same letter. n letters and a
+ * NUL to `out`. */
+int sis_dna_shuffle(const char *sequence, uint64_t seed, char *out);
+
+/* Sequences made up: a background, and in positive ones a motif planted on either strand. */
+typedef struct sis_dna_opt {
+    size_t length;           /* of a sequence; default 101 */
+    double composition[4];   /* of the background: shares of A C G T; default 0.25 each */
+    const char *peak;        /* or the background is this sequence of A C G T N, its dinucleotides
+                                shuffled; default NULL */
+    const sis_motif *motifs; /* (n_motifs), at least one: each equally often; borrowed */
+    size_t n_motifs;
+    uint64_t seed;
+} sis_dna_opt;
+
+void sis_dna_opt_init(sis_dna_opt *opt);
+
+/* Where the motif was planted, and what of it. */
+typedef struct sis_dna_site {
+    size_t motif, start, length;
+    int reverse; /* on the other strand */
+} sis_dna_site;
+
+/* Sequence number i: the same for the same options, seed and i. *sequence is free()d by you. `site` is
+ * only written if it is positive. */
+int sis_dna_make(const sis_dna_opt *opt, size_t i, int positive, char **sequence,
+                 sis_dna_site *site);
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 

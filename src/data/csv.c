@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of numbers: a header with the names of the features, then a row of numbers an example.
+ * Tables of numbers: a header with the names of the features, then a row of numbers an example; where
+ * the caller allows it, also categories and a column of labels (columns.c).
  *
  * Cells are read one at a time off the source (RFC 4180: quotes, doubled quotes, newlines inside
  * quotes; lines may end in LF, CRLF or CR), so memory holds the numbers and one cell, never the
@@ -17,6 +18,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "data/cell.h"
+#include "data/columns.h"
 #include "data/source.h"
 
 enum { CELL_MAX = 1 << 20 };
@@ -34,6 +36,12 @@ typedef struct {
     size_t width, height; /* columns; rows so far */
     double *numbers;      /* (height, width) */
     size_t used, room;
+
+    /* Cells as text too, where columns may be categories or labels; else NULL. */
+    const sis_data_opt *opt;
+    sis__column *columns; /* (width) */
+    uint16_t *codes;      /* (height, width) */
+    size_t codes_room;
 } table;
 
 /* ---- Cells --------------------------------------------------------------------------------- */
@@ -259,21 +267,44 @@ static int ragged(const table *t, size_t found) {
                      t->source.name, t->height, t->row_line, t->width, found);
 }
 
-/* The rest of the row whose first cell has been read. */
-static int read_row(table *t) {
-    void *numbers = t->numbers;
+/* Remember the cell as text, and what kind of column it makes. */
+static int keep_text(table *t, size_t column, int number) {
+    sis__column *c = &t->columns[column];
+    int label = t->opt->label && strcmp(c->name, t->opt->label) == 0;
+    if (!number && (label ? sis__cell_blank(t->cell.data) : !t->opt->categorical))
+        return bad_cell(t, column);
+    const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
+    c->words |= !number;
+    return sis__column_add(c, cell, &t->codes[t->used + column]);
+}
+
+static int keep_cell(table *t, size_t column) {
+    double v = 0;
+    int number = sis__cell_number(t->cell.data, &v) && isfinite(v);
+    t->numbers[t->used + column] = v;
+    return t->columns ? keep_text(t, column, number) : number ? SIS_OK : bad_cell(t, column);
+}
+
+/* Room for another row. */
+static int reserve_row(table *t) {
+    void *numbers = t->numbers, *codes = t->codes;
     int code = sis__reserve(&numbers, &t->room, t->used + t->width, sizeof *t->numbers);
     t->numbers = (double *)numbers;
+    if (code == SIS_OK && t->columns)
+        code = sis__reserve(&codes, &t->codes_room, t->used + t->width, sizeof *t->codes);
+    t->codes = (uint16_t *)codes;
+    return code;
+}
+
+/* The rest of the row whose first cell has been read. */
+static int read_row(table *t) {
+    int code = reserve_row(t);
     size_t column = 0;
     while (code == SIS_OK) {
-        double v = 0;
-        if (column < t->width) {
-            if (!sis__cell_number(t->cell.data, &v) || !isfinite(v))
-                return bad_cell(t, column);
-            t->numbers[t->used + column] = v;
-        }
+        if (column < t->width)
+            code = keep_cell(t, column);
         column++;
-        if (t->last)
+        if (t->last || code != SIS_OK)
             break;
         code = read_cell(t);
     }
@@ -286,8 +317,21 @@ static int read_row(table *t) {
     return SIS_OK;
 }
 
+/* Columns to remember cells in, if anything but numbers is wanted. */
+static int begin_columns(table *t) {
+    if (!t->opt->categorical && !t->opt->label)
+        return SIS_OK;
+    if (!(t->columns = SIS_NEW(sis__column, t->width)))
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < t->width; k++)
+        t->columns[k].name = t->names[k];
+    return SIS_OK;
+}
+
 static int read_table(table *t) {
     int code = read_header(t), found = 0;
+    if (code == SIS_OK)
+        code = begin_columns(t);
     while (code == SIS_OK && (found = begin_row(t)) > 0)
         code = read_row(t);
     if (code == SIS_OK && found < 0)
@@ -297,22 +341,42 @@ static int read_table(table *t) {
     return code;
 }
 
-static int read_separated(const char *path, char separator, sis_data **out) {
-    table t = {.separator = separator, .line = 1};
+/* The numbers as they are, which become the data set's. */
+static int finish_numbers(table *t, const char *path, sis_data **out) {
+    void *fitted = sis__realloc(t->numbers, t->used, sizeof *t->numbers);
+    sis__packed rows = {.type = sis__dtype_find('f', sizeof(double)),
+                        .rank = 2,
+                        .dims = {t->height, t->width},
+                        .n = t->used,
+                        .bytes = (unsigned char *)(fitted ? fitted : t->numbers)};
+    int code = sis__data_from_rows(path, "table", &rows, t->names, out);
+    t->numbers = NULL;
+    t->names = NULL;
+    return code;
+}
+
+static int finish_columns(const table *t, sis_data **out) {
+    sis__columns columns = {.path = t->source.name,
+                            .width = t->width,
+                            .height = t->height,
+                            .columns = t->columns,
+                            .numbers = t->numbers,
+                            .codes = t->codes};
+    return sis__columns_finish(&columns, t->opt, out);
+}
+
+static int read_separated(const char *path, char separator, const sis_data_opt *opt,
+                          sis_data **out) {
+    table t = {.separator = separator, .line = 1, .opt = opt};
     int code = sis__source_open(&t.source, path);
     if (code == SIS_OK)
         code = read_table(&t);
-    if (code == SIS_OK) {
-        void *fitted = sis__realloc(t.numbers, t.used, sizeof *t.numbers);
-        sis__packed rows = {.type = sis__dtype_find('f', sizeof(double)),
-                            .rank = 2,
-                            .dims = {t.height, t.width},
-                            .n = t.used,
-                            .bytes = (unsigned char *)(fitted ? fitted : t.numbers)};
-        code = sis__data_from_rows(path, "table", &rows, t.names, out);
-        t.numbers = NULL;
-        t.names = NULL;
-    }
+    if (code == SIS_OK)
+        code = t.columns ? finish_columns(&t, out) : finish_numbers(&t, path, out);
+    for (size_t k = 0; t.columns && k < t.width; k++)
+        sis__column_release(&t.columns[k]);
+    free(t.columns);
+    free(t.codes);
     free(t.numbers);
     free(t.names);
     sis__buf_release(&t.cell);
@@ -321,13 +385,12 @@ static int read_separated(const char *path, char separator, sis_data **out) {
 }
 
 int sis__data_read_csv(const char *path, const sis_data_opt *opt, sis_data **out) {
-    (void)opt;
-    return read_separated(path, ',', out);
+    return read_separated(path, ',', opt, out);
 }
 
 int sis__data_read_tsv(const char *path, const sis_data_opt *opt, sis_data **out) {
     int texts = sis__data_is_labelled_text(path);
     if (texts != 0)
         return texts < 0 ? texts : sis__data_read_labelled_text(path, opt, out);
-    return read_separated(path, '\t', out);
+    return read_separated(path, '\t', opt, out);
 }

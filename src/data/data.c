@@ -25,9 +25,12 @@ static const struct {
     const char *extension;
     sis__data_reader *read;
 } formats[] = {
-    {".npy", sis__data_read_npy},   {".csv", sis__data_read_csv},     {".tsv", sis__data_read_tsv},
-    {".txt", sis__data_read_text},  {".jsonl", sis__data_read_jsonl}, {".idx", sis__data_read_idx},
-    {"-ubyte", sis__data_read_idx},
+    {".npy", sis__data_read_npy},     {".csv", sis__data_read_csv},
+    {".tsv", sis__data_read_tsv},     {".txt", sis__data_read_text},
+    {".jsonl", sis__data_read_jsonl}, {".idx", sis__data_read_idx},
+    {"-ubyte", sis__data_read_idx},   {".fa", sis__data_read_fasta},
+    {".fasta", sis__data_read_fasta}, {".seq", sis__data_read_seq},
+    {".png", sis__data_read_png},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -79,6 +82,8 @@ void sis_data_free(sis_data *data) {
         return;
     free(data->name);
     free(data->names);
+    free(data->map);
+    free(data->feature_names);
     data->ops->free(data);
 }
 
@@ -121,12 +126,22 @@ const char *const *sis_data_names(const sis_data *data) {
     return data->names;
 }
 
+const char *const *sis_data_feature_names(const sis_data *data) {
+    return data->feature_names ? data->feature_names : data->names;
+}
+
 size_t sis_data_features(const sis_data *data, size_t i, int *map) {
     size_t rank, width = sis_data_width(data, i);
+    if (data->map) {
+        if (map)
+            memcpy(map, data->map, width * sizeof *map);
+        return data->n_features;
+    }
     const size_t *dims = sis_data_shape(data, i, &rank);
-    size_t channels = strcmp(data->kind, "image") == 0 && rank == 3 ? dims[2] : 1;
+    int dna = strcmp(data->kind, "dna") == 0;
+    size_t channels = dna ? dims[0] : strcmp(data->kind, "image") == 0 && rank == 3 ? dims[2] : 1;
     for (size_t v = 0; map && v < width; v++)
-        map[v] = (int)(v / channels);
+        map[v] = (int)(dna ? v % dims[1] : v / channels);
     return width / channels;
 }
 
@@ -153,7 +168,11 @@ const int *sis_data_human(const sis_data *data, size_t i, size_t *n) {
 }
 
 const char *sis_data_text(const sis_data *data, size_t i) {
-    return data->ops->text ? data->ops->text(data, i) : NULL;
+    return data->ops->text && data->ops->words ? data->ops->text(data, i) : NULL;
+}
+
+const char *sis_data_sequence(const sis_data *data, size_t i) {
+    return data->ops->text && !data->ops->words ? data->ops->text(data, i) : NULL;
 }
 
 int sis_data_words(const sis_data *data, size_t i, sis_words *words) {

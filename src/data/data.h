@@ -21,7 +21,7 @@ typedef struct sis__data_ops {
     const char *(*id)(const sis_data *data, size_t i);              /* NULL: numbers */
     const char *(*label)(const sis_data *data, size_t i);           /* NULL: none */
     const int *(*human)(const sis_data *data, size_t i, size_t *n); /* NULL: none */
-    const char *(*text)(const sis_data *data, size_t i);            /* NULL: no texts */
+    const char *(*text)(const sis_data *data, size_t i); /* NULL: no texts, no sequences */
     int (*words)(const sis_data *data, size_t i, sis_words *words); /* NULL: no texts */
     void (*free)(sis_data *data);
 } sis__data_ops;
@@ -32,13 +32,19 @@ struct sis_data {
     char *name; /* the file, for messages; owned */
     size_t count;
     const char **names; /* one allocation, owned; NULL: none */
+
+    /* Where features are not as the kind has them: owned, else NULL. */
+    int *map; /* (width) */
+    size_t n_features;
+    const char **feature_names; /* one allocation */
 };
 
 /* opt is never NULL. */
 typedef int sis__data_reader(const char *path, const sis_data_opt *opt, sis_data **out);
 
 sis__data_reader sis__data_read_npy, sis__data_read_csv, sis__data_read_tsv, sis__data_read_idx;
-sis__data_reader sis__data_read_text, sis__data_read_jsonl;
+sis__data_reader sis__data_read_png, sis__data_read_text, sis__data_read_jsonl,
+    sis__data_read_fasta, sis__data_read_seq;
 
 /* The .tsv is a file of texts with labels: 1, a table: 0, or a failure. And reading it as such. */
 int sis__data_is_labelled_text(const char *path);

@@ -59,6 +59,17 @@ static int get_list(const sis_data *data, size_t i, double *out) {
     return SIS_OK;
 }
 
+/* A base as four values; N as a quarter of each. */
+static int get_bases(const sis_data *data, size_t i, double *out) {
+    static const char letters[] = "ACGT";
+    const sis__example *x = &of(data)->items[i];
+    const char *sequence = get_text(data, i);
+    for (size_t row = 0; row < 4; row++)
+        for (size_t p = 0; p < x->shape[1]; p++)
+            *out++ = sequence[p] == 'N' ? 0.25 : sequence[p] == letters[row];
+    return SIS_OK;
+}
+
 static int no_values(const sis_data *data, size_t i, double *out) {
     (void)i;
     (void)out;
@@ -87,6 +98,13 @@ static const struct {
       .text = get_text,
       .words = get_words,
       .human = get_human,
+      .shape = get_shape,
+      .id = get_id,
+      .label = get_label,
+      .free = free_examples}},
+    {"dna",
+     {.values = get_bases,
+      .text = get_text,
       .shape = get_shape,
       .id = get_id,
       .label = get_label,

@@ -42,7 +42,7 @@ typedef struct sis__examples {
     size_t n_numbers, numbers_room;
 } sis__examples;
 
-/* NULL: out of memory. `kind` is "text" or "array". */
+/* NULL: out of memory. `kind` is "text", "dna" or "array". */
 sis__examples *sis__examples_new(const char *path, const char *kind);
 void sis__examples_free(sis__examples *e);
 

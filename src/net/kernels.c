@@ -54,17 +54,30 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n) {
     return wide && k > SIZE_MAX / sizeof(float) / wide ? SIZE_MAX : k * wide;
 }
 
+/* One panel: `cols` columns of b from `b` on. Reads run along whichever side of b is contiguous;
+ * for a transposed b in blocks, so that the strided writes stay in the L1 cache. */
+static void pack_panel(size_t nr, size_t cols, size_t k, const float *b, size_t b_row, size_t b_col,
+                       float *packed) {
+    enum { BLOCK = 64 };
+    if (cols < nr)
+        memset(packed, 0, k * nr * sizeof *packed);
+    if (b_col == 1) {
+        for (size_t p = 0; p < k; p++)
+            memcpy(packed + p * nr, b + p * b_row, cols * sizeof *packed);
+        return;
+    }
+    for (size_t from = 0; from < k; from += BLOCK) {
+        size_t to = k - from < BLOCK ? k : from + BLOCK;
+        for (size_t q = 0; q < cols; q++)
+            for (size_t p = from; p < to; p++)
+                packed[p * nr + q] = b[p * b_row + q * b_col];
+    }
+}
+
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed) {
-    for (size_t j = 0; j < n; j += kn->nr) {
-        size_t cols = n - j < kn->nr ? n - j : kn->nr;
-        for (size_t p = 0; p < k; p++, packed += kn->nr) {
-            const float *row = b + p * b_row + j * b_col;
-            for (size_t q = 0; q < cols; q++)
-                packed[q] = row[q * b_col];
-            memset(packed + cols, 0, (kn->nr - cols) * sizeof *packed);
-        }
-    }
+    for (size_t j = 0; j < n; j += kn->nr, packed += k * kn->nr)
+        pack_panel(kn->nr, n - j < kn->nr ? n - j : kn->nr, k, b + j * b_col, b_row, b_col, packed);
 }
 
 size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k) {

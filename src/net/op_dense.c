@@ -40,7 +40,7 @@ static int pack_right(sis__cx *c) {
 /* ---- Gemm ---------------------------------------------------------------------------------- */
 
 static int gemm_attributes(sis__cx *c, sis__gemm *g) {
-    int64_t ta, tb = 0;
+    int64_t ta = 0, tb = 0;
     int error = sis__attr_int(c, "transA", 0, &ta);
     if (!error)
         error = sis__attr_int(c, "transB", 0, &tb);

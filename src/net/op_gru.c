@@ -96,6 +96,7 @@ typedef struct {
     float *term;  /* (seq, batch, hidden) see step(); then what multiplies rn: its gradient side */
     float *dh;    /* (batch, hidden) */
     float *dn;    /* (batch, hidden) */
+    float *back, *back_n; /* r of z and r, and of the candidate, packed: dh += d . r */
     char *scratch;
 } tape;
 
@@ -111,7 +112,9 @@ static size_t time_at(const tape *t, size_t k) {
 
 static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
     const sis__recurrent *p = &s->p.recurrent;
-    size_t state = p->batch * p->hidden;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t hidden = p->hidden, state = p->batch * hidden;
+    const float *rec = sis__in(s, r, SIS__R) + d * 3 * hidden * hidden;
     sis__pass_begin(&t->a, s, r, d);
     char *free = t->a.free;
     t->gates = take(&free, p->seq * 3 * state);
@@ -119,7 +122,11 @@ static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
     t->term = take(&free, p->seq * state);
     t->dh = take(&free, state);
     t->dn = take(&free, state);
+    t->back = take(&free, sis__packed_size(kn, 2 * hidden, hidden));
+    t->back_n = take(&free, sis__packed_size(kn, hidden, hidden));
     t->scratch = free;
+    sis__pack(kn, 2 * hidden, hidden, rec, hidden, 1, t->back);
+    sis__pack(kn, hidden, hidden, rec + 2 * hidden * hidden, hidden, 1, t->back_n);
     sis__pass_project(&t->a, 0, p->seq, t->gates);
     for (size_t k = 0; k < p->seq; k++) {
         size_t at = time_at(t, k);
@@ -145,8 +152,7 @@ static void step_backward(tape *t, size_t at) {
     const sis__recurrent *p = t->a.p;
     size_t hidden = p->hidden, gh = 3 * hidden, n = p->batch;
     const float *dy = sis__dout(t->a.s, t->a.r, 0);
-    const float *rec = sis__in(t->a.s, t->a.r, SIS__R) + t->a.d * gh * hidden;
-    const float *rn = rec + 2 * hidden * hidden;
+    const sis__kernels *kn = sis__kernels_best();
     float *gates = t->gates + at * n * gh, *h = t->h + at * n * hidden;
     float *term = t->term + at * n * hidden, *back = t->a.spare;
     for (size_t b = 0; b < n; b++) {
@@ -161,10 +167,7 @@ static void step_backward(tape *t, size_t at) {
     }
     memset(back, 0, n * hidden * sizeof *back);
     if (!p->linear_before_reset) /* back = gradient of r h */
-        sis__product_add(
-            &(sis__product){
-                n, hidden, hidden, {t->dn, hidden, 1}, {rn, hidden, 1}, 1.0f, back, hidden},
-            t->scratch);
+        kn->gemm(n, hidden, hidden, t->dn, hidden, 1, t->back_n, back, hidden);
     for (size_t i = 0; i < n * hidden; i++) {
         float *g = gates + i / hidden * gh + i % hidden, r = g[hidden], dn = t->dn[i];
         float dr = p->linear_before_reset ? dn * term[i] : back[i] * h[i];
@@ -178,15 +181,9 @@ static void step_backward(tape *t, size_t at) {
     }
     if (p->linear_before_reset) {
         memcpy(term, back, n * hidden * sizeof *term);
-        sis__product_add(
-            &(sis__product){
-                n, hidden, hidden, {back, hidden, 1}, {rn, hidden, 1}, 1.0f, t->dh, hidden},
-            t->scratch);
+        kn->gemm(n, hidden, hidden, back, hidden, 1, t->back_n, t->dh, hidden);
     }
-    sis__product_add(
-        &(sis__product){
-            n, hidden, 2 * hidden, {gates, gh, 1}, {rec, hidden, 1}, 1.0f, t->dh, hidden},
-        t->scratch);
+    kn->gemm(n, hidden, 2 * hidden, gates, gh, 1, t->back, t->dh, hidden);
 }
 
 static void weights_backward(tape *t) {

@@ -161,7 +161,8 @@ static size_t scratch_of(const sis__recurrent *p, int gradients) {
              sis__product_scratch(rows > gh ? rows : gh,
                                   p->input > p->hidden ? p->input : p->hidden);
     else if (gradients)
-        n += round_up(rows * gh) + 3 * round_up(rows * p->hidden) + 4 * round_up(p->batch * gh) +
+        n += 2 * sis__product_scratch(gh, p->hidden) + 128 + round_up(rows * gh) +
+             3 * round_up(rows * p->hidden) + 4 * round_up(p->batch * gh) +
              sis__product_scratch(rows > gh ? rows : gh,
                                   p->input > p->hidden ? p->input : p->hidden);
     return n;

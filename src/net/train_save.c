@@ -73,7 +73,7 @@ typedef struct {
 } stream;
 
 static void pass(stream *s, void *bytes, size_t n) {
-    if (s->bad)
+    if (s->bad || n == 0)
         return;
     s->bad = s->writing ? fwrite(bytes, 1, n, s->f) != n : fread(bytes, 1, n, s->f) != n;
     if (!s->bad)

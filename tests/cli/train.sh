@@ -18,7 +18,7 @@ echo "the same again, with more threads, and killed on the way"
 train -q -j 3 -o again.onnx --test test.csv && cmp ring.onnx again.onnx && echo same
 train -q -o other.onnx --test test.csv --seed 2 && { cmp -s ring.onnx other.onnx || echo "another seed, other weights"; }
 ( # killed once its checkpoint is there
-    train -q -j 1 --patience 60 --epochs 4000 -o cut.onnx &
+    sis train mlp -i ring.csv --labels place --validation 0.2 --epochs 4000 --rate 0.01 -q --patience 4000 -j 1 -o cut.onnx &
     for i in $(seq 200); do [ -e cut.onnx.train ] && break; sleep 0.05; done
     kill -9 $! && wait $!
 ) 2> /dev/null
@@ -30,6 +30,12 @@ sis model --no-timing ring.onnx | grep -c Gemm
 cut -d, -f1-3 test.csv > cases.csv
 sis predict -m ring.onnx -i cases.csv | wc -l
 sis explain -q -m ring.onnx -i cases.csv -r 0:20 -t 0.9 | grep -c '"status"'
+echo "categories"
+awk 'BEGIN { srand(6); split("red green blue", c); print "size,colour,ripe"
+    for (i = 0; i < 300; i++) { k = 1 + int(rand() * 3); z = rand(); printf "%.3f,%s,%s\n", z, c[k], (k == 1 || (k == 3 && z > 0.5)) ? "yes" : "no" } }' > fruit.csv
+sis train mlp -q -i fruit.csv --labels ripe --categorical --epochs 40 --rate 0.01 -o fruit.onnx
+printf 'size,colour\n0.1,red\n0.9,green\n0.9,blue\n0.1,blue\n' > basket.csv
+sis predict -m fruit.onnx -i basket.csv --categorical | awk -F'[][]' '{ print ($2 > 0.5 ? "ripe" : "not ripe") }'
 echo "numbers"
 awk 'BEGIN { srand(3); print "a,b,c"; for (i = 0; i < 300; i++) { a = rand(); b = rand(); printf "%.5f,%.5f,%.5f\n", a, b, 50 + 3 * a - 2 * b } }' > line.csv
 sis train linear -i line.csv --labels c --loss mse --validation 0.2 --optimizer sgd -o line.onnx 2>&1 |

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Fuzz the ONNX reader: run.sh FUZZER SEEDS-PROGRAM SECONDS. Seeds are made on the spot; findings stay
-# in the temporary folder, whose name is printed.
+# Fuzz a reader: run.sh FUZZER SEEDS-PROGRAM SECONDS. Seeds are made on the spot, those of data by the
+# fuzzer's own starting examples; findings stay in the temporary folder, whose name is printed.
 set -eu
 fuzzer=$1 seeds=$2 seconds=$3
 folder=$(mktemp -d)
 mkdir "$folder/corpus"
-"$seeds" "$folder/corpus"
+case $fuzzer in *onnx) "$seeds" "$folder/corpus" ;; esac
 cd "$folder"
 if ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 "$fuzzer" corpus \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=3000 -max_len=20000 \

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis data dna: sequences with the answer known. Three files for each half of the data: FASTA,
+ * labels, and where what was planted; all of them parts until all are whole.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/data.h>
+
+#include "data.h"
+#include "task.h"
+
+enum { FASTA, TARGET, PLANTED, FILES };
+static const char *const endings[] = {".fa", ".target", ".planted.tsv"};
+
+/* One half of the data. */
+typedef struct {
+    const char *name;
+    char paths[FILES][CLI_PATH_MAX];
+    FILE *files[FILES]; /* NULL: not written */
+    size_t begin, end;  /* examples */
+} half;
+
+typedef struct {
+    const cli_data_options *o;
+    char folder[CLI_PATH_MAX];
+    sis_motifs all;
+    sis_motif *chosen; /* (o->motif.n) */
+    sis_data *peaks;   /* NULL: none */
+    size_t *order;     /* (n_peaks) of those used, shuffled */
+    size_t n_peaks;
+    sis_dna_opt opt;
+    half halves[2];
+} maker;
+
+/* ---- What is asked for ----------------------------------------------------------------------- */
+
+static int parse_composition(const char *text, double out[4]) {
+    char copy[256], *at = copy, *cell;
+    size_t n = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    while ((cell = strsep(&at, ",")) && n < 5)
+        if (n >= 4 || !cli_number(cell, &out[n]) || out[n++] < 0)
+            n = 5;
+    if (n == 4 && out[0] + out[1] + out[2] + out[3] > 0)
+        return CLI_DONE;
+    return cli_usage("--composition: expected four shares like 0.3,0.2,0.2,0.3, found \"%s\"",
+                     text);
+}
+
+/* The file of motifs: the one given, the one that was fetched, the one that is installed. */
+static int find_motifs(const cli_data_options *o, char path[CLI_PATH_MAX]) {
+    char folder[CLI_PATH_MAX];
+    if (o->motifs)
+        return snprintf(path, CLI_PATH_MAX, "%s", o->motifs) < CLI_PATH_MAX
+                   ? CLI_DONE
+                   : cli_usage("--motifs: the path is too long for a file");
+    if (cli_data_folder(o, "jaspar", folder) != CLI_DONE ||
+        cli_path(path, folder, CLI_JASPAR_FILE) != CLI_DONE)
+        return CLI_FAILED;
+    if (access(path, R_OK) == 0)
+        return CLI_DONE;
+    if (cli_path(path, CLI_JASPAR_INSTALLED, CLI_JASPAR_FILE) == CLI_DONE &&
+        access(path, R_OK) == 0)
+        return CLI_DONE;
+    return cli_error("there are no motifs yet: run sis data jaspar, or name a file with --motifs");
+}
+
+static int read_motifs(maker *m) {
+    char path[CLI_PATH_MAX];
+    const cli_list *names = &m->o->motif;
+    if (names->n == 0)
+        return CLI_DONE;
+    if (find_motifs(m->o, path) != CLI_DONE)
+        return CLI_FAILED;
+    int error = sis_motifs_read(path, &m->all);
+    if (error)
+        return cli_fail(error);
+    if (!(m->chosen = cli_grab(names->n, sizeof *m->chosen)))
+        return CLI_FAILED;
+    for (size_t k = 0; k < names->n; k++) {
+        const sis_motif *found = sis_motifs_find(&m->all, names->items[k]);
+        if (!found)
+            return cli_error("--motif: %s has no motif \"%s\"", path, names->items[k]);
+        m->chosen[k] = *found;
+    }
+    m->opt.motifs = m->chosen;
+    m->opt.n_motifs = names->n;
+    return CLI_DONE;
+}
+
+/* A number below n from the seed and a counter, well mixed (splitmix64). */
+static size_t mixed(size_t seed, size_t counter, size_t n) {
+    uint64_t z = (uint64_t)seed * 0xD1342543DE82EF95u + (counter + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return (size_t)((z ^ z >> 31) % n);
+}
+
+static int read_peaks(maker *m) {
+    if (!m->o->peaks)
+        return CLI_DONE;
+    int error = sis_data_read(m->o->peaks, &m->peaks);
+    if (error)
+        return cli_error("--peaks: %s", sis_error_detail());
+    if (!sis_data_sequence(m->peaks, 0))
+        return cli_error("--peaks: %s holds no DNA", m->o->peaks);
+    size_t n = sis_data_count(m->peaks);
+    if (!(m->order = cli_grab(n, sizeof *m->order)))
+        return CLI_FAILED;
+    for (size_t i = 0; i < n; i++) {
+        double label;
+        if (!sis_data_label_number(m->peaks, i, &label) || label == 1)
+            m->order[m->n_peaks++] = i;
+    }
+    for (size_t k = m->n_peaks; k > 1; k--) {
+        size_t other = mixed(m->o->seed, k, k), kept = m->order[k - 1];
+        m->order[k - 1] = m->order[other];
+        m->order[other] = kept;
+    }
+    return m->n_peaks ? CLI_DONE
+                      : cli_error("--peaks: no sequence of %s is labelled 1", m->o->peaks);
+}
+
+static int prepare(maker *m) {
+    sis_dna_opt_init(&m->opt);
+    m->opt.length = m->o->length;
+    m->opt.seed = m->o->seed;
+    if (m->o->motif.n == 0 && !m->o->peaks)
+        return cli_usage("dna: name a --motif to plant, or --peaks to tell from their shuffles");
+    if (!*m->o->name || strchr(m->o->name, '/'))
+        return cli_usage("--name: expected a name for a folder, found \"%s\"", m->o->name);
+    int status = parse_composition(m->o->composition, m->opt.composition);
+    if (status == CLI_DONE)
+        status = cli_data_folder(m->o, m->o->name, m->folder);
+    if (status == CLI_DONE)
+        status = read_motifs(m);
+    if (status == CLI_DONE)
+        status = read_peaks(m);
+    if (status == CLI_DONE)
+        status = cli_make_folder(m->folder);
+    return status;
+}
+
+/* Which examples are held out; a peak and its shuffle stay together. */
+static void cut_halves(maker *m) {
+    size_t n = m->o->count ? m->o->count : 10000;
+    if (m->o->motif.n == 0 && (!m->o->count || n > 2 * m->n_peaks))
+        n = 2 * m->n_peaks;
+    n -= n % 2;
+    size_t held = 2 * (size_t)((double)(n / 2) * m->o->held_out + 0.5);
+    m->halves[0] = (half){.name = "train", .end = n - held};
+    m->halves[1] = (half){.name = "test", .begin = n - held, .end = n};
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+static int open_half(maker *m, half *h) {
+    for (size_t k = 0; k < FILES; k++) {
+        char name[64], part[CLI_PATH_MAX];
+        if (k == PLANTED && m->o->motif.n == 0)
+            continue;
+        snprintf(name, sizeof name, "%s%s", h->name, endings[k]);
+        if (cli_path(h->paths[k], m->folder, name) != CLI_DONE ||
+            cli_part_name(part, h->paths[k]) != CLI_DONE)
+            return CLI_FAILED;
+        if (!(h->files[k] = fopen(part, "w")))
+            return cli_error("cannot write %s: %s", part, strerror(errno));
+    }
+    if (h->files[PLANTED])
+        fprintf(h->files[PLANTED], "id\tmotif\tstart\tend\tstrand\tsite\n");
+    return CLI_DONE;
+}
+
+/* Example i: even numbers are positive, and the negative after each belongs to it. */
+static int make_sequence(maker *m, size_t i, char **sequence, sis_dna_site *site) {
+    int positive = i % 2 == 0;
+    const char *peak = m->peaks ? sis_data_sequence(m->peaks, m->order[i / 2 % m->n_peaks]) : NULL;
+    sis_dna_opt opt = m->opt;
+    opt.peak = peak;
+    if (m->o->motif.n > 0 || !positive)
+        return sis_dna_make(&opt, i, positive, sequence, site);
+    *sequence = strdup(peak);
+    return *sequence ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int write_example(maker *m, half *h, size_t i) {
+    char *sequence = NULL;
+    sis_dna_site site = {0};
+    int positive = i % 2 == 0, error = make_sequence(m, i, &sequence, &site);
+    if (error == SIS_OK) {
+        fprintf(h->files[FASTA], ">%s%zu\n%s\n", positive ? "pos" : "neg", i / 2, sequence);
+        fprintf(h->files[TARGET], "%d\t%d\n", positive, !positive);
+    }
+    if (error == SIS_OK && positive && h->files[PLANTED])
+        fprintf(h->files[PLANTED], "pos%zu\t%s\t%zu\t%zu\t%c\t%.*s\n", i / 2,
+                m->chosen[site.motif].id, site.start, site.start + site.length,
+                site.reverse ? '-' : '+', (int)site.length, sequence + site.start);
+    free(sequence);
+    return cli_fail(error);
+}
+
+/* Close the files of a half; were they all written? */
+static int close_half(half *h) {
+    int status = CLI_DONE;
+    for (size_t k = 0; k < FILES; k++) {
+        int bad = h->files[k] && ferror(h->files[k]);
+        if (h->files[k] && (fclose(h->files[k]) != 0 || bad) && status == CLI_DONE)
+            status = cli_error("cannot write %s: is the disk full?", h->paths[k]);
+        h->files[k] = NULL;
+    }
+    return status;
+}
+
+/* Names for all parts, or no part left. */
+static int end_parts(maker *m, int status) {
+    for (half *h = m->halves; h < m->halves + 2; h++)
+        for (size_t k = 0; k < FILES; k++) {
+            char part[CLI_PATH_MAX];
+            if (!h->paths[k][0])
+                continue;
+            if (status == CLI_DONE)
+                status = cli_part_done(h->paths[k]);
+            else if (cli_part_name(part, h->paths[k]) == CLI_DONE)
+                remove(part);
+        }
+    return status;
+}
+
+static int write_halves(maker *m) {
+    int status = CLI_DONE;
+    for (half *h = m->halves; status == CLI_DONE && h < m->halves + 2; h++) {
+        if (h->begin == h->end)
+            continue;
+        status = open_half(m, h);
+        for (size_t i = h->begin; status == CLI_DONE && i < h->end; i++)
+            status = write_example(m, h, i);
+        int closed = close_half(h);
+        status = status == CLI_DONE ? closed : status;
+    }
+    return end_parts(m, status);
+}
+
+int cli_data_dna(const cli_data_options *o) {
+    maker m = {.o = o};
+    int status = prepare(&m);
+    if (status == CLI_DONE) {
+        cut_halves(&m);
+        status = write_halves(&m);
+    }
+    for (half *h = m.halves; status == CLI_DONE && h < m.halves + 2; h++)
+        for (size_t k = 0; k < FILES; k++)
+            if (h->paths[k][0])
+                puts(h->paths[k]);
+    if (status == CLI_DONE)
+        cli_note(o->common.quiet, "%zu sequences to train, %zu held out", m.halves[0].end,
+                 m.halves[1].end - m.halves[1].begin);
+    sis_motifs_release(&m.all);
+    sis_data_free(m.peaks);
+    free(m.chosen);
+    free(m.order);
+    return status;
+}

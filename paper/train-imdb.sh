@@ -1,0 +1,19 @@
+#!/bin/sh
+# train-imdb.sh [DATA [OUT]] - the paper's text networks (its sections S4.2 and S4.7) on IMDB reviews.
+#
+# Fetches the reviews into DATA (default: where sis data puts them) and writes OUT/imdb-cnn.onnx and
+# OUT/imdb-lstm.onnx (default: models). SIS names the program. Can be killed and started again: it goes
+# on from the last checkpoint.
+set -eu
+sis=${SIS:-sis}
+data=${1:-${XDG_DATA_HOME:-$HOME/.local/share}/sis}
+out=${2:-models}
+[ -e "$data/imdb/train.jsonl.gz" ] || "$sis" data imdb --dir "$data"
+train() { # NAME ARCHITECTURE OPTIONS...
+    name=$1
+    shift
+    "$sis" train "$@" --input "$data/imdb/train.jsonl.gz" --test "$data/imdb/test.jsonl.gz" \
+        --words 10000 --loss binary --output "$out/$name.onnx" --resume
+}
+train imdb-cnn text-cnn --validation 0.1 --dropout 0.5 --epochs 5 --patience 1
+train imdb-lstm text-lstm --validation 0.08 --length 300 --batch 64 --rate 0.002 --epochs 4 --patience 2

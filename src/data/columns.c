@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tables with categories. See columns.h.
+ *
+ * Whether a column holds categories is known only at its end, so cells are remembered in both ways
+ * on the way: as numbers, and as numbers of different texts. Then values are laid out, each either a
+ * column's number or one of its categories, and every row is written by that layout.
+ */
+#include "data/columns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+
+enum { SLOTS = 4096, NUMBER = -1, UNWANTED = -2 };
+static const size_t VALUES_MOST = (size_t)1 << 28;
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+void sis__column_release(sis__column *c) {
+    sis__buf_release(&c->text);
+    free(c->at);
+    free(c->slots);
+    *c = (sis__column){0};
+}
+
+static const char *cell_text(const sis__column *c, size_t i) {
+    return c->text.data + c->at[i];
+}
+
+static uint16_t *slot_of(const sis__column *c, const char *cell) {
+    uint32_t h = 2166136261u;
+    for (const char *s = cell; *s; s++)
+        h = (h ^ (unsigned char)*s) * 16777619u;
+    size_t at = (h ^ h >> 16) % SLOTS;
+    while (c->slots[at] && strcmp(cell_text(c, c->slots[at] - 1u), cell) != 0)
+        at = (at + 1) % SLOTS;
+    return &c->slots[at];
+}
+
+int sis__column_add(sis__column *c, const char *cell, uint16_t *code) {
+    *code = 0;
+    if (c->full)
+        return SIS_OK;
+    if (!c->slots && !(c->slots = SIS_NEW(uint16_t, SLOTS)))
+        return SIS_E_NOMEM;
+    uint16_t *slot = slot_of(c, cell);
+    if (!*slot && c->n == SIS__CATEGORIES_MOST) {
+        c->full = 1;
+        return SIS_OK;
+    }
+    if (!*slot) {
+        void *at = c->at;
+        int error = sis__reserve(&at, &c->room, c->n + 1, sizeof *c->at);
+        c->at = (size_t *)at;
+        if (error != SIS_OK)
+            return error;
+        c->at[c->n] = c->text.len;
+        sis__buf_add(&c->text, cell, strlen(cell) + 1);
+        if (sis__buf_error(&c->text) != SIS_OK)
+            return SIS_E_NOMEM;
+        *slot = (uint16_t)++c->n;
+    }
+    *code = (uint16_t)(*slot - 1);
+    return SIS_OK;
+}
+
+/* ---- The layout of values ------------------------------------------------------------------ */
+
+typedef struct {
+    size_t column;
+    int category; /* NUMBER, or which of the column's cells; UNWANTED: one that the file lacks */
+} value;
+
+typedef struct {
+    const sis__columns *t;
+    value *values; /* (n) */
+    size_t n, room;
+    sis__strings names;
+    size_t label; /* the column that is no feature; SIZE_MAX: none */
+} layout;
+
+static int add_value(layout *l, size_t column, int category, const char *name) {
+    void *values = l->values;
+    int code = sis__reserve(&values, &l->room, l->n + 1, sizeof *l->values);
+    l->values = (value *)values;
+    if (code != SIS_OK)
+        return code;
+    l->values[l->n++] = (value){column, category};
+    sis__strings_add(&l->names, name);
+    return sis__buf_error(&l->names.text);
+}
+
+static int too_many(const layout *l, size_t column) {
+    char name[SIS__EXCERPT_SIZE];
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, column \"%s\": more than %d different cells, and not all are numbers; "
+                     "leave the column out, or mend the cells that are no numbers",
+                     l->t->path, sis__cell_excerpt(l->t->columns[column].name, name),
+                     SIS__CATEGORIES_MOST);
+}
+
+typedef struct {
+    const char *text;
+    int category;
+} sortable;
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(((const sortable *)a)->text, ((const sortable *)b)->text);
+}
+
+/* "column=category" for each category, sorted. */
+static int add_categories(layout *l, size_t column) {
+    const sis__column *c = &l->t->columns[column];
+    sortable *sorted = SIS_NEW(sortable, c->n);
+    sis__buf name;
+    int code = sorted ? SIS_OK : SIS_E_NOMEM;
+    sis__buf_init(&name);
+    for (size_t k = 0; code == SIS_OK && k < c->n; k++)
+        sorted[k] = (sortable){cell_text(c, k), (int)k};
+    if (code == SIS_OK)
+        qsort(sorted, c->n, sizeof *sorted, by_text);
+    for (size_t k = 0; code == SIS_OK && k < c->n; k++) {
+        sis__buf_clear(&name);
+        sis__buf_printf(&name, "%s=%s", c->name, sorted[k].text);
+        code = sis__buf_error(&name);
+        if (code == SIS_OK)
+            code = add_value(l, column, sorted[k].category, name.data);
+    }
+    sis__buf_release(&name);
+    free(sorted);
+    return code;
+}
+
+/* The values as the file has them. */
+static int lay_out(layout *l) {
+    int code = SIS_OK;
+    for (size_t k = 0; k < l->t->width && code == SIS_OK; k++) {
+        const sis__column *c = &l->t->columns[k];
+        if (k == l->label)
+            continue;
+        if (c->words && c->full)
+            code = too_many(l, k);
+        else
+            code = c->words ? add_categories(l, k) : add_value(l, k, NUMBER, c->name);
+    }
+    return code;
+}
+
+/* The value called so: a column of numbers, or a category of a column of words. */
+static int add_named(layout *l, const char *name) {
+    char excerpt[SIS__EXCERPT_SIZE];
+    for (size_t k = 0; k < l->t->width; k++) {
+        const sis__column *c = &l->t->columns[k];
+        size_t n = strlen(c->name);
+        if (k == l->label || strncmp(name, c->name, n) != 0)
+            continue;
+        if (name[n] == '\0' && !c->words)
+            return add_value(l, k, NUMBER, name);
+        if (name[n] == '=' && !c->full) {
+            uint16_t code = *slot_of(c, name + n + 1);
+            return add_value(l, k, code ? code - 1 : UNWANTED, name);
+        }
+    }
+    return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\" that the model takes",
+                     l->t->path, sis__cell_excerpt(name, excerpt));
+}
+
+static int lay_out_named(layout *l, const sis_data_opt *opt) {
+    int code = SIS_OK;
+    for (size_t k = 0; k < opt->n_names && code == SIS_OK; k++)
+        code = add_named(l, opt->names[k]);
+    return code;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* Is every category of the file among the values? Only asked where they were given. */
+static int check_known(const layout *l, size_t row, const unsigned char *is_category,
+                       const double *values) {
+    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
+    for (size_t k = 0; k < l->t->width; k++) {
+        double sum = 0;
+        if (!is_category[k])
+            continue;
+        for (size_t v = 0; v < l->n; v++)
+            sum += l->values[v].column == k ? values[v] : 0;
+        const sis__column *c = &l->t->columns[k];
+        if (sum != 1)
+            return sis__fail(
+                SIS_E_FORMAT, "%s, row %zu, column \"%s\": the model does not know \"%s\"",
+                l->t->path, row, sis__cell_excerpt(c->name, name),
+                sis__cell_excerpt(cell_text(c, l->t->codes[row * l->t->width + k]), cell));
+    }
+    return SIS_OK;
+}
+
+static int fill(const layout *l, int given, double *out) {
+    const sis__columns *t = l->t;
+    unsigned char *is_category = SIS_NEW(unsigned char, t->width);
+    int code = is_category ? SIS_OK : SIS_E_NOMEM;
+    for (size_t v = 0; code == SIS_OK && v < l->n; v++)
+        is_category[l->values[v].column] = l->values[v].category != NUMBER;
+    for (size_t i = 0; code == SIS_OK && i < t->height; i++, out += l->n) {
+        const double *numbers = t->numbers + i * t->width;
+        const uint16_t *codes = t->codes + i * t->width;
+        for (size_t v = 0; v < l->n; v++) {
+            value x = l->values[v];
+            out[v] = x.category == NUMBER ? numbers[x.column] : codes[x.column] == x.category;
+        }
+        if (given)
+            code = check_known(l, i, is_category, out);
+    }
+    free(is_category);
+    return code;
+}
+
+/* Number the features, one a column, in the order of their values. */
+static int map_features(const layout *l, sis_data *data) {
+    sis__strings names = {0};
+    int *feature = SIS_NEW(int, l->t->width), n = 0;
+    data->map = SIS_NEW(int, l->n);
+    for (size_t v = 0; feature && data->map && v < l->n; v++) {
+        size_t column = l->values[v].column;
+        if (feature[column] == 0) {
+            feature[column] = ++n;
+            sis__strings_add(&names, l->t->columns[column].name);
+        }
+        data->map[v] = feature[column] - 1;
+    }
+    data->n_features = (size_t)n;
+    if (feature && data->map)
+        data->feature_names = sis__strings_finish(&names);
+    free(feature);
+    sis__strings_release(&names);
+    return data->feature_names ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int find_label(layout *l, const sis_data_opt *opt) {
+    char name[SIS__EXCERPT_SIZE];
+    l->label = SIZE_MAX;
+    for (size_t k = 0; opt->label && k < l->t->width; k++)
+        if (strcmp(l->t->columns[k].name, opt->label) == 0)
+            l->label = k;
+    if (opt->label && l->label == SIZE_MAX)
+        return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header", l->t->path,
+                         sis__cell_excerpt(opt->label, name));
+    return l->label != SIZE_MAX && l->t->columns[l->label].full ? too_many(l, l->label) : SIS_OK;
+}
+
+static int add_labels(const layout *l, sis_data *data) {
+    sis__strings labels = {0};
+    const sis__column *c = &l->t->columns[l->label];
+    for (size_t i = 0; i < l->t->height; i++)
+        sis__strings_add(&labels, cell_text(c, l->t->codes[i * l->t->width + l->label]));
+    const char **list = sis__strings_finish(&labels);
+    if (list)
+        sis__data_set_labels(data, list);
+    return list ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* ---- The data set -------------------------------------------------------------------------- */
+
+static int make_rows(layout *l, int given, sis_data **out) {
+    if (l->n == 0 || l->n > VALUES_MOST / l->t->height)
+        return sis__fail(SIS_E_FORMAT, "%s: %zu rows of %zu values %s", l->t->path, l->t->height,
+                         l->n, l->n ? "are too many" : "leave nothing to explain");
+    double *numbers = SIS_NEW_RAW(double, l->n * l->t->height);
+    int code = numbers ? fill(l, given, numbers) : SIS_E_NOMEM;
+    const char **names = code == SIS_OK ? sis__strings_finish(&l->names) : NULL;
+    if (code == SIS_OK && !names)
+        code = SIS_E_NOMEM;
+    if (code != SIS_OK) {
+        free(numbers);
+        return code;
+    }
+    sis__packed rows = {.type = sis__dtype_find('f', sizeof(double)),
+                        .rank = 2,
+                        .dims = {l->t->height, l->n},
+                        .n = l->n * l->t->height,
+                        .bytes = (unsigned char *)numbers};
+    return sis__data_from_rows(l->t->path, "table", &rows, names, out);
+}
+
+int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out) {
+    layout l = {.t = t};
+    int code = find_label(&l, opt);
+    if (code == SIS_OK)
+        code = opt->names ? lay_out_named(&l, opt) : lay_out(&l);
+    if (code == SIS_OK)
+        code = make_rows(&l, opt->names != NULL, out);
+    if (code == SIS_OK)
+        code = map_features(&l, *out);
+    if (code == SIS_OK && l.label != SIZE_MAX)
+        code = add_labels(&l, *out);
+    if (code != SIS_OK) {
+        sis_data_free(*out);
+        *out = NULL;
+    }
+    sis__strings_release(&l.names);
+    free(l.values);
+    return code;
+}

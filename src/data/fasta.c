@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DNA sequences: FASTA with labels in a file beside it, and the tables of ENCODE data (.seq).
+ */
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "data/cell.h"
+#include "data/examples.h"
+#include "data/lines.h"
+
+/* Put the letters of one line into the pool, upper case, without blanks. */
+static int add_letters(const sis__lines *l, const char *line, sis__examples *e) {
+    for (const char *s = line; *s; s++) {
+        char c = *s >= 'a' && *s <= 'z' ? (char)(*s - 32) : *s;
+        if (c == ' ' || c == '\t')
+            continue;
+        if (!strchr("ACGTN", c))
+            return sis__fail(SIS_E_FORMAT,
+                             (unsigned char)c >= 0x20 && (unsigned char)c < 0x7F
+                                 ? "%s, line %zu: '%c' is no base; expected A, C, G, T or N"
+                                 : "%s, line %zu: byte 0x%02x is no base; expected A, C, G, T or N",
+                             l->source.name, l->number, (unsigned char)*s);
+        sis__buf_char(&e->text, c);
+    }
+    return sis__buf_error(&e->text);
+}
+
+/* End the sequence that began at x->text. */
+static int end_sequence(const sis__lines *l, size_t line, sis__examples *e) {
+    sis__example *x = &e->items[e->base.count - 1];
+    x->rank = 2;
+    x->shape[0] = 4;
+    x->shape[1] = e->text.len - x->text;
+    sis__buf_add(&e->text, "", 1);
+    if (x->shape[1] == 0)
+        return sis__fail(SIS_E_FORMAT, "%s, line %zu: a name without a sequence", l->source.name,
+                         line);
+    return sis__buf_error(&e->text);
+}
+
+/* ---- FASTA --------------------------------------------------------------------------------- */
+
+/* ">name what else is known" */
+static int begin_sequence(const sis__lines *l, sis__examples *e) {
+    const char *name = l->line.data + 1 + strspn(l->line.data + 1, " \t");
+    size_t n = strcspn(name, " \t");
+    sis__example *x = sis__examples_add(e);
+    if (!x)
+        return SIS_E_NOMEM;
+    if (n > 0)
+        x->id = sis__examples_text(e, name, n);
+    x->text = e->text.len;
+    return sis__buf_error(&e->text);
+}
+
+static int read_sequences(sis__lines *l, sis__examples *e) {
+    int found, code = SIS_OK;
+    size_t began = 0;
+    while (code == SIS_OK && (found = sis__lines_next(l)) != 0) {
+        const char *line = l->line.data;
+        if (found < 0)
+            code = found;
+        else if (*line == '>') {
+            code = began ? end_sequence(l, began, e) : SIS_OK;
+            began = l->number;
+            code = code == SIS_OK ? begin_sequence(l, e) : code;
+        } else if (!sis__lines_blank(l) && *line != ';')
+            code = began ? add_letters(l, line, e)
+                         : sis__lines_fail(l, "not FASTA: expected a line that begins with '>' and "
+                                              "the name of a sequence");
+    }
+    if (code == SIS_OK && !began)
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: is empty; expected sequences, each after a line with "
+                         "'>' and its name",
+                         l->source.name);
+    return code == SIS_OK ? end_sequence(l, began, e) : code;
+}
+
+/* ---- Labels -------------------------------------------------------------------------------- */
+
+/* The end of the path without .gz and the last extension. */
+static size_t stem_length(const char *path) {
+    size_t n = strlen(path);
+    if (n > 3 && strcasecmp(path + n - 3, ".gz") == 0)
+        n -= 3;
+    while (n > 0 && path[n - 1] != '.')
+        n--;
+    return n - 1; /* the name has an extension, or it would not be read as FASTA */
+}
+
+/* Label i from a line of one or two numbers. */
+static int add_label(sis__lines *l, size_t i, sis__examples *e) {
+    char first[64];
+    const char *at = l->line.data + strspn(l->line.data, " \t");
+    size_t n = strcspn(at, " \t");
+    double v;
+    if (n == 0 || n >= sizeof first)
+        return sis__lines_fail(l, "expected a label");
+    memcpy(first, at, n);
+    first[n] = '\0';
+    if (!sis__cell_number(first, &v))
+        return sis__lines_fail(l, "expected a number as the label");
+    e->items[i].label = sis__examples_text(e, first, n);
+    return sis__buf_error(&e->text);
+}
+
+static int read_labels(sis__lines *l, const char *path, sis__examples *e) {
+    int found = 0, code = sis__lines_open(l, path);
+    size_t i = 0;
+    while (code == SIS_OK && (found = sis__lines_next(l)) > 0) {
+        if (sis__lines_blank(l))
+            continue;
+        code = i < e->base.count ? add_label(l, i++, e)
+                                 : sis__lines_fail(l, "more labels than there are sequences");
+    }
+    code = code == SIS_OK ? found : code;
+    if (code == SIS_OK && i < e->base.count)
+        code = sis__fail(SIS_E_FORMAT, "%s: %zu labels for %zu sequences of %s", path, i,
+                         e->base.count, e->base.name);
+    return code;
+}
+
+/* The labels in the file beside the sequences, if there is one. */
+static int find_labels(const char *path, sis__examples *e) {
+    sis__lines l = {0};
+    sis__buf beside;
+    sis__buf_init(&beside);
+    sis__buf_add(&beside, path, stem_length(path));
+    sis__buf_str(&beside, ".target");
+    int code = sis__buf_error(&beside);
+    if (code == SIS_OK && access(beside.data, F_OK) == 0) {
+        code = read_labels(&l, beside.data, e);
+        sis__lines_close(&l);
+    }
+    sis__buf_release(&beside);
+    return code;
+}
+
+int sis__data_read_fasta(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis__lines l = {0};
+    sis__examples *e = sis__examples_new(path, "dna");
+    int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
+    (void)opt;
+    if (code == SIS_OK)
+        code = read_sequences(&l, e);
+    if (code == SIS_OK)
+        code = find_labels(path, e);
+    sis__lines_close(&l);
+    return e ? sis__examples_finish(e, code, out) : code;
+}
+
+/* ---- .seq ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t columns, sequence, id, label;
+} layout;
+
+static int read_header(sis__lines *l, const sis_data_opt *opt, layout *a) {
+    char excerpt[SIS__EXCERPT_SIZE];
+    int found = sis__lines_next(l);
+    int code = found > 0 ? sis__lines_cut(l) : found;
+    if (code != SIS_OK)
+        return code;
+    *a = (layout){l->n, SIS__NONE, SIS__NONE, SIS__NONE};
+    if (found > 0) {
+        a->sequence = sis__lines_find(l, "seq");
+        a->id = sis__lines_find(l, "EventID");
+        a->label = sis__lines_find(l, opt->label ? opt->label : "Bound");
+    }
+    if (a->sequence == SIS__NONE)
+        return sis__fail(SIS_E_FORMAT, "%s: expected a header with a column \"seq\"",
+                         l->source.name);
+    if (opt->label && a->label == SIS__NONE)
+        return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
+                         l->source.name, sis__cell_excerpt(opt->label, excerpt));
+    return SIS_OK;
+}
+
+static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
+    int code = sis__lines_cut(l);
+    if (code == SIS_OK && l->n != a->columns)
+        code = sis__fail(SIS_E_FORMAT,
+                         "%s, line %zu: expected %zu columns as in the header, found %zu",
+                         l->source.name, l->number, a->columns, l->n);
+    sis__example *x = code == SIS_OK ? sis__examples_add(e) : NULL;
+    if (!x)
+        return code != SIS_OK ? code : SIS_E_NOMEM;
+    const char *id = a->id == SIS__NONE ? "" : l->cells[a->id];
+    const char *label = a->label == SIS__NONE ? "" : l->cells[a->label];
+    if (!sis__cell_blank(id))
+        x->id = sis__examples_text(e, id, strlen(id));
+    if (a->label != SIS__NONE && sis__cell_blank(label))
+        return sis__lines_fail(l, "the label is missing");
+    if (!sis__cell_blank(label))
+        x->label = sis__examples_text(e, label, strlen(label));
+    x->text = e->text.len;
+    code = add_letters(l, l->cells[a->sequence], e);
+    return code == SIS_OK ? end_sequence(l, l->number, e) : code;
+}
+
+int sis__data_read_seq(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis__lines l = {0};
+    layout a;
+    sis__examples *e = sis__examples_new(path, "dna");
+    int found = 0, code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
+    if (code == SIS_OK)
+        code = read_header(&l, opt, &a);
+    while (code == SIS_OK && (found = sis__lines_next(&l)) > 0)
+        if (!sis__lines_blank(&l))
+            code = add_row(&l, &a, e);
+    code = code == SIS_OK ? found : code;
+    if (code == SIS_OK && e->base.count == 0)
+        code = sis__fail(SIS_E_FORMAT, "%s: has a header but no sequences", l.source.name);
+    sis__lines_close(&l);
+    return e ? sis__examples_finish(e, code, out) : code;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files of lines: UTF-8, one at a time, cut into cells at the tabs.
+ */
+#ifndef SIS_DATA_LINES_H
+#define SIS_DATA_LINES_H
+
+#include "base/buf.h"
+#include "data/source.h"
+
+typedef struct sis__lines {
+    sis__source source;
+    sis__buf line;
+    size_t number; /* of the line, counted from 1 */
+    char **cells;  /* (n) of the line, after sis__lines_cut() */
+    size_t n, room;
+} sis__lines;
+
+/* Zeroed before; close it whatever this returns. */
+int sis__lines_open(sis__lines *l, const char *path);
+void sis__lines_close(sis__lines *l);
+
+/* SIS_E_FORMAT with "FILE, line N: what". */
+int sis__lines_fail(const sis__lines *l, const char *what);
+
+/* The next line without its end, whatever it holds. 1: there it is, 0: there is none. */
+int sis__lines_any(sis__lines *l);
+
+/* The same, and it must be UTF-8. */
+int sis__lines_next(sis__lines *l);
+
+/* Nothing but blanks? */
+int sis__lines_blank(const sis__lines *l);
+
+/* Cut the line at its tabs. A cell in quotes from end to end is taken out of them; any other quote
+ * is part of the text. */
+int sis__lines_cut(sis__lines *l);
+
+/* The cell that is this, whatever its case; SIZE_MAX if there is none. */
+size_t sis__lines_find(const sis__lines *l, const char *cell);
+
+#endif

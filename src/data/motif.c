@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Files of motifs. Every format is names and rows of numbers; which way the rows run is settled when
+ * the whole file is known: four rows a motif are bases unless some motif has another number of them.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include <sis/data.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/cell.h"
+#include "data/lines.h"
+
+enum { LENGTH_MOST = 1000 };
+
+/* A motif as its rows. */
+typedef struct {
+    size_t line;            /* where it begins */
+    size_t numbers;         /* where its first row begins */
+    size_t n_rows, n_cells; /* cells of each row */
+    double sites;           /* MEME: what probabilities are shares of; else 0 */
+} matrix;
+
+typedef struct {
+    sis__lines l;
+    int meme, in_matrix;
+    matrix *items;
+    size_t n, room;
+    double *numbers;
+    size_t n_numbers, numbers_room;
+    sis__strings strings; /* id and name of each */
+} reader;
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* The name in an id like "MA0139.1_MA0139.1.CTCF": what follows the last full stop, if it is a word. */
+static const char *name_in(const char *id) {
+    const char *dot = strrchr(id, '.');
+    return dot && (dot[1] < '0' || dot[1] > '9') && dot[1] != '\0' ? dot + 1 : id;
+}
+
+/* Another motif, of the words in `text`: its id, and its name or none. */
+static int begin_motif(reader *r, char *text) {
+    void *items = r->items;
+    int code = sis__reserve(&items, &r->room, r->n + 1, sizeof *r->items);
+    r->items = (matrix *)items;
+    if (code != SIS_OK)
+        return code;
+    text += strspn(text, " \t");
+    char *id_end = text + strcspn(text, " \t"), *name = id_end + strspn(id_end, " \t");
+    size_t n = strlen(name);
+    while (n > 0 && (name[n - 1] == ' ' || name[n - 1] == '\t'))
+        name[--n] = '\0';
+    *id_end = '\0';
+    if (*text == '\0')
+        return sis__lines_fail(&r->l, "a motif without a name");
+    sis__strings_add(&r->strings, text);
+    sis__strings_add(&r->strings, n ? name : name_in(text));
+    r->items[r->n++] = (matrix){.line = r->l.number, .numbers = r->n_numbers};
+    return sis__buf_error(&r->strings.text);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static int add_number(reader *r, double v) {
+    void *numbers = r->numbers;
+    int code = sis__reserve(&numbers, &r->numbers_room, r->n_numbers + 1, sizeof *r->numbers);
+    r->numbers = (double *)numbers;
+    if (code == SIS_OK)
+        r->numbers[r->n_numbers++] = v;
+    return code;
+}
+
+static int bad_number(const reader *r, const char *word) {
+    char found[SIS__EXCERPT_SIZE];
+    return sis__fail(SIS_E_FORMAT, "%s, line %zu: expected numbers from 0 up, found \"%s\"",
+                     r->l.source.name, r->l.number, sis__cell_excerpt(word, found));
+}
+
+/* "4 19 0", "A [ 4 19 0 ]", "A| 4 19 0" */
+static int add_row(reader *r, char *text) {
+    static const char blanks[] = " \t[]|";
+    matrix *m = &r->items[r->n - 1];
+    size_t n = 0;
+    char *at = text + strspn(text, blanks);
+    if (*at && strchr("ACGTacgt", *at) && at[1] && strchr(" \t[|:", at[1]))
+        at += 2;
+    for (at += strspn(at, blanks); *at; at += strspn(at, blanks), n++) {
+        double v;
+        char *word = at;
+        at += strcspn(at, blanks);
+        if (*at)
+            *at++ = '\0';
+        if (!sis__cell_number(word, &v) || !isfinite(v) || v < 0)
+            return bad_number(r, word);
+        int code = add_number(r, v);
+        if (code != SIS_OK)
+            return code;
+    }
+    if (n == 0 || (m->n_rows > 0 && n != m->n_cells))
+        return sis__fail(SIS_E_FORMAT,
+                         "%s, line %zu: %zu numbers; expected as many as on the line "
+                         "before",
+                         r->l.source.name, r->l.number, n);
+    m->n_cells = n;
+    if (++m->n_rows > LENGTH_MOST || n > LENGTH_MOST)
+        return sis__lines_fail(&r->l, "a motif of more than 1000 positions");
+    return SIS_OK;
+}
+
+/* ---- MEME ---------------------------------------------------------------------------------- */
+
+/* The number after `key` in the line, or `otherwise`. */
+static double number_after(const char *line, const char *key, double otherwise) {
+    const char *at = strstr(line, key);
+    char *end;
+    if (!at)
+        return otherwise;
+    double v = strtod(at + strlen(key), &end);
+    return end == at + strlen(key) || !isfinite(v) ? otherwise : v;
+}
+
+static int meme_line(reader *r, char *line) {
+    if (strncmp(line, "MOTIF", 5) == 0 && strchr(" \t", line[5])) {
+        r->in_matrix = 0;
+        return begin_motif(r, line + 5);
+    }
+    if (strncmp(line, "letter-probability matrix", 25) == 0) {
+        if (r->n == 0)
+            return sis__lines_fail(&r->l, "a matrix before the first MOTIF line");
+        if (number_after(line, "alength=", 4) != 4)
+            return sis__lines_fail(&r->l, "not DNA: expected alength= 4");
+        r->items[r->n - 1].sites = number_after(line, "nsites=", 1);
+        r->in_matrix = 1;
+        return SIS_OK;
+    }
+    if (r->in_matrix && strchr("0123456789.+-", line[strspn(line, " \t")]))
+        return add_row(r, line);
+    r->in_matrix = 0;
+    return SIS_OK;
+}
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
+static int take_line(reader *r) {
+    char *line = r->l.line.data;
+    if (sis__lines_blank(&r->l)) {
+        r->in_matrix = r->meme && r->in_matrix && r->items[r->n - 1].n_rows == 0;
+        return SIS_OK;
+    }
+    if (*line == '#')
+        return SIS_OK;
+    if (r->n == 0 && strncmp(line, "MEME version", 12) == 0)
+        r->meme = 1;
+    if (r->meme)
+        return meme_line(r, line);
+    if (*line == '>')
+        return begin_motif(r, line + 1);
+    if (r->n == 0)
+        return sis__lines_fail(&r->l, "not a file of motifs: expected '>' and a name, or \"MEME "
+                                      "version\"");
+    return add_row(r, line);
+}
+
+/* Do rows stand for positions instead of bases? */
+static int by_position(const reader *r, int *yes) {
+    int bases = 1, positions = 1;
+    for (size_t k = 0; k < r->n; k++) {
+        const matrix *m = &r->items[k];
+        bases &= m->n_rows == 4;
+        positions &= m->n_cells == 4 && m->n_rows > 0;
+        if ((m->n_rows != 4 && m->n_cells != 4) || m->n_rows == 0)
+            return sis__fail(SIS_E_FORMAT,
+                             "%s, line %zu: a motif of %zu rows of %zu numbers; "
+                             "expected four rows (A C G T) or four numbers a row",
+                             r->l.source.name, m->line, m->n_rows, m->n_cells);
+    }
+    *yes = r->meme || !bases;
+    return *yes && !positions ? sis__fail(SIS_E_FORMAT,
+                                          "%s: some motifs are written base by base, some position "
+                                          "by position",
+                                          r->l.source.name)
+                              : SIS_OK;
+}
+
+/* Counts (length, 4) and probabilities of one motif. */
+static int fill(const reader *r, const matrix *m, int positions, double *counts, double *shares) {
+    size_t length = positions ? m->n_rows : m->n_cells;
+    const double *from = r->numbers + m->numbers;
+    for (size_t p = 0; p < length; p++) {
+        double sum = 0;
+        for (size_t b = 0; b < 4; b++) {
+            counts[4 * p + b] = positions ? from[4 * p + b] : from[b * length + p];
+            sum += counts[4 * p + b];
+        }
+        if (!(sum > 0) || !isfinite(sum))
+            return sis__fail(SIS_E_FORMAT, "%s, line %zu: position %zu of the motif adds up to %g",
+                             r->l.source.name, m->line, p, sum);
+        for (size_t b = 0; b < 4; b++) {
+            shares[4 * p + b] = counts[4 * p + b] / sum;
+            counts[4 * p + b] *= m->sites > 0 ? m->sites : 1;
+        }
+    }
+    return SIS_OK;
+}
+
+static int finish(reader *r, sis_motifs *out) {
+    int positions = 0,
+        code = r->n ? by_position(r, &positions)
+                    : sis__fail(SIS_E_FORMAT, "%s: holds no motifs", r->l.source.name);
+    if (code != SIS_OK)
+        return code;
+    out->items = SIS_NEW(sis_motif, r->n);
+    out->numbers = SIS_NEW(double, 2 * r->n_numbers);
+    out->strings = sis__strings_finish(&r->strings);
+    if (!out->items || !out->numbers || !out->strings)
+        return SIS_E_NOMEM;
+    double *to = out->numbers;
+    for (size_t k = 0; k < r->n && code == SIS_OK; k++) {
+        const matrix *m = &r->items[k];
+        size_t cells = m->n_rows * m->n_cells;
+        code = fill(r, m, positions, to, to + cells);
+        out->items[k] = (sis_motif){.id = out->strings[2 * k],
+                                    .name = out->strings[2 * k + 1],
+                                    .length = cells / 4,
+                                    .counts = to,
+                                    .probabilities = to + cells};
+        to += 2 * cells;
+    }
+    out->n = r->n;
+    return code;
+}
+
+int sis_motifs_read(const char *path, sis_motifs *out) {
+    reader r = {0};
+    int found = 0, code = sis__lines_open(&r.l, path);
+    *out = (sis_motifs){0};
+    while (code == SIS_OK && (found = sis__lines_next(&r.l)) > 0)
+        code = take_line(&r);
+    code = code == SIS_OK ? found : code;
+    if (code == SIS_OK)
+        code = finish(&r, out);
+    if (code != SIS_OK)
+        sis_motifs_release(out);
+    sis__lines_close(&r.l);
+    sis__strings_release(&r.strings);
+    free(r.items);
+    free(r.numbers);
+    return code;
+}
+
+void sis_motifs_release(sis_motifs *motifs) {
+    free(motifs->items);
+    free(motifs->numbers);
+    free(motifs->strings);
+    *motifs = (sis_motifs){0};
+}
+
+/* Is it the id, or the id without what follows a full stop or underscore? */
+static int is_id(const char *id, const char *name) {
+    size_t n = strlen(name);
+    return n > 0 && strncasecmp(id, name, n) == 0 && (id[n] == '\0' || strchr("._", id[n]));
+}
+
+const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name) {
+    const sis_motif *found = NULL;
+    for (const sis_motif *m = motifs->items; m < motifs->items + motifs->n; m++)
+        if (is_id(m->id, name) || strcasecmp(m->name, name) == 0)
+            found = m;
+    return found;
+}

@@ -1,0 +1,29 @@
+# Images as input: IDX and PNG; pixels are features, colours where the model wants them.
+field() { sed -n 's/.*\("'$1'":\(\[[^]]*\]\|"[^"]*"\)\).*/\1/p'; }
+model="cmd:$SIS_MODELS/sum.sh"
+{ printf '\0\0\10\3\0\0\0\2\0\0\0\2\0\0\0\2'; printf '\377\0\0\63\0\0\377\377'; } > t-images-idx3-ubyte
+{ printf '\0\0\10\1\0\0\0\2'; printf '\7\3'; } | gzip > t-labels-idx1-ubyte.gz
+sis explain -q -m "$model" -i t-images-idx3-ubyte --mask zero -t 1 > idx.jsonl
+field kind < idx.jsonl; field shape < idx.jsonl; field values < idx.jsonl; field label < idx.jsonl
+grep -o '"features":\[[^]]*\]' idx.jsonl
+# 5 x 4 pixels of three colours
+base64 -d > colours.png <<'END'
+iVBORw0KGgoAAAANSUhEUgAAAAUAAAAECAIAAADJUWIXAAAAS0lEQVR42gFAAL//AAAUKDJGWmR4jJaqvsjc8AADFys1SV1ne4+Z
+rcHL3/MABhouOExgan6SnLDEzuL2AAkdMTtPY22BlZ+zx9Hl+U6tHS8nyvOmAAAAAElFTkSuQmCC
+END
+make_model tiny-colours c.onnx 5 sis.kind=image
+sis explain -q -m c.onnx -i colours.png --mask zero -t 0.5 > png.jsonl
+field shape < png.jsonl; field values < png.jsonl | cut -d, -f1-6; field feature_map < png.jsonl | cut -d, -f1-6,19-24
+grep -o '"n_features":[0-9]*' png.jsonl
+sis predict -m c.onnx -i colours.png > a
+sis explain -q -m "$model" -i colours.png --mask zero -t 1000 > as_read.jsonl
+field shape < as_read.jsonl; field values < as_read.jsonl | cut -d, -f1-6; field feature_map < as_read.jsonl | cut -d, -f1-6
+sed 's/.*"values":\[\([^]]*\)\].*/\1/' png.jsonl > row
+{ tr ',' '\n' < row | awk '{ printf "%sv%d", (NR > 1 ? "," : ""), NR }'; echo; cat row; } > row.csv
+sis predict -m c.onnx -i row.csv | sed 's/"id":"[^"]*"//' > b
+sed 's/"id":"[^"]*"//' a | cmp - b && echo "channels first score alike"
+printf x > bad.png
+sis explain -q -m "$model" -i bad.png --mask zero -t 1 2>&1
+head -c 10 t-images-idx3-ubyte > cut-idx3-ubyte
+sis explain -q -m "$model" -i cut-idx3-ubyte --mask zero -t 1 2>&1
+true

@@ -1,0 +1,26 @@
+# Tables with categories and labels: a column is one feature, whatever the number of its values.
+cat > people.csv <<'END'
+age,sex,charge,priors,risk
+0.3,Male,F,2,high
+0.9,Female,M,0,low
+0.1,Male,"O, other",5,high
+END
+model="cmd:$SIS_MODELS/sum.sh"
+echo "words are an error"
+sis explain -q -m "$model" -i people.csv --mask zero -t 3 2>&1
+echo "unless they are categories, or the label"
+sis explain -q -m "$model" -i people.csv --label risk --categorical --mask zero -t 2.5 > out.jsonl
+sed 's/.*"status":"\([^"]*\)".*"n_features":\([0-9]*\).*"subsets":\(.*\),"rest.*"shape":\([^]]*\]\),"values":\([^]]*\]\).*"names":\([^]]*\]\),"feature_map":\([^]]*\]\),"label":"\([^"]*\)".*/\1 \2 \3 \4 \5 \6 \7 \8/' out.jsonl | sed 's/.*below_threshold.*/below the threshold/'
+sis explain -q -m "$model" -i people.csv --label risk --categorical --mask mean:people.csv -t 2.5 | grep -o '"mask":[^]]*]' | head -1
+echo "what can be wrong"
+sis explain -q -m "$model" -i people.csv --label none --categorical --mask zero -t 3 2>&1
+printf 'age,sex\n1,Male\n' > men.csv
+sis explain -q -m "$model" -i people.csv --categorical --mask mean:men.csv -t 3 2>&1
+echo "a model knows its categories"
+make_model tiny-colours c.onnx 1 'sis.names=["sex=Male","age"]'
+sis explain -q -m c.onnx -i people.csv --mask zero -t 3 2>&1
+make_model tiny-colours c.onnx 1 'sis.names=["sex=Male","sex=Female","height"]'
+sis explain -q -m c.onnx -i people.csv --mask zero -t 3 2>&1
+make_model tiny-colours c.onnx 1 'sis.names=7'
+sis explain -q -m c.onnx -i people.csv --mask zero -t 3 2>&1
+true

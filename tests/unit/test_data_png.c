@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * PNG images: grey and colour, and files that are damaged, huge or not images at all.
+ */
+#include "support_data.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+#include <zlib.h>
+
+#include <sis/data.h>
+
+/* Write an image of that format, its bytes counting up in steps of 10. */
+static const char *image_file(const char *name, unsigned format, unsigned width, unsigned height) {
+    png_image image = {
+        .version = PNG_IMAGE_VERSION, .width = width, .height = height, .format = format};
+    unsigned char pixels[256];
+    for (size_t i = 0; i < sizeof pixels; i++)
+        pixels[i] = (unsigned char)(10 * i);
+    const char *path = folder_path(name);
+    assert_true(png_image_write_to_file(&image, path, 0, pixels, 0, NULL));
+    return path;
+}
+
+static void images_are_read(void **state) {
+    (void)state;
+    sis_data *data;
+    double v[64];
+    int map[64];
+    size_t rank;
+    assert_int_equal(sis_data_read(image_file("g.png", PNG_FORMAT_GRAY, 3, 2), &data), 0);
+    const size_t *shape = sis_data_shape(data, 0, &rank);
+    assert_string_equal(sis_data_kind(data), "image");
+    assert_int_equal(sis_data_count(data), 1);
+    assert_int_equal(rank, 2);
+    assert_int_equal(shape[0], 2);
+    assert_int_equal(shape[1], 3);
+    assert_int_equal(sis_data_values(data, 0, v), 0);
+    for (size_t k = 0; k < 6; k++)
+        assert_true(v[k] == (double)(10 * k) / 255);
+    assert_int_equal(sis_data_features(data, 0, NULL), 6);
+    sis_data_free(data);
+
+    assert_int_equal(sis_data_read(image_file("c.PNG", PNG_FORMAT_RGB, 2, 2), &data), 0);
+    shape = sis_data_shape(data, 0, &rank);
+    assert_int_equal(rank, 3);
+    assert_int_equal(shape[2], 3);
+    assert_int_equal(sis_data_values(data, 0, v), 0);
+    for (size_t k = 0; k < 12; k++)
+        assert_true(v[k] == (double)(10 * k) / 255);
+    assert_int_equal(sis_data_features(data, 0, map), 4);
+    for (int k = 0; k < 12; k++)
+        assert_int_equal(map[k], k / 3);
+    sis_data_free(data);
+
+    assert_int_equal(sis_data_read(image_file("a.png", PNG_FORMAT_RGBA, 1, 1), &data), 0);
+    assert_int_equal(sis_data_width(data, 0), 3);
+    sis_data_free(data);
+}
+
+static void refused(const char *path, const char *part) {
+    sis_data *data;
+    assert_int_equal(sis_data_read(path, &data), SIS_E_FORMAT);
+    assert_null(data);
+    assert_message_has(part);
+}
+
+/* A file whose header promises that many pixels, with nothing behind it. */
+static const char *promise(unsigned width, unsigned height) {
+    unsigned char b[41] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n', 0, 0, 0, 13, 'I', 'H', 'D',
+                           'R',  0,   0,   0,   0,    0,    0,    0,    0, 8, 0, 0,  0,   0};
+    for (int i = 0; i < 4; i++) {
+        b[16 + i] = (unsigned char)(width >> (24 - 8 * i));
+        b[20 + i] = (unsigned char)(height >> (24 - 8 * i));
+    }
+    unsigned long crc = crc32(crc32(0, NULL, 0), b + 12, 17);
+    for (int i = 0; i < 4; i++)
+        b[29 + i] = (unsigned char)(crc >> (24 - 8 * i));
+    memcpy(b + 33, "\0\0\0\12IDAT", 8);
+    return folder_write("p.png", b, sizeof b);
+}
+
+static void damage_and_bombs_are_said(void **state) {
+    (void)state;
+    size_t n;
+    char *bytes = file_bytes(image_file("d.png", PNG_FORMAT_RGB, 4, 4), &n);
+    refused(folder_text("d.png", ""), "d.png: is empty; expected a PNG image");
+    refused(folder_text("d.png", "GIF89a not this"), "d.png: not a PNG image");
+    for (size_t cut = 1; cut + 20 < n; cut++)
+        refused(folder_write("d.png", bytes, cut), "not a PNG image, or a damaged one");
+    free(bytes);
+    refused(promise(50000, 50000), "p.png: an image of 50000 x 50000 pixels; at most 4096 x 4096");
+    refused(promise(4097, 1), "an image of 4097 x 1 pixels");
+    refused(promise(0, 1), "not a PNG image");
+    refused(promise(4096, 4096), "not a PNG image, or a damaged one");
+}
+
+static void read_and_free(const char *path) {
+    sis_data *data = NULL;
+    int code = sis_data_read(path, &data);
+    assert_true(code == SIS_E_FORMAT || code == SIS_OK);
+    sis_data_free(data);
+}
+
+static void spoiled_files_do_no_harm(void **state) {
+    (void)state;
+    size_t n;
+    char *bytes = file_bytes(image_file("s.png", PNG_FORMAT_RGB, 3, 2), &n);
+    with_spoiled_files("s.png", bytes, n, 1000, read_and_free);
+    free(bytes);
+}
+
+static int read_once(void *ctx) {
+    sis_data *data;
+    int code = sis_data_read((const char *)ctx, &data);
+    sis_data_free(data);
+    return code;
+}
+
+static void allocations_may_fail(void **state) {
+    (void)state;
+    char path[2048];
+    snprintf(path, sizeof path, "%s", image_file("m.png", PNG_FORMAT_GRAY, 3, 2));
+    assert_true(with_failing_allocations(read_once, path) > 3);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(images_are_read),
+        cmocka_unit_test(damage_and_bombs_are_said),
+        cmocka_unit_test(spoiled_files_do_no_harm),
+        cmocka_unit_test(allocations_may_fail),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
