@@ -489,19 +489,19 @@ static int measure(dense_walk *w, errors *e) {
     return error;
 }
 
-/* Sixteen times the typical error, at least four times the worst of those seen. Not less than a few
+/* Twenty times the typical error, at least four times the worst of those seen. Not less than a few
  * units in the last place either, and more with few features, where errors are rare and coarse. */
 static void choose_unit(dense_walk *w, const errors *e) {
-    double squares = 0, worst = 0, least = 1e-6 * (1 + 64.0 / (double)w->s->n_features);
+    double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->s->n_features);
     w->least_size = 1;
     for (size_t k = 0; k < e->n; k++)
-        w->least_size = fmax(w->least_size, e->size[k]);
+        w->least_size = fmax(w->least_size, e->size[k] / 2);
     for (size_t k = 0; k < e->n; k++) {
         double off = e->error[k] / (w->least_size + e->size[k]);
         worst = fmax(worst, off);
         squares += off * off;
     }
-    w->unit = fmax(16 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
+    w->unit = fmax(20 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
     w->most = w->walk.tolerance = w->unit * w->least_size;
 }
 
