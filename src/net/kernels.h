@@ -27,7 +27,7 @@ typedef struct sis__packed_product {
 } sis__packed_product;
 
 /* Sums of at least so many terms run in double in dense layers. */
-enum { SIS__LONG = 512 };
+enum { SIS__LONG = 1024 };
 
 /* The left side of a product, (m, k), gathered while it is read. */
 typedef struct sis__gathered {

@@ -17,8 +17,9 @@
 #include "net/ops.h"
 #include "net/walk_window.h"
 
-static const double most_of_map = 0.7;     /* a mean box larger than that is no window */
-static const double few_passes = 32;       /* full passes that exactness may cost */
+static const double most_of_map = 0.7; /* a mean box larger than that is no window */
+static const double close_calls =
+    0.5; /* expected a feature, if differences between them are usual */
 static const double faint_share = 1e-3;    /* of the largest difference between value and mask */
 static const size_t most_values = 1 << 24; /* of the input */
 
@@ -80,6 +81,7 @@ static void lead_release(lead *l) {
     free(l->x);
     free(l->z);
     free(l->owner);
+    *l = (lead){0};
 }
 
 static int lead_init(lead *l, size_t n) {
@@ -913,7 +915,7 @@ static int prefers_exact(const reader *r) {
             flops += f->layers[i].step->flops / (double)positions(out) *
                      (2 * windows(f, out) + n / 2 * overlap(f, out));
     }
-    return flops <= (few_passes + faint * faint / 2) * r->plan->flops;
+    return flops <= (close_calls * n + faint * faint / 2) * r->plan->flops;
 }
 
 /* A site at every convolution, ahead of the cuts. */
