@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of a network, in three layers:
+ * The inside of a network, layer by layer:
  *
  *     ONNX file <-> document (protobuf-c messages; the only copy of names, attributes and weights)
  *                      |  sis__graph_load
@@ -16,7 +16,7 @@
  * scores, or what goes into the last Softmax): only what lies between is compiled.
  *
  * A walk that keeps activations compiles with `keep_all`, runs, and reads
- * `run->data[plan->nodes[i].outputs[0]]`.
+ * `run->data[plan->steps[i].outputs[0]]`.
  *
  * Adding an operator: one line in SIS__OPS (ops.h) and one `const sis__op` in an op_*.c file.
  */

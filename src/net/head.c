@@ -5,6 +5,7 @@
  * whose rows cannot be run together, or not with rows on the first axis of the cut, gets them one
  * by one.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,9 @@ struct sis__head {
     size_t outputs;
     sis__plan *plans[N_SIZES]; /* NULL: not used */
     sis__run *runs[N_SIZES];
+    double size; /* see sis__head_size */
+    int *views;  /* (n_views) a single cut and what else shows its memory */
+    size_t n_views;
 };
 
 /* A plan for `rows` rows; the first axis of each cut counts them. */
@@ -61,15 +65,16 @@ static int check_batches(const sis__head *h, int *together) {
     sis__run *r;
     int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
     *together = 0;
-    if (error || !g->batched)
+    if (error)
         return error;
-    if ((error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) != 0)
-        return error;
-    *together = 1;
-    for (size_t i = 0; i < h->n_cuts; i++)
-        *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
-    sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
-    return SIS_OK;
+    if (g->batched && (error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
+        *together = 1;
+        for (size_t i = 0; i < h->n_cuts; i++)
+            *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
+        sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
+    }
+    sis__cache_done(s->net, g);
+    return error;
 }
 
 static int init_plans(sis__head *h) {
@@ -88,6 +93,22 @@ static int init_plans(sis__head *h) {
     return error;
 }
 
+/* A single cut is read where the caller has it: find all tensors that lie in its memory. */
+static int find_views(sis__head *h) {
+    const sis__plan *p = h->plans[N_SIZES - 1];
+    h->views = SIS_NEW(int, p->n_tensors);
+    if (!h->views)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < p->n_tensors && h->n_cuts == 1; i++) {
+        int root = (int)i;
+        while (p->tensors[root].known && p->tensors[root].alias >= 0)
+            root = p->tensors[root].alias;
+        if (root == h->cuts[0].value)
+            h->views[h->n_views++] = (int)i;
+    }
+    return SIS_OK;
+}
+
 int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
     *out = NULL;
     sis__head *h = SIS_NEW(sis__head, 1);
@@ -104,6 +125,8 @@ int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, si
     }
     if (error == SIS_OK)
         error = init_plans(h);
+    if (error == SIS_OK)
+        error = find_views(h);
     if (error != SIS_OK) {
         sis__head_free(h);
         return error;
@@ -122,21 +145,22 @@ void sis__head_free(sis__head *h) {
         sis__run_free(h->runs[i]);
         sis__plan_free(h->plans[i]);
     }
-    if (h)
+    if (h) {
         free(h->cuts);
+        free(h->views);
+    }
     free(h);
 }
 
-/* Copy n rows to where the run takes them. */
+/* Let the run read n rows: where they lie if there is one cut, from a copy otherwise. */
 static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n) {
-    for (size_t i = 0, at = 0; i < h->n_cuts; at += h->cuts[i++].like->count) {
+    for (size_t i = 0; i < h->n_views; i++)
+        r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
+    for (size_t i = 0, at = 0; i < h->n_cuts && h->n_cuts > 1; at += h->cuts[i++].like->count) {
         size_t count = h->cuts[i].like->count;
         float *to = (float *)r->data[h->cuts[i].value];
-        if (h->n_cuts == 1)
-            memcpy(to, rows, n * count * sizeof *to);
-        else
-            for (size_t k = 0; k < n; k++)
-                memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
+        for (size_t k = 0; k < n; k++)
+            memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
     }
 }
 
@@ -146,13 +170,20 @@ static int run_piece(sis__head *h, size_t i, const float *rows, double *margins)
     feed(h, r, rows, sizes[i]);
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
+    for (size_t k = 0; error == SIS_OK && k < sizes[i] * h->outputs; k++)
+        h->size = fmax(h->size, fabs((double)z[k]));
     for (size_t k = 0; error == SIS_OK && k < sizes[i]; k++)
         margins[k] = sis__margin(h->s->net, z + k * h->outputs, h->outputs, h->s->output);
     return error;
 }
 
+double sis__head_size(const sis__head *h) {
+    return h->size;
+}
+
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
     int error = SIS_OK;
+    h->size = 0;
     for (size_t i = 0; i < N_SIZES; i++)
         for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
             error = run_piece(h, i, rows, margins);

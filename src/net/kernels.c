@@ -175,8 +175,12 @@ static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_r
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             double sum = (double)c[i * ldc + j];
-            for (size_t p = 0; p < k; p++)
-                sum += (double)a[i * a_row + p * a_col] * (double)b[j * k + p];
+            for (size_t from = 0; from < k; from += SIS__PIECE) {
+                double piece = 0;
+                for (size_t p = from; p < k && p < from + SIS__PIECE; p++)
+                    piece += (double)a[i * a_row + p * a_col] * (double)b[j * k + p];
+                sum += piece;
+            }
             c[i * ldc + j] = (float)sum;
         }
 }
@@ -184,8 +188,10 @@ static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_r
 static void naive_gemm_at(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc) {
     for (size_t i = 0; i < g->m; i++)
         for (size_t j = 0; j < n; j++)
-            for (size_t p = 0; p < g->k; p++)
-                c[i * ldc + j] = fmaf(g->a[i][g->offset[p]], b[j * g->k + p], c[i * ldc + j]);
+            for (size_t p = 0; p < g->k; p++) {
+                float x = g->a[i][g->offset ? (size_t)g->offset[p] : p];
+                c[i * ldc + j] = fmaf(x, b[j * g->k + p], c[i * ldc + j]);
+            }
 }
 
 static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
@@ -195,9 +201,12 @@ static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
 }
 
 static void naive_add_rows_wide(const sis__rows *r, double *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
         for (size_t t = 0; t < r->count; t++)
-            y[i] = fma(r->wide_d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+            sum = fma(r->wide_d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], sum);
+        y[i] += sum;
+    }
 }
 
 static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
@@ -220,13 +229,12 @@ static size_t naive_changes(sis__compared *c) {
     return found;
 }
 
-static int naive_round_sums(const double *sum, const double *change, const double *slack, float *y,
-                            size_t n) {
+static int naive_round_sums(const sis__sums *s, float *y) {
     int close = 0;
-    for (size_t i = 0; i < n; i++) {
-        double v = sum[i] + (change ? change[i] : 0.0);
-        y[i] = (float)v;
-        close |= (float)(v - slack[i]) != (float)(v + slack[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
+        y[i] = s->relu && (float)v < 0 ? 0 : (float)v;
+        close |= (float)(v - s->slack[i]) != (float)(v + s->slack[i]);
     }
     return close;
 }

@@ -33,7 +33,7 @@ enum { SIS__LONG = 1024 };
 typedef struct sis__gathered {
     size_t m, k;
     const float *const *a; /* (m) */
-    const int *offset;     /* (k) */
+    const int *offset;     /* (k); NULL: 0, 1, 2 ... */
 } sis__gathered;
 
 /* Some rows of a matrix, and a factor for each. */
@@ -45,6 +45,13 @@ typedef struct sis__rows {
     const double *wide_d;
     size_t count;
 } sis__rows;
+
+/* sum + change, known to +- slack. */
+typedef struct sis__sums {
+    const double *sum, *change, *slack; /* (n); change may be NULL */
+    size_t n;
+    int relu;
+} sis__sums;
 
 /* Values before and after, and the differences that were known. */
 typedef struct sis__compared {
@@ -98,9 +105,9 @@ typedef struct sis__kernels {
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
 
-    /* gemm as dense layers use it: from SIS__LONG terms on the sum (with what c holds as its first
-     * term) runs in double and is rounded once. Products of floats are exact in double, so this is
-     * the same on every machine, and almost the same in any order. */
+    /* gemm as dense layers use it: from SIS__LONG terms on the sum runs in double, is rounded
+     * once, and is what c holds plus the sum of each SIS__PIECE terms. Products of floats are exact
+     * in double, so this is the same on every machine, and almost the same in any order. */
     void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                   const float *b, float *c, size_t ldc);
 
@@ -112,10 +119,9 @@ typedef struct sis__kernels {
     void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
     /* Differences that changed: fills index and change, returns how many. */
     size_t (*changes)(sis__compared *c);
-    /* y = sum + change (NULL: none), rounded. Not 0 if some sum is so close to the middle between
-     * two floats that an error of slack[i] decides which one it is. */
-    int (*round_sums)(const double *sum, const double *change, const double *slack, float *y,
-                      size_t n);
+    /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the
+     * middle between two floats that an error of slack[i] decides which one it is. */
+    int (*round_sums)(const sis__sums *s, float *y);
 
     /* Walks over dense layers (walk_dense.c); n is a multiple of 16 in all three.
      * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units

@@ -365,5 +365,5 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .round_sums = round_sums,
     .switched = switched,
     .patch = patch,
-    .narrow = narrow,
+    .narrow = narrow_product,
 };

@@ -92,7 +92,7 @@ INLINE void narrow_tile(const size_t rows, size_t n, const float *x, const float
     }
 }
 
-static void narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
+static void narrow_product(size_t m, size_t n, const float *x, const float *w, float *y) {
     size_t i = 0;
     for (; i + TALL <= m; i += TALL)
         narrow_tile(TALL, n, x + i * n, w, y + i * 16);

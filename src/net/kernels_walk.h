@@ -4,9 +4,9 @@
  * once for each instruction set.
  *
  * Long sums in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, kept as twice as many
- * vectors of doubles; otherwise as gemm does it.
+ * vectors of doubles; otherwise as gemm does it. Each piece of k is summed by itself.
  */
-#ifdef __AVX512F__
+#ifdef __AVX__
 #include <immintrin.h>
 #endif
 
@@ -26,9 +26,25 @@ INLINE void store_wide(double *p, wide v) {
     *(wide_at *)p = v;
 }
 
-/* WIDE floats. */
+/* WIDE floats. Compilers take conversions of whole vectors apart unless they are named. */
 INLINE wide widen(const float *p) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX__)
+    return (wide)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
     return __builtin_convertvector(*(const half_at *)p, wide);
+#endif
+}
+
+INLINE half narrow(wide v) {
+#if defined(__AVX512F__)
+    return (half)_mm512_cvtpd_ps((__m512d)v);
+#elif defined(__AVX__)
+    return (half)_mm256_cvtpd_ps((__m256d)v);
+#else
+    return __builtin_convertvector(v, half);
+#endif
 }
 
 INLINE wide all_wide(double x) {
@@ -43,7 +59,7 @@ INLINE void wide_tile(const size_t rows, const size_t vecs, size_t k, const doub
                       const float *b, double *s) {
     wide t[WIDE_ROWS][4];
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) t[i][v] =
-        load_wide(s + i * NR + v * WIDE);
+        (wide){0};
     for (size_t p = 0; p < k; p++, a += WIDE_ROWS, b += NR) {
         wide w[4];
         UNROLL for (size_t v = 0; v < vecs; v++) w[v] = widen(b + v * WIDE);
@@ -52,8 +68,10 @@ INLINE void wide_tile(const size_t rows, const size_t vecs, size_t k, const doub
             UNROLL for (size_t v = 0; v < vecs; v++) t[i][v] += x * w[v];
         }
     }
-    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++)
-        store_wide(s + i * NR + v * WIDE, t[i][v]);
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) {
+        double *at = s + i * NR + v * WIDE;
+        store_wide(at, load_wide(at) + t[i][v]);
+    }
 }
 
 static void wide_rows(size_t rows, int narrow, size_t k, const double *a, const float *b,
@@ -97,47 +115,51 @@ static void wide_panel(size_t rows, size_t cols, size_t k, const float *a, size_
             c[i * ldc + j] = (float)s[i * NR + j];
 }
 
-static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
-                  const float *b, float *c, size_t ldc) {
-    if (k < SIS__LONG) {
-        gemm(m, n, k, a, a_row, a_col, b, c, ldc);
-        return;
-    }
-    for (size_t j = 0; j < n; j += NR)
-        for (size_t i = 0; i < m; i += WIDE_ROWS)
-            wide_panel(m - i < WIDE_ROWS ? m - i : WIDE_ROWS, n - j < NR ? n - j : NR, k,
-                       a + i * a_row, a_row, a_col, b + j * k, c + i * ldc + j, ldc);
-}
+/* ---- Products of rows where they lie ---------------------------------------------------------- */
 
-/* ---- Products of gathered rows -------------------------------------------------------------- */
+/* One tile: rows of a are read in place, at offset[p] or (NULL) at p. */
+typedef struct {
+    size_t k;
+    const float *const *a; /* (rows) */
+    const int *offset;     /* (k) or NULL */
+    const float *b;        /* (k, NR) */
+    float *c;
+    size_t ldc;
+} placed;
 
-INLINE void gathered_tile(const size_t rows, const size_t vecs, const sis__gathered *g,
-                          const float *const *a, const float *b, float *c, size_t ldc) {
+INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct, const placed *t) {
+    const float *b = t->b;
     vec s[MR][2];
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
-        load(c + i * ldc + v * LANES);
-    for (size_t p = 0; p < g->k; p++, b += NR) {
-        const int at = g->offset[p];
+        load(t->c + i * t->ldc + v * LANES);
+    for (size_t p = 0; p < t->k; p++, b += NR) {
+        const size_t at = direct ? p : (size_t)t->offset[p];
         vec w[2];
         UNROLL for (size_t v = 0; v < vecs; v++) w[v] = load(b + v * LANES);
         UNROLL for (size_t i = 0; i < rows; i++) {
-            vec x = all(a[i][at]);
+            vec x = all(t->a[i][at]);
             UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] += x * w[v];
         }
     }
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++)
-        store(c + i * ldc + v * LANES, s[i][v]);
+        store(t->c + i * t->ldc + v * LANES, s[i][v]);
 }
 
-static void gathered_rows(size_t rows, int narrow, const sis__gathered *g, const float *const *a,
-                          const float *b, float *c, size_t ldc) {
+INLINE void placed_any(const size_t rows, int narrow, const placed *t) {
+    if (t->offset)
+        placed_tile(rows, narrow ? 1 : 2, 0, t);
+    else
+        placed_tile(rows, narrow ? 1 : 2, 1, t);
+}
+
+static void placed_rows(size_t rows, int narrow, const placed *t) {
     switch (rows * 2 + (narrow != 0)) {
 #define ROWS(n)                                                                                    \
     case n * 2:                                                                                    \
-        gathered_tile(n, 2, g, a, b, c, ldc);                                                      \
+        placed_any(n, 0, t);                                                                       \
         break;                                                                                     \
     case n * 2 + 1:                                                                                \
-        gathered_tile(n, 1, g, a, b, c, ldc);                                                      \
+        placed_any(n, 1, t);                                                                       \
         break;
         ROWS(1)
         ROWS(2)
@@ -158,27 +180,58 @@ static void gathered_rows(size_t rows, int narrow, const sis__gathered *g, const
 }
 
 /* A tile with columns that do not fill it: through a copy. */
-static void gathered_edge(size_t rows, size_t cols, const sis__gathered *g, const float *const *a,
-                          const float *b, float *c, size_t ldc) {
+static void placed_edge(size_t rows, size_t cols, const placed *t) {
     float copy[MR * NR];
+    placed inside = *t;
+    inside.c = copy;
+    inside.ldc = NR;
     memset(copy, 0, sizeof copy);
     for (size_t i = 0; i < rows; i++)
-        memcpy(copy + i * NR, c + i * ldc, cols * sizeof *c);
-    gathered_rows(rows, cols <= LANES, g, a, b, copy, NR);
+        memcpy(copy + i * NR, t->c + i * t->ldc, cols * sizeof *copy);
+    placed_rows(rows, cols <= LANES, &inside);
     for (size_t i = 0; i < rows; i++)
-        memcpy(c + i * ldc, copy + i * NR, cols * sizeof *c);
+        memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
 }
 
 static void gemm_at(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc) {
     for (size_t i = 0; i < g->m; i += MR) {
         size_t rows = g->m - i < MR ? g->m - i : MR;
         for (size_t j = 0; j < n; j += NR) {
+            placed t = {g->k, g->a + i, g->offset, b + j * g->k, c + i * ldc + j, ldc};
             if (n - j >= NR)
-                gathered_rows(rows, 0, g, g->a + i, b + j * g->k, c + i * ldc + j, ldc);
+                placed_rows(rows, 0, &t);
             else
-                gathered_edge(rows, n - j, g, g->a + i, b + j * g->k, c + i * ldc + j, ldc);
+                placed_edge(rows, n - j, &t);
         }
     }
+}
+
+/* Few columns of short rows: nothing to be gained from packing the left side. */
+static void dense_short(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
+                        float *c, size_t ldc) {
+    for (size_t i = 0; i < m; i += MR) {
+        const float *rows[MR];
+        sis__gathered g = {.m = m - i < MR ? m - i : MR, .k = k, .a = rows};
+        for (size_t r = 0; r < g.m; r++)
+            rows[r] = a + (i + r) * a_row;
+        gemm_at(&g, n, b, c + i * ldc, ldc);
+    }
+}
+
+static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                  const float *b, float *c, size_t ldc) {
+    if (k < SIS__LONG && a_col == 1 && n <= NR) {
+        dense_short(m, n, k, a, a_row, b, c, ldc);
+        return;
+    }
+    if (k < SIS__LONG) {
+        gemm(m, n, k, a, a_row, a_col, b, c, ldc);
+        return;
+    }
+    for (size_t j = 0; j < n; j += NR)
+        for (size_t i = 0; i < m; i += WIDE_ROWS)
+            wide_panel(m - i < WIDE_ROWS ? m - i : WIDE_ROWS, n - j < NR ? n - j : NR, k,
+                       a + i * a_row, a_row, a_col, b + j * k, c + i * ldc + j, ldc);
 }
 
 /* ---- Some rows of a matrix ------------------------------------------------------------------ */
@@ -223,26 +276,42 @@ static void add_rows(const sis__rows *r, float *y, size_t n) {
         rows_edge(r, i, y + i, n - i);
 }
 
+/* Bytes of the row that comes next but one, which lies anywhere in the matrix. */
+INLINE void fetch_ahead(const sis__rows *r, size_t t, size_t from, size_t floats) {
+    if (t + 2 < r->count)
+        for (size_t i = 0; i < floats; i += 16)
+            __builtin_prefetch(r->w + (size_t)r->index[t + 2] * r->ldw + from + i);
+}
+
 INLINE void wide_block(const size_t vecs, const sis__rows *r, size_t from, double *y) {
-    wide s[8];
-    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = load_wide(y + i * WIDE);
+    wide s[16];
+    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = (wide){0};
     for (size_t t = 0; t < r->count; t++) {
         const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
         wide d = all_wide(r->wide_d[t]);
+        fetch_ahead(r, t, from, vecs * WIDE);
         UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * widen(w + i * WIDE);
     }
-    UNROLL for (size_t i = 0; i < vecs; i++) store_wide(y + i * WIDE, s[i]);
+    UNROLL for (size_t i = 0; i < vecs; i++)
+        store_wide(y + i * WIDE, load_wide(y + i * WIDE) + s[i]);
 }
 
 static void add_rows_wide(const sis__rows *r, double *y, size_t n) {
     size_t i = 0;
+#if MR > 6
+    for (; i + 16 * WIDE <= n; i += 16 * WIDE)
+        wide_block(16, r, i, y + i);
+#endif
     for (; i + 8 * WIDE <= n; i += 8 * WIDE)
         wide_block(8, r, i, y + i);
     for (; i + 2 * WIDE <= n; i += 2 * WIDE)
         wide_block(2, r, i, y + i);
-    for (; i < n; i++)
+    for (; i < n; i++) {
+        double s = 0;
         for (size_t t = 0; t < r->count; t++)
-            y[i] += r->wide_d[t] * (double)r->w[(size_t)r->index[t] * r->ldw + i];
+            s += r->wide_d[t] * (double)r->w[(size_t)r->index[t] * r->ldw + i];
+        y[i] += s;
+    }
 }
 
 /* ---- Element by element --------------------------------------------------------------------- */
@@ -293,24 +362,26 @@ static size_t changes(sis__compared *c) {
     return found;
 }
 
-static int round_sums(const double *sum, const double *change, const double *slack, float *y,
-                      size_t n) {
+static int round_sums(const sis__sums *s, float *y) {
     half_mask close = {0};
     int any = 0;
     size_t i = 0;
-    for (; i + WIDE <= n; i += WIDE) {
-        wide v = load_wide(sum + i), e = load_wide(slack + i);
-        if (change)
-            v += load_wide(change + i);
-        close |= __builtin_convertvector(v - e, half) != __builtin_convertvector(v + e, half);
-        *(half_at *)(y + i) = __builtin_convertvector(v, half);
+    for (; i + WIDE <= s->n; i += WIDE) {
+        wide v = load_wide(s->sum + i), e = load_wide(s->slack + i);
+        if (s->change)
+            v += load_wide(s->change + i);
+        half rounded = narrow(v);
+        close |= narrow(v - e) != narrow(v + e);
+        if (s->relu)
+            rounded = (half)((half_mask)rounded & ~(rounded < 0.0f));
+        *(half_at *)(y + i) = rounded;
     }
     for (size_t k = 0; k < WIDE; k++)
         any |= close[k];
-    for (; i < n; i++) {
-        double v = sum[i] + (change ? change[i] : 0.0);
-        y[i] = (float)v;
-        any |= (float)(v - slack[i]) != (float)(v + slack[i]);
+    for (; i < s->n; i++) {
+        double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
+        y[i] = s->relu && (float)v < 0 ? 0 : (float)v;
+        any |= (float)(v - s->slack[i]) != (float)(v + s->slack[i]);
     }
     return any;
 }

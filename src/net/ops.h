@@ -83,9 +83,11 @@
     X(TRANSPOSE, "", "Transpose", transpose)                                                       \
     X(SLICE, "", "Slice", slice)                                                                   \
     X(EXPAND, "", "Expand", expand)                                                                \
+    /* op_join.c */                                                                                \
     X(CONCAT, "", "Concat", concat)                                                                \
     X(SPLIT, "", "Split", split)                                                                   \
     X(GATHER, "", "Gather", gather)                                                                \
+    /* op_pad.c */                                                                                 \
     X(PAD, "", "Pad", pad)                                                                         \
     X(TILE, "", "Tile", tile)                                                                      \
     /* op_constant.c */                                                                            \
@@ -94,7 +96,7 @@
     X(SHAPE, "", "Shape", shape)                                                                   \
     X(SIZE, "", "Size", size)                                                                      \
     X(RANGE, "", "Range", range)                                                                   \
-    /* op_recurrent.c */                                                                           \
+    /* op_lstm.c, op_gru.c */                                                                      \
     X(LSTM, "", "LSTM", lstm)                                                                      \
     X(GRU, "", "GRU", gru)                                                                         \
     /* op_linear.c, op_trees.c */                                                                  \

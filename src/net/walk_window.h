@@ -10,17 +10,23 @@
  *
  * Masking a feature changes each map only inside a *box* of positions. For a candidate j
  *
- *     values of a map inside its box  =  what the layers make of them (layer.c), or
- *                                        base + the kept change of a convolution (site.c)
+ *     values of a map inside its box  =  what the layers make of them (layer.c), or what a site
+ *                                        at a convolution keeps (site.c)
  *
  * and what a site keeps stays valid until the box of a feature that is masked for good meets j's;
  * then only the part where they meet (the site's *dirty* box) is computed again. The base itself is
  * always to the bit what a full pass would compute.
  *
+ * There are two ways with convolutions. An *exact* walk keeps their values for each candidate,
+ * computed as a full pass does, and sums at the cuts in double: its margins are those of a full
+ * pass, to the bit. The other keeps how they change and adds that up: a fraction of the work where
+ * boxes are large, but rounded differently, so that close calls need full passes.
+ *
  *     walk_window.c        the verbs of the walk
- *     walk_window_front.c  network -> maps, layers, sites
+ *     walk_window_front.c  network -> maps, layers, sites (see walk_window_read.h)
  *     walk_window_view.c   which axis of a tensor is which axis of its map
  *     walk_window_layer.c  layers over boxes, and candidates' values
+ *     walk_window_conv.c   convolutions: values, and changes
  *     walk_window_site.c   what is kept for each candidate
  *     walk_window_top.c    maxima over everything outside a box
  */
@@ -58,6 +64,13 @@ static inline sis__box sis__box_meet(const sis__box *a, const sis__box *b) {
     return m;
 }
 
+static inline int sis__box_meets(const sis__box *a, const sis__box *b) {
+    for (size_t d = 3; d-- > 0;)
+        if (a->hi[d] <= b->lo[d] || b->hi[d] <= a->lo[d])
+            return 0;
+    return 1;
+}
+
 /* The smallest box around both. */
 static inline sis__box sis__box_join(const sis__box *a, const sis__box *b) {
     sis__box m;
@@ -82,6 +95,10 @@ typedef struct sis__part {
 static inline size_t sis__box_at(const sis__box *b, int z, int y, int x) {
     size_t ny = (size_t)(b->hi[1] - b->lo[1]), nx = (size_t)(b->hi[2] - b->lo[2]);
     return ((size_t)(z - b->lo[0]) * ny + (size_t)(y - b->lo[1])) * nx + (size_t)(x - b->lo[2]);
+}
+
+static inline float *sis__part_at(const sis__part *p, size_t channels, int z, int y, int x) {
+    return p->at + sis__box_at(&p->box, z, y, x) * channels;
 }
 
 /* Every row (z, y) of a box. */
@@ -116,10 +133,10 @@ void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char
 typedef struct sis__map {
     size_t channels;
     sis__box whole;
-    float *base;    /* (positions, channels) of the present state */
-    sis__box *box;  /* (n_features) where masking each can change it */
-    float *window;  /* a candidate's values */
-    size_t n_reads; /* layers and sites that read it */
+    float *base;   /* (positions, channels) of the present state */
+    sis__box *box; /* (n_features) where masking each can change it */
+    float *window; /* a candidate's values */
+
 } sis__map;
 
 typedef enum sis__layer_kind {
@@ -147,16 +164,20 @@ typedef struct sis__layer {
     const float *bias;  /* CONV: (filters) or NULL */
     float *packed;      /* CONV: of each group (depth, filters of the group), for products */
     size_t group_size;  /* CONV: floats of one group in packed */
-    float *taps;        /* CONV: rows for changes, see sis__layer_taps */
-    int site;           /* CONV: where its change is kept; -1: computed as in a full pass */
-    int fused;          /* RELU: of base + a kept change, without an array in between */
+    int *offset;        /* CONV: (depth) of what an output sees from the first of it */
+    int block[3];       /* CONV: outputs computed at a time */
+    int field[3];       /* CONV: what they see, padding included */
+    float *taps;        /* CONV: rows for changes, see order_taps */
+    int site;           /* CONV: where candidates are kept */
+    int fused;          /* RELU: of what is kept for a convolution, without a copy in between */
     const float *a, *b; /* AFFINE: scale and shift; WITH: a is the constant */
     size_t a_position, a_channel; /* WITH: its strides */
     int left;                     /* WITH: the constant is the first operand */
 } sis__layer;
 
 typedef enum sis__site_kind {
-    SIS__SITE_CONV,  /* in front of a convolution */
+    SIS__SITE_CONV,  /* in front of a convolution: how it changes */
+    SIS__SITE_KEEP,  /* behind a convolution: its values */
     SIS__SITE_DENSE, /* cut: a dense layer */
     SIS__SITE_MEAN,  /* cut: sum or mean over all positions */
     SIS__SITE_MAX,   /* cut: maximum over all positions */
@@ -166,11 +187,12 @@ typedef enum sis__site_kind {
 /* What a site keeps for one candidate. */
 typedef struct sis__spot {
     sis__box dirty; /* of the site's map: what must be computed again */
-    size_t in, out; /* in the store. CONV, DENSE, MEAN: the change of the map inside the box, and of
-                       what is computed from it; MAX: out is the maximum inside the box; WHOLE: in
-                       is the values inside the box */
-    size_t changed; /* CONV, DENSE, MEAN: values in `in` that are not 0 */
-    int updates;    /* since `out` was last summed anew */
+    size_t in, out; /* in the store, or for DENSE and MEAN in the wide store.
+                       CONV, DENSE, MEAN: the change of the map inside the box, and of what is
+                       computed from it; MAX: out is the maximum inside the box; KEEP, WHOLE: in is
+                       the values inside the box */
+    long changed;   /* CONV, DENSE, MEAN: values of `in` that are not 0 */
+    int updates;    /* CONV: since `out` was last summed anew */
 } sis__spot;
 
 /* Maxima over rows (positions with the same z and y) and parts of them; see walk_window_top.c. */
@@ -186,17 +208,24 @@ typedef struct sis__top {
 typedef struct sis__site {
     sis__site_kind kind;
     int map;
-    int layer;        /* CONV */
+    int layer;        /* CONV, KEEP */
     int value;        /* cuts: number of the tensor */
     size_t width, at; /* cuts: values in a row of the head, and where they stand in it */
     sis__sight sight; /* DENSE, WHOLE: how the tensor shows the map */
     sis__spot *spots; /* (n_features) */
-    /* DENSE: the layer, its weights (positions * channels, padded) and the present values */
+    /* DENSE: the layer; its weights (positions * channels, padded) and their lengths (width); what
+     * is added to its output, and whether a Relu follows. */
     const sis__step *step;
     size_t padded;
     float *weights;
-    double *sums;   /* DENSE (width): present values; MEAN (channels): sums */
+    double *length;
+    const float *plus;
+    int relu;
+    /* DENSE (padded), MEAN (channels): present sums, and how far they may be from those of a full
+     * pass. */
+    double *sums, *slack;
     double divisor; /* MEAN */
+    float *flat;    /* exact walks: the base in the order of the tensor */
     sis__top top;   /* MAX */
 } sis__site;
 
@@ -218,15 +247,19 @@ typedef struct sis__front {
     size_t *start; /* (n_features + 1) feature i owns elements start[i] .. start[i + 1] - 1 */
     sis__element *elements;
     float *store; /* what all spots keep */
-    size_t n_store;
+    double *wide;
+    size_t n_store, n_wide;
     int exact; /* candidates are computed as in a full pass */
     /* Scratch of layers and sites. */
     sis__box *need, *work; /* (n_layers + 1) */
-    float *patches;        /* of convolutions computed as in a full pass */
-    float *products;
+    float *field;          /* what a block of a convolution sees */
+    const float **origin;  /* and where each of its outputs begins to see */
+    float *products;       /* its outputs */
+
     double *totals; /* of averages */
     int *index;     /* changes found in a map */
     float *change;
+    double *wide_change;
     void **owned; /* memory that only free needs to know */
     size_t n_owned, cap_owned;
 } sis__front;
@@ -239,23 +272,39 @@ void *sis__front_alloc(sis__front *f, size_t n, size_t size);
 
 /* ---- Layers -------------------------------------------------------------------------------- */
 
-/* Weights of a convolution as products and as changes need them. */
-int sis__layer_weights(sis__front *f, sis__layer *l, const float *w, int transposed);
-
 /* The box of the output that box b of an input reaches; of an input that box b of the output
  * sees. */
 sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__box *b);
 sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b);
-
-/* Floats of scratch that running it takes. */
-size_t sis__layer_patches(const sis__layer *l);
-size_t sis__layer_products(const sis__layer *l);
 
 /* Compute box r of the base of a layer's output. */
 void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
 
 /* Values of box r of a map with feature j masked too: maps[map].window, over the box. */
 sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r);
+
+/* The same computed by the map's own layer, even if they are kept, into a part that holds r. */
+void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to);
+
+/* ---- Convolutions -------------------------------------------------------------------------- */
+
+enum { SIS__BLOCK = 64 }; /* outputs in a block at most */
+
+/* Choose block and field; 0 if the field would be too large. */
+int sis__conv_block(sis__layer *l);
+
+/* Weights as values and (unless the walk is exact) changes need them: w (filters, depth), or
+ * transposed (depth, filters). */
+int sis__conv_init(sis__front *f, sis__layer *l, const float *w, int transposed);
+
+/* Box r of the output, from a part that holds what it sees. */
+void sis__conv_run(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+                   const sis__box *r);
+
+/* Add to `out`, the kept change of the output inside `box`, what f->change of channels f->index at
+ * position `at` of the input does. */
+void sis__conv_add(const sis__front *f, const sis__layer *l, const sis__box *box, const int *at,
+                   size_t count, float *out);
 
 /* ---- Sites --------------------------------------------------------------------------------- */
 
@@ -269,14 +318,13 @@ void sis__site_update(sis__front *f, sis__site *s, size_t j);
 void sis__site_before(sis__front *f, sis__site *s, size_t j);
 void sis__site_after(sis__front *f, sis__site *s, size_t j);
 
-/* Sum a dense cut anew from the base. */
+/* Sum the base of a cut anew. */
 void sis__site_refresh(sis__front *f, sis__site *s);
 
-/* The cut's values for the present state, and for feature j masked too; the latter tells whether
- * they differ. */
-void sis__site_row(const sis__front *f, const sis__site *s, float *row);
-int sis__site_row_without(sis__front *f, const sis__site *s, size_t j, const float *base,
-                          float *row);
+/* The cut's values for the present state, and for feature j masked too, in a row of the head; the
+ * latter tells whether they differ from those of the base, and needs them. */
+void sis__site_row(sis__front *f, sis__site *s, float *row);
+int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
 
 /* ---- Maxima -------------------------------------------------------------------------------- */
 

@@ -21,8 +21,6 @@
 #include "net/walk_window.h"
 #include "net/window.h"
 
-enum { PATCHES = 48 }; /* positions gathered for one product */
-
 /* ---- Geometry ------------------------------------------------------------------------------ */
 
 static int slides(const sis__layer *l) {
@@ -63,123 +61,6 @@ sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__bo
     return sis__box_empty(b) ? *b : sis__box_meet(&r, &in->whole);
 }
 
-static float *row_of(const sis__part *p, size_t channels, int z, int y, int x) {
-    return p->at + sis__box_at(&p->box, z, y, x) * channels;
-}
-
-/* ---- Convolution --------------------------------------------------------------------------- */
-
-static size_t taps_of(const sis__window *w) {
-    return w->kernel[0] * w->kernel[1] * w->kernel[2];
-}
-
-static size_t depth_of(const sis__window *w) {
-    return w->channels / w->groups * taps_of(w);
-}
-
-size_t sis__layer_patches(const sis__layer *l) {
-    return l->kind == SIS__LAYER_CONV ? PATCHES * l->w.channels * taps_of(&l->w) : 0;
-}
-
-size_t sis__layer_products(const sis__layer *l) {
-    return l->kind == SIS__LAYER_CONV ? PATCHES * l->w.filters : 0;
-}
-
-/* Rows for changes. One group: (kz, ky, channel, kx from the last to the first, filter), so that
- * the outputs a changed input reaches in one row lie side by side. Several: (tap, channel, filter
- * of the group). */
-static void order_taps(const sis__layer *l, const float *w, int transposed, float *taps) {
-    const sis__window *v = &l->w;
-    size_t n = taps_of(v), per = v->filters / v->groups, inside = v->channels / v->groups;
-    for (size_t f = 0; f < v->filters; f++)
-        for (size_t c = 0; c < inside; c++)
-            for (size_t t = 0; t < n; t++) {
-                float value = transposed ? w[c * v->filters + f] : w[(f * inside + c) * n + t];
-                size_t kx = t % v->kernel[2], row = t / v->kernel[2];
-                size_t at =
-                    ((row * inside + c) * v->kernel[2] + v->kernel[2] - 1 - kx) * v->filters + f;
-                if (v->groups > 1)
-                    at = (t * v->channels + f / per * inside + c) * per + f % per;
-                taps[at] = value;
-            }
-}
-
-int sis__layer_weights(sis__front *f, sis__layer *l, const float *w, int transposed) {
-    const sis__kernels *kn = sis__kernels_best();
-    const sis__window *v = &l->w;
-    size_t depth = depth_of(v), per = v->filters / v->groups;
-    l->group_size = sis__packed_size(kn, depth, per);
-    l->packed = (float *)sis__front_alloc(f, v->groups * l->group_size, sizeof *l->packed);
-    l->taps = (float *)sis__front_alloc(f, v->filters * depth, sizeof *l->taps);
-    if (!l->packed || !l->taps)
-        return SIS_E_NOMEM;
-    for (size_t g = 0; g < v->groups; g++)
-        sis__pack(kn, depth, per, w + g * per * depth, transposed ? per : 1, transposed ? 1 : depth,
-                  l->packed + g * l->group_size);
-    order_taps(l, w, transposed, l->taps);
-    return SIS_OK;
-}
-
-/* What output (z, y, x) sees: (channels, taps). */
-static void gather_patch(const sis__layer *l, const sis__map *m, const sis__part *in, const int *o,
-                         float *to) {
-    const sis__window *w = &l->w;
-    size_t n = taps_of(w), channels = w->channels, tap = 0;
-    int at[3], start[3];
-    for (size_t d = 0; d < 3; d++)
-        start[d] = o[d] * (int)w->stride[d] - (int)w->pad[d];
-    for (size_t i = 0; i < w->kernel[0]; i++)
-        for (size_t j = 0; j < w->kernel[1]; j++)
-            for (size_t k = 0; k < w->kernel[2]; k++, tap++) {
-                at[0] = start[0] + (int)(i * w->dilation[0]);
-                at[1] = start[1] + (int)(j * w->dilation[1]);
-                at[2] = start[2] + (int)(k * w->dilation[2]);
-                int there = 1;
-                for (size_t d = 0; d < 3; d++)
-                    there &= at[d] >= 0 && at[d] < m->whole.hi[d];
-                if (!there) {
-                    for (size_t c = 0; c < channels; c++)
-                        to[c * n + tap] = 0.0f;
-                    continue;
-                }
-                const float *from = row_of(in, channels, at[0], at[1], at[2]);
-                for (size_t c = 0; c < channels; c++)
-                    to[c * n + tap] = from[c];
-            }
-}
-
-/* Multiply the n patches that were gathered; y (n, filters). */
-static void multiply(const sis__front *f, const sis__layer *l, size_t n) {
-    const sis__kernels *kn = sis__kernels_best();
-    size_t filters = l->w.filters, groups = l->w.groups, per = filters / groups;
-    size_t depth = depth_of(&l->w);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < filters; k++)
-            f->products[i * filters + k] = l->bias ? l->bias[k] : 0.0f;
-    for (size_t g = 0; g < groups; g++)
-        kn->gemm(n, per, depth, f->patches + g * depth, depth * groups, 1,
-                 l->packed + g * l->group_size, f->products + g * per, filters);
-}
-
-static void run_conv(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
-                     const sis__box *r) {
-    const sis__map *m = &f->maps[l->in[0]];
-    size_t filters = l->w.filters, patch = l->w.channels * taps_of(&l->w), n = 0;
-    float *to[PATCHES];
-    SIS__EACH_ROW(r, z, y)
-    for (int x = r->lo[2]; x < r->hi[2]; x++) {
-        gather_patch(l, m, in, (int[3]){z, y, x}, f->patches + n * patch);
-        to[n++] = row_of(out, filters, z, y, x);
-        int last = z == r->hi[0] - 1 && y == r->hi[1] - 1 && x == r->hi[2] - 1;
-        if (n < PATCHES && !last)
-            continue;
-        multiply(f, l, n);
-        for (size_t i = 0; i < n; i++)
-            memcpy(to[i], f->products + i * filters, filters * sizeof *to[i]);
-        n = 0;
-    }
-}
-
 /* ---- Pooling ------------------------------------------------------------------------------- */
 
 /* The part of the window of output o that lies on the input. */
@@ -198,7 +79,7 @@ static const float *seen(const sis__layer *l, const sis__part *in, const int *o,
     int at[3];
     for (size_t d = 0; d < 3; d++)
         at[d] = o[d] * (int)l->w.stride[d] - (int)l->w.pad[d] + (int)(k[d] * l->w.dilation[d]);
-    return row_of(in, l->w.channels, at[0], at[1], at[2]);
+    return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
 }
 
 static void pool_max(const sis__layer *l, const sis__part *in, const int *o, float *y) {
@@ -251,7 +132,7 @@ static void run_pool(sis__front *f, const sis__layer *l, const sis__part *in, co
     SIS__EACH_ROW(r, z, y)
     for (int x = r->lo[2]; x < r->hi[2]; x++) {
         int o[3] = {z, y, x};
-        float *to = row_of(out, l->w.channels, z, y, x);
+        float *to = sis__part_at(out, l->w.channels, z, y, x);
         if (l->kind == SIS__LAYER_MAX)
             pool_max(l, in, o, to);
         else
@@ -328,8 +209,8 @@ static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in
     const sis__map *m = &f->maps[l->out];
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]);
     SIS__EACH_ROW(r, z, y) {
-        float *to = row_of(out, channels, z, y, r->lo[2]);
-        const float *x = row_of(&in[0], channels, z, y, r->lo[2]);
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
+        const float *x = sis__part_at(&in[0], channels, z, y, r->lo[2]);
         switch (l->kind) {
         case SIS__LAYER_RELU:
             sis__kernels_best()->relu(x, to, n * channels);
@@ -344,7 +225,7 @@ static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in
             with_row(l, x, to, n, channels, sis__box_at(&m->whole, z, y, r->lo[2]));
             break;
         default:
-            join_row(l->op, x, row_of(&in[1], channels, z, y, r->lo[2]), to, n * channels);
+            join_row(l->op, x, sis__part_at(&in[1], channels, z, y, r->lo[2]), to, n * channels);
         }
     }
 }
@@ -354,10 +235,10 @@ static void run_concat(sis__front *f, const sis__layer *l, const sis__part *in,
     size_t channels = f->maps[l->out].channels;
     SIS__EACH_ROW(r, z, y)
     for (int x = r->lo[2]; x < r->hi[2]; x++) {
-        float *to = row_of(out, channels, z, y, x);
+        float *to = sis__part_at(out, channels, z, y, x);
         for (size_t i = 0; i < l->n_in; i++) {
             size_t n = f->maps[l->in[i]].channels;
-            memcpy(to, row_of(&in[i], n, z, y, x), n * sizeof *to);
+            memcpy(to, sis__part_at(&in[i], n, z, y, x), n * sizeof *to);
             to += n;
         }
     }
@@ -367,7 +248,7 @@ static void run_layer(sis__front *f, const sis__layer *l, const sis__part *in, c
                       const sis__box *r) {
     switch (l->kind) {
     case SIS__LAYER_CONV:
-        run_conv(f, l, in, out, r);
+        sis__conv_run(f, l, in, out, r);
         break;
     case SIS__LAYER_MAX:
     case SIS__LAYER_AVERAGE:
@@ -396,13 +277,14 @@ void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* Which box of each map is needed for need[map], and which part of it the candidate changes. */
-static void request(sis__front *f, size_t j, int map) {
+static void request(sis__front *f, size_t j, int map, int anew) {
     for (int m = map; m >= 1; m--) {
         const sis__layer *l = &f->layers[m - 1];
         if (sis__box_empty(&f->need[m]))
             continue;
         f->work[m] = sis__box_meet(&f->need[m], &f->maps[m].box[j]);
-        if (sis__box_empty(&f->work[m]) || l->site >= 0 || l->fused)
+        int kept = l->site >= 0 && !(anew && m == map);
+        if (sis__box_empty(&f->work[m]) || kept || l->fused)
             continue;
         for (size_t i = 0; i < l->n_in; i++) {
             sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->work[m]);
@@ -421,14 +303,15 @@ static void fill_around(const sis__map *m, const sis__part *p, const sis__box *r
     SIS__EACH_ROW(&p->box, z, y) {
         int from = p->box.lo[2], to = p->box.hi[2];
         if (none || z < r->lo[0] || z >= r->hi[0] || y < r->lo[1] || y >= r->hi[1]) {
-            memcpy(row_of(p, channels, z, y, from), row_of(&base, channels, z, y, from),
+            memcpy(sis__part_at(p, channels, z, y, from), sis__part_at(&base, channels, z, y, from),
                    (size_t)(to - from) * channels * sizeof(float));
             continue;
         }
-        memcpy(row_of(p, channels, z, y, from), row_of(&base, channels, z, y, from),
+        memcpy(sis__part_at(p, channels, z, y, from), sis__part_at(&base, channels, z, y, from),
                (size_t)(r->lo[2] - from) * channels * sizeof(float));
         if (r->hi[2] < to)
-            memcpy(row_of(p, channels, z, y, r->hi[2]), row_of(&base, channels, z, y, r->hi[2]),
+            memcpy(sis__part_at(p, channels, z, y, r->hi[2]),
+                   sis__part_at(&base, channels, z, y, r->hi[2]),
                    (size_t)(to - r->hi[2]) * channels * sizeof(float));
     }
 }
@@ -442,55 +325,82 @@ static void mask_input(const sis__front *f, size_t j, const sis__part *p) {
         const sis__element *e = &f->elements[i];
         if (e->z >= b->lo[0] && e->z < b->hi[0] && e->y >= b->lo[1] && e->y < b->hi[1] &&
             e->x >= b->lo[2] && e->x < b->hi[2])
-            row_of(p, channels, e->z, e->y, e->x)[e->c] = e->masked;
+            sis__part_at(p, channels, e->z, e->y, e->x)[e->c] = e->masked;
     }
 }
 
-/* Base + the kept change of a convolution, with or without a Relu behind it. */
-static void add_change(const sis__front *f, size_t j, const sis__layer *conv, int relu,
-                       const sis__part *out, const sis__box *r) {
+/* What is kept for a convolution: its values, or how it changes. */
+static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int relu,
+                      const sis__part *out, const sis__box *r) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__map *m = &f->maps[conv->out];
+    const sis__spot *p = &f->sites[conv->site].spots[j];
     const sis__part base = {m->base, m->whole};
-    const sis__part kept = {f->store + f->sites[conv->site].spots[j].out, m->box[j]};
+    const sis__part kept = {f->store + (f->exact ? p->in : p->out), m->box[j]};
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
     SIS__EACH_ROW(r, z, y) {
-        const float *a = row_of(&base, channels, z, y, r->lo[2]);
-        const float *b = row_of(&kept, channels, z, y, r->lo[2]);
-        float *to = row_of(out, channels, z, y, r->lo[2]);
-        if (relu)
+        const float *a = sis__part_at(&base, channels, z, y, r->lo[2]);
+        const float *b = sis__part_at(&kept, channels, z, y, r->lo[2]);
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
+        if (f->exact && relu)
+            kn->relu(b, to, n);
+        else if (f->exact)
+            memcpy(to, b, n * sizeof *to);
+        else if (relu)
             kn->add_relu(a, b, to, n);
         else
             join_row(SIS__OP_ADD, a, b, to, n);
     }
 }
 
-static void run_candidate(sis__front *f, size_t j, int map) {
+/* What a layer makes of the windows in front of it. */
+static void run_windows(sis__front *f, size_t j, int map, const sis__part *out) {
     const sis__layer *l = &f->layers[map - 1];
-    sis__part in[SIS__LAYER_INPUTS], out = {f->maps[map].window, f->need[map]};
-    const sis__box *r = &f->work[map];
-    if (!sis__box_empty(r)) {
-        for (size_t i = 0; i < l->n_in; i++)
-            in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
-        if (l->site >= 0)
-            add_change(f, j, l, 0, &out, r);
-        else if (l->fused)
-            add_change(f, j, &f->layers[l->in[0] - 1], 1, &out, r);
-        else
-            run_layer(f, l, in, &out, r);
-    }
-    fill_around(&f->maps[map], &out, r);
+    sis__part in[SIS__LAYER_INPUTS];
+    for (size_t i = 0; i < l->n_in; i++)
+        in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
+    if (l->fused)
+        copy_kept(f, j, &f->layers[l->in[0] - 1], 1, out, &f->work[map]);
+    else
+        run_layer(f, l, in, out, &f->work[map]);
 }
 
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
+static void run_candidate(sis__front *f, size_t j, int map) {
+    const sis__layer *l = &f->layers[map - 1];
+    const sis__part out = {f->maps[map].window, f->need[map]};
+    if (!sis__box_empty(&f->work[map])) {
+        if (l->site >= 0)
+            copy_kept(f, j, l, 0, &out, &f->work[map]);
+        else
+            run_windows(f, j, map, &out);
+    }
+    fill_around(&f->maps[map], &out, &f->work[map]);
+}
+
+/* Compute every window that box r of a map asks for, up to the one in front of it. */
+static void run_before(sis__front *f, size_t j, int map, const sis__box *r, int anew) {
     for (int m = 0; m < map; m++)
         f->need[m] = (sis__box){{0}, {0}};
     f->need[map] = *r;
-    request(f, j, map);
-    if (!sis__box_empty(&f->need[0]))
+    request(f, j, map, anew);
+    if (map > 0 && !sis__box_empty(&f->need[0]))
         mask_input(f, j, &(sis__part){f->maps[0].window, f->need[0]});
-    for (int m = 1; m <= map; m++)
+    for (int m = 1; m < map; m++)
         if (!sis__box_empty(&f->need[m]))
             run_candidate(f, j, m);
-    return (sis__part){f->maps[map].window, *r};
+}
+
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
+    sis__part part = {f->maps[map].window, *r};
+    run_before(f, j, map, r, 0);
+    if (map == 0)
+        mask_input(f, j, &part);
+    else
+        run_candidate(f, j, map);
+    return part;
+}
+
+void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to) {
+    run_before(f, j, map, r, 1);
+    run_windows(f, j, map, to);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parallel.h"
 #include "net/cache.h"
 #include "support_net.h"
 
@@ -110,6 +111,49 @@ static void reusing_memory_changes_nothing(void **state) {
     }
 }
 
+/* Several threads call at once, with rows of more lengths than a network keeps plans for. */
+typedef struct {
+    const sis_net *net;
+    const float *x;
+    float scores[2][60];
+    int second;
+} shared;
+
+static int call(void *ctx, size_t item, int worker) {
+    shared *s = (shared *)ctx;
+    (void)worker;
+    size_t length = 6 + item * 7 % 20;
+    sis_net_batch b = {s->x, 1, 3 * length, 0, 1};
+    return sis_net_forward(s->net, &b, &s->scores[s->second][item]);
+}
+
+static void callers_may_share_a_network(void **state) {
+    (void)state;
+    sis__rng r;
+    sis_net *net;
+    shared s = {0};
+    sis__rng_init(&r, 21);
+    sis_net_builder *b = sis_net_builder_new("free");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 3, 0));
+    add_random(b, "w", SHAPE(5, 3, 4), &r, 0.4);
+    add_random(b, "v", SHAPE(5, 1), &r, 0.4);
+    sis_net_add_node(b, "Conv", "x w", "c");
+    sis_net_add_node(b, "GlobalMaxPool", "c", "g");
+    sis_net_add_node(b, "Flatten", "g", "f");
+    sis_net_add_node(b, "MatMul", "f v", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    float *x = random_floats(&r, 3 * 30, 1.0);
+    s.net = net;
+    s.x = x;
+    assert_int_equal(sis__parallel(1, 60, call, &s), 0);
+    s.second = 1;
+    assert_int_equal(sis__parallel(4, 60, call, &s), 0);
+    assert_memory_equal(s.scores[0], s.scores[1], sizeof s.scores[0]);
+    free(x);
+    sis_net_free(net);
+}
+
 /* Scores from margins are the scores. */
 static void margins_and_scores_agree(void **state) {
     (void)state;
@@ -142,6 +186,7 @@ int main(void) {
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(rows_run_together_where_that_is_the_same),
         cmocka_unit_test(reusing_memory_changes_nothing),
+        cmocka_unit_test(callers_may_share_a_network),
         cmocka_unit_test(margins_and_scores_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
