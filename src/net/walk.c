@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * One input as every rule sees it, and the table of rules. The walk that is handed out wraps the
- * rule's: it owns the subject, and passes the three verbs on.
+ * rule's: it owns the subject, passes the three verbs on, and the rule's tolerance, which may change
+ * from one to the next.
  */
 #include "net/walk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,7 @@ typedef struct {
     sis_walk walk;
     sis__subject subject;
     sis_walk *rule;
+    unsigned char *masked; /* (n_features) */
 } net_walk;
 
 /* ---- Subject ------------------------------------------------------------------------------- */
@@ -95,27 +98,63 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
-static int walk_reset(sis_walk *w, const unsigned char *masked, double *margin) {
-    sis_walk *rule = ((net_walk *)w)->rule;
-    int error = rule->ops->reset(rule, masked, margin);
-    w->evaluations++;
-    w->tolerance = rule->tolerance;
+/* Margin of the present state, with `top` masked too unless it is negative, by a full pass. */
+static int full_pass(const net_walk *n, int top, double *margin) {
+    const sis__subject *s = &n->subject;
+    size_t outputs = sis_net_outputs(s->net);
+    float *row = (float *)sis__copy(s->x, s->n_values, sizeof *row);
+    double *margins = SIS_NEW(double, outputs ? outputs : 1);
+    int error = row && margins && outputs ? SIS_OK : SIS_E_NOMEM;
+    for (size_t j = 0; error == SIS_OK && j < s->n_features; j++)
+        for (size_t k = s->start[j]; (n->masked[j] || (int)j == top) && k < s->start[j + 1]; k++)
+            row[s->value[k]] = s->z[s->value[k]];
+    sis_net_batch b = {
+        .rows = row, .n_rows = 1, .n_values = s->n_values, .embedded = s->fed == s->net->embedded};
+    if (error == SIS_OK)
+        error = sis_net_margins(s->net, &b, margins);
+    if (error == SIS_OK)
+        *margin = margins[s->output];
+    free(row);
+    free(margins);
     return error;
 }
 
+/* A rule that works with differences may get NaN from numbers that are large but sound; then a full
+ * pass has the last word. */
+static int check_nan(const net_walk *n, int top, double *margin) {
+    if (!isnan(*margin))
+        return SIS_OK;
+    int error = full_pass(n, top, margin);
+    if (error == SIS_OK && isnan(*margin))
+        error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", n->subject.output);
+    return error;
+}
+
+static int walk_reset(sis_walk *w, const unsigned char *masked, double *margin) {
+    net_walk *n = (net_walk *)w;
+    memcpy(n->masked, masked, n->subject.n_features);
+    int error = n->rule->ops->reset(n->rule, masked, margin);
+    w->evaluations++;
+    w->tolerance = n->rule->tolerance;
+    return error == SIS_OK ? check_nan(n, -1, margin) : error;
+}
+
 static int walk_probe(sis_walk *w, const int *features, size_t n, double *margins) {
-    sis_walk *rule = ((net_walk *)w)->rule;
-    int error = rule->ops->probe(rule, features, n, margins);
+    net_walk *own = (net_walk *)w;
+    int error = own->rule->ops->probe(own->rule, features, n, margins);
     w->evaluations += n;
-    w->tolerance = rule->tolerance; /* may depend on the state */
+    w->tolerance = own->rule->tolerance;
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        error = check_nan(own, features[k], &margins[k]);
     return error;
 }
 
 static int walk_mask(sis_walk *w, int feature, double *margin) {
-    sis_walk *rule = ((net_walk *)w)->rule;
-    int error = rule->ops->mask(rule, feature, margin);
-    w->tolerance = rule->tolerance;
-    return error;
+    net_walk *n = (net_walk *)w;
+    int error = n->rule->ops->mask(n->rule, feature, margin);
+    n->masked[feature] = 1;
+    w->tolerance = n->rule->tolerance;
+    return error == SIS_OK ? check_nan(n, -1, margin) : error;
 }
 
 static void walk_free(sis_walk *w) {
@@ -123,6 +162,7 @@ static void walk_free(sis_walk *w) {
     if (n->rule)
         n->rule->ops->free(n->rule);
     subject_release(&n->subject);
+    free(n->masked);
     free(n);
 }
 
@@ -138,7 +178,8 @@ int sis_net_walk(const sis_net *net, const sis_input *input, int embedded, sis_w
         free(w);
         return error;
     }
-    error = SIS_E_UNSUPPORTED;
+    w->masked = SIS_NEW(unsigned char, w->subject.n_features);
+    error = w->masked ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_E_UNSUPPORTED && i < sizeof rules / sizeof *rules; i++)
         error = rules[i](&w->subject, &w->rule);
     if (error != SIS_OK) {

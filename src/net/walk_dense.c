@@ -233,11 +233,6 @@ static void set_margin(dense_walk *w, double margin) {
     w->walk.tolerance = w->most;
 }
 
-static int nan_found(const dense_walk *w) {
-    return sis__fail(SIS_E_NAN, "the network answered NaN for output %zu of a masked input",
-                     w->s->output);
-}
-
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* What masking the feature in this slot adds at the cut. What it switches has been found. */
@@ -296,8 +291,6 @@ static int probe_block(dense_walk *w, size_t n, double *margins) {
         int *place = &w->place[w->block[k]];
         margins[*place] = told_apart(w, (size_t)w->block[k], m[k]);
         *place = -1;
-        if (isnan(m[k]))
-            error = nan_found(w);
     }
     return error;
 }
@@ -314,8 +307,6 @@ static int measure_base(dense_walk *w, double *margin) {
     int error = sis__ending_margins(&w->ending, 1, &rough);
     if (error == SIS_OK)
         error = sis__ending_exact(&w->ending, base, margin);
-    if (error == SIS_OK && isnan(*margin))
-        error = nan_found(w);
     if (error == SIS_OK)
         set_margin(w, *margin);
     return error;
@@ -463,6 +454,8 @@ static int errors_here(dense_walk *w, sis__rng *r, errors *e) {
             error = exact_with(w, i, &exact);
         if (error != SIS_OK)
             return error;
+        if (isnan(probed) || isnan(exact))
+            return SIS_E_UNSUPPORTED;
         e->error[e->n] = fabs(probed - exact);
         e->size[e->n++] = w->size;
     }
@@ -489,19 +482,19 @@ static int measure(dense_walk *w, errors *e) {
     return error;
 }
 
-/* Sixteen times the typical error, at least four times the worst of those seen. Not less than a few
+/* Twenty times the typical error, at least four times the worst of those seen. Not less than a few
  * units in the last place either, and more with few features, where errors are rare and coarse. */
 static void choose_unit(dense_walk *w, const errors *e) {
-    double squares = 0, worst = 0, least = 1e-6 * (1 + 64.0 / (double)w->s->n_features);
+    double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->s->n_features);
     w->least_size = 1;
     for (size_t k = 0; k < e->n; k++)
-        w->least_size = fmax(w->least_size, e->size[k]);
+        w->least_size = fmax(w->least_size, e->size[k] / 2);
     for (size_t k = 0; k < e->n; k++) {
         double off = e->error[k] / (w->least_size + e->size[k]);
         worst = fmax(worst, off);
         squares += off * off;
     }
-    w->unit = 1.5 * fmax(16 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
+    w->unit = fmax(20 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
     w->most = w->walk.tolerance = w->unit * w->least_size;
 }
 
@@ -512,9 +505,7 @@ static int set_tolerance(dense_walk *w) {
         choose_unit(w, &e);
     free(e.error);
     free(e.size);
-    if (error == SIS_E_NAN || (error == SIS_OK && !(w->unit < 1e-3)))
-        return SIS_E_UNSUPPORTED;
-    return error;
+    return error == SIS_OK && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */

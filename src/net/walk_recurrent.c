@@ -9,7 +9,6 @@
  * Positions must belong to features whole. Layers may be stacked, all in one direction; one
  * bidirectional layer alone is two strands. Initial states and lengths must be constant.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -237,11 +236,6 @@ static void fill_row(const recurrent_walk *w, int feature, float *row) {
     }
 }
 
-static int nan_found(const recurrent_walk *w) {
-    return sis__fail(SIS_E_NAN, "the network answered NaN for output %zu of a masked input",
-                     w->s->output);
-}
-
 /* Margins of n candidates that are up to date; -1 is the base. */
 static int compute_margins(recurrent_walk *w, const int *features, size_t n, double *margins) {
     int error = SIS_OK;
@@ -251,9 +245,6 @@ static int compute_margins(recurrent_walk *w, const int *features, size_t n, dou
             fill_row(w, features[i + k], w->rows + k * w->width);
         error = sis__head_margins(w->head, w->rows, some, margins + i);
     }
-    for (size_t i = 0; i < n && error == SIS_OK; i++)
-        if (isnan(margins[i]))
-            error = nan_found(w);
     return error;
 }
 

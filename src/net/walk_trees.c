@@ -6,7 +6,6 @@
  * Cost of a probe: the trees that test the feature, if one of them may have changed, or its columns;
  * plus the head. Memory: a few words for each pair of a tree and a feature it tests.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,7 @@ typedef struct {
     sis_walk walk;
     const sis__subject *s;
     sis__front front;
-    sis__sums *sums;
+    sis__additive *sums;
     sis__head *head;
     double *base;             /* (n) of the present state */
     double *change, *lo, *hi; /* (n) of a candidate */
@@ -33,7 +32,7 @@ typedef struct {
 
 /* Floats (n) if base + change rounds to the same within its bounds. */
 static int round_change(trees_walk *w, int feature, float *raw) {
-    const sis__sums *s = w->sums;
+    const sis__additive *s = w->sums;
     if (!s->bound)
         return 0;
     w->sums->change(w->sums, feature, w->change);
@@ -52,17 +51,12 @@ static int round_change(trees_walk *w, int feature, float *raw) {
 
 /* Scores (outputs) with this feature masked too; -1: as it is. */
 static void score(trees_walk *w, int feature, float *scores) {
-    sis__sums *s = w->sums;
+    sis__additive *s = w->sums;
     if (feature < 0 || !round_change(w, feature, scores)) {
         s->total(s, feature, w->change);
         s->round(s, w->change, scores);
     }
     s->finish(s, scores);
-}
-
-static int nan_found(const trees_walk *w) {
-    return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu of a masked input",
-                     w->s->output);
 }
 
 /* ---- The walk ------------------------------------------------------------------------------ */
@@ -75,9 +69,6 @@ static int trees_probe(sis_walk *walk, const int *features, size_t n, double *ma
         for (size_t k = 0; k < some; k++)
             score(w, features[i + k], w->rows + k * w->sums->outputs);
         error = sis__head_margins(w->head, w->rows, some, margins + i);
-        for (size_t k = 0; k < some && error == SIS_OK; k++)
-            if (isnan(margins[i + k]))
-                error = nan_found(w);
     }
     return error;
 }

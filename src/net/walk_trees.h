@@ -13,29 +13,29 @@
 
 #include "net/front.h"
 
-typedef struct sis__sums sis__sums;
+typedef struct sis__additive sis__additive;
 
-struct sis__sums {
+struct sis__additive {
     size_t n;         /* sums */
     size_t outputs;   /* scores made of them */
     size_t scores_at; /* which output of the step they are */
     double *bound;    /* (n) NULL: changes are of no use, always ask for totals */
 
     /* The features that are masked, all of them or one more. */
-    void (*reset)(sis__sums *s, const unsigned char *masked);
-    void (*mask)(sis__sums *s, int feature);
+    void (*reset)(sis__additive *s, const unsigned char *masked);
+    void (*mask)(sis__additive *s, int feature);
     /* Sums with one more masked (-1: as it is), in the operator's order. */
-    void (*total)(sis__sums *s, int feature, double *sums);
+    void (*total)(sis__additive *s, int feature, double *sums);
     /* About what masking one more adds to each. */
-    void (*change)(sis__sums *s, int feature, double *change);
+    void (*change)(sis__additive *s, int feature, double *change);
     /* Sums to floats: must not decrease where a sum increases. Then to scores, in place. */
-    void (*round)(const sis__sums *s, const double *sums, float *raw);
-    void (*finish)(const sis__sums *s, float *scores);
-    void (*free)(sis__sums *s);
+    void (*round)(const sis__additive *s, const double *sums, float *raw);
+    void (*finish)(const sis__additive *s, float *scores);
+    void (*free)(sis__additive *s);
 };
 
 /* Of the step that reads the front. SIS_E_UNSUPPORTED if it is another operator. */
-int sis__forest_new(const sis__front *f, const sis__step *s, sis__sums **out);
-int sis__linear_new(const sis__front *f, const sis__step *s, sis__sums **out);
+int sis__forest_new(const sis__front *f, const sis__step *s, sis__additive **out);
+int sis__linear_new(const sis__front *f, const sis__step *s, sis__additive **out);
 
 #endif

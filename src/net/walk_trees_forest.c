@@ -21,7 +21,7 @@ typedef struct {
 } pair;
 
 typedef struct {
-    sis__sums sums;
+    sis__additive sums;
     const sis__trees *t;
     const sis__front *f;
     size_t features;
@@ -58,7 +58,7 @@ static void add_leaf(const forest *w, size_t leaf, double sign, double *sums) {
 
 /* ---- What walks ask --------------------------------------------------------------------------- */
 
-static void forest_reset(sis__sums *s, const unsigned char *masked) {
+static void forest_reset(sis__additive *s, const unsigned char *masked) {
     forest *w = (forest *)s;
     memcpy(w->masked, masked, w->features);
     memset(w->stale, 1, w->features);
@@ -69,7 +69,7 @@ static void forest_reset(sis__sums *s, const unsigned char *masked) {
     }
 }
 
-static void forest_mask(sis__sums *s, int feature) {
+static void forest_mask(sis__additive *s, int feature) {
     forest *w = (forest *)s;
     w->masked[feature] = 1;
     for (size_t i = w->of_feature[feature]; i < w->of_feature[feature + 1]; i++) {
@@ -85,7 +85,7 @@ static void forest_mask(sis__sums *s, int feature) {
     }
 }
 
-static void forest_total(sis__sums *s, int feature, double *sums) {
+static void forest_total(sis__additive *s, int feature, double *sums) {
     forest *w = (forest *)s;
     size_t next = feature < 0 ? 0 : w->of_feature[feature];
     size_t end = feature < 0 ? 0 : w->of_feature[feature + 1];
@@ -99,7 +99,7 @@ static void forest_total(sis__sums *s, int feature, double *sums) {
     }
 }
 
-static void forest_change(sis__sums *s, int feature, double *change) {
+static void forest_change(sis__additive *s, int feature, double *change) {
     forest *w = (forest *)s;
     double *kept = w->changes + (size_t)feature * s->n;
     if (w->stale[feature]) {
@@ -116,15 +116,15 @@ static void forest_change(sis__sums *s, int feature, double *change) {
     memcpy(change, kept, s->n * sizeof *kept);
 }
 
-static void forest_round(const sis__sums *s, const double *sums, float *raw) {
+static void forest_round(const sis__additive *s, const double *sums, float *raw) {
     sis__trees_round(((const forest *)s)->t, sums, raw);
 }
 
-static void forest_finish(const sis__sums *s, float *scores) {
+static void forest_finish(const sis__additive *s, float *scores) {
     sis__trees_finish(((const forest *)s)->t, scores);
 }
 
-static void forest_free(sis__sums *s) {
+static void forest_free(sis__additive *s) {
     forest *w = (forest *)s;
     free(s->bound);
     free(w->masked);
@@ -246,7 +246,7 @@ static void measure_tree(const forest *w, size_t *stack, size_t tree, extent *e)
 /* Adding n terms is off by at most n units of 2^-53 of the sum of their magnitudes. The base's sum,
  * the change, which has up to twice the terms, and the operator's sum together: 6 n and a few. */
 static int make_bound(forest *w) {
-    sis__sums *s = &w->sums;
+    sis__additive *s = &w->sums;
     size_t n = s->n, *stack = SIS_NEW(size_t, w->t->n_nodes + 1), *terms = SIS_NEW(size_t, n);
     double *all = SIS_NEW(double, n);
     extent e = {SIS_NEW(double, n), SIS_NEW(double, n), SIS_NEW(size_t, n), SIS_NEW(size_t, n)};
@@ -290,7 +290,7 @@ static int allocate(forest *w) {
                : SIS_E_NOMEM;
 }
 
-int sis__forest_new(const sis__front *f, const sis__step *s, sis__sums **out) {
+int sis__forest_new(const sis__front *f, const sis__step *s, sis__additive **out) {
     *out = NULL;
     if (s->op != SIS__OP_TREE_ENSEMBLE_CLASSIFIER && s->op != SIS__OP_TREE_ENSEMBLE_REGRESSOR)
         return SIS_E_UNSUPPORTED;
@@ -301,16 +301,16 @@ int sis__forest_new(const sis__front *f, const sis__step *s, sis__sums **out) {
     if (!w)
         return SIS_E_NOMEM;
     *w = (forest){.t = t, .f = f, .features = f->s->n_features};
-    w->sums = (sis__sums){.n = t->single ? 1 : t->outputs,
-                          .outputs = t->outputs,
-                          .scores_at = t->classifier ? 1 : 0,
-                          .reset = forest_reset,
-                          .mask = forest_mask,
-                          .total = forest_total,
-                          .change = forest_change,
-                          .round = forest_round,
-                          .finish = forest_finish,
-                          .free = forest_free};
+    w->sums = (sis__additive){.n = t->single ? 1 : t->outputs,
+                              .outputs = t->outputs,
+                              .scores_at = t->classifier ? 1 : 0,
+                              .reset = forest_reset,
+                              .mask = forest_mask,
+                              .total = forest_total,
+                              .change = forest_change,
+                              .round = forest_round,
+                              .finish = forest_finish,
+                              .free = forest_free};
     int error = allocate(w);
     if (error == SIS_OK)
         error = make_pairs(w);

@@ -14,23 +14,23 @@
 #include "net/walk_trees.h"
 
 typedef struct {
-    sis__sums sums;
+    sis__additive sums;
     const sis__linear *l;
     const sis__front *f;
     unsigned char *masked; /* (features) */
     double *changes;       /* (features, n) */
 } linear;
 
-static void linear_reset(sis__sums *s, const unsigned char *masked) {
+static void linear_reset(sis__additive *s, const unsigned char *masked) {
     linear *w = (linear *)s;
     memcpy(w->masked, masked, w->f->s->n_features);
 }
 
-static void linear_mask(sis__sums *s, int feature) {
+static void linear_mask(sis__additive *s, int feature) {
     ((linear *)s)->masked[feature] = 1;
 }
 
-static void linear_total(sis__sums *s, int feature, double *sums) {
+static void linear_total(sis__additive *s, int feature, double *sums) {
     const linear *w = (const linear *)s;
     const sis__linear *l = w->l;
     for (size_t k = 0; k < s->n; k++) {
@@ -44,21 +44,21 @@ static void linear_total(sis__sums *s, int feature, double *sums) {
     }
 }
 
-static void linear_change(sis__sums *s, int feature, double *change) {
+static void linear_change(sis__additive *s, int feature, double *change) {
     const linear *w = (const linear *)s;
     memcpy(change, w->changes + (size_t)feature * s->n, s->n * sizeof *change);
 }
 
-static void linear_round(const sis__sums *s, const double *sums, float *raw) {
+static void linear_round(const sis__additive *s, const double *sums, float *raw) {
     for (size_t k = 0; k < s->n; k++)
         raw[k] = (float)sums[k];
 }
 
-static void linear_finish(const sis__sums *s, float *scores) {
+static void linear_finish(const sis__additive *s, float *scores) {
     sis__linear_finish(((const linear *)s)->l, scores);
 }
 
-static void linear_free(sis__sums *s) {
+static void linear_free(sis__additive *s) {
     linear *w = (linear *)s;
     free(s->bound);
     free(w->masked);
@@ -69,7 +69,7 @@ static void linear_free(sis__sums *s) {
 /* Changes, and how far base + change may be from a sum in order; none if a term is not finite. */
 static void fill_changes(linear *w) {
     const sis__linear *l = w->l;
-    sis__sums *s = &w->sums;
+    sis__additive *s = &w->sums;
     int finite = 1;
     for (size_t k = 0; k < s->n; k++) {
         double all = l->bias ? fabs((double)l->bias[k]) : 0;
@@ -89,7 +89,7 @@ static void fill_changes(linear *w) {
     }
 }
 
-int sis__linear_new(const sis__front *f, const sis__step *s, sis__sums **out) {
+int sis__linear_new(const sis__front *f, const sis__step *s, sis__additive **out) {
     *out = NULL;
     const sis__linear *l = &s->p.linear;
     if ((s->op != SIS__OP_LINEAR_CLASSIFIER && s->op != SIS__OP_LINEAR_REGRESSOR) || l->n != 1 ||
@@ -99,16 +99,16 @@ int sis__linear_new(const sis__front *f, const sis__step *s, sis__sums **out) {
     if (!w)
         return SIS_E_NOMEM;
     *w = (linear){.l = l, .f = f};
-    w->sums = (sis__sums){.n = l->rows,
-                          .outputs = l->outputs,
-                          .scores_at = (size_t)l->scores_at,
-                          .reset = linear_reset,
-                          .mask = linear_mask,
-                          .total = linear_total,
-                          .change = linear_change,
-                          .round = linear_round,
-                          .finish = linear_finish,
-                          .free = linear_free};
+    w->sums = (sis__additive){.n = l->rows,
+                              .outputs = l->outputs,
+                              .scores_at = (size_t)l->scores_at,
+                              .reset = linear_reset,
+                              .mask = linear_mask,
+                              .total = linear_total,
+                              .change = linear_change,
+                              .round = linear_round,
+                              .finish = linear_finish,
+                              .free = linear_free};
     w->masked = SIS_NEW(unsigned char, f->s->n_features);
     w->changes = (double *)sis__alloc(f->s->n_features, l->rows * sizeof(double));
     w->sums.bound = SIS_NEW(double, l->rows);

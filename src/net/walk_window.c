@@ -21,7 +21,9 @@
 
 enum { REFRESH = 32 };                           /* masks between two sums of a dense cut */
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
-static const double tolerance = 2e-5;
+/* Walks that add up changes: see measure(). */
+enum { SAMPLES = 8 };
+static const double roundings = 16 * 0x1p-23, deviations = 24;
 
 typedef struct {
     sis_walk walk;
@@ -42,6 +44,8 @@ static int present_margin(window_walk *w, double *margin) {
         sis__site_row(w->f, &w->f->sites[i], w->base);
     int error = sis__head_margins(w->head, w->base, 1, &w->margin);
     *margin = w->margin;
+    if (!w->f->exact)
+        w->walk.tolerance = fmax(w->walk.tolerance, roundings * (1 + sis__head_size(w->head)));
     return error;
 }
 
@@ -53,25 +57,6 @@ static void mask_element(sis__front *f, const sis__element *e) {
 static void mask_elements(sis__front *f, size_t j) {
     for (size_t i = f->start[j]; i < f->start[j + 1]; i++)
         mask_element(f, &f->elements[i]);
-}
-
-static int window_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
-    window_walk *w = (window_walk *)walk;
-    sis__front *f = w->f;
-    size_t n = f->s->n_features;
-    memcpy(w->masked, masked, n);
-    memcpy(f->maps[0].base, f->input,
-           sis__box_volume(&f->maps[0].whole) * f->maps[0].channels * sizeof *f->input);
-    for (size_t j = 0; j < n; j++)
-        if (masked[j])
-            mask_elements(f, j);
-    for (size_t i = 0; i < f->n_layers; i++)
-        sis__layer_base(f, i, &f->maps[f->layers[i].out].whole);
-    for (size_t i = 0; i < f->n_sites; i++)
-        sis__site_reset(f, &f->sites[i]);
-    memset(w->stale, 1, n);
-    w->masks = 0;
-    return present_margin(w, margin);
 }
 
 static void update(window_walk *w, size_t j) {
@@ -117,6 +102,64 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
         waiting = 0;
     }
     return run_rows(w, waiting, margins);
+}
+
+/* How far changes that are added up are from full passes: measured on a few candidates. Differences
+ * are random; among the many thousands of a sweep the largest is about five standard deviations,
+ * and it must stay well below the tolerance. */
+static int measure(window_walk *w) {
+    const sis__subject *s = w->f->s;
+    size_t n = s->n_features, outputs = sis_net_outputs(s->net), used = 0;
+    int features[SAMPLES], error = SIS_OK;
+    double walked[SAMPLES], sum = 0;
+    for (size_t i = 0, j; i < SAMPLES && i < n; i++)
+        if (!w->masked[j = i * n / (n < SAMPLES ? n : SAMPLES)])
+            features[used++] = (int)j;
+    float *rows = (float *)sis__alloc_raw(used, s->n_values * sizeof *rows);
+    double *full = (double *)sis__alloc_raw(used, outputs * sizeof *full);
+    if (!rows || !full)
+        error = SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < used; i++) {
+        memcpy(rows + i * s->n_values, s->x, s->n_values * sizeof *rows);
+        for (size_t j = 0; j < n; j++)
+            for (size_t k = s->start[j];
+                 (w->masked[j] || (int)j == features[i]) && k < s->start[j + 1]; k++)
+                rows[i * s->n_values + s->value[k]] = s->z[s->value[k]];
+    }
+    sis_net_batch b = {rows, used, s->n_values, s->fed == s->net->embedded, 1};
+    if (error == SIS_OK)
+        error = sis_net_margins(s->net, &b, full);
+    if (error == SIS_OK)
+        error = window_probe(&w->walk, features, used, walked);
+    for (size_t i = 0; error == SIS_OK && i < used; i++) {
+        double e = walked[i] - full[i * outputs + s->output];
+        sum += isfinite(e) ? e * e : 0;
+    }
+    if (error == SIS_OK && used)
+        w->walk.tolerance = fmax(w->walk.tolerance, deviations * sqrt(sum / (double)used));
+    free(rows);
+    free(full);
+    return error;
+}
+
+static int window_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
+    window_walk *w = (window_walk *)walk;
+    sis__front *f = w->f;
+    size_t n = f->s->n_features;
+    memcpy(w->masked, masked, n);
+    memcpy(f->maps[0].base, f->input,
+           sis__box_volume(&f->maps[0].whole) * f->maps[0].channels * sizeof *f->input);
+    for (size_t j = 0; j < n; j++)
+        if (masked[j])
+            mask_elements(f, j);
+    for (size_t i = 0; i < f->n_layers; i++)
+        sis__layer_base(f, i, &f->maps[f->layers[i].out].whole);
+    for (size_t i = 0; i < f->n_sites; i++)
+        sis__site_reset(f, &f->sites[i]);
+    memset(w->stale, 1, n);
+    w->masks = 0;
+    int error = present_margin(w, margin);
+    return error == SIS_OK && !f->exact ? measure(w) : error;
 }
 
 /* Does it meet the box of feature i at a cut? What meets it anywhere before does so there too, or
@@ -225,7 +268,7 @@ int sis__walk_window_new(const sis__subject *s, sis_walk **out) {
         window_free(&w->walk);
         return error;
     }
-    w->walk.tolerance = w->f->exact ? 0 : tolerance;
+    w->walk.tolerance = w->f->exact ? 0 : roundings;
     *out = &w->walk;
     return SIS_OK;
 }

@@ -23,9 +23,10 @@
  * boxes are large, but rounded differently, so that close calls need full passes.
  *
  *     walk_window.c        the verbs of the walk
- *     walk_window_front.c  network -> maps, layers, sites
+ *     walk_window_front.c  network -> maps, layers, sites (see walk_window_read.h)
  *     walk_window_view.c   which axis of a tensor is which axis of its map
  *     walk_window_layer.c  layers over boxes, and candidates' values
+ *     walk_window_conv.c   convolutions: values, and changes
  *     walk_window_site.c   what is kept for each candidate
  *     walk_window_top.c    maxima over everything outside a box
  */
@@ -94,6 +95,10 @@ typedef struct sis__part {
 static inline size_t sis__box_at(const sis__box *b, int z, int y, int x) {
     size_t ny = (size_t)(b->hi[1] - b->lo[1]), nx = (size_t)(b->hi[2] - b->lo[2]);
     return ((size_t)(z - b->lo[0]) * ny + (size_t)(y - b->lo[1])) * nx + (size_t)(x - b->lo[2]);
+}
+
+static inline float *sis__part_at(const sis__part *p, size_t channels, int z, int y, int x) {
+    return p->at + sis__box_at(&p->box, z, y, x) * channels;
 }
 
 /* Every row (z, y) of a box. */
@@ -267,17 +272,10 @@ void *sis__front_alloc(sis__front *f, size_t n, size_t size);
 
 /* ---- Layers -------------------------------------------------------------------------------- */
 
-/* Weights of a convolution as products and as changes need them. */
-int sis__layer_weights(sis__front *f, sis__layer *l, const float *w, int transposed);
-
 /* The box of the output that box b of an input reaches; of an input that box b of the output
  * sees. */
 sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__box *b);
 sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b);
-
-/* CONV: choose block and field; 0 if the field would be too large. */
-int sis__layer_block(sis__layer *l);
-enum { SIS__BLOCK = 64 }; /* outputs in a block at most */
 
 /* Compute box r of the base of a layer's output. */
 void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
@@ -287,6 +285,26 @@ sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *
 
 /* The same computed by the map's own layer, even if they are kept, into a part that holds r. */
 void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to);
+
+/* ---- Convolutions -------------------------------------------------------------------------- */
+
+enum { SIS__BLOCK = 64 }; /* outputs in a block at most */
+
+/* Choose block and field; 0 if the field would be too large. */
+int sis__conv_block(sis__layer *l);
+
+/* Weights as values and (unless the walk is exact) changes need them: w (filters, depth), or
+ * transposed (depth, filters). */
+int sis__conv_init(sis__front *f, sis__layer *l, const float *w, int transposed);
+
+/* Box r of the output, from a part that holds what it sees. */
+void sis__conv_run(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+                   const sis__box *r);
+
+/* Add to `out`, the kept change of the output inside `box`, what f->change of channels f->index at
+ * position `at` of the input does. */
+void sis__conv_add(const sis__front *f, const sis__layer *l, const sis__box *box, const int *at,
+                   size_t count, float *out);
 
 /* ---- Sites --------------------------------------------------------------------------------- */
 

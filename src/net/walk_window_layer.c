@@ -61,181 +61,6 @@ sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__bo
     return sis__box_empty(b) ? *b : sis__box_meet(&r, &in->whole);
 }
 
-static float *row_of(const sis__part *p, size_t channels, int z, int y, int x) {
-    return p->at + sis__box_at(&p->box, z, y, x) * channels;
-}
-
-/* ---- Convolution --------------------------------------------------------------------------- */
-
-static size_t taps_of(const sis__window *w) {
-    return w->kernel[0] * w->kernel[1] * w->kernel[2];
-}
-
-static size_t depth_of(const sis__window *w) {
-    return w->channels / w->groups * taps_of(w);
-}
-
-int sis__layer_block(sis__layer *l) {
-    const sis__window *w = &l->w;
-    size_t left = SIS__BLOCK, floats = w->channels;
-    for (size_t d = 3; d-- > 0;) {
-        size_t most = d == 2 && w->out[1] > 1 ? 8 : left;
-        most = w->out[d] < most ? w->out[d] : most;
-        left /= most;
-        size_t field = (most - 1) * w->stride[d] + (w->kernel[d] - 1) * w->dilation[d] + 1;
-        l->block[d] = (int)most;
-        l->field[d] = (int)field;
-        if (field > ((size_t)1 << 24) / floats)
-            return 0;
-        floats *= field;
-    }
-    return 1;
-}
-
-/* Where, counted from the first value an output sees, its (channel, kernel position) values lie. */
-static void find_offsets(const sis__layer *l, int *offset) {
-    const sis__window *w = &l->w;
-    for (size_t c = 0; c < w->channels / w->groups; c++)
-        for (size_t i = 0; i < w->kernel[0]; i++)
-            for (size_t j = 0; j < w->kernel[1]; j++)
-                for (size_t k = 0; k < w->kernel[2]; k++) {
-                    size_t row = i * w->dilation[0] * (size_t)l->field[1] + j * w->dilation[1];
-                    size_t at = row * (size_t)l->field[2] + k * w->dilation[2];
-                    *offset++ = (int)(at * w->channels + c);
-                }
-}
-
-/* Rows for changes. One group: (kz, ky, channel, kx from the last to the first, filter), so that
- * the outputs a changed input reaches in one row lie side by side. Several: (tap, channel, filter
- * of the group). */
-static void order_taps(const sis__layer *l, const float *w, int transposed, float *taps) {
-    const sis__window *v = &l->w;
-    size_t n = taps_of(v), per = v->filters / v->groups, inside = v->channels / v->groups;
-    for (size_t f = 0; f < v->filters; f++)
-        for (size_t c = 0; c < inside; c++)
-            for (size_t t = 0; t < n; t++) {
-                float value = transposed ? w[c * v->filters + f] : w[(f * inside + c) * n + t];
-                size_t kx = t % v->kernel[2], row = t / v->kernel[2];
-                size_t at =
-                    ((row * inside + c) * v->kernel[2] + v->kernel[2] - 1 - kx) * v->filters + f;
-                if (v->groups > 1)
-                    at = (t * v->channels + f / per * inside + c) * per + f % per;
-                taps[at] = value;
-            }
-}
-
-int sis__layer_weights(sis__front *f, sis__layer *l, const float *w, int transposed) {
-    const sis__kernels *kn = sis__kernels_best();
-    const sis__window *v = &l->w;
-    size_t depth = depth_of(v), per = v->filters / v->groups;
-    l->group_size = sis__packed_size(kn, depth, per);
-    l->packed = (float *)sis__front_alloc(f, v->groups * l->group_size, sizeof *l->packed);
-    l->offset = (int *)sis__front_alloc(f, depth, sizeof *l->offset);
-    if (!l->packed || !l->offset)
-        return SIS_E_NOMEM;
-    find_offsets(l, l->offset);
-    for (size_t g = 0; g < v->groups; g++)
-        sis__pack(kn, depth, per, w + g * per * depth, transposed ? per : 1, transposed ? 1 : depth,
-                  l->packed + g * l->group_size);
-    if (f->exact)
-        return SIS_OK;
-    l->taps = (float *)sis__front_alloc(f, v->filters * depth, sizeof *l->taps);
-    if (!l->taps)
-        return SIS_E_NOMEM;
-    order_taps(l, w, transposed, l->taps);
-    return SIS_OK;
-}
-
-/* One row of what a block sees: x from `lo` on, zeros outside the map. */
-static void copy_row(const sis__map *m, const sis__part *in, const int *at, int lo, int n,
-                     float *to) {
-    size_t channels = m->channels;
-    int from = lo < 0 ? 0 : lo, end = lo + n < m->whole.hi[2] ? lo + n : m->whole.hi[2];
-    int there = at[0] >= 0 && at[0] < m->whole.hi[0] && at[1] >= 0 && at[1] < m->whole.hi[1];
-    if (!there || from >= end) {
-        memset(to, 0, (size_t)n * channels * sizeof *to);
-        return;
-    }
-    memset(to, 0, (size_t)(from - lo) * channels * sizeof *to);
-    memcpy(to + (size_t)(from - lo) * channels, row_of(in, channels, at[0], at[1], from),
-           (size_t)(end - from) * channels * sizeof *to);
-    memset(to + (size_t)(end - lo) * channels, 0, (size_t)(lo + n - end) * channels * sizeof *to);
-}
-
-/* Copy what block b sees into the field, and point to where each of its outputs begins. */
-static size_t see_block(sis__front *f, const sis__layer *l, const sis__part *in,
-                        const sis__box *b) {
-    const sis__map *m = &f->maps[l->in[0]];
-    const sis__window *w = &l->w;
-    size_t row = (size_t)l->field[2] * m->channels, n = 0;
-    int lo[3], size[3];
-    for (size_t d = 0; d < 3; d++) {
-        lo[d] = b->lo[d] * (int)w->stride[d] - (int)w->pad[d];
-        size[d] = (b->hi[d] - b->lo[d] - 1) * (int)w->stride[d] +
-                  (int)((w->kernel[d] - 1) * w->dilation[d]) + 1;
-    }
-    for (int z = 0; z < size[0]; z++)
-        for (int y = 0; y < size[1]; y++)
-            copy_row(m, in, (int[2]){lo[0] + z, lo[1] + y}, lo[2], size[2],
-                     f->field + (size_t)(z * l->field[1] + y) * row);
-    SIS__EACH_ROW(b, z, y) {
-        size_t at = (size_t)(z - b->lo[0]) * w->stride[0] * (size_t)l->field[1] +
-                    (size_t)(y - b->lo[1]) * w->stride[1];
-        for (int x = b->lo[2]; x < b->hi[2]; x++)
-            f->origin[n++] =
-                f->field + at * row + (size_t)(x - b->lo[2]) * w->stride[2] * m->channels;
-    }
-    return n;
-}
-
-/* Outputs of the n that were seen: products (n, filters). */
-static void multiply(sis__front *f, const sis__layer *l, size_t n) {
-    const sis__kernels *kn = sis__kernels_best();
-    size_t filters = l->w.filters, per = filters / l->w.groups;
-    sis__gathered g = {.m = n, .k = depth_of(&l->w), .a = f->origin, .offset = l->offset};
-    for (size_t i = 0; i < n; i++) {
-        if (l->bias)
-            memcpy(f->products + i * filters, l->bias, filters * sizeof *l->bias);
-        else
-            memset(f->products + i * filters, 0, filters * sizeof *l->bias);
-    }
-    for (size_t i = 0; i < l->w.groups; i++) {
-        kn->gemm_at(&g, per, l->packed + i * l->group_size, f->products + i * per, filters);
-        for (size_t k = 0; k < n; k++)
-            f->origin[k] += l->w.channels / l->w.groups;
-    }
-}
-
-static void run_block(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
-                      const sis__box *b) {
-    size_t filters = l->w.filters, n = (size_t)(b->hi[2] - b->lo[2]) * filters;
-    const float *from = f->products;
-    multiply(f, l, see_block(f, l, in, b));
-    SIS__EACH_ROW(b, z, y) {
-        memcpy(row_of(out, filters, z, y, b->lo[2]), from, n * sizeof *from);
-        from += n;
-    }
-}
-
-static int smaller(int a, int b) {
-    return a < b ? a : b;
-}
-
-static void run_conv(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
-                     const sis__box *r) {
-    sis__box b;
-    for (b.lo[0] = r->lo[0]; b.lo[0] < r->hi[0]; b.lo[0] = b.hi[0]) {
-        b.hi[0] = smaller(b.lo[0] + l->block[0], r->hi[0]);
-        for (b.lo[1] = r->lo[1]; b.lo[1] < r->hi[1]; b.lo[1] = b.hi[1]) {
-            b.hi[1] = smaller(b.lo[1] + l->block[1], r->hi[1]);
-            for (b.lo[2] = r->lo[2]; b.lo[2] < r->hi[2]; b.lo[2] = b.hi[2]) {
-                b.hi[2] = smaller(b.lo[2] + l->block[2], r->hi[2]);
-                run_block(f, l, in, out, &b);
-            }
-        }
-    }
-}
-
 /* ---- Pooling ------------------------------------------------------------------------------- */
 
 /* The part of the window of output o that lies on the input. */
@@ -254,7 +79,7 @@ static const float *seen(const sis__layer *l, const sis__part *in, const int *o,
     int at[3];
     for (size_t d = 0; d < 3; d++)
         at[d] = o[d] * (int)l->w.stride[d] - (int)l->w.pad[d] + (int)(k[d] * l->w.dilation[d]);
-    return row_of(in, l->w.channels, at[0], at[1], at[2]);
+    return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
 }
 
 static void pool_max(const sis__layer *l, const sis__part *in, const int *o, float *y) {
@@ -307,7 +132,7 @@ static void run_pool(sis__front *f, const sis__layer *l, const sis__part *in, co
     SIS__EACH_ROW(r, z, y)
     for (int x = r->lo[2]; x < r->hi[2]; x++) {
         int o[3] = {z, y, x};
-        float *to = row_of(out, l->w.channels, z, y, x);
+        float *to = sis__part_at(out, l->w.channels, z, y, x);
         if (l->kind == SIS__LAYER_MAX)
             pool_max(l, in, o, to);
         else
@@ -384,8 +209,8 @@ static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in
     const sis__map *m = &f->maps[l->out];
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]);
     SIS__EACH_ROW(r, z, y) {
-        float *to = row_of(out, channels, z, y, r->lo[2]);
-        const float *x = row_of(&in[0], channels, z, y, r->lo[2]);
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
+        const float *x = sis__part_at(&in[0], channels, z, y, r->lo[2]);
         switch (l->kind) {
         case SIS__LAYER_RELU:
             sis__kernels_best()->relu(x, to, n * channels);
@@ -400,7 +225,7 @@ static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in
             with_row(l, x, to, n, channels, sis__box_at(&m->whole, z, y, r->lo[2]));
             break;
         default:
-            join_row(l->op, x, row_of(&in[1], channels, z, y, r->lo[2]), to, n * channels);
+            join_row(l->op, x, sis__part_at(&in[1], channels, z, y, r->lo[2]), to, n * channels);
         }
     }
 }
@@ -410,10 +235,10 @@ static void run_concat(sis__front *f, const sis__layer *l, const sis__part *in,
     size_t channels = f->maps[l->out].channels;
     SIS__EACH_ROW(r, z, y)
     for (int x = r->lo[2]; x < r->hi[2]; x++) {
-        float *to = row_of(out, channels, z, y, x);
+        float *to = sis__part_at(out, channels, z, y, x);
         for (size_t i = 0; i < l->n_in; i++) {
             size_t n = f->maps[l->in[i]].channels;
-            memcpy(to, row_of(&in[i], n, z, y, x), n * sizeof *to);
+            memcpy(to, sis__part_at(&in[i], n, z, y, x), n * sizeof *to);
             to += n;
         }
     }
@@ -423,7 +248,7 @@ static void run_layer(sis__front *f, const sis__layer *l, const sis__part *in, c
                       const sis__box *r) {
     switch (l->kind) {
     case SIS__LAYER_CONV:
-        run_conv(f, l, in, out, r);
+        sis__conv_run(f, l, in, out, r);
         break;
     case SIS__LAYER_MAX:
     case SIS__LAYER_AVERAGE:
@@ -478,14 +303,15 @@ static void fill_around(const sis__map *m, const sis__part *p, const sis__box *r
     SIS__EACH_ROW(&p->box, z, y) {
         int from = p->box.lo[2], to = p->box.hi[2];
         if (none || z < r->lo[0] || z >= r->hi[0] || y < r->lo[1] || y >= r->hi[1]) {
-            memcpy(row_of(p, channels, z, y, from), row_of(&base, channels, z, y, from),
+            memcpy(sis__part_at(p, channels, z, y, from), sis__part_at(&base, channels, z, y, from),
                    (size_t)(to - from) * channels * sizeof(float));
             continue;
         }
-        memcpy(row_of(p, channels, z, y, from), row_of(&base, channels, z, y, from),
+        memcpy(sis__part_at(p, channels, z, y, from), sis__part_at(&base, channels, z, y, from),
                (size_t)(r->lo[2] - from) * channels * sizeof(float));
         if (r->hi[2] < to)
-            memcpy(row_of(p, channels, z, y, r->hi[2]), row_of(&base, channels, z, y, r->hi[2]),
+            memcpy(sis__part_at(p, channels, z, y, r->hi[2]),
+                   sis__part_at(&base, channels, z, y, r->hi[2]),
                    (size_t)(to - r->hi[2]) * channels * sizeof(float));
     }
 }
@@ -499,7 +325,7 @@ static void mask_input(const sis__front *f, size_t j, const sis__part *p) {
         const sis__element *e = &f->elements[i];
         if (e->z >= b->lo[0] && e->z < b->hi[0] && e->y >= b->lo[1] && e->y < b->hi[1] &&
             e->x >= b->lo[2] && e->x < b->hi[2])
-            row_of(p, channels, e->z, e->y, e->x)[e->c] = e->masked;
+            sis__part_at(p, channels, e->z, e->y, e->x)[e->c] = e->masked;
     }
 }
 
@@ -513,9 +339,9 @@ static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int
     const sis__part kept = {f->store + (f->exact ? p->in : p->out), m->box[j]};
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
     SIS__EACH_ROW(r, z, y) {
-        const float *a = row_of(&base, channels, z, y, r->lo[2]);
-        const float *b = row_of(&kept, channels, z, y, r->lo[2]);
-        float *to = row_of(out, channels, z, y, r->lo[2]);
+        const float *a = sis__part_at(&base, channels, z, y, r->lo[2]);
+        const float *b = sis__part_at(&kept, channels, z, y, r->lo[2]);
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
         if (f->exact && relu)
             kn->relu(b, to, n);
         else if (f->exact)

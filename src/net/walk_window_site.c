@@ -72,98 +72,6 @@ static size_t collect(const sis__front *f, const float *kept, size_t n) {
 
 /* ---- Convolution --------------------------------------------------------------------------- */
 
-/* The output along one axis that sees input i at kernel position k, or -1. */
-static int output_of(const sis__window *w, size_t d, int i, size_t k, const sis__box *box) {
-    int at = i + (int)w->pad[d] - (int)(k * w->dilation[d]), stride = (int)w->stride[d];
-    if (at < 0 || at % stride)
-        return -1;
-    at /= stride;
-    return at >= box->lo[d] && at < box->hi[d] ? at : -1;
-}
-
-/* One row of the output, one run of kernel positions along x. */
-typedef struct {
-    const sis__layer *l;
-    const sis__kernels *kn;
-    sis__rows rows;
-    size_t tap_row; /* kz * kernel[1] + ky */
-    const sis__box *box;
-    float *out; /* kept change of the output */
-    int z, y;   /* of the output */
-} reach;
-
-/* Neighbouring outputs see x at neighbouring kernel positions: one run. */
-static void reach_run(reach *r, int x) {
-    const sis__window *w = &r->l->w;
-    int pad = (int)w->pad[2], last = (int)w->kernel[2] - 1;
-    int lo = x + pad - last > r->box->lo[2] ? x + pad - last : r->box->lo[2];
-    int hi = x + pad < r->box->hi[2] - 1 ? x + pad : r->box->hi[2] - 1;
-    if (lo > hi)
-        return;
-    size_t tap = (size_t)(lo - (x + pad - last)); /* reversed: the last kernel position first */
-    r->rows.ldw = w->kernel[2] * w->filters;
-    r->rows.w = r->l->taps + r->tap_row * w->channels * r->rows.ldw + tap * w->filters;
-    r->kn->add_rows(&r->rows, r->out + sis__box_at(r->box, r->z, r->y, lo) * w->filters,
-                    (size_t)(hi - lo + 1) * w->filters);
-}
-
-/* Strided or dilated: one kernel position at a time. */
-static void reach_each(reach *r, int x) {
-    const sis__window *w = &r->l->w;
-    for (size_t k = 0; k < w->kernel[2]; k++) {
-        int o = output_of(w, 2, x, k, r->box);
-        if (o < 0)
-            continue;
-        r->rows.ldw = w->kernel[2] * w->filters;
-        r->rows.w = r->l->taps + r->tap_row * w->channels * r->rows.ldw +
-                    (w->kernel[2] - 1 - k) * w->filters;
-        r->kn->add_rows(&r->rows, r->out + sis__box_at(r->box, r->z, r->y, o) * w->filters,
-                        w->filters);
-    }
-}
-
-/* Groups: each channel has its own few filters. */
-static void reach_groups(reach *r, int x) {
-    const sis__window *w = &r->l->w;
-    size_t per = w->filters / w->groups, inside = w->channels / w->groups;
-    for (size_t k = 0; k < w->kernel[2]; k++) {
-        int o = output_of(w, 2, x, k, r->box);
-        if (o < 0)
-            continue;
-        float *to = r->out + sis__box_at(r->box, r->z, r->y, o) * w->filters;
-        for (size_t t = 0; t < r->rows.count; t++) {
-            size_t c = (size_t)r->rows.index[t];
-            const float *from =
-                r->l->taps + ((r->tap_row * w->kernel[2] + k) * w->channels + c) * per;
-            for (size_t i = 0; i < per; i++)
-                to[c / inside * per + i] += r->rows.d[t] * from[i];
-        }
-    }
-}
-
-/* Add what `count` changed channels at a position do to the output. */
-static void conv_add(const sis__front *f, const sis__layer *l, const sis__box *box, const int *at,
-                     size_t count, float *out) {
-    const sis__window *w = &l->w;
-    reach r = {.l = l, .kn = sis__kernels_best(), .box = box, .out = out};
-    r.rows = (sis__rows){.index = f->index, .d = f->change, .count = count};
-    for (size_t i = 0; i < w->kernel[0]; i++) {
-        r.z = output_of(w, 0, at[0], i, box);
-        for (size_t k = 0; r.z >= 0 && k < w->kernel[1]; k++) {
-            r.y = output_of(w, 1, at[1], k, box);
-            if (r.y < 0)
-                continue;
-            r.tap_row = i * w->kernel[1] + k;
-            if (w->groups > 1)
-                reach_groups(&r, at[2]);
-            else if (w->stride[2] == 1 && w->dilation[2] == 1)
-                reach_run(&r, at[2]);
-            else
-                reach_each(&r, at[2]);
-        }
-    }
-}
-
 /* Sum anew from the kept change. */
 static void sum_anew(sis__front *f, sis__site *s, size_t j) {
     sis__spot *p = &s->spots[j];
@@ -178,7 +86,7 @@ static void sum_anew(sis__front *f, sis__site *s, size_t j) {
         return;
     SIS__EACH_ROW(b, z, y)
     for (int x = b->lo[2]; x < b->hi[2]; x++, kept += channels)
-        conv_add(f, l, to, (int[3]){z, y, x}, collect(f, kept, channels), out);
+        sis__conv_add(f, l, to, (int[3]){z, y, x}, collect(f, kept, channels), out);
 }
 
 static void update_conv(sis__front *f, sis__site *s, size_t j) {
@@ -193,7 +101,7 @@ static void update_conv(sis__front *f, sis__site *s, size_t j) {
         float *kept = f->store + p->in + sis__box_at(box_of(f, s, j), z, y, x) * m->channels;
         size_t n = compare(f, from, base, kept, m->channels, &p->changed);
         if (n && !anew)
-            conv_add(f, l, &f->maps[l->out].box[j], (int[3]){z, y, x}, n, f->store + p->out);
+            sis__conv_add(f, l, &f->maps[l->out].box[j], (int[3]){z, y, x}, n, f->store + p->out);
     }
     if (anew || p->changed == 0)
         sum_anew(f, s, j);
@@ -443,18 +351,41 @@ void sis__site_reset(sis__front *f, sis__site *s) {
     sis__site_refresh(f, s);
 }
 
+/* sums += sign * what the base inside the box adds up to */
+static void add_base(const sis__front *f, sis__site *s, const sis__box *b, double sign) {
+    const sis__map *m = &f->maps[s->map];
+    SIS__EACH_ROW(b, z, y)
+    for (int x = b->lo[2]; x < b->hi[2]; x++) {
+        size_t at = sis__box_at(&m->whole, z, y, x) * m->channels, found = 0;
+        for (size_t c = 0; c < m->channels; c++) {
+            f->index[found] = (int)(at + c);
+            f->wide_change[found] = sign * (double)m->base[at + c];
+            found += m->base[at + c] != 0.0f;
+        }
+        add_changes(f, s, found, s->sums);
+    }
+}
+
+/* In an exact walk the change that is kept is that of the base; else it is rounded differently, and
+ * adding it up would drift. */
 void sis__site_before(sis__front *f, sis__site *s, size_t j) {
     const double *change = f->wide + s->spots[j].out;
-    if (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN)
-        for (size_t i = 0; i < s->width; i++)
-            s->sums[i] += change[i];
+    if (s->kind != SIS__SITE_DENSE && s->kind != SIS__SITE_MEAN)
+        return;
+    for (size_t i = 0; f->exact && i < s->width; i++)
+        s->sums[i] += change[i];
+    if (!f->exact)
+        add_base(f, s, box_of(f, s, j), -1.0);
 }
 
 void sis__site_after(sis__front *f, sis__site *s, size_t j) {
+    int sums = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
     if (s->kind == SIS__SITE_MAX)
         sis__top_update(&s->top, &f->maps[s->map], box_of(f, s, j));
     if (s->flat)
         flatten(f, s, box_of(f, s, j));
+    if (sums && !f->exact)
+        add_base(f, s, box_of(f, s, j), 1.0);
 }
 
 /* ---- Rows of the head ----------------------------------------------------------------------- */

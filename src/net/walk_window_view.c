@@ -123,8 +123,7 @@ static int assign(search *k, int tensor, size_t axis, const unsigned char *spati
         return 0;
     at = 4 - n;
     for (size_t d = 0; d < t->rank; d++) {
-        int bit = spatial[d] ? 1 << at : 0;
-        unsigned char role = d == axis ? SIS__CHANNELS : (unsigned char)bit;
+        unsigned role = d == axis ? SIS__CHANNELS : spatial[d] ? 1u << at : 0;
         at += spatial[d] != 0;
         if (v->role[d] == 0)
             continue;
@@ -132,7 +131,7 @@ static int assign(search *k, int tensor, size_t axis, const unsigned char *spati
             return 0;
         for (size_t i = 0; i < SIS__MAX_RANK; i++)
             if (v->role[d] == 1 << i)
-                k->of[i] = role;
+                k->of[i] = (unsigned char)role;
     }
     return 1;
 }
@@ -221,7 +220,8 @@ int sis__sight_first(const sis__plan *p, int first, sis__sight *out) {
     size_t stride[SIS__MAX_RANK];
     strides_of(t, stride);
     for (size_t d = 0; d < t->rank && found; d++) {
-        out->role[d] = t->dims[d] > 1 ? k.of[d] : 0;
+        if (t->dims[d] > 1)
+            out->role[d] = k.of[d];
         if (t->dims[d] > 1 && k.of[d] == 0)
             return 0;
         for (size_t r = 0; r < 4; r++)

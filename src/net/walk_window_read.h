@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A front while it is read from a plan. The files that do it:
+ *
+ *     walk_window_front.c  which steps join, in order; the whole
+ *     walk_window_input.c  values of the input -> map 0, features -> boxes
+ *     walk_window_rules.c  steps that become layers
+ *     walk_window_cuts.c   steps that end the front
+ *     walk_window_keep.c   what is kept for candidates, and the memory for it
+ */
+#ifndef SIS_NET_WALK_WINDOW_READ_H
+#define SIS_NET_WALK_WINDOW_READ_H
+
+#include "net/walk_window.h"
+
+/* What a tensor of the plan is to the front. */
+typedef struct sis__standing {
+    sis__sight sight; /* sight.map >= 0: shows a map */
+    int cut;          /* >= 0: a site that cuts */
+} sis__standing;
+
+typedef struct sis__reader {
+    sis__front *f;
+    const sis__plan *plan;
+    sis__standing *of;    /* (n_tensors) */
+    unsigned char *taken; /* (n_steps) joined the front */
+    double taken_flops;   /* of those */
+    double window_flops;  /* the same inside boxes of mean size */
+    size_t kept;          /* floats kept for candidates */
+} sis__reader;
+
+static inline const sis__tensor *sis__tensor_of(const sis__reader *r, int i) {
+    return &r->plan->tensors[i];
+}
+
+/* Values of a constant float tensor, or NULL. */
+static inline const float *sis__constant_of(const sis__reader *r, int i) {
+    return i >= 0 && sis__tensor_of(r, i)->dtype == SIS__F32
+               ? (const float *)sis__tensor_of(r, i)->data
+               : NULL;
+}
+
+/* How a tensor shows a map, or NULL. */
+static inline const sis__sight *sis__sight_of(const sis__reader *r, int i) {
+    return i >= 0 && r->of[i].sight.map >= 0 ? &r->of[i].sight : NULL;
+}
+
+static inline size_t sis__positions(const sis__map *m) {
+    return sis__box_volume(&m->whole);
+}
+
+/* The only step that reads a tensor, or NULL. */
+const sis__step *sis__only_reader(const sis__plan *p, int t);
+
+/* Memory for the base and the boxes of a map whose size is known. */
+int sis__map_init(sis__front *f, sis__map *m);
+
+/* Positions in the boxes of all features. */
+double sis__box_total(const sis__front *f, const sis__map *m);
+
+/* Read the input into map 0. */
+int sis__read_input(sis__reader *r);
+
+/* Take a step in as a layer, or as a cut. 1: done, 0: it stays outside, negative: an error. */
+int sis__read_layer(sis__reader *r, const sis__step *s);
+int sis__read_cut(sis__reader *r, const sis__step *s);
+
+/* Cut at a tensor that shows a map, as it is. */
+void sis__cut_whole(sis__reader *r, int value);
+
+/* Which axis of the map each spatial axis of a (1, channels, positions...) tensor is. 0: the tensor
+ * shows the map in another order. */
+int sis__find_slots(const sis__tensor *t, const sis__sight *v, size_t *slot);
+
+/* Decide how convolutions are kept, and make room for everything. */
+int sis__keep(sis__reader *r);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Window walks against full passes: random networks of every family, inputs, masks, feature maps
+ * and states.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support_net.h"
+#include "support_nets.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { SLOW = 3 };
+#else
+enum { SLOW = 1 };
+#endif
+
+static void draw_case(const window_family *f, unsigned seed, walk_case *c, sis__rng *r) {
+    sis_net *net;
+    sis__rng_init(r, seed);
+    if (f->build(r, &net) != 0)
+        fail_msg("%s %u: %s", f->name, seed, sis_error_detail());
+    walk_case_init(c, net, f->embedded, r);
+}
+
+static void every_probe_agrees_with_full_passes(void **state) {
+    (void)state;
+    for (size_t i = 0; i < n_window_families; i++) {
+        const window_family *f = &window_families[i];
+        walk_seen seen = {0};
+        size_t walks = 0, n = 100 / SLOW;
+        for (unsigned seed = 0; seed < n; seed++) {
+            walk_case c;
+            sis__rng r;
+            sis_walk *w;
+            draw_case(f, 1000 * (unsigned)i + seed, &c, &r);
+            int error = sis_net_walk(c.net, &c.input, c.embedded, &w);
+            if (error == SIS_OK) {
+                walks++;
+                check_windows(&c, w, &r, 12, &seen);
+                check_windows(&c, w, &r, 200, &seen);
+                w->ops->free(w);
+            } else {
+                assert_int_equal(error, SIS_E_UNSUPPORTED);
+            }
+            walk_case_release(&c);
+        }
+        printf(
+            "%-14s %2zu of %2zu walk, %6zu probes (%zu exact, %zu unchanged), error %.1e = %.2f of "
+            "the tolerance\n",
+            f->name, walks, n, seen.probes, seen.exact, seen.unchanged, seen.error, seen.portion);
+        assert_true(2 * walks >= n);
+    }
+}
+
+static void collections_are_those_of_full_passes(void **state) {
+    (void)state;
+    size_t subsets = 0;
+    for (size_t i = 0; i < n_window_families; i++)
+        for (unsigned seed = 0; seed < 12 / SLOW; seed++) {
+            walk_case c;
+            sis__rng r;
+            draw_case(&window_families[i], 5000 + 1000 * (unsigned)i + seed, &c, &r);
+            subsets += check_same_collection(&c, &r);
+            walk_case_release(&c);
+        }
+    printf("%zu subsets\n", subsets);
+    assert_true(subsets > 100 / SLOW);
+}
+
+/* ---- Allocations ----------------------------------------------------------------------------- */
+
+static int walk_a_little(void *ctx) {
+    const walk_case *c = (const walk_case *)ctx;
+    sis_walk *w;
+    double margin, margins[3];
+    unsigned char masked[4096] = {0};
+    int error = sis_net_walk(c->net, &c->input, c->embedded, &w);
+    if (error != SIS_OK)
+        return error;
+    masked[1] = 1;
+    error = w->ops->reset(w, masked, &margin);
+    if (error == SIS_OK)
+        error = w->ops->probe(w, (int[]){0, 2, 3}, 3, margins);
+    if (error == SIS_OK)
+        error = w->ops->mask(w, 2, &margin);
+    if (error == SIS_OK)
+        error = w->ops->probe(w, (int[]){0, 3}, 2, margins);
+    w->ops->free(w);
+    return error;
+}
+
+static void failing_allocations_are_survived(void **state) {
+    (void)state;
+    for (size_t i = 0; i < n_window_families; i++) {
+        walk_case c;
+        sis__rng r;
+        draw_case(&window_families[i], 3, &c, &r);
+        if (walk_a_little(&c) == SIS_OK)
+            assert_true(with_failing_allocations(walk_a_little, &c) > 10);
+        walk_case_release(&c);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_probe_agrees_with_full_passes),
+        cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(failing_allocations_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
