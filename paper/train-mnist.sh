@@ -13,5 +13,5 @@ train() { # ARCHITECTURE EPOCHS
     "$sis" train "$1" --input "$data/mnist/train-images-idx3-ubyte.gz" \
         --test "$data/mnist/t10k-images-idx3-ubyte.gz" --epochs "$2" --output "$out/$1.onnx" --resume
 }
-train mnist-cnn 8
+train mnist-cnn 7
 train mnist-mlp 20
