@@ -167,8 +167,8 @@ static int predict(void *ctx, const double *rows, size_t n, size_t width, double
     return error;
 }
 
-static int walk_new(void *ctx, const sis_input *input, sis_walk **walk) {
-    return sis_net_walk((const sis_net *)ctx, input, 0, walk);
+static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **walk) {
+    return sis_net_walk((const sis_net *)ctx, input, &(sis_net_walk_opt){0, memory}, walk);
 }
 
 static sis_model model_of(sis_net *net) {

@@ -5,7 +5,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <sis/model.h>
 
@@ -13,15 +17,22 @@
 
 typedef struct {
     int no_timing;
+    size_t memory;
     cli_common common;
 } model_options;
 
 static const cli_option options[] = {
     {"no-timing", 0, NULL, CLI_FLAG(model_options, no_timing),
      "do not measure a backward selection"},
+    {"memory", 0, "MIB", CLI_COUNT(model_options, memory),
+     "memory that the walk may take (default: 1024)"},
     CLI_GROUP(model_options, common, cli_common, cli_common_options),
     {0},
 };
+
+static void defaults(void *p) {
+    ((model_options *)p)->memory = 1024;
+}
 
 static double seconds(void) {
     struct timespec t;
@@ -29,20 +40,98 @@ static double seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* An input to try the model on: values between 0 and 1, or tokens, from a fixed sequence. */
-static void make_input(const sis_net *net, double *values, double *mask, size_t n) {
+/* Bytes of memory in use, 0 if the system does not tell. */
+static size_t bytes_in_use(void) {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+#else
+    return 0;
+#endif
+}
+
+/* ---- An input to try the model on ------------------------------------------------------------- */
+
+typedef struct {
+    double *values, *mask;
+    int *feature_of;
+    sis_input input;
+    size_t n_features;
+} sample;
+
+static void sample_release(sample *s) {
+    free(s->values);
+    free(s->mask);
+    free(s->feature_of);
+}
+
+/* Numbers between 0 and 1 from a fixed sequence. */
+static double next(unsigned *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return (double)(*state >> 8) / (1 << 24);
+}
+
+/* DNA: the four values of a position are one feature. The axis of bases; -1 if it is something else. */
+static int base_axis(const sis_net *net) {
+    const char *kind = sis_net_meta_get(net, SIS_NET_META_KIND);
+    sis_net_shape shape;
+    sis_net_input_shape(net, &shape);
+    if (!kind || strcmp(kind, "dna") != 0 || shape.rank < 2)
+        return -1;
+    return shape.dims[shape.rank - 1] == 4   ? (int)shape.rank - 1
+           : shape.dims[shape.rank - 2] == 4 ? (int)shape.rank - 2
+                                             : -1;
+}
+
+static void fill_bases(const sis_net *net, sample *s, int axis) {
+    sis_net_shape shape;
+    sis_net_input_shape(net, &shape);
+    size_t n = s->input.n_values, positions = n / 4;
+    int last = axis == (int)shape.rank - 1;
+    unsigned state = 1;
+    for (size_t i = 0; i < positions; i++) {
+        size_t base = (size_t)(4 * next(&state));
+        for (size_t c = 0; c < 4; c++) {
+            size_t v = last ? 4 * i + c : c * positions + i;
+            s->values[v] = c == base;
+            s->mask[v] = 0.25;
+            s->feature_of[v] = (int)i;
+        }
+    }
+    s->n_features = positions;
+    s->input.feature_of = s->feature_of;
+}
+
+static void fill_values(const sis_net *net, sample *s) {
     const float *matrix;
     size_t vocabulary = 0, dim;
     unsigned state = 1;
     if (sis_net_is_token(net))
         sis_net_embedding(net, &matrix, &vocabulary, &dim);
-    for (size_t i = 0; i < n; i++) {
-        state = state * 1664525u + 1013904223u;
-        double u = (double)(state >> 8) / (1 << 24);
-        values[i] = vocabulary ? floor(u * (double)vocabulary) : u;
-        mask[i] = vocabulary ? SIS_TOKEN_MASK : 0.5;
+    for (size_t i = 0; i < s->input.n_values; i++) {
+        double u = next(&state);
+        s->values[i] = vocabulary ? floor(u * (double)vocabulary) : u;
+        s->mask[i] = vocabulary ? SIS_TOKEN_MASK : 0.5;
     }
+    s->n_features = s->input.n_values;
 }
+
+static int sample_init(sample *s, const sis_net *net, size_t n) {
+    s->values = calloc(n, sizeof *s->values);
+    s->mask = calloc(n, sizeof *s->mask);
+    s->feature_of = calloc(n, sizeof *s->feature_of);
+    if (!s->values || !s->mask || !s->feature_of)
+        return cli_error("out of memory");
+    s->input = (sis_input){.values = s->values, .mask = s->mask, .n_values = n};
+    int axis = base_axis(net);
+    if (axis >= 0)
+        fill_bases(net, s, axis);
+    else
+        fill_values(net, s);
+    return CLI_DONE;
+}
+
+/* ---- Cost -------------------------------------------------------------------------------------- */
 
 /* Seconds of one full pass. */
 static double time_passes(const sis_model *m, const double *values, size_t n) {
@@ -61,54 +150,69 @@ static double time_passes(const sis_model *m, const double *values, size_t n) {
     return best;
 }
 
-/* Measure one backward selection and what it would take by full passes. */
-static int print_cost(const sis_model *m, const sis_net *net) {
-    size_t n = m->n_values;
-    if (n == 0) {
-        printf("\nRows may have any length, so no backward selection was timed.\n");
-        return CLI_DONE;
-    }
-    double *values = calloc(n, sizeof *values), *mask = calloc(n, sizeof *mask);
-    sis_opt opt;
-    sis_opt_init(&opt);
-    sis_walk *w = NULL;
+/* One backward selection, and what it would take by full passes. */
+static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt) {
+    double pass = time_passes(m, s->values, s->input.n_values), began = seconds();
     sis_trace t = {0};
-    int error = SIS_E_NOMEM;
-    if (values && mask) {
-        make_input(net, values, mask, n);
-        sis_input in = {.values = values, .mask = mask, .n_values = n};
-        double pass = time_passes(m, values, n), began = seconds();
-        error = sis_walk_new(m, &in, &opt, &w);
-        if (error == SIS_OK)
-            error = sis_backselect(w, &opt, &t);
-        double took = seconds() - began, copies = (double)n * (double)(n + 1) / 2;
-        if (error == SIS_OK)
-            printf("\nOne backward selection over %zu features scores %.0f masked copies: %.3g s, "
-                   "%.3g s by full passes (%.0f times as long).\n",
-                   n, copies, took, pass * copies, pass * copies / took);
-    }
+    int error = sis_backselect(w, opt, &t);
+    double took = seconds() - began,
+           copies = (double)s->n_features * (double)(s->n_features + 1) / 2;
+    if (error == SIS_OK)
+        printf("One backward selection over %zu features scores %.0f masked copies: %.3g s, "
+               "%.3g s by full passes (%.*f times as long).\n",
+               s->n_features, copies, took, pass * copies, pass * copies < 10 * took,
+               pass * copies / took);
     sis_trace_release(&t);
-    sis_walk_free(w);
-    free(values);
-    free(mask);
     return cli_fail(error);
+}
+
+static int describe(const sis_net *net, const sis_walk *w) {
+    char *text = NULL;
+    int status = cli_fail(sis_net_describe(net, w, &text));
+    if (status == CLI_DONE)
+        fputs(text, stdout);
+    free(text);
+    return status;
+}
+
+/* The network with a walk over an input made up for the purpose. */
+static int describe_walk(const sis_model *m, const sis_net *net, const model_options *o) {
+    sample s = {0};
+    sis_opt opt;
+    sis_walk *w = NULL;
+    sis_opt_init(&opt);
+    opt.memory = o->memory << 20;
+    int status = sample_init(&s, net, m->n_values);
+    size_t before = bytes_in_use();
+    if (status == CLI_DONE)
+        status = cli_fail(sis_walk_new(m, &s.input, &opt, &w));
+    size_t after = bytes_in_use();
+    if (status == CLI_DONE)
+        status = describe(net, w);
+    if (status == CLI_DONE)
+        putchar('\n');
+    if (status == CLI_DONE && after > before)
+        printf("A walk keeps %.3g MiB.\n", (double)(after - before) / (1 << 20));
+    if (status == CLI_DONE && !o->no_timing)
+        status = print_cost(m, &s, w, &opt);
+    sis_walk_free(w);
+    sample_release(&s);
+    return status;
 }
 
 static int run(const void *p, const cli_list *args) {
     const model_options *o = (const model_options *)p;
     sis_model model;
-    char *text = NULL;
     int status = cli_fail(sis_model_open(args->items[0], NULL, &model));
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
     if (status == CLI_DONE && !net)
         status = cli_error("%s is no network; only ONNX files can be looked into", args->items[0]);
-    if (status == CLI_DONE)
-        status = cli_fail(sis_net_describe(net, &text));
-    if (status == CLI_DONE)
-        fputs(text, stdout);
-    if (status == CLI_DONE && !o->no_timing)
-        status = print_cost(&model, net);
-    free(text);
+    if (status == CLI_DONE && model.n_values)
+        status = describe_walk(&model, net, o);
+    else if (status == CLI_DONE) {
+        status = describe(net, NULL);
+        printf("\nRows may have any length, so no backward selection was timed.\n");
+    }
     sis_model_close(&model);
     return status;
 }
@@ -118,13 +222,21 @@ const cli_command cli_model = {
     .summary = "describe an ONNX file: graph, shapes, cost of a walk",
     .options = options,
     .options_size = sizeof(model_options),
+    .init = defaults,
     .args = "FILE.onnx",
     .min_args = 1,
     .max_args = 1,
     .run = run,
     .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"}, {0}},
     .description =
-        "Prints the input, every node with its output shape and parameters, how each of them takes "
-        "part in a walk, and the output; then measures one backward selection on an input made up "
-        "for the purpose, on one thread, beside what it would take by full passes.",
+        "Prints the input, every node with its output shape, its parameters and what is computed "
+        "of "
+        "it for each candidate of a walk, and the output; then how much memory the walk keeps, and "
+        "the time of one backward selection on an input made up for the purpose, on one thread, "
+        "beside what it would take by full passes.\n\n"
+        "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
+        "that "
+        "is computed), \"kept\" what is not computed again as long as nothing near it is masked, "
+        "\"batch of candidates\" what is run for each of them as a whole, and \"each value by "
+        "itself\" what only moves or maps values.",
 };

@@ -67,8 +67,9 @@ typedef struct sis_model {
     void (*worker_free)(void *worker);
 
     /* A walk of the model's own that is faster than predicting every masked copy (see "Walks").
-     * NULL: the batch walk. SIS_E_UNSUPPORTED from it also means the batch walk. */
-    int (*walk_new)(void *ctx, const sis_input *input, sis_walk **walk);
+     * It should stay below `memory` bytes. NULL: the batch walk. SIS_E_UNSUPPORTED from it also means
+     * the batch walk. */
+    int (*walk_new)(void *ctx, const sis_input *input, size_t memory, sis_walk **walk);
 } sis_model;
 
 /* A worker_new for models whose predict is thread-safe: every thread gets the same context. */
@@ -105,7 +106,8 @@ typedef struct sis_opt {
     double threshold;
     int below;          /* explain score <= threshold instead of score >= threshold */
     size_t max_subsets; /* stop after that many; 0: find all */
-    size_t memory;      /* bytes for rows under way, all threads together; default 256 MiB */
+    size_t memory;      /* bytes for what walks keep, all threads together; default 1 GiB. Less
+                           makes some walks slower, and is never reached by small networks */
     int jobs;           /* threads of sis_collect_many; default 1, 0: one per core */
     int exact;          /* never use the model's own walk: full passes only */
     int early_stop; /* end a backward selection at the first drop below the threshold. Gives larger
@@ -281,6 +283,7 @@ struct sis_walk {
     double tolerance; /* how far a probed margin m may lie from a full pass: tolerance * (1 + |m|).
                          Candidates closer than that are decided by full passes. 0: exact */
     size_t evaluations;           /* masked copies scored so far */
+    const sis_walk *inner;        /* a walk that passes the verbs on to another: that one */
     struct sis_walk_state *state; /* the library's, not the maker's: what is masked */
 };
 

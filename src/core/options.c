@@ -8,7 +8,7 @@
 #include "core/core.h"
 
 void sis_opt_init(sis_opt *opt) {
-    *opt = (sis_opt){.threshold = NAN, .memory = (size_t)256 << 20, .jobs = 1};
+    *opt = (sis_opt){.threshold = NAN, .memory = (size_t)1 << 30, .jobs = 1};
 }
 
 const char *sis_opt_check(const sis_opt *opt) {

@@ -50,7 +50,7 @@ static int choose_walk(sis_walk_state *s) {
     const sis_model *m = s->model;
     int error = SIS_E_UNSUPPORTED;
     if (m->walk_new && !s->opt.exact && s->input->n_samples <= 1)
-        error = m->walk_new(m->ctx, s->input, &s->walk);
+        error = m->walk_new(m->ctx, s->input, s->opt.memory, &s->walk);
     if (error == SIS_OK)
         return sis__batch_new(s, &s->judge);
     if (error == SIS_E_UNSUPPORTED)

@@ -49,11 +49,11 @@ static int predict(void *ctx, const double *rows, size_t n, size_t n_values, dou
     return sis_net_margins(m->net, &batch, margins);
 }
 
-static int walk_new(void *ctx, const sis_input *input, sis_walk **out) {
+static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **out) {
     network_model *m = (network_model *)ctx;
     if (m->tokens.matrix)
-        return sis__tokens_walk(&m->tokens, m->net, input, out);
-    return sis_net_walk(m->net, input, 0, out);
+        return sis__tokens_walk(&m->tokens, m->net, input, memory, out);
+    return sis_net_walk(m->net, input, &(sis_net_walk_opt){.memory = memory}, out);
 }
 
 static void network_close(void *ctx) {

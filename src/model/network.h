@@ -27,7 +27,7 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
 
 /* The network's walk over the embeddings of an input of ids. */
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
-                     sis_walk **out);
+                     size_t memory, sis_walk **out);
 
 /* ---- network.c ----------------------------------------------------------------------------- */
 

@@ -140,7 +140,7 @@ static int fill(token_walk *w, const sis__tokens *t, const sis_input *input) {
 }
 
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
-                     sis_walk **out) {
+                     size_t memory, sis_walk **out) {
     static const sis_walk_ops ops = {token_reset, token_probe, token_mask, token_free};
     for (size_t v = 0; v < input->n_values; v++)
         if (isnan(input->mask[v]) || isnan(input->values[v]))
@@ -150,14 +150,16 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
         return SIS_E_NOMEM;
     w->walk.ops = &ops;
     int error = fill(w, t, input);
+    sis_net_walk_opt opt = {.embedded = 1, .memory = memory};
     if (error == SIS_OK)
-        error = sis_net_walk(net, &w->embedded, 1, &w->inner);
+        error = sis_net_walk(net, &w->embedded, &opt, &w->inner);
     if (error != SIS_OK) {
         w->inner = NULL;
         token_free(&w->walk);
         return error;
     }
     follow(&w->walk, w->inner);
+    w->walk.inner = w->inner;
     *out = &w->walk;
     return SIS_OK;
 }

@@ -13,6 +13,14 @@
 #include "net/net.h"
 #include "net/ops.h"
 #include "net/proto.h"
+#include "net/walk.h"
+
+/* What is put in words. */
+typedef struct {
+    const sis_net *net;
+    const sis__plan *plan;
+    const sis__note *notes; /* NULL: no walk to speak of */
+} words;
 
 static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
     sis__buf_char(b, '(');
@@ -50,28 +58,55 @@ static size_t new_params(const sis_net *net, const sis__step *s, unsigned char *
     return n;
 }
 
-static void add_step(sis__buf *b, const sis_net *net, const sis__plan *p, size_t i, size_t params) {
+static void pad(sis__buf *b, size_t start, size_t width) {
+    while (!b->error && b->len < start + width)
+        sis__buf_char(b, ' ');
+}
+
+/* How a step takes part in a walk. */
+static const char *part_of(const words *w, const sis__step *s) {
+    const char *note = w->notes[s->node].text;
+    if (*note)
+        return note;
+    if (s->op == SIS__OP_GATHER && s->outputs[0] == w->net->embedded)
+        return "once for all";
+    return s->flops > 0 ? "batch of candidates" : "as it is";
+}
+
+static void add_step(sis__buf *b, const words *w, size_t i, size_t params) {
+    const sis_net *net = w->net;
+    const sis__plan *p = w->plan;
     const sis__step *s = &p->steps[i];
     const char *name = net->graph.nodes[s->node].proto->name;
-    sis__buf_printf(b, "  %-20s ", sis__op_name(s->op));
+    sis__buf_printf(b, "  %-22s ", sis__op_name(s->op));
     size_t start = b->len;
     for (size_t o = 0; o < s->n_outputs; o++)
         if (s->outputs[o] >= 0) {
             add_result(b, net, &p->tensors[s->outputs[o]]);
             break;
         }
-    while (!b->error && b->len < start + 20)
+    pad(b, start, 20);
+    sis__buf_printf(b, " %10zu  ", params);
+    start = b->len;
+    if (w->notes) {
+        sis__buf_str(b, part_of(w, s));
+        pad(b, start, 34);
         sis__buf_char(b, ' ');
-    sis__buf_printf(b, " %10zu  %s\n", params, name ? name : "");
+    }
+    sis__buf_printf(b, "%s\n", name ? name : "");
 }
 
-static void add_plan(sis__buf *b, const sis_net *net, const sis__plan *p, unsigned char *used) {
+static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
+    const sis_net *net = w->net;
+    const sis__plan *p = w->plan;
     size_t total = 0;
-    sis__buf_printf(b, "  %-20s %-20s %10s  %s\n", "operator", "result of one row", "parameters",
-                    "node");
+    sis__buf_printf(b, "  %-22s %-20s %10s  ", "operator", "result of one row", "parameters");
+    if (w->notes)
+        sis__buf_printf(b, "%-34s ", "in a walk, for each candidate");
+    sis__buf_str(b, "node\n");
     for (size_t i = 0; i < p->n_steps; i++) {
         size_t params = new_params(net, &p->steps[i], used);
-        add_step(b, net, p, i, params);
+        add_step(b, w, i, params);
         total += params;
     }
     sis__buf_str(b, "output ");
@@ -107,7 +142,7 @@ static int plan_for_words(const sis_net *net, const sis__geometry *g, sis__plan 
     return sis__plan_new(net, &spec, plan);
 }
 
-int sis_net_describe(const sis_net *net, char **text) {
+int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     sis__geometry *g;
     sis__plan *plan = NULL;
     sis__buf b;
@@ -123,7 +158,7 @@ int sis_net_describe(const sis_net *net, char **text) {
         sis__cache_done(net, g);
     }
     if (!error && plan)
-        add_plan(&b, net, plan, used);
+        add_plan(&b, &(words){net, plan, sis__walk_notes(walk, net)}, used);
     if (!error)
         error = sis__buf_error(&b);
     if (!error)

@@ -83,12 +83,16 @@ int sis__front_init(sis__front *f, const sis__subject *s) {
         sis__front_mask(f, (int)i);
     if (error == SIS_OK)
         error = see(f, f->z);
+    for (int i = 0; error == SIS_OK && i <= f->plan->tensors[f->tensor].node; i++)
+        sis__subject_note(s, &f->plan->steps[i], "each value by itself");
     if (error != SIS_OK)
         sis__front_release(f);
     return error;
 }
 
 void sis__front_release(sis__front *f) {
+    if (f->geometry)
+        sis__cache_done(f->s->net, f->geometry);
     sis__run_free(f->run);
     sis__plan_free(f->plan);
     free(f->feature);

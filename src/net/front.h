@@ -13,7 +13,7 @@ typedef struct sis__front {
     const sis__subject *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
-    const struct sis__geometry *geometry;
+    struct sis__geometry *geometry;
     int tensor;    /* what the layer reads */
     size_t n;      /* its elements */
     int *feature;  /* (n) behind each element; -1: never masked */

@@ -7,6 +7,8 @@
 #include "net/walk.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ static void subject_release(sis__subject *s) {
     free(s->value);
     free(s->x);
     free(s->z);
+    free(s->notes);
 }
 
 /* Values by feature: a counting sort. The core has checked the map. */
@@ -54,22 +57,24 @@ static void index_features(sis__subject *s) {
     s->start[s->n_features] = total;
 }
 
-static int subject_init(sis__subject *s, const sis_net *net, const sis_input *input, int embedded) {
+static int subject_init(sis__subject *s, const sis_net *net, const sis_input *input,
+                        const sis_net_walk_opt *opt) {
     long n = sis_input_features(input);
     if (n < 0)
         return (int)n;
     *s = (sis__subject){.net = net,
                         .input = input,
-                        .fed = embedded ? net->embedded : net->input,
+                        .fed = opt && opt->embedded ? net->embedded : net->input,
                         .n_values = input->n_values,
                         .n_features = (size_t)n,
                         .output = input->output,
-                        .memory = (size_t)1 << 30};
+                        .memory = opt && opt->memory ? opt->memory : (size_t)1 << 30};
     s->start = SIS_NEW(size_t, s->n_features + 1);
     s->value = SIS_NEW(size_t, s->n_values);
     s->x = SIS_NEW_RAW(float, s->n_values);
     s->z = SIS_NEW_RAW(float, s->n_values);
-    if (!s->start || !s->value || !s->x || !s->z) {
+    s->notes = SIS_NEW(sis__note, net->graph.n_nodes);
+    if (!s->start || !s->value || !s->x || !s->z || !s->notes) {
         subject_release(s);
         return SIS_E_NOMEM;
     }
@@ -94,6 +99,14 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
         .feeds = &feed, .n_feeds = 1, .outputs = &last, .n_outputs = 1, .batch = 1, .keep_all = 1};
     sis__cache_done(s->net, g);
     return sis__plan_new(s->net, &spec, plan);
+}
+
+void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...) {
+    sis__note *note = &s->notes[step->node];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note->text, sizeof note->text, format, args);
+    va_end(args);
 }
 
 /* ---- The walk ------------------------------------------------------------------------------ */
@@ -166,22 +179,33 @@ static void walk_free(sis_walk *w) {
     free(n);
 }
 
-int sis_net_walk(const sis_net *net, const sis_input *input, int embedded, sis_walk **out) {
-    static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
+static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
+
+const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
+    while (w && w->ops != &ops)
+        w = w->inner;
+    const net_walk *n = (const net_walk *)w;
+    return n && n->subject.net == net ? n->subject.notes : NULL;
+}
+
+int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
+                 sis_walk **out) {
     *out = NULL;
     net_walk *w = SIS_NEW(net_walk, 1);
     if (!w)
         return SIS_E_NOMEM;
     w->walk.ops = &ops;
-    int error = subject_init(&w->subject, net, input, embedded);
+    int error = subject_init(&w->subject, net, input, opt);
     if (error != SIS_OK) {
         free(w);
         return error;
     }
     w->masked = SIS_NEW(unsigned char, w->subject.n_features);
     error = w->masked ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_E_UNSUPPORTED && i < sizeof rules / sizeof *rules; i++)
+    for (size_t i = 0; error == SIS_E_UNSUPPORTED && i < sizeof rules / sizeof *rules; i++) {
+        memset(w->subject.notes, 0, net->graph.n_nodes * sizeof *w->subject.notes);
         error = rules[i](&w->subject, &w->rule);
+    }
     if (error != SIS_OK) {
         w->rule = NULL;
         walk_free(&w->walk);

@@ -25,6 +25,11 @@
 
 #include "net/graph.h"
 
+/* A few words for people. */
+typedef struct sis__note {
+    char text[40];
+} sis__note;
+
 /* One input. Rules read it; walk.c owns it. */
 typedef struct sis__subject {
     const sis_net *net;
@@ -35,8 +40,13 @@ typedef struct sis__subject {
     size_t *value;
     float *x, *z; /* (n_values) input and mask in single precision */
     size_t output;
-    size_t memory; /* bytes a walk should stay below */
+    size_t memory;    /* bytes a walk should stay below */
+    sis__note *notes; /* (nodes of the graph) what a rule says of each it takes in */
 } sis__subject;
+
+/* Say how a step takes part in the walk. Steps that nothing is said of are the head's. */
+void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* A rule: makes a walk over the subject, which it borrows. The walk's `ops->free` frees all it made. */
 typedef int (*sis__rule_new)(const sis__subject *s, sis_walk **out);
@@ -49,6 +59,9 @@ int sis__walk_trees_new(const sis__subject *s, sis_walk **out);
 /* A plan of one row of the subject from its input to `output` (a value; -1: what the last activation
  * reads) that keeps every activation. */
 int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
+
+/* What the rule behind a walk says of the nodes of this network; NULL if it is no walk over it. */
+const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
 
 /* ---- Head ---------------------------------------------------------------------------------- */
 

@@ -570,6 +570,12 @@ static int allocate(dense_walk *w) {
     return error == SIS_OK && w->deep ? allocate_units(w) : error;
 }
 
+static void note_layer(const dense_walk *w, const sis__dense *l, const char *text) {
+    sis__subject_note(w->s, l->product, "%s", text);
+    if (l->add)
+        sis__subject_note(w->s, l->add, "%s", text);
+}
+
 static int dense_init(dense_walk *w) {
     int error = sis__front_init(&w->front, w->s);
     if (error == SIS_OK)
@@ -583,6 +589,13 @@ static int dense_init(dense_walk *w) {
     if (error != SIS_OK)
         return error;
     fill_weights(w);
+    note_layer(w, &w->first.dense, "column of the feature");
+    if (w->deep) {
+        const sis__plan *p = w->front.plan;
+        int rectified = sis__dense_rectified(p, w->first.dense.to);
+        sis__subject_note(w->s, &p->steps[p->tensors[rectified].node], "units that switch");
+        note_layer(w, &w->second.dense, "product kept, switched units");
+    }
     return set_tolerance(w);
 }
 

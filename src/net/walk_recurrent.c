@@ -138,6 +138,11 @@ static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
     return error;
 }
 
+static void note_layer(const recurrent_walk *w, const recurrence *c, int error) {
+    if (error == SIS_OK)
+        sis__subject_note(w->s, c->last, "states kept; from the feature on");
+}
+
 /* The stack of layers in front, as high as it goes; whatever is above is the head's. */
 static int find_recurrence(recurrent_walk *w, recurrence *c) {
     sis__run *r = w->front.run;
@@ -146,6 +151,7 @@ static int find_recurrence(recurrent_walk *w, recurrence *c) {
         return SIS_E_UNSUPPORTED;
     c->n = s->p.recurrent.directions;
     int error = add_layer(c, s, r);
+    note_layer(w, c, error);
     while (error == SIS_OK && c->n == 1 && c->output == 0) {
         error = find_next(r, c->last->outputs[0], &s);
         if (error == SIS_OK && !s)
@@ -154,6 +160,7 @@ static int find_recurrence(recurrent_walk *w, recurrence *c) {
             error = add_layer(c, s, r);
         if (error == SIS_E_UNSUPPORTED)
             return SIS_OK;
+        note_layer(w, c, error);
     }
     return error;
 }

@@ -148,6 +148,8 @@ static int trees_init(trees_walk *w) {
         error = make_sums(w, &scores);
     if (error == SIS_OK)
         error = sis__head_new(w->s, scores, &w->front.plan->tensors[scores], &w->head);
+    if (error == SIS_OK)
+        sis__subject_note(w->s, sis__front_reader(&w->front), "%s", w->sums->note);
     return error == SIS_OK ? allocate(w) : error;
 }
 

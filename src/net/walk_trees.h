@@ -20,6 +20,7 @@ struct sis__additive {
     size_t outputs;   /* scores made of them */
     size_t scores_at; /* which output of the step they are */
     double *bound;    /* (n) NULL: changes are of no use, always ask for totals */
+    const char *note; /* what is computed for a candidate */
 
     /* The features that are masked, all of them or one more. */
     void (*reset)(sis__additive *s, const unsigned char *masked);

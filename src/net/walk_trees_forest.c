@@ -304,6 +304,7 @@ int sis__forest_new(const sis__front *f, const sis__step *s, sis__additive **out
     w->sums = (sis__additive){.n = t->single ? 1 : t->outputs,
                               .outputs = t->outputs,
                               .scores_at = t->classifier ? 1 : 0,
+                              .note = "trees that test the feature",
                               .reset = forest_reset,
                               .mask = forest_mask,
                               .total = forest_total,

@@ -102,6 +102,7 @@ int sis__linear_new(const sis__front *f, const sis__step *s, sis__additive **out
     w->sums = (sis__additive){.n = l->rows,
                               .outputs = l->outputs,
                               .scores_at = (size_t)l->scores_at,
+                              .note = "terms of the feature",
                               .reset = linear_reset,
                               .mask = linear_mask,
                               .total = linear_total,

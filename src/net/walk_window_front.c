@@ -81,6 +81,41 @@ static int read_steps(sis__reader *r) {
     return SIS_OK;
 }
 
+/* ---- In words ------------------------------------------------------------------------------ */
+
+/* The largest box of a feature in the output of a layer. */
+static void note_layer(const sis__front *f, const sis__layer *l) {
+    const sis__map *m = &f->maps[l->out];
+    int most[3] = {0, 0, 0};
+    for (size_t j = 0; j < f->s->n_features; j++)
+        for (size_t d = 0; d < 3; d++) {
+            int n = m->box[j].hi[d] - m->box[j].lo[d];
+            most[d] = n > most[d] ? n : most[d];
+        }
+    const char *kept = l->kind == SIS__LAYER_CONV && l->site >= 0 ? ", kept" : "";
+    if (m->whole.hi[0] > 1)
+        sis__subject_note(f->s, l->step, "window %d x %d x %d%s", most[0], most[1], most[2], kept);
+    else if (m->whole.hi[1] > 1)
+        sis__subject_note(f->s, l->step, "window %d x %d%s", most[1], most[2], kept);
+    else
+        sis__subject_note(f->s, l->step, "window %d%s", most[2], kept);
+}
+
+static void note_steps(const sis__reader *r) {
+    static const char *const cuts[] = {[SIS__SITE_DENSE] = "change kept, added",
+                                       [SIS__SITE_MEAN] = "change kept, added",
+                                       [SIS__SITE_MAX] = "maxima of the window and the rest"};
+    const sis__front *f = r->f;
+    for (size_t i = 0; i < r->plan->n_steps; i++) {
+        const sis__step *s = &r->plan->steps[i];
+        int cut = r->taken[i] && s->outputs[0] >= 0 ? r->of[s->outputs[0]].cut : -1;
+        if (cut >= 0 && f->sites[cut].kind != SIS__SITE_WHOLE)
+            sis__subject_note(f->s, s, "%s", cuts[f->sites[cut].kind]);
+        else if (r->taken[i])
+            sis__subject_note(f->s, s, "each value by itself");
+    }
+}
+
 /* ---- The whole ----------------------------------------------------------------------------- */
 
 /* Nothing is gained if most of the work is left to the head, or windows are most of the work. */
@@ -95,7 +130,13 @@ static int build(sis__reader *r) {
         error = read_steps(r);
     if (!error && !pays(r))
         error = SIS_E_UNSUPPORTED;
-    return error ? error : sis__keep(r);
+    if (error)
+        return error;
+    note_steps(r);
+    error = sis__keep(r);
+    for (size_t i = 0; !error && i < r->f->n_layers; i++)
+        note_layer(r->f, &r->f->layers[i]);
+    return error;
 }
 
 static int allocate(sis__reader *r) {

@@ -574,9 +574,10 @@ static int predict(void *ctx, const double *rows, size_t n, size_t width, double
     return error;
 }
 
-static int walk_new(void *ctx, const sis_input *input, sis_walk **walk) {
+static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **walk) {
     const walk_case *c = (const walk_case *)ctx;
-    return sis_net_walk(c->net, input, c->embedded, walk);
+    sis_net_walk_opt opt = {.embedded = c->embedded, .memory = memory};
+    return sis_net_walk(c->net, input, &opt, walk);
 }
 
 sis_model walk_case_model(const walk_case *c) {

@@ -25,9 +25,10 @@ static int predict(void *ctx, const double *rows, size_t n, size_t width, double
     return error;
 }
 
-static int walk_new(void *ctx, const sis_input *input, sis_walk **walk) {
+static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **walk) {
     const subject *s = (const subject *)ctx;
-    return sis_net_walk(s->net, input, s->embedded, walk);
+    sis_net_walk_opt opt = {.embedded = s->embedded, .memory = memory};
+    return sis_net_walk(s->net, input, &opt, walk);
 }
 
 void subject_init(subject *s, sis_net *net, int embedded, size_t n, double *x, double *z) {
@@ -120,7 +121,7 @@ double full_margin(const subject *s, const unsigned char *masked, int top) {
 
 sis_walk *subject_walk(const subject *s) {
     sis_walk *w = NULL;
-    int error = sis_net_walk(s->net, &s->input, s->embedded, &w);
+    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){s->embedded, 0}, &w);
     if (error != SIS_OK)
         fail_msg("no walk: %d %s", error, sis_error_detail());
     return w;
@@ -247,7 +248,7 @@ int try_walk(void *ctx) {
     double margin, margins[2];
     sis_walk *w;
     assert_true(s->n_features <= sizeof masked && s->n_features >= 2);
-    int error = sis_net_walk(s->net, &s->input, s->embedded, &w);
+    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){s->embedded, 0}, &w);
     if (error != SIS_OK)
         return error;
     error = w->ops->reset(w, masked, &margin);

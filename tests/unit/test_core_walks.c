@@ -188,7 +188,8 @@ static void rough_free(sis_walk *walk) {
     free(walk);
 }
 
-static int rough_new(void *ctx, const sis_input *in, sis_walk **out) {
+static int rough_new(void *ctx, const sis_input *in, size_t memory, sis_walk **out) {
+    (void)memory;
     static const sis_walk_ops ops = {rough_reset, rough_probe, rough_mask, rough_free};
     rough *w = SIS_NEW(rough, 1);
     if (!w)

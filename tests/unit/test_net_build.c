@@ -298,7 +298,7 @@ static void lengths_may_be_left_free(void **state) {
     assert_int_equal(sis_net_forward(net, &odd, y), SIS_E_ARGUMENT);
     assert_int_equal(sis_net_forward(net, &small, y), SIS_E_FORMAT); /* shorter than the window */
     char *text;
-    assert_int_equal(sis_net_describe(net, &text), 0);
+    assert_int_equal(sis_net_describe(net, NULL, &text), 0);
     assert_non_null(strstr(text, "(4, any)"));
     free(text);
     free(x);
@@ -331,7 +331,7 @@ static void a_description_shows_nodes_and_parameters(void **state) {
     (void)state;
     sis_net *net = build("dna");
     char *text;
-    assert_int_equal(sis_net_describe(net, &text), 0);
+    assert_int_equal(sis_net_describe(net, NULL, &text), 0);
     assert_string_equal(text, "input x: float (4, 31)\n"
                               "  operator             result of one row    parameters  node\n"
                               "  Conv                 (12, 24)                    396  c\n"
@@ -459,7 +459,7 @@ static int parse_and_use(void *ctx) {
     if (!error)
         error = sis_net_forward(net, &b, scores);
     if (!error)
-        error = sis_net_describe(net, &text);
+        error = sis_net_describe(net, NULL, &text);
     if (!error)
         error = sis_net_pack(net, &bytes, &n);
     free(bytes);

@@ -47,7 +47,7 @@ static int try_bytes(const void *bytes, size_t n) {
         free(y);
         free(dx);
     }
-    if (sis_net_describe(net, &text) == 0)
+    if (sis_net_describe(net, NULL, &text) == 0)
         free(text);
     sis_net_free(net);
     return SIS_OK;

@@ -97,7 +97,7 @@ static void other_exports_load_and_run(void **state) {
         assert_int_equal(sis_net_forward(net, &b, y), 0);
         for (size_t k = 0; k < models[i].outputs; k++)
             assert_true(isfinite(y[k]));
-        assert_int_equal(sis_net_describe(net, &text), 0);
+        assert_int_equal(sis_net_describe(net, NULL, &text), 0);
         free(text);
         sis_net_free(net);
     }

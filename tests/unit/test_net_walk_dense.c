@@ -197,7 +197,7 @@ static void dead_units_are_known_to_be_dead(void **state) {
     double x[] = {4, 4, 0.1, 0.1}, z[4] = {0}, now, margins[3];
     sis_input in = {.values = x, .mask = z, .n_values = 4};
     sis_walk *walk;
-    assert_int_equal(sis_net_walk(net, &in, 0, &walk), SIS_OK);
+    assert_int_equal(sis_net_walk(net, &in, NULL, &walk), SIS_OK);
     unsigned char masked[4] = {1, 0, 0, 0};
     assert_int_equal(walk->ops->reset(walk, masked, &now), SIS_OK);
     assert_int_equal(walk->ops->mask(walk, 1, &now), SIS_OK);
@@ -236,7 +236,7 @@ static void what_is_not_finite_has_no_walk(void **state) {
         subject_init(&s, build(&p, &r), 0, p.in, x, random_doubles(&r, p.in, 1));
         (k % 2 ? s.x : s.z)[2] = bad[k / 2];
         sis_walk *w;
-        assert_int_equal(sis_net_walk(s.net, &s.input, 0, &w), SIS_E_UNSUPPORTED);
+        assert_int_equal(sis_net_walk(s.net, &s.input, NULL, &w), SIS_E_UNSUPPORTED);
         assert_null(w);
         subject_release(&s);
     }
@@ -252,7 +252,7 @@ static void outputs_that_do_not_exist_are_refused(void **state) {
     subject_init(&s, build(&p, &r), 0, p.in, x, random_doubles(&r, p.in, 1));
     s.input.output = 3;
     sis_walk *w;
-    assert_int_equal(sis_net_walk(s.net, &s.input, 0, &w), SIS_E_ARGUMENT);
+    assert_int_equal(sis_net_walk(s.net, &s.input, NULL, &w), SIS_E_ARGUMENT);
     subject_release(&s);
 }
 

@@ -264,7 +264,7 @@ enum { FAMILIES = sizeof families / sizeof *families };
 /* Where a walk gains nothing there is none, and the core predicts every copy. */
 static int has_walk(const subject *s) {
     sis_walk *w;
-    int error = sis_net_walk(s->net, &s->input, s->embedded, &w);
+    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){s->embedded, 0}, &w);
     if (error == SIS_OK)
         w->ops->free(w);
     else

@@ -38,7 +38,7 @@ static void every_probe_agrees_with_full_passes(void **state) {
             sis__rng r;
             sis_walk *w;
             draw_case(f, 1000 * (unsigned)i + seed, &c, &r);
-            int error = sis_net_walk(c.net, &c.input, c.embedded, &w);
+            int error = sis_net_walk(c.net, &c.input, &(sis_net_walk_opt){c.embedded, 0}, &w);
             if (error == SIS_OK) {
                 walks++;
                 check_windows(&c, w, &r, 12, &seen);
@@ -79,7 +79,7 @@ static int walk_a_little(void *ctx) {
     sis_walk *w;
     double margin, margins[3];
     unsigned char masked[4096] = {0};
-    int error = sis_net_walk(c->net, &c->input, c->embedded, &w);
+    int error = sis_net_walk(c->net, &c->input, &(sis_net_walk_opt){c->embedded, 0}, &w);
     if (error != SIS_OK)
         return error;
     masked[1] = 1;
