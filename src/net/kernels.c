@@ -227,6 +227,27 @@ static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
         y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
 }
 
+static float larger(float x, float y) {
+    return isnan(x) || x > y ? x : y;
+}
+
+static void naive_add_max(const float *a, const float *b, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = larger(a[i] + b[i], y[i]);
+}
+
+static int naive_join_tops(const sis__tops *t, float *y) {
+    int changed = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        float top = larger(t->inside[i], t->outside[i]), far = t->outside[i];
+        y[i] = t->relu && top < 0 ? 0 : top;
+        far = t->relu && far < 0 ? 0 : far;
+        changed |= t->slack < 0 ? y[i] != t->base[i]
+                                : far != t->base[i] || !(t->inside[i] + t->slack <= far);
+    }
+    return changed;
+}
+
 static size_t naive_changes(sis__compared *c) {
     size_t found = 0;
     c->more_nonzero = 0;
@@ -298,6 +319,8 @@ const sis__kernels sis__kernels_naive = {
     .gemm_at = naive_gemm_at,
     .add_rows_wide = naive_add_rows_wide,
     .add_relu = naive_add_relu,
+    .add_max = naive_add_max,
+    .join_tops = naive_join_tops,
     .changes = naive_changes,
     .round_sums = naive_round_sums,
     .switched = naive_switched,

@@ -53,6 +53,15 @@ typedef struct sis__sums {
     int relu;
 } sis__sums;
 
+/* Maxima of each channel inside and outside a box, and those of everything before the box changed,
+ * all of them before a Relu if one follows, but for `base`. */
+typedef struct sis__tops {
+    const float *inside, *outside, *base; /* (n) */
+    size_t n;
+    int relu;
+    float slack; /* how far `inside` may be off; negative: it is exact */
+} sis__tops;
+
 /* Values before and after, and the differences that were known. */
 typedef struct sis__compared {
     const float *now, *base; /* (n) */
@@ -117,6 +126,10 @@ typedef struct sis__kernels {
     void (*add_rows)(const sis__rows *r, float *y, size_t n);
     void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
     void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
+    void (*add_max)(const float *a, const float *b, float *y, size_t n);  /* larger of y, a + b */
+    /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base,
+     * whatever the error of `inside`. */
+    int (*join_tops)(const sis__tops *t, float *y);
     /* Differences that changed: fills index and change, returns how many. */
     size_t (*changes)(sis__compared *c);
     /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the

@@ -328,6 +328,45 @@ static void add_relu(const float *a, const float *b, float *y, size_t n) {
         store_some(y + i, relu_of(load_some(a + i, n - i) + load_some(b + i, n - i)), n - i);
 }
 
+INLINE vec larger_of(vec x, vec y) {
+    return pick((x > y) | (x != x), x, y);
+}
+
+static void add_max(const float *a, const float *b, float *y, size_t n) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        store(y + i, larger_of(load(a + i) + load(b + i), load(y + i)));
+    if (i < n) {
+        vec sum = load_some(a + i, n - i) + load_some(b + i, n - i);
+        store_some(y + i, larger_of(sum, load_some(y + i, n - i)), n - i);
+    }
+}
+
+/* One vector of join_tops: y, and which elements may have changed. */
+INLINE vec join_tops_at(const sis__tops *t, size_t i, size_t n, ivec *changed) {
+    vec top = load_some(t->inside + i, n), out = load_some(t->outside + i, n);
+    vec base = load_some(t->base + i, n), y = larger_of(top, out), far = out;
+    if (t->relu) {
+        y = relu_of(y);
+        far = relu_of(out);
+    }
+    *changed |= t->slack < 0 ? y != base : (far != base) | ~(top + all(t->slack) <= far);
+    return y;
+}
+
+static int join_tops(const sis__tops *t, float *y) {
+    ivec changed = {0}, last = {0};
+    size_t i = 0, rest = t->n % LANES;
+    int any = 0;
+    for (; i + LANES <= t->n; i += LANES)
+        store(y + i, join_tops_at(t, i, LANES, &changed));
+    if (rest)
+        store_some(y + i, join_tops_at(t, i, rest, &last), rest);
+    for (size_t k = 0; k < LANES; k++)
+        any |= changed[k] | (k < rest ? last[k] : 0);
+    return any != 0;
+}
+
 static size_t changes(sis__compared *c) {
     size_t found = 0, i = 0;
     c->more_nonzero = 0;

@@ -136,6 +136,7 @@ typedef struct sis__map {
     float *base;   /* (positions, channels) of the present state */
     sis__box *box; /* (n_features) where masking each can change it */
     float *window; /* a candidate's values */
+    int needed;    /* for some site */
 
 } sis__map;
 
@@ -220,13 +221,14 @@ typedef struct sis__site {
     float *weights;
     double *length;
     const float *plus;
-    int relu;
+    int relu; /* MAX: a Relu stands in front of it, which gives the same behind it */
     /* DENSE (padded), MEAN (channels): present sums, and how far they may be from those of a full
      * pass. */
     double *sums, *slack;
-    double divisor; /* MEAN */
-    float *flat;    /* exact walks: the base in the order of the tensor */
-    sis__top top;   /* MAX */
+    double divisor;  /* MEAN */
+    float *flat;     /* exact walks: the base in the order of the tensor */
+    sis__top top;    /* MAX */
+    float slack_top; /* MAX: how far kept maxima may be off; negative: they are exact */
 } sis__site;
 
 /* A value of the input that belongs to a feature. */
@@ -257,6 +259,7 @@ typedef struct sis__front {
     float *products;       /* its outputs */
 
     double *totals; /* of averages */
+    float *outside; /* maxima outside a box */
     int *index;     /* changes found in a map */
     float *change;
     double *wide_change;
@@ -321,8 +324,8 @@ void sis__site_after(sis__front *f, sis__site *s, size_t j);
 /* Sum the base of a cut anew. */
 void sis__site_refresh(sis__front *f, sis__site *s);
 
-/* The cut's values for the present state, and for feature j masked too, in a row of the head; the
- * latter tells whether they differ from those of the base, and needs them. */
+/* The cut's values for the present state, and for feature j masked too, in a row of the head. The
+ * latter needs the former, and answers 0 only if they are provably the same in a full pass. */
 void sis__site_row(sis__front *f, sis__site *s, float *row);
 int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
 
@@ -331,7 +334,7 @@ int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *ba
 int sis__top_init(sis__front *f, sis__top *t, const sis__map *m, size_t n_features);
 void sis__top_reset(sis__top *t, const sis__map *m);
 void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r);
-/* y = the larger of y and the maxima of everything outside the box. */
+/* Maxima of everything outside a box that is not empty. */
 void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y);
 
 #endif

@@ -71,8 +71,14 @@ static int read_global(sis__reader *r, const sis__step *s, sis__site_kind kind, 
         return 0;
     const sis__map *m = &r->f->maps[v->map];
     cut_at(r, kind, s->inputs[0], s->outputs[0], m->channels);
+    sis__site *site = &r->f->sites[r->f->n_sites - 1];
     if (mean)
-        r->f->sites[r->f->n_sites - 1].divisor = (double)sis__positions(m);
+        site->divisor = (double)sis__positions(m);
+    if (kind == SIS__SITE_MAX && v->map > 0 &&
+        r->f->layers[v->map - 1].kind == SIS__LAYER_RELU) { /* it may as well come after */
+        site->map = r->f->layers[v->map - 1].in[0];
+        site->relu = 1;
+    }
     return 1;
 }
 

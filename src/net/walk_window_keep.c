@@ -86,6 +86,15 @@ static void site_convolutions(sis__front *f) {
     }
 }
 
+/* Which maps the sites need. */
+static void mark_needed(sis__front *f) {
+    for (size_t i = 0; i < f->n_sites; i++)
+        f->maps[f->sites[i].map].needed = 1;
+    for (size_t i = f->n_layers; i-- > 0;)
+        for (size_t k = 0; f->maps[f->layers[i].out].needed && k < f->layers[i].n_in; k++)
+            f->maps[f->layers[i].in[k]].needed = 1;
+}
+
 /* A Relu reads what is kept for the convolution in front of it. */
 static void fuse(sis__front *f) {
 
@@ -220,6 +229,7 @@ static int scratch_init(sis__front *f) {
     f->products = (float *)sis__front_alloc(f, SIS__BLOCK * filters, sizeof *f->products);
 
     f->totals = (double *)sis__front_alloc(f, channels, sizeof *f->totals);
+    f->outside = (float *)sis__front_alloc(f, channels, sizeof *f->outside);
     f->index = (int *)sis__front_alloc(f, row + 16, sizeof *f->index);
     f->change = (float *)sis__front_alloc(f, channels + 16, sizeof *f->change);
     f->wide_change = (double *)sis__front_alloc(f, row + 16, sizeof *f->wide_change);
@@ -227,8 +237,8 @@ static int scratch_init(sis__front *f) {
     f->work = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->work);
     f->store = (float *)sis__front_alloc(f, f->n_store, sizeof *f->store);
     f->wide = (double *)sis__front_alloc(f, f->n_wide, sizeof *f->wide);
-    return f->field && f->origin && f->products && f->totals && f->index && f->change &&
-                   f->wide_change && f->need && f->work && f->store && f->wide
+    return f->field && f->origin && f->products && f->totals && f->index && f->outside &&
+                   f->change && f->wide_change && f->need && f->work && f->store && f->wide
                ? windows_init(f)
                : SIS_E_NOMEM;
 }
@@ -241,6 +251,7 @@ int sis__keep(sis__reader *r) {
     f->exact = prefers_exact(r);
     site_convolutions(f);
     fuse(f);
+    mark_needed(f);
     for (size_t i = 0; i < f->n_layers && !error; i++)
         if (f->layers[i].kind == SIS__LAYER_CONV)
             error =

@@ -267,7 +267,7 @@ static void run_layer(sis__front *f, const sis__layer *l, const sis__part *in, c
 void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
     const sis__layer *l = &f->layers[layer];
     sis__part in[SIS__LAYER_INPUTS];
-    if (sis__box_empty(r))
+    if (sis__box_empty(r) || !f->maps[l->out].needed)
         return;
     for (size_t i = 0; i < l->n_in; i++)
         in[i] = (sis__part){f->maps[l->in[i]].base, f->maps[l->in[i]].whole};

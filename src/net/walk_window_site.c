@@ -35,6 +35,7 @@ enum { UPDATES = 64 }; /* differences added before a sum in single precision is 
 /* Sums in double of the same terms in another order differ by less than this times the length of
  * weights times that of values: fifty standard deviations of what rounding does, eight times the worst
  * that was ever seen. */
+static const float top_share = 0x1p-15f; /* error of a value that was added up, to the largest */
 static const double slack_factor = 16 * 0x1p-53;
 
 static const sis__box *box_of(const sis__front *f, const sis__site *s, size_t j) {
@@ -150,14 +151,36 @@ static void update_sum(sis__front *f, sis__site *s, size_t j) {
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
+/* Of a convolution whose values or changes are kept, without a copy. */
+static void update_kept_max(const sis__front *f, const sis__layer *conv, size_t j, float *top) {
+    const sis__kernels *kn = sis__kernels_best();
+    const sis__map *m = &f->maps[conv->out];
+    const sis__spot *p = &f->sites[conv->site].spots[j];
+    const sis__box *b = &m->box[j];
+    const float *kept = f->store + (f->exact ? p->in : p->out);
+    SIS__EACH_ROW(b, z, y)
+    for (int x = b->lo[2]; x < b->hi[2]; x++, kept += m->channels) {
+        if (f->exact)
+            kn->max_row(top, kept, 1, m->channels);
+        else
+            kn->add_max(m->base + sis__box_at(&m->whole, z, y, x) * m->channels, kept, top,
+                        m->channels);
+    }
+}
+
 static void update_max(sis__front *f, sis__site *s, size_t j) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__box *b = box_of(f, s, j);
     size_t channels = f->maps[s->map].channels, n = sis__box_volume(b);
-    const float *from = sis__front_evaluate(f, j, s->map, b).at;
     float *top = f->store + s->spots[j].out;
-    memcpy(top, from, channels * sizeof *top);
-    for (size_t i = 1; i < n; i++)
+    for (size_t c = 0; c < channels; c++)
+        top[c] = -INFINITY;
+    if (s->map > 0 && f->layers[s->map - 1].site >= 0) {
+        update_kept_max(f, &f->layers[s->map - 1], j, top);
+        return;
+    }
+    const float *from = sis__front_evaluate(f, j, s->map, b).at;
+    for (size_t i = 0; i < n; i++)
         kn->max_row(top, from + i * channels, 1, channels);
 }
 
@@ -299,10 +322,22 @@ static void settle(sis__front *f, sis__site *s, size_t j, float *row) {
 
 /* ---- The present state ---------------------------------------------------------------------- */
 
+/* How far maxima of values that were added up may be from those of a full pass, generously. */
+static void refresh_slack(const sis__front *f, sis__site *s) {
+    const sis__map *m = &f->maps[s->map];
+    size_t n = sis__box_volume(&m->whole) * m->channels;
+    float most = 1;
+    for (size_t i = 0; i < n; i++)
+        most = fmaxf(most, fabsf(m->base[i]));
+    s->slack_top = f->exact ? -1 : top_share * most;
+}
+
 void sis__site_refresh(sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
     size_t n = sis__box_volume(&m->whole) * m->channels, found = 0;
     double length = 0;
+    if (s->kind == SIS__SITE_MAX)
+        refresh_slack(f, s);
     if (s->kind != SIS__SITE_DENSE && s->kind != SIS__SITE_MEAN)
         return;
     for (size_t i = 0; i < s->padded; i++) {
@@ -432,31 +467,44 @@ void sis__site_row(sis__front *f, sis__site *s, float *row) {
     row += s->at;
     if (s->kind == SIS__SITE_WHOLE)
         place_box(f, s, &(sis__part){m->base, m->whole}, row);
+    else if (s->kind == SIS__SITE_MAX && s->relu)
+        sis__kernels_best()->relu(s->top.below, row, s->width);
     else if (s->kind == SIS__SITE_MAX)
         memcpy(row, s->top.below, s->width * sizeof *row);
     else if (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN)
         sums_row(f, s, SIZE_MAX, row);
 }
 
+/* Adding up changes: does nothing of what the feature changes reach a convolution? */
+static int provably_still(const sis__front *f, size_t j) {
+    if (f->exact)
+        return 0;
+    for (size_t i = 0; i < f->n_sites && f->sites[i].kind == SIS__SITE_CONV; i++)
+        if (f->sites[i].spots[j].changed)
+            return 0;
+    return 1;
+}
+
 int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row) {
     const sis__spot *p = &s->spots[j];
     const sis__box *b = box_of(f, s, j);
-    int sums = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
     if (s->kind == SIS__SITE_CONV || s->kind == SIS__SITE_KEEP)
         return 0;
     row += s->at;
     base += s->at;
-    if (sis__box_empty(b) || (sums && p->changed == 0) || s->kind == SIS__SITE_WHOLE)
-        memcpy(row, base, s->width * sizeof *row);
-    if (sis__box_empty(b) || (sums && p->changed == 0))
-        return 0;
-    if (s->kind == SIS__SITE_WHOLE)
-        return place_box(f, s, &(sis__part){f->store + p->in, *b}, row);
-    if (s->kind == SIS__SITE_MAX) {
-        memcpy(row, f->store + p->out, s->width * sizeof *row);
-        sis__top_outside(&s->top, &f->maps[s->map], b, row);
-        return memcmp(row, base, s->width * sizeof *row) != 0;
+    if (s->kind == SIS__SITE_MAX && !sis__box_empty(b)) {
+        sis__top_outside(&s->top, &f->maps[s->map], b, f->outside);
+        sis__tops t = {f->store + p->out, f->outside, base, s->width, s->relu, s->slack_top};
+        return sis__kernels_best()->join_tops(&t, row) && !provably_still(f, j);
     }
-    sums_row(f, s, j, row);
-    return 1;
+    if (!sis__box_empty(b) && s->kind != SIS__SITE_WHOLE && p->changed) {
+        sums_row(f, s, j, row);
+        return 1;
+    }
+    memcpy(row, base, s->width * sizeof *row);
+    if (sis__box_empty(b))
+        return 0;
+    int differs =
+        s->kind == SIS__SITE_WHOLE && place_box(f, s, &(sis__part){f->store + p->in, *b}, row);
+    return differs || !(f->exact || provably_still(f, j));
 }

@@ -124,11 +124,17 @@ void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, f
     size_t n = t->channels;
     int first, last, height = m->whole.hi[1];
     row_range(m, b, &first, &last);
-    kn->max_row(y, t->above + (size_t)first * n, 1, n);
-    kn->max_row(y, t->below + (size_t)last * n, 1, n);
     for (int row = first; row < last; row++) {
         int inside = row % height >= b->lo[1] && row % height < b->hi[1];
-        kn->max_row(y, side(t, t->left, row, inside ? b->lo[2] : t->to), 1, n);
+        const float *left = side(t, t->left, row, inside ? b->lo[2] : t->to);
+        if (row == first)
+            copy(t, left, y);
+        else
+            kn->max_row(y, left, 1, n);
         kn->max_row(y, side(t, t->right, row, inside ? b->hi[2] : t->to), 1, n);
     }
+    if (first > 0)
+        kn->max_row(y, t->above + (size_t)first * n, 1, n);
+    if (last < (int)t->rows)
+        kn->max_row(y, t->below + (size_t)last * n, 1, n);
 }

@@ -32,7 +32,7 @@ static void every_probe_agrees_with_full_passes(void **state) {
     for (size_t i = 0; i < n_window_families; i++) {
         const window_family *f = &window_families[i];
         walk_seen seen = {0};
-        size_t walks = 0, n = 100 / SLOW;
+        size_t walks = 0, n = 40 / SLOW;
         for (unsigned seed = 0; seed < n; seed++) {
             walk_case c;
             sis__rng r;
