@@ -32,8 +32,8 @@ const cli_option cli_question_options[] = {
     {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of a hotdeck: mask", .min = 1,
      .max = 100000},
     {"seed", 0, "N", CLI_COUNT(cli_question, seed), "start of the random numbers"},
-    {"memory", 0, "MIB", CLI_COUNT(cli_question, memory), "memory for rows under way, in MiB",
-     .min = 1, .max = 1 << 20},
+    {"memory", 0, "MIB", CLI_COUNT(cli_question, memory),
+     "memory for rows under way and what walks keep, in MiB", .min = 1, .max = 1 << 20},
     {0},
 };
 

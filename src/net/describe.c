@@ -19,7 +19,8 @@
 typedef struct {
     const sis_net *net;
     const sis__plan *plan;
-    const sis__note *notes; /* NULL: no walk to speak of */
+    const sis_walk *walk;   /* NULL: nothing to say of walks */
+    const sis__note *notes; /* NULL: no incremental one */
 } words;
 
 static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
@@ -114,6 +115,8 @@ static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
     sis__buf_str(b, ": ");
     add_result(b, net, &p->tensors[net->output]);
     sis__buf_printf(b, "\n%zu parameters in use, about %.3g operations a row\n", total, p->flops);
+    if (w->walk && !w->notes)
+        sis__buf_str(b, "no walk fits it in this memory: every masked copy is a full pass\n");
 }
 
 static void add_input(sis__buf *b, const sis_net *net) {
@@ -158,7 +161,7 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
         sis__cache_done(net, g);
     }
     if (!error && plan)
-        add_plan(&b, &(words){net, plan, sis__walk_notes(walk, net)}, used);
+        add_plan(&b, &(words){net, plan, walk, sis__walk_notes(walk, net)}, used);
     if (!error)
         error = sis__buf_error(&b);
     if (!error)

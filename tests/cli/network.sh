@@ -20,7 +20,7 @@ awk 'BEGIN { srand(9); for (v = 0; v < 20; v++) printf "%sv%d", v ? "," : "", v;
     for v in $(seq 0 79); do printf "\\$(printf %o $((v % 20)))"; done
 } > bases.npy
 dna() { name=$1; shift; same "$name" -m dna.onnx -i dna.csv --features bases.npy "$@"; }
-sis model --no-timing dna.onnx
+sis model --no-timing dna.onnx | grep -v "^A walk keeps"
 sis predict -m dna.onnx -i dna.csv | wc -l
 dna "dna" --mask uniform -t p50
 dna "dna below" --mask uniform -t p100 --below

@@ -1,0 +1,19 @@
+# sis model: how each layer walks, and what a walk keeps in memory, which --memory bounds.
+models=$SIS_EXAMPLES/../models
+keeps() { # MIB FILE OPTIONS...: does a walk stay below? (Sanitizers hide what is allocated.)
+    limit=$1
+    shift
+    sis model --no-timing "$@" | awk -v limit="$limit" '
+        /^A walk keeps/ { kept = $4 } /^no walk/ { none = 1 }
+        END { print none ? "full passes" : kept < limit ? "below " limit " MiB" : "keeps " kept " MiB" }'
+}
+sis model --no-timing "$models/mnist-cnn.onnx" | grep -v '^A walk keeps'
+keeps 64 "$models/mnist-cnn.onnx"
+keeps 64 "$models/mnist-cnn.onnx" --memory 4
+make_model text-lstm lstm.onnx
+sis model --no-timing lstm.onnx | grep LSTM
+keeps 1024 lstm.onnx
+keeps 256 lstm.onnx --memory 256
+sis model --no-timing "$models/imdb-cnn.onnx" | grep 'Gather\|Conv\|Pool'
+sis model cmd:cat 2>&1
+sis model no.onnx 2>&1 || echo "exit $?"
