@@ -5,7 +5,8 @@
 set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     libonnx-dev zlib1g-dev libpng-dev"
-[ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata clang libclang-rt-dev"
+[ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata python3-onnx clang
+    libclang-rt-dev"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/net.h"
+#include "net/plan.h"
 #include "net/proto.h"
 
 enum { IR_VERSION = 7, OPSET = 13, OPSET_ML = 2 };
@@ -90,35 +91,9 @@ void sis_net_builder_free(sis_net_builder *b) {
     free(b);
 }
 
-int sis_net_build(sis_net_builder *b, sis_net **out) {
-    *out = NULL;
-    int error = check(b);
-    if (!error) {
-        Onnx__ModelProto *doc = b->doc;
-        b->doc = NULL;
-        error = sis__net_adopt(doc, out);
-    }
-    sis_net_builder_free(b);
-    return error;
-}
-
 /* ---- Inputs and outputs ---------------------------------------------------------------------- */
 
-/* The type of a value; shape NULL: not told. */
-static int set_type(Onnx__ValueInfoProto *v, int elem_type, const sis_net_shape *shape) {
-    Onnx__TypeProto *type = v->type = (Onnx__TypeProto *)new_message(&onnx__type_proto__descriptor);
-    if (!type)
-        return SIS_E_NOMEM;
-    Onnx__TypeProto__Tensor *t =
-        (Onnx__TypeProto__Tensor *)new_message(&onnx__type_proto__tensor__descriptor);
-    if (!t)
-        return SIS_E_NOMEM;
-    type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
-    type->tensor_type = t;
-    t->has_elem_type = 1;
-    t->elem_type = elem_type;
-    if (!shape)
-        return SIS_OK;
+static int set_shape(Onnx__TypeProto__Tensor *t, const sis_net_shape *shape) {
     t->shape = (Onnx__TensorShapeProto *)new_message(&onnx__tensor_shape_proto__descriptor);
     for (size_t i = 0; t->shape && i < shape->rank; i++) {
         Onnx__TensorShapeProto__Dimension *d = (Onnx__TensorShapeProto__Dimension *)append_message(
@@ -133,6 +108,22 @@ static int set_type(Onnx__ValueInfoProto *v, int elem_type, const sis_net_shape 
         }
     }
     return t->shape ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* The type of a value; shape NULL: not told. */
+static int set_type(Onnx__ValueInfoProto *v, int elem_type, const sis_net_shape *shape) {
+    Onnx__TypeProto *type = v->type = (Onnx__TypeProto *)new_message(&onnx__type_proto__descriptor);
+    if (!type)
+        return SIS_E_NOMEM;
+    Onnx__TypeProto__Tensor *t =
+        (Onnx__TypeProto__Tensor *)new_message(&onnx__type_proto__tensor__descriptor);
+    if (!t)
+        return SIS_E_NOMEM;
+    type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    type->tensor_type = t;
+    t->has_elem_type = 1;
+    t->elem_type = elem_type;
+    return shape ? set_shape(t, shape) : SIS_OK;
 }
 
 int sis_net_add_input(sis_net_builder *b, const char *name, int integers,
@@ -158,6 +149,46 @@ int sis_net_add_output(sis_net_builder *b, const char *name) {
     if (!v || !(v->name = sis__strdup(name)))
         return done(b, SIS_E_NOMEM);
     return done(b, set_type(v, 1, NULL));
+}
+
+/* Other readers want to know the shape of the output; here it follows from the rest. */
+static int tell_output_shape(sis_net *net) {
+    Onnx__GraphProto *g = net->doc->graph;
+    Onnx__ValueInfoProto *v = NULL;
+    for (size_t i = 0; i < g->n_output && !v; i++)
+        if (strcmp(g->output[i]->name, net->graph.values[net->output].name) == 0)
+            v = g->output[i];
+    if (!v || sis_net_values(net) == 0)
+        return SIS_OK;
+    sis__plan *plan;
+    int error = sis__net_plan_row(net, &plan);
+    if (error)
+        return error;
+    const sis__tensor *t = &plan->tensors[net->output];
+    sis_net_shape shape = {.rank = t->rank};
+    for (size_t d = 0; d < t->rank; d++)
+        shape.dims[d] = d == 0 && net->counted && t->dims[0] == 1 ? 0 : t->dims[d];
+    error = set_shape(v->type->tensor_type, &shape);
+    sis__plan_free(plan);
+    return error;
+}
+
+int sis_net_build(sis_net_builder *b, sis_net **out) {
+    *out = NULL;
+    int error = check(b);
+    if (!error) {
+        Onnx__ModelProto *doc = b->doc;
+        b->doc = NULL;
+        error = sis__net_adopt(doc, out);
+    }
+    if (!error)
+        error = tell_output_shape(*out);
+    if (error) {
+        sis_net_free(*out);
+        *out = NULL;
+    }
+    sis_net_builder_free(b);
+    return error;
 }
 
 /* ---- Initializers ---------------------------------------------------------------------------- */

@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/cache.h"
 #include "net/net.h"
 #include "net/ops.h"
 #include "net/proto.h"
@@ -133,20 +132,7 @@ static void add_input(sis__buf *b, const sis_net *net) {
     sis__buf_char(b, '\n');
 }
 
-/* A plan for one row that keeps each result apart, as people think of it. */
-static int plan_for_words(const sis_net *net, const sis__geometry *g, sis__plan **plan) {
-    sis__feed feed = {.value = g->start};
-    if (g->counted)
-        feed.dims[feed.rank++] = 1;
-    for (size_t d = 0; d < g->rank; d++)
-        feed.dims[feed.rank++] = g->dims[d];
-    sis__plan_spec spec = {
-        .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .keep_all = 1};
-    return sis__plan_new(net, &spec, plan);
-}
-
 int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
-    sis__geometry *g;
     sis__plan *plan = NULL;
     sis__buf b;
     *text = NULL;
@@ -156,10 +142,8 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     add_input(&b, net);
     if (!error && sis_net_values(net) == 0)
         sis__buf_str(&b, "rows may have any length; give one to see the nodes\n");
-    else if (!error && (error = sis__cache_geometry(net, 0, sis_net_values(net), &g)) == 0) {
-        error = plan_for_words(net, g, &plan);
-        sis__cache_done(net, g);
-    }
+    else if (!error)
+        error = sis__net_plan_row(net, &plan);
     if (!error && plan)
         add_plan(&b, &(words){net, plan, walk, sis__walk_notes(walk, net)}, used);
     if (!error)

@@ -282,6 +282,24 @@ int sis_net_write(const sis_net *net, const char *path) {
     return bad ? sis__fail(SIS_E_IO, "cannot write %s", path) : SIS_OK;
 }
 
+/* ---- One row ------------------------------------------------------------------------------- */
+
+int sis__net_plan_row(const sis_net *net, sis__plan **plan) {
+    sis__geometry *g;
+    int error = sis__cache_geometry(net, 0, sis_net_values(net), &g);
+    if (error)
+        return error;
+    sis__feed feed = {.value = g->start};
+    if (g->counted)
+        feed.dims[feed.rank++] = 1;
+    for (size_t d = 0; d < g->rank; d++)
+        feed.dims[feed.rank++] = g->dims[d];
+    sis__cache_done(net, g);
+    sis__plan_spec spec = {
+        .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .keep_all = 1};
+    return sis__plan_new(net, &spec, plan);
+}
+
 /* ---- Questions ----------------------------------------------------------------------------- */
 
 size_t sis__net_bytes(const sis_net *net) {

@@ -333,15 +333,15 @@ static void a_description_shows_nodes_and_parameters(void **state) {
     char *text;
     assert_int_equal(sis_net_describe(net, NULL, &text), 0);
     assert_string_equal(text, "input x: float (4, 31)\n"
-                              "  operator             result of one row    parameters  node\n"
-                              "  Conv                 (12, 24)                    396  c\n"
-                              "  Relu                 (12, 24)                      0  r\n"
-                              "  GlobalMaxPool        (12, 1)                       0  g\n"
-                              "  Flatten              (12)                          0  f\n"
-                              "  Gemm                 (5)                          65  d\n"
-                              "  Tanh                 (5)                           0  t\n"
-                              "  Gemm                 (1)                           6  z\n"
-                              "  Sigmoid              (1)                           0  y\n"
+                              "  operator               result of one row    parameters  node\n"
+                              "  Conv                   (12, 24)                    396  c\n"
+                              "  Relu                   (12, 24)                      0  r\n"
+                              "  GlobalMaxPool          (12, 1)                       0  g\n"
+                              "  Flatten                (12)                          0  f\n"
+                              "  Gemm                   (5)                          65  d\n"
+                              "  Tanh                   (5)                           0  t\n"
+                              "  Gemm                   (1)                           6  z\n"
+                              "  Sigmoid                (1)                           0  y\n"
                               "output y: (1)\n"
                               "467 parameters in use, about 1.91e+04 operations a row\n");
     free(text);
