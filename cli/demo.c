@@ -63,7 +63,10 @@ static int explain(const double *mask, size_t who, double threshold, int below) 
     int error = sis_collect(&model, &input, &opt, &r.collection);
     if (error)
         return error;
-    cli_show_record(stdout, &r, 0);
+    cli_page page;
+    cli_page_init(&page, stdout);
+    page.r = &r;
+    cli_show_record(&page);
     error = sis_verify(&model, &input, &opt, &r.collection, &audit);
     if (error == SIS_OK) {
         size_t smaller = 0;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * show.h - one record on a terminal or in a file.
+ *
+ *     show.c          the command: files, several of them side by side
+ *     show_record.c   a record: what was decided, its subsets; features as lines
+ *     show_words.c    texts and DNA, with what was chosen marked in place
+ *     show_image.c    pictures in half blocks
+ *     show_paint.c    colours, and how wide text is
  */
 #ifndef SIS_CLI_SHOW_H
 #define SIS_CLI_SHOW_H
@@ -11,8 +17,50 @@
 
 #include "cli.h"
 
-/* Print the record; at most `subsets` of its subsets, 0 for all. In colour if `out` is a terminal
- * and NO_COLOR is not set. */
-void cli_show_record(FILE *out, const sis_record *r, size_t subsets);
+/* Where a record goes, and how. */
+typedef struct cli_page {
+    FILE *out;
+    const sis_record *r;
+    int colour;
+    int lines;      /* features as lines, whatever the kind */
+    size_t subsets; /* at most, 0: all */
+    size_t width;   /* columns */
+} cli_page;
+
+/* In colour and as wide as it is if `out` is a terminal (and NO_COLOR not set), else 80 columns; the
+ * variable COLUMNS has the last word. */
+void cli_page_init(cli_page *p, FILE *out);
+
+void cli_show_record(const cli_page *p);
+
+/* ---- Kinds --------------------------------------------------------------------------------- */
+
+/* The input with its subsets. 0: this record cannot be drawn so, nothing was printed. */
+int cli_show_text(const cli_page *p);
+int cli_show_dna(const cli_page *p);
+int cli_show_image(const cli_page *p);
+
+/* How many of the subsets are shown. */
+size_t cli_shown_subsets(const cli_page *p);
+
+/* "      1   score 0.83", in the subset's colour. */
+void cli_show_subset_title(const cli_page *p, size_t k);
+
+/* ---- Paint --------------------------------------------------------------------------------- */
+
+/* Print in a style: "1" is bold, "2" dim, "31" red... */
+__attribute__((format(printf, 3, 4))) void cli_paint(const cli_page *p, const char *style,
+                                                     const char *format, ...);
+
+/* Background (one of 256 colours) of the feature with this rank (0: most important) among n in
+ * subset k: another hue for each subset, darker the more important. */
+int cli_subset_colour(size_t k, size_t rank, size_t n);
+
+/* Columns a text takes on a terminal: wide characters two, combining ones none, escapes none. */
+size_t cli_columns(const char *text);
+
+/* For each feature the subset it is in, -1: none; and its rank there. Two arrays of n_features behind
+ * each other, free()d by you; NULL if there is no memory. */
+int *cli_places(const cli_page *p);
 
 #endif

@@ -16,7 +16,7 @@
  *                   it move up and padding (id 0) comes in front.
  *
  *     cmd:COMMAND   a child process. `sh -c COMMAND` is started once for each thread and lives
- * until the model is closed. For every request it reads one line and writes one:
+ *                   until the model is closed. For every request it reads one line and writes one:
  *
  *         {"inputs":[[1,0.5,-3],[1,0,0]]}    to its stdin: one list of numbers a row
  *         {"outputs":[0.1,0.9]}              from its stdout: one score a row, in the same order,
@@ -24,8 +24,8 @@
  *         {"error":"what is wrong"}          or why there are none
  *
  *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB.
- * The child must flush its output after each line, write nothing else to stdout, and end when its
- *         stdin does; what it writes to stderr is quoted if it fails. It runs in a process group of
+ *         The child must flush its output after each line, write nothing else to stdout, and end
+ *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process group of
  *         its own, which is killed if it does not end.
  *
  * Whatever goes wrong with a model is SIS_E_MODEL, a score that is no number SIS_E_NAN, with one

@@ -3,8 +3,7 @@
  * sis/results.h - the results file: one explained decision a line.
  *
  * A results file is JSON Lines: each line is one JSON object (UTF-8, no newline inside) that ends
- * in
- * '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at most
+ * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at most
  * one torn one at the end. One line, here on several:
  *
  *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"direction":">=","threshold":0.7,
@@ -27,11 +26,13 @@
  *     status          "explained", "below_threshold", "default_decision" or "error"
  *     message       ? text, with status "error" only: what happened
  *     n_features      features of the input, at least 1; they are numbered from 0. With status
- * "error" also 0: not known, and nothing below is held against it subsets         list, empty
- * unless the status is "explained"; each subset is an object: features        numbers of features,
- * most important first, each once, at least one score           of these alone start         ?
- * score before the first of `order` was masked order         ? features in the order in which they
- * were masked, each at most once trace         ? scores, as many as `order`: after each of them
+ *                     "error" also 0: not known, and nothing below is held against it
+ *     subsets         list, empty unless the status is "explained"; each subset is an object:
+ *       features        numbers of features, most important first, each once, at least one
+ *       score           of these alone
+ *       start         ? score before the first of `order` was masked
+ *       order         ? features in the order in which they were masked, each at most once
+ *       trace         ? scores, as many as `order`: after each of them
  *     rest_score      of the input with all subsets masked; absent if there are none
  *     verified      ? true: the claims were checked by full passes; false if absent
  *     complete      ? true: nothing sufficient is left outside the subsets; false if absent

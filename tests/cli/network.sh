@@ -34,7 +34,7 @@ same "LSTM" -m lstm.onnx -i text.csv -t p50
 same "LSTM below" -m lstm.onnx -i text.csv -t p50 --below
 sis explain -q -m text.onnx -i text.csv -t p50 -o text.jsonl
 sis verify -m text.onnx -i text.csv text.jsonl -q > /dev/null && echo "verified"
-sis show text.jsonl | grep -c 'word [0-9]'
+sis show --lines text.jsonl | grep -c 'word [0-9]'
 echo "what can be wrong"
 sis explain -q -m dna.onnx -i dna.csv -t 0.5 2>&1
 sis explain -q -m text.onnx -i text.csv -t 0.5 --mask mean:text.csv 2>&1

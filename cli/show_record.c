@@ -8,49 +8,15 @@
  *           late_payments = 0       masked 1.9
  *           income        = 52000   masked 31250.4
  *
- * Features without names are shown by their number, those of an image by row and column.
+ * Features without names are shown by their number, those of an image by row and column. Texts, DNA
+ * and images are drawn instead, with what was chosen marked in place.
  */
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "show.h"
 
-typedef struct {
-    FILE *out;
-    const sis_record *r;
-    int colour;
-} page;
-
 static const char *const BOLD = "1", *const GREEN = "32", *const YELLOW = "33", *const DIM = "2",
                          *const RED = "31";
-
-static int wants_colour(FILE *out) {
-    const char *no = getenv("NO_COLOR");
-    return isatty(fileno(out)) && !(no && *no);
-}
-
-__attribute__((format(printf, 3, 4))) static void paint(const page *p, const char *colour,
-                                                        const char *format, ...) {
-    va_list args;
-    if (p->colour)
-        fprintf(p->out, "\033[%sm", colour);
-    va_start(args, format);
-    vfprintf(p->out, format, args);
-    va_end(args);
-    if (p->colour)
-        fputs("\033[0m", p->out);
-}
-
-/* Columns a text takes: characters of UTF-8, near enough for alignment. */
-static size_t columns(const char *text) {
-    size_t n = 0;
-    for (; *text; text++)
-        n += ((unsigned char)*text & 0xC0) != 0x80;
-    return n;
-}
 
 /* ---- Features -------------------------------------------------------------------------------- */
 
@@ -107,17 +73,17 @@ static int has_values(const sis_record *r) {
 }
 
 static size_t wider(size_t width, const char *text) {
-    return columns(text) > width ? columns(text) : width;
+    return cli_columns(text) > width ? cli_columns(text) : width;
 }
 
-static void print_padded(const page *p, const char *text, size_t width) {
-    size_t used = columns(text);
+static void print_padded(const cli_page *p, const char *text, size_t width) {
+    size_t used = cli_columns(text);
     cli_print_safe(p->out, text);
     fprintf(p->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
 /* name = value   masked value, in columns of these widths. */
-static void print_feature(const page *p, int feature, size_t label_width, size_t value_width) {
+static void print_feature(const cli_page *p, int feature, size_t label_width, size_t value_width) {
     const sis_record *r = p->r;
     char text[256];
     feature_label(r, feature, text, sizeof text);
@@ -130,12 +96,25 @@ static void print_feature(const page *p, int feature, size_t label_width, size_t
     }
     if (has_values(r) && r->mask) {
         values_text(r, r->mask, feature, text, sizeof text);
-        paint(p, DIM, "   masked %s", text);
+        cli_paint(p, DIM, "   masked %s", text);
     }
     fputc('\n', p->out);
 }
 
-static void print_subset(const page *p, size_t k) {
+void cli_show_subset_title(const cli_page *p, size_t k) {
+    char style[32];
+    fputs("      ", p->out);
+    snprintf(style, sizeof style, "1;38;5;16;48;5;%d", cli_subset_colour(k, 0, 1));
+    cli_paint(p, style, "%zu", k + 1);
+    fprintf(p->out, "   score %.4g", p->r->collection.subsets[k].score);
+}
+
+size_t cli_shown_subsets(const cli_page *p) {
+    size_t n = p->r->collection.n_subsets;
+    return p->subsets && p->subsets < n ? p->subsets : n;
+}
+
+static void print_subset(const cli_page *p, size_t k) {
     const sis_record *r = p->r;
     const sis_subset *s = &r->collection.subsets[k];
     size_t label_width = 0, value_width = 0;
@@ -147,24 +126,22 @@ static void print_subset(const page *p, size_t k) {
             values_text(r, r->values, s->features[i], text, sizeof text);
         value_width = wider(value_width, text);
     }
-    fputs("      ", p->out);
-    paint(p, BOLD, "%zu", k + 1);
-    fprintf(p->out, "   score %.4g   %zu of %zu features\n", s->score, s->n,
-            r->collection.n_features);
+    cli_show_subset_title(p, k);
+    fprintf(p->out, "   %zu of %zu features\n", s->n, r->collection.n_features);
     for (size_t i = 0; i < s->n; i++)
         print_feature(p, s->features[i], label_width, value_width);
 }
 
 /* ---- The decision ---------------------------------------------------------------------------- */
 
-static void print_decision(const page *p) {
+static void print_decision(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
     const char *sign = r->below ? "<=" : ">=";
     if (c->status == SIS_STATUS_ERROR)
         return;
     fprintf(p->out, "   score ");
-    paint(p, BOLD, "%.4g", c->score);
+    cli_paint(p, BOLD, "%.4g", c->score);
     if (c->status == SIS_STATUS_BELOW_THRESHOLD)
         fprintf(p->out, ", not %s %.4g", sign, r->threshold);
     else
@@ -177,33 +154,39 @@ static void print_decision(const page *p) {
     }
 }
 
-static void print_explained(const page *p, size_t subsets) {
+/* Drawn as what it is, if it can be. */
+static int draw(const cli_page *p) {
+    return !p->lines && (cli_show_text(p) || cli_show_dna(p) || cli_show_image(p));
+}
+
+static void print_explained(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
     fputs("   ", p->out);
-    paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
+    cli_paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
     fprintf(p->out, "%s\n", c->verified ? ", verified" : "");
-    paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s", c->masked_score,
-          c->rest_score, c->complete ? "" : " (there are more subsets)");
+    cli_paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s",
+              c->masked_score, c->rest_score, c->complete ? "" : " (there are more subsets)");
     fputc('\n', p->out);
-    size_t n = subsets && subsets < c->n_subsets ? subsets : c->n_subsets;
-    for (size_t k = 0; k < n; k++)
+    size_t n = cli_shown_subsets(p);
+    int drawn = draw(p);
+    for (size_t k = 0; k < n && !drawn; k++)
         print_subset(p, k);
     if (n < c->n_subsets)
         fprintf(p->out, "      and %zu more\n", c->n_subsets - n);
 }
 
-static void print_nothing(const page *p) {
+static void print_nothing(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
     fputs("   ", p->out);
     switch (c->status) {
     case SIS_STATUS_BELOW_THRESHOLD:
-        paint(p, YELLOW, "not decided");
+        cli_paint(p, YELLOW, "not decided");
         fprintf(p->out, "\n      The model does not reach this threshold, so there is no decision "
                         "to explain.\n");
         break;
     case SIS_STATUS_DEFAULT_DECISION:
-        paint(p, YELLOW, "decided by default");
+        cli_paint(p, YELLOW, "decided by default");
         fprintf(
             p->out,
             "\n      Even with everything masked the score is %.4g, so no part of this input is "
@@ -211,30 +194,30 @@ static void print_nothing(const page *p) {
             c->masked_score);
         break;
     default:
-        paint(p, RED, "error");
+        cli_paint(p, RED, "error");
         fputs("\n      ", p->out);
         cli_print_safe(p->out, c->message ? c->message : "the model failed");
         fputc('\n', p->out);
     }
 }
 
-void cli_show_record(FILE *out, const sis_record *r, size_t subsets) {
-    page p = {.out = out, .r = r, .colour = wants_colour(out)};
-    paint(&p, BOLD, "example ");
-    if (p.colour)
-        fputs("\033[1m", out);
-    cli_print_safe(p.out, r->id);
-    if (p.colour)
-        fputs("\033[0m", out);
+void cli_show_record(const cli_page *p) {
+    const sis_record *r = p->r;
+    cli_paint(p, BOLD, "example ");
+    if (p->colour)
+        fputs("\033[1m", p->out);
+    cli_print_safe(p->out, r->id);
+    if (p->colour)
+        fputs("\033[0m", p->out);
     if (r->label) {
-        fputs(" (", out);
-        cli_print_safe(p.out, r->label);
-        fputc(')', out);
+        fputs(" (", p->out);
+        cli_print_safe(p->out, r->label);
+        fputc(')', p->out);
     }
-    print_decision(&p);
+    print_decision(p);
     if (r->collection.status == SIS_STATUS_EXPLAINED)
-        print_explained(&p, subsets);
+        print_explained(p);
     else
-        print_nothing(&p);
-    fputc('\n', out);
+        print_nothing(p);
+    fputc('\n', p->out);
 }

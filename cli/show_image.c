@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pictures in half blocks, two rows of pixels to a line: the input, and beside it each subset lit
+ * on the darkened input. Without colours a pixel is there or not: bright ones of the input, chosen
+ * ones of a subset.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "show.h"
+
+enum { INDENT = 6, GAP = 2 };
+
+typedef struct {
+    const cli_page *p;
+    size_t rows, cols, channels;
+    size_t row_step, col_step, channel_step; /* of values */
+    double low, high;
+    int *places;
+    size_t owed; /* spaces that are printed only if something follows on the line */
+} picture;
+
+/* How the axes of the record are rows, columns and channels: 0 if they are not. */
+static int picture_init(picture *f, const cli_page *p) {
+    const sis_record *r = p->r;
+    const size_t *d = r->shape;
+    *f = (picture){.p = p, .low = INFINITY, .high = -INFINITY};
+    if (!r->values || !r->kind || strcmp(r->kind, "image") != 0)
+        return 0;
+    if (r->rank == 2)
+        *f = (picture){p, d[0], d[1], 1, d[1], 1, 0, 0, 0, NULL, 0};
+    else if (r->rank == 3 && (d[0] == 1 || d[0] == 3))
+        *f = (picture){p, d[1], d[2], d[0], d[2], 1, d[1] * d[2], 0, 0, NULL, 0};
+    else if (r->rank == 3 && (d[2] == 1 || d[2] == 3))
+        *f = (picture){p, d[0], d[1], d[2], d[1] * d[2], d[2], 1, 0, 0, NULL, 0};
+    else
+        return 0;
+    f->low = INFINITY;
+    f->high = -INFINITY;
+    for (size_t v = 0; v < r->n_values; v++) {
+        f->low = fmin(f->low, r->values[v]);
+        f->high = fmax(f->high, r->values[v]);
+    }
+    return f->cols > 0 && f->rows > 0 && f->cols + INDENT <= p->width;
+}
+
+/* 0 to 1: how bright one channel of a pixel is. */
+static double brightness(const picture *f, size_t y, size_t x, size_t c) {
+    const double *values = f->p->r->values;
+    double v = values[y * f->row_step + x * f->col_step + c * f->channel_step];
+    return f->high > f->low ? (v - f->low) / (f->high - f->low) : 0;
+}
+
+/* The feature of a pixel, -1 if it has none. */
+static int feature_at(const picture *f, size_t y, size_t x) {
+    const sis_record *r = f->p->r;
+    size_t v = y * f->row_step + x * f->col_step;
+    int feature = r->feature_map ? r->feature_map[v] : (int)v;
+    return (size_t)feature < r->collection.n_features ? feature : -1;
+}
+
+/* One of 256 colours: 24 greys, or a cube of 6 x 6 x 6. */
+static int colour_of(const picture *f, size_t y, size_t x, double light) {
+    if (f->channels == 1)
+        return 232 + (int)(23.0 * light * brightness(f, y, x, 0) + 0.5);
+    int code = 16, weight[3] = {36, 6, 1};
+    for (size_t c = 0; c < 3; c++)
+        code += weight[c] * (int)(5.0 * light * brightness(f, y, x, c) + 0.5);
+    return code;
+}
+
+/* Frame 0 is the input, frame k + 1 subset k. */
+static int pixel_colour(const picture *f, size_t frame, size_t y, size_t x) {
+    if (y >= f->rows)
+        return 0;
+    int feature = feature_at(f, y, x);
+    size_t n = f->p->r->collection.n_features;
+    if (frame == 0)
+        return colour_of(f, y, x, 1);
+    if (feature < 0 || f->places[feature] != (int)frame - 1)
+        return colour_of(f, y, x, 0.35);
+    return cli_subset_colour(frame - 1, (size_t)f->places[n + (size_t)feature],
+                             f->p->r->collection.subsets[frame - 1].n);
+}
+
+static int pixel_set(const picture *f, size_t frame, size_t y, size_t x) {
+    double sum = 0;
+    if (y >= f->rows)
+        return 0;
+    int feature = feature_at(f, y, x);
+    if (frame)
+        return feature >= 0 && f->places[feature] == (int)frame - 1;
+    for (size_t c = 0; c < f->channels; c++)
+        sum += brightness(f, y, x, c);
+    return sum >= 0.5 * (double)f->channels;
+}
+
+/* Print what has been owed and then this. */
+__attribute__((format(printf, 2, 3))) static void put(picture *f, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fprintf(f->p->out, "%*s", (int)f->owed, "");
+    vfprintf(f->p->out, format, args);
+    f->owed = 0;
+    va_end(args);
+}
+
+static void end_line(picture *f) {
+    fputc('\n', f->p->out);
+    f->owed = INDENT;
+}
+
+static void put_line(picture *f, size_t frame, size_t y) {
+    static const char *const blocks[] = {NULL, "\u2580", "\u2584", "\u2588"};
+    for (size_t x = 0; x < f->cols; x++) {
+        int set = pixel_set(f, frame, y, x) + 2 * pixel_set(f, frame, y + 1, x);
+        if (f->p->colour)
+            put(f, "\033[38;5;%d;48;5;%dm\u2580", pixel_colour(f, frame, y, x),
+                pixel_colour(f, frame, y + 1, x));
+        else if (set)
+            put(f, "%s", blocks[set]);
+        else
+            f->owed++;
+    }
+    if (f->p->colour)
+        put(f, "\033[0m");
+}
+
+static void put_title(picture *f, size_t frame) {
+    const sis_collection *c = &f->p->r->collection;
+    char text[64] = "input";
+    if (frame)
+        snprintf(text, sizeof text, "%zu  %.4g (%zu)", frame, c->subsets[frame - 1].score,
+                 c->subsets[frame - 1].n);
+    size_t n = strlen(text) < f->cols ? strlen(text) : f->cols;
+    put(f, "%.*s", (int)n, text);
+    f->owed += f->cols - n;
+}
+
+/* Frames beside each other. */
+static void print_frames(picture *f, size_t from, size_t to) {
+    f->owed = INDENT;
+    for (size_t k = from; k < to; k++, f->owed += GAP)
+        put_title(f, k);
+    end_line(f);
+    for (size_t y = 0; y < f->rows; y += 2) {
+        for (size_t k = from; k < to; k++, f->owed += GAP)
+            put_line(f, k, y);
+        end_line(f);
+    }
+}
+
+int cli_show_image(const cli_page *p) {
+    picture f;
+    if (!picture_init(&f, p) || !(f.places = cli_places(p)))
+        return 0;
+    size_t frames = cli_shown_subsets(p) + 1;
+    size_t beside = (p->width - INDENT + GAP) / (f.cols + GAP);
+    beside = beside ? beside : 1;
+    for (size_t from = 0; from < frames; from += beside)
+        print_frames(&f, from, from + beside < frames ? from + beside : frames);
+    cli_paint(p, "2", "      above each subset: its number, its score alone, how many pixels it has");
+    fputc('\n', p->out);
+    free(f.places);
+    return 1;
+}

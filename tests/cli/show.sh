@@ -1,0 +1,42 @@
+# sis show: every kind, plain and in colour, narrow, several files beside each other.
+export COLUMNS=64
+head='"model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","rest_score":0.3,"verified":true,"complete":true'
+cat > text.jsonl << END
+{"sis":1,"id":"a","label":"praise",$head,"n_features":9,"subsets":[{"features":[1,3],"score":0.8},{"features":[6],"score":0.6}],"kind":"text","words":["A","wonderful","and","moving","film","I","loved","every","minute"],"human":[3,4]}
+{"sis":1,"id":"wide",$head,"n_features":4,"subsets":[{"features":[0,2],"score":0.8}],"kind":"text","words":["日本語","🎬🎬","cafe\u0301","averyveryveryveryveryveryveryveryveryveryveryveryverylongword"]}
+{"sis":1,"id":"hostile",$head,"n_features":3,"subsets":[{"features":[0],"score":0.8}],"kind":"text","words":["\u001b[31mred","\u202ebackwards","<script>"]}
+END
+cat > other.jsonl << END
+{"sis":1,"id":"a","label":"praise",$head,"n_features":9,"subsets":[{"features":[8,6,1],"score":0.7}],"kind":"text","words":["A","wonderful","and","moving","film","I","loved","every","minute"]}
+END
+cat > dna.jsonl << END
+{"sis":1,"id":"peak",$head,"n_features":24,"subsets":[{"features":[9,8,10,12],"score":0.8},{"features":[20],"score":0.6}],"kind":"dna","sequence":"TTGGCCACTAGGGGGCGCTATTAC"}
+END
+cat > image.jsonl << END
+{"sis":1,"id":"grey",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8},{"features":[8,11],"score":0.6}],"kind":"image","shape":[3,4],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
+{"sis":1,"id":"colour",$head,"n_features":4,"subsets":[{"features":[3],"score":0.8}],"kind":"image","shape":[3,2,2],"values":[1,0,0,1,0,1,0,1,0,0,1,1],"feature_map":[0,1,2,3,0,1,2,3,0,1,2,3]}
+END
+cat > table.jsonl << END
+{"sis":1,"id":"7",$head,"n_features":3,"subsets":[{"features":[2,0],"score":0.8}],"kind":"table","shape":[3],"values":[1,2,30000],"mask":[0.5,1,2e4],"names":["age","debt","income"]}
+END
+for f in text dna image table; do
+    echo "== $f"
+    sis show $f.jsonl
+done
+echo "== one subset, as lines"
+sis show --subsets 1 --lines text.jsonl | head -6
+sis show --lines image.jsonl | head -6
+echo "== narrow"
+COLUMNS=24 sis show text.jsonl | head -12
+COLUMNS=24 sis show dna.jsonl
+echo "== beside each other"
+COLUMNS=100 sis show text.jsonl other.jsonl
+echo "== too narrow for that"
+sis show other.jsonl text.jsonl
+echo "== in colour"
+for f in text dna image; do
+    sis show --colour always $f.jsonl | sed 's/\x1b/ESC/g'
+done
+NO_COLOR=1 sis show dna.jsonl | grep -c "$(printf '\033')"
+sis show text.jsonl none.jsonl 2>&1 || echo "exit $?"
+sis show --colour sometimes text.jsonl 2>&1 || echo "exit $?"
