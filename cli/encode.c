@@ -21,7 +21,7 @@ static int open_vocabulary(cli_task *t) {
     const char *tokenizer = t->net ? sis_net_meta_get(t->net, SIS_META_TOKENIZER) : NULL;
     if (!cli_is_token(t))
         return cli_error("--input: holds texts, but this model takes no token ids; only networks "
-                         "with a vocabulary take texts");
+                         "with a vocabulary and cmd: models take texts");
     if (!json)
         return cli_error("--input: holds texts, but this model has no vocabulary of its own; give "
                          "token ids (.npy)");
@@ -97,11 +97,17 @@ int cli_encode_names(cli_task *t) {
 }
 
 int cli_encode_begin(cli_task *t) {
-    return is_kind(t->data, "text") ? open_vocabulary(t) : CLI_DONE;
+    if (!is_kind(t->data, "text"))
+        return CLI_DONE;
+    return t->net ? open_vocabulary(t) : cli_pieces_begin(t);
 }
 
 int cli_encode_width(const cli_task *t, const sis_data *data, size_t i, size_t *width) {
     sis_words words = {0};
+    if (t->pieces && data == t->data) {
+        *width = cli_pieces_count(t, i);
+        return CLI_DONE;
+    }
     if (!t->vocabulary || !is_kind(data, "text")) {
         *width = sis_data_width(data, i);
         return CLI_DONE;
@@ -125,6 +131,10 @@ static int encode_text(const cli_task *t, const sis_data *data, size_t i, cli_ro
 }
 
 int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row) {
+    if (t->pieces && data == t->data) {
+        cli_pieces_encode(t, i, row);
+        return CLI_DONE;
+    }
     if (t->vocabulary && is_kind(data, "text"))
         return encode_text(t, data, i, row);
     size_t wanted = t->net ? sis_net_values(t->net) : 0;
@@ -152,7 +162,7 @@ int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row) 
 const size_t *cli_shape(const cli_task *t, size_t i, size_t *rank, size_t out[3]) {
     const size_t *shape = sis_data_shape(t->data, t->rows[i], rank);
     layout a = layout_of(t, t->data, t->rows[i]);
-    if (t->vocabulary) {
+    if (cli_has_words(t)) {
         *rank = 1;
         return &t->inputs[i].n_values;
     }

@@ -70,10 +70,13 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     const char *kind = t->net ? sis_net_meta_get(t->net, SIS_NET_META_KIND) : NULL;
     r->kind = kind ? kind : t->words ? "text" : sis_data_kind(t->data);
     r->label = sis_data_label(t->data, t->rows[at]);
-    r->shape = cli_shape(t, at, &r->rank, shape);
-    r->values = in->values;
-    r->n_values = in->n_values;
-    r->feature_map = in->feature_of;
+    if (!t->pieces)
+        r->shape = cli_shape(t, at, &r->rank, shape);
+    if (!t->pieces) { /* numbers of pieces say nothing */
+        r->values = in->values;
+        r->n_values = in->n_values;
+        r->feature_map = in->feature_of;
+    }
     if (t->words) {
         r->words = (const char *const *)t->words[at];
         r->n_words = r->collection.n_features;
@@ -123,6 +126,17 @@ static int same_numbers(const double *a, const double *b, size_t n) {
     return 1;
 }
 
+/* Is what the record says of the example what it is now? */
+static int same_example(const cli_task *t, const sis_record *r, size_t at) {
+    const sis_input *in = &t->inputs[at];
+    if (!t->pieces)
+        return r->n_values == in->n_values && same_numbers(r->values, in->values, in->n_values);
+    for (size_t i = 0; i < r->n_words && i < in->n_values; i++)
+        if (strcmp(r->words[i], t->words[at][i]) != 0)
+            return 0;
+    return r->n_words == in->n_values;
+}
+
 /* Does this record of an earlier run answer what is asked now of that input? */
 static int same_question(const writer *w, const sis_record *r, size_t at) {
     const explain_options *o = w->o;
@@ -131,9 +145,8 @@ static int same_question(const writer *w, const sis_record *r, size_t at) {
     long n = sis_input_features(in);
     int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method) == 0 &&
                r->threshold == w->threshold && r->below == o->below && r->output == in->output &&
-               n > 0 && r->collection.n_features == (size_t)n && r->n_values == in->n_values &&
-               same_numbers(r->values, in->values, in->n_values) && !r->mask == !mask &&
-               (!mask || same_numbers(r->mask, mask, in->n_values));
+               n > 0 && r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
+               !r->mask == !mask && (!mask || same_numbers(r->mask, mask, in->n_values));
     if (same)
         return CLI_DONE;
     return cli_error(

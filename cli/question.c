@@ -17,8 +17,10 @@ const cli_option cli_question_options[] = {
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
              "draws. For models that take token ids also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
-             "those before it up. A model that carries no mask needs one of these, unless "
-             "the input is DNA: then it is uniform."},
+             "those before it up. Texts of a cmd: model: remove (the default) or token:WORD, which "
+             "stands "
+             "in the place of the missing one. Any other model that carries no mask needs one of "
+             "these, unless the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features), "what is masked together: each value",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
@@ -93,7 +95,7 @@ static int features_by_data(cli_task *t) {
 
 static int ask_features(cli_task *t, const char *text) {
     if (strcmp(text, "each") == 0)
-        return cli_is_token(t) ? cli_token_features(t) : features_by_data(t);
+        return cli_is_token(t) || t->pieces ? cli_token_features(t) : features_by_data(t);
     int status = cli_same_widths(t, "--features");
     if (status != CLI_DONE)
         return status;
@@ -274,7 +276,9 @@ static int ask_mask(cli_task *t, const cli_question *q) {
     t->mask = cli_grab(width, sizeof *t->mask);
     if (!t->mask)
         return CLI_FAILED;
-    int status = cli_is_token(t) ? cli_token_mask(t, text) : 0;
+    int status = t->pieces         ? cli_pieces_mask(t, text)
+                 : cli_is_token(t) ? cli_token_mask(t, text)
+                                   : 0;
     if (status != 0)
         return status > 0 ? CLI_DONE : CLI_FAILED;
     if (is_unknown_base(t, text)) {

@@ -161,7 +161,8 @@ int cli_show_image(const cli_page *p) {
     beside = beside ? beside : 1;
     for (size_t from = 0; from < frames; from += beside)
         print_frames(&f, from, from + beside < frames ? from + beside : frames);
-    cli_paint(p, "2", "      above each subset: its number, its score alone, how many pixels it has");
+    cli_paint(p, "2",
+              "      above each subset: its number, its score alone, how many pixels it has");
     fputc('\n', p->out);
     free(f.places);
     return 1;

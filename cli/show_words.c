@@ -46,9 +46,9 @@ static void begin_mark(const cli_page *p, const int *places, size_t feature) {
     if (!p->colour)
         return;
     if (k >= 0)
-        fprintf(p->out, "\033[38;5;16;48;5;%dm",
-                cli_subset_colour((size_t)k, (size_t)places[c->n_features + feature],
-                                  c->subsets[k].n));
+        fprintf(
+            p->out, "\033[38;5;16;48;5;%dm",
+            cli_subset_colour((size_t)k, (size_t)places[c->n_features + feature], c->subsets[k].n));
     if (is_human(p->r, feature))
         fputs("\033[4m", p->out);
 }
@@ -195,8 +195,8 @@ static void print_motif(const cli_page *p, const int *places, size_t k) {
         to = f > to ? f : to;
     }
     cli_show_subset_title(p, k);
-    fprintf(p->out, "   %zu of %zu bases, %zu to %zu: ", s->n, p->r->collection.n_features, from + 1,
-            to + 1);
+    fprintf(p->out, "   %zu of %zu bases, %zu to %zu: ", s->n, p->r->collection.n_features,
+            from + 1, to + 1);
     for (size_t i = from; i <= to; i++)
         fputc(places[i] == (int)k ? p->r->sequence[i] : 'N', p->out);
     fputc('\n', p->out);

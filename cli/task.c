@@ -113,9 +113,9 @@ static int load_row(cli_task *t, size_t i) {
     if (cli_encode_width(t, t->data, t->rows[i], &row.width) != CLI_DONE)
         return CLI_FAILED;
     row.values = t->values[i] = cli_grab(row.width, sizeof *row.values);
-    if (t->vocabulary)
+    if (cli_has_words(t))
         row.word_at = t->word_at[i] = cli_grab(row.width, sizeof *row.word_at);
-    if (!row.values || (t->vocabulary && !row.word_at))
+    if (!row.values || (cli_has_words(t) && !row.word_at))
         return CLI_FAILED;
     t->inputs[i] = (sis_input){.values = row.values, .n_values = row.width, .name = t->ids[i]};
     return cli_encode(t, t->data, t->rows[i], &row);
@@ -127,7 +127,7 @@ static int load_rows(cli_task *t) {
     t->ids = cli_grab(t->n, sizeof *t->ids);
     if (!t->values || !t->inputs || !t->ids)
         return CLI_FAILED;
-    if (t->vocabulary && !(t->word_at = cli_grab(t->n, sizeof *t->word_at)))
+    if (cli_has_words(t) && !(t->word_at = cli_grab(t->n, sizeof *t->word_at)))
         return CLI_FAILED;
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
@@ -190,6 +190,7 @@ void cli_task_close(cli_task *t) {
     free(t->human);
     free(t->n_human);
     sis_vocabulary_free(t->vocabulary);
+    free(t->first_piece);
     free((void *)t->opt.names);
     json_decref(t->names_list);
     free(t->maps);
@@ -200,6 +201,8 @@ void cli_task_close(cli_task *t) {
     free(t->rows);
     sis_data_free(t->data);
     sis_model_close(&t->model);
+    free(t->pieces);
+    free(t->stand_in);
     *t = (cli_task){0};
 }
 
@@ -241,7 +244,11 @@ static double percentile(double *scores, size_t n, double percent) {
 /* The percentile of the scores that would be explained, over every example of the file. */
 static int score_percentile(const cli_task *t, double percent, const cli_source *s,
                             const cli_question *q, double *threshold) {
-    cli_task all = {.data = t->data, .net = t->net, .vocabulary = t->vocabulary};
+    cli_task all = {.data = t->data,
+                    .net = t->net,
+                    .vocabulary = t->vocabulary,
+                    .pieces = t->pieces,
+                    .first_piece = t->first_piece};
     double *scores = NULL;
     int status = choose_rows(&all, NULL);
     if (status == CLI_DONE)
@@ -259,8 +266,10 @@ static int score_percentile(const cli_task *t, double percent, const cli_source 
     if (status == CLI_DONE)
         *threshold = percentile(scores, all.n, percent);
     free(scores);
-    all.data = NULL; /* borrowed, as is the vocabulary */
+    all.data = NULL; /* borrowed, as are vocabulary and pieces */
     all.vocabulary = NULL;
+    all.pieces = NULL;
+    all.first_piece = NULL;
     cli_task_close(&all);
     return status;
 }

@@ -7,6 +7,7 @@
  *     question.c   features, mask, output
  *     tokens.c     the same for models that take token ids
  *     encode.c     from what a file holds to what the model takes
+ *     pieces.c     texts for models that are given them as they are
  */
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
@@ -45,8 +46,11 @@ typedef struct cli_task {
     json_t
         *names_list; /* of the values, as the model has them, or NULL; opt.names points into it */
     sis_data *data;
-    sis_vocabulary *vocabulary; /* of a model that is given texts, else NULL */
-    size_t *rows;               /* (n) example numbers in the file */
+    sis_vocabulary *vocabulary; /* of a network that is given texts, else NULL */
+    sis_piece *pieces;   /* of the texts that a cmd: model is given, else NULL; see pieces.c */
+    size_t *first_piece; /* (examples of the file) where those of each begin */
+    char *stand_in;      /* the piece in the place of a masked one, or NULL */
+    size_t *rows;        /* (n) example numbers in the file */
     size_t n;
     char **ids;        /* (n) what they are called */
     sis_input *inputs; /* (n), complete after cli_task_ask */
@@ -126,7 +130,16 @@ size_t cli_output_of(const cli_task *t, const char *text, const double *scores);
 /* Is it a model of token ids? */
 int cli_is_token(const cli_task *t);
 
-/* Features of token models: every token but padding. */
+/* Are its inputs texts, a feature being a word? As ids for a network, in pieces for a cmd: model. */
+int cli_has_words(const cli_task *t);
+
+/* Cut all texts into pieces, one a word, and tell the model. Then those of one example, and masks. */
+int cli_pieces_begin(cli_task *t);
+size_t cli_pieces_count(const cli_task *t, size_t example);
+void cli_pieces_encode(const cli_task *t, size_t example, cli_row *row);
+int cli_pieces_mask(cli_task *t, const char *text);
+
+/* Features of models that take words: every one but padding. */
 int cli_token_features(cli_task *t);
 
 /* Masks that only token models have, and the ones that are something else for them: 1 if `text` was

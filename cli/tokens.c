@@ -17,11 +17,15 @@ int cli_is_token(const cli_task *t) {
     return t->net && sis_net_is_token(t->net);
 }
 
+int cli_has_words(const cli_task *t) {
+    return t->vocabulary || t->pieces;
+}
+
 /* ---- Words ----------------------------------------------------------------------------------- */
 
 /* The model's vocabulary, a JSON list of words; NULL if it carries none. */
 static json_t *vocabulary(const cli_task *t) {
-    const char *text = sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY);
+    const char *text = t->net ? sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY) : NULL;
     json_t *list = text ? json_loads(text, 0, NULL) : NULL;
     if (list && !json_is_array(list)) {
         json_decref(list);

@@ -23,6 +23,10 @@
  *         {"outputs":[[0.2,0.8],[0.7,0.3]]}  or one list of scores a row, all of the same length,
  *         {"error":"what is wrong"}          or why there are none
  *
+ *         A row of texts (sis_model_take_texts) is one string instead of a list:
+ *
+ *         {"inputs":["A wonderful, moving film.","A film."]}
+ *
  *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB.
  *         The child must flush its output after each line, write nothing else to stdout, and end
  *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process group of
@@ -68,6 +72,17 @@ const sis_net *sis_model_net(const sis_model *model);
 /* What SIS_TOKEN_MASK looks like to a token model: n values, its embedding. As opened, it is the mask the
  * model carries or else the mean over its vocabulary. Not while the model is in use. */
 int sis_model_mask_token(sis_model *model, const double *embedding, size_t n);
+
+/* A part of a text, not terminated. Borrowed. */
+typedef struct sis_piece {
+    const char *text;
+    size_t length;
+} sis_piece;
+
+/* From now on rows of a cmd: model are texts: each value is the number of a piece from 0, or NaN for
+ * none, and the child is sent the pieces one behind the other. `pieces` are borrowed until the model
+ * is closed. SIS_E_UNSUPPORTED for other kinds. Not while the model is in use. */
+int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n);
 
 /* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one
  * that was not made by sis_model_open() is not. */

@@ -127,12 +127,11 @@ static size_t utf8_length(const unsigned char *s) {
     return n;
 }
 
-void sis__buf_json(sis__buf *b, const char *text) {
-    const unsigned char *s = (const unsigned char *)text;
-    sis__buf_char(b, '"');
-    while (*s) {
+void sis__buf_escape(sis__buf *b, const char *text, size_t length) {
+    const unsigned char *s = (const unsigned char *)text, *end = s + length;
+    while (s < end) {
         size_t n = utf8_length(s);
-        if (n == 0) {
+        if (n == 0 || n > (size_t)(end - s)) {
             sis__buf_str(b, "\xEF\xBF\xBD");
             n = 1;
         } else if (*s == '"' || *s == '\\') {
@@ -149,5 +148,10 @@ void sis__buf_json(sis__buf *b, const char *text) {
         }
         s += n;
     }
+}
+
+void sis__buf_json(sis__buf *b, const char *text) {
+    sis__buf_char(b, '"');
+    sis__buf_escape(b, text, strlen(text));
     sis__buf_char(b, '"');
 }

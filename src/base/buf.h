@@ -30,6 +30,9 @@ void sis__buf_double(sis__buf *b, double v);
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void sis__buf_json(sis__buf *b, const char *s);
 
+/* The inside of one: n bytes of a text that goes on or ends in NUL. */
+void sis__buf_escape(sis__buf *b, const char *s, size_t n);
+
 /* Hand the bytes over: *data is free()d by the receiver, and the buffer is empty again. After a
  * failure SIS_E_NOMEM and *data is NULL. */
 int sis__buf_give(sis__buf *b, char **data, size_t *n);

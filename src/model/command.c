@@ -42,8 +42,10 @@ typedef struct {
     size_t requests;  /* so far, for messages */
     sis__child child;
     sis__buf request;
-    number *numbers; /* (NUMBERS): sets of WAYS, found by a hash of the value */
-    unsigned evict;  /* which of a full set goes next */
+    number *numbers;         /* (NUMBERS): sets of WAYS, found by a hash of the value */
+    unsigned evict;          /* which of a full set goes next */
+    const sis_piece *pieces; /* (n_pieces) rows are texts made of them; NULL: rows are numbers */
+    size_t n_pieces;
 } command_model;
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -73,27 +75,53 @@ static void add_number(command_model *m, double value) {
     memcpy(slot->text, m->request.data + before, length);
 }
 
-/* The line for the first rows, as many as fit; their number. rows (n_rows, n_values) */
-static size_t write_request(command_model *m, const double *rows, size_t n_rows, size_t n_values) {
+static void add_numbers(command_model *m, const double *row, size_t n) {
+    sis__buf_char(&m->request, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            sis__buf_char(&m->request, ',');
+        add_number(m, row[i]);
+    }
+    sis__buf_char(&m->request, ']');
+}
+
+/* Pieces of one row, in one string. */
+static int add_text(command_model *m, const double *row, size_t n) {
+    sis__buf_char(&m->request, '"');
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(row[i]))
+            continue;
+        if (!(row[i] >= 0 && row[i] < (double)m->n_pieces))
+            return sis__fail(SIS_E_ARGUMENT, "piece %g of a text: there are %zu", row[i],
+                             m->n_pieces);
+        const sis_piece *p = &m->pieces[(size_t)row[i]];
+        sis__buf_escape(&m->request, p->text, p->length);
+    }
+    sis__buf_char(&m->request, '"');
+    return SIS_OK;
+}
+
+/* The line for the first rows, as many as fit; their number is *asked. rows (n_rows, n_values) */
+static int write_request(command_model *m, const double *rows, size_t n_rows, size_t n_values,
+                         size_t *asked) {
     size_t n = 0, longest = 0;
+    int error = SIS_OK;
     sis__buf_clear(&m->request);
     sis__buf_str(&m->request, "{\"inputs\":[");
-    for (; n < n_rows && (n == 0 || m->request.len + longest < LINE); n++) {
+    for (; n < n_rows && error == SIS_OK && (n == 0 || m->request.len + longest < LINE); n++) {
         size_t before = m->request.len;
-        sis__buf_char(&m->request, n ? ',' : '[');
         if (n)
-            sis__buf_char(&m->request, '[');
-        for (size_t i = 0; i < n_values; i++) {
-            if (i)
-                sis__buf_char(&m->request, ',');
-            add_number(m, rows[n * n_values + i]);
-        }
-        sis__buf_char(&m->request, ']');
+            sis__buf_char(&m->request, ',');
+        if (m->pieces)
+            error = add_text(m, rows + n * n_values, n_values);
+        else
+            add_numbers(m, rows + n * n_values, n_values);
         if (m->request.len - before > longest)
             longest = m->request.len - before;
     }
     sis__buf_str(&m->request, "]}\n");
-    return n;
+    *asked = n;
+    return error == SIS_OK ? sis__buf_error(&m->request) : error;
 }
 
 /* ---- Answers --------------------------------------------------------------------------------- */
@@ -253,8 +281,7 @@ static int ask(command_model *m, const double *rows, size_t n_rows, size_t n_val
                size_t *asked) {
     char *line;
     size_t length;
-    *asked = write_request(m, rows, n_rows, n_values);
-    int code = sis__buf_error(&m->request);
+    int code = write_request(m, rows, n_rows, n_values, asked);
     if (code != SIS_OK)
         return code;
     m->requests++;
@@ -332,6 +359,10 @@ static int worker_new(void *ctx, void **worker) {
     const command_model *m = ctx;
     command_model *twin = NULL;
     int code = model_new(m->command, m->timeout, m->n_outputs, &twin);
+    if (twin) {
+        twin->pieces = m->pieces;
+        twin->n_pieces = m->n_pieces;
+    }
     *worker = twin;
     return code;
 }
@@ -346,6 +377,15 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
         *out = (sis_model){
             .predict = predict, .ctx = m, .worker_new = worker_new, .worker_free = model_free};
     return code;
+}
+
+int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
+    command_model *m = model->ctx;
+    if (!m || m->opened.kind != &sis__model_command)
+        return sis__fail(SIS_E_UNSUPPORTED, "only cmd: models take texts");
+    m->pieces = pieces;
+    m->n_pieces = n;
+    return SIS_OK;
 }
 
 const sis__model_kind sis__model_command = {

@@ -121,6 +121,31 @@ static void a_missing_value_is_null(void **state) {
     sis_model_close(&model);
 }
 
+/* The child knows the two requests that are right and complains of any other. */
+static void texts_are_sent_in_pieces(void **state) {
+    (void)state;
+    const sis_piece pieces[] = {{"A ", 2}, {"\"big\" ", 6}, {"caf\303\251\n and more", 6}};
+    const double rows[] = {0, 1, 2, NAN, NAN, 1};
+    double scores[2];
+    sis_model model =
+        open_model("cmd:while IFS= read -r line; do case $line in"
+                   " '{\"inputs\":[\"A \\\"big\\\" caf\303\251\\n\",\"\\\"big\\\" \"]}') echo "
+                   "'{\"outputs\":[1,2]}';;"
+                   " '{\"inputs\":[\"A \\\"big\\\" caf\303\251\\n\"]}') echo '{\"outputs\":[0]}';;"
+                   " *) echo \"{\\\"error\\\":\\\"$line\\\"}\";; esac; done",
+                   10);
+    assert_int_equal(sis_model_take_texts(&model, pieces, 3), SIS_OK);
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, rows, 2, 3, scores), SIS_OK);
+    assert_true(scores[0] == 1 && scores[1] == 2);
+    const double none[] = {3}, negative[] = {-1};
+    assert_int_equal(model.predict(model.ctx, none, 1, 1, scores), SIS_E_ARGUMENT);
+    assert_int_equal(model.predict(model.ctx, negative, 1, 1, scores), SIS_E_ARGUMENT);
+    sis_model_close(&model);
+    sis_model nothing = {0};
+    assert_int_equal(sis_model_take_texts(&nothing, pieces, 3), SIS_E_UNSUPPORTED);
+}
+
 static void many_rows_are_split_over_requests(void **state) {
     (void)state;
     enum { N = 3000, WIDTH = 300 };
@@ -574,6 +599,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(several_outputs_are_a_list_a_row),
         cmocka_unit_test(numbers_arrive_as_they_left),
         cmocka_unit_test(a_missing_value_is_null),
+        cmocka_unit_test(texts_are_sent_in_pieces),
         cmocka_unit_test(many_rows_are_split_over_requests),
         cmocka_unit_test(full_pipes_do_not_wait_for_each_other),
         cmocka_unit_test(every_failure_says_what_happened),
