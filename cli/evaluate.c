@@ -24,6 +24,8 @@ static const cli_option options[] = {
      "column or field of the input that holds the label"},
     {"categorical", 0, NULL, CLI_FLAG(eval_options, source.categorical),
      "columns of a table may hold categories instead of numbers"},
+    {"first", 0, NULL, CLI_FLAG(eval_options, first), "only the first subset of each example",
+     .more = "Other methods than sis give one rationale an example: this leaves as many of each."},
     {"human", 0, NULL, CLI_FLAG(eval_options, human), "agreement with what people marked",
      .more = "Of records with the field human: the share of each rationale that lies inside what "
              "was marked; with a model, the quality of the marks QHS, the score on the marked "

@@ -25,7 +25,7 @@ typedef struct eval_options {
     cli_question question;
     const char *csv, *json, *motif, *second_mask;
     size_t draws, around;
-    int human, imputation, robust;
+    int first, human, imputation, robust;
     cli_common common;
 } eval_options;
 
@@ -98,6 +98,9 @@ int eval_motif(evaluation *ev);
 int eval_robust(evaluation *ev);
 int eval_imputation(evaluation *ev);
 
+/* The second mask of --robust, as it is called. */
+const char *eval_second_mask(const evaluation *ev);
+
 /* The options of a library call about the decisions of this example. */
 void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt);
 
@@ -121,5 +124,20 @@ double *eval_importance(const evaluation *ev, const eval_method *m, int inside, 
                         double *medians);
 
 double eval_median(const double *x, size_t n);
+
+/* Two tests of a method against the first: of all numbers, and of pairs of examples. */
+typedef struct eval_against {
+    sis_test sum, pairs;
+} eval_against;
+
+/* Of the numbers at `offset` of rationales; of the importance of the features inside them. */
+int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out);
+int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out);
+
+/* QHS against the share of a rationale that a person marked. */
+int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out);
+
+/* The share of examples whose rationales are all enough. */
+double eval_sufficient(const evaluation *ev, const eval_method *m);
 
 #endif

@@ -132,9 +132,78 @@ static json_t *rationale_object(writer *w, const evaluation *ev, const eval_rati
     for (size_t k = 0; k < NUMBERS; k++)
         if (!isnan(number_of(x, k)))
             set(w, o, numbers[k].name, number(number_of(x, k)));
+    set(w, o, "length", json_integer((json_int_t)x->length));
+    set(w, o, "sufficient", json_boolean(x->sufficient > 0));
     if (!isnan(x->divergence)) {
         set(w, o, "motif_start", json_integer((json_int_t)x->start));
         set(w, o, "motif_strand", text(x->reverse ? "-" : "+"));
+    }
+    return o;
+}
+
+/* ---- What the tables say --------------------------------------------------------------------- */
+
+/* Of all methods but the first. */
+static void set_tests(writer *w, json_t *o, const evaluation *ev, const eval_method *m,
+                      const eval_against *p) {
+    if (m == &ev->methods[0])
+        return;
+    set(w, o, "rank_sum_p", number(p->sum.p));
+    set(w, o, "signed_rank_p", number(p->pairs.p));
+}
+
+/* Median, extremes and tests of one number of rationales; nothing if it was not measured. */
+static void set_quantity(writer *w, json_t *o, const evaluation *ev, const eval_method *m,
+                         size_t k) {
+    size_t n = 0;
+    eval_against p = {0};
+    double *values = eval_column(m, numbers[k].offset, &n), low = NAN, high = NAN;
+    if (!values || eval_compare(ev, m, numbers[k].offset, &p) != CLI_DONE ||
+        sis_sample_percentile(values, n, 0, &low) != SIS_OK ||
+        sis_sample_percentile(values, n, 100, &high) != SIS_OK)
+        w->failed = 1;
+    if (n > 0) {
+        json_t *q = json_object();
+        set(w, q, "median", number(eval_median(values, n)));
+        set(w, q, "mean", number(sis_sample_mean(values, n)));
+        set(w, q, "lowest", number(low));
+        set(w, q, "highest", number(high));
+        set_tests(w, q, ev, m, &p);
+        set(w, o, numbers[k].name, q);
+    }
+    free(values);
+}
+
+static void set_importance(writer *w, json_t *o, const evaluation *ev, const eval_method *m) {
+    size_t n_in = 0, n_out = 0;
+    eval_against p = {0};
+    double *in = eval_importance(ev, m, 1, &n_in, NULL);
+    double *out = eval_importance(ev, m, 0, &n_out, NULL);
+    json_t *q = json_object();
+    w->failed |= !in || !out || eval_compare_importance(ev, m, &p) != CLI_DONE;
+    set(w, q, "median_inside", number(in ? eval_median(in, n_in) : NAN));
+    set(w, q, "median_outside", number(out ? eval_median(out, n_out) : NAN));
+    set_tests(w, q, ev, m, &p);
+    set(w, o, "importance", q);
+    free(in);
+    free(out);
+}
+
+static json_t *summary_object(writer *w, const evaluation *ev, const eval_method *m) {
+    static const char *const tested[] = {"length", "percent", "score", "marked", "divergence"};
+    json_t *o = json_object();
+    sis_test r;
+    set(w, o, "sufficient_examples", number(eval_sufficient(ev, m)));
+    for (size_t k = 0; k < NUMBERS; k++)
+        for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)
+            if (strcmp(tested[i], numbers[k].name) == 0)
+                set_quantity(w, o, ev, m, k);
+    if (ev->with_model)
+        set_importance(w, o, ev, m);
+    if (ev->o->human && ev->with_model) {
+        w->failed |= eval_correlate(ev, m, &r) != CLI_DONE;
+        set(w, o, "pearson_r", number(r.statistic));
+        set(w, o, "pearson_p", number(r.p));
     }
     return o;
 }
@@ -144,6 +213,7 @@ static json_t *method_object(writer *w, const evaluation *ev, const eval_method 
     set(w, o, "name", text(m->name));
     set(w, o, "method", text(m->records[0].method));
     set(w, o, "file", text(m->path));
+    set(w, o, "summary", summary_object(w, ev, m));
     for (size_t i = 0; i < m->n_items; i++)
         append(w, list, rationale_object(w, ev, &m->items[i]));
     set(w, o, "rationales", list);

@@ -228,6 +228,11 @@ static void fill_rationale(const sis_record *r, size_t example, size_t subset,
                             .half_holds = NAN};
 }
 
+/* How many rationales of an example count. */
+static size_t count_of(const evaluation *ev, const sis_record *r) {
+    return ev->o->first && r->collection.n_subsets > 1 ? 1 : r->collection.n_subsets;
+}
+
 static int list_rationales(const evaluation *ev, eval_method *m) {
     m->of = cli_grab(ev->n_examples, sizeof *m->of);
     m->first = cli_grab(ev->n_examples + 1, sizeof *m->first);
@@ -235,12 +240,12 @@ static int list_rationales(const evaluation *ev, eval_method *m) {
         return CLI_FAILED;
     for (size_t e = 0; e < ev->n_examples; e++) {
         m->of[e] = find_record(m, ev->examples[e].record->id);
-        m->first[e + 1] = m->first[e] + m->of[e]->collection.n_subsets;
+        m->first[e + 1] = m->first[e] + count_of(ev, m->of[e]);
     }
     m->n_items = m->first[ev->n_examples];
     m->items = cli_grab(m->n_items, sizeof *m->items);
     for (size_t e = 0; m->items && e < ev->n_examples; e++)
-        for (size_t k = 0; k < m->of[e]->collection.n_subsets; k++)
+        for (size_t k = 0; k < count_of(ev, m->of[e]); k++)
             fill_rationale(m->of[e], e, k, &m->items[m->first[e] + k]);
     return m->items ? CLI_DONE : CLI_FAILED;
 }

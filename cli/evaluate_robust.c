@@ -44,7 +44,7 @@ static void find_grid(const evaluation *ev, const sis_record *r, size_t *height,
 /* ---- A second mask --------------------------------------------------------------------------- */
 
 /* What to mask by if the user does not say. */
-static const char *second_mask(const evaluation *ev) {
+const char *eval_second_mask(const evaluation *ev) {
     return ev->o->second_mask ? ev->o->second_mask : cli_is_token(&ev->task) ? "pad" : "zero";
 }
 
@@ -53,7 +53,7 @@ static int differs(const evaluation *ev, const cli_task *second) {
     const cli_task *first = &ev->task;
     size_t n = first->inputs[0].n_values * first->n_samples;
     if (cli_is_token(first))
-        return !ev->o->question.mask || strcmp(ev->o->question.mask, second_mask(ev)) != 0;
+        return !ev->o->question.mask || strcmp(ev->o->question.mask, eval_second_mask(ev)) != 0;
     return first->n_samples != second->n_samples ||
            memcmp(first->mask, second->mask, n * sizeof *first->mask) != 0;
 }
@@ -61,7 +61,7 @@ static int differs(const evaluation *ev, const cli_task *second) {
 /* A task of its own: some masks change what a model understands by one. */
 static int open_second(const evaluation *ev, cli_task *second) {
     cli_question q = ev->o->question;
-    q.mask = second_mask(ev);
+    q.mask = eval_second_mask(ev);
     int status = cli_task_open(second, &ev->o->source);
     if (status == CLI_DONE)
         status = cli_task_ask(second, &ev->o->source, &q);

@@ -92,6 +92,7 @@ typedef struct {
     size_t columns, texts; /* of these, columns of text to the left */
     size_t n, room;        /* cells */
     char (*cells)[CELL];
+    int on_top; /* nothing is printed above it */
     int status;
 } table;
 
@@ -126,6 +127,15 @@ static void put_header(table *t, const char *const *names) {
         put(t, "%s", names[t->columns]);
 }
 
+/* Columns of put_against(), if there is anything to test against. */
+static void put_tests(table *t, const evaluation *ev) {
+    if (ev->n_methods > 1) {
+        put(t, "rank-sum p");
+        put(t, "signed-rank p");
+        t->columns += 2;
+    }
+}
+
 /* Letters, not bytes. */
 static int width_of(const char *text) {
     int n = 0;
@@ -145,7 +155,7 @@ static void print_cell(const char *text, int width, int left) {
 static int print_table(table *t, const char *title) {
     int widths[COLUMNS] = {0};
     if (t->status == CLI_DONE) {
-        printf("\n%s\n", title);
+        printf("%s%s\n", t->on_top ? "" : "\n", title);
         for (size_t i = 0; i < t->n; i++) {
             int w = width_of(t->cells[i]);
             widths[i % t->columns] = w > widths[i % t->columns] ? w : widths[i % t->columns];
@@ -163,11 +173,6 @@ static int print_table(table *t, const char *title) {
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
 
-/* Two p-values of a method against the first: of all numbers, and of pairs of examples. */
-typedef struct {
-    sis_test sum, pairs;
-} against;
-
 /* Pairs with a number on both sides. */
 static int test_pairs(const double *x, const double *y, size_t n, sis_test *out) {
     double *a = cli_grab(n, sizeof *a), *b = cli_grab(n, sizeof *b);
@@ -183,7 +188,7 @@ static int test_pairs(const double *x, const double *y, size_t n, sis_test *out)
     return status;
 }
 
-static int compare(const evaluation *ev, const eval_method *m, size_t offset, against *out) {
+int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out) {
     const eval_method *first = &ev->methods[0];
     size_t n, n_first;
     double *x = eval_column(m, offset, &n), *y = eval_column(first, offset, &n_first);
@@ -200,7 +205,7 @@ static int compare(const evaluation *ev, const eval_method *m, size_t offset, ag
     return status;
 }
 
-static int compare_importance(const evaluation *ev, const eval_method *m, against *out) {
+int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out) {
     size_t n, n_first;
     double *by_m = cli_grab(ev->n_examples, sizeof *by_m);
     double *by_first = cli_grab(ev->n_examples, sizeof *by_first);
@@ -217,8 +222,11 @@ static int compare_importance(const evaluation *ev, const eval_method *m, agains
 }
 
 /* The two p-values; none for the first method itself. */
-static void put_against(table *t, const evaluation *ev, const eval_method *m, const against *p) {
+static void put_against(table *t, const evaluation *ev, const eval_method *m,
+                        const eval_against *p) {
     int itself = m == &ev->methods[0];
+    if (ev->n_methods == 1)
+        return;
     put_number(t, "%.2g", itself ? NAN : p->sum.p);
     put_number(t, "%.2g", itself ? NAN : p->pairs.p);
 }
@@ -230,8 +238,7 @@ static double extreme(const double *x, size_t n, double percent) {
     return sis_sample_percentile(x, n, percent, &v) == SIS_OK ? v : NAN;
 }
 
-/* Examples whose rationales are all enough, in per cent. */
-static double sufficient(const evaluation *ev, const eval_method *m) {
+double eval_sufficient(const evaluation *ev, const eval_method *m) {
     size_t all = 0;
     for (size_t e = 0; e < ev->n_examples; e++) {
         size_t enough = 0;
@@ -239,46 +246,51 @@ static double sufficient(const evaluation *ev, const eval_method *m) {
             enough += m->items[i].sufficient > 0;
         all += enough == m->first[e + 1] - m->first[e];
     }
-    return 100.0 * (double)all / (double)ev->n_examples;
+    return (double)all / (double)ev->n_examples;
 }
 
-static size_t most_subsets(const evaluation *ev, const eval_method *m) {
-    size_t most = 0;
-    for (size_t e = 0; e < ev->n_examples; e++)
-        most = m->first[e + 1] - m->first[e] > most ? m->first[e + 1] - m->first[e] : most;
-    return most;
+/* Subsets that were found, whether or not they count: all of them, and the most of an example. */
+static void count_subsets(const evaluation *ev, const eval_method *m, size_t *all, size_t *most) {
+    *all = *most = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t n = m->of[e]->collection.n_subsets;
+        *all += n;
+        *most = n > *most ? n : *most;
+    }
 }
 
 static int print_counts(const evaluation *ev) {
     table t = {.texts = 2};
-    put_header(&t, (const char *const[]){"method", "file", "rationales", "per example", "most",
-                                         "sufficient examples", NULL});
+    put_header(&t, (const char *const[]){"method", "file", "rationales", "found per example",
+                                         "most", "sufficient examples", NULL});
     for (size_t k = 0; k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
+        size_t all, most;
+        count_subsets(ev, m, &all, &most);
         put(&t, "%s", m->name);
         put(&t, "%s", m->path);
         put(&t, "%zu", m->n_items);
-        put(&t, "%.2f", (double)m->n_items / (double)ev->n_examples);
-        put(&t, "%zu", most_subsets(ev, m));
-        put(&t, "%.1f %%", sufficient(ev, m));
+        put(&t, "%.2f", (double)all / (double)ev->n_examples);
+        put(&t, "%zu", most);
+        put(&t, "%.1f %%", 100 * eval_sufficient(ev, m));
     }
     return print_table(&t, "Rationales");
 }
 
 static int print_lengths(const evaluation *ev) {
     table t = {.texts = 1};
-    put_header(&t, (const char *const[]){"method", "median", "max", "median %", "max %",
-                                         "rank-sum p", "signed-rank p", NULL});
+    put_header(&t, (const char *const[]){"method", "median", "max", "median %", "max %", NULL});
+    put_tests(&t, ev);
     for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
         size_t n;
-        against p = {0};
+        eval_against p = {0};
         double *lengths = eval_column(m, offsetof(eval_rationale, length), &n);
         double *percents = eval_column(m, offsetof(eval_rationale, percent), &n);
         if (!lengths || !percents)
             t.status = CLI_FAILED;
         else
-            t.status = compare(ev, m, offsetof(eval_rationale, percent), &p);
+            t.status = eval_compare(ev, m, offsetof(eval_rationale, percent), &p);
         put(&t, "%s", m->name);
         put_number(&t, "%g", lengths ? extreme(lengths, n, 50) : NAN);
         put_number(&t, "%g", lengths ? extreme(lengths, n, 100) : NAN);
@@ -292,21 +304,22 @@ static int print_lengths(const evaluation *ev) {
 }
 
 /* A quantity of rationales: median, lowest, highest, tests. */
-static int print_quantity(const evaluation *ev, const char *title, size_t offset) {
+static int print_quantity(const evaluation *ev, const char *title, size_t offset,
+                          const char *format) {
     table t = {.texts = 1};
-    put_header(&t, (const char *const[]){"method", "median", "mean", "lowest", "highest",
-                                         "rank-sum p", "signed-rank p", NULL});
+    put_header(&t, (const char *const[]){"method", "median", "mean", "lowest", "highest", NULL});
+    put_tests(&t, ev);
     for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
         size_t n = 0;
-        against p = {0};
+        eval_against p = {0};
         double *values = eval_column(m, offset, &n);
-        t.status = values ? compare(ev, m, offset, &p) : CLI_FAILED;
+        t.status = values ? eval_compare(ev, m, offset, &p) : CLI_FAILED;
         put(&t, "%s", m->name);
-        put_number(&t, "%.4g", values ? extreme(values, n, 50) : NAN);
-        put_number(&t, "%.4g", values ? sis_sample_mean(values, n) : NAN);
-        put_number(&t, "%.4g", values ? extreme(values, n, 0) : NAN);
-        put_number(&t, "%.4g", values ? extreme(values, n, 100) : NAN);
+        put_number(&t, format, values ? extreme(values, n, 50) : NAN);
+        put_number(&t, format, values ? sis_sample_mean(values, n) : NAN);
+        put_number(&t, format, values ? extreme(values, n, 0) : NAN);
+        put_number(&t, format, values ? extreme(values, n, 100) : NAN);
         put_against(&t, ev, m, &p);
         free(values);
     }
@@ -315,15 +328,15 @@ static int print_quantity(const evaluation *ev, const char *title, size_t offset
 
 static int print_importance(const evaluation *ev) {
     table t = {.texts = 1};
-    put_header(&t, (const char *const[]){"method", "median inside", "median outside", "rank-sum p",
-                                         "signed-rank p", NULL});
+    put_header(&t, (const char *const[]){"method", "median inside", "median outside", NULL});
+    put_tests(&t, ev);
     for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
         size_t n_in, n_out;
-        against p = {0};
+        eval_against p = {0};
         double *in = eval_importance(ev, m, 1, &n_in, NULL);
         double *out = eval_importance(ev, m, 0, &n_out, NULL);
-        t.status = in && out ? compare_importance(ev, m, &p) : CLI_FAILED;
+        t.status = in && out ? eval_compare_importance(ev, m, &p) : CLI_FAILED;
         put(&t, "%s", m->name);
         put_number(&t, "%.3g", in ? eval_median(in, n_in) : NAN);
         put_number(&t, "%.3g", out ? eval_median(out, n_out) : NAN);
@@ -351,7 +364,7 @@ static int pair_up(const evaluation *ev, const eval_method *m, double *qhs, doub
     return CLI_DONE;
 }
 
-static int correlate(const evaluation *ev, const eval_method *m, sis_test *out) {
+int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out) {
     double *qhs = cli_grab(m->n_items, sizeof *qhs);
     double *marked = cli_grab(m->n_items, sizeof *marked);
     size_t n;
@@ -383,23 +396,24 @@ static void print_quality(const evaluation *ev) {
 static int print_human(const evaluation *ev) {
     char title[128];
     table t = {.texts = 1};
-    put_header(&t, (const char *const[]){"method", "median share", "mean share", "rank-sum p",
-                                         "signed-rank p", "Pearson r with QHS", "p", NULL});
+    put_header(&t, (const char *const[]){"method", "median share", "mean share",
+                                         "Pearson r with QHS", "its p", NULL});
+    put_tests(&t, ev);
     for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
         size_t n = 0;
-        against p = {0};
+        eval_against p = {0};
         sis_test r = {.statistic = NAN, .p = NAN};
         double *marked = eval_column(m, offsetof(eval_rationale, marked), &n);
-        t.status = marked ? compare(ev, m, offsetof(eval_rationale, marked), &p) : CLI_FAILED;
+        t.status = marked ? eval_compare(ev, m, offsetof(eval_rationale, marked), &p) : CLI_FAILED;
         if (t.status == CLI_DONE && ev->with_model)
-            t.status = correlate(ev, m, &r);
+            t.status = eval_correlate(ev, m, &r);
         put(&t, "%s", m->name);
         put_number(&t, "%.3f", marked ? extreme(marked, n, 50) : NAN);
         put_number(&t, "%.3f", marked ? sis_sample_mean(marked, n) : NAN);
-        put_against(&t, ev, m, &p);
         put_number(&t, "%.3f", r.statistic);
         put_number(&t, "%.2g", r.p);
+        put_against(&t, ev, m, &p);
         free(marked);
     }
     snprintf(title, sizeof title,
@@ -425,9 +439,10 @@ static void put_share(table *t, const eval_method *m, size_t offset) {
 }
 
 static int print_robust(const evaluation *ev) {
-    char title[192];
+    char title[192], second[CELL];
     table t = {.texts = 1};
-    put_header(&t, (const char *const[]){"method", "own mask", "second mask", "hot-deck",
+    snprintf(second, sizeof second, "mask %s", eval_second_mask(ev));
+    put_header(&t, (const char *const[]){"method", "own mask", second, "hot-deck",
                                          "neighbours back", "random half back", NULL});
     for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
@@ -449,7 +464,7 @@ static int print_study(const evaluation *ev) {
     const eval_study *s = &ev->study;
     const double *changes[] = {s->by_mask, s->by_deck};
     char title[128];
-    table t = {.texts = 1};
+    table t = {.texts = 1, .on_top = ev->n_methods == 0};
     put_header(&t,
                (const char *const[]){"masked by", "mean", "deviation", "lowest", "highest", NULL});
     for (size_t k = 0; k < 2; k++) {
@@ -492,7 +507,7 @@ int eval_tables(const evaluation *ev) {
             status = print_lengths(ev);
         if (status == CLI_DONE)
             status = print_quantity(ev, "Score of the rationale alone, everything else masked",
-                                    offsetof(eval_rationale, score));
+                                    offsetof(eval_rationale, score), "%.6g");
         if (status == CLI_DONE && ev->with_model)
             status = print_importance(ev);
     }
@@ -502,7 +517,7 @@ int eval_tables(const evaluation *ev) {
         snprintf(title, sizeof title, "Divergence from motif %.40s (%.40s), in nats",
                  ev->motif->name, ev->motif->id);
     if (status == CLI_DONE && ev->motif)
-        status = print_quantity(ev, title, offsetof(eval_rationale, divergence));
+        status = print_quantity(ev, title, offsetof(eval_rationale, divergence), "%.2f");
     if (status == CLI_DONE && ev->o->robust)
         status = print_robust(ev);
     if (status == CLI_DONE && ev->study.n > 0)

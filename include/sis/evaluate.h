@@ -61,7 +61,7 @@ int sis_test_rank_sum(const double *x, size_t nx, const double *y, size_t ny, si
  * positive and of the negative differences x - y; pairs without a difference are left out (t.n are
  * left), and if none has one p is 1. Exact if at most 50 differences are left, none is left out and no
  * two are equally large; otherwise normal, corrected for ties and continuity. The same as
- * scipy.stats.wilcoxon(x, y, correction=True), which is exact under the same conditions. */
+ * scipy.stats.wilcoxon(x, y, correction=True) with the method, "exact" or "approx", that this chooses. */
 int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *out);
 
 /* Pearson's correlation: the statistic is r, p that of the t distribution with n - 2 degrees of freedom
