@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis evaluate: explanations of the same decisions by several methods, side by side.
+ */
+#include "evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+
+/* The options of cli_source_options, but the model and its input may be missing. */
+static const cli_option options[] = {
+    {"model", 'm', "MODEL", CLI_STRING(eval_options, source.model),
+     "the model that was explained: FILE.onnx or cmd:COMMAND",
+     .more =
+         "With it, scores are taken again, importance of features and QHS can be measured. Give "
+         "it and --input, --mask and --features as they were given to sis explain."},
+    {"input", 'i', "FILE", CLI_STRING(eval_options, source.input),
+     "the examples that were explained"},
+    {"rows", 'r', "A:B", CLI_STRING(eval_options, source.rows),
+     "only these examples of the input: A:B, or a list 0,5,7", .unset = "all"},
+    {"label", 0, "COLUMN", CLI_STRING(eval_options, source.label),
+     "column or field of the input that holds the label"},
+    {"categorical", 0, NULL, CLI_FLAG(eval_options, source.categorical),
+     "columns of a table may hold categories instead of numbers"},
+    {"first", 0, NULL, CLI_FLAG(eval_options, first), "only the first subset of each example",
+     .more = "Other methods than sis give one rationale an example: this leaves as many of each."},
+    {"human", 0, NULL, CLI_FLAG(eval_options, human), "agreement with what people marked",
+     .more = "Of records with the field human: the share of each rationale that lies inside what "
+             "was marked; with a model, the quality of the marks QHS, the score on the marked "
+             "features alone less the score on all, and Pearson's correlation of the two."},
+    {"motif", 0, "FILE[:NAME]", CLI_STRING(eval_options, motif),
+     "divergence of DNA rationales from a motif",
+     .more =
+         "A file of motifs (JASPAR, MEME) and, if it holds several, the id or name of one. "
+         "Each rationale, all other bases being N, is laid on the motif where that is "
+         "likeliest, on either strand; the divergence is the sum of KL(rationale || motif) over "
+         "all positions, in nats, after one per cent of uniform bases is mixed into the motif."},
+    {"robust", 0, NULL, CLI_FLAG(eval_options, robust), "do rationales hold under other masks?",
+     .more = "Each rationale is scored under a second mask, under --samples hot-deck masks drawn "
+             "from the input, with its neighbours put back (of texts, DNA and images), and with "
+             "--samples random halves of all other features put back."},
+    {"second-mask", 0, "MASK", CLI_STRING(eval_options, second_mask), "another mask for --robust",
+     .unset = "zero, of texts pad"},
+    {"around", 0, "N", CLI_COUNT(eval_options, around),
+     "how far neighbours reach that --robust puts back", .min = 1, .max = 1000},
+    {"imputation", 0, NULL, CLI_FLAG(eval_options, imputation),
+     "compare the mask with hot-deck values, one feature at a time",
+     .more = "An example of the input and one of its features are drawn at random, --draws times: "
+             "how much the score changes when the mask takes the feature's place, and when a value "
+             "from elsewhere in the input does. Needs no results."},
+    {"draws", 0, "N", CLI_COUNT(eval_options, draws), "features drawn by --imputation", .min = 2,
+     .max = 10000000},
+    {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale"},
+    {"json", 0, "FILE", CLI_STRING(eval_options, json), "also write every value, as JSON"},
+    CLI_GROUP(eval_options, question, cli_question, cli_question_options),
+    {"jobs", 'j', "N", CLI_COUNT(eval_options, source.jobs),
+     "threads, and children of a cmd: model", .unset = "one per core", .max = 1024},
+    {"timeout", 0, "SECONDS", CLI_NUMBER(eval_options, source.timeout),
+     "longest wait for one answer of a cmd: model, 0 for ever", .max = 1e9},
+    CLI_GROUP(eval_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    eval_options *o = (eval_options *)p;
+    cli_source_init(&o->source);
+    cli_question_init(&o->question);
+    o->draws = 10000;
+    o->around = 1;
+}
+
+/* ---- Usage ----------------------------------------------------------------------------------- */
+
+static int check_usage(const eval_options *o, const cli_list *args) {
+    if (!o->source.model != !o->source.input)
+        return cli_usage("--%s: --model and --input belong together",
+                         o->source.model ? "model" : "input");
+    if (args->n == 0 && !o->imputation)
+        return cli_usage("expected at least one results file");
+    if (args->n == 0 && (o->human || o->motif || o->robust || o->csv))
+        return cli_usage("--%s needs a results file", o->human    ? "human"
+                                                      : o->motif  ? "motif"
+                                                      : o->robust ? "robust"
+                                                                  : "csv");
+    if (!o->source.model && (o->imputation || o->robust))
+        return cli_usage("--%s needs --model and --input", o->robust ? "robust" : "imputation");
+    if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
+        return cli_usage("--%s is of use with --model and --input only",
+                         o->question.mask ? "mask" : "features");
+    if (o->second_mask && !o->robust)
+        return cli_usage("--second-mask is of use with --robust only");
+    if (strcmp(o->question.output, "top") != 0 && !o->imputation)
+        return cli_usage("--class is of use with --imputation only; results say themselves which "
+                         "output they are about");
+    return CLI_DONE;
+}
+
+/* Would a file that is written destroy one that is read? */
+static int spare_inputs(const eval_options *o, const cli_list *args) {
+    const char *written[] = {o->csv, o->json};
+    int status = CLI_DONE;
+    for (size_t k = 0; status == CLI_DONE && k < 2; k++) {
+        status = cli_task_spares(&o->source, &o->question, written[k]);
+        if (status == CLI_DONE)
+            status = cli_output_spares(written[k], o->motif);
+        for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+            status = cli_output_spares(written[k], args->items[i]);
+    }
+    if (status == CLI_DONE && o->csv && o->json && strcmp(o->csv, o->json) == 0)
+        status = cli_usage("--csv and --json name the same file");
+    return status;
+}
+
+/* ---- The run --------------------------------------------------------------------------------- */
+
+static void release(evaluation *ev) {
+    for (size_t e = 0; e < ev->n_examples; e++)
+        free(ev->examples[e].importance);
+    for (size_t k = 0; k < ev->n_methods; k++) {
+        eval_method *m = &ev->methods[k];
+        for (size_t i = 0; i < m->n_records; i++)
+            sis_record_release(&m->records[i]);
+        free(m->records);
+        free(m->name);
+        free(m->by_id);
+        free(m->of);
+        free(m->items);
+        free(m->first);
+    }
+    free(ev->methods);
+    free(ev->examples);
+    free(ev->study.by_mask);
+    free(ev->study.by_deck);
+    sis_motifs_release(&ev->motifs);
+    cli_task_close(&ev->task);
+}
+
+static int open_task(evaluation *ev) {
+    int status = cli_task_open(&ev->task, &ev->o->source);
+    if (status == CLI_DONE)
+        status = cli_task_ask(&ev->task, &ev->o->source, &ev->o->question);
+    ev->with_model = 1;
+    return status;
+}
+
+/* All that was asked for, in an order that finds mistakes before it costs time. */
+static int measure(evaluation *ev, const cli_list *args) {
+    const eval_options *o = ev->o;
+    int status = args->n > 0 ? eval_read(ev, args) : CLI_DONE;
+    if (status == CLI_DONE && o->motif)
+        status = eval_motif(ev);
+    if (status == CLI_DONE && o->source.model)
+        status = open_task(ev);
+    if (status == CLI_DONE && ev->with_model && args->n > 0)
+        status = eval_model(ev);
+    if (status == CLI_DONE && o->human)
+        status = eval_human(ev);
+    if (status == CLI_DONE && o->robust)
+        status = eval_robust(ev);
+    if (status == CLI_DONE && o->imputation)
+        status = eval_imputation(ev);
+    return status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    evaluation ev = {.o = (const eval_options *)p};
+    int status = check_usage(ev.o, args);
+    if (status == CLI_DONE)
+        status = spare_inputs(ev.o, args);
+    if (status == CLI_DONE)
+        status = measure(&ev, args);
+    if (status == CLI_DONE)
+        status = eval_tables(&ev);
+    if (status == CLI_DONE && ev.o->csv)
+        status = eval_csv(&ev, ev.o->csv);
+    if (status == CLI_DONE && ev.o->json)
+        status = eval_json(&ev, ev.o->json);
+    release(&ev);
+    return status;
+}
+
+const cli_command cli_evaluate = {
+    .name = "evaluate",
+    .summary = "compare explanations: length, importance, agreement",
+    .options = options,
+    .options_size = sizeof(eval_options),
+    .args = "[RESULTS...]",
+    .min_args = 0,
+    .max_args = SIZE_MAX,
+    .init = init,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis evaluate sis.jsonl ig.jsonl lime.jsonl -m imdb.onnx -i reviews.jsonl",
+             "Lengths, scores and importance of three methods on the same reviews, the last two "
+             "tested against the first."},
+            {"sis evaluate sis.jsonl --human -m imdb.onnx -i reviews.jsonl --csv sis.csv",
+             "Agreement with the words that people marked; every rationale a row of sis.csv."},
+            {"sis evaluate sis.jsonl ig.jsonl --motif jaspar.wil:CTCF",
+             "How far DNA rationales are from a known motif."},
+            {"sis evaluate --imputation -m imdb.onnx -i reviews.jsonl",
+             "Is the mask as uninformative as a random word?"},
+            {0}},
+    .description =
+        "Reads results files of several methods over the same decisions, as sis explain writes "
+        "them, and compares the methods on the examples that every file explains. Files of other "
+        "examples, decisions or models are refused. A rationale is one subset; an example may have "
+        "several.\n\n"
+        "Tables on standard output: how many rationales, and of how many examples all of them "
+        "suffice; their length; their score alone; with --model and --input, how much the score "
+        "falls when a single feature inside, or outside, of the rationales is masked. p-values are "
+        "two-sided, of each method against the first: Wilcoxon's rank-sum test over rationales (of "
+        "importance: over features) and his signed-rank test over examples, each with the median "
+        "of its rationales.\n\n"
+        "Changes of scores are counted in the direction of the decision: for score <= threshold a "
+        "feature is important if masking it raises the score.",
+};

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * evaluate.h - several explanations of the same decisions, side by side.
+ *
+ *     evaluate.c          the command: options, the order of things
+ *     evaluate_read.c     results files, held against each other
+ *     evaluate_model.c    what only the model can tell: scores, importance, quality of human words
+ *     evaluate_robust.c   subsets under other masks; the study of masks
+ *     evaluate_motif.c    DNA subsets on a motif
+ *     evaluate_table.c    the tables on standard output
+ *     evaluate_export.c   every value as CSV and JSON
+ *
+ * A rationale is one subset of one example by one method. What has not been measured is NaN.
+ */
+#ifndef SIS_CLI_EVALUATE_H
+#define SIS_CLI_EVALUATE_H
+
+#include <sis/evaluate.h>
+#include <sis/results.h>
+
+#include "task.h"
+
+typedef struct eval_options {
+    cli_source source;
+    cli_question question;
+    const char *csv, *json, *motif, *second_mask;
+    size_t draws, around;
+    int first, human, imputation, robust;
+    cli_common common;
+} eval_options;
+
+/* One subset. The numbers are doubles all, so that tables can be made of any of them. */
+typedef struct eval_rationale {
+    size_t example, subset;
+    const int *features; /* (length) */
+    double length, percent;
+    double score, sufficient;    /* of the subset alone: its score; 1 or 0 */
+    double inside, outside;      /* medians of the importance of its and of the other features */
+    double marked;               /* share of it that a person marked */
+    double divergence;           /* from the motif */
+    size_t start;                /* where the motif lies, if there is a divergence */
+    int reverse;                 /* and on which strand */
+    double second, second_holds; /* score under the second mask, and is that enough: 1 or 0 */
+    double deck, deck_holds; /* mean over hot-deck samples, and share of those that are enough */
+    double around, around_holds; /* with its neighbours */
+    double half, half_holds;     /* with random halves of all other features */
+} eval_rationale;
+
+/* One results file. */
+typedef struct eval_method {
+    const char *path;
+    char *name; /* in tables */
+    sis_record *records;
+    size_t n_records, room;
+    size_t *by_id;          /* (n_records) */
+    const sis_record **of;  /* (examples) */
+    eval_rationale *items;  /* (n_items), in the order of the examples */
+    size_t n_items, *first; /* (examples + 1) where those of an example begin */
+} eval_method;
+
+/* One example that every method explains. */
+typedef struct eval_example {
+    const sis_record *record; /* the first method's */
+    sis_input input;          /* with a model */
+    size_t at;                /* which of the task's inputs it is */
+    double *importance;       /* (n_features), with a model */
+    double human_score, qhs;  /* the words that a person marked */
+} eval_example;
+
+/* What masking one feature does. */
+typedef struct eval_study {
+    size_t n;
+    double *by_mask, *by_deck; /* (n) */
+} eval_study;
+
+typedef struct evaluation {
+    const eval_options *o;
+    eval_method *methods;
+    size_t n_methods;
+    eval_example *examples;
+    size_t n_examples, n_shared; /* explained by all; in the files */
+    cli_task task;
+    int with_model;
+    size_t n_human; /* examples that a person has marked */
+    sis_motifs motifs;
+    const sis_motif *motif;
+    eval_study study;
+} evaluation;
+
+/* Read the files and find what they share. */
+int eval_read(evaluation *ev, const cli_list *paths);
+
+/* Open model and data, hold the records against them, measure scores and importance. */
+int eval_model(evaluation *ev);
+
+int eval_human(evaluation *ev);
+int eval_motif(evaluation *ev);
+int eval_robust(evaluation *ev);
+int eval_imputation(evaluation *ev);
+
+/* The second mask of --robust, as it is called. */
+const char *eval_second_mask(const evaluation *ev);
+
+/* The options of a library call about the decisions of this example. */
+void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt);
+
+/* Is that score enough for the record's decision? 1 or 0. */
+double eval_enough(const sis_record *r, double score);
+
+int eval_tables(const evaluation *ev);
+int eval_csv(const evaluation *ev, const char *path);
+int eval_json(const evaluation *ev, const char *path);
+
+/* The numbers at `offset` of a method's rationales that are not NaN: *n, free()d by the caller. NULL
+ * after an error line. */
+double *eval_column(const eval_method *m, size_t offset, size_t *n);
+
+/* The same with one number an example: the median over its rationales, NaN if there is none. */
+double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset);
+
+/* Importance of features inside (or outside) a method's rationales, those of one example after those
+ * of the other; *n of them. `medians` (examples), if not NULL, gets the median of each. */
+double *eval_importance(const evaluation *ev, const eval_method *m, int inside, size_t *n,
+                        double *medians);
+
+double eval_median(const double *x, size_t n);
+
+/* Two tests of a method against the first: of all numbers, and of pairs of examples. */
+typedef struct eval_against {
+    sis_test sum, pairs;
+} eval_against;
+
+/* Of the numbers at `offset` of rationales; of the importance of the features inside them. */
+int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out);
+int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out);
+
+/* QHS against the share of a rationale that a person marked. */
+int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out);
+
+/* The share of examples whose rationales are all enough. */
+double eval_sufficient(const evaluation *ev, const eval_method *m);
+
+#endif

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What only the model can tell of rationales: their score alone, how much each feature counts, what it
+ * makes of the words a person marked. Before that, records are held against model and data: a score
+ * that comes out differently means another model, mask or feature map than the file was made with.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate.h"
+
+void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
+    sis_opt_init(opt);
+    opt->threshold = r->threshold;
+    opt->below = r->below;
+    opt->jobs = (int)ev->o->source.jobs;
+    opt->memory = ev->o->question.memory << 20;
+}
+
+/* ---- Inputs ---------------------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b, void *task) {
+    char **ids = ((cli_task *)task)->ids;
+    return strcmp(ids[*(const size_t *)a], ids[*(const size_t *)b]);
+}
+
+/* The task's inputs in the order of their ids; free()d by the caller. */
+static size_t *index_inputs(cli_task *t) {
+    size_t *index = cli_grab(t->n, sizeof *index);
+    for (size_t i = 0; index && i < t->n; i++)
+        index[i] = i;
+    if (index)
+        qsort_r(index, t->n, sizeof *index, by_id, t);
+    return index;
+}
+
+static const sis_input *find_input(const cli_task *t, const size_t *index, const char *id) {
+    size_t low = 0, high = t->n;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(t->ids[index[middle]], id) <= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return strcmp(t->ids[index[low]], id) == 0 ? &t->inputs[index[low]] : NULL;
+}
+
+static int same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return 0;
+    return 1;
+}
+
+/* Is the record about this input, as it is given now? */
+static int check_input(const evaluation *ev, const sis_record *r, const sis_input *in) {
+    if (!in)
+        return cli_error("record \"%s\" is of no example that was asked for; give the --input and "
+                         "--rows it was made with",
+                         r->id);
+    if (r->output >= ev->task.model.n_outputs)
+        return cli_error(
+            "record \"%s\" is about output %zu, the model has %zu; give the --model it "
+            "was made with (%s)",
+            r->id, r->output, ev->task.model.n_outputs, r->model);
+    if (r->values &&
+        (r->n_values != in->n_values || !same_numbers(r->values, in->values, r->n_values)))
+        return cli_error("record \"%s\" was made of another input than the one given", r->id);
+    if (r->mask && (in->n_samples != 1 || !same_numbers(r->mask, in->mask, r->n_values)))
+        return cli_error("record \"%s\" was made with another mask than the one given; give the "
+                         "same --mask",
+                         r->id);
+    long n = sis_input_features(in);
+    if (n < 0)
+        return cli_fail((int)n);
+    if ((size_t)n != r->collection.n_features)
+        return cli_error("record \"%s\" has %zu features, the input has %ld; give the same "
+                         "--features",
+                         r->id, r->collection.n_features, n);
+    return CLI_DONE;
+}
+
+static int find_inputs(evaluation *ev) {
+    size_t *index = index_inputs(&ev->task);
+    int status = index ? CLI_DONE : CLI_FAILED;
+    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+        eval_example *x = &ev->examples[e];
+        const sis_input *in = find_input(&ev->task, index, x->record->id);
+        for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
+            status = check_input(ev, ev->methods[k].of[e], in);
+        if (status == CLI_DONE) {
+            x->input = *in;
+            x->at = (size_t)(in - ev->task.inputs);
+            x->input.output = x->record->output;
+        }
+    }
+    free(index);
+    return status;
+}
+
+/* ---- Scores ---------------------------------------------------------------------------------- */
+
+/* Scores are float32 inside networks and may come from other machines. */
+static int agree(double a, double b) {
+    return a == b || fabs(a - b) <= 1e-4 * (1 + fabs(a));
+}
+
+static int check_whole(evaluation *ev, const double *scores) {
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        const sis_record *r = ev->examples[e].record;
+        if (!agree(r->collection.score, scores[e]))
+            return cli_error(
+                "record \"%s\" has a score of %g, this model gives %g: give the --model "
+                "it was made with (%s)",
+                r->id, r->collection.score, scores[e], r->model);
+    }
+    return CLI_DONE;
+}
+
+/* Whole inputs must have the scores that their records have. */
+static int score_examples(evaluation *ev) {
+    sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
+    double *scores = cli_grab(ev->n_examples, sizeof *scores);
+    sis_opt opt;
+    eval_options_of(ev, ev->examples[0].record, &opt);
+    int status = parts && scores ? CLI_DONE : CLI_FAILED;
+    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++)
+        parts[e] = (sis_part){.input = &ev->examples[e].input, .without = 1};
+    if (status == CLI_DONE)
+        status = cli_fail(sis_part_scores(&ev->task.model, parts, ev->n_examples, &opt, scores));
+    if (status == CLI_DONE)
+        status = check_whole(ev, scores);
+    free(parts);
+    free(scores);
+    return status;
+}
+
+static int check_part(const eval_method *m, eval_rationale *x, double score) {
+    const sis_record *r = m->of[x->example];
+    if (!agree(x->score, score))
+        return cli_error("%s, record \"%s\": subset %zu alone has a score of %g, the model gives "
+                         "%g now; give the --mask, --features, --samples and --seed it was made "
+                         "with",
+                         m->path, r->id, x->subset, x->score, score);
+    x->score = score;
+    x->sufficient = eval_enough(r, score);
+    return CLI_DONE;
+}
+
+/* Rationales alone. */
+static int score_rationales(evaluation *ev, eval_method *m) {
+    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
+    double *scores = cli_grab(m->n_items, sizeof *scores);
+    sis_opt opt;
+    eval_options_of(ev, ev->examples[0].record, &opt);
+    int status = parts && scores ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
+        parts[i] = (sis_part){.input = &ev->examples[m->items[i].example].input,
+                              .features = m->items[i].features,
+                              .n = (size_t)m->items[i].length};
+    if (status == CLI_DONE)
+        status = cli_fail(sis_part_scores(&ev->task.model, parts, m->n_items, &opt, scores));
+    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
+        status = check_part(m, &m->items[i], scores[i]);
+    free(parts);
+    free(scores);
+    return status;
+}
+
+/* ---- Importance ------------------------------------------------------------------------------ */
+
+static int measure_importance(evaluation *ev) {
+    cli_progress bar;
+    int status = CLI_DONE;
+    cli_progress_init(&bar, ev->o->common.quiet);
+    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+        eval_example *x = &ev->examples[e];
+        sis_opt opt;
+        eval_options_of(ev, x->record, &opt);
+        x->importance = cli_grab(x->record->collection.n_features, sizeof *x->importance);
+        int error = SIS_OK;
+        if (x->importance)
+            error = sis_importance(&ev->task.model, &x->input, &opt, x->importance);
+        sis_progress p = {.inputs = ev->n_examples, .inputs_done = e + 1};
+        cli_progress_show(&bar, &p);
+        if (error || !x->importance)
+            cli_progress_end(&bar);
+        status = x->importance ? cli_fail(error) : CLI_FAILED;
+    }
+    cli_progress_end(&bar);
+    return status;
+}
+
+/* Medians inside and outside one rationale. */
+static int split_importance(const evaluation *ev, eval_rationale *x) {
+    const eval_example *of = &ev->examples[x->example];
+    size_t n = of->record->collection.n_features, length = (size_t)x->length, outside = 0;
+    unsigned char *is_inside = cli_grab(n, 1);
+    double *values = cli_grab(n, sizeof *values);
+    if (is_inside && values) {
+        for (size_t i = 0; i < length; i++) {
+            is_inside[x->features[i]] = 1;
+            values[i] = of->importance[x->features[i]];
+        }
+        x->inside = eval_median(values, length);
+        for (size_t f = 0; f < n; f++)
+            if (!is_inside[f])
+                values[outside++] = of->importance[f];
+        x->outside = eval_median(values, outside);
+    }
+    int status = is_inside && values ? CLI_DONE : CLI_FAILED;
+    free(is_inside);
+    free(values);
+    return status;
+}
+
+int eval_model(evaluation *ev) {
+    int status = find_inputs(ev);
+    if (status == CLI_DONE)
+        status = score_examples(ev);
+    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
+        status = score_rationales(ev, &ev->methods[k]);
+    if (status == CLI_DONE)
+        status = measure_importance(ev);
+    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
+        for (size_t i = 0; status == CLI_DONE && i < ev->methods[k].n_items; i++)
+            status = split_importance(ev, &ev->methods[k].items[i]);
+    return status;
+}
+
+/* ---- People ---------------------------------------------------------------------------------- */
+
+/* Has a person marked anything that the model gets to see? */
+static int is_marked(const eval_example *x) {
+    return x->record->human && x->record->n_human > 0;
+}
+
+/* The share of each rationale that a person marked as well. */
+static int share_marked(const evaluation *ev, eval_method *m) {
+    for (size_t i = 0; i < m->n_items; i++) {
+        eval_rationale *x = &m->items[i];
+        const eval_example *of = &ev->examples[x->example];
+        size_t both = 0;
+        if (!is_marked(of))
+            continue;
+        unsigned char *marked = cli_grab(of->record->collection.n_features, 1);
+        if (!marked)
+            return CLI_FAILED;
+        for (size_t k = 0; k < of->record->n_human; k++)
+            marked[of->record->human[k]] = 1;
+        for (size_t k = 0; k < (size_t)x->length; k++)
+            both += marked[x->features[k]];
+        x->marked = (double)both / x->length;
+        free(marked);
+    }
+    return CLI_DONE;
+}
+
+/* QHS of every example with marks: the score of the marked words less that of all, turned round for
+ * decisions "<=". */
+static int measure_quality(evaluation *ev) {
+    sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
+    double *scores = cli_grab(ev->n_examples, sizeof *scores);
+    int status = parts && scores ? CLI_DONE : CLI_FAILED;
+    size_t n = 0;
+    sis_opt opt;
+    eval_options_of(ev, ev->examples[0].record, &opt);
+    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+        const eval_example *x = &ev->examples[e];
+        if (is_marked(x))
+            parts[n++] = (sis_part){&x->input, x->record->human, x->record->n_human, 0};
+    }
+    if (status == CLI_DONE)
+        status = cli_fail(sis_part_scores(&ev->task.model, parts, n, &opt, scores));
+    for (size_t e = 0, k = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+        eval_example *x = &ev->examples[e];
+        if (!is_marked(x))
+            continue;
+        x->human_score = scores[k++];
+        x->qhs = x->human_score - x->record->collection.score;
+        x->qhs = x->record->below ? -x->qhs : x->qhs;
+    }
+    free(parts);
+    free(scores);
+    return status;
+}
+
+int eval_human(evaluation *ev) {
+    int status = CLI_DONE;
+    for (size_t e = 0; e < ev->n_examples; e++)
+        ev->n_human += (size_t)is_marked(&ev->examples[e]);
+    if (ev->n_human == 0)
+        return cli_error("--human: no explained record of %s has features that a person marked "
+                         "(field \"human\"); explain an input that has them",
+                         ev->methods[0].path);
+    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
+        status = share_marked(ev, &ev->methods[k]);
+    return status == CLI_DONE && ev->with_model ? measure_quality(ev) : status;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DNA subsets on a motif: --motif FILE[:NAME].
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "evaluate.h"
+
+/* FILE alone must hold one motif; FILE:NAME picks one. A file whose own name has a colon is a file. */
+static int open_motif(evaluation *ev) {
+    const char *text = ev->o->motif, *colon = strrchr(text, ':');
+    char *path = strdup(text);
+    if (!path)
+        return cli_error("out of memory");
+    if (colon && access(text, F_OK) != 0)
+        path[colon - text] = '\0';
+    else
+        colon = NULL;
+    int error = sis_motifs_read(path, &ev->motifs);
+    free(path);
+    if (error)
+        return cli_error("--motif: %s", sis_error_detail());
+    if (!colon && ev->motifs.n != 1)
+        return cli_error("--motif: %s holds %zu motifs; say which with %s:NAME", text, ev->motifs.n,
+                         text);
+    ev->motif = colon ? sis_motifs_find(&ev->motifs, colon + 1) : &ev->motifs.items[0];
+    return ev->motif ? CLI_DONE
+                     : cli_error("--motif: %.*s has no motif \"%s\"", (int)(colon - text), text,
+                                 colon + 1);
+}
+
+static int align(const evaluation *ev, eval_rationale *x) {
+    const sis_record *r = ev->examples[x->example].record;
+    sis_alignment at;
+    if (!r->sequence)
+        return cli_error("--motif: record \"%s\" has no sequence; motifs are compared with DNA",
+                         r->id);
+    int error = sis_motif_align(ev->motif, r->sequence, x->features, (size_t)x->length, &at);
+    if (error)
+        return cli_error("--motif: record \"%s\": %s", r->id, sis_error_detail());
+    x->divergence = at.divergence;
+    x->start = at.start;
+    x->reverse = at.reverse;
+    return CLI_DONE;
+}
+
+int eval_motif(evaluation *ev) {
+    int status = open_motif(ev);
+    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
+        for (size_t i = 0; status == CLI_DONE && i < ev->methods[k].n_items; i++)
+            status = align(ev, &ev->methods[k].items[i]);
+    return status;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results files of several methods: each is read whole, then all are held against the first. They must
+ * be of the same examples, decisions and model, because anything else would be compared in vain.
+ * Examples that every file explains become the rows of the evaluation.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate.h"
+
+double eval_enough(const sis_record *r, double score) {
+    return sis_decided(score, r->threshold, r->below);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static int add_record(eval_method *m, sis_record *r) {
+    if (m->n_records == m->room) {
+        size_t room = m->room ? m->room + m->room / 2 : 64;
+        sis_record *more = realloc(m->records, room * sizeof *more);
+        if (!more) {
+            sis_record_release(r);
+            return cli_error("out of memory");
+        }
+        m->records = more;
+        m->room = room;
+    }
+    m->records[m->n_records++] = *r;
+    return CLI_DONE;
+}
+
+static int read_records(eval_method *m) {
+    sis_results *file;
+    sis_record r;
+    int found = sis_results_open(m->path, &file), status = CLI_DONE;
+    if (found != SIS_OK)
+        return cli_fail(found);
+    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0)
+        status = add_record(m, &r);
+    sis_results_close(file);
+    if (status == CLI_DONE && found < 0)
+        return cli_fail(found);
+    if (status == CLI_DONE && m->n_records == 0)
+        return cli_error("%s: is empty; expected records as sis explain writes them", m->path);
+    return status;
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strncmp(path, "cmd:", 4) ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
+}
+
+/* One file, one method, one model. */
+static int check_uniform(const eval_method *m) {
+    const sis_record *first = &m->records[0];
+    for (size_t i = 1; i < m->n_records; i++) {
+        const sis_record *r = &m->records[i];
+        if (strcmp(r->method, first->method) != 0)
+            return cli_error("%s: record \"%s\" is of method %s, the first is of %s; expected one "
+                             "file for each method",
+                             m->path, r->id, r->method, first->method);
+        if (strcmp(last_part(r->model), last_part(first->model)) != 0)
+            return cli_error("%s: record \"%s\" is of model %s, the first is of %s", m->path, r->id,
+                             r->model, first->model);
+    }
+    return CLI_DONE;
+}
+
+static int by_id(const void *a, const void *b, void *records) {
+    const sis_record *r = records;
+    return strcmp(r[*(const size_t *)a].id, r[*(const size_t *)b].id);
+}
+
+static int index_records(eval_method *m) {
+    m->by_id = cli_grab(m->n_records, sizeof *m->by_id);
+    if (!m->by_id)
+        return CLI_FAILED;
+    for (size_t i = 0; i < m->n_records; i++)
+        m->by_id[i] = i;
+    qsort_r(m->by_id, m->n_records, sizeof *m->by_id, by_id, m->records);
+    for (size_t i = 1; i < m->n_records; i++)
+        if (by_id(&m->by_id[i - 1], &m->by_id[i], m->records) == 0)
+            return cli_error("%s: holds two records \"%s\"; an example may be there once", m->path,
+                             m->records[m->by_id[i]].id);
+    return CLI_DONE;
+}
+
+static const sis_record *sorted_record(const eval_method *m, size_t i) {
+    return &m->records[m->by_id[i]];
+}
+
+/* ---- Between files --------------------------------------------------------------------------- */
+
+static int same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; a && b && i < n; i++)
+        if (a[i] != b[i])
+            return 0;
+    return 1;
+}
+
+/* What two records of an example must agree on, or what they do not. */
+static const char *difference(const sis_record *a, const sis_record *b) {
+    const sis_collection *ca = &a->collection, *cb = &b->collection;
+    if (a->output != b->output)
+        return "output";
+    if (a->below != b->below)
+        return "direction";
+    if (a->threshold != b->threshold)
+        return "threshold";
+    if (ca->status == SIS_STATUS_ERROR || cb->status == SIS_STATUS_ERROR)
+        return NULL;
+    if (ca->n_features != cb->n_features)
+        return "n_features";
+    if (a->values && b->values &&
+        (a->n_values != b->n_values || !same_numbers(a->values, b->values, a->n_values)))
+        return "values";
+    if (fabs(ca->score - cb->score) > 1e-4 * (1 + fabs(ca->score)))
+        return "score";
+    return NULL;
+}
+
+/* The same examples, model and decisions in both files. */
+static int check_pair(const eval_method *a, const eval_method *b) {
+    if (strcmp(last_part(a->records[0].model), last_part(b->records[0].model)) != 0)
+        return cli_error("%s is of model %s, %s of %s; methods are compared on one model", a->path,
+                         a->records[0].model, b->path, b->records[0].model);
+    for (size_t i = 0; i < a->n_records || i < b->n_records; i++) {
+        const char *ida = i < a->n_records ? sorted_record(a, i)->id : NULL;
+        const char *idb = i < b->n_records ? sorted_record(b, i)->id : NULL;
+        int order = !ida ? 1 : !idb ? -1 : strcmp(ida, idb);
+        if (order != 0)
+            return cli_error("%s has no record \"%s\", which %s has; methods are compared on the "
+                             "same examples",
+                             order < 0 ? b->path : a->path, order < 0 ? ida : idb,
+                             order < 0 ? a->path : b->path);
+        const char *field = difference(sorted_record(a, i), sorted_record(b, i));
+        if (field)
+            return cli_error("record \"%s\": field \"%s\" differs between %s and %s; methods are "
+                             "compared on the same decisions",
+                             ida, field, a->path, b->path);
+    }
+    return CLI_DONE;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* The file's name without its folder and .jsonl. */
+static char *stem(const char *path) {
+    const char *from = last_part(path), *end = strstr(from, ".jsonl");
+    return strndup(from, end && end > from ? (size_t)(end - from) : strlen(from));
+}
+
+/* Methods are called by their own name, files of the same method by the file's. */
+static int name_methods(evaluation *ev) {
+    for (size_t k = 0; k < ev->n_methods; k++) {
+        const char *method = ev->methods[k].records[0].method;
+        size_t alike = 0;
+        for (size_t j = 0; j < ev->n_methods; j++)
+            alike += strcmp(ev->methods[j].records[0].method, method) == 0;
+        ev->methods[k].name = alike > 1 ? stem(ev->methods[k].path) : strdup(method);
+        if (!ev->methods[k].name)
+            return cli_error("out of memory");
+    }
+    return CLI_DONE;
+}
+
+/* ---- Examples -------------------------------------------------------------------------------- */
+
+static const sis_record *find_record(const eval_method *m, const char *id) {
+    size_t low = 0, high = m->n_records;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(sorted_record(m, middle)->id, id) <= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return sorted_record(m, low);
+}
+
+static int explained_by_all(const evaluation *ev, const char *id) {
+    for (size_t k = 0; k < ev->n_methods; k++)
+        if (find_record(&ev->methods[k], id)->collection.status != SIS_STATUS_EXPLAINED)
+            return 0;
+    return 1;
+}
+
+/* The examples, in the order of the first file, and where each method speaks of them. */
+static int choose_examples(evaluation *ev) {
+    const eval_method *first = &ev->methods[0];
+    ev->n_shared = first->n_records;
+    ev->examples = cli_grab(ev->n_shared, sizeof *ev->examples);
+    if (!ev->examples)
+        return CLI_FAILED;
+    for (size_t i = 0; i < ev->n_shared; i++)
+        if (explained_by_all(ev, first->records[i].id))
+            ev->examples[ev->n_examples++] =
+                (eval_example){.record = &first->records[i], .human_score = NAN, .qhs = NAN};
+    if (ev->n_examples == 0)
+        return cli_error("there is nothing to compare: no example is explained in %s",
+                         ev->n_methods > 1 ? "every file" : first->path);
+    return CLI_DONE;
+}
+
+static void fill_rationale(const sis_record *r, size_t example, size_t subset,
+                           eval_rationale *out) {
+    const sis_subset *s = &r->collection.subsets[subset];
+    *out = (eval_rationale){.example = example,
+                            .subset = subset,
+                            .features = s->features,
+                            .length = (double)s->n,
+                            .percent = 100.0 * (double)s->n / (double)r->collection.n_features,
+                            .score = s->score,
+                            .sufficient = eval_enough(r, s->score),
+                            .inside = NAN,
+                            .outside = NAN,
+                            .marked = NAN,
+                            .divergence = NAN,
+                            .second = NAN,
+                            .second_holds = NAN,
+                            .deck = NAN,
+                            .deck_holds = NAN,
+                            .around = NAN,
+                            .around_holds = NAN,
+                            .half = NAN,
+                            .half_holds = NAN};
+}
+
+/* How many rationales of an example count. */
+static size_t count_of(const evaluation *ev, const sis_record *r) {
+    return ev->o->first && r->collection.n_subsets > 1 ? 1 : r->collection.n_subsets;
+}
+
+static int list_rationales(const evaluation *ev, eval_method *m) {
+    m->of = cli_grab(ev->n_examples, sizeof *m->of);
+    m->first = cli_grab(ev->n_examples + 1, sizeof *m->first);
+    if (!m->of || !m->first)
+        return CLI_FAILED;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        m->of[e] = find_record(m, ev->examples[e].record->id);
+        m->first[e + 1] = m->first[e] + count_of(ev, m->of[e]);
+    }
+    m->n_items = m->first[ev->n_examples];
+    m->items = cli_grab(m->n_items, sizeof *m->items);
+    for (size_t e = 0; m->items && e < ev->n_examples; e++)
+        for (size_t k = 0; k < count_of(ev, m->of[e]); k++)
+            fill_rationale(m->of[e], e, k, &m->items[m->first[e] + k]);
+    return m->items ? CLI_DONE : CLI_FAILED;
+}
+
+int eval_read(evaluation *ev, const cli_list *paths) {
+    int status = CLI_DONE;
+    ev->methods = cli_grab(paths->n, sizeof *ev->methods);
+    if (!ev->methods)
+        return CLI_FAILED;
+    ev->n_methods = paths->n;
+    for (size_t k = 0; status == CLI_DONE && k < paths->n; k++) {
+        eval_method *m = &ev->methods[k];
+        m->path = paths->items[k];
+        status = read_records(m);
+        if (status == CLI_DONE)
+            status = check_uniform(m);
+        if (status == CLI_DONE)
+            status = index_records(m);
+        if (status == CLI_DONE && k > 0)
+            status = check_pair(&ev->methods[0], m);
+    }
+    if (status == CLI_DONE)
+        status = name_methods(ev);
+    if (status == CLI_DONE)
+        status = choose_examples(ev);
+    for (size_t k = 0; status == CLI_DONE && k < paths->n; k++)
+        status = list_rationales(ev, &ev->methods[k]);
+    return status;
+}

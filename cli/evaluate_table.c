@@ -1,0 +1,526 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of sis evaluate: a method a row, against the first one. Medians are over rationales, or
+ * over features; signed-rank tests pair the examples, each with the median of its rationales.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate.h"
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+double eval_median(const double *x, size_t n) {
+    double median = NAN;
+    return sis_sample_percentile(x, n, 50, &median) == SIS_OK ? median : NAN;
+}
+
+static double number_at(const eval_rationale *x, size_t offset) {
+    double v;
+    memcpy(&v, (const char *)x + offset, sizeof v);
+    return v;
+}
+
+double *eval_column(const eval_method *m, size_t offset, size_t *n) {
+    double *out = cli_grab(m->n_items, sizeof *out);
+    *n = 0;
+    for (size_t i = 0; out && i < m->n_items; i++) {
+        double v = number_at(&m->items[i], offset);
+        if (!isnan(v))
+            out[(*n)++] = v;
+    }
+    return out;
+}
+
+double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset) {
+    double *out = cli_grab(ev->n_examples, sizeof *out);
+    double *some = cli_grab(m->n_items, sizeof *some);
+    for (size_t e = 0; out && some && e < ev->n_examples; e++) {
+        size_t n = m->first[e + 1] - m->first[e];
+        for (size_t i = 0; i < n; i++)
+            some[i] = number_at(&m->items[m->first[e] + i], offset);
+        out[e] = eval_median(some, n);
+    }
+    if (!some) {
+        free(out);
+        out = NULL;
+    }
+    free(some);
+    return out;
+}
+
+double *eval_importance(const evaluation *ev, const eval_method *m, int inside, size_t *n,
+                        double *medians) {
+    size_t all = 0, most = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t features = ev->examples[e].record->collection.n_features;
+        all += features;
+        most = features > most ? features : most;
+    }
+    double *out = cli_grab(all, sizeof *out);
+    unsigned char *is_inside = cli_grab(most, 1);
+    *n = 0;
+    for (size_t e = 0; out && is_inside && e < ev->n_examples; e++) {
+        size_t features = ev->examples[e].record->collection.n_features, from = *n;
+        memset(is_inside, 0, features);
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
+            for (size_t k = 0; k < (size_t)m->items[i].length; k++)
+                is_inside[m->items[i].features[k]] = 1;
+        for (size_t f = 0; f < features; f++)
+            if (is_inside[f] == inside)
+                out[(*n)++] = ev->examples[e].importance[f];
+        if (medians)
+            medians[e] = eval_median(out + from, *n - from);
+    }
+    if (!is_inside) {
+        free(out);
+        out = NULL;
+    }
+    free(is_inside);
+    return out;
+}
+
+/* ---- Cells ----------------------------------------------------------------------------------- */
+
+enum { CELL = 44, COLUMNS = 8 };
+
+/* Rows of cells, the first row being the header. Errors stick. */
+typedef struct {
+    size_t columns, texts; /* of these, columns of text to the left */
+    size_t n, room;        /* cells */
+    char (*cells)[CELL];
+    int on_top; /* nothing is printed above it */
+    int status;
+} table;
+
+static void put(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(table *t, const char *format, ...) {
+    if (t->status != CLI_DONE)
+        return;
+    if (t->n == t->room) {
+        size_t room = t->room ? 2 * t->room : 64;
+        void *more = realloc(t->cells, room * sizeof *t->cells);
+        if (!more) {
+            t->status = cli_error("out of memory");
+            return;
+        }
+        t->cells = more;
+        t->room = room;
+    }
+    va_list args;
+    va_start(args, format);
+    vsnprintf(t->cells[t->n++], CELL, format, args);
+    va_end(args);
+}
+
+static void put_number(table *t, const char *format, double v) {
+    char text[CELL];
+    snprintf(text, sizeof text, format, v);
+    put(t, "%s", isnan(v) ? "-" : text);
+}
+
+static void put_header(table *t, const char *const *names) {
+    for (t->columns = 0; names[t->columns]; t->columns++)
+        put(t, "%s", names[t->columns]);
+}
+
+/* Columns of put_against(), if there is anything to test against. */
+static void put_tests(table *t, const evaluation *ev) {
+    if (ev->n_methods > 1) {
+        put(t, "rank-sum p");
+        put(t, "signed-rank p");
+        t->columns += 2;
+    }
+}
+
+/* Letters, not bytes. */
+static int width_of(const char *text) {
+    int n = 0;
+    for (; *text; text++)
+        n += (*text & 0xc0) != 0x80;
+    return n;
+}
+
+static void print_cell(const char *text, int width, int left) {
+    int blanks = width - width_of(text);
+    printf("%*s", left ? 0 : blanks, "");
+    cli_print_safe(stdout, text);
+    printf("%*s", left ? blanks : 0, "");
+}
+
+/* Text to the left, numbers to the right. */
+static int print_table(table *t, const char *title) {
+    int widths[COLUMNS] = {0};
+    if (t->status == CLI_DONE) {
+        printf("%s%s\n", t->on_top ? "" : "\n", title);
+        for (size_t i = 0; i < t->n; i++) {
+            int w = width_of(t->cells[i]);
+            widths[i % t->columns] = w > widths[i % t->columns] ? w : widths[i % t->columns];
+        }
+        for (size_t i = 0; i < t->n; i++) {
+            printf("  ");
+            print_cell(t->cells[i], widths[i % t->columns], i % t->columns < t->texts);
+            if ((i + 1) % t->columns == 0)
+                putchar('\n');
+        }
+    }
+    free(t->cells);
+    return t->status;
+}
+
+/* ---- Comparisons ----------------------------------------------------------------------------- */
+
+/* Pairs with a number on both sides. */
+static int test_pairs(const double *x, const double *y, size_t n, sis_test *out) {
+    double *a = cli_grab(n, sizeof *a), *b = cli_grab(n, sizeof *b);
+    size_t kept = 0;
+    for (size_t i = 0; a && b && i < n; i++)
+        if (!isnan(x[i]) && !isnan(y[i])) {
+            a[kept] = x[i];
+            b[kept++] = y[i];
+        }
+    int status = a && b ? cli_fail(sis_test_signed_rank(a, b, kept, out)) : CLI_FAILED;
+    free(a);
+    free(b);
+    return status;
+}
+
+int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out) {
+    const eval_method *first = &ev->methods[0];
+    size_t n, n_first;
+    double *x = eval_column(m, offset, &n), *y = eval_column(first, offset, &n_first);
+    double *by_m = eval_by_example(ev, m, offset), *by_first = eval_by_example(ev, first, offset);
+    int status = x && y && by_m && by_first
+                     ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum))
+                     : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
+    free(x);
+    free(y);
+    free(by_m);
+    free(by_first);
+    return status;
+}
+
+int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out) {
+    size_t n, n_first;
+    double *by_m = cli_grab(ev->n_examples, sizeof *by_m);
+    double *by_first = cli_grab(ev->n_examples, sizeof *by_first);
+    double *x = by_m ? eval_importance(ev, m, 1, &n, by_m) : NULL;
+    double *y = by_first ? eval_importance(ev, &ev->methods[0], 1, &n_first, by_first) : NULL;
+    int status = x && y ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum)) : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
+    free(x);
+    free(y);
+    free(by_m);
+    free(by_first);
+    return status;
+}
+
+/* The two p-values; none for the first method itself. */
+static void put_against(table *t, const evaluation *ev, const eval_method *m,
+                        const eval_against *p) {
+    int itself = m == &ev->methods[0];
+    if (ev->n_methods == 1)
+        return;
+    put_number(t, "%.2g", itself ? NAN : p->sum.p);
+    put_number(t, "%.2g", itself ? NAN : p->pairs.p);
+}
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static double extreme(const double *x, size_t n, double percent) {
+    double v = NAN;
+    return sis_sample_percentile(x, n, percent, &v) == SIS_OK ? v : NAN;
+}
+
+double eval_sufficient(const evaluation *ev, const eval_method *m) {
+    size_t all = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t enough = 0;
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
+            enough += m->items[i].sufficient > 0;
+        all += enough == m->first[e + 1] - m->first[e];
+    }
+    return (double)all / (double)ev->n_examples;
+}
+
+/* Subsets that were found, whether or not they count: all of them, and the most of an example. */
+static void count_subsets(const evaluation *ev, const eval_method *m, size_t *all, size_t *most) {
+    *all = *most = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t n = m->of[e]->collection.n_subsets;
+        *all += n;
+        *most = n > *most ? n : *most;
+    }
+}
+
+static int print_counts(const evaluation *ev) {
+    table t = {.texts = 2};
+    put_header(&t, (const char *const[]){"method", "file", "rationales", "found per example",
+                                         "most", "sufficient examples", NULL});
+    for (size_t k = 0; k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        size_t all, most;
+        count_subsets(ev, m, &all, &most);
+        put(&t, "%s", m->name);
+        put(&t, "%s", m->path);
+        put(&t, "%zu", m->n_items);
+        put(&t, "%.2f", (double)all / (double)ev->n_examples);
+        put(&t, "%zu", most);
+        put(&t, "%.1f %%", 100 * eval_sufficient(ev, m));
+    }
+    return print_table(&t, "Rationales");
+}
+
+static int print_lengths(const evaluation *ev) {
+    table t = {.texts = 1};
+    put_header(&t, (const char *const[]){"method", "median", "max", "median %", "max %", NULL});
+    put_tests(&t, ev);
+    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        size_t n;
+        eval_against p = {0};
+        double *lengths = eval_column(m, offsetof(eval_rationale, length), &n);
+        double *percents = eval_column(m, offsetof(eval_rationale, percent), &n);
+        if (!lengths || !percents)
+            t.status = CLI_FAILED;
+        else
+            t.status = eval_compare(ev, m, offsetof(eval_rationale, percent), &p);
+        put(&t, "%s", m->name);
+        put_number(&t, "%g", lengths ? extreme(lengths, n, 50) : NAN);
+        put_number(&t, "%g", lengths ? extreme(lengths, n, 100) : NAN);
+        put_number(&t, "%.1f %%", percents ? extreme(percents, n, 50) : NAN);
+        put_number(&t, "%.1f %%", percents ? extreme(percents, n, 100) : NAN);
+        put_against(&t, ev, m, &p);
+        free(lengths);
+        free(percents);
+    }
+    return print_table(&t, "Length of rationales, in features and in per cent of the input");
+}
+
+/* A quantity of rationales: median, lowest, highest, tests. */
+static int print_quantity(const evaluation *ev, const char *title, size_t offset,
+                          const char *format) {
+    table t = {.texts = 1};
+    put_header(&t, (const char *const[]){"method", "median", "mean", "lowest", "highest", NULL});
+    put_tests(&t, ev);
+    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        size_t n = 0;
+        eval_against p = {0};
+        double *values = eval_column(m, offset, &n);
+        t.status = values ? eval_compare(ev, m, offset, &p) : CLI_FAILED;
+        put(&t, "%s", m->name);
+        put_number(&t, format, values ? extreme(values, n, 50) : NAN);
+        put_number(&t, format, values ? sis_sample_mean(values, n) : NAN);
+        put_number(&t, format, values ? extreme(values, n, 0) : NAN);
+        put_number(&t, format, values ? extreme(values, n, 100) : NAN);
+        put_against(&t, ev, m, &p);
+        free(values);
+    }
+    return print_table(&t, title);
+}
+
+static int print_importance(const evaluation *ev) {
+    table t = {.texts = 1};
+    put_header(&t, (const char *const[]){"method", "median inside", "median outside", NULL});
+    put_tests(&t, ev);
+    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        size_t n_in, n_out;
+        eval_against p = {0};
+        double *in = eval_importance(ev, m, 1, &n_in, NULL);
+        double *out = eval_importance(ev, m, 0, &n_out, NULL);
+        t.status = in && out ? eval_compare_importance(ev, m, &p) : CLI_FAILED;
+        put(&t, "%s", m->name);
+        put_number(&t, "%.3g", in ? eval_median(in, n_in) : NAN);
+        put_number(&t, "%.3g", out ? eval_median(out, n_out) : NAN);
+        put_against(&t, ev, m, &p);
+        free(in);
+        free(out);
+    }
+    return print_table(&t, "Importance of single features: what masking one alone takes off the "
+                           "score");
+}
+
+/* ---- People ---------------------------------------------------------------------------------- */
+
+/* QHS and the share marked of every rationale that has both: *n pairs. */
+static int pair_up(const evaluation *ev, const eval_method *m, double *qhs, double *marked,
+                   size_t *n) {
+    *n = 0;
+    for (size_t i = 0; i < m->n_items; i++) {
+        const eval_rationale *x = &m->items[i];
+        if (isnan(x->marked) || isnan(ev->examples[x->example].qhs))
+            continue;
+        qhs[*n] = ev->examples[x->example].qhs;
+        marked[(*n)++] = x->marked;
+    }
+    return CLI_DONE;
+}
+
+int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out) {
+    double *qhs = cli_grab(m->n_items, sizeof *qhs);
+    double *marked = cli_grab(m->n_items, sizeof *marked);
+    size_t n;
+    int status = qhs && marked ? pair_up(ev, m, qhs, marked, &n) : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = cli_fail(sis_test_pearson(qhs, marked, n, out));
+    free(qhs);
+    free(marked);
+    return status;
+}
+
+static void print_quality(const evaluation *ev) {
+    size_t n = 0, enough = 0;
+    double *qhs = cli_grab(ev->n_examples, sizeof *qhs);
+    for (size_t e = 0; qhs && e < ev->n_examples; e++) {
+        const eval_example *x = &ev->examples[e];
+        if (isnan(x->qhs))
+            continue;
+        qhs[n++] = x->qhs;
+        enough += eval_enough(x->record, x->human_score) > 0;
+    }
+    if (n > 0)
+        printf("  QHS, score on the marked features less score on all: median %.4g, from %.4g to "
+               "%.4g;\n  the marked features alone are sufficient in %zu of %zu examples\n",
+               eval_median(qhs, n), extreme(qhs, n, 0), extreme(qhs, n, 100), enough, n);
+    free(qhs);
+}
+
+static int print_human(const evaluation *ev) {
+    char title[128];
+    table t = {.texts = 1};
+    put_header(&t, (const char *const[]){"method", "median share", "mean share",
+                                         "Pearson r with QHS", "its p", NULL});
+    put_tests(&t, ev);
+    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        size_t n = 0;
+        eval_against p = {0};
+        sis_test r = {.statistic = NAN, .p = NAN};
+        double *marked = eval_column(m, offsetof(eval_rationale, marked), &n);
+        t.status = marked ? eval_compare(ev, m, offsetof(eval_rationale, marked), &p) : CLI_FAILED;
+        if (t.status == CLI_DONE && ev->with_model)
+            t.status = eval_correlate(ev, m, &r);
+        put(&t, "%s", m->name);
+        put_number(&t, "%.3f", marked ? extreme(marked, n, 50) : NAN);
+        put_number(&t, "%.3f", marked ? sis_sample_mean(marked, n) : NAN);
+        put_number(&t, "%.3f", r.statistic);
+        put_number(&t, "%.2g", r.p);
+        put_against(&t, ev, m, &p);
+        free(marked);
+    }
+    snprintf(title, sizeof title,
+             "Agreement with people: share of a rationale inside what a person marked (%zu "
+             "examples)",
+             ev->n_human);
+    int status = print_table(&t, title);
+    if (status == CLI_DONE && ev->with_model)
+        print_quality(ev);
+    return status;
+}
+
+/* ---- Masks ----------------------------------------------------------------------------------- */
+
+/* The mean of a quantity, as a share in per cent. */
+static void put_share(table *t, const eval_method *m, size_t offset) {
+    size_t n = 0;
+    double *values = eval_column(m, offset, &n);
+    if (!values)
+        t->status = CLI_FAILED;
+    put_number(t, "%.1f %%", values ? 100 * sis_sample_mean(values, n) : NAN);
+    free(values);
+}
+
+static int print_robust(const evaluation *ev) {
+    char title[192], second[CELL];
+    table t = {.texts = 1};
+    snprintf(second, sizeof second, "mask %s", eval_second_mask(ev));
+    put_header(&t, (const char *const[]){"method", "own mask", second, "hot-deck",
+                                         "neighbours back", "random half back", NULL});
+    for (size_t k = 0; t.status == CLI_DONE && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        put(&t, "%s", m->name);
+        put_share(&t, m, offsetof(eval_rationale, sufficient));
+        put_share(&t, m, offsetof(eval_rationale, second_holds));
+        put_share(&t, m, offsetof(eval_rationale, deck_holds));
+        put_share(&t, m, offsetof(eval_rationale, around_holds));
+        put_share(&t, m, offsetof(eval_rationale, half_holds));
+    }
+    snprintf(title, sizeof title,
+             "Robustness: how often rationales stay sufficient (%zu samples each of hot-deck and "
+             "half)",
+             ev->o->question.samples);
+    return print_table(&t, title);
+}
+
+static int print_study(const evaluation *ev) {
+    const eval_study *s = &ev->study;
+    const double *changes[] = {s->by_mask, s->by_deck};
+    char title[128];
+    table t = {.texts = 1, .on_top = ev->n_methods == 0};
+    put_header(&t,
+               (const char *const[]){"masked by", "mean", "deviation", "lowest", "highest", NULL});
+    for (size_t k = 0; k < 2; k++) {
+        put(&t, "%s", k == 0 ? "the mask" : "hot-deck");
+        put_number(&t, "%.4g", sis_sample_mean(changes[k], s->n));
+        put_number(&t, "%.4g", sis_sample_deviation(changes[k], s->n));
+        put_number(&t, "%.4g", extreme(changes[k], s->n, 0));
+        put_number(&t, "%.4g", extreme(changes[k], s->n, 100));
+    }
+    snprintf(title, sizeof title,
+             "Change of the score when one random feature is masked (%zu draws)", s->n);
+    return print_table(&t, title);
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+/* The decision, if all examples share it. */
+static void print_decision(const evaluation *ev) {
+    const sis_record *first = ev->examples[0].record;
+    int same = 1;
+    for (size_t e = 1; e < ev->n_examples; e++)
+        same = same && ev->examples[e].record->threshold == first->threshold &&
+               ev->examples[e].record->below == first->below;
+    printf("%zu of %zu examples are explained by %s", ev->n_examples, ev->n_shared,
+           ev->n_methods > 1 ? "every method" : "the method");
+    if (same)
+        printf("; decision: score %s %g", first->below ? "<=" : ">=", first->threshold);
+    printf("\nmodel ");
+    cli_print_safe(stdout, first->model);
+    putchar('\n');
+}
+
+int eval_tables(const evaluation *ev) {
+    char title[128];
+    int status = CLI_DONE;
+    if (ev->n_methods > 0) {
+        print_decision(ev);
+        status = print_counts(ev);
+        if (status == CLI_DONE)
+            status = print_lengths(ev);
+        if (status == CLI_DONE)
+            status = print_quantity(ev, "Score of the rationale alone, everything else masked",
+                                    offsetof(eval_rationale, score), "%.6g");
+        if (status == CLI_DONE && ev->with_model)
+            status = print_importance(ev);
+    }
+    if (status == CLI_DONE && ev->o->human)
+        status = print_human(ev);
+    if (ev->motif)
+        snprintf(title, sizeof title, "Divergence from motif %.40s (%.40s), in nats",
+                 ev->motif->name, ev->motif->id);
+    if (status == CLI_DONE && ev->motif)
+        status = print_quantity(ev, title, offsetof(eval_rationale, divergence), "%.2f");
+    if (status == CLI_DONE && ev->o->robust)
+        status = print_robust(ev);
+    if (status == CLI_DONE && ev->study.n > 0)
+        status = print_study(ev);
+    return status;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Samples and the tests between them: ranks, percentiles, Wilcoxon's two tests.
+ *
+ * Ranks cost a sort. The exact distributions are counted in doubles, which hold them to the last digit
+ * where it matters: only the lower tail up to the statistic is counted, from its small numbers upwards,
+ * never as one minus the rest.
+ *
+ *     signed-rank   subsets of {1..n} by their sum; n <= 50, so every count is below 2^53
+ *     rank-sum      ways to reach U = u with m against n numbers are the coefficients of
+ *                   (1 - x^(n+1)) ... (1 - x^(n+m)) / ((1 - x) ... (1 - x^m)): m passes over the tail
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/evaluate.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { EXACT_SMALLER = 8, EXACT_PAIRS = 50 };
+static const double EXACT_PRODUCT = 1e6; /* nx * ny: the length of the exact distribution */
+
+/* ---- Samples ------------------------------------------------------------------------------- */
+
+static int has_nan(const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (isnan(x[i]))
+            return 1;
+    return 0;
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* A number and where it stood. */
+typedef struct {
+    double value;
+    size_t at;
+} place;
+
+static int by_value(const void *a, const void *b) {
+    return ascending(&((const place *)a)->value, &((const place *)b)->value);
+}
+
+/* Ranks, and the sum of t^3 - t over groups of t equal numbers: 0 if there are no ties. */
+static int rank(const double *x, size_t n, double *ranks, double *ties) {
+    place *sorted = SIS_NEW_RAW(place, n);
+    *ties = 0;
+    if (!sorted)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = (place){x[i], i};
+    qsort(sorted, n, sizeof *sorted, by_value);
+    for (size_t from = 0, to; from < n; from = to) {
+        for (to = from + 1; to < n && sorted[to].value == sorted[from].value;)
+            to++;
+        double t = (double)(to - from);
+        *ties += t * t * t - t;
+        for (size_t i = from; i < to; i++)
+            ranks[sorted[i].at] = (double)(from + to + 1) / 2;
+    }
+    free(sorted);
+    return SIS_OK;
+}
+
+int sis_sample_ranks(const double *x, size_t n, double *ranks) {
+    double ties;
+    if (!has_nan(x, n))
+        return rank(x, n, ranks, &ties);
+    for (size_t i = 0; i < n; i++)
+        ranks[i] = NAN;
+    return SIS_OK;
+}
+
+int sis_sample_percentile(const double *x, size_t n, double percent, double *out) {
+    *out = NAN;
+    if (!(percent >= 0 && percent <= 100))
+        return sis__fail(SIS_E_ARGUMENT, "a percentile lies between 0 and 100, not at %g", percent);
+    if (n == 0 || has_nan(x, n))
+        return SIS_OK;
+    double *sorted = (double *)sis__copy(x, n, sizeof *x);
+    if (!sorted)
+        return SIS_E_NOMEM;
+    qsort(sorted, n, sizeof *sorted, ascending);
+    double at = percent / 100 * (double)(n - 1);
+    size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
+    double share = at - (double)low;
+    *out = share > 0 ? sorted[low] + share * (sorted[high] - sorted[low]) : sorted[low];
+    free(sorted);
+    return SIS_OK;
+}
+
+double sis_sample_mean(const double *x, size_t n) {
+    double mean = n ? 0 : NAN;
+    for (size_t i = 0; i < n; i++)
+        mean += (x[i] - mean) / (double)(i + 1);
+    return mean;
+}
+
+double sis_sample_deviation(const double *x, size_t n) {
+    double mean = sis_sample_mean(x, n), sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (x[i] - mean) * (x[i] - mean);
+    return n > 1 ? sqrt(sum / (double)(n - 1)) : NAN;
+}
+
+/* ---- Distributions ------------------------------------------------------------------------- */
+
+/* Both tails beyond |z| of the normal distribution. */
+static double normal_tails(double z) {
+    return erfc(fabs(z) / sqrt(2));
+}
+
+/* Two-sided p from the share of the lower tail. */
+static double both_tails(double lower) {
+    return lower < 0.5 ? 2 * lower : 1;
+}
+
+/* Share of the subsets of {1..n} whose sum is at most `most`. */
+static int signed_rank_tail(size_t n, size_t most, double *out) {
+    double *count = SIS_NEW(double, most + 1), sum = 0;
+    if (!count)
+        return SIS_E_NOMEM;
+    count[0] = 1;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t s = most; s >= i; s--)
+            count[s] += count[s - i];
+    for (size_t s = 0; s <= most; s++)
+        sum += count[s];
+    free(count);
+    *out = ldexp(sum, -(int)n);
+    return SIS_OK;
+}
+
+/* Share of the orders of m and n numbers whose U is at most `most`. */
+static int rank_sum_tail(size_t m, size_t n, size_t most, double *out) {
+    double *count = SIS_NEW(double, most + 1), sum = 0;
+    if (!count)
+        return SIS_E_NOMEM;
+    count[0] = 1;
+    for (size_t i = 1; i <= m; i++) {
+        for (size_t u = most; u >= n + i; u--)
+            count[u] -= count[u - n - i];
+        for (size_t u = i; u <= most; u++)
+            count[u] += count[u - i];
+    }
+    for (size_t u = 0; u <= most; u++)
+        sum += count[u];
+    free(count);
+    for (size_t i = 1; i <= m; i++)
+        sum *= (double)i / (double)(n + i);
+    *out = sum;
+    return SIS_OK;
+}
+
+/* ---- Rank-sum ------------------------------------------------------------------------------ */
+
+/* p of U = `smaller`, the smaller of U and nx * ny - U, by the normal distribution. */
+static double rank_sum_normal(double nx, double ny, double ties, double smaller) {
+    double n = nx + ny, middle = nx * ny / 2;
+    double deviation = sqrt(nx * ny / 12 * (n + 1 - ties / (n * (n - 1))));
+    if (!(deviation > 0) || smaller + 0.5 >= middle)
+        return 1;
+    return normal_tails((middle - smaller - 0.5) / deviation);
+}
+
+/* The test of nx and ny numbers that are joined in `both`, with room for their ranks. */
+static int rank_sum(const double *both, double *ranks, size_t nx, size_t ny, sis_test *out) {
+    double ties, sum = 0, x = (double)nx, y = (double)ny;
+    int code = rank(both, nx + ny, ranks, &ties);
+    for (size_t i = 0; code == SIS_OK && i < nx; i++)
+        sum += ranks[i];
+    out->statistic = sum - x * (x + 1) / 2;
+    double smaller = fmin(out->statistic, x * y - out->statistic), lower;
+    size_t few = nx < ny ? nx : ny, many = nx < ny ? ny : nx;
+    out->exact = ties == 0 && few <= EXACT_SMALLER && x * y <= EXACT_PRODUCT;
+    if (code != SIS_OK || !out->exact) {
+        out->p = rank_sum_normal(x, y, ties, smaller);
+        return code;
+    }
+    code = rank_sum_tail(few, many, (size_t)smaller, &lower);
+    if (code == SIS_OK)
+        out->p = both_tails(lower);
+    return code;
+}
+
+int sis_test_rank_sum(const double *x, size_t nx, const double *y, size_t ny, sis_test *out) {
+    *out = (sis_test){.statistic = NAN, .p = NAN, .n = nx + ny};
+    if (nx == 0 || ny == 0 || has_nan(x, nx) || has_nan(y, ny))
+        return SIS_OK;
+    double *both = SIS_NEW_RAW(double, nx + ny), *ranks = SIS_NEW_RAW(double, nx + ny);
+    int code = both && ranks ? SIS_OK : SIS_E_NOMEM;
+    if (code == SIS_OK) {
+        memcpy(both, x, nx * sizeof *x);
+        memcpy(both + nx, y, ny * sizeof *y);
+        code = rank_sum(both, ranks, nx, ny, out);
+    }
+    free(both);
+    free(ranks);
+    return code;
+}
+
+/* ---- Signed-rank --------------------------------------------------------------------------- */
+
+static double signed_rank_normal(double n, double ties, double smaller) {
+    double middle = n * (n + 1) / 4;
+    double deviation = sqrt((n * (n + 1) * (2 * n + 1) - ties / 2) / 24);
+    return smaller + 0.5 >= middle ? 1 : normal_tails((middle - smaller - 0.5) / deviation);
+}
+
+/* The test of n differences, none of them 0; `size` has room for their sizes, then their ranks. */
+static int signed_rank(const double *difference, size_t n, int all, double *size, sis_test *out) {
+    double ties, lower, positive = 0, *ranks = size + n, total = (double)n * (double)(n + 1) / 2;
+    for (size_t i = 0; i < n; i++)
+        size[i] = fabs(difference[i]);
+    int code = rank(size, n, ranks, &ties);
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        positive += difference[i] > 0 ? ranks[i] : 0;
+    out->statistic = fmin(positive, total - positive);
+    out->exact = all && ties == 0 && n <= EXACT_PAIRS;
+    if (code != SIS_OK || !out->exact) {
+        out->p = signed_rank_normal((double)n, ties, out->statistic);
+        return code;
+    }
+    code = signed_rank_tail(n, (size_t)out->statistic, &lower);
+    if (code == SIS_OK)
+        out->p = both_tails(lower);
+    return code;
+}
+
+int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *out) {
+    *out = (sis_test){.statistic = NAN, .p = NAN};
+    double *difference = SIS_NEW_RAW(double, n), *size = SIS_NEW_RAW(double, 2 * n);
+    int code = difference && size ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        if (x[i] != y[i])
+            difference[out->n++] = x[i] - y[i];
+    if (code == SIS_OK && n > 0 && !has_nan(difference, out->n)) {
+        if (out->n > 0)
+            code = signed_rank(difference, out->n, out->n == n, size, out);
+        else
+            *out = (sis_test){.statistic = 0, .p = 1};
+    }
+    free(difference);
+    free(size);
+    return code;
+}

@@ -1,0 +1,34 @@
+# Methods side by side: a sum of four values and its subsets, against a method that keeps everything
+# and one that keeps the first value only.
+cat > four.jsonl << 'END'
+{"id":"a","values":[0.1,0.5,0.8,0.1],"human":[1,2]}
+{"id":"b","values":[1,1,1,1],"human":[0]}
+{"id":"c","values":[0.2,0.9,0.4,0],"human":[0,3]}
+{"id":"d","values":[0.1,0.1,0.1,0.2]}
+{"id":"e","values":[0,2,0,0.5],"human":[1]}
+END
+cp "$SIS_MODELS/sum.sh" .
+model=cmd:./sum.sh
+sis explain -q -m "$model" -i four.jsonl --mask zero -t 1 -o sis.jsonl
+# The same decisions by method $1, whose subset is $2 and scores $3: \1 is the whole input's score, \4
+# its first value.
+other() {
+    sed -e "s/\"method\":\"sis\"/\"method\":\"$1\"/" \
+        -e "s/\"threshold\":1,\"score\":\([^,]*\),\(.*\)\"subsets\":\[.*\],\"rest_score\"\(.*\)\"values\":\[\([^,]*\),/\"threshold\":1,\"score\":\1,\2\"subsets\":[{\"features\":$2,\"score\":$3}],\"rest_score\"\3\"values\":[\4,/" sis.jsonl
+}
+other all '[0,1,2,3]' '\1' > all.jsonl
+other one '[0]' '\4' > one.jsonl
+echo "== without a model"
+sis evaluate sis.jsonl all.jsonl one.jsonl
+echo "== one method, with a model, people and other masks"
+sis evaluate sis.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --samples 4
+echo "== the first subset of each example only, every value"
+sis evaluate --first sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --csv v.csv --json v.json > tables
+head -6 tables
+cat v.csv v.json
+echo "== two files of one method"
+cp sis.jsonl again.jsonl
+sis evaluate sis.jsonl again.jsonl | sed -n '/^Length/,/^$/p'
+echo "== the study of masks"
+sis evaluate --imputation -m "$model" -i four.jsonl --mask zero --draws 50 --json study.json
+grep -o '"by_hotdeck":\[[^,]*,' study.json

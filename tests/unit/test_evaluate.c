@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Parts of inputs, importance, hot decks and robustness, on models small enough to know the answers.
+ */
+#include "support_data.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <sis/evaluate.h>
+
+enum { WIDTH = 6 };
+static const double WEIGHTS[WIDTH] = {1, 2, 4, 8, 16, 32};
+
+/* Two outputs: the weighted sum, and its negative. */
+static int weigh(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        scores[2 * i] = 0;
+        for (size_t v = 0; v < width; v++)
+            scores[2 * i] += WEIGHTS[v % WIDTH] * rows[i * width + v];
+        scores[2 * i + 1] = -scores[2 * i];
+    }
+    return 0;
+}
+
+static const sis_model LINEAR = {.predict = weigh, .n_outputs = 2};
+
+/* Ones, masked by zeros: a score is the sum of the weights of what is left. */
+static const double ONES[WIDTH] = {1, 1, 1, 1, 1, 1}, ZEROS[WIDTH] = {0};
+static const sis_input PLAIN = {.values = ONES, .mask = ZEROS, .n_values = WIDTH};
+
+static sis_opt options(void) {
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = 10;
+    return opt;
+}
+
+/* ---- Parts --------------------------------------------------------------------------------- */
+
+static double score_of(const sis_part *part) {
+    sis_opt opt = options();
+    double score;
+    assert_int_equal(sis_part_scores(&LINEAR, part, 1, &opt, &score), SIS_OK);
+    return score;
+}
+
+static void parts_are_what_is_left_or_masked(void **state) {
+    (void)state;
+    const int some[] = {3, 1};
+    sis_part part = {&PLAIN, some, 2, 0};
+    assert_true(score_of(&part) == 10);
+    part.without = 1;
+    assert_true(score_of(&part) == 53);
+    part.n = 0;
+    assert_true(score_of(&part) == 63);
+    part.without = 0;
+    assert_true(score_of(&part) == 0);
+}
+
+static void parts_follow_the_input(void **state) {
+    (void)state;
+    const int map[WIDTH] = {0, 0, 1, 1, -1, 2}, second[] = {1};
+    const unsigned char absent[] = {0, 0, 1};
+    const double masks[2 * WIDTH] = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
+    sis_input in = PLAIN;
+    in.feature_of = map;
+    sis_part part = {&in, second, 1, 0};
+    assert_true(score_of(&part) == 4 + 8 + 16); /* value 4 is never masked */
+    part.without = 1;
+    assert_true(score_of(&part) == 63 - 12);
+    in.absent = absent;
+    assert_true(score_of(&part) == 63 - 12 - 32);
+    in.output = 1;
+    assert_true(score_of(&part) == -(63 - 12 - 32));
+    in = (sis_input){.values = ONES, .mask = masks, .n_values = WIDTH, .n_samples = 2};
+    part = (sis_part){&in, second, 1, 0};
+    assert_true(score_of(&part) == (2 + 63) / 2.0); /* the mean over both masks */
+}
+
+static void many_parts_keep_their_order(void **state) {
+    (void)state;
+    enum { N = 500 };
+    static sis_part parts[N];
+    static double scores[N];
+    static const int each[] = {0, 1, 2, 3, 4, 5};
+    sis_opt opt = options();
+    opt.memory = 16 * WIDTH * sizeof(double); /* a few rows at a time */
+    for (size_t i = 0; i < N; i++)
+        parts[i] = (sis_part){&PLAIN, &each[i % WIDTH], 1, 0};
+    assert_int_equal(sis_part_scores(&LINEAR, parts, N, &opt, scores), SIS_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_true(scores[i] == WEIGHTS[i % WIDTH]);
+    assert_int_equal(sis_part_scores(&LINEAR, parts, 0, &opt, scores), SIS_OK);
+}
+
+static void parts_that_are_none_are_refused(void **state) {
+    (void)state;
+    const int wrong[] = {0, WIDTH};
+    sis_opt opt = options();
+    double score;
+    sis_part part = {&PLAIN, wrong, 2, 0};
+    assert_int_equal(sis_part_scores(&LINEAR, &part, 1, &opt, &score), SIS_E_ARGUMENT);
+    assert_message_has("feature 6 is none of the 6");
+    sis_input in = PLAIN;
+    in.output = 2;
+    part = (sis_part){&in, wrong, 1, 0};
+    assert_int_equal(sis_part_scores(&LINEAR, &part, 1, &opt, &score), SIS_E_ARGUMENT);
+    assert_message_has("output 2");
+}
+
+/* ---- Importance ---------------------------------------------------------------------------- */
+
+static void importance_is_what_masking_takes_off(void **state) {
+    (void)state;
+    double importance[WIDTH];
+    sis_opt opt = options();
+    assert_int_equal(sis_importance(&LINEAR, &PLAIN, &opt, importance), SIS_OK);
+    for (int i = 0; i < WIDTH; i++)
+        assert_true(importance[i] == WEIGHTS[i]);
+    opt.below = 1; /* now masking must raise the score */
+    assert_int_equal(sis_importance(&LINEAR, &PLAIN, &opt, importance), SIS_OK);
+    for (int i = 0; i < WIDTH; i++)
+        assert_true(importance[i] == -WEIGHTS[i]);
+}
+
+/* ---- Decks --------------------------------------------------------------------------------- */
+
+static const double LENT[3][WIDTH] = {
+    {10, 11, 12, 13, 14, 15}, {20, 21, 22, 23, 24, 25}, {30, 31, 32, 33, 34, 35}};
+
+static void lend_three(sis_input inputs[3]) {
+    for (size_t i = 0; i < 3; i++)
+        inputs[i] = (sis_input){.values = LENT[i], .mask = ZEROS, .n_values = WIDTH};
+}
+
+static void values_come_from_the_same_place(void **state) {
+    (void)state;
+    enum { N = 300 };
+    static double mask[N * WIDTH], again[N * WIDTH];
+    sis_input inputs[3];
+    sis_deck *deck;
+    size_t seen[3] = {0};
+    lend_three(inputs);
+    assert_int_equal(sis_deck_new(inputs, 3, 0, &deck), SIS_OK);
+    assert_int_equal(sis_deck_draw(deck, &PLAIN, N, 7, mask), SIS_OK);
+    assert_int_equal(sis_deck_draw(deck, &PLAIN, N, 7, again), SIS_OK);
+    assert_memory_equal(mask, again, sizeof mask);
+    for (size_t i = 0; i < (size_t)N * WIDTH; i++) {
+        assert_int_equal((int)mask[i] % 10, i % WIDTH);
+        seen[(int)mask[i] / 10 - 1]++;
+    }
+    for (size_t k = 0; k < 3; k++) /* 600 each, give or take five deviations */
+        assert_in_range(seen[k], 500, 700);
+    sis_deck_free(deck);
+}
+
+static void values_come_from_anywhere(void **state) {
+    (void)state;
+    enum { N = 400 };
+    static double mask[N * 4];
+    const int pairs[WIDTH] = {-1, 0, 1, 0, 1, -1}, own[4] = {-1, 0, 0, -1};
+    const double values[4] = {1, 2, 3, 4};
+    sis_input inputs[3], in = {values, ZEROS, 4, 0, own, NULL, 0, NULL};
+    sis_deck *deck;
+    size_t second = 0;
+    lend_three(inputs);
+    for (size_t i = 0; i < 3; i++)
+        inputs[i].feature_of = pairs;
+    assert_int_equal(sis_deck_new(inputs, 3, 1, &deck), SIS_OK);
+    assert_int_equal(sis_deck_draw(deck, &in, N, 3, mask), SIS_OK);
+    for (size_t i = 0; i < N; i++) {
+        const double *row = mask + 4 * i;
+        assert_true(row[0] == 1 && row[3] == 4); /* never masked */
+        assert_true(row[2] == row[1] + 2);       /* the values of a feature stay together */
+        second += (int)row[1] % 10 == 2;
+    }
+    assert_in_range(second, 150, 250);
+    sis_deck_free(deck);
+}
+
+static void decks_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    double mask[WIDTH];
+    const int uneven[WIDTH] = {0, 0, 0, 1, 1, 2}, three[WIDTH] = {0, 0, 0, 1, 1, 1};
+    sis_input inputs[3], in = PLAIN;
+    sis_deck *deck;
+    lend_three(inputs);
+    assert_int_equal(sis_deck_new(inputs, 0, 0, &deck), SIS_E_ARGUMENT);
+    assert_null(deck);
+    inputs[2].n_values = 4;
+    assert_int_equal(sis_deck_new(inputs, 3, 0, &deck), SIS_E_ARGUMENT);
+    assert_message_has("inputs 0 and 2 have 6 and 4 values");
+    assert_int_equal(sis_deck_new(inputs, 2, 0, &deck), SIS_OK);
+    in.n_values = 4;
+    assert_int_equal(sis_deck_draw(deck, &in, 1, 1, mask), SIS_E_ARGUMENT);
+    sis_deck_free(deck);
+    lend_three(inputs);
+    for (size_t i = 0; i < 3; i++)
+        inputs[i].feature_of = three;
+    assert_int_equal(sis_deck_new(inputs, 3, 1, &deck), SIS_OK);
+    in = PLAIN;
+    in.feature_of = uneven;
+    assert_int_equal(sis_deck_draw(deck, &in, 1, 1, mask), SIS_E_ARGUMENT);
+    assert_message_has("features differ in how many values");
+    sis_deck_free(deck);
+}
+
+/* Masking value v of input i by 0 changes the score by -w[v] (10 (i + 1) + v); the deck changes it by
+ * w[v] times 0, 10 or 20 up or down. */
+static void study_draws_examples_and_features(void **state) {
+    (void)state;
+    enum { N = 1000 };
+    static double by_mask[N], by_deck[N];
+    sis_input inputs[3];
+    sis_deck *deck;
+    sis_opt opt = options();
+    size_t seen[WIDTH] = {0}, same = 0;
+    lend_three(inputs);
+    assert_int_equal(sis_deck_new(inputs, 3, 0, &deck), SIS_OK);
+    assert_int_equal(sis_deck_study(deck, &LINEAR, &opt, N, 5, by_mask, by_deck), SIS_OK);
+    for (size_t i = 0; i < N; i++) {
+        int found = -1;
+        for (int v = 0; v < WIDTH; v++)
+            for (int k = 0; k < 3; k++)
+                if (by_mask[i] == -WEIGHTS[v] * LENT[k][v] &&
+                    fmod(by_deck[i], WEIGHTS[v] * 10) == 0)
+                    found = v;
+        assert_true(found >= 0);
+        seen[found]++;
+        same += by_deck[i] == 0;
+    }
+    for (size_t v = 0; v < WIDTH; v++)
+        assert_true(seen[v] > 100);
+    assert_in_range(same, 260, 410); /* a third lends to itself */
+    sis_deck_free(deck);
+}
+
+/* ---- Surroundings -------------------------------------------------------------------------- */
+
+static void neighbours_lie_around(void **state) {
+    (void)state;
+    unsigned char keep[20] = {0}, row[7] = {0};
+    const int corner[] = {0, 14}, ends[] = {0, 5};
+    assert_int_equal(sis_features_around(4, 5, corner, 2, 1, keep), SIS_OK);
+    const unsigned char expected[20] = {1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 1};
+    assert_memory_equal(keep, expected, 20);
+    assert_int_equal(sis_features_around(1, 7, ends, 2, 1, row), SIS_OK);
+    assert_memory_equal(row, ((unsigned char[]){1, 1, 0, 0, 1, 1, 1}), 7);
+    assert_int_equal(sis_features_around(1, 7, ends, 1, SIZE_MAX, row), SIS_OK);
+    assert_memory_equal(row, ((unsigned char[]){1, 1, 1, 1, 1, 1, 1}), 7);
+    const int outside[] = {20};
+    assert_int_equal(sis_features_around(4, 5, outside, 1, 1, keep), SIS_E_ARGUMENT);
+    assert_int_equal(sis_features_around(4, 0, corner, 1, 1, keep), SIS_E_ARGUMENT);
+}
+
+/* ---- Robustness ---------------------------------------------------------------------------- */
+
+/* Ones and minus ones in the deck: features 1 and 3 have 10 by themselves and are enough if what the
+ * deck puts elsewhere does not take it away. */
+static void rationales_are_tried_with_other_things_around(void **state) {
+    (void)state;
+    enum { SAMPLES = 400 };
+    const double low[WIDTH] = {-1, -1, -1, -1, -1, -1};
+    const sis_input inputs[2] = {PLAIN, {.values = low, .mask = ZEROS, .n_values = WIDTH}};
+    const int some[] = {3, 1};
+    const sis_part part = {&PLAIN, some, 2, 0};
+    sis_robust_opt robust = {
+        .samples = SAMPLES, .seed = 1, .height = 1, .width = WIDTH, .distance = 1};
+    sis_robustness r;
+    sis_opt opt = options();
+    sis_deck *deck;
+    assert_int_equal(sis_deck_new(inputs, 2, 0, &deck), SIS_OK);
+    robust.deck = deck;
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_OK);
+    assert_true(r.around == 1 + 2 + 4 + 8 + 16 && r.around_holds == 1);
+    assert_true(r.deck_holds > 0.4 && r.deck_holds < 0.6); /* feature 5 decides: 32 up or down */
+    assert_true(fabs(r.deck - 10) < 10);
+    assert_true(r.half_holds == 1); /* nothing that is put back takes anything away */
+    assert_true(fabs(r.half - (10 + 53 / 2.0)) < 5);
+    opt.threshold = 40;
+    robust.height = 0;
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_OK);
+    assert_true(isnan(r.around) && isnan(r.around_holds));
+    assert_true(r.half_holds > 0.35 && r.half_holds < 0.65);
+    sis_deck_free(deck);
+}
+
+static void robustness_needs_what_it_uses(void **state) {
+    (void)state;
+    const int some[] = {3, WIDTH};
+    sis_part part = {&PLAIN, some, 1, 0};
+    sis_robust_opt robust = {.samples = 1, .seed = 1};
+    sis_robustness r;
+    sis_opt opt = options();
+    sis_deck *deck;
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_int_equal(sis_deck_new(&PLAIN, 1, 0, &deck), SIS_OK);
+    robust.deck = deck;
+    robust.height = 2;
+    robust.width = 4;
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    assert_message_has("6 features do not lie in 2 rows of 4");
+    robust.height = SIZE_MAX;
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    robust.height = 0;
+    part.n = 2;
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    part = (sis_part){&PLAIN, some, 1, 1};
+    assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
+    sis_deck_free(deck);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static int everything(void *ctx) {
+    const int some[] = {3, 1};
+    const sis_part part = {&PLAIN, some, 2, 0};
+    double importance[WIDTH], score, by_mask[3], by_deck[3];
+    sis_robustness r;
+    sis_deck *deck = NULL;
+    sis_opt opt = options();
+    (void)ctx;
+    int code = sis_part_scores(&LINEAR, &part, 1, &opt, &score);
+    if (code == SIS_OK)
+        code = sis_importance(&LINEAR, &PLAIN, &opt, importance);
+    if (code == SIS_OK)
+        code = sis_deck_new(&PLAIN, 1, 0, &deck);
+    sis_robust_opt robust = {.deck = deck, .samples = 2, .height = 2, .width = 3, .distance = 1};
+    if (code == SIS_OK)
+        code = sis_deck_study(deck, &LINEAR, &opt, 3, 1, by_mask, by_deck);
+    if (code == SIS_OK)
+        code = sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r);
+    sis_deck_free(deck);
+    return code;
+}
+
+static void memory_may_end(void **state) {
+    (void)state;
+    assert_true(with_failing_allocations(everything, NULL) > 30);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_are_what_is_left_or_masked),
+        cmocka_unit_test(parts_follow_the_input),
+        cmocka_unit_test(many_parts_keep_their_order),
+        cmocka_unit_test(parts_that_are_none_are_refused),
+        cmocka_unit_test(importance_is_what_masking_takes_off),
+        cmocka_unit_test(values_come_from_the_same_place),
+        cmocka_unit_test(values_come_from_anywhere),
+        cmocka_unit_test(decks_that_do_not_fit_are_refused),
+        cmocka_unit_test(study_draws_examples_and_features),
+        cmocka_unit_test(neighbours_lie_around),
+        cmocka_unit_test(rationales_are_tried_with_other_things_around),
+        cmocka_unit_test(robustness_needs_what_it_uses),
+        cmocka_unit_test(memory_may_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
