@@ -148,12 +148,20 @@ void sis_clusters_release(sis_clusters *clusters);
 typedef struct sis_kdistances {
     size_t n;
     double *values; /* (n) */
-    size_t knee;    /* the value where the curve turns: farthest below the line between its ends */
+    size_t knee;    /* the value where the curve turns: farthest below the line between its ends,
+                       zeros and the farthest twentieth left out */
 } sis_kdistances;
 
 /* Of the options, eps is not looked at. SIS_E_ARGUMENT if nothing is left to choose from. */
 int sis_kdistances_find(const sis_points *points, const sis_cluster_opt *opt, sis_kdistances *out);
 void sis_kdistances_release(sis_kdistances *k);
+
+/* ---- Images -------------------------------------------------------------------------------- */
+
+/* The pixels of subset k of a record whose shape is that of an image, (height, width) or with channels
+ * first or last: *n of them, each once, row by row. places (n, 2) row and column; values (n) what the
+ * image is there, the mean of its channels, 0 if the record has no values. Both are free()d by you. */
+int sis_subset_pixels(const sis_record *record, size_t k, int **places, double **values, size_t *n);
 
 /* ---- DNA ----------------------------------------------------------------------------------- */
 

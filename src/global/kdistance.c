@@ -97,18 +97,25 @@ static int farthest_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Where the curve is farthest below the line between its ends; its middle if it never is. */
-static size_t find_knee(const double *v, size_t n) {
-    double best = 0, height = v[0] - v[n - 1];
-    size_t knee = n / 2;
-    for (size_t i = 0; height > 0 && i < n; i++) {
-        double line = 1 - (double)i / (double)(n - 1), below = line - (v[i] - v[n - 1]) / height;
+/* Where the curve is farthest below the line between its ends; the middle if it never is. Points that
+ * are core at eps 0 say nothing about eps, and a few outliers would stretch the curve until everything
+ * else lies flat: neither they nor the farthest twentieth count. */
+static size_t find_knee(const double *values, size_t n) {
+    while (n > 1 && values[n - 1] == 0)
+        n--;
+    size_t from = n / 20, left = n - from;
+    const double *v = values + from;
+    double best = 0, height = v[0] - v[left - 1];
+    size_t knee = left / 2;
+    for (size_t i = 0; height > 0 && i < left; i++) {
+        double line = 1 - (double)i / (double)(left - 1);
+        double below = line - (v[i] - v[left - 1]) / height;
         if (below > best) {
             best = below;
             knee = i;
         }
     }
-    return knee;
+    return from + knee;
 }
 
 static int finish(const curve *c, size_t n_different, sis_kdistances *out) {

@@ -37,33 +37,28 @@ static int *ascending(const sis_subset *s) {
 
 /* ---- Words --------------------------------------------------------------------------------- */
 
-static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* The words of the subset in lower case, in one block; *words points into it. */
-static char *lower_words(const sis_record *r, const sis_subset *s, const char **words) {
-    size_t n = 0;
-    for (size_t k = 0; k < s->n; k++)
-        n += strlen(r->words[s->features[k]]) + 1;
-    char *block = SIS_NEW_RAW(char, n), *at = block;
-    for (size_t k = 0; block && k < s->n; k++) {
-        words[k] = at;
-        for (const char *c = r->words[s->features[k]]; *c; c++)
-            *at++ = lower(*c);
-        *at++ = '\0';
-    }
-    return block;
+/* The word in lower case, as the tokenizer has it; a word that it would cut stays as it is. */
+static int lower(const char *word, sis_words *split, char **out) {
+    int code = sis_words_split(word, split);
+    if (code == SIS_OK && !(*out = sis__strdup(split->n == 1 ? split->items[0].text : word)))
+        code = SIS_E_NOMEM;
+    return code;
 }
 
 static int add_words(sis_points *p, const sis_record *r, const sis_subset *s) {
+    sis_words split = {0};
     if (!r->words)
         return lacks(p, r, "words");
-    const char **words = SIS_NEW(const char *, s->n);
-    char *block = words ? lower_words(r, s, words) : NULL;
-    int code = block ? sis_points_add_words(p, words, s->n) : SIS_E_NOMEM;
-    free(block);
+    char **words = SIS_NEW(char *, s->n);
+    int code = words ? SIS_OK : SIS_E_NOMEM;
+    for (size_t k = 0; k < s->n && code == SIS_OK; k++)
+        code = lower(r->words[s->features[k]], &split, &words[k]);
+    if (code == SIS_OK)
+        code = sis_points_add_words(p, (const char *const *)words, s->n);
+    for (size_t k = 0; words && k < s->n; k++)
+        free(words[k]);
     free(words);
+    sis_words_release(&split);
     return code;
 }
 
@@ -142,38 +137,108 @@ static int has_feature(const int *sorted, size_t n, int feature) {
     return bsearch(&feature, sorted, n, sizeof *sorted, by_number) != NULL;
 }
 
-/* The places of the values of these features; *count of them. `places` has room for all. */
-static int find_places(const sis_record *r, const raster *g, const int *features, size_t n,
-                       int *places, size_t *count) {
-    size_t values = r->feature_map ? r->n_values : n;
-    *count = 0;
+typedef struct {
+    int row, column;
+    double sum; /* of its values */
+    size_t n;
+} pixel;
+
+static int by_place(const void *a, const void *b) {
+    const pixel *x = (const pixel *)a, *y = (const pixel *)b;
+    return x->row != y->row ? (x->row > y->row) - (x->row < y->row)
+                            : (x->column > y->column) - (x->column < y->column);
+}
+
+/* The pixels of the values of these features, in order, each once; how many there are. `pixels` has
+ * room for every value. */
+static size_t find_pixels(const sis_record *r, const raster *g, const int *features, size_t n,
+                          pixel *pixels) {
+    size_t values = r->feature_map ? r->n_values : n, found = 0, kept = 0;
     for (size_t v = 0; v < values; v++) {
         if (r->feature_map && !has_feature(features, n, r->feature_map[v]))
             continue;
         size_t at = r->feature_map ? v : (size_t)features[v];
-        size_t y = at / g->row_step % g->rows, x = at / g->column_step % g->columns;
-        places[2 * *count] = (int)y;
-        places[2 * *count + 1] = (int)x;
-        ++*count;
+        pixels[found++] =
+            (pixel){(int)(at / g->row_step % g->rows), (int)(at / g->column_step % g->columns),
+                    r->values ? r->values[at] : 0, 1};
     }
-    return *count > 0;
+    qsort(pixels, found, sizeof *pixels, by_place);
+    for (size_t k = 0; k < found; k++) {
+        if (k > 0 && by_place(&pixels[k], &pixels[kept - 1]) == 0) {
+            pixels[kept - 1].sum += pixels[k].sum;
+            pixels[kept - 1].n++;
+        } else {
+            pixels[kept++] = pixels[k];
+        }
+    }
+    return kept;
 }
 
-static int add_pixels(sis_points *p, const sis_record *r, const sis_subset *s) {
+static int no_image(const sis_record *r, const char *why) {
+    return sis__fail(SIS_E_FORMAT, "record \"%s\": %s", r->id ? r->id : "", why);
+}
+
+/* The pixels of subset s, or the reason why it has none. */
+static int pixels_of(const sis_record *r, const sis_subset *s, pixel **pixels, size_t *n) {
     raster g;
-    size_t n = r->feature_map ? r->n_values : s->n, count = 0;
+    *pixels = NULL;
     if (!raster_of(r, &g))
-        return lacks(p, r, "the shape of an image");
+        return no_image(r, "its shape is not that of an image");
     if (!r->feature_map && r->collection.n_features != g.n)
-        return lacks(p, r, "a shape that fits its features");
-    int *features = ascending(s), *places = SIS_NEW(int, n > SIZE_MAX / 2 ? SIZE_MAX : 2 * n);
-    int code = features && places ? SIS_OK : SIS_E_NOMEM;
-    if (code == SIS_OK && !find_places(r, &g, features, s->n, places, &count))
-        code = lacks(p, r, "pixels for the features of every subset");
-    if (code == SIS_OK)
-        code = sis_points_add_pixels(p, places, count);
+        return no_image(r, "its shape does not fit its features");
+    int *features = ascending(s);
+    *pixels = SIS_NEW(pixel, r->feature_map ? r->n_values : s->n);
+    if (features && *pixels)
+        *n = find_pixels(r, &g, features, s->n, *pixels);
+    int code = !features || !*pixels ? SIS_E_NOMEM : SIS_OK;
+    if (code == SIS_OK && *n == 0)
+        code = no_image(r, "a subset has no pixels");
     free(features);
+    return code;
+}
+
+int sis_subset_pixels(const sis_record *record, size_t k, int **places, double **values,
+                      size_t *n) {
+    pixel *pixels = NULL;
+    *places = NULL;
+    *values = NULL;
+    *n = 0;
+    if (k >= record->collection.n_subsets)
+        return no_image(record, "has no such subset");
+    int code = pixels_of(record, &record->collection.subsets[k], &pixels, n);
+    if (code == SIS_OK) {
+        *places = SIS_NEW(int, 2 * *n);
+        *values = SIS_NEW(double, *n);
+        code = *places && *values ? SIS_OK : SIS_E_NOMEM;
+    }
+    for (size_t i = 0; code == SIS_OK && i < *n; i++) {
+        (*places)[2 * i] = pixels[i].row;
+        (*places)[2 * i + 1] = pixels[i].column;
+        (*values)[i] = pixels[i].sum / (double)pixels[i].n;
+    }
+    if (code != SIS_OK) {
+        free(*places);
+        free(*values);
+        *places = NULL;
+        *values = NULL;
+    }
+    free(pixels);
+    return code;
+}
+
+static int add_pixels(sis_points *p, const sis_record *r, size_t k) {
+    int *places;
+    double *values;
+    size_t n;
+    if (!r->shape)
+        return lacks(p, r, "the shape of an image");
+    int code = sis_subset_pixels(r, k, &places, &values, &n);
+    if (code == SIS_E_FORMAT)
+        return sis__fail_in(code, "the distance %s", sis_distance_name(p->distance));
+    if (code == SIS_OK)
+        code = sis_points_add_pixels(p, places, n);
     free(places);
+    free(values);
     return code;
 }
 
@@ -241,7 +306,7 @@ int sis_points_add_subset(sis_points *points, const sis_record *record, size_t k
         return add_letters(points, record, k);
     case SIS_DISTANCE_ENERGY:
     case SIS_DISTANCE_ENERGY_SQRT:
-        return add_pixels(points, record, s);
+        return add_pixels(points, record, k);
     case SIS_DISTANCE_OVERLAP:
         return add_cells(points, record, s);
     default:
