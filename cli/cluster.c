@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis cluster: results files in, clusters of their subsets out.
+ */
+#include "cluster.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output.h"
+#include "task.h"
+
+typedef struct {
+    const char *distance, *output, *class, *motifs, *matrices, *means;
+    cli_clustering clustering;
+    size_t top, most;
+    cli_common common;
+} cluster_options;
+
+/* ---- Options that compare has too -------------------------------------------------------------- */
+
+const cli_option cli_clustering_options[] = {
+    {"eps", 'e', "E", CLI_STRING(cli_clustering, eps),
+     "subsets at most that far apart are neighbours, or auto",
+     .more = "auto looks at how far subsets have to look to find --min-size neighbours, sorted "
+             "from far to near, and takes the distance where that curve turns. At most 1000 "
+             "subsets are looked at."},
+    {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size),
+     "neighbours, itself among them, that make a subset core", .min = 1, .max = 1e9},
+    {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
+     .more = "Two columns with a tab between and a header: rank, from 1, and distance."},
+    {"jobs", 'j', "N", CLI_COUNT(cli_clustering, jobs), "threads", .unset = "one per core",
+     .max = 1024},
+    {0},
+};
+
+void cli_clustering_init(cli_clustering *c) {
+    sis_cluster_opt opt;
+    sis_cluster_opt_init(&opt);
+    c->eps = "auto";
+    c->min_size = opt.min_size;
+}
+
+static const cli_option options[] = {
+    {"distance", 'd', "D", CLI_CHOICE(cluster_options, distance), "what makes subsets alike",
+     .choices = "jaccard jaccard-bag levenshtein energy energy-sqrt overlap",
+     .unset = "by the kind of the records",
+     .more = "jaccard: the words of two subsets, each counted once; the default for texts. "
+             "jaccard-bag: the same with repeated words counted. levenshtein: edits between the "
+             "bases from the first to the last chosen one, gaps as N; the default for DNA. energy: "
+             "where the pixels are, the paper's energy distance, and energy-sqrt, its root; energy "
+             "is the default for images. overlap: names of features and their values; the default "
+             "for everything else."},
+    CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
+    {"class", 'c', "OUTPUT", CLI_STRING(cluster_options, class),
+     "only decisions for this output of the model: label or number", .unset = "all"},
+    {"output", 'o', "FILE", CLI_STRING(cluster_options, output),
+     "write the clusters as JSON; - for standard output", .unset = "a table only"},
+    {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,
+     .max = 1000},
+    {"most", 0, "N", CLI_COUNT(cluster_options, most), "clusters to print, 0 for all"},
+    {"matrices", 0, "FILE", CLI_STRING(cluster_options, matrices),
+     "DNA: write a position frequency matrix of each cluster (JASPAR)"},
+    {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
+     "DNA: known motifs to compare these matrices with",
+     .more =
+         "JASPAR or MEME. The divergence is the sum over positions of the Kullback-Leibler "
+         "divergence from the motif, in nats, at the place and on the strand where it is least."},
+    {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
+     "images: write the mean image of each cluster",
+     .more = "An array (clusters, 2, height, width): how often each pixel is chosen, and the mean "
+             "over the members of the chosen pixels, 0 where a pixel is not chosen."},
+    CLI_GROUP(cluster_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    cluster_options *o = (cluster_options *)p;
+    cli_clustering_init(&o->clustering);
+    o->top = 4;
+    o->most = 20;
+}
+
+/* ---- eps --------------------------------------------------------------------------------------- */
+
+static int write_curve(const char *path, const sis_kdistances *k) {
+    cli_output out = {0};
+    int status = cli_output_open(&out, path, -1);
+    if (status == CLI_DONE)
+        fputs("rank\tdistance\n", out.file);
+    for (size_t i = 0; status == CLI_DONE && i < k->n; i++)
+        fprintf(out.file, "%zu\t%.9g\n", i + 1, k->values[i]);
+    int closed = cli_output_close(&out);
+    return status == CLI_DONE ? closed : status;
+}
+
+static int find_eps(const cli_subsets *s, const cli_clustering *c, const sis_cluster_opt *opt,
+                    double *eps) {
+    sis_kdistances k;
+    int automatic = strcmp(c->eps, "auto") == 0;
+    if (!automatic && (!cli_number(c->eps, eps) || *eps < 0))
+        return cli_usage("--eps: expected a number from 0 up or auto, found \"%s\"", c->eps);
+    if (!automatic && !c->curve)
+        return CLI_DONE;
+    if (sis_kdistances_find(s->points, opt, &k) != SIS_OK)
+        return cli_error("--eps auto: %s; %s", sis_error_detail(),
+                         automatic ? "give a number, or a smaller --min-size"
+                                   : "leave out --curve");
+    if (automatic)
+        *eps = k.values[k.knee];
+    int status = c->curve ? write_curve(c->curve, &k) : CLI_DONE;
+    sis_kdistances_release(&k);
+    return status;
+}
+
+int cli_cluster_subsets(const cli_subsets *s, const cli_clustering *c, double *eps,
+                        sis_clusters *out) {
+    sis_cluster_opt opt;
+    *out = (sis_clusters){0};
+    sis_cluster_opt_init(&opt);
+    opt.min_size = c->min_size;
+    opt.jobs = (int)c->jobs;
+    int status = find_eps(s, c, &opt, eps);
+    opt.eps = *eps;
+    return status == CLI_DONE ? cli_fail(sis_cluster(s->points, &opt, out)) : status;
+}
+
+/* ---- The command ------------------------------------------------------------------------------- */
+
+/* Does every option fit the kind of the points? */
+static int check_options(const cluster_options *o, const cli_subsets *s) {
+    sis_distance d = sis_points_distance_kind(s->points);
+    int image = d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+    if ((o->motifs || o->matrices) && d != SIS_DISTANCE_LEVENSHTEIN)
+        return cli_usage(
+            "%s: there are matrices of DNA clusters only (distance levenshtein), these "
+            "are of distance %s",
+            o->motifs ? "--motifs" : "--matrices", sis_distance_name(d));
+    if (o->means && !image)
+        return cli_usage("--means: there are mean images of image clusters only (distance energy), "
+                         "these are of distance %s",
+                         sis_distance_name(d));
+    if (s->n_outputs > 1)
+        cli_note(o->common.quiet, "these are decisions for several outputs of the model, clustered "
+                                  "together; --class looks at one of them");
+    return CLI_DONE;
+}
+
+static int write_means(const cli_means *x, const char *path) {
+    size_t dims[4] = {x->n, 2, x->height, x->width};
+    return x->n ? cli_fail(sis_npy_write(path, x->values, 4, dims))
+                : cli_error("--means: there are no clusters");
+}
+
+static int write_json(const cli_cluster_page *p, const char *path) {
+    cli_output out = {0};
+    int status = cli_output_open(&out, path, -1);
+    if (status == CLI_DONE)
+        status = cli_cluster_json(out.file, p);
+    int closed = cli_output_close(&out);
+    return status == CLI_DONE ? closed : status;
+}
+
+/* Everything after reading. */
+static int show(const cluster_options *o, const cli_subsets *s) {
+    sis_clusters clusters = {0};
+    cli_members members = {0};
+    cli_matrices matrices = {0};
+    cli_means means = {0};
+    sis_distance d = sis_points_distance_kind(s->points);
+    cli_cluster_page page = {.subsets = s,
+                             .clusters = &clusters,
+                             .members = &members,
+                             .distance = sis_distance_name(d),
+                             .automatic = strcmp(o->clustering.eps, "auto") == 0,
+                             .min_size = o->clustering.min_size,
+                             .top = o->top,
+                             .most = o->most};
+    int status = cli_cluster_subsets(s, &o->clustering, &page.eps, &clusters);
+    if (status == CLI_DONE)
+        status = cli_members_find(&clusters, &members);
+    if (status == CLI_DONE && d == SIS_DISTANCE_LEVENSHTEIN) {
+        status = cli_matrices_find(s, &clusters, &members, o->motifs, &matrices);
+        page.matrices = &matrices;
+    }
+    if (status == CLI_DONE && (d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT)) {
+        status = cli_means_find(s, &members, &means);
+        page.means = &means;
+    }
+    if (status == CLI_DONE && o->matrices)
+        status = cli_matrices_write(&matrices, o->matrices);
+    if (status == CLI_DONE && o->means)
+        status = write_means(&means, o->means);
+    if (status == CLI_DONE && o->output)
+        status = write_json(&page, o->output);
+    if (status == CLI_DONE && !(o->output && strcmp(o->output, "-") == 0))
+        status = cli_cluster_print(stdout, &page);
+    free(means.values);
+    cli_matrices_release(&matrices);
+    free(members.start);
+    free(members.items);
+    sis_clusters_release(&clusters);
+    return status;
+}
+
+/* Nothing that is read may be overwritten. */
+static int spare_inputs(const cluster_options *o, const cli_list *args) {
+    const char *outputs[] = {o->output, o->clustering.curve, o->matrices, o->means};
+    int status = CLI_DONE;
+    for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++) {
+        for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+            status = cli_output_spares(outputs[k], args->items[i]);
+        if (status == CLI_DONE)
+            status = cli_output_spares(outputs[k], o->motifs);
+    }
+    return status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const cluster_options *o = (const cluster_options *)p;
+    cli_subsets s = {.distance = o->distance, .output = o->class};
+    int status = spare_inputs(o, args);
+    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+        status = cli_subsets_read(&s, args->items[i]);
+    if (status == CLI_DONE)
+        status = cli_subsets_check(&s);
+    if (status == CLI_DONE)
+        status = check_options(o, &s);
+    if (status == CLI_DONE)
+        status = show(o, &s);
+    cli_subsets_release(&s);
+    return status;
+}
+
+const cli_command cli_cluster = {
+    .name = "cluster",
+    .summary = "group the subsets of many decisions",
+    .options = options,
+    .options_size = sizeof(cluster_options),
+    .args = "RESULTS...",
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .init = init,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis cluster reviews.jsonl --eps 0.5 --min-size 10 -o clusters.json",
+             "Which words alone were enough, again and again."},
+            {"sis cluster dna.jsonl --motifs jaspar.pfm --matrices found.pfm",
+             "What the DNA of each cluster looks like, and which known motif that is."},
+            {"sis cluster cnn.jsonl mlp.jsonl --class 4 --means fours.npy",
+             "Subsets of two models together, with the share of each in every cluster."},
+            {0}},
+    .description =
+        "One subset is about one decision. Clusters of the subsets of many decisions show what a "
+        "model "
+        "has learned to look for. They are those of DBSCAN: a subset with at least --min-size "
+        "neighbours, itself among them, is core; core subsets that are neighbours belong together, "
+        "and what is near a core subset belongs to its cluster; the rest is noise. Clusters are "
+        "numbered by their first core subset, in the order of the files.\n\n"
+        "The table shows the largest clusters first: how many subsets, how many of them core, the "
+        "share "
+        "of each file if there are several (of each model, if one file holds several), and the "
+        "most "
+        "frequent patterns with their counts: words in the order of the text, bases from the first "
+        "to the last chosen one with N for gaps, names with values. Images are drawn by how often "
+        "each "
+        "pixel is chosen, two rows in a line.\n\n"
+        "The same input gives the same clusters whatever the number of threads.",
+};

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From results files to subsets: the points that are clustered, and beside each where it comes from and
+ * what it looks like in a line.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/results.h>
+
+#include "cluster.h"
+#include "task.h"
+
+/* Room for one more item of `size` bytes. */
+static int grow(void **items, size_t *room, size_t n, size_t size) {
+    if (n < *room)
+        return CLI_DONE;
+    size_t wanted = *room ? *room + *room / 2 + 1 : 64;
+    void *p = wanted > SIZE_MAX / size ? NULL : realloc(*items, wanted * size);
+    if (!p)
+        return cli_error("out of memory");
+    *items = p;
+    *room = wanted;
+    return CLI_DONE;
+}
+
+/* ---- Patterns -------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* A word in lower case, as the tokenizer has it. */
+static int put_word(FILE *out, const char *word, sis_words *split) {
+    int error = sis_words_split(word, split);
+    if (!error)
+        fputs(split->n == 1 ? split->items[0].text : word, out);
+    return cli_fail(error);
+}
+
+/* Name and value. */
+static void put_cell(FILE *out, const sis_record *r, int f) {
+    if (r->names && r->n_names == r->collection.n_features)
+        fputs(r->names[f], out);
+    else
+        fprintf(out, "%d", f);
+    if (r->values && !r->feature_map)
+        fprintf(out, "=%.6g", r->values[f]);
+}
+
+/* In the order of the example. */
+static int put_features(FILE *out, const sis_record *r, const sis_subset *s) {
+    sis_words split = {0};
+    int *sorted = cli_grab(s->n, sizeof *sorted), status = sorted ? CLI_DONE : CLI_FAILED;
+    if (status == CLI_DONE) {
+        memcpy(sorted, s->features, s->n * sizeof *sorted);
+        qsort(sorted, s->n, sizeof *sorted, by_number);
+    }
+    for (size_t k = 0; status == CLI_DONE && k < s->n; k++) {
+        if (k)
+            fputc(' ', out);
+        if (r->words)
+            status = put_word(out, r->words[sorted[k]], &split);
+        else
+            put_cell(out, r, sorted[k]);
+    }
+    sis_words_release(&split);
+    free(sorted);
+    return status;
+}
+
+/* Features in the order of the example, or pixels row by row, or letters. */
+static int put_pattern(FILE *out, const sis_record *r, const cli_subset *item) {
+    const sis_subset *s = &r->collection.subsets[item->subset];
+    char *letters;
+    size_t n;
+    for (size_t k = 0; k < item->n_pixels; k++)
+        fprintf(out, "%s%d,%d", k ? " " : "", item->places[2 * k], item->places[2 * k + 1]);
+    if (item->n_pixels)
+        return CLI_DONE;
+    if (r->sequence) {
+        int error = sis_subset_letters(r, item->subset, &letters, &n);
+        if (!error)
+            fputs(letters, out);
+        free(letters);
+        return cli_fail(error);
+    }
+    return put_features(out, r, s);
+}
+
+static int make_pattern(const sis_record *r, cli_subset *item) {
+    size_t n;
+    FILE *out = open_memstream(&item->pattern, &n);
+    if (!out)
+        return cli_error("out of memory");
+    int status = put_pattern(out, r, item);
+    if (fclose(out) != 0 && status == CLI_DONE)
+        status = cli_error("out of memory");
+    return status;
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* The number of a model's name. */
+static int find_model(cli_subsets *s, const char *model, size_t *number) {
+    for (*number = 0; *number < s->n_models; ++*number)
+        if (strcmp(s->models[*number], model) == 0)
+            return CLI_DONE;
+    void *models = s->models;
+    if (grow(&models, &s->models_room, s->n_models, sizeof *s->models) != CLI_DONE)
+        return CLI_FAILED;
+    s->models = models;
+    s->models[s->n_models] = strdup(model);
+    return s->models[s->n_models] ? (s->n_models++, CLI_DONE) : cli_error("out of memory");
+}
+
+/* Kind and distance are those of the first record with subsets; the others must agree. */
+static int agree(cli_subsets *s, const sis_record *r, const char *path) {
+    const char *kind = r->kind ? r->kind : "";
+    if (s->kind && strcmp(s->kind, kind) != 0)
+        return cli_error("%s: record \"%s\" is of kind \"%s\", those before of kind \"%s\"; only "
+                         "subsets of one kind can be clustered together",
+                         path, r->id, kind, s->kind);
+    if (s->kind)
+        return CLI_DONE;
+    sis_distance distance = sis_distance_of_kind(r->kind);
+    if (s->distance && sis_distance_find(s->distance, &distance) != SIS_OK)
+        return cli_error("%s", sis_error_detail());
+    s->kind = strdup(kind);
+    if (!s->kind)
+        return cli_error("out of memory");
+    return cli_fail(sis_points_new(distance, &s->points));
+}
+
+static int is_energy(const cli_subsets *s) {
+    sis_distance d = sis_points_distance_kind(s->points);
+    return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+}
+
+static int add_subset(cli_subsets *s, const sis_record *r, size_t k, const char *path) {
+    void *items = s->items;
+    if (grow(&items, &s->items_room, s->n, sizeof *s->items) != CLI_DONE)
+        return CLI_FAILED;
+    s->items = items;
+    if (sis_points_add_subset(s->points, r, k) != SIS_OK)
+        return cli_error("%s: %s", path, sis_error_detail());
+    cli_subset *item = &s->items[s->n];
+    *item = (cli_subset){.record = s->n_origins - 1, .subset = k};
+    s->n++;
+    if (is_energy(s)) {
+        int error = sis_subset_pixels(r, k, &item->places, &item->values, &item->n_pixels);
+        if (error)
+            return cli_fail(error);
+    }
+    return make_pattern(r, item);
+}
+
+/* Is it of the output that was asked for? */
+static int wanted(const cli_subsets *s, const sis_record *r) {
+    long number;
+    if (!s->output)
+        return 1;
+    if (r->output_label && strcmp(r->output_label, s->output) == 0)
+        return 1;
+    return !r->output_label && cli_whole(s->output, &number) && number >= 0 &&
+           (size_t)number == r->output;
+}
+
+static void count_output(cli_subsets *s, const sis_record *r) {
+    if (s->n_outputs == 0) {
+        s->n_outputs = 1;
+        s->first_output = r->output;
+    } else if (r->output != s->first_output) {
+        s->n_outputs = 2;
+    }
+}
+
+int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
+    const char *path = s->files[file];
+    void *origins = s->origins;
+    s->n_records++;
+    s->statuses[r->collection.status]++;
+    if (r->collection.n_subsets == 0)
+        return CLI_DONE;
+    if (!wanted(s, r)) {
+        s->other_outputs++;
+        return CLI_DONE;
+    }
+    count_output(s, r);
+    cli_origin origin = {.file = file};
+    int status = agree(s, r, path);
+    if (status == CLI_DONE)
+        status = find_model(s, r->model, &origin.model);
+    if (status == CLI_DONE)
+        status = grow(&origins, &s->origins_room, s->n_origins, sizeof *s->origins);
+    s->origins = origins;
+    if (status != CLI_DONE)
+        return status;
+    origin.id = strdup(r->id);
+    if (!origin.id)
+        return cli_error("out of memory");
+    s->origins[s->n_origins++] = origin;
+    for (size_t k = 0; status == CLI_DONE && k < r->collection.n_subsets; k++)
+        status = add_subset(s, r, k, path);
+    return status;
+}
+
+static int add_file(cli_subsets *s, const char *path) {
+    for (size_t k = 0; k < s->n_files; k++)
+        if (strcmp(s->files[k], path) == 0)
+            return cli_usage("%s is given twice", path);
+    const char **files = realloc(s->files, (s->n_files + 1) * sizeof *files);
+    if (!files)
+        return cli_error("out of memory");
+    s->files = files;
+    s->files[s->n_files++] = path;
+    return CLI_DONE;
+}
+
+int cli_subsets_read(cli_subsets *s, const char *path) {
+    sis_results *file;
+    sis_record r;
+    int status = add_file(s, path), found = 0;
+    if (status != CLI_DONE)
+        return status;
+    if ((found = sis_results_open(path, &file)) != SIS_OK)
+        return cli_fail(found);
+    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
+        status = cli_subsets_add(s, &r, s->n_files - 1);
+        sis_record_release(&r);
+    }
+    sis_results_close(file);
+    return status == CLI_DONE && found < 0 ? cli_fail(found) : status;
+}
+
+int cli_subsets_check(const cli_subsets *s) {
+    if (s->n > 0)
+        return CLI_DONE;
+    if (s->n_records == 0)
+        return cli_error("there is nothing to cluster: no records");
+    if (s->other_outputs)
+        return cli_error("there is nothing to cluster: none of the %zu explained records is of "
+                         "--class %s",
+                         s->other_outputs, s->output);
+    return cli_error("there is nothing to cluster: %zu records, none explained (%zu below the "
+                     "threshold, %zu default decisions, %zu errors)",
+                     s->n_records, s->statuses[SIS_STATUS_BELOW_THRESHOLD],
+                     s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
+}
+
+void cli_subsets_release(cli_subsets *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->items[i].pattern);
+        free(s->items[i].places);
+        free(s->items[i].values);
+    }
+    for (size_t i = 0; i < s->n_origins; i++)
+        free(s->origins[i].id);
+    for (size_t i = 0; i < s->n_models; i++)
+        free(s->models[i]);
+    free(s->items);
+    free(s->origins);
+    free(s->models);
+    free(s->files);
+    free(s->kind);
+    sis_points_free(s->points);
+    *s = (cli_subsets){0};
+}
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+static int by_model(const cli_subsets *s) {
+    return s->n_files == 1 && s->n_models > 1;
+}
+
+size_t cli_source_count(const cli_subsets *s) {
+    return by_model(s) ? s->n_models : s->n_files;
+}
+
+size_t cli_source_of(const cli_subsets *s, size_t item) {
+    const cli_origin *o = &s->origins[s->items[item].record];
+    return by_model(s) ? o->model : o->file;
+}
+
+const char *cli_source_name(const cli_subsets *s, size_t source) {
+    return by_model(s) ? s->models[source] : s->files[source];
+}

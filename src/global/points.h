@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Points as they are added. Whatever the distance, a point is a row of 32-bit items:
+ *
+ *     jaccard       numbers of its words, ascending, each once; of a bag, the second "very" is a
+ *                   word of its own
+ *     levenshtein   its letters
+ *     energy        its pixels, row * 65536 + column, ascending, each once
+ *     overlap       numbers of its names, ascending, each once, and beside each that of its value
+ *
+ * so that equal points are equal rows.
+ */
+#ifndef SIS_GLOBAL_POINTS_H
+#define SIS_GLOBAL_POINTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/global.h>
+
+#include "global/names.h"
+
+/* One row. */
+typedef struct sis__row {
+    const uint32_t *items, *values; /* (n); values of cells, else NULL */
+    size_t n;
+} sis__row;
+
+struct sis_points {
+    sis_distance distance;
+    size_t n;
+    size_t *start; /* (n + 1) where each row begins */
+    size_t start_room;
+    uint32_t *items, *values;
+    size_t items_room, values_room;
+    sis__names names; /* of words or cells */
+    sis__names extra; /* values of cells; second and further occurrences of words */
+    sis_distance_fn custom;
+    void *ctx;
+};
+
+sis__row sis__points_row(const sis_points *points, size_t i);
+
+/* Which comes first: the shorter, then the one with the lower item where they first differ. 0: the
+ * same. */
+int sis__row_order(const sis__row *a, const sis__row *b);
+
+static inline int sis__is_energy(sis_distance d) {
+    return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+}
+
+/* Sets of words or of cells. */
+static inline int sis__is_set(sis_distance d) {
+    return d == SIS_DISTANCE_JACCARD || d == SIS_DISTANCE_JACCARD_BAG || d == SIS_DISTANCE_OVERLAP;
+}
+
+/* Plain definitions. */
+double sis__set_distance(const sis__row *a, const sis__row *b);
+int sis__letters_distance(const sis__row *a, const sis__row *b, double *out);
+double sis__energy_distance(const sis__row *a, const sis__row *b);
+
+/* The energy distance from its three double sums, over pixels of a and b, a and a, b and b. */
+double sis__energy_of_sums(double ab, double aa, double bb, size_t n_a, size_t n_b);
+
+#endif
