@@ -149,8 +149,9 @@ static void print_subset(const page *p, size_t k) {
     }
     fputs("      ", p->out);
     paint(p, BOLD, "%zu", k + 1);
-    fprintf(p->out, "   score %.4g   %zu of %zu features\n", s->score, s->n,
-            r->collection.n_features);
+    fprintf(p->out, "   score %.4g   %zu of %zu features%s\n", s->score, s->n,
+            r->collection.n_features,
+            sis_decided(s->score, r->threshold, r->below) ? "" : ", not sufficient");
     for (size_t i = 0; i < s->n; i++)
         print_feature(p, s->features[i], label_width, value_width);
 }
@@ -177,13 +178,29 @@ static void print_decision(const page *p) {
     }
 }
 
-static void print_explained(const page *p, size_t subsets) {
+/* "2 sufficient subsets, verified", or "rationale by ig, length". */
+static void print_method(const page *p) {
     const sis_collection *c = &p->r->collection;
-    fputs("   ", p->out);
+    if (p->r->constraint) {
+        paint(p, GREEN, "rationale%s by ", c->n_subsets == 1 ? "" : "s");
+        cli_print_safe(p->out, p->r->method);
+        fputs(", ", p->out);
+        cli_print_safe(p->out, p->r->constraint);
+        fputc('\n', p->out);
+        return;
+    }
     paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
     fprintf(p->out, "%s\n", c->verified ? ", verified" : "");
-    paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s", c->masked_score,
-          c->rest_score, c->complete ? "" : " (there are more subsets)");
+}
+
+static void print_explained(const page *p, size_t subsets) {
+    const sis_collection *c = &p->r->collection;
+    const char *set = p->r->constraint ? "rationale" : "subset";
+    fputs("   ", p->out);
+    print_method(p);
+    paint(p, DIM, "      everything masked %.4g, only the %s%s masked %.4g%s", c->masked_score, set,
+          p->r->constraint && c->n_subsets == 1 ? "" : "s", c->rest_score,
+          c->complete || p->r->constraint ? "" : " (there are more subsets)");
     fputc('\n', p->out);
     size_t n = subsets && subsets < c->n_subsets ? subsets : c->n_subsets;
     for (size_t k = 0; k < n; k++)
