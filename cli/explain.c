@@ -244,7 +244,7 @@ static int explain(writer *w) {
     const explain_options *o = w->o;
     const sis_model *model = &w->task->model;
     size_t n = w->n_todo;
-    sis_method_opt *how = NULL;
+    cli_plan plan = {0};
     sis_opt opt;
     sis_input *inputs = cli_grab(n, sizeof *inputs);
     int error = 0, is_sis = cli_method_is_sis(&o->method);
@@ -252,18 +252,18 @@ static int explain(writer *w) {
     for (size_t i = 0; inputs && i < n; i++)
         inputs[i] = w->task->inputs[w->todo[i]];
     if (status == CLI_DONE && !is_sis)
-        status = cli_method_plan(&o->method, w->task, &o->question, w->todo, n, &how);
-    for (size_t i = 0; how && i < n; i++)
-        how[i].trace = o->trace;
+        status = cli_method_plan(&o->method, w->task, &o->question, w->todo, n, &plan);
+    for (size_t i = 0; plan.how && i < n; i++)
+        plan.how[i].trace = o->trace;
     if (status == CLI_DONE) {
         fill_options(w, &opt);
         cli_progress_init(&w->bar, o->common.quiet);
         error = is_sis ? sis_collect_many(model, inputs, n, &opt, write_collection, w)
-                       : sis_explain_many(model, inputs, n, &opt, how, write_rationale, w);
+                       : sis_explain_many(model, inputs, n, &opt, plan.how, write_rationale, w);
         cli_progress_end(&w->bar);
         status = w->broken ? CLI_FAILED : cli_fail(error);
     }
-    cli_method_release(how);
+    cli_method_release(&plan);
     free(inputs);
     return status;
 }

@@ -24,10 +24,16 @@ int cli_method_is_sis(const cli_method *m);
 /* Do the options fit each other? CLI_DONE or an exit status after one line on stderr. */
 int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subsets);
 
-/* What that means for each of the n inputs `which` of the task: *how (n), to be released whatever the
+/* What the options mean for each input. */
+typedef struct cli_plan {
+    sis_method_opt *how; /* (n) */
+    double *remove;      /* a mask that takes tokens out, if one was asked for */
+} cli_plan;
+
+/* For the n inputs `which` of the task. The plan is zeroed before, and released whatever the
  * outcome. */
 int cli_method_plan(const cli_method *m, const cli_task *t, const cli_question *q,
-                    const size_t *which, size_t n, sis_method_opt **how);
-void cli_method_release(sis_method_opt *how);
+                    const size_t *which, size_t n, cli_plan *plan);
+void cli_method_release(cli_plan *plan);
 
 #endif

@@ -105,6 +105,10 @@ static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
     switch (how->method) {
     case SIS_METHOD_PERTURB:
         return sis__perturb(v, out);
+    case SIS_METHOD_IG:
+        return sis__ig(v, how, out);
+    case SIS_METHOD_LIME:
+        return sis__lime(v, how, out);
     default:
         return sis__fail(SIS_E_ARGUMENT, "there is no such method");
     }
@@ -212,7 +216,8 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
         return error;
     error = begin(&v, &out->collection);
     if (error == SIS_OK && out->collection.status == SIS_STATUS_EXPLAINED)
-        error = attribute(&v, how, out);
+        error = how->method == SIS_METHOD_GRADIENT ? sis__gradient(&v, how, &out->collection)
+                                                   : attribute(&v, how, out);
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;
     out->collection.seconds = sis__seconds() - began;

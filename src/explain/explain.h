@@ -3,7 +3,9 @@
  * What the files of the methods share. The way through them:
  *
  *     view.c       one input through masks: scores of any choice of present features
+ *     points.c     the input and its mask where the model has slopes
  *     perturb.c, ig.c, lime.c   a view -> attributions and importances
+ *     ridge.c      the regression under lime
  *     order.c      importances -> order -> how many from its top
  *     gradient.c   batched gradient SIS
  *     explain.c    options; one input, many inputs
