@@ -29,7 +29,7 @@ static int align(const cli_subsets *s, const sis_clusters *c, const cli_members 
         if (m->items[k] != c->medoids[cluster] && at < n)
             strings[at++] = s->items[m->items[k]].pattern;
     int error =
-        sis_motif_align(strings, n, x->names[cluster], &x->items[cluster], &x->numbers[cluster]);
+        sis_motif_learn(strings, n, x->names[cluster], &x->items[cluster], &x->numbers[cluster]);
     x->items[cluster].name = s->items[c->medoids[cluster]].pattern;
     free(strings);
     return cli_fail(error);

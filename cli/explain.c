@@ -8,13 +8,15 @@
 
 #include <sis/results.h>
 
+#include "method.h"
 #include "output.h"
 #include "task.h"
 
 typedef struct {
     cli_source source;
     cli_question question;
-    const char *threshold, *method, *output;
+    cli_method method;
+    const char *threshold, *output;
     size_t max_subsets;
     int below, trace, resume, exact, early_stop;
     cli_common common;
@@ -27,8 +29,7 @@ static const cli_option options[] = {
      .more = "A percentile is taken over all examples of the input file."},
     {"below", 0, NULL, CLI_FLAG(explain_options, below), "explain score <= T instead"},
     CLI_GROUP(explain_options, question, cli_question, cli_question_options),
-    {"method", 0, "METHOD", CLI_CHOICE(explain_options, method), "how to find subsets",
-     .choices = "sis"},
+    CLI_GROUP(explain_options, method, cli_method, cli_method_options),
     {"max-subsets", 0, "N", CLI_COUNT(explain_options, max_subsets), "stop after N subsets",
      .unset = "find all"},
     {"exact", 0, NULL, CLI_FLAG(explain_options, exact), "full passes only, no faster walk"},
@@ -48,7 +49,7 @@ static void init(void *p) {
     explain_options *o = (explain_options *)p;
     cli_source_init(&o->source);
     cli_question_init(&o->question);
-    o->method = "sis";
+    cli_method_init(&o->method);
 }
 
 /* What the run needs to turn a collection into a line. */
@@ -63,6 +64,11 @@ typedef struct {
     size_t counts[4];
     int broken; /* the file cannot be written, and that was said */
 } writer;
+
+/* What records of this run say of it; NULL for SIS, whose subsets need none. */
+static const char *constraint_of(const explain_options *o) {
+    return cli_method_is_sis(&o->method) ? NULL : o->method.constraint;
+}
 
 /* What an example is: its kind, and what it takes to draw it. */
 static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *r) {
@@ -93,19 +99,25 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     r->n_names = t->names ? t->n_features : 0;
 }
 
-/* A collection -> a line in the file. */
-static int write_record(void *ctx, size_t i, const sis_collection *c) {
+/* A rationale -> a line in the file. */
+static int write_rationale(void *ctx, size_t i, const sis_rationale *found) {
     writer *w = (writer *)ctx;
     const cli_task *t = w->task;
+    const sis_collection *c = &found->collection;
+    const double pair[] = {found->sum, found->difference};
     size_t at = w->todo[i], n, shape[3];
     char label[256], *line;
     sis_record r = {.id = t->ids[at],
                     .model = w->o->source.model,
-                    .method = w->o->method,
+                    .method = w->o->method.name,
+                    .constraint = constraint_of(w->o),
                     .output = t->inputs[at].output,
                     .below = w->o->below,
                     .threshold = w->threshold,
-                    .collection = *c};
+                    .collection = *c,
+                    .attributions = found->attributions,
+                    .n_attributions = found->attributions ? c->n_features : 0,
+                    .completeness = isnan(found->difference) ? NULL : pair};
     if (t->net && sis_net_label(t->net, r.output, label, sizeof label) == SIS_OK)
         r.output_label = label;
     describe(t, at, shape, &r);
@@ -117,6 +129,11 @@ static int write_record(void *ctx, size_t i, const sis_collection *c) {
     w->broken |= cli_output_write(&w->out, line, n) != CLI_DONE;
     free(line);
     return w->broken ? SIS_E_IO : SIS_OK;
+}
+
+static int write_collection(void *ctx, size_t i, const sis_collection *c) {
+    return write_rationale(ctx, i,
+                           &(sis_rationale){.collection = *c, .sum = NAN, .difference = NAN});
 }
 
 static int same_numbers(const double *a, const double *b, size_t n) {
@@ -143,16 +160,18 @@ static int same_question(const writer *w, const sis_record *r, size_t at) {
     const sis_input *in = &w->task->inputs[at];
     const double *mask = in->n_samples == 1 && !w->task->words ? in->mask : NULL;
     long n = sis_input_features(in);
-    int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method) == 0 &&
-               r->threshold == w->threshold && r->below == o->below && r->output == in->output &&
-               n > 0 && r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
+    const char *before = r->constraint ? r->constraint : "", *now = constraint_of(o);
+    int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method.name) == 0 &&
+               strcmp(before, now ? now : "") == 0 && r->threshold == w->threshold &&
+               r->below == o->below && r->output == in->output && n > 0 &&
+               r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
                !r->mask == !mask && (!mask || same_numbers(r->mask, mask, in->n_values));
     if (same)
         return CLI_DONE;
     return cli_error(
         "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
-        "%s --threshold %g%s, output %zu, %zu features, or another input or mask); give "
-        "the same options, or name another --output",
+        "%s --threshold %g%s, output %zu, %zu features, or another constraint, input or mask); "
+        "give the same options, or name another --output",
         r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
         r->collection.n_features);
 }
@@ -220,30 +239,46 @@ static int begin_output(writer *w) {
     return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
 }
 
+static void fill_options(writer *w, sis_opt *opt) {
+    const explain_options *o = w->o;
+    sis_opt_init(opt);
+    opt->threshold = w->threshold;
+    opt->below = o->below;
+    opt->max_subsets = o->max_subsets;
+    opt->exact = o->exact;
+    opt->early_stop = o->early_stop;
+    opt->jobs = (int)o->source.jobs;
+    opt->memory = o->question.memory << 20;
+    opt->progress = cli_progress_show;
+    opt->progress_ctx = &w->bar;
+}
+
 static int explain(writer *w) {
     const explain_options *o = w->o;
+    const sis_model *model = &w->task->model;
     size_t n = w->n_todo;
-    sis_input *inputs = calloc(n ? n : 1, sizeof *inputs);
-    if (!inputs)
-        return cli_error("out of memory");
-    for (size_t i = 0; i < n; i++)
-        inputs[i] = w->task->inputs[w->todo[i]];
+    cli_plan plan = {0};
     sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = w->threshold;
-    opt.below = o->below;
-    opt.max_subsets = o->max_subsets;
-    opt.exact = o->exact;
-    opt.early_stop = o->early_stop;
-    opt.jobs = (int)o->source.jobs;
-    opt.memory = o->question.memory << 20;
-    opt.progress = cli_progress_show;
-    opt.progress_ctx = &w->bar;
-    cli_progress_init(&w->bar, o->common.quiet);
-    int error = sis_collect_many(&w->task->model, inputs, n, &opt, write_record, w);
-    cli_progress_end(&w->bar);
+    sis_input *inputs = cli_grab(n, sizeof *inputs);
+    int error = 0, is_sis = cli_method_is_sis(&o->method);
+    int status = inputs ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; inputs && i < n; i++)
+        inputs[i] = w->task->inputs[w->todo[i]];
+    if (status == CLI_DONE && !is_sis)
+        status = cli_method_plan(&o->method, w->task, &o->question, w->todo, n, &plan);
+    for (size_t i = 0; plan.how && i < n; i++)
+        plan.how[i].trace = o->trace;
+    if (status == CLI_DONE) {
+        fill_options(w, &opt);
+        cli_progress_init(&w->bar, o->common.quiet);
+        error = is_sis ? sis_collect_many(model, inputs, n, &opt, write_collection, w)
+                       : sis_explain_many(model, inputs, n, &opt, plan.how, write_rationale, w);
+        cli_progress_end(&w->bar);
+        status = w->broken ? CLI_FAILED : cli_fail(error);
+    }
+    cli_method_release(&plan);
     free(inputs);
-    return w->broken ? CLI_FAILED : cli_fail(error);
+    return status;
 }
 
 static int run(const void *p, const cli_list *args) {
@@ -251,9 +286,15 @@ static int run(const void *p, const cli_list *args) {
     (void)args;
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
+    if (o->early_stop && !cli_method_is_sis(&o->method))
+        return cli_usage("--early-stop is for --method sis");
     cli_task task = {0};
     writer w = {.o = o, .task = &task};
-    int status = cli_task_spares(&o->source, &o->question, o->output);
+    int status = cli_method_check(&o->method, &o->question, o->max_subsets);
+    if (status == CLI_DONE)
+        status = cli_task_spares(&o->source, &o->question, o->output);
+    if (status == CLI_DONE)
+        status = cli_output_spares(o->output, o->method.lengths);
     if (status == CLI_DONE)
         status = cli_task_open(&task, &o->source);
     if (status == CLI_DONE)

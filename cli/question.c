@@ -9,6 +9,8 @@
 
 #include "task.h"
 
+enum { DRAWS = 32 }; /* of a hot-deck mask, unless --samples says otherwise */
+
 const cli_option cli_question_options[] = {
     {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature looks like",
      .unset = "the model's own",
@@ -31,8 +33,9 @@ const cli_option cli_question_options[] = {
     {"class", 'c', "OUTPUT", CLI_STRING(cli_question, output), "output of the model to explain",
      .more = "A number from 0, a label the model knows, or top: the output with the highest score, "
              "example by example."},
-    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of a hotdeck: mask", .min = 1,
-     .max = 100000},
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples),
+     "draws of a hotdeck: mask; else random masks of lime", .min = 1, .max = 100000,
+     .unset = "32; lime 5000"},
     {"seed", 0, "N", CLI_COUNT(cli_question, seed), "start of the random numbers"},
     {"memory", 0, "MIB", CLI_COUNT(cli_question, memory),
      "memory for rows under way and what walks keep, in MiB", .min = 1, .max = 1 << 20},
@@ -44,7 +47,6 @@ void cli_question_init(cli_question *q) {
     sis_opt_init(&opt);
     q->features = "each";
     q->output = "top";
-    q->samples = 32;
     q->seed = 1;
     q->memory = opt.memory >> 20;
 }
@@ -186,13 +188,13 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     size_t n = sis_data_count(donors);
     double *rows = cli_grab(n, width * sizeof *rows);
     free(t->mask);
-    t->mask = cli_grab(q->samples, width * sizeof *t->mask);
-    t->n_samples = q->samples;
+    t->n_samples = q->samples ? q->samples : DRAWS;
+    t->mask = cli_grab(t->n_samples, width * sizeof *t->mask);
     status = rows && t->mask ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < n; i++)
         status = cli_encode(t, donors, i, &(cli_row){width, rows + i * width, NULL});
     if (status == CLI_DONE)
-        status = cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[0], q->samples, q->seed, t->mask));
+        status = cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[0], t->n_samples, q->seed, t->mask));
     free(rows);
     sis_data_free(donors);
     return status;

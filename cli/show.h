@@ -46,6 +46,9 @@ size_t cli_shown_subsets(const cli_page *p);
 /* "      1   score 0.83", in the subset's colour. */
 void cli_show_subset_title(const cli_page *p, size_t k);
 
+/* "", or what it lacks: rationales of some methods are not sufficient. */
+const char *cli_short_of(const cli_page *p, size_t k);
+
 /* ---- Paint --------------------------------------------------------------------------------- */
 
 /* Print in a style: "1" is bold, "2" dim, "31" red... */

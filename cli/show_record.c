@@ -109,6 +109,12 @@ void cli_show_subset_title(const cli_page *p, size_t k) {
     fprintf(p->out, "   score %.4g", p->r->collection.subsets[k].score);
 }
 
+const char *cli_short_of(const cli_page *p, size_t k) {
+    const sis_record *r = p->r;
+    return sis_decided(r->collection.subsets[k].score, r->threshold, r->below) ? ""
+                                                                               : ", not sufficient";
+}
+
 size_t cli_shown_subsets(const cli_page *p) {
     size_t n = p->r->collection.n_subsets;
     return p->subsets && p->subsets < n ? p->subsets : n;
@@ -127,7 +133,8 @@ static void print_subset(const cli_page *p, size_t k) {
         value_width = wider(value_width, text);
     }
     cli_show_subset_title(p, k);
-    fprintf(p->out, "   %zu of %zu features\n", s->n, r->collection.n_features);
+    fprintf(p->out, "   %zu of %zu features%s\n", s->n, r->collection.n_features,
+            cli_short_of(p, k));
     for (size_t i = 0; i < s->n; i++)
         print_feature(p, s->features[i], label_width, value_width);
 }
@@ -159,13 +166,29 @@ static int draw(const cli_page *p) {
     return !p->lines && (cli_show_text(p) || cli_show_dna(p) || cli_show_image(p));
 }
 
-static void print_explained(const cli_page *p) {
+/* "2 sufficient subsets, verified", or "rationale by ig, length". */
+static void print_method(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
-    fputs("   ", p->out);
+    if (p->r->constraint) {
+        cli_paint(p, GREEN, "rationale%s by ", c->n_subsets == 1 ? "" : "s");
+        cli_print_safe(p->out, p->r->method);
+        fputs(", ", p->out);
+        cli_print_safe(p->out, p->r->constraint);
+        fputc('\n', p->out);
+        return;
+    }
     cli_paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
     fprintf(p->out, "%s\n", c->verified ? ", verified" : "");
-    cli_paint(p, DIM, "      everything masked %.4g, only the subsets masked %.4g%s",
-              c->masked_score, c->rest_score, c->complete ? "" : " (there are more subsets)");
+}
+
+static void print_explained(const cli_page *p) {
+    const sis_collection *c = &p->r->collection;
+    const char *set = p->r->constraint ? "rationale" : "subset";
+    fputs("   ", p->out);
+    print_method(p);
+    cli_paint(p, DIM, "      everything masked %.4g, only the %s%s masked %.4g%s", c->masked_score,
+              set, p->r->constraint && c->n_subsets == 1 ? "" : "s", c->rest_score,
+              c->complete || p->r->constraint ? "" : " (there are more subsets)");
     fputc('\n', p->out);
     size_t n = cli_shown_subsets(p);
     int drawn = draw(p);

@@ -122,9 +122,10 @@ static void print_list(const cli_page *p, size_t k) {
     size_t indent = INDENT + 4, at;
     char text[96];
     cli_show_subset_title(p, k);
-    at = (size_t)snprintf(text, sizeof text, "      %zu   score %.4g   %zu of %zu words:", k + 1,
-                          s->score, s->n, p->r->collection.n_features);
-    fprintf(p->out, "   %zu of %zu words:", s->n, p->r->collection.n_features);
+    at = (size_t)snprintf(text, sizeof text, "      %zu   score %.4g   %zu of %zu words%s:", k + 1,
+                          s->score, s->n, p->r->collection.n_features, cli_short_of(p, k));
+    fprintf(p->out, "   %zu of %zu words%s:", s->n, p->r->collection.n_features,
+            cli_short_of(p, k));
     for (size_t i = 0; i < s->n; i++) {
         const char *word = p->r->words[s->features[i]];
         size_t columns = cli_columns(word) + (i + 1 < s->n);
@@ -195,8 +196,8 @@ static void print_motif(const cli_page *p, const int *places, size_t k) {
         to = f > to ? f : to;
     }
     cli_show_subset_title(p, k);
-    fprintf(p->out, "   %zu of %zu bases, %zu to %zu: ", s->n, p->r->collection.n_features,
-            from + 1, to + 1);
+    fprintf(p->out, "   %zu of %zu bases%s, %zu to %zu: ", s->n, p->r->collection.n_features,
+            cli_short_of(p, k), from + 1, to + 1);
     for (size_t i = from; i <= to; i++)
         fputc(places[i] == (int)k ? p->r->sequence[i] : 'N', p->out);
     fputc('\n', p->out);

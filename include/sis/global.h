@@ -173,7 +173,7 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
  * best with the first one, then twice more where it agrees best with what all of them make; N counts as a
  * quarter of each base. Ends that fewer than half of the strings reach are cut off. `name` is that of
  * the motif. *numbers is what the motif points to: free() it. */
-int sis_motif_align(const char *const *strings, size_t n, const char *name, sis_motif *out,
+int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_motif *out,
                     double **numbers);
 
 /* How a matrix compares with a known motif (the paper's S2.3): laid where the motif makes the matrix

@@ -16,7 +16,10 @@
  *
  *     sis             1, the version of this format
  *     id              text: what the example is called; its number if it has no name
- *     model, method   text: the model as it was given; "sis", "ig", "lime", "perturb"
+ *     model, method   text: the model as it was given; "sis", "gradient", "ig", "lime", "perturb"
+ *     constraint    ? text, of other methods than "sis": "sufficient", "length" or "top"; their subsets
+ *                     are rationales, which need not be minimal, and with the last two not even
+ *                     sufficient. They say so: "sufficient" is a field of each
  *     output          which of the model's outputs, from 0
  *     output_label  ? text: what that output is called
  *     direction       ">=" or "<=": how the score must compare with the threshold
@@ -34,6 +37,10 @@
  *       order         ? features in the order in which they were masked, each at most once
  *       trace         ? scores, as many as `order`: after each of them
  *     rest_score      of the input with all subsets masked; absent if there are none
+ *     attributions  ? what each feature contributes by the method's account: n_features numbers
+ *     completeness  ? of "ig": {"sum":0.92,"difference":0.93,"error":0.01}, what the attributions add up
+ *                     to, the score of the input minus that of the baseline, which it should be, and
+ *                     how far it is from that, relatively
  *     verified      ? true: the claims were checked by full passes; false if absent
  *     complete      ? true: nothing sufficient is left outside the subsets; false if absent
  *     evaluations   ? masked copies scored; 0 if absent
@@ -78,11 +85,15 @@ extern "C" {
 /* One line. What is absent is NULL, and its length 0. */
 typedef struct sis_record {
     const char *id, *model, *method;
+    const char *constraint;
     size_t output;
     const char *output_label;
     int below; /* direction "<=" */
     double threshold;
     sis_collection collection;
+    size_t n_attributions;
+    const double *attributions; /* (n_attributions) */
+    const double *completeness; /* (2) sum and difference */
 
     const char *kind;
     size_t rank;

@@ -45,6 +45,16 @@ extern "C" {
 typedef struct sis_input sis_input;
 typedef struct sis_walk sis_walk;
 
+/* What a model's gradient is asked: scores (link applied) of one output at n points, and how they
+ * change with every coordinate. */
+typedef struct sis_slopes {
+    const double *points; /* (n, width) */
+    size_t n, width;
+    size_t output;
+    double *scores;   /* (n) result */
+    double *d_points; /* (n, width) result: the gradient of each score at its point */
+} sis_slopes;
+
 /* Anything that predicts. Only `predict` and `n_outputs` are needed; set the rest to zero. */
 typedef struct sis_model {
     /* rows (n_rows, n_values) -> scores (n_rows, n_outputs). 0, or a negative code (SIS_E_MODEL)
@@ -70,6 +80,13 @@ typedef struct sis_model {
      * It should stay below `memory` bytes. NULL: the batch walk. SIS_E_UNSUPPORTED from it also means
      * the batch walk. */
     int (*walk_new)(void *ctx, const sis_input *input, size_t memory, sis_walk **walk);
+
+    /* For methods that follow slopes (sis/explain.h); NULL: the model has none. Slopes are taken at
+     * points. A point is a row, unless the model looks its values up (token ids): then `embed` makes
+     * a point of a row, `dim` values for each. */
+    int (*gradient)(void *ctx, const sis_slopes *slopes);
+    int (*embed)(void *ctx, const double *row, size_t n_values, double *point);
+    size_t dim; /* with embed */
 } sis_model;
 
 /* A worker_new for models whose predict is thread-safe: every thread gets the same context. */
@@ -162,9 +179,17 @@ typedef struct sis_subset {
     sis_trace trace;
 } sis_subset;
 
+/* What is said of the subsets of a collection, apart from their scores. */
+typedef enum sis_claim {
+    SIS_CLAIM_MINIMAL,    /* each is sufficient, and without any one of its features it is not */
+    SIS_CLAIM_SUFFICIENT, /* each is sufficient */
+    SIS_CLAIM_NOTHING,    /* neither */
+} sis_claim;
+
 typedef struct sis_collection {
     sis_status status;
-    char *message; /* status ERROR: what happened; else NULL */
+    sis_claim claim; /* of sis_collect: MINIMAL; of the methods of sis/explain.h: it depends */
+    char *message;   /* status ERROR: what happened; else NULL */
     size_t n_features;
     double score;        /* of the input (with its absent features masked) */
     double masked_score; /* with everything masked */
@@ -191,6 +216,17 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
  * after every earlier input has been handed over. */
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
+
+/* The same with another way to explain one input. `find` is called for input i, by several threads at
+ * once, with a model and options for the thread it runs on, and answers as sis_collect does. */
+typedef struct sis_finder {
+    int (*find)(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
+                sis_collection *out);
+    void *ctx;
+} sis_finder;
+int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                  const sis_finder *finder,
+                  int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
 
 /* Scores of n inputs as they are (their masks are not looked at): scores (n, n_outputs), link
  * applied. Only jobs, memory and progress of the options matter. NaN is an error that names the
@@ -233,8 +269,8 @@ typedef struct sis_audit {
 } sis_audit;
 
 /* Check the claims of a collection with full passes only: its status, every score (but for rounding),
- * that subsets are disjoint, sufficient and minimal, and completeness if it claims that. 0 even if the
- * claims are false: read out->holds. */
+ * that subsets are disjoint, sufficient and minimal as far as claim->claim goes, and completeness if it
+ * claims that. 0 even if the claims are false: read out->holds. */
 int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
                const sis_collection *claim, sis_audit *out);
 

@@ -16,6 +16,7 @@
 typedef struct {
     const sis_input *inputs;
     const sis_opt *opt;
+    const sis_finder *finder;
     int (*done)(void *ctx, size_t i, const sis_collection *c);
     void *ctx;
     sis__crew crew;
@@ -80,7 +81,7 @@ static int explain_one(void *ctx, size_t i, int worker) {
     sis_collection *c = SIS_NEW(sis_collection, 1);
     if (!c)
         return SIS_E_NOMEM;
-    int error = sis_collect(&j->crew.models[worker], &j->inputs[i], &opt, c);
+    int error = j->finder->find(j->finder->ctx, i, &j->crew.models[worker], &opt, c);
     if (error == SIS_E_NAN)
         error = failed_collection(c, &j->inputs[i]);
     if (error != SIS_OK) {
@@ -95,13 +96,14 @@ static int explain_one(void *ctx, size_t i, int worker) {
     return error;
 }
 
-int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
-                     int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
+int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                  const sis_finder *finder,
+                  int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
     const char *wrong = sis_opt_check(opt);
     if (wrong)
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
     sis_opt share = *opt;
-    job j = {.inputs = inputs, .opt = &share, .done = done, .ctx = ctx, .n = n};
+    job j = {.inputs = inputs, .opt = &share, .finder = finder, .done = done, .ctx = ctx, .n = n};
     int error = sis__crew_new(model, opt->jobs, n, &j.crew);
     if (error != SIS_OK)
         return error;
@@ -123,4 +125,16 @@ int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, 
     free(j.evaluations);
     free(j.finished);
     return error;
+}
+
+static int collect_one(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
+                       sis_collection *out) {
+    const sis_input *inputs = (const sis_input *)ctx;
+    return sis_collect(model, &inputs[i], opt, out);
+}
+
+int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                     int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
+    const sis_finder finder = {.find = collect_one, .ctx = (void *)inputs};
+    return sis_find_many(model, inputs, n, opt, &finder, done, ctx);
 }

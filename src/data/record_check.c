@@ -103,7 +103,10 @@ static int check_head(const sis_record *r, int code) {
                          c->n_features);
     if (!(c->seconds >= 0) || isinf(c->seconds))
         return sis__fail(code, "field \"seconds\": is not a time");
-    return SIS_OK;
+    int result = check_finite(code, "attributions", r->attributions, r->n_attributions);
+    return result == SIS_OK && r->completeness
+               ? check_finite(code, "completeness", r->completeness, 2)
+               : result;
 }
 
 static int check_subset(const sis_record *r, int code, size_t k) {
@@ -163,6 +166,8 @@ static int check_by_feature(const sis_record *r, int code) {
         result = check_range(r, code, "feature_map", r->feature_map, r->n_values, -1);
     else if (r->values)
         result = check_count(code, "values", r->n_values, n_features, "feature (no feature_map)");
+    if (result == SIS_OK && r->attributions)
+        result = check_count(code, "attributions", r->n_attributions, n_features, "feature");
     if (result == SIS_OK && r->names && r->n_names != r->n_values)
         result = check_count(code, "names", r->n_names, n_features, "feature");
     if (result == SIS_OK && r->words)

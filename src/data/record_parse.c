@@ -205,6 +205,7 @@ static void take_decision(fields *f, sis_record *r) {
     r->id = take_text(f, "id", REQUIRED);
     r->model = take_text(f, "model", REQUIRED);
     r->method = take_text(f, "method", REQUIRED);
+    r->constraint = take_text(f, "constraint", OPTIONAL);
     take_count(f, "output", REQUIRED, &r->output);
     r->output_label = take_text(f, "output_label", OPTIONAL);
     r->below = (int)take_choice(f, "direction", directions, 2);
@@ -273,6 +274,32 @@ static void take_collection(fields *f, sis_collection *c) {
     take_number(f, "seconds", OPTIONAL, &c->seconds);
 }
 
+/* What the method says of its own subsets. */
+static sis_claim claim_of(const sis_record *r) {
+    if (!r->constraint || strcmp(r->method, "gradient") == 0)
+        return SIS_CLAIM_MINIMAL;
+    return strcmp(r->constraint, "sufficient") == 0 ? SIS_CLAIM_SUFFICIENT : SIS_CLAIM_NOTHING;
+}
+
+static void take_attributions(fields *f, sis_record *r) {
+    r->attributions = take_numbers(f, "attributions", &r->n_attributions);
+    const json_t *v = find(f, "completeness", OPTIONAL);
+    double *pair = v ? SIS_NEW(double, 2) : NULL;
+    if (!v)
+        return;
+    if (!pair)
+        f->code = SIS_E_NOMEM;
+    else if (!json_is_object(v))
+        wrong(f, "completeness", "an object", v);
+    r->completeness = pair;
+    fields inner = {.object = v, .prefix = "completeness.", .code = f->code};
+    if (f->code == SIS_OK) {
+        take_number(&inner, "sum", REQUIRED, &pair[0]);
+        take_number(&inner, "difference", REQUIRED, &pair[1]);
+    }
+    f->code = inner.code;
+}
+
 static void take_drawing(fields *f, sis_record *r) {
     size_t n;
     r->kind = take_text(f, "kind", OPTIONAL);
@@ -312,9 +339,12 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
         f.code = sis__fail(SIS_E_FORMAT, "not a record: expected a JSON object, found a list");
     take_decision(&f, out);
     take_collection(&f, &out->collection);
+    take_attributions(&f, out);
     take_drawing(&f, out);
-    if (f.code == SIS_OK)
+    if (f.code == SIS_OK) {
+        out->collection.claim = claim_of(out);
         f.code = sis__record_check(out, SIS_E_FORMAT);
+    }
     if (f.code != SIS_OK)
         sis_record_release(out);
     json_decref(root);

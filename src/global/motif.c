@@ -152,7 +152,7 @@ static void trim(const pile *p, size_t *first, size_t *last) {
         --*last;
 }
 
-int sis_motif_align(const char *const *strings, size_t n, const char *name, sis_motif *out,
+int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_motif *out,
                     double **numbers) {
     pile p = {.strings = strings, .n = n};
     size_t first, last;

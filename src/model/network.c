@@ -49,6 +49,50 @@ static int predict(void *ctx, const double *rows, size_t n, size_t n_values, dou
     return sis_net_margins(m->net, &batch, margins);
 }
 
+static int embed(void *ctx, const double *row, size_t n_values, double *point) {
+    network_model *m = (network_model *)ctx;
+    int error = convert(m, row, 1, n_values);
+    for (size_t i = 0; error == SIS_OK && i < n_values * m->tokens.dim; i++)
+        point[i] = m->rows[i];
+    return error;
+}
+
+/* Slopes are those of margins, which do not vanish in single precision where the score is 1 to the
+ * last digit, times the slope of the link in double precision. */
+static int gradient(void *ctx, const sis_slopes *s) {
+    network_model *m = (network_model *)ctx;
+    size_t n = s->n * s->width, outputs = sis_net_outputs(m->net);
+    float *points = SIS_NEW_RAW(float, n), *d_points = SIS_NEW_RAW(float, n);
+    double *margins = SIS_NEW_RAW(double, s->n *outputs);
+    int error = points && d_points && margins ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        points[i] = (float)s->points[i];
+    const sis_net_batch batch = {.rows = points,
+                                 .n_rows = s->n,
+                                 .n_values = s->width,
+                                 .embedded = m->tokens.matrix != NULL,
+                                 .jobs = 1};
+    const sis_net_grad grad = {.output = s->output, .of_margins = 1, .d_rows = d_points};
+    if (error == SIS_OK)
+        error = sis_net_gradient(m->net, &batch, &grad);
+    if (error == SIS_OK)
+        error = sis_net_margins(m->net, &batch, margins);
+    for (size_t i = 0; error == SIS_OK && i < s->n; i++) {
+        double margin = margins[i * outputs + s->output], scale = 1;
+        s->scores[i] = margin;
+        if (sis_net_has_link(m->net)) {
+            s->scores[i] = sis_net_link(margin);
+            scale = s->scores[i] * sis_net_link(-margin);
+        }
+        for (size_t k = i * s->width; k < (i + 1) * s->width; k++)
+            s->d_points[k] = scale * d_points[k];
+    }
+    free(points);
+    free(d_points);
+    free(margins);
+    return error;
+}
+
 static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **out) {
     network_model *m = (network_model *)ctx;
     if (m->tokens.matrix)
@@ -107,7 +151,10 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
                        .link = sis_net_has_link(m->net) ? sis_net_link : NULL,
                        .worker_new = worker_new,
                        .worker_free = network_close,
-                       .walk_new = walk_new};
+                       .walk_new = walk_new,
+                       .gradient = gradient,
+                       .embed = m->tokens.matrix ? embed : NULL,
+                       .dim = m->tokens.dim};
     return SIS_OK;
 }
 

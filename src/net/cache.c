@@ -47,7 +47,7 @@ struct sis__cache *sis__cache_new(void) {
 }
 
 static void geometry_free(sis__geometry *g) {
-    for (int t = 0; t < 4; t++)
+    for (int t = 0; t < SIS__N_TARGETS; t++)
         for (int i = 0; i < 32; i++) {
             for (struct sis__runs *r = g->runs[t][i], *next; r; r = next) {
                 next = r->next;
@@ -133,13 +133,14 @@ static int make_plan(const sis_net *net, const sis__geometry *g, sis__target t, 
         feed.dims[feed.rank++] = rows;
     for (size_t d = 0; d < g->rank; d++)
         feed.dims[feed.rank++] = g->dims[d];
-    int margins = t == SIS__MARGINS || t == SIS__MARGIN_GRADIENT;
+    int margins = t == SIS__MARGINS || t == SIS__MARGIN_GRADIENT || t == SIS__MARGIN_SLOPES;
     sis__plan_spec spec = {.feeds = &feed,
                            .n_feeds = 1,
                            .outputs = margins ? &net->pre_output : &net->output,
                            .n_outputs = 1,
                            .batch = rows,
-                           .gradients = t >= SIS__SCORE_GRADIENT};
+                           .gradients = t >= SIS__SCORE_GRADIENT,
+                           .params_fixed = t >= SIS__SCORE_SLOPES};
     return sis__plan_new(net, &spec, out);
 }
 

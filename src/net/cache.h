@@ -15,23 +15,26 @@
 typedef enum sis__target {
     SIS__SCORES,
     SIS__MARGINS,
-    SIS__SCORE_GRADIENT,
-    SIS__MARGIN_GRADIENT
+    SIS__SCORE_GRADIENT, /* in rows and parameters */
+    SIS__MARGIN_GRADIENT,
+    SIS__SCORE_SLOPES, /* in rows alone */
+    SIS__MARGIN_SLOPES,
+    SIS__N_TARGETS
 } sis__target;
 
 typedef struct sis__geometry {
-    int start;                        /* value that rows are fed to */
-    int counted;                      /* its first axis counts rows */
-    size_t n_values;                  /* of one row */
-    size_t rank, dims[SIS__MAX_RANK]; /* of one row; without the axis that counts them */
-    size_t n_outputs;                 /* of one row */
-    int batched;                      /* rows may be run together */
-    size_t chunk;                     /* rows of the largest run, a power of two */
-    size_t users;                     /* calls under way */
-    size_t used_at;                   /* when it was last asked for */
-    double flops;                     /* of one row */
-    struct sis__plan *plans[4][32];   /* by target and log2 of rows */
-    struct sis__runs *runs[4][32];    /* runs not in use */
+    int start;                                   /* value that rows are fed to */
+    int counted;                                 /* its first axis counts rows */
+    size_t n_values;                             /* of one row */
+    size_t rank, dims[SIS__MAX_RANK];            /* of one row; without the axis that counts them */
+    size_t n_outputs;                            /* of one row */
+    int batched;                                 /* rows may be run together */
+    size_t chunk;                                /* rows of the largest run, a power of two */
+    size_t users;                                /* calls under way */
+    size_t used_at;                              /* when it was last asked for */
+    double flops;                                /* of one row */
+    struct sis__plan *plans[SIS__N_TARGETS][32]; /* by target and log2 of rows */
+    struct sis__runs *runs[SIS__N_TARGETS][32];  /* runs not in use */
     struct sis__geometry *next;
 } sis__geometry;
 

@@ -115,7 +115,10 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
     if (!grad->weights && grad->output >= j.g->n_outputs)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu of a model with %zu", grad->output,
                           j.g->n_outputs);
-    j.target = grad->of_margins ? SIS__MARGIN_GRADIENT : SIS__SCORE_GRADIENT;
+    if (grad->d_params)
+        j.target = grad->of_margins ? SIS__MARGIN_GRADIENT : SIS__SCORE_GRADIENT;
+    else
+        j.target = grad->of_margins ? SIS__MARGIN_SLOPES : SIS__SCORE_SLOPES;
     j.output = grad->of_margins ? net->pre_output : net->output;
     j.chunk = j.g->chunk < MAX_ROWS ? j.g->chunk : MAX_ROWS;
     j.runs = SIS_NEW(sis__run *, jobs);

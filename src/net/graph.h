@@ -291,6 +291,7 @@ typedef struct sis__plan_spec {
     int gradients; /* implies keep_all; parameters stay computed from, not folded or packed */
     int training;  /* Dropout drops */
     int fed_fixed; /* gradient plans: none of what is fed is wanted */
+    int params_fixed; /* gradient plans: none of the initializers is */
 } sis__plan_spec;
 
 typedef struct sis__plan {

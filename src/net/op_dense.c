@@ -19,8 +19,12 @@ static int pack_right(sis__cx *c) {
     c->step->flops = 2.0 * (double)g->m * (double)g->n * (double)g->k;
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
-    if (b && g->over.rank == 0)
-        return sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
+    if (b && g->over.rank == 0) {
+        int error =
+            sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
+        if (error || !c->plan->gradients)
+            return error;
+    }
     c->step->scratch = sis__product_scratch(g->k, g->n);
     if (is_turned(g)) {
         size_t turned = sis__product_scratch(g->k, g->m) + g->m * g->n * sizeof(float);

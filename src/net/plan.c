@@ -51,7 +51,7 @@ static void init_tensors(compiler *k) {
         }
         t->data = v->data;
         t->known = 1;
-        t->depends = k->spec->gradients && v->dtype == SIS__F32;
+        t->depends = k->spec->gradients && v->dtype == SIS__F32 && !k->spec->params_fixed;
     }
 }
 

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/explain.h - rationales by other methods, to hold sufficient input subsets against.
+ *
+ *     sis_opt opt;  sis_opt_init(&opt);  opt.threshold = 0.7;
+ *     sis_method_opt how;  sis_method_opt_init(&how);  how.method = SIS_METHOD_IG;
+ *     sis_rationale r;
+ *     if (sis_explain(&model, &input, &opt, &how, &r) == 0)
+ *         use(r.collection.subsets, r.attributions);
+ *     sis_rationale_release(&r);
+ *
+ * Each method gives every feature an attribution; the attributions give an order, most important
+ * first; a constraint says how many features from its top are the rationale. Masks, features,
+ * outputs, thresholds and statuses are those of sis/sis.h, and the scores that are reported come from
+ * full passes. Ties go to the higher feature number, so that the lowest goes first when features are
+ * masked, as in backward selection.
+ *
+ *     method      attribution of a feature                                        importance
+ *     perturb     score of the input minus the score with only it masked          the same
+ *     ig          integral of the gradient from baseline to input, times the      sum of absolute
+ *                 way; summed over the feature's values                           values
+ *     lime        weight of a linear model fitted to the scores of random         the same
+ *                 masks, near ones counting more
+ *     gradient    none: see below
+ *
+ * With opt.below importances change sign, but for ig, whose have none.
+ *
+ * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021) is backward selection that masks the
+ * `step` features at once whose masking, by the gradient, costs least: n / step gradients instead of
+ * n^2 / 2 evaluations. What was left when the score last reached the threshold is then pruned by
+ * exact removal of single features until each is needed (Proposition 1).
+ */
+#ifndef SIS_EXPLAIN_H
+#define SIS_EXPLAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/error.h>
+#include <sis/sis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* name in results files */
+#define SIS_METHODS(X)                                                                             \
+    X(PERTURB, "perturb")                                                                          \
+    X(IG, "ig")                                                                                    \
+    X(LIME, "lime")                                                                                \
+    X(GRADIENT, "gradient")
+
+typedef enum sis_method {
+#define SIS_METHOD_CODE(name, text) SIS_METHOD_##name,
+    SIS_METHODS(SIS_METHOD_CODE)
+#undef SIS_METHOD_CODE
+} sis_method;
+
+/* name in results files, which features are the rationale */
+#define SIS_CONSTRAINTS(X)                                                                         \
+    X(SUFFICIENT, "sufficient") /* the fewest from the top that reach the threshold (FindSIS) */   \
+    X(LENGTH, "length") /* as many as the median subset of the SIS collection of the input has */  \
+    X(TOP, "top")       /* ig: the fewest from the top whose attributions add up to the threshold  \
+                           minus the score of the baseline */
+
+typedef enum sis_constraint {
+#define SIS_CONSTRAINT_CODE(name, text) SIS_CONSTRAINT_##name,
+    SIS_CONSTRAINTS(SIS_CONSTRAINT_CODE)
+#undef SIS_CONSTRAINT_CODE
+} sis_constraint;
+
+const char *sis_method_name(sis_method method);
+const char *sis_constraint_name(sis_constraint constraint);
+
+typedef struct sis_method_opt {
+    sis_method method;
+    sis_constraint constraint;
+    size_t length;  /* LENGTH: how many; 0: find the collection first */
+    int trace;      /* also the score of every prefix of the order, into subsets[0].trace */
+    uint64_t seed;  /* lime */
+    size_t samples; /* lime: random masks, default 5000 */
+    double width;   /* lime: of the kernel, default 25; see docs/methods.md */
+    double ridge;   /* lime: penalty on squared weights, default 1 */
+    const double *lime_mask; /* lime: (n_values) what random masks put in instead of the input's
+                                mask; NaN removes a token. NULL: the input's mask */
+    size_t steps;            /* ig: points on the path, default 300 */
+    int zero_baseline;       /* ig: from zero instead of the mask */
+    size_t step;             /* gradient: features masked at once, default 1 */
+} sis_method_opt;
+
+/* Every default. */
+void sis_method_opt_init(sis_method_opt *how);
+
+/* NULL, or why these cannot be used, in words. */
+const char *sis_method_opt_check(const sis_method_opt *how);
+
+typedef struct sis_rationale {
+    sis_collection collection; /* one subset, of gradient up to opt.max_subsets (0: one); claim says
+                                  what is known of it. trace.order is the whole order, masked first
+                                  to last, if how.trace */
+    double *attributions;      /* (collection.n_features), or NULL: there are none */
+    /* Of ig; NaN if it was not asked. Attributions must add up to the difference: */
+    double sum;        /* of all attributions */
+    double difference; /* score of the input minus score of the baseline */
+} sis_rationale;
+
+void sis_rationale_release(sis_rationale *r);
+
+/* |sum - difference| / |difference|; NaN if there is nothing to compare. */
+double sis_rationale_error(const sis_rationale *r);
+
+/* Explain one decision. On failure *out is empty and needs no release. SIS_E_UNSUPPORTED: the method
+ * needs gradients and the model has none. */
+int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                const sis_method_opt *how, sis_rationale *out);
+
+/* Many on opt->jobs threads, handed over in order as by sis_collect_many. how (n): one for each
+ * input, since lengths and masks may differ. */
+int sis_explain_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                     const sis_method_opt *how,
+                     int (*done)(void *ctx, size_t i, const sis_rationale *r), void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One decision explained by another method: status, attributions, order, as many of its first
+ * features as the constraint wants, and the scores of what is reported by full passes. Then the same
+ * for many inputs on several threads.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "explain/explain.h"
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+const char *sis_method_name(sis_method method) {
+    switch (method) {
+#define NAME(name, text)                                                                           \
+    case SIS_METHOD_##name:                                                                        \
+        return text;
+        SIS_METHODS(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+const char *sis_constraint_name(sis_constraint constraint) {
+    switch (constraint) {
+#define NAME(name, text)                                                                           \
+    case SIS_CONSTRAINT_##name:                                                                    \
+        return text;
+        SIS_CONSTRAINTS(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+void sis_method_opt_init(sis_method_opt *how) {
+    *how = (sis_method_opt){
+        .seed = 1, .samples = 5000, .width = 25, .ridge = 1, .steps = 300, .step = 1};
+}
+
+const char *sis_method_opt_check(const sis_method_opt *how) {
+    if ((unsigned)how->method > SIS_METHOD_GRADIENT)
+        return "there is no such method";
+    if ((unsigned)how->constraint > SIS_CONSTRAINT_TOP)
+        return "there is no such constraint";
+    if (how->constraint == SIS_CONSTRAINT_TOP && how->method != SIS_METHOD_IG)
+        return "the constraint top is for ig: only its attributions add up to the score";
+    if (how->constraint != SIS_CONSTRAINT_SUFFICIENT && how->method == SIS_METHOD_GRADIENT)
+        return "gradient finds sufficient subsets: it takes no other constraint";
+    if (how->samples < 2 || how->samples > 10000000)
+        return "lime needs 2 to 10,000,000 samples";
+    if (!(how->width > 0) || isinf(how->width) || !(how->ridge > 0) || isinf(how->ridge))
+        return "lime needs a width and a ridge penalty above 0";
+    if (how->steps < 1 || how->steps > 10000000)
+        return "ig needs 1 to 10,000,000 steps";
+    if (how->step < 1)
+        return "gradient masks at least one feature a step";
+    return NULL;
+}
+
+/* ---- Results ------------------------------------------------------------------------------- */
+
+void sis_rationale_release(sis_rationale *r) {
+    if (!r)
+        return;
+    sis_collection_release(&r->collection);
+    free(r->attributions);
+    *r = (sis_rationale){0};
+}
+
+double sis_rationale_error(const sis_rationale *r) {
+    return fabs(r->sum - r->difference) / fabs(r->difference);
+}
+
+/* ---- One input ----------------------------------------------------------------------------- */
+
+/* Scores of the input and of the mask alone, and what they settle. */
+static int begin(sis__view *v, sis_collection *out) {
+    unsigned char *present = SIS_NEW(unsigned char, v->n);
+    double margin, masked;
+    if (!present)
+        return SIS_E_NOMEM;
+    int error = sis__view_margin(v, present, &masked);
+    memset(present, 1, v->n);
+    if (error == SIS_OK)
+        error = sis__view_margin(v, present, &margin);
+    free(present);
+    if (error != SIS_OK)
+        return error;
+    out->n_features = v->n;
+    out->score = out->rest_score = sis__view_score(v, margin);
+    out->masked_score = sis__view_score(v, masked);
+    out->status = !sis__view_decided(v, margin)  ? SIS_STATUS_BELOW_THRESHOLD
+                  : sis__view_decided(v, masked) ? SIS_STATUS_DEFAULT_DECISION
+                                                 : SIS_STATUS_EXPLAINED;
+    out->complete = out->status == SIS_STATUS_BELOW_THRESHOLD;
+    return SIS_OK;
+}
+
+static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+    switch (how->method) {
+    case SIS_METHOD_PERTURB:
+        return sis__perturb(v, out);
+    case SIS_METHOD_IG:
+        return sis__ig(v, how, out);
+    case SIS_METHOD_LIME:
+        return sis__lime(v, how, out);
+    default:
+        return sis__fail(SIS_E_ARGUMENT, "there is no such method");
+    }
+}
+
+static int by_size(const void *a, const void *b) {
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median size of the subsets of the SIS collection, halves rounded up. */
+static int median_length(sis__view *v, size_t *length) {
+    sis_collection c;
+    sis_opt opt = *v->opt;
+    opt.max_subsets = 0;
+    int error = sis_collect(v->model, v->in, &opt, &c);
+    if (error != SIS_OK)
+        return error;
+    size_t n = c.n_subsets, *sizes = SIS_NEW(size_t, n);
+    if (!sizes || n == 0) {
+        sis_collection_release(&c);
+        free(sizes);
+        return !sizes ? SIS_E_NOMEM
+                      : sis__fail(SIS_E_MODEL, "the input has no sufficient subsets to take the "
+                                               "length from");
+    }
+    for (size_t k = 0; k < n; k++)
+        sizes[k] = c.subsets[k].n;
+    qsort(sizes, n, sizeof *sizes, by_size);
+    *length = (sizes[(n - 1) / 2] + sizes[n / 2] + 1) / 2;
+    v->evaluations += c.evaluations;
+    free(sizes);
+    sis_collection_release(&c);
+    return SIS_OK;
+}
+
+/* The fewest from the top whose attributions add up to threshold - baseline; all if they never do. */
+static size_t top_length(const sis__view *v, const sis__ranking *r, double baseline,
+                         const int *order, size_t n) {
+    double goal = v->opt->threshold - baseline, sum = 0;
+    for (size_t k = 0; k < n; k++) {
+        sum += r->attributions[order[k]];
+        if (v->opt->below ? sum <= goal : sum >= goal)
+            return k + 1;
+    }
+    return n;
+}
+
+/* How many features of the order the constraint wants. */
+static int constrain(sis__view *v, const sis_method_opt *how, const sis__ranking *r,
+                     const sis_collection *c, const int *order, size_t n, size_t *size) {
+    int error = SIS_OK;
+    switch (how->constraint) {
+    case SIS_CONSTRAINT_SUFFICIENT:
+        return sis__order_find(v, order, n, size);
+    case SIS_CONSTRAINT_LENGTH:
+        *size = how->length;
+        if (*size == 0)
+            error = median_length(v, size);
+        *size = *size < n ? *size : n;
+        return error;
+    case SIS_CONSTRAINT_TOP:
+        *size = top_length(v, r, c->score - r->difference, order, n);
+        return SIS_OK;
+    }
+    return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
+}
+
+/* Attributions -> order -> rationale. */
+static int attribute(sis__view *v, const sis_method_opt *how, sis_rationale *out) {
+    sis_collection *c = &out->collection;
+    size_t n, size;
+    int *order = SIS_NEW_RAW(int, v->n);
+    sis__ranking r = {.importance = SIS_NEW(double, v->n), .sum = NAN, .difference = NAN};
+    r.attributions = out->attributions = SIS_NEW(double, v->n);
+    int error = order && r.importance && r.attributions ? rank(v, how, &r) : SIS_E_NOMEM;
+    out->sum = r.sum;
+    out->difference = r.difference;
+    if (error == SIS_OK) {
+        sis__order(v, r.importance, order, &n);
+        error = constrain(v, how, &r, c, order, n, &size);
+    }
+    if (error == SIS_OK)
+        error = sis__order_subset(v, order, size, c);
+    if (error == SIS_OK && how->trace)
+        error = sis__order_trace(v, order, n, &c->subsets[0].trace);
+    c->claim =
+        how->constraint == SIS_CONSTRAINT_SUFFICIENT ? SIS_CLAIM_SUFFICIENT : SIS_CLAIM_NOTHING;
+    free(order);
+    free(r.importance);
+    return error;
+}
+
+int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                const sis_method_opt *how, sis_rationale *out) {
+    double began = sis__seconds();
+    *out = (sis_rationale){.sum = NAN, .difference = NAN};
+    const char *wrong = sis_opt_check(opt);
+    wrong = wrong ? wrong : sis_method_opt_check(how);
+    if (wrong)
+        return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
+    sis__view v;
+    int error = sis__view_init(&v, model, input, opt);
+    if (error != SIS_OK)
+        return error;
+    error = begin(&v, &out->collection);
+    if (error == SIS_OK && out->collection.status == SIS_STATUS_EXPLAINED)
+        error = how->method == SIS_METHOD_GRADIENT ? sis__gradient(&v, how, &out->collection)
+                                                   : attribute(&v, how, out);
+    out->collection.verified = 1;
+    out->collection.evaluations = v.evaluations;
+    out->collection.seconds = sis__seconds() - began;
+    sis__view_release(&v);
+    if (error != SIS_OK) {
+        sis_rationale_release(out);
+        out->sum = out->difference = NAN;
+    }
+    return error;
+}
+
+/* ---- Many inputs --------------------------------------------------------------------------- */
+
+/* What is found of each input, apart from its collection, until it is handed over. */
+typedef struct {
+    const sis_input *inputs;
+    const sis_method_opt *how;
+    sis_rationale *found; /* (n) */
+    int (*done)(void *ctx, size_t i, const sis_rationale *r);
+    void *ctx;
+} run;
+
+static int find(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
+                sis_collection *out) {
+    const run *r = (const run *)ctx;
+    int error = sis_explain(model, &r->inputs[i], opt, &r->how[i], &r->found[i]);
+    *out = r->found[i].collection;
+    r->found[i].collection = (sis_collection){0};
+    return error;
+}
+
+static int hand_over(void *ctx, size_t i, const sis_collection *c) {
+    const run *r = (const run *)ctx;
+    sis_rationale whole = r->found[i];
+    whole.collection = *c;
+    int result = r->done(r->ctx, i, &whole);
+    sis_rationale_release(&r->found[i]);
+    return result;
+}
+
+int sis_explain_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
+                     const sis_method_opt *how,
+                     int (*done)(void *ctx, size_t i, const sis_rationale *r), void *ctx) {
+    run r = {.inputs = inputs, .how = how, .done = done, .ctx = ctx};
+    r.found = SIS_NEW(sis_rationale, n);
+    if (!r.found)
+        return SIS_E_NOMEM;
+    const sis_finder finder = {.find = find, .ctx = &r};
+    int error = sis_find_many(model, inputs, n, opt, &finder, hand_over, &r);
+    for (size_t i = 0; i < n; i++)
+        sis_rationale_release(&r.found[i]);
+    free(r.found);
+    return error;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the methods share. The way through them:
+ *
+ *     view.c       one input through masks: scores of any choice of present features
+ *     points.c     the input and its mask where the model has slopes
+ *     perturb.c, ig.c, lime.c   a view -> attributions and importances
+ *     ridge.c      the regression under lime
+ *     order.c      importances -> order -> how many from its top
+ *     gradient.c   batched gradient SIS
+ *     explain.c    options; one input, many inputs
+ *     attack.c     Carlini-Wagner (sis/attack.h)
+ *
+ * A *margin* is what a model answers; a *score* is link(margin). With several mask samples margins are
+ * mean scores and there is no link.
+ */
+#ifndef SIS_EXPLAIN_EXPLAIN_H
+#define SIS_EXPLAIN_EXPLAIN_H
+
+#include <sis/explain.h>
+
+/* ---- view.c -------------------------------------------------------------------------------- */
+
+typedef struct sis__view {
+    const sis_model *model;
+    const sis_input *in;
+    const sis_opt *opt;
+    size_t n, n_samples;
+    int *feature_of;       /* (n_values) -1: never masked */
+    unsigned char *same;   /* (n) its values equal its mask: masking changes nothing */
+    unsigned char *absent; /* (n) masked from the start */
+    double (*link)(double);
+    size_t evaluations;
+    double fraction;        /* how far the work is */
+    size_t room;            /* rows that go to the model at once */
+    double *rows;           /* (room, n_values) */
+    double *answers;        /* (room, n_outputs) */
+    unsigned char *present; /* (n) scratch */
+} sis__view;
+
+int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
+                   const sis_opt *opt);
+void sis__view_release(sis__view *v);
+
+/* Copies of the input to be scored. `choose` flags the features present in copy i; absent ones are
+ * masked whatever it says. */
+typedef struct sis__copies {
+    size_t n;
+    void (*choose)(void *ctx, size_t i, unsigned char *present);
+    void *ctx;
+    const double *mask; /* (n_samples, n_values); NULL: the input's */
+} sis__copies;
+
+/* margins (copies->n) */
+int sis__view_margins(sis__view *v, const sis__copies *copies, double *margins);
+
+/* The margin with exactly the flagged features present. */
+int sis__view_margin(sis__view *v, const unsigned char *present, double *margin);
+
+double sis__view_score(const sis__view *v, double margin);
+int sis__view_decided(const sis__view *v, double margin);
+
+/* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more. */
+int sis__view_tick(const sis__view *v);
+
+/* ---- Methods -------------------------------------------------------------------------------- */
+
+/* What a method finds. */
+typedef struct sis__ranking {
+    double *attributions; /* (n) */
+    double *importance;   /* (n) the larger, the earlier in the order */
+    double sum, difference;
+} sis__ranking;
+
+int sis__perturb(sis__view *v, sis__ranking *out);
+int sis__ig(sis__view *v, const sis_method_opt *how, sis__ranking *out);
+int sis__lime(sis__view *v, const sis_method_opt *how, sis__ranking *out);
+
+/* ---- order.c ------------------------------------------------------------------------------- */
+
+/* All features but the absent ones, most important first: *n of them. */
+void sis__order(const sis__view *v, const double *importance, int *order, size_t *n);
+
+/* FindSIS: *size is the fewest features from the top that reach the threshold. */
+int sis__order_find(sis__view *v, const int *order, size_t n, size_t *size);
+
+/* The score after each masking, from the last of the order to the first. */
+int sis__order_trace(sis__view *v, const int *order, size_t n, sis_trace *out);
+
+/* A subset of the first `size` with its score, and the score of the rest. */
+int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collection *out);
+
+/* ---- points.c ------------------------------------------------------------------------------ */
+
+/* The input and its mask as points, where the model has a gradient. */
+typedef struct sis__points {
+    size_t width, dim;
+    double *input; /* (width) absent features masked */
+    double *mask;  /* (n_samples, width) what is never masked as in the input */
+} sis__points;
+
+int sis__points_init(sis__points *p, const sis__view *v, const char *method);
+void sis__points_release(sis__points *p);
+
+/* Scores and slopes at n points, at the cost of n evaluations. */
+int sis__points_slopes(sis__view *v, const sis__points *p, const double *points, size_t n,
+                       double *scores, double *d_points);
+
+/* ---- gradient.c ---------------------------------------------------------------------------- */
+
+/* Fill the subsets of a collection whose status is EXPLAINED. */
+int sis__gradient(sis__view *v, const sis_method_opt *how, sis_collection *out);
+
+#endif

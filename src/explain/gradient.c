@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021): backward selection for inputs that are
+ * too large for it. A mask m, one number a feature, mixes input and mask, x_m = (1 - m) x + m z; the
+ * gradient of the score in m says for all features at once what masking each would do, to first
+ * order. Each step masks the k features with the largest values:
+ *
+ *     step      0     1     2     3     4     5
+ *     score    0.99  0.98  0.97  0.71  0.75  0.31     threshold 0.7
+ *     left      12     9     6     5     4     0      -> the 4 left at step 4
+ *
+ * What was left when the score last reached the threshold is sufficient but, since slopes are not
+ * differences, holds features that are not needed. It is pruned by removals that are each tried on the
+ * model: in large pieces first, if there are many; then, from MOST on down, by exact backward
+ * selection inside it (sis_collect, everything else absent), or, if still more are left, one by one
+ * until every single one is needed. Either way Proposition 1 holds of what is reported, by full
+ * passes.
+ *
+ * Cost: n / k gradients, then at most MOST^2 / 2 evaluations of a walk, or a few times as many full
+ * passes as features were left.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "explain/explain.h"
+
+enum { MOST = 512, TRIES = 16 };
+
+typedef struct {
+    sis__view *v;
+    size_t step;
+    sis__points at;
+    double *now;            /* (n_samples, width) the points of the present state */
+    double *d_now;          /* (n_samples, width) */
+    double *scores;         /* (n_samples) */
+    double *value;          /* (n) slope of the score in m; below: its negative */
+    unsigned char *gone;    /* (n) absent, equal to its mask, or in an earlier subset */
+    unsigned char *masked;  /* (n) of the selection under way */
+    unsigned char *present; /* (n) scratch */
+    int *live;              /* (n) features not masked yet */
+    size_t n_live;
+    int *heap;  /* (step) the best of them */
+    int *order; /* (n) as they were masked */
+    size_t n_order;
+} search;
+
+/* ---- Selection ----------------------------------------------------------------------------- */
+
+/* Is a masked before b? */
+static int before(const search *c, int a, int b) {
+    return c->value[a] != c->value[b] ? c->value[a] > c->value[b] : a < b;
+}
+
+/* Restore the heap below `at`: every parent comes after its children, so the root is the last. */
+static void sink(const search *c, int *heap, size_t n, size_t at) {
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && before(c, heap[child], heap[child + 1]))
+            child++;
+        if (!before(c, heap[at], heap[child]))
+            return;
+        int swap = heap[at];
+        heap[at] = heap[child];
+        heap[child] = swap;
+    }
+}
+
+/* The first k of the live features in the order of before(), into the heap. */
+static void choose(const search *c, size_t k) {
+    memcpy(c->heap, c->live, k * sizeof *c->heap);
+    for (size_t i = k / 2; i-- > 0;)
+        sink(c, c->heap, k, i);
+    for (size_t i = k; i < c->n_live; i++)
+        if (before(c, c->live[i], c->heap[0])) {
+            c->heap[0] = c->live[i];
+            sink(c, c->heap, k, 0);
+        }
+    for (size_t n = k; n > 1; n--) { /* the last to the end */
+        int last = c->heap[0];
+        c->heap[0] = c->heap[n - 1];
+        c->heap[n - 1] = last;
+        sink(c, c->heap, n - 1, 0);
+    }
+}
+
+/* Slopes in m at the present state, and its score. */
+static int look(search *c, double *score) {
+    sis__view *v = c->v;
+    size_t width = c->at.width;
+    int error = sis__points_slopes(v, &c->at, c->now, v->n_samples, c->scores, c->d_now);
+    if (error != SIS_OK)
+        return error;
+    double sign = v->opt->below ? -1 : 1;
+    *score = 0;
+    memset(c->value, 0, v->n * sizeof *c->value);
+    for (size_t s = 0; s < v->n_samples; s++) {
+        *score += c->scores[s] / (double)v->n_samples;
+        for (size_t i = 0; i < width; i++) {
+            int f = v->feature_of[i / c->at.dim];
+            if (f >= 0)
+                c->value[f] +=
+                    sign * (c->at.mask[s * width + i] - c->at.input[i]) * c->d_now[s * width + i];
+        }
+    }
+    for (size_t f = 0; f < v->n; f++)
+        if (isnan(c->value[f]))
+            return sis__fail(SIS_E_NAN, "the slope of output %zu is not a number", v->in->output);
+    return SIS_OK;
+}
+
+/* Put the mask's coordinates where features are masked. */
+static void follow(search *c) {
+    size_t width = c->at.width;
+    for (size_t s = 0; s < c->v->n_samples; s++)
+        for (size_t i = 0; i < width; i++) {
+            int f = c->v->feature_of[i / c->at.dim];
+            if (f >= 0 && c->masked[f])
+                c->now[s * width + i] = c->at.mask[s * width + i];
+        }
+}
+
+static void mask_some(search *c, size_t k) {
+    size_t kept = 0;
+    choose(c, k);
+    for (size_t i = 0; i < k; i++)
+        c->masked[c->heap[i]] = 1;
+    memcpy(c->order + c->n_order, c->heap, k * sizeof *c->heap);
+    c->n_order += k;
+    for (size_t i = 0; i < c->n_live; i++)
+        if (!c->masked[c->live[i]])
+            c->live[kept++] = c->live[i];
+    c->n_live = kept;
+    follow(c);
+}
+
+static void start(search *c) {
+    c->n_live = c->n_order = 0;
+    for (size_t f = 0; f < c->v->n; f++) {
+        c->masked[f] = c->gone[f];
+        if (!c->gone[f])
+            c->live[c->n_live++] = (int)f;
+    }
+    for (size_t s = 0; s < c->v->n_samples; s++)
+        memcpy(c->now + s * c->at.width, c->at.input, c->at.width * sizeof *c->now);
+    follow(c);
+}
+
+/* Mask everything; *last is how many were masked when the score last reached the threshold. */
+static int select_backwards(search *c, size_t *last) {
+    const sis_opt *opt = c->v->opt;
+    int error = SIS_OK;
+    start(c);
+    *last = 0;
+    while (error == SIS_OK && c->n_live > 0) {
+        double score;
+        c->v->fraction = (double)c->n_order / (double)(c->n_order + c->n_live);
+        error = look(c, &score);
+        if (error == SIS_OK && sis_decided(score, opt->threshold, opt->below))
+            *last = c->n_order;
+        if (error == SIS_OK)
+            mask_some(c, c->step < c->n_live ? c->step : c->n_live);
+    }
+    return error;
+}
+
+/* ---- Repair -------------------------------------------------------------------------------- */
+
+/* Is the order without its first `from` sufficient, by a full pass? */
+static int enough_from(search *c, size_t from, int *enough) {
+    double margin;
+    memset(c->present, 0, c->v->n);
+    for (size_t k = from; k < c->n_order; k++)
+        c->present[c->order[k]] = 1;
+    int error = sis__view_margin(c->v, c->present, &margin);
+    *enough = error == SIS_OK && sis__view_decided(c->v, margin);
+    return error;
+}
+
+/* Copies of what is present without one piece each. */
+typedef struct {
+    const search *c;
+    const int *left; /* features present */
+    size_t n_left, first, piece;
+} removals;
+
+static void choose_removal(void *ctx, size_t i, unsigned char *present) {
+    const removals *r = (const removals *)ctx;
+    size_t from = r->first + i * r->piece;
+    memset(present, 0, r->c->v->n);
+    for (size_t k = 0; k < r->n_left; k++)
+        present[r->left[k]] = k < from || k >= from + r->piece;
+}
+
+/* Go through left[0..*n) in pieces of that size and drop each piece that is not needed. The next
+ * TRIES pieces are tried together; the first that can go goes, and the others are tried again. */
+static int drop_pieces(search *c, int *left, size_t *n, size_t piece, size_t *dropped) {
+    double margins[TRIES];
+    size_t at = 0;
+    *dropped = 0;
+    while (at < *n) {
+        size_t pieces = (*n - at + piece - 1) / piece, tries = pieces < TRIES ? pieces : TRIES;
+        if (piece > 1)
+            tries = 1; /* those mostly go */
+        removals r = {c, left, *n, at, piece};
+        int error = sis__view_margins(
+            c->v, &(sis__copies){.n = tries, .choose = choose_removal, .ctx = &r}, margins);
+        if (error != SIS_OK)
+            return error;
+        size_t k = 0;
+        while (k < tries && !sis__view_decided(c->v, margins[k]))
+            k++;
+        at += k * piece;
+        if (k == tries)
+            continue;
+        size_t size = *n - at < piece ? *n - at : piece;
+        memmove(left + at, left + at + size, (*n - at - size) * sizeof *left);
+        *n -= size;
+        *dropped += size;
+    }
+    return SIS_OK;
+}
+
+/* Drop pieces, halving their size, until few enough are left for exact selection; at size one, until
+ * every single feature is needed. */
+static int prune(search *c, int *left, size_t *n) {
+    size_t piece = 1, dropped;
+    while (piece * 2 < *n)
+        piece *= 2;
+    while (*n > MOST) {
+        int error = drop_pieces(c, left, n, piece, &dropped);
+        if (error != SIS_OK || (piece == 1 && dropped == 0))
+            return error;
+        piece = piece > 1 ? piece / 2 : 1;
+    }
+    return SIS_OK;
+}
+
+/* Exact backward selection inside left[0..n). */
+static int select_exactly(search *c, const int *left, size_t n, sis_subset *out) {
+    sis_collection found;
+    sis_input inside = *c->v->in;
+    sis_opt opt = *c->v->opt;
+    memset(c->present, 1, c->v->n);
+    for (size_t k = 0; k < n; k++)
+        c->present[left[k]] = 0;
+    inside.absent = c->present;
+    opt.max_subsets = 1;
+    opt.early_stop = 0;
+    int error = sis_collect(c->v->model, &inside, &opt, &found);
+    if (error != SIS_OK)
+        return error;
+    c->v->evaluations += found.evaluations;
+    if (found.n_subsets == 1) {
+        *out = found.subsets[0];
+        found.subsets[0] = (sis_subset){0};
+        sis_trace_release(&out->trace);
+    } else {
+        error = sis__fail(SIS_E_MODEL,
+                          "the model answers differently when it is asked again; an explanation "
+                          "needs a model that is a function of its input");
+    }
+    sis_collection_release(&found);
+    return error;
+}
+
+/* A subset of left[0..n), which is masked-first, as it is. */
+static int take_all(search *c, const int *left, size_t n, sis_subset *out) {
+    double margin;
+    memset(c->present, 0, c->v->n);
+    out->features = SIS_NEW_RAW(int, n);
+    if (!out->features)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < n; k++) {
+        out->features[k] = left[n - 1 - k];
+        c->present[left[k]] = 1;
+    }
+    out->n = n;
+    int error = sis__view_margin(c->v, c->present, &margin);
+    out->score = error == SIS_OK ? sis__view_score(c->v, margin) : 0;
+    return error;
+}
+
+static int find_subset(search *c, sis_subset *out) {
+    size_t last = 0, n;
+    int enough = 0, error = select_backwards(c, &last);
+    while (error == SIS_OK && !enough) { /* where slopes come with other scores than predictions */
+        error = enough_from(c, last, &enough);
+        if (error == SIS_OK && !enough && last == 0)
+            return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again");
+        last = enough ? last : last > c->step ? last - c->step : 0;
+    }
+    int *left = c->order + last;
+    n = c->n_order - last;
+    if (error == SIS_OK)
+        error = prune(c, left, &n);
+    if (error != SIS_OK)
+        return error;
+    return n <= MOST ? select_exactly(c, left, n, out) : take_all(c, left, n, out);
+}
+
+/* ---- Collection ---------------------------------------------------------------------------- */
+
+static int search_init(search *c, sis__view *v, const sis_method_opt *how) {
+    *c = (search){.v = v, .step = how->step < v->n ? how->step : v->n};
+    int error = sis__points_init(&c->at, v, "gradient");
+    if (error != SIS_OK)
+        return error;
+    c->now = (double *)sis__alloc_raw(v->n_samples, c->at.width * sizeof(double));
+    c->d_now = (double *)sis__alloc_raw(v->n_samples, c->at.width * sizeof(double));
+    c->scores = SIS_NEW(double, v->n_samples);
+    c->value = SIS_NEW(double, v->n);
+    c->gone = SIS_NEW(unsigned char, v->n);
+    c->masked = SIS_NEW(unsigned char, v->n);
+    c->present = SIS_NEW(unsigned char, v->n);
+    c->live = SIS_NEW(int, v->n);
+    c->heap = SIS_NEW(int, c->step);
+    c->order = SIS_NEW(int, v->n);
+    if (!c->now || !c->d_now || !c->scores || !c->value || !c->gone || !c->masked || !c->present ||
+        !c->live || !c->heap || !c->order)
+        return SIS_E_NOMEM;
+    for (size_t f = 0; f < v->n; f++)
+        c->gone[f] = v->absent[f] || v->same[f];
+    return SIS_OK;
+}
+
+static void search_release(search *c) {
+    sis__points_release(&c->at);
+    free(c->now);
+    free(c->d_now);
+    free(c->scores);
+    free(c->value);
+    free(c->gone);
+    free(c->masked);
+    free(c->present);
+    free(c->live);
+    free(c->heap);
+    free(c->order);
+}
+
+/* The score of everything that is in no subset. */
+static int judge_rest(search *c, sis_collection *out) {
+    double rest;
+    for (size_t f = 0; f < c->v->n; f++)
+        c->present[f] = !c->gone[f];
+    int error = sis__view_margin(c->v, c->present, &rest);
+    if (error == SIS_OK) {
+        out->rest_score = sis__view_score(c->v, rest);
+        out->complete = !sis__view_decided(c->v, rest);
+    }
+    return error;
+}
+
+int sis__gradient(sis__view *v, const sis_method_opt *how, sis_collection *out) {
+    search c;
+    size_t most = v->opt->max_subsets ? v->opt->max_subsets : 1, cap = 0;
+    int error = search_init(&c, v, how);
+    while (error == SIS_OK && out->n_subsets < most && !out->complete) {
+        void *subsets = out->subsets;
+        error = sis__reserve(&subsets, &cap, out->n_subsets + 1, sizeof *out->subsets);
+        out->subsets = (sis_subset *)subsets;
+        if (error != SIS_OK)
+            break;
+        sis_subset *s = &out->subsets[out->n_subsets++];
+        *s = (sis_subset){0};
+        error = find_subset(&c, s);
+        for (size_t i = 0; error == SIS_OK && i < s->n; i++)
+            c.gone[s->features[i]] = 1;
+        if (error == SIS_OK)
+            error = judge_rest(&c, out);
+    }
+    search_release(&c);
+    return error;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From importances to an order, and from an order to a rationale: its first so many features.
+ * FindSIS adds features from the top until the threshold is reached; the scores of the next BLOCK
+ * prefixes are asked for together, because a model answers many rows faster than one at a time.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "explain/explain.h"
+
+enum { BLOCK = 32 };
+
+static int by_importance(const void *a, const void *b, void *importance) {
+    const double *of = (const double *)importance;
+    int x = *(const int *)a, y = *(const int *)b;
+    if (of[x] != of[y])
+        return of[x] > of[y] ? -1 : 1;
+    return (x < y) - (x > y);
+}
+
+void sis__order(const sis__view *v, const double *importance, int *order, size_t *n) {
+    *n = 0;
+    for (size_t f = 0; f < v->n; f++)
+        if (!v->absent[f])
+            order[(*n)++] = (int)f;
+    qsort_r(order, *n, sizeof *order, by_importance, (void *)importance);
+}
+
+/* Copies that hold the first `from`, `from` + `by`, ... features of an order. */
+typedef struct {
+    const int *order;
+    size_t n;
+    long from, by;
+} prefixes;
+
+static void choose_prefix(void *ctx, size_t i, unsigned char *present) {
+    const prefixes *p = (const prefixes *)ctx;
+    long size = p->from + p->by * (long)i;
+    memset(present, 0, p->n);
+    for (long k = 0; k < size; k++)
+        present[p->order[k]] = 1;
+}
+
+int sis__order_find(sis__view *v, const int *order, size_t n, size_t *size) {
+    double margins[BLOCK];
+    for (size_t done = 0; done < n; done += BLOCK) {
+        size_t count = n - done < BLOCK ? n - done : BLOCK;
+        prefixes p = {order, v->n, (long)done + 1, 1};
+        v->fraction = (double)done / (double)n;
+        int error = sis__view_margins(
+            v, &(sis__copies){.n = count, .choose = choose_prefix, .ctx = &p}, margins);
+        for (size_t k = 0; error == SIS_OK && k < count; k++)
+            if (sis__view_decided(v, margins[k])) {
+                *size = done + k + 1;
+                return SIS_OK;
+            }
+        if (error != SIS_OK)
+            return error;
+    }
+    return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again; an "
+                                  "explanation needs a model that is a function of its input");
+}
+
+int sis__order_trace(sis__view *v, const int *order, size_t n, sis_trace *out) {
+    *out = (sis_trace){.n = n, .start = NAN};
+    out->order = SIS_NEW_RAW(int, n);
+    out->scores = SIS_NEW_RAW(double, n + 1);
+    prefixes p = {order, v->n, (long)n, -1};
+    int error = out->order && out->scores ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis__view_margins(v, &(sis__copies){.n = n + 1, .choose = choose_prefix, .ctx = &p},
+                                  out->scores);
+    if (error != SIS_OK) {
+        sis_trace_release(out);
+        return error;
+    }
+    out->start = sis__view_score(v, out->scores[0]);
+    for (size_t k = 0; k < n; k++) {
+        out->order[k] = order[n - 1 - k];
+        out->scores[k] = sis__view_score(v, out->scores[k + 1]);
+    }
+    return SIS_OK;
+}
+
+int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collection *out) {
+    unsigned char *present = SIS_NEW(unsigned char, v->n);
+    double alone, rest;
+    sis_subset *s = out->subsets = SIS_NEW(sis_subset, 1);
+    if (s) {
+        out->n_subsets = 1;
+        s->features = (int *)sis__copy(order, size, sizeof *order);
+    }
+    int error = present && s && s->features ? SIS_OK : SIS_E_NOMEM;
+    for (size_t k = 0; error == SIS_OK && k < size; k++)
+        present[order[k]] = 1;
+    if (error == SIS_OK)
+        error = sis__view_margin(v, present, &alone);
+    for (size_t f = 0; error == SIS_OK && f < v->n; f++)
+        present[f] = !present[f];
+    if (error == SIS_OK)
+        error = sis__view_margin(v, present, &rest);
+    if (error == SIS_OK) {
+        s->n = size;
+        s->score = sis__view_score(v, alone);
+        out->rest_score = sis__view_score(v, rest);
+        out->complete = !sis__view_decided(v, rest);
+    }
+    free(present);
+    return error;
+}

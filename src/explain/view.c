@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One input through masks: the margins of copies in which any choice of features is present. Copies
+ * are built from scratch, unlike in a walk, because those of the methods here differ in much more
+ * than one feature; they go to the model in chunks under the memory budget.
+ *
+ * With several mask samples (hot-deck) a copy is several rows, and its margin the mean of their
+ * scores.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "explain/explain.h"
+
+enum { ROWS = 256 };
+
+static int equal(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static int check(const sis_model *model, const sis_input *input) {
+    if (!model->predict || model->n_outputs == 0)
+        return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
+    if (!input->values || !input->mask)
+        return sis__fail(SIS_E_ARGUMENT, "an input needs values and a mask");
+    if (model->n_values && model->n_values != input->n_values)
+        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, the input has %zu",
+                         model->n_values, input->n_values);
+    if (input->output >= model->n_outputs)
+        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+                         input->output, model->n_outputs);
+    return SIS_OK;
+}
+
+/* A feature is the same unless one of its values differs from the mask in one of the samples. */
+static void compare_with_mask(sis__view *v) {
+    memset(v->same, 1, v->n);
+    for (size_t s = 0; s < v->n_samples; s++)
+        for (size_t i = 0; i < v->in->n_values; i++)
+            if (v->feature_of[i] >= 0 &&
+                !equal(v->in->values[i], v->in->mask[s * v->in->n_values + i]))
+                v->same[v->feature_of[i]] = 0;
+}
+
+static size_t room_for(const sis__view *v) {
+    size_t row = (v->in->n_values + v->model->n_outputs) * sizeof(double);
+    size_t most = v->opt->memory / row, wish = v->model->max_rows ? v->model->max_rows : ROWS;
+    most = most < wish ? most : wish;
+    return most ? most : 1;
+}
+
+int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
+                   const sis_opt *opt) {
+    *v = (sis__view){.model = model, .in = input, .opt = opt};
+    int error = check(model, input);
+    long n = error ? error : sis_input_features(input);
+    if (n < 0)
+        return (int)n;
+    size_t width = input->n_values;
+    v->n = (size_t)n;
+    v->n_samples = input->n_samples ? input->n_samples : 1;
+    v->link = v->n_samples > 1 ? NULL : model->link;
+    v->room = room_for(v);
+    v->feature_of = SIS_NEW(int, width);
+    v->same = SIS_NEW(unsigned char, v->n);
+    v->absent = SIS_NEW(unsigned char, v->n);
+    v->present = SIS_NEW(unsigned char, v->n);
+    v->rows = (double *)sis__alloc_raw(v->room, width * sizeof(double));
+    v->answers = (double *)sis__alloc_raw(v->room, model->n_outputs * sizeof(double));
+    if (!v->feature_of || !v->same || !v->absent || !v->present || !v->rows || !v->answers) {
+        sis__view_release(v);
+        return SIS_E_NOMEM;
+    }
+    for (size_t i = 0; i < width; i++)
+        v->feature_of[i] = input->feature_of ? input->feature_of[i] : (int)i;
+    for (size_t i = 0; i < v->n && input->absent; i++)
+        v->absent[i] = input->absent[i] != 0;
+    compare_with_mask(v);
+    return SIS_OK;
+}
+
+void sis__view_release(sis__view *v) {
+    free(v->feature_of);
+    free(v->same);
+    free(v->absent);
+    free(v->present);
+    free(v->rows);
+    free(v->answers);
+    *v = (sis__view){0};
+}
+
+/* ---- Scores -------------------------------------------------------------------------------- */
+
+double sis__view_score(const sis__view *v, double margin) {
+    return v->link ? v->link(margin) : margin;
+}
+
+int sis__view_decided(const sis__view *v, double margin) {
+    return sis_decided(sis__view_score(v, margin), v->opt->threshold, v->opt->below);
+}
+
+int sis__view_tick(const sis__view *v) {
+    sis_progress p = {.inputs = 1, .evaluations = v->evaluations, .walk = v->fraction};
+    if (!v->opt->progress || v->opt->progress(v->opt->progress_ctx, &p) == 0)
+        return SIS_OK;
+    return sis__fail(SIS_E_CANCELLED, "cancelled");
+}
+
+/* Row `at`: the input with the features that are not flagged taken from `mask`. */
+static void build_row(sis__view *v, size_t at, const double *mask) {
+    double *row = v->rows + at * v->in->n_values;
+    for (size_t i = 0; i < v->in->n_values; i++) {
+        int f = v->feature_of[i];
+        row[i] = f < 0 || (v->present[f] && !v->absent[f]) ? v->in->values[i] : mask[i];
+    }
+}
+
+static int predict(sis__view *v, size_t n) {
+    sis_error_set("");
+    int result = v->model->predict(v->model->ctx, v->rows, n, v->in->n_values, v->answers);
+    v->evaluations += n;
+    if (result == 0)
+        return sis__view_tick(v);
+    if (!*sis_error_detail())
+        sis__fail(SIS_E_MODEL, "the model's predict function returned %d", result);
+    return result < 0 ? result : SIS_E_MODEL;
+}
+
+/* Add what the model said of row `at`, mask sample s, to the margin of its copy. */
+static int add_answer(const sis__view *v, size_t at, size_t s, double *margin) {
+    double m = v->answers[at * v->model->n_outputs + v->in->output];
+    double score = v->model->link ? v->model->link(m) : m;
+    if (isnan(m) || isnan(score))
+        return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu with features masked",
+                         v->in->output);
+    if (v->n_samples == 1)
+        *margin = m;
+    else /* a running mean: equal scores have exactly that mean */
+        *margin = (s ? *margin : 0) + (score - (s ? *margin : 0)) / (double)(s + 1);
+    return SIS_OK;
+}
+
+int sis__view_margins(sis__view *v, const sis__copies *copies, double *margins) {
+    size_t n_rows = copies->n * v->n_samples, width = v->in->n_values;
+    const double *mask = copies->mask ? copies->mask : v->in->mask;
+    int error = SIS_OK;
+    for (size_t first = 0, count; error == SIS_OK && first < n_rows; first += count) {
+        count = n_rows - first < v->room ? n_rows - first : v->room;
+        for (size_t k = 0; k < count; k++) {
+            size_t s = (first + k) % v->n_samples;
+            if (s == 0 || k == 0)
+                copies->choose(copies->ctx, (first + k) / v->n_samples, v->present);
+            build_row(v, k, mask + s * width);
+        }
+        error = predict(v, count);
+        for (size_t k = 0; error == SIS_OK && k < count; k++)
+            error =
+                add_answer(v, k, (first + k) % v->n_samples, &margins[(first + k) / v->n_samples]);
+    }
+    return error;
+}
+
+typedef struct {
+    const unsigned char *present;
+    size_t n;
+} flags;
+
+static void choose_flags(void *ctx, size_t i, unsigned char *present) {
+    const flags *f = (const flags *)ctx;
+    (void)i;
+    memcpy(present, f->present, f->n);
+}
+
+int sis__view_margin(sis__view *v, const unsigned char *present, double *margin) {
+    flags f = {present, v->n};
+    return sis__view_margins(v, &(sis__copies){.n = 1, .choose = choose_flags, .ctx = &f}, margin);
+}
