@@ -169,6 +169,9 @@ typedef struct cli_program {
     const cli_command *const *commands; /* ended by NULL */
 } cli_program;
 
+/* Run a command of the program from within another one, as if it had been typed; its exit status. */
+int cli_call(int argc, char **argv);
+
 /* Find the command argv[1] asks for, parse its options, run it. Returns the exit status. */
 int cli_main(const cli_program *program, int argc, char **argv);
 

@@ -200,6 +200,14 @@ static int dispatch(const cli_program *program, int argc, char **argv) {
     return command ? run(program, command, argc - 2, argv + 2) : CLI_USAGE;
 }
 
+int cli_call(int argc, char **argv) {
+    const char *caller = command_name;
+    int status = dispatch(current, argc, argv);
+    fflush(stdout);
+    command_name = caller;
+    return status;
+}
+
 int cli_main(const cli_program *program, int argc, char **argv) {
     current = program;
     command_name = NULL;

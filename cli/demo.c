@@ -1,118 +1,242 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis demo: a credit decision explained from end to end, with nothing but the program itself. The
- * model is a callback and everything else is the public API, so this is also the shortest tour of
- * it.
+ * sis demo: the whole story on the models that come with the program. Each chapter writes its inputs
+ * into a folder, prints the commands a person would type and runs them, so that everything that is
+ * shown can be done again by hand.
  */
-#include <math.h>
+#include "demo.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "show.h"
+#include "data.h"
 
-enum { COLUMNS = 8, APPLICANTS = 12 };
+typedef struct {
+    const char *dir;
+    int offline;
+    cli_common common;
+} demo_options;
 
-static const char *const names[COLUMNS] = {
-    "age",           "income",        "debt",           "savings",
-    "late_payments", "open_accounts", "years_employed", "credit_used"};
-
-static const double applicants[APPLICANTS][COLUMNS] = {
-    {34, 52000, 4000, 12000, 0, 3, 8, 0.15},   {23, 21000, 11000, 300, 4, 6, 1, 0.92},
-    {58, 61000, 2500, 30000, 0, 2, 27, 0.05},  {45, 33000, 18000, 2500, 2, 5, 10, 0.71},
-    {29, 39500, 7000, 5200, 1, 4, 3, 0.38},    {39, 27500, 6400, 900, 0, 3, 12, 0.55},
-    {51, 88000, 45000, 15000, 0, 9, 20, 0.64}, {62, 24000, 1200, 8000, 0, 1, 35, 0.1},
-    {27, 31000, 14500, 0, 6, 7, 2, 0.98},      {48, 42000, 9800, 4100, 3, 5, 14, 0.47},
-    {36, 45500, 3000, 9500, 5, 2, 9, 0.2},     {31, 36000, 21000, 1800, 0, 4, 5, 0.83},
+static const cli_option options[] = {
+    {"dir", 0, "DIR", CLI_STRING(demo_options, dir), "folder for inputs and results"},
+    {"offline", 0, NULL, CLI_FLAG(demo_options, offline), "do not try to fetch MNIST"},
+    CLI_GROUP(demo_options, common, cli_common, cli_common_options),
+    {0},
 };
 
-/* How likely a loan is repaid: a logistic regression, the same as in examples/credit.py. */
-static int repays(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
-    static const double mean[COLUMNS] = {42, 38000, 9000, 6000, 1.2, 4, 7, 0.4};
-    static const double scale[COLUMNS] = {12, 15000, 8000, 7000, 1.8, 2.5, 6, 0.3};
-    static const double weight[COLUMNS] = {.25, .90, -.80, .60, -1.40, -.20, .55, -1.10};
-    (void)ctx;
-    for (size_t i = 0; i < n; i++) {
-        double z = 0.4;
-        for (size_t k = 0; k < width; k++)
-            z += weight[k] * (rows[i * width + k] - mean[k]) / scale[k];
-        scores[i] = 1 / (1 + exp(-z));
-    }
-    return 0;
+static void defaults(void *p) {
+    ((demo_options *)p)->dir = "demo";
 }
 
-/* Explain one applicant, print it, and audit what was printed. */
-static int explain(const double *mask, size_t who, double threshold, int below) {
-    sis_model model = {.predict = repays, .n_outputs = 1, .n_values = COLUMNS};
-    sis_input input = {.values = applicants[who], .mask = mask, .n_values = COLUMNS};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = threshold;
-    opt.below = below;
-    opt.exhaustive = COLUMNS;
-    char id[24];
-    snprintf(id, sizeof id, "applicant %zu", who);
-    sis_record r = {.id = id,
-                    .below = below,
-                    .threshold = threshold,
-                    .values = input.values,
-                    .mask = mask,
-                    .n_values = COLUMNS,
-                    .names = names,
-                    .n_names = COLUMNS};
-    sis_audit audit;
-    int error = sis_collect(&model, &input, &opt, &r.collection);
-    if (error)
-        return error;
-    cli_page page;
-    cli_page_init(&page, stdout);
-    page.r = &r;
-    cli_show_record(&page);
-    error = sis_verify(&model, &input, &opt, &r.collection, &audit);
-    if (error == SIS_OK) {
-        size_t smaller = 0;
-        for (size_t k = 0; k < audit.n_subsets; k++)
-            smaller += audit.subsets[k].n_smaller > 0;
-        if (audit.n_subsets)
-            printf("      Audit: %s; of every part of every subset tried, %zu suffice.\n\n",
-                   audit.holds ? "every claim holds" : audit.reason, smaller);
-        sis_audit_release(&audit);
-    }
-    sis_collection_release(&r.collection);
-    return error;
+/* What a chapter needs. */
+typedef struct {
+    const demo_options *o;
+    char models[CLI_PATH_MAX];
+} stage;
+
+/* ---- Files ------------------------------------------------------------------------------------- */
+
+static int is_file(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
-static int run(const void *options, const cli_list *args) {
-    (void)options, (void)args;
-    double mean[COLUMNS] = {0};
-    for (size_t i = 0; i < APPLICANTS; i++)
-        sis_mean_add(mean, applicants[i], COLUMNS, i + 1);
+/* Where the models are: beside the sources, or where they are installed, seen from the program. */
+static int find_models(char out[CLI_PATH_MAX]) {
+    char self[CLI_PATH_MAX - 64], places[4][CLI_PATH_MAX], probe[CLI_PATH_MAX];
+    const char *told = getenv("SIS_MODELS");
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    for (int up = 0; up < 2; up++) /* FOLDER/bin/sis -> FOLDER */
+        if (strrchr(self, '/'))
+            *strrchr(self, '/') = '\0';
+    snprintf(places[0], CLI_PATH_MAX, "%s", told ? told : "models");
+    snprintf(places[1], CLI_PATH_MAX, "models");
+    snprintf(places[2], CLI_PATH_MAX, "%s/models", self);
+    snprintf(places[3], CLI_PATH_MAX, "%s/share/sis/models", self);
+    for (int i = 0; i < (told ? 1 : 4); i++)
+        if (cli_path(probe, places[i], "mnist-cnn.onnx") == CLI_DONE && is_file(probe)) {
+            strcpy(out, places[i]);
+            return CLI_DONE;
+        }
+    return cli_error("the models are not where they belong; say where with SIS_MODELS=FOLDER");
+}
+
+static int write_text(const stage *s, const char *name, const char *text) {
+    char path[CLI_PATH_MAX];
+    if (cli_path(path, s->o->dir, name) != CLI_DONE)
+        return CLI_FAILED;
+    FILE *f = fopen(path, "w");
+    int bad = !f || fputs(text, f) < 0;
+    bad |= f && fclose(f) != 0;
+    return bad ? cli_error("cannot write %s", path) : CLI_DONE;
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------- */
+
+/* Print a command and run it. Words of `line` are separated by blanks; MODELS/ and DIR/ stand for the
+ * two folders. */
+static int type(const stage *s, const char *line) {
+    enum { MOST = 32 };
+    char words[MOST][CLI_PATH_MAX], *argv[MOST + 1] = {"sis"};
+    int argc = 1;
+    printf("\n$ sis");
+    while (*line && argc < MOST) {
+        int n = (int)strcspn(line, " "), skip = 0;
+        const char *folder = "";
+        if (strncmp(line, "MODELS/", 7) == 0)
+            folder = s->models, skip = 6;
+        else if (strncmp(line, "DIR/", 4) == 0)
+            folder = s->o->dir, skip = 3;
+        int length = snprintf(words[argc], CLI_PATH_MAX, "%s%.*s", folder, n - skip, line + skip);
+        if (length >= CLI_PATH_MAX)
+            return cli_error("%s: the path is too long", folder);
+        printf(" %s", words[argc]);
+        argv[argc] = words[argc];
+        argc++;
+        line += n;
+        line += strspn(line, " ");
+    }
+    printf("\n");
+    return cli_call(argc, argv);
+}
+
+static int type_all(const stage *s, const char *const *lines) {
+    int status = CLI_DONE;
+    for (; status == CLI_DONE && *lines; lines++)
+        status = type(s, *lines);
+    return status;
+}
+
+/* ---- Chapters ---------------------------------------------------------------------------------- */
+
+static int reviews(const stage *s) {
+    static const char *const lines[] = {
+        "explain --model MODELS/imdb-cnn.onnx --input DIR/reviews.txt --threshold 0.8 --quiet "
+        "--output DIR/praise.jsonl",
+        "show --subsets 2 DIR/praise.jsonl",
+        "explain --model MODELS/imdb-cnn.onnx --input DIR/reviews.txt --threshold 0.2 --below "
+        "--rows 1 --quiet --output DIR/blame.jsonl",
+        "show --subsets 2 DIR/blame.jsonl", NULL};
+    printf("\n== Reviews ==\n"
+           "A network has read 25,000 film reviews. Which words alone make it call one good\n"
+           "(0.8 or more), or bad (0.2 or less)? A missing word is an average word.\n");
+    int status = write_text(
+        s, "reviews.txt",
+        "A wonderful film: the acting is superb, the story is moving, and the ending made me cry.\n"
+        "The worst two hours of my life. A dull plot, terrible acting and not one joke that "
+        "works.\n"
+        "It has its moments, but the first half drags and the jokes are old.\n");
+    return status == CLI_DONE ? type_all(s, lines) : status;
+}
+
+static int dna(const stage *s) {
+    static const char *const lines[] = {
+        "explain --model MODELS/dna-ctcf.onnx --input DIR/peaks.fa --threshold 0.9 --quiet "
+        "--output DIR/peaks.jsonl",
+        "show DIR/peaks.jsonl", NULL};
+    printf("\n== DNA ==\n"
+           "A network has learned where the protein CTCF binds. Which bases are enough for it?\n"
+           "A missing base may be any. (The known motif reads CCASYAGRKGGC.)\n");
+    int status = write_text(s, "peaks.fa",
+                            ">bound\n"
+                            "ATTGCATCAGGTTACCGATTTGACGTACAAGTTCTGGCCACCAGGGGGCGCTACTTGACAAT"
+                            "GCTTAGCATTCGAACTGTTTAAGCATCCGATTGCATCAG\n"
+                            ">unbound\n"
+                            "ATTGCATCAGGTTACCGATTTGACGTACAAGTTCTAATCATCATGTTCGAATACTTGACAAT"
+                            "GCTTAGCATTCGAACTGTTTAAGCATCCGATTGCATCAG\n");
+    return status == CLI_DONE ? type_all(s, lines) : status;
+}
+
+static int credit(const stage *s) {
+    static const char *const lines[] = {
+        "explain --model MODELS/credit.onnx --input DIR/applicants.csv --threshold 0.8 --quiet "
+        "--output DIR/granted.jsonl",
+        "show --subsets 3 DIR/granted.jsonl",
+        "verify --model MODELS/credit.onnx --input DIR/applicants.csv --exhaustive 8 --output "
+        "DIR/audit.jsonl DIR/granted.jsonl",
+        NULL};
     printf(
-        "A bank's model scores how likely a loan is repaid. It grants a loan at 0.8 or more and\n"
-        "refuses at 0.2 or less. Which of an applicant's facts were enough for its decision?\n"
-        "A missing fact is replaced by the average of all applicants.\n\n");
-    int error = explain(mean, 2, 0.8, 0);
-    if (error == SIS_OK)
-        error = explain(mean, 8, 0.2, 1);
-    if (error == SIS_OK)
-        error = explain(mean, 4, 0.8, 0);
-    if (error == SIS_OK)
-        printf(
-            "Each subset alone, with everything else masked, leads to the same decision, and none\n"
-            "of its features can be left out. Now explain your own model: sis explain --help\n");
-    return cli_fail(error);
+        "\n== Credit ==\n"
+        "A network says how likely a loan is repaid, and it is granted at 0.8 or more. Which "
+        "facts\n"
+        "were enough? A missing one is the average. Then the audit: full passes check each claim,\n"
+        "and every part of every subset is tried.\n");
+    int status = write_text(
+        s, "applicants.csv",
+        "age,income,debt,savings,late_payments,open_accounts,years_employed,credit_used\n"
+        "34,52000,4000,12000,0,3,8,0.15\n"
+        "23,21000,11000,300,4,6,1,0.92\n"
+        "58,61000,2500,30000,0,2,27,0.05\n");
+    return status == CLI_DONE ? type_all(s, lines) : status;
 }
 
-static const cli_option options[] = {{0}};
+/* The test digits of MNIST, if they are there or can be had. */
+static int find_mnist(const stage *s, char path[CLI_PATH_MAX]) {
+    cli_data_options o = {0};
+    char folder[CLI_PATH_MAX];
+    int there = cli_data_folder(&o, "mnist", folder) == CLI_DONE &&
+                cli_path(path, folder, "t10k-images-idx3-ubyte.gz") == CLI_DONE;
+    if (there && !is_file(path) && !s->o->offline)
+        type(s, "data mnist");
+    return there && is_file(path);
+}
+
+static int digits(const stage *s) {
+    char images[CLI_PATH_MAX], line[2 * CLI_PATH_MAX];
+    printf("\n== Digits ==\n"
+           "A network reads handwritten digits. Which pixels alone make it at least 70 %% sure? A\n"
+           "missing pixel has its average brightness.\n");
+    int real = find_mnist(s, images);
+    if (!real) {
+        printf("(MNIST is not here, so these digits are drawn by the program.)\n");
+        if (cli_path(images, s->o->dir, "digits.idx") != CLI_DONE || cli_demo_digits(images) != 0)
+            return CLI_FAILED;
+    }
+    snprintf(line, sizeof line,
+             "explain --model MODELS/mnist-cnn.onnx --input %s --rows 0:3 --threshold 0.7 --trace "
+             "--quiet --output DIR/digits.jsonl",
+             images);
+    int status = type(s, line);
+    return status == CLI_DONE ? type(s, "show --subsets 3 DIR/digits.jsonl") : status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    static int (*const chapters[])(const stage *) = {reviews, dna, credit, digits};
+    stage s = {.o = (const demo_options *)p};
+    (void)args;
+    int status = find_models(s.models);
+    if (status == CLI_DONE)
+        status = cli_make_folder(s.o->dir);
+    if (status == CLI_DONE)
+        printf(
+            "A model has decided. Which part of its input was enough for that? Each subset below\n"
+            "leads to the same decision alone, with everything else masked, and none of its\n"
+            "features can be left out.\n");
+    for (size_t i = 0; status == CLI_DONE && i < sizeof chapters / sizeof *chapters; i++)
+        status = chapters[i](&s);
+    if (status == CLI_DONE)
+        printf("Inputs and results are in %s. Now your own model: sis explain --help\n", s.o->dir);
+    return status;
+}
 
 const cli_command cli_demo = {
     .name = "demo",
-    .summary = "a credit decision explained from end to end",
+    .summary = "reviews, DNA, a credit decision and digits explained",
     .options = options,
-    .options_size = 1,
+    .options_size = sizeof(demo_options),
+    .init = defaults,
     .run = run,
     .examples = (const cli_example[]){{"sis demo", "Run it."}, {0}},
     .description =
-        "Explains why a small credit model, which is part of the program, grants one loan, "
-        "refuses another and leaves a third undecided, and audits each explanation. Needs no "
-        "files and no network.",
+        "Explains decisions of the models that come with the program: film reviews, DNA, a loan, "
+        "and "
+        "handwritten digits (of MNIST, if it has been fetched or can be; drawn by the program "
+        "otherwise). Every command is printed before it is run, and can be typed again. The models "
+        "are "
+        "found beside the program's sources or where they were installed, or where the variable "
+        "SIS_MODELS says.",
 };

@@ -1,1 +1,8 @@
-sis demo
+# The whole story, without a network.
+export XDG_DATA_HOME=$PWD/none SIS_MODELS=$SIS_EXAMPLES/../models COLUMNS=80
+sis demo --offline > out 2> err || cat err
+grep '^[$=(]\|^example' out | sed -e "s|$SIS_MODELS|models|g" -e 's/score [-0-9.e]*/score/' -e 's/[0-9]* sufficient subsets*/N sufficient subsets/'
+cat err
+ls demo
+SIS_MODELS=$PWD sis demo --offline --dir other 2>&1
+touch file && sis demo --offline --dir file 2>&1 | tail -n 1
