@@ -265,10 +265,11 @@ static int print_counts(const evaluation *ev) {
                                          "most", "sufficient examples", NULL});
     for (size_t k = 0; k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
+        const char *slash = strrchr(m->path, '/');
         size_t all, most;
         count_subsets(ev, m, &all, &most);
         put(&t, "%s", m->name);
-        put(&t, "%s", m->path);
+        put(&t, "%s", slash ? slash + 1 : m->path);
         put(&t, "%zu", m->n_items);
         put(&t, "%.2f", (double)all / (double)ev->n_examples);
         put(&t, "%zu", most);
@@ -378,18 +379,22 @@ int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out) {
 
 static void print_quality(const evaluation *ev) {
     size_t n = 0, enough = 0;
-    double *qhs = cli_grab(ev->n_examples, sizeof *qhs);
+    double *qhs = cli_grab(ev->n_examples, sizeof *qhs), marked = 0;
     for (size_t e = 0; qhs && e < ev->n_examples; e++) {
         const eval_example *x = &ev->examples[e];
         if (isnan(x->qhs))
             continue;
         qhs[n++] = x->qhs;
+        marked += (double)x->record->n_human / (double)x->record->collection.n_features;
         enough += eval_enough(x->record, x->human_score) > 0;
     }
     if (n > 0)
-        printf("  QHS, score on the marked features less score on all: median %.4g, from %.4g to "
-               "%.4g;\n  the marked features alone are sufficient in %zu of %zu examples\n",
-               eval_median(qhs, n), extreme(qhs, n, 0), extreme(qhs, n, 100), enough, n);
+        printf(
+            "  people marked %.1f %% of the features, and these alone are sufficient in %zu of %zu "
+            "examples;\n  QHS, their score less that of the whole input: median %.4g, from %.4g "
+            "to %.4g\n",
+            100 * marked / (double)n, enough, n, eval_median(qhs, n), extreme(qhs, n, 0),
+            extreme(qhs, n, 100));
     free(qhs);
 }
 
