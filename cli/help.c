@@ -140,8 +140,8 @@ int cli_help_command(const cli_program *program, const cli_command *command) {
     wrap(text, 7, 11);
     putchar('\n');
     help_options(command, options);
-    printf("\nThe manual says more: man %s-%s, or %s help --man %s | man -l -\n",
-           program->name, command->name, program->name, command->name);
+    printf("\nThe manual says more: man %s-%s, or %s help --man %s | man -l -\n", program->name,
+           command->name, program->name, command->name);
     free(options);
     return CLI_DONE;
 }
