@@ -7,6 +7,7 @@
  *     evaluate_model.c    what only the model can tell: scores, importance, quality of human words
  *     evaluate_robust.c   subsets under other masks; the study of masks
  *     evaluate_motif.c    DNA subsets on a motif
+ *     evaluate_compare.c  samples, and the tests between methods
  *     evaluate_table.c    the tables on standard output
  *     evaluate_export.c   every value as CSV and JSON
  *
@@ -136,6 +137,9 @@ int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_aga
 
 /* QHS against the share of a rationale that a person marked. */
 int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out);
+
+/* Subsets that were found, whether or not they count: all of them, and the most of an example. */
+void eval_count(const evaluation *ev, const eval_method *m, size_t *all, size_t *most);
 
 /* The share of examples whose rationales are all enough. */
 double eval_sufficient(const evaluation *ev, const eval_method *m);

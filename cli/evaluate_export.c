@@ -192,7 +192,11 @@ static void set_importance(writer *w, json_t *o, const evaluation *ev, const eva
 static json_t *summary_object(writer *w, const evaluation *ev, const eval_method *m) {
     static const char *const tested[] = {"length", "percent", "score", "marked", "divergence"};
     json_t *o = json_object();
+    size_t all, most;
     sis_test r;
+    eval_count(ev, m, &all, &most);
+    set(w, o, "subsets_per_example", number((double)all / (double)ev->n_examples));
+    set(w, o, "subsets_most", json_integer((json_int_t)most));
     set(w, o, "sufficient_examples", number(eval_sufficient(ev, m)));
     for (size_t k = 0; k < NUMBERS; k++)
         for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)

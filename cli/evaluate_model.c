@@ -237,23 +237,36 @@ static int is_marked(const eval_example *x) {
     return x->record->human && x->record->n_human > 0;
 }
 
+static int ascending(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* The marked features of an example in order, so that looking one up costs no more than the list. */
+static int *sort_marks(const sis_record *r) {
+    int *sorted = cli_grab(r->n_human, sizeof *sorted);
+    if (sorted) {
+        memcpy(sorted, r->human, r->n_human * sizeof *sorted);
+        qsort(sorted, r->n_human, sizeof *sorted, ascending);
+    }
+    return sorted;
+}
+
 /* The share of each rationale that a person marked as well. */
 static int share_marked(const evaluation *ev, eval_method *m) {
     for (size_t i = 0; i < m->n_items; i++) {
         eval_rationale *x = &m->items[i];
-        const eval_example *of = &ev->examples[x->example];
+        const sis_record *r = ev->examples[x->example].record;
         size_t both = 0;
-        if (!is_marked(of))
+        if (!is_marked(&ev->examples[x->example]))
             continue;
-        unsigned char *marked = cli_grab(of->record->collection.n_features, 1);
-        if (!marked)
+        int *marks = sort_marks(r);
+        if (!marks)
             return CLI_FAILED;
-        for (size_t k = 0; k < of->record->n_human; k++)
-            marked[of->record->human[k]] = 1;
         for (size_t k = 0; k < (size_t)x->length; k++)
-            both += marked[x->features[k]];
+            both += bsearch(&x->features[k], marks, r->n_human, sizeof *marks, ascending) != NULL;
         x->marked = (double)both / x->length;
-        free(marked);
+        free(marks);
     }
     return CLI_DONE;
 }

@@ -11,78 +11,6 @@
 
 #include "evaluate.h"
 
-/* ---- Samples --------------------------------------------------------------------------------- */
-
-double eval_median(const double *x, size_t n) {
-    double median = NAN;
-    return sis_sample_percentile(x, n, 50, &median) == SIS_OK ? median : NAN;
-}
-
-static double number_at(const eval_rationale *x, size_t offset) {
-    double v;
-    memcpy(&v, (const char *)x + offset, sizeof v);
-    return v;
-}
-
-double *eval_column(const eval_method *m, size_t offset, size_t *n) {
-    double *out = cli_grab(m->n_items, sizeof *out);
-    *n = 0;
-    for (size_t i = 0; out && i < m->n_items; i++) {
-        double v = number_at(&m->items[i], offset);
-        if (!isnan(v))
-            out[(*n)++] = v;
-    }
-    return out;
-}
-
-double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset) {
-    double *out = cli_grab(ev->n_examples, sizeof *out);
-    double *some = cli_grab(m->n_items, sizeof *some);
-    for (size_t e = 0; out && some && e < ev->n_examples; e++) {
-        size_t n = m->first[e + 1] - m->first[e];
-        for (size_t i = 0; i < n; i++)
-            some[i] = number_at(&m->items[m->first[e] + i], offset);
-        out[e] = eval_median(some, n);
-    }
-    if (!some) {
-        free(out);
-        out = NULL;
-    }
-    free(some);
-    return out;
-}
-
-double *eval_importance(const evaluation *ev, const eval_method *m, int inside, size_t *n,
-                        double *medians) {
-    size_t all = 0, most = 0;
-    for (size_t e = 0; e < ev->n_examples; e++) {
-        size_t features = ev->examples[e].record->collection.n_features;
-        all += features;
-        most = features > most ? features : most;
-    }
-    double *out = cli_grab(all, sizeof *out);
-    unsigned char *is_inside = cli_grab(most, 1);
-    *n = 0;
-    for (size_t e = 0; out && is_inside && e < ev->n_examples; e++) {
-        size_t features = ev->examples[e].record->collection.n_features, from = *n;
-        memset(is_inside, 0, features);
-        for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
-            for (size_t k = 0; k < (size_t)m->items[i].length; k++)
-                is_inside[m->items[i].features[k]] = 1;
-        for (size_t f = 0; f < features; f++)
-            if (is_inside[f] == inside)
-                out[(*n)++] = ev->examples[e].importance[f];
-        if (medians)
-            medians[e] = eval_median(out + from, *n - from);
-    }
-    if (!is_inside) {
-        free(out);
-        out = NULL;
-    }
-    free(is_inside);
-    return out;
-}
-
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
 enum { CELL = 44, COLUMNS = 8 };
@@ -173,54 +101,6 @@ static int print_table(table *t, const char *title) {
 
 /* ---- Comparisons ----------------------------------------------------------------------------- */
 
-/* Pairs with a number on both sides. */
-static int test_pairs(const double *x, const double *y, size_t n, sis_test *out) {
-    double *a = cli_grab(n, sizeof *a), *b = cli_grab(n, sizeof *b);
-    size_t kept = 0;
-    for (size_t i = 0; a && b && i < n; i++)
-        if (!isnan(x[i]) && !isnan(y[i])) {
-            a[kept] = x[i];
-            b[kept++] = y[i];
-        }
-    int status = a && b ? cli_fail(sis_test_signed_rank(a, b, kept, out)) : CLI_FAILED;
-    free(a);
-    free(b);
-    return status;
-}
-
-int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out) {
-    const eval_method *first = &ev->methods[0];
-    size_t n, n_first;
-    double *x = eval_column(m, offset, &n), *y = eval_column(first, offset, &n_first);
-    double *by_m = eval_by_example(ev, m, offset), *by_first = eval_by_example(ev, first, offset);
-    int status = x && y && by_m && by_first
-                     ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum))
-                     : CLI_FAILED;
-    if (status == CLI_DONE)
-        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
-    free(x);
-    free(y);
-    free(by_m);
-    free(by_first);
-    return status;
-}
-
-int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out) {
-    size_t n, n_first;
-    double *by_m = cli_grab(ev->n_examples, sizeof *by_m);
-    double *by_first = cli_grab(ev->n_examples, sizeof *by_first);
-    double *x = by_m ? eval_importance(ev, m, 1, &n, by_m) : NULL;
-    double *y = by_first ? eval_importance(ev, &ev->methods[0], 1, &n_first, by_first) : NULL;
-    int status = x && y ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum)) : CLI_FAILED;
-    if (status == CLI_DONE)
-        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
-    free(x);
-    free(y);
-    free(by_m);
-    free(by_first);
-    return status;
-}
-
 /* The two p-values; none for the first method itself. */
 static void put_against(table *t, const evaluation *ev, const eval_method *m,
                         const eval_against *p) {
@@ -238,37 +118,17 @@ static double extreme(const double *x, size_t n, double percent) {
     return sis_sample_percentile(x, n, percent, &v) == SIS_OK ? v : NAN;
 }
 
-double eval_sufficient(const evaluation *ev, const eval_method *m) {
-    size_t all = 0;
-    for (size_t e = 0; e < ev->n_examples; e++) {
-        size_t enough = 0;
-        for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
-            enough += m->items[i].sufficient > 0;
-        all += enough == m->first[e + 1] - m->first[e];
-    }
-    return (double)all / (double)ev->n_examples;
-}
-
-/* Subsets that were found, whether or not they count: all of them, and the most of an example. */
-static void count_subsets(const evaluation *ev, const eval_method *m, size_t *all, size_t *most) {
-    *all = *most = 0;
-    for (size_t e = 0; e < ev->n_examples; e++) {
-        size_t n = m->of[e]->collection.n_subsets;
-        *all += n;
-        *most = n > *most ? n : *most;
-    }
-}
-
 static int print_counts(const evaluation *ev) {
     table t = {.texts = 2};
     put_header(&t, (const char *const[]){"method", "file", "rationales", "found per example",
                                          "most", "sufficient examples", NULL});
     for (size_t k = 0; k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
+        const char *slash = strrchr(m->path, '/');
         size_t all, most;
-        count_subsets(ev, m, &all, &most);
+        eval_count(ev, m, &all, &most);
         put(&t, "%s", m->name);
-        put(&t, "%s", m->path);
+        put(&t, "%s", slash ? slash + 1 : m->path);
         put(&t, "%zu", m->n_items);
         put(&t, "%.2f", (double)all / (double)ev->n_examples);
         put(&t, "%zu", most);
@@ -350,46 +210,24 @@ static int print_importance(const evaluation *ev) {
 
 /* ---- People ---------------------------------------------------------------------------------- */
 
-/* QHS and the share marked of every rationale that has both: *n pairs. */
-static int pair_up(const evaluation *ev, const eval_method *m, double *qhs, double *marked,
-                   size_t *n) {
-    *n = 0;
-    for (size_t i = 0; i < m->n_items; i++) {
-        const eval_rationale *x = &m->items[i];
-        if (isnan(x->marked) || isnan(ev->examples[x->example].qhs))
-            continue;
-        qhs[*n] = ev->examples[x->example].qhs;
-        marked[(*n)++] = x->marked;
-    }
-    return CLI_DONE;
-}
-
-int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out) {
-    double *qhs = cli_grab(m->n_items, sizeof *qhs);
-    double *marked = cli_grab(m->n_items, sizeof *marked);
-    size_t n;
-    int status = qhs && marked ? pair_up(ev, m, qhs, marked, &n) : CLI_FAILED;
-    if (status == CLI_DONE)
-        status = cli_fail(sis_test_pearson(qhs, marked, n, out));
-    free(qhs);
-    free(marked);
-    return status;
-}
-
 static void print_quality(const evaluation *ev) {
     size_t n = 0, enough = 0;
-    double *qhs = cli_grab(ev->n_examples, sizeof *qhs);
+    double *qhs = cli_grab(ev->n_examples, sizeof *qhs), marked = 0;
     for (size_t e = 0; qhs && e < ev->n_examples; e++) {
         const eval_example *x = &ev->examples[e];
         if (isnan(x->qhs))
             continue;
         qhs[n++] = x->qhs;
+        marked += (double)x->record->n_human / (double)x->record->collection.n_features;
         enough += eval_enough(x->record, x->human_score) > 0;
     }
     if (n > 0)
-        printf("  QHS, score on the marked features less score on all: median %.4g, from %.4g to "
-               "%.4g;\n  the marked features alone are sufficient in %zu of %zu examples\n",
-               eval_median(qhs, n), extreme(qhs, n, 0), extreme(qhs, n, 100), enough, n);
+        printf(
+            "  people marked %.1f %% of the features, and these alone are sufficient in %zu of %zu "
+            "examples;\n  QHS, their score less that of the whole input: median %.4g, from %.4g "
+            "to %.4g\n",
+            100 * marked / (double)n, enough, n, eval_median(qhs, n), extreme(qhs, n, 0),
+            extreme(qhs, n, 100));
     free(qhs);
 }
 

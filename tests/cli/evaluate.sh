@@ -32,3 +32,9 @@ sis evaluate sis.jsonl again.jsonl | sed -n '/^Length/,/^$/p'
 echo "== the study of masks"
 sis evaluate --imputation -m "$model" -i four.jsonl --mask zero --draws 50 --json study.json
 grep -o '"by_hotdeck":\[[^,]*,' study.json
+echo "== any number of jobs"
+for j in 1 3; do
+    sis evaluate sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --imputation \
+        --draws 600 -j $j --json jobs$j.json > jobs$j
+done
+cmp jobs1 jobs3 && cmp jobs1.json jobs3.json && echo same

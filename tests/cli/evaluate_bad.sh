@@ -19,7 +19,7 @@ derive() { sed -e 's/"method":"sis"/"method":"lime"/' -e "$1" sis.jsonl > other.
 : > empty.jsonl
 try "an empty file" empty.jsonl
 try "no such file" nowhere.jsonl
-head -c 300 sis.jsonl > torn.jsonl
+head -c 100 sis.jsonl > torn.jsonl
 try "a torn record" torn.jsonl
 sed 's/"n_features":4,//' sis.jsonl > other.jsonl
 try "a record without a field" other.jsonl

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Samples of an evaluation and the tests between them: any number of rationales as a list, as one number
+ * an example, importance inside and outside, and what they say of a method against the first.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "evaluate.h"
+
+/* ---- Samples --------------------------------------------------------------------------------- */
+
+double eval_median(const double *x, size_t n) {
+    double median = NAN;
+    return sis_sample_percentile(x, n, 50, &median) == SIS_OK ? median : NAN;
+}
+
+static double number_at(const eval_rationale *x, size_t offset) {
+    double v;
+    memcpy(&v, (const char *)x + offset, sizeof v);
+    return v;
+}
+
+double *eval_column(const eval_method *m, size_t offset, size_t *n) {
+    double *out = cli_grab(m->n_items, sizeof *out);
+    *n = 0;
+    for (size_t i = 0; out && i < m->n_items; i++) {
+        double v = number_at(&m->items[i], offset);
+        if (!isnan(v))
+            out[(*n)++] = v;
+    }
+    return out;
+}
+
+double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset) {
+    double *out = cli_grab(ev->n_examples, sizeof *out);
+    double *some = cli_grab(m->n_items, sizeof *some);
+    for (size_t e = 0; out && some && e < ev->n_examples; e++) {
+        size_t n = m->first[e + 1] - m->first[e];
+        for (size_t i = 0; i < n; i++)
+            some[i] = number_at(&m->items[m->first[e] + i], offset);
+        out[e] = eval_median(some, n);
+    }
+    if (!some) {
+        free(out);
+        out = NULL;
+    }
+    free(some);
+    return out;
+}
+
+double *eval_importance(const evaluation *ev, const eval_method *m, int inside, size_t *n,
+                        double *medians) {
+    size_t all = 0, most = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t features = ev->examples[e].record->collection.n_features;
+        all += features;
+        most = features > most ? features : most;
+    }
+    double *out = cli_grab(all, sizeof *out);
+    unsigned char *is_inside = cli_grab(most, 1);
+    *n = 0;
+    for (size_t e = 0; out && is_inside && e < ev->n_examples; e++) {
+        size_t features = ev->examples[e].record->collection.n_features, from = *n;
+        memset(is_inside, 0, features);
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
+            for (size_t k = 0; k < (size_t)m->items[i].length; k++)
+                is_inside[m->items[i].features[k]] = 1;
+        for (size_t f = 0; f < features; f++)
+            if (is_inside[f] == inside)
+                out[(*n)++] = ev->examples[e].importance[f];
+        if (medians)
+            medians[e] = eval_median(out + from, *n - from);
+    }
+    if (!is_inside) {
+        free(out);
+        out = NULL;
+    }
+    free(is_inside);
+    return out;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+/* Pairs with a number on both sides. */
+static int test_pairs(const double *x, const double *y, size_t n, sis_test *out) {
+    double *a = cli_grab(n, sizeof *a), *b = cli_grab(n, sizeof *b);
+    size_t kept = 0;
+    for (size_t i = 0; a && b && i < n; i++)
+        if (!isnan(x[i]) && !isnan(y[i])) {
+            a[kept] = x[i];
+            b[kept++] = y[i];
+        }
+    int status = a && b ? cli_fail(sis_test_signed_rank(a, b, kept, out)) : CLI_FAILED;
+    free(a);
+    free(b);
+    return status;
+}
+
+int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out) {
+    const eval_method *first = &ev->methods[0];
+    size_t n, n_first;
+    double *x = eval_column(m, offset, &n), *y = eval_column(first, offset, &n_first);
+    double *by_m = eval_by_example(ev, m, offset), *by_first = eval_by_example(ev, first, offset);
+    int status = x && y && by_m && by_first
+                     ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum))
+                     : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
+    free(x);
+    free(y);
+    free(by_m);
+    free(by_first);
+    return status;
+}
+
+int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out) {
+    size_t n, n_first;
+    double *by_m = cli_grab(ev->n_examples, sizeof *by_m);
+    double *by_first = cli_grab(ev->n_examples, sizeof *by_first);
+    double *x = by_m ? eval_importance(ev, m, 1, &n, by_m) : NULL;
+    double *y = by_first ? eval_importance(ev, &ev->methods[0], 1, &n_first, by_first) : NULL;
+    int status = x && y ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum)) : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
+    free(x);
+    free(y);
+    free(by_m);
+    free(by_first);
+    return status;
+}
+
+/* QHS and the share marked of every rationale that has both: *n pairs. */
+static void pair_up(const evaluation *ev, const eval_method *m, double *qhs, double *marked,
+                    size_t *n) {
+    *n = 0;
+    for (size_t i = 0; i < m->n_items; i++) {
+        const eval_rationale *x = &m->items[i];
+        if (isnan(x->marked) || isnan(ev->examples[x->example].qhs))
+            continue;
+        qhs[*n] = ev->examples[x->example].qhs;
+        marked[(*n)++] = x->marked;
+    }
+}
+
+int eval_correlate(const evaluation *ev, const eval_method *m, sis_test *out) {
+    double *qhs = cli_grab(m->n_items, sizeof *qhs);
+    double *marked = cli_grab(m->n_items, sizeof *marked);
+    size_t n;
+    int status = qhs && marked ? CLI_DONE : CLI_FAILED;
+    if (status == CLI_DONE) {
+        pair_up(ev, m, qhs, marked, &n);
+        status = cli_fail(sis_test_pearson(qhs, marked, n, out));
+    }
+    free(qhs);
+    free(marked);
+    return status;
+}
+
+double eval_sufficient(const evaluation *ev, const eval_method *m) {
+    size_t all = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t enough = 0;
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++)
+            enough += m->items[i].sufficient > 0;
+        all += enough == m->first[e + 1] - m->first[e];
+    }
+    return (double)all / (double)ev->n_examples;
+}
+
+void eval_count(const evaluation *ev, const eval_method *m, size_t *all, size_t *most) {
+    *all = *most = 0;
+    for (size_t e = 0; e < ev->n_examples; e++) {
+        size_t n = m->of[e]->collection.n_subsets;
+        *all += n;
+        *most = n > *most ? n : *most;
+    }
+}
