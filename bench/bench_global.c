@@ -98,7 +98,7 @@ static void make_words(sis__rng *r, plain_point *p) {
  * the base did not matter; and chance. */
 static void make_letters(sis__rng *r, plain_point *p) {
     static const char *const motifs[] = {"TGGCCACCAGGGGGCGCTA", "GCTGAGTCAGCA", "CCGGAAGTGACGT",
-                                         "TTGCATAACAAT",        "CACGTGACCGGA"};
+                                         "TTGCATAACAAT", "CACGTGACCGGA"};
     size_t which = sis__rng_below(r, 6);
     char text[TEXT_MOST];
     size_t n = which < 5 ? strlen(motifs[which]) : 8 + sis__rng_below(r, 12);
@@ -318,8 +318,15 @@ static double resident(void) {
 }
 
 static int cluster_a_million(void) {
-    contest c = {"a million sets of words", SIS_DISTANCE_JACCARD, 1000000, 0, 0.5, 4, 10,
-                 make_words, plain_jaccard};
+    contest c = {"a million sets of words",
+                 SIS_DISTANCE_JACCARD,
+                 1000000,
+                 0,
+                 0.5,
+                 4,
+                 10,
+                 make_words,
+                 plain_jaccard};
     sis_points *points;
     sis_clusters found;
     plain_point p;
