@@ -296,16 +296,21 @@ static void print_decisions(const comparison *c) {
     static const char letters[] = "AB";
     for (size_t k = 0; k < 2; k++) {
         const cli_side *s = &c->sides[k];
-        size_t n = c->cross[k].n, features = 0;
-        for (size_t i = 0; i < s->n; i++)
+        size_t n = c->cross[k].n, features = 0, decided = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            decided += (size_t)is_decided(&s->records[i]);
             for (size_t j = 0; j < s->records[i].collection.n_subsets; j++)
                 features += s->records[i].collection.subsets[j].n;
+        }
         printf("%c  ", letters[k]);
         cli_print_safe(stdout, short_name(s->path));
         printf(", ");
         cli_print_safe(stdout, short_name(s->spec));
-        printf(": %zu decisions %s %g, %zu subsets, %.1f features on average\n", s->n,
-               s->below ? "<=" : ">=", s->threshold, n, n ? (double)features / (double)n : 0);
+        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->n,
+               s->below ? "<=" : ">=", s->threshold, n);
+        if (n)
+            printf(" of %.1f features on average", (double)features / (double)n);
+        putchar('\n');
     }
     if (c->decisions.common == 0) {
         printf("\nNo example is in both files, so decisions cannot be compared one by one.\n");
@@ -422,7 +427,10 @@ static int print_all(const comparison *c) {
     print_scores(c);
     printf("\nBoth together: ");
     int status = cli_cluster_print(stdout, &c->page);
-    if (status == CLI_DONE && c->n_differences && c->o->differ) {
+    if (status == CLI_DONE && c->n_differences && c->differences[0].distance == 0) {
+        printf("\nBoth models have the same subsets on all %zu examples that both explain.\n",
+               c->n_differences);
+    } else if (status == CLI_DONE && c->n_differences && c->o->differ) {
         printf("\nWhere subsets differ most, A on the left, B on the right%s\n",
                c->page.means ? " (the first subset of each)" : "");
         for (size_t k = 0; k < c->n_differences && k < c->o->differ; k++)
