@@ -305,7 +305,7 @@ static void print_decisions(const comparison *c) {
         printf("%c  ", letters[k]);
         cli_print_safe(stdout, short_name(s->path));
         printf(", ");
-        cli_print_safe(stdout, short_name(s->spec));
+        cli_print_safe(stdout, strncmp(s->spec, "cmd:", 4) == 0 ? s->spec : short_name(s->spec));
         printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->n,
                s->below ? "<=" : ">=", s->threshold, n);
         if (n)
