@@ -240,13 +240,15 @@ int cli_subsets_check(const cli_subsets *s) {
     if (s->n_records == 0)
         return cli_error("there is nothing to cluster: no records");
     if (s->other_outputs)
-        return cli_error("there is nothing to cluster: none of the %zu explained records is of "
-                         "--class %s",
-                         s->other_outputs, s->output);
-    return cli_error("there is nothing to cluster: %zu records, none explained (%zu below the "
-                     "threshold, %zu default decisions, %zu errors)",
-                     s->n_records, s->statuses[SIS_STATUS_BELOW_THRESHOLD],
-                     s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
+        return cli_error(
+            "there is nothing to cluster: no record is of --class %s, %zu are of other "
+            "outputs",
+            s->output, s->other_outputs);
+    return cli_error(
+        "there is nothing to cluster: of %zu record%s none is explained (%zu below the "
+        "threshold, %zu default decisions, %zu errors)",
+        s->n_records, s->n_records == 1 ? "" : "s", s->statuses[SIS_STATUS_BELOW_THRESHOLD],
+        s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
 }
 
 void cli_subsets_release(cli_subsets *s) {

@@ -193,9 +193,9 @@ int sis_kdistances_find(const sis_points *points, const sis_cluster_opt *opt, si
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
     if (points->n == 0 || opt->min_size > points->n)
         return sis__fail(SIS_E_ARGUMENT,
-                         "no eps can be found: there are %zu points, and a core "
-                         "point has %zu neighbours",
-                         points->n, opt->min_size);
+                         "no eps can be found: a core point has %zu neighbours, itself among "
+                         "them, and the number of points is %zu",
+                         opt->min_size, points->n);
     int code = sis__space_new(points, NAN, &s);
     if (code != SIS_OK)
         return code;

@@ -116,12 +116,21 @@ typedef struct {
 
 enum { CHANNELS_MOST = 4 };
 
+/* Do the channels of (a, b, c) come last? If both ends are small enough, the features decide: the
+ * channels of a pixel lie side by side. */
+static int channels_last(const sis_record *r) {
+    const size_t *d = r->shape;
+    if (d[0] <= CHANNELS_MOST && d[2] > 1 && d[2] <= CHANNELS_MOST && r->feature_map)
+        return r->feature_map[0] == r->feature_map[1];
+    return d[2] <= CHANNELS_MOST;
+}
+
 /* (h, w), (h, w, channels) or (channels, h, w); 0 if it is none of these. */
 static int raster_of(const sis_record *r, raster *g) {
     const size_t *d = r->shape;
     if (d && r->rank == 2)
         *g = (raster){d[0], d[1], d[1], 1, 1};
-    else if (d && r->rank == 3 && d[2] <= CHANNELS_MOST)
+    else if (d && r->rank == 3 && channels_last(r))
         *g = (raster){d[0], d[1], d[1] * d[2], d[2], d[2]};
     else if (d && r->rank == 3 && d[0] <= CHANNELS_MOST)
         *g = (raster){d[1], d[2], d[2], 1, d[0]};

@@ -1,0 +1,67 @@
+# Clusters of texts, DNA, images and tables: the table, the JSON, and the files beside them.
+text() { # ID FEATURES WORD...
+    id=$1 features=$2
+    shift 2
+    words=$(printf ',"%s"' "$@")
+    echo "{\"sis\":1,\"id\":\"$id\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":$#,\"subsets\":[$(printf '%s' "$features" | sed 's/[^;]*/{"features":[&],"score":0.85}/g; s/;/,/g')],\"rest_score\":0.2,\"kind\":\"text\",\"words\":[${words#,}]}"
+}
+{
+    text 0 '1,0' Creme brulee
+    text 1 '0,1;2' creme brulee dull
+    text 2 '2,0,1' creme brulee amazing
+    text 3 '0' stale
+} > a.jsonl
+{
+    text 0 '0,1' creme brulee
+    text 1 '0' stale
+    text 2 '1' not stale
+} > b.jsonl
+sis cluster a.jsonl b.jsonl --eps 0.5 --min-size 3 -o c.json
+echo "exit $?"
+cat c.json
+echo == one file, the same for any number of threads
+sis cluster a.jsonl --eps 0.5 --min-size 3 -j 1 -o - > one.json
+sis cluster a.jsonl --eps 0.5 --min-size 3 -j 4 -o - | cmp - one.json && echo same
+sis cluster - --eps 0.5 --min-size 2 --top 1 --most 1 < a.jsonl
+echo == eps
+sis cluster a.jsonl b.jsonl --min-size 3 --curve curve.tsv
+cat curve.tsv
+dna() { # ID FEATURES SEQUENCE
+    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":${#3},\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"dna\",\"sequence\":\"$3\"}"
+}
+echo == DNA
+{
+    dna s1 2,3,4,5,7 TTGATCAAT
+    dna s2 3,4,5,6,8 TTTGATCCA
+    dna s3 0,1,2,3,4 gatcgat
+    dna s4 0,9 ATTTTTTTTA
+} > dna.jsonl
+printf '>M1 right\nA [ 0 9 0 0 ]\nC [ 0 0 0 9 ]\nG [ 9 0 0 0 ]\nT [ 0 0 9 0 ]\n>M2 wrong\nA [ 9 9 9 9 ]\nC [ 0 0 0 0 ]\nG [ 0 0 0 0 ]\nT [ 0 0 0 0 ]\n' > motifs.pfm
+sis cluster dna.jsonl --eps 2 --min-size 3 --motifs motifs.pfm --matrices found.pfm
+cat found.pfm
+sis cluster dna.jsonl --eps 2 --min-size 3 --motifs found.pfm | tail -1
+image() { # ID FEATURES
+    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":$3,\"output_label\":\"digit $3\",\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":12,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"image\",\"shape\":[4,3],\"values\":[0,0.5,1,0,0.5,1,0,0.5,1,0,0.5,1]}"
+}
+echo == images
+{
+    image 0 0,3,6 1
+    image 1 0,3 1
+    image 2 3,6 1
+    image 3 2,5,8,11 7
+    image 4 2,5,8 7
+} > image.jsonl
+sis cluster image.jsonl --eps 0.5 --min-size 2 --means means.npy
+od -An -t f8 -w24 -j 128 -N 192 means.npy
+sis cluster image.jsonl --class 'digit 7' --distance energy-sqrt --eps 1 --min-size 2
+table() { # ID FEATURES
+    echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":2,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"table\",\"names\":[\"late\",\"income\"],\"values\":[$3]}"
+}
+echo == tables
+{
+    table 0 0 0,100
+    table 1 0 0,200
+    table 2 1,0 0,100
+    table 3 1 3,100
+} > table.jsonl
+sis cluster table.jsonl --eps 0.5 --min-size 3

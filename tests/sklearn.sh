@@ -1,0 +1,25 @@
+#!/bin/sh
+# sklearn.sh - labels against scikit-learn itself, where it is installed.
+#
+#   sklearn.sh TEST
+#
+# TEST is the program of unit.global_cases; it reads cases that dbscan_cases.py makes on the spot.
+# Exit status 77, after a line that says so, without scikit-learn.
+[ $# = 1 ] || {
+    echo "usage: sklearn.sh TEST" >&2
+    exit 2
+}
+here=$(cd "$(dirname "$0")" && pwd)
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+python=
+for candidate in python3 /usr/bin/python3; do
+    "$candidate" -c 'import sklearn' 2>/dev/null && python=$candidate && break
+done
+[ -n "$python" ] || {
+    echo "skipped: scikit-learn is not installed (Debian: python3-sklearn)"
+    exit 77
+}
+for seed in 11 12; do
+    "$python" "$here/dbscan_cases.py" $seed 10 > "$tmp/cases.txt" && "$1" "$tmp/cases.txt" || exit 1
+done
