@@ -237,25 +237,47 @@ static int write_values(const campaign *c) {
     return status;
 }
 
-/* Height, width and channels of an input, and whether the channels come first. */
-static int image_shape(const campaign *c, size_t i, size_t dims[3], int *first) {
-    size_t rank, own[3], real[SIS_RANK_MAX], n = 0;
-    const size_t *shape = cli_shape(&c->task, i, &rank, own);
+/* Height, width and channels if these axes are those of an image; *first: do the channels come
+ * first? */
+static int is_image(const size_t *shape, size_t rank, size_t dims[3], int *first) {
+    size_t real[SIS_RANK_MAX], n = 0;
     for (size_t d = 0; d < rank; d++)
         if (shape[d] != 1)
             real[n++] = shape[d];
     *first = n == 3 && real[0] == 3;
-    if (n == 2)
-        memcpy(dims, (size_t[]){real[0], real[1], 1}, 3 * sizeof *dims);
-    else if (*first)
-        memcpy(dims, (size_t[]){real[1], real[2], 3}, 3 * sizeof *dims);
-    else if (n == 3 && real[2] == 3)
-        memcpy(dims, real, 3 * sizeof *dims);
-    else
-        return cli_error("--images: example %zu is no image: expected (height, width), grey, or "
-                         "three channels before or behind that",
-                         c->task.rows[i]);
-    return CLI_DONE;
+    if (n != 2 && !*first && !(n == 3 && real[2] == 3))
+        return 0;
+    dims[0] = real[*first];
+    dims[1] = real[*first + 1];
+    dims[2] = n == 2 ? 1 : 3;
+    return 1;
+}
+
+/* As the file has it, or else as the network takes it. */
+static int image_shape(const campaign *c, size_t i, size_t dims[3], int *first) {
+    size_t rank, own[3];
+    const size_t *shape = cli_shape(&c->task, i, &rank, own);
+    sis_net_shape taken;
+    sis_net_input_shape(c->task.net, &taken);
+    if (is_image(shape, rank, dims, first) || is_image(taken.dims, taken.rank, dims, first))
+        return CLI_DONE;
+    return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "
+                     "channels before or behind that",
+                     c->task.rows[i]);
+}
+
+/* Can the pictures be written? Better known before the attack than after it. */
+static int check_images(const campaign *c) {
+    size_t dims[3];
+    int first, status = CLI_DONE;
+    if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
+        return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
+    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
+        status = image_shape(c, i, dims, &first);
+        if (strchr(c->task.ids[i], '/'))
+            status = cli_error("--images: the id \"%s\" cannot name a file", c->task.ids[i]);
+    }
+    return status;
 }
 
 static int write_image(const campaign *c, size_t i, const double *values, const char *end) {
@@ -283,12 +305,8 @@ static int write_image(const campaign *c, size_t i, const double *values, const 
 }
 
 static int write_images(const campaign *c) {
-    if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
-        return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
-        if (strchr(c->task.ids[i], '/'))
-            return cli_error("--images: the id \"%s\" cannot name a file", c->task.ids[i]);
         status = write_image(c, i, c->rows + i * c->width, "");
         if (status == CLI_DONE)
             status = write_image(c, i, c->changed + i * c->width, "-attacked");
@@ -348,6 +366,8 @@ static int run(const void *p, const cli_list *args) {
         status = cli_task_open(&c.task, &o->source);
     if (status == CLI_DONE)
         status = prepare(&c);
+    if (status == CLI_DONE && o->images)
+        status = check_images(&c);
     if (status == CLI_DONE)
         status = strike(&c);
     if (status == CLI_DONE)
@@ -365,10 +385,9 @@ const cli_command cli_attack = {
     .run = run,
     .examples =
         (const cli_example[]){
-            {"sis attack -m mnist.onnx -i digits.npy --rows 9 --target 4 --confidence 10 --values "
-             "fooled.npy",
+            {"sis attack -m mnist.onnx -i digits.npy --rows 9 --target 4 --values 4.npy",
              "Turn digit 9 of the file into a 4 as the network sees it."},
-            {"sis explain -m mnist.onnx -i fooled.npy -t 0.7",
+            {"sis explain -m mnist.onnx -i 4.npy -t 0.7",
              "Which part of the changed image is enough for that."},
             {"sis attack -m mnist.onnx -i digits.npy --rows 0:100 --target next --confidence 10 "
              "--images drawn",
