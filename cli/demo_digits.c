@@ -57,7 +57,8 @@ static unsigned char brightness(const strokes *s, point p) {
 }
 
 int cli_demo_digits(const char *path) {
-    static const unsigned char head[16] = {0, 0, 8, 3, 0, 0, 0, DIGITS, 0, 0, 0, SIDE, 0, 0, 0, SIDE};
+    static const unsigned char head[16] = {0, 0, 8, 3,    0, 0, 0, DIGITS,
+                                           0, 0, 0, SIDE, 0, 0, 0, SIDE};
     FILE *f = fopen(path, "wb");
     int bad = !f || fwrite(head, 1, sizeof head, f) != sizeof head;
     for (size_t i = 0; !bad && i < DIGITS; i++)

@@ -341,6 +341,8 @@ const cli_command cli_explain = {
              "-o dna.jsonl --resume",
              "One-hot bases as features, the highest tenth of the scores as the decision; go on "
              "where a run was interrupted."},
+            {"sis explain -m imdb.onnx -i reviews.txt -t 0.85 --method ig -o ig.jsonl",
+             "The same decisions by integrated gradients, for comparison."},
             {0}},
     .description =
         "For each example whose score reaches the threshold, sis explain finds disjoint minimal "
@@ -351,6 +353,9 @@ const cli_command cli_explain = {
         "with subsets, most important feature first; below_threshold means that the example itself "
         "does not reach the threshold; default_decision, that even the fully masked input reaches "
         "it, so no part of the example is responsible; error, that the model answered NaN.\n\n"
+        "Other methods (--method) write one rationale an example into the same kind of file, with "
+        "their attributions and whether the rationale is sufficient; docs/methods.md says how each "
+        "works.\n\n"
         "The exit status is 1 if any record is an error. A model that fails otherwise ends the "
         "run; "
         "what was written before is kept, and --resume goes on from there.",

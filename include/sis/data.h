@@ -304,6 +304,10 @@ int sis_feature_map_read(const char *path, size_t n_values, int **map);
 int sis_npy_write(const char *path, const double *values, size_t rank, const size_t *dims);
 int sis_npy_write_float(const char *path, const float *values, size_t rank, const size_t *dims);
 
+/* Write an image as a PNG file: dims (height, width, channels), 1 channel or 3, at most 4096 pixels a
+ * side; values from 0 to 1 become bytes, what lies outside is cut off. */
+int sis_png_write(const char *path, const double *values, const size_t dims[3]);
+
 /* ---- Files --------------------------------------------------------------------------------- */
 
 /* The SHA-256 of what a file holds, as 64 hexadecimal digits: of a gzipped file, what it unpacks

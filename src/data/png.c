@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * PNG images, by libpng's simple interface: it checks, looks palettes up and lays transparency on a
- * background. Whether an image is grey or colour is what its header says. The size is known before
+ * PNG images in and out, by libpng's simple interface: it checks, looks palettes up and lays
+ * transparency on a background. Whether an image is grey or colour is what its header says. The size is known before
  * any pixel is unpacked, so a small file cannot ask for much memory.
  */
 #include <stdlib.h>
@@ -68,6 +68,37 @@ static int decode(const char *path, const sis__buf *bytes, sis__packed *a) {
         sis__packed_release(a);
     return code;
 }
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+int sis_png_write(const char *path, const double *values, const size_t dims[3]) {
+    size_t n = dims[0] * dims[1] * dims[2];
+    if (dims[0] == 0 || dims[0] > SIDE_MOST || dims[1] == 0 || dims[1] > SIDE_MOST ||
+        (dims[2] != 1 && dims[2] != 3))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "%s: an image has 1 to %d pixels a side and 1 or 3 channels, not (%zu, "
+                         "%zu, %zu)",
+                         path, SIDE_MOST, dims[0], dims[1], dims[2]);
+    unsigned char *bytes = SIS_NEW_RAW(unsigned char, n);
+    if (!bytes)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)(values[i] >= 1  ? 255
+                                   : values[i] > 0 ? values[i] * 255 + 0.5
+                                                   : 0);
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)dims[1],
+                       .height = (png_uint_32)dims[0],
+                       .format = dims[2] == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY};
+    int code = SIS_OK;
+    if (!png_image_write_to_file(&image, path, 0, bytes, 0, NULL))
+        code = sis__fail(SIS_E_IO, "%s: cannot be written: %s", path, image.message);
+    png_image_free(&image);
+    free(bytes);
+    return code;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
 
 int sis__data_read_png(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__source s;

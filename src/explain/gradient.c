@@ -11,13 +11,13 @@
  *
  * What was left when the score last reached the threshold is sufficient but, since slopes are not
  * differences, holds features that are not needed. It is pruned by removals that are each tried on the
- * model: in large pieces first, if there are many; then, from MOST on down, by exact backward
- * selection inside it (sis_collect, everything else absent), or, if still more are left, one by one
- * until every single one is needed. Either way Proposition 1 holds of what is reported, by full
- * passes.
+ * model: in large pieces first, if there are many; then, from MOST_WALKED on down (MOST_PASSED if the
+ * model has no walk of its own), by exact backward selection inside it (sis_collect, everything else
+ * absent), or, if still more are left, one by one until every single one is needed. Either way
+ * Proposition 1 holds of what is reported, by full passes.
  *
- * Cost: n / k gradients, then at most MOST^2 / 2 evaluations of a walk, or a few times as many full
- * passes as features were left.
+ * Cost: n / k gradients, then at most MOST^2 / 2 evaluations, or a few times as many full passes as
+ * features were left.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -27,11 +27,12 @@
 #include "base/mem.h"
 #include "explain/explain.h"
 
-enum { MOST = 512, TRIES = 16 };
+enum { MOST_WALKED = 4096, MOST_PASSED = 256, TRIES = 16 };
 
 typedef struct {
     sis__view *v;
     size_t step;
+    size_t most; /* features that exact selection is for */
     sis__points at;
     double *now;            /* (n_samples, width) the points of the present state */
     double *d_now;          /* (n_samples, width) */
@@ -228,7 +229,7 @@ static int prune(search *c, int *left, size_t *n) {
     size_t piece = 1, dropped;
     while (piece * 2 < *n)
         piece *= 2;
-    while (*n > MOST) {
+    while (*n > c->most) {
         int error = drop_pieces(c, left, n, piece, &dropped);
         if (error != SIS_OK || (piece == 1 && dropped == 0))
             return error;
@@ -297,13 +298,24 @@ static int find_subset(search *c, sis_subset *out) {
         error = prune(c, left, &n);
     if (error != SIS_OK)
         return error;
-    return n <= MOST ? select_exactly(c, left, n, out) : take_all(c, left, n, out);
+    return n <= c->most ? select_exactly(c, left, n, out) : take_all(c, left, n, out);
 }
 
 /* ---- Collection ---------------------------------------------------------------------------- */
 
+/* Does the model walk over this input faster than full passes do? */
+static int has_walk(const sis__view *v) {
+    sis_walk *w = NULL;
+    if (!v->model->walk_new || v->opt->exact || v->n_samples > 1 ||
+        v->model->walk_new(v->model->ctx, v->in, &w) != SIS_OK)
+        return 0;
+    w->ops->free(w);
+    return 1;
+}
+
 static int search_init(search *c, sis__view *v, const sis_method_opt *how) {
     *c = (search){.v = v, .step = how->step < v->n ? how->step : v->n};
+    c->most = v->n > MOST_PASSED && has_walk(v) ? MOST_WALKED : MOST_PASSED;
     int error = sis__points_init(&c->at, v, "gradient");
     if (error != SIS_OK)
         return error;

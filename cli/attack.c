@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis attack: images changed as little as possible so that a network takes them for something else.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <sis/attack.h>
+
+#include "output.h"
+#include "task.h"
+
+typedef struct {
+    cli_source source;
+    const char *target, *output, *values, *images;
+    double confidence, low, high, rate, constant;
+    size_t searches, steps;
+    cli_common common;
+} attack_options;
+
+static const cli_option options[] = {
+    CLI_GROUP(attack_options, source, cli_source, cli_source_options),
+    {"target", 0, "OUTPUT", CLI_STRING(attack_options, target),
+     "what it is to be taken for: a number, a label, next or second", .required = 1,
+     .more =
+         "next: the output after the one the network chooses, the first after the last. second: "
+         "the runner-up, which is the nearest. A network with one output has 1 (a high score) "
+         "and 0 (a low one)."},
+    {"confidence", 0, "K", CLI_NUMBER(attack_options, confidence),
+     "how far the target must lead, in log-odds against the next", .max = 1e6},
+    {"low", 0, "V", CLI_NUMBER(attack_options, low), "least value of a pixel"},
+    {"high", 0, "V", CLI_NUMBER(attack_options, high), "largest value of a pixel"},
+    {"searches", 0, "N", CLI_COUNT(attack_options, searches),
+     "constants tried for each example, by bisection", .min = 1, .max = 1000},
+    {"steps", 0, "N", CLI_COUNT(attack_options, steps), "steps of Adam for each constant", .min = 1,
+     .max = 10000000},
+    {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "how far a step of Adam goes"},
+    {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
+    {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
+     "the changed inputs: an array, first axis = examples"},
+    {"images", 0, "FOLDER", CLI_STRING(attack_options, images),
+     "PNG files of both: ID.png and ID-attacked.png"},
+    {"output", 'o', "FILE", CLI_STRING(attack_options, output), "where the findings go",
+     .unset = "standard output"},
+    CLI_GROUP(attack_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    attack_options *o = (attack_options *)p;
+    sis_attack_opt opt;
+    sis_attack_opt_init(&opt);
+    cli_source_init(&o->source);
+    o->confidence = opt.confidence;
+    o->low = opt.low;
+    o->high = opt.high;
+    o->rate = opt.rate;
+    o->constant = opt.constant;
+    o->searches = opt.searches;
+    o->steps = opt.steps;
+}
+
+static void translate(const attack_options *o, sis_attack_opt *opt) {
+    sis_attack_opt_init(opt);
+    opt->confidence = o->confidence;
+    opt->low = o->low;
+    opt->high = o->high;
+    opt->rate = o->rate;
+    opt->constant = o->constant;
+    opt->searches = o->searches;
+    opt->steps = o->steps;
+    opt->jobs = (int)o->source.jobs;
+}
+
+/* An attack under way. */
+typedef struct {
+    const attack_options *o;
+    cli_task task;
+    size_t outputs, width;
+    double *rows;    /* (n, width) the inputs, */
+    double *changed; /* (n, width) and what became of them */
+    double *before;  /* (n, outputs) scores */
+    double *after;
+    size_t *targets; /* (n) */
+    sis_attack_result *found;
+} campaign;
+
+/* ---- Targets ----------------------------------------------------------------------------------- */
+
+/* The output with the largest score but `except` (SIZE_MAX: none). */
+static size_t largest(const double *scores, size_t n, size_t except) {
+    size_t best = SIZE_MAX;
+    for (size_t k = 0; k < n; k++)
+        if (k != except && (best == SIZE_MAX || scores[k] > scores[best]))
+            best = k;
+    return best;
+}
+
+/* What the network decides: of one output, whether it is above one half. */
+static size_t decided(const campaign *c, const double *scores) {
+    return c->outputs == 1 ? scores[0] >= 0.5 : largest(scores, c->outputs, SIZE_MAX);
+}
+
+static int find_target(const campaign *c, size_t i, size_t *target) {
+    const double *scores = c->before + i * c->outputs;
+    const char *text = c->o->target;
+    size_t choices = c->outputs == 1 ? 2 : c->outputs, now = decided(c, scores);
+    long number;
+    if (strcmp(text, "next") == 0) {
+        *target = (now + 1) % choices;
+    } else if (strcmp(text, "second") == 0) {
+        *target = c->outputs == 1 ? !now : largest(scores, c->outputs, now);
+    } else if (c->outputs == 1) {
+        if (!cli_whole(text, &number) || number < 0 || number > 1)
+            return cli_usage("--target: the network has one output; expected 0, 1, next or second, "
+                             "found \"%s\"",
+                             text);
+        *target = (size_t)number;
+    } else {
+        for (size_t k = 0; k < c->outputs; k++) {
+            char label[256];
+            if (sis_net_label(c->task.net, k, label, sizeof label) == SIS_OK &&
+                strcmp(label, text) == 0) {
+                *target = k;
+                return CLI_DONE;
+            }
+        }
+        if (!cli_whole(text, &number) || number < 0 || (size_t)number >= c->outputs)
+            return cli_usage("--target: expected 0 to %zu, a label, next or second, found \"%s\"",
+                             c->outputs - 1, text);
+        *target = (size_t)number;
+    }
+    return CLI_DONE;
+}
+
+/* ---- The attack ---------------------------------------------------------------------------------- */
+
+static int prepare(campaign *c) {
+    cli_task *t = &c->task;
+    if (!t->net)
+        return cli_error("--model: an attack needs gradients, so it needs a network (FILE.onnx)");
+    if (sis_net_is_token(t->net) || sis_net_values(t->net) == 0)
+        return cli_error("--model: an attack needs a network that takes a fixed number of real "
+                         "values, such as an image");
+    c->outputs = t->model.n_outputs;
+    c->width = sis_net_values(t->net);
+    c->rows = cli_grab(t->n, c->width * sizeof *c->rows);
+    c->changed = cli_grab(t->n, c->width * sizeof *c->changed);
+    c->targets = cli_grab(t->n, sizeof *c->targets);
+    c->found = cli_grab(t->n, sizeof *c->found);
+    if (!c->rows || !c->changed || !c->targets || !c->found)
+        return CLI_FAILED;
+    int status = cli_task_predict(t, t->inputs, t->n, c->o->source.jobs, &c->before);
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
+        memcpy(c->rows + i * c->width, t->inputs[i].values, c->width * sizeof *c->rows);
+        status = find_target(c, i, &c->targets[i]);
+    }
+    return status;
+}
+
+/* Attack, and score what came out of it anew. */
+static int strike(campaign *c) {
+    cli_task *t = &c->task;
+    sis_attack_opt opt;
+    cli_progress bar;
+    translate(c->o, &opt);
+    cli_progress_init(&bar, c->o->common.quiet);
+    opt.progress = cli_progress_show;
+    opt.progress_ctx = &bar;
+    int error = sis_attack(t->net, c->rows, t->n, c->targets, &opt, c->found);
+    cli_progress_end(&bar);
+    if (error)
+        return cli_fail(error);
+    sis_input *inputs = cli_grab(t->n, sizeof *inputs);
+    if (!inputs)
+        return CLI_FAILED;
+    for (size_t i = 0; i < t->n; i++) {
+        inputs[i] = t->inputs[i];
+        inputs[i].values = c->changed + i * c->width;
+        for (size_t v = 0; v < c->width; v++)
+            c->changed[i * c->width + v] = c->found[i].values[v];
+    }
+    int status = cli_task_predict(t, inputs, t->n, c->o->source.jobs, &c->after);
+    free(inputs);
+    return status;
+}
+
+/* ---- What is written ------------------------------------------------------------------------------ */
+
+static json_t *verdict(const campaign *c, const double *scores) {
+    size_t output = decided(c, scores);
+    char label[256];
+    json_t *v = json_object();
+    json_object_set_new(v, "output", json_integer((json_int_t)output));
+    if (sis_net_label(c->task.net, output, label, sizeof label) == SIS_OK)
+        json_object_set_new(v, "label", json_string(label));
+    json_object_set_new(v, "score", json_real(scores[c->outputs == 1 ? 0 : output]));
+    return v;
+}
+
+static int write_finding(const campaign *c, cli_output *out, size_t i) {
+    const sis_attack_result *r = &c->found[i];
+    json_t *line = json_object();
+    json_object_set_new(line, "id", json_string(c->task.ids[i]));
+    json_object_set_new(line, "target", json_integer((json_int_t)c->targets[i]));
+    json_object_set_new(line, "reached", json_boolean(r->reached));
+    json_object_set_new(line, "distance", json_real(r->distance));
+    json_object_set_new(line, "lead", json_real(r->lead));
+    json_object_set_new(line, "constant", json_real(r->constant));
+    json_object_set_new(line, "before", verdict(c, c->before + i * c->outputs));
+    json_object_set_new(line, "after", verdict(c, c->after + i * c->outputs));
+    char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(line);
+    if (!text)
+        return cli_error("out of memory");
+    int status = cli_output_write(out, text, strlen(text));
+    free(text);
+    return status == CLI_DONE ? cli_output_write(out, "\n", 1) : status;
+}
+
+static int write_values(const campaign *c) {
+    size_t rank, own[3], dims[SIS_RANK_MAX];
+    const size_t *shape = cli_shape(&c->task, 0, &rank, own);
+    float *all = cli_grab(c->task.n, c->width * sizeof *all);
+    if (!all || rank + 1 > SIS_RANK_MAX) {
+        free(all);
+        return CLI_FAILED;
+    }
+    dims[0] = c->task.n;
+    memcpy(dims + 1, shape, rank * sizeof *dims);
+    for (size_t i = 0; i < c->task.n; i++)
+        memcpy(all + i * c->width, c->found[i].values, c->width * sizeof *all);
+    int status = cli_fail(sis_npy_write_float(c->o->values, all, rank + 1, dims));
+    free(all);
+    return status;
+}
+
+/* Height, width and channels if these axes are those of an image; *first: do the channels come
+ * first? */
+static int is_image(const size_t *shape, size_t rank, size_t dims[3], int *first) {
+    size_t real[SIS_RANK_MAX], n = 0;
+    for (size_t d = 0; d < rank; d++)
+        if (shape[d] != 1)
+            real[n++] = shape[d];
+    *first = n == 3 && real[0] == 3;
+    if (n != 2 && !*first && !(n == 3 && real[2] == 3))
+        return 0;
+    dims[0] = real[*first];
+    dims[1] = real[*first + 1];
+    dims[2] = n == 2 ? 1 : 3;
+    return 1;
+}
+
+/* As the file has it, or else as the network takes it. */
+static int image_shape(const campaign *c, size_t i, size_t dims[3], int *first) {
+    size_t rank, own[3];
+    const size_t *shape = cli_shape(&c->task, i, &rank, own);
+    sis_net_shape taken;
+    sis_net_input_shape(c->task.net, &taken);
+    if (is_image(shape, rank, dims, first) || is_image(taken.dims, taken.rank, dims, first))
+        return CLI_DONE;
+    return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "
+                     "channels before or behind that",
+                     c->task.rows[i]);
+}
+
+/* Can the pictures be written? Better known before the attack than after it. */
+static int check_images(const campaign *c) {
+    size_t dims[3];
+    int first, status = CLI_DONE;
+    if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
+        return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
+    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
+        status = image_shape(c, i, dims, &first);
+        if (strchr(c->task.ids[i], '/'))
+            status = cli_error("--images: the id \"%s\" cannot name a file", c->task.ids[i]);
+    }
+    return status;
+}
+
+static int write_image(const campaign *c, size_t i, const double *values, const char *end) {
+    size_t dims[3] = {0};
+    int first;
+    char path[4096];
+    int status = image_shape(c, i, dims, &first);
+    double *pixels = cli_grab(c->width, sizeof *pixels), low = c->o->low, high = c->o->high;
+    size_t places = dims[0] * dims[1];
+    if (!pixels || status != CLI_DONE) {
+        free(pixels);
+        return CLI_FAILED;
+    }
+    for (size_t v = 0; v < c->width; v++) {
+        size_t to = first ? v % places * 3 + v / places : v;
+        pixels[to] = (values[v] - low) / (high - low);
+    }
+    int used = snprintf(path, sizeof path, "%s/%s%s.png", c->o->images, c->task.ids[i], end);
+    status = used > 0 && (size_t)used < sizeof path
+                 ? cli_fail(sis_png_write(path, pixels, dims))
+                 : cli_error("--images: the path %s/%s%s.png is too long", c->o->images,
+                             c->task.ids[i], end);
+    free(pixels);
+    return status;
+}
+
+static int write_images(const campaign *c) {
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
+        status = write_image(c, i, c->rows + i * c->width, "");
+        if (status == CLI_DONE)
+            status = write_image(c, i, c->changed + i * c->width, "-attacked");
+    }
+    return status;
+}
+
+static int write_all(campaign *c) {
+    cli_output out = {0};
+    size_t reached = 0;
+    int status = cli_output_open(&out, c->o->output, -1);
+    if (status != CLI_DONE)
+        return status;
+    for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
+        reached += (size_t)c->found[i].reached;
+        status = write_finding(c, &out, i);
+    }
+    int closed = cli_output_close(&out);
+    status = status == CLI_DONE ? closed : status;
+    if (status == CLI_DONE && c->o->values)
+        status = write_values(c);
+    if (status == CLI_DONE && c->o->images)
+        status = write_images(c);
+    if (status == CLI_DONE)
+        cli_note(c->o->common.quiet, "%zu of %zu reached the target", reached, c->task.n);
+    return status;
+}
+
+static void release(campaign *c) {
+    for (size_t i = 0; c->found && i < c->task.n; i++)
+        sis_attack_result_release(&c->found[i]);
+    free(c->found);
+    free(c->targets);
+    free(c->rows);
+    free(c->changed);
+    free(c->before);
+    free(c->after);
+    cli_task_close(&c->task);
+}
+
+static int run(const void *p, const cli_list *args) {
+    const attack_options *o = (const attack_options *)p;
+    campaign c = {.o = o};
+    sis_attack_opt opt;
+    (void)args;
+    translate(o, &opt);
+    const char *wrong = sis_attack_opt_check(&opt);
+    if (wrong)
+        return cli_usage("%s", wrong);
+    size_t length = o->values ? strlen(o->values) : 5;
+    if (length < 5 || (o->values && strcmp(o->values + length - 4, ".npy") != 0))
+        return cli_usage("--values: expected FILE.npy, found \"%s\"", o->values);
+    int status = cli_task_spares(&o->source, NULL, o->output);
+    if (status == CLI_DONE)
+        status = cli_task_spares(&o->source, NULL, o->values);
+    if (status == CLI_DONE)
+        status = cli_task_open(&c.task, &o->source);
+    if (status == CLI_DONE)
+        status = prepare(&c);
+    if (status == CLI_DONE && o->images)
+        status = check_images(&c);
+    if (status == CLI_DONE)
+        status = strike(&c);
+    if (status == CLI_DONE)
+        status = write_all(&c);
+    release(&c);
+    return status;
+}
+
+const cli_command cli_attack = {
+    .name = "attack",
+    .summary = "change images so that a network decides otherwise",
+    .options = options,
+    .options_size = sizeof(attack_options),
+    .init = init,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis attack -m mnist.onnx -i digits.npy --rows 9 --target 4 --values 4.npy",
+             "Turn digit 9 of the file into a 4 as the network sees it."},
+            {"sis explain -m mnist.onnx -i 4.npy -t 0.7",
+             "Which part of the changed image is enough for that."},
+            {"sis attack -m mnist.onnx -i digits.npy --rows 0:100 --target next --confidence 10 "
+             "--images drawn",
+             "A hundred digits, each to the next one, drawn before and after."},
+            {0}},
+    .description =
+        "Carlini and Wagner's targeted attack: for each example the smallest change, in the sum of "
+        "squares, with which the network chooses the target, found by gradient descent inside the "
+        "box of allowed values and bisection for the constant that weighs the target against "
+        "the distance. With --confidence K the target must lead the next output by K in front of "
+        "the softmax.\n\n"
+        "Writes one line of JSON an example: target, whether it was reached, the distance (root of "
+        "the sum of squares), how far the target leads, and what the network says before and "
+        "after. "
+        "--values writes the changed inputs exactly, for sis explain; pictures of --images are "
+        "rounded to 256 levels, which may undo a small change.\n\n"
+        "Explaining an image before and after shows what the network now holds for the evidence.",
+};

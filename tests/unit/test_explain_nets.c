@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Methods that follow gradients, and LIME: integrated gradients add up on every shipped network, LIME
+ * finds the coefficients of a linear model, batched gradient SIS gives subsets that pass the audit,
+ * also of an image too large for backward selection.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/data.h>
+#include <sis/explain.h>
+#include <sis/model.h>
+
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "support_net.h"
+
+static sis_method_opt method(sis_method name) {
+    sis_method_opt how;
+    sis_method_opt_init(&how);
+    how.method = name;
+    return how;
+}
+
+static sis_opt decision(double threshold) {
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = threshold;
+    return opt;
+}
+
+/* ---- Shipped networks -------------------------------------------------------------------------- */
+
+/* A network of models/ and an input to it. */
+typedef struct {
+    sis_model model;
+    const sis_net *net;
+    sis_input input;
+    double *x, *z;
+    int *map;
+} shipped;
+
+static void open_shipped(shipped *s, const char *name) {
+    char path[512];
+    *s = (shipped){0};
+    snprintf(path, sizeof path, "%s/models/%s", SIS_SOURCE_DIR, name);
+    if (sis_model_open(path, NULL, &s->model) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    s->net = sis_model_net(&s->model);
+    size_t n = s->model.n_values, given;
+    const float *mask = sis_net_mask(s->net, &given);
+    assert_true(n > 0);
+    s->x = calloc(n, sizeof *s->x);
+    s->z = calloc(n, sizeof *s->z);
+    s->map = calloc(n, sizeof *s->map);
+    for (size_t i = 0; i < n; i++) {
+        s->z[i] = s->model.embed ? SIS_TOKEN_MASK : mask && given == n ? mask[i] : 0;
+        s->map[i] = (int)i;
+    }
+    s->input = (sis_input){.values = s->x, .mask = s->z, .n_values = n, .feature_of = s->map};
+}
+
+static void close_shipped(shipped *s) {
+    sis_model_close(&s->model);
+    free(s->x);
+    free(s->z);
+    free(s->map);
+}
+
+/* Explain the model's own choice by ig and hold the sum against the scores. */
+static void assert_complete(shipped *s, const char *what) {
+    double scores[16], best = 0;
+    sis_opt opt = decision(0);
+    assert_int_equal(sis_predict(&s->model, &s->input, 1, &opt, scores), SIS_OK);
+    for (size_t k = 0; k < s->model.n_outputs; k++)
+        if (scores[k] > best) {
+            best = scores[k];
+            s->input.output = k;
+        }
+    opt.threshold = best * 0.95;
+    sis_rationale r;
+    sis_method_opt how = method(SIS_METHOD_IG);
+    if (sis_explain(&s->model, &s->input, &opt, &how, &r) != SIS_OK)
+        fail_msg("%s: %s", what, sis_error_detail());
+    assert_int_equal(r.collection.status, SIS_STATUS_EXPLAINED);
+    double difference = r.collection.score - r.collection.masked_score;
+    print_message("%s: score %.4f, masked %.4f, ig off by %.3f %%\n", what, r.collection.score,
+                  r.collection.masked_score, 100 * sis_rationale_error(&r));
+    assert_true(fabs(difference) > 0.1);
+    assert_true(fabs(r.difference - difference) < 1e-5);
+    assert_true(sis_rationale_error(&r) < 0.01);
+    double sum = 0;
+    for (size_t f = 0; f < r.collection.n_features; f++)
+        sum += r.attributions[f];
+    assert_true(fabs(sum - r.sum) < 1e-9);
+    sis_rationale_release(&r);
+}
+
+/* Strokes of a digit on 28 x 28: "10,4 17,4 17,22" goes from point to point, x,y. */
+static void draw(double *image, const char *strokes) {
+    double x0, y0, x1, y1;
+    int used;
+    memset(image, 0, 784 * sizeof *image);
+    assert_int_equal(sscanf(strokes, "%lf,%lf%n", &x0, &y0, &used), 2);
+    for (strokes += used; sscanf(strokes, " %lf,%lf%n", &x1, &y1, &used) == 2; strokes += used) {
+        for (int k = 0; k <= 60; k++) {
+            double x = x0 + (x1 - x0) * k / 60, y = y0 + (y1 - y0) * k / 60;
+            for (int row = 0; row < 28; row++)
+                for (int col = 0; col < 28; col++) {
+                    double d = hypot(col - x, row - y), ink = d < 1 ? 1 : d < 2 ? 2 - d : 0;
+                    double *at = &image[row * 28 + col];
+                    *at = ink > *at ? ink : *at;
+                }
+        }
+        x0 = x1, y0 = y1;
+    }
+}
+
+static void ig_adds_up_on_digits(void **state) {
+    (void)state;
+    static const char *const digits[] = {"14,4 14,23", "8,6 20,6 12,23", "9,6 19,6 10,22 20,22",
+                                         "9,5 9,13 19,13 19,5 19,23",
+                                         "14,5 9,9 9,18 14,22 19,18 19,9 14,5"};
+    static const char *const models[] = {"mnist-mlp.onnx", "mnist-cnn.onnx"};
+    for (size_t m = 0; m < 2; m++) {
+        shipped s;
+        open_shipped(&s, models[m]);
+        for (size_t d = 0; d < sizeof digits / sizeof *digits; d++) {
+            char what[64];
+            snprintf(what, sizeof what, "%s, drawing %zu", models[m], d);
+            draw(s.x, digits[d]);
+            assert_complete(&s, what);
+        }
+        close_shipped(&s);
+    }
+}
+
+static void ig_adds_up_on_dna(void **state) {
+    (void)state;
+    shipped s;
+    sis__rng r;
+    sis__rng_init(&r, 3);
+    open_shipped(&s, "dna-ctcf.onnx");
+    sis_net_shape shape;
+    sis_net_input_shape(s.net, &shape);
+    size_t n = s.model.n_values / 4;
+    int bases_first = shape.dims[0] == 4;
+    for (int round = 0; round < 12; round++) {
+        const char *motif = "TGGCCACCAGGGGGCGCTA";
+        memset(s.x, 0, s.model.n_values * sizeof *s.x);
+        for (size_t p = 0; p < n; p++) {
+            size_t base = sis__rng_below(&r, 4), start = 40;
+            if (p >= start && p < start + strlen(motif))
+                base = (size_t)(strchr("ACGT", motif[p - start]) - "ACGT");
+            for (size_t b = 0; b < 4; b++) {
+                size_t at = bases_first ? b * n + p : p * 4 + b;
+                s.x[at] = b == base;
+                s.z[at] = 0.25;
+                s.map[at] = (int)p;
+            }
+        }
+        assert_complete(&s, "dna-ctcf.onnx");
+    }
+    close_shipped(&s);
+}
+
+static void ig_adds_up_on_texts(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "an excellent film the best i have seen with wonderful acting",
+        "great fun and beautifully made i loved it",
+        "it has some dull moments but it is a superb and touching story that i enjoyed"};
+    shipped s;
+    open_shipped(&s, "imdb-cnn.onnx");
+    sis_vocabulary *v;
+    const char *json = sis_net_meta_get(s.net, SIS_NET_META_VOCABULARY);
+    assert_int_equal(sis_vocabulary_parse(json, &v), SIS_OK);
+    for (size_t i = 0; i < 3; i++) {
+        sis_words words = {0};
+        int feature = 0;
+        assert_int_equal(sis_words_split(texts[i], &words), SIS_OK);
+        sis_vocabulary_encode(v, &words, s.model.n_values, s.x, NULL);
+        for (size_t k = 0; k < s.model.n_values; k++)
+            s.map[k] = s.x[k] == 0 ? -1 : feature++;
+        assert_complete(&s, "imdb-cnn.onnx");
+        sis_words_release(&words);
+    }
+    sis_vocabulary_free(v);
+    close_shipped(&s);
+}
+
+static void ig_adds_up_on_tables(void **state) {
+    (void)state;
+    static const double rows[][8] = {{34, 52000, 4000, 12000, 0, 3, 8, 0.15},
+                                     {51, 30000, 2500, 61000, 0, 4, 27, 0.05}};
+    shipped s;
+    open_shipped(&s, "credit.onnx");
+    assert_int_equal(s.model.n_values, 8);
+    size_t n;
+    assert_non_null(sis_net_mask(s.net, &n));
+    for (size_t i = 0; i < 2; i++) {
+        memcpy(s.x, rows[i], sizeof rows[i]);
+        double score;
+        sis_opt opt = decision(0);
+        assert_int_equal(sis_predict(&s.model, &s.input, 1, &opt, &score), SIS_OK);
+        print_message("credit row %zu: %.4f\n", i, score);
+        assert_complete(&s, "credit.onnx");
+    }
+    close_shipped(&s);
+}
+
+/* ---- Small models ------------------------------------------------------------------------------- */
+
+enum { N = 9 };
+static const double weights[N] = {2, -1.5, 0.75, 0, 3.25, -0.5, 1, 0.125, -2.25};
+
+static int linear(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = 0.5;
+        for (size_t v = 0; v < width; v++)
+            scores[i] += weights[v] * rows[i * width + v];
+    }
+    return 0;
+}
+
+static int linear_gradient(void *ctx, const sis_slopes *s) {
+    linear(ctx, s->points, s->n, s->width, s->scores);
+    for (size_t i = 0; i < s->n * s->width; i++)
+        s->d_points[i] = weights[i % s->width];
+    return 0;
+}
+
+static const double ones[N] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, zeros[N] = {0};
+
+static void lime_finds_the_coefficients_of_a_linear_model(void **state) {
+    (void)state;
+    sis_model model = {.predict = linear, .n_outputs = 1};
+    sis_input input = {.values = ones, .mask = zeros, .n_values = N};
+    sis_opt opt = decision(2);
+    sis_method_opt how = method(SIS_METHOD_LIME);
+    sis_rationale r, again;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_true(fabs(r.attributions[i] - weights[i]) < 0.005 * (1 + fabs(weights[i])));
+    assert_int_equal(r.collection.subsets[0].n, 1);
+    assert_int_equal(r.collection.subsets[0].features[0], 4);
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &again), SIS_OK);
+    assert_memory_equal(r.attributions, again.attributions, N * sizeof(double));
+    sis_rationale_release(&again);
+    how.seed = 2;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &again), SIS_OK);
+    assert_memory_not_equal(r.attributions, again.attributions, N * sizeof(double));
+    sis_rationale_release(&again);
+    sis_rationale_release(&r);
+}
+
+/* Random masks may look different from the mask that judges: here they double what is missing. */
+static void lime_may_have_a_mask_of_its_own(void **state) {
+    (void)state;
+    const double twice[N] = {2, 2, 2, 2, 2, 2, 2, 2, 2};
+    sis_model model = {.predict = linear, .n_outputs = 1};
+    sis_input input = {.values = ones, .mask = zeros, .n_values = N};
+    sis_opt opt = decision(2);
+    sis_method_opt how = method(SIS_METHOD_LIME);
+    how.lime_mask = twice;
+    sis_rationale r;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_true(fabs(r.attributions[i] + weights[i]) < 0.005 * (1 + fabs(weights[i])));
+    assert_true(r.collection.masked_score == 0.5);
+    sis_rationale_release(&r);
+}
+
+static void ig_of_a_linear_model_is_exact(void **state) {
+    (void)state;
+    const double x[] = {1, 2, -1, 4, 0.5, 2, 1, -3, 1}, z[] = {0, 1, 1, 0, -1, 2, 0, 0, 0.5};
+    const int map[] = {0, 0, 1, 2, 3, 4, 4, 5, -1};
+    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_input input = {.values = x, .mask = z, .n_values = N, .feature_of = map};
+    sis_opt opt = decision(-3); /* of -2.25; the mask has -5.625 */
+    sis_method_opt how = method(SIS_METHOD_IG);
+    how.steps = 7;
+    sis_rationale r;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
+    assert_int_equal(r.collection.status, SIS_STATUS_EXPLAINED);
+    double want[6] = {0}, size[6] = {0};
+    for (size_t v = 0; v < N; v++)
+        if (map[v] >= 0) {
+            want[map[v]] += weights[v] * (x[v] - z[v]);
+            size[map[v]] += fabs(weights[v] * (x[v] - z[v]));
+        }
+    for (size_t f = 0; f < 6; f++)
+        assert_true(fabs(r.attributions[f] - want[f]) < 1e-12);
+    assert_true(sis_rationale_error(&r) < 1e-12);
+    for (size_t k = 1; k < r.collection.subsets[0].n; k++) /* in the order of absolute sums */
+        assert_true(size[r.collection.subsets[0].features[k - 1]] >=
+                    size[r.collection.subsets[0].features[k]]);
+    sis_rationale_release(&r);
+}
+
+/* top: attributions of the first features add up to threshold - baseline; zero or mask. */
+static void top_takes_what_adds_up(void **state) {
+    (void)state;
+    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_input input = {.values = ones, .mask = zeros, .n_values = N};
+    sis_opt opt = decision(3.3);
+    sis_method_opt how = method(SIS_METHOD_IG);
+    how.constraint = SIS_CONSTRAINT_TOP;
+    sis_rationale r;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
+    /* 3.25, -2.25, 2, -1.5, 1, 0.75 ... : the sums 3.25 reach 2.8 at once */
+    assert_int_equal(r.collection.subsets[0].n, 1);
+    assert_int_equal(r.collection.claim, SIS_CLAIM_NOTHING);
+    sis_rationale_release(&r);
+    const double half[N] = {0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5};
+    input.mask = half;
+    opt.threshold = 2.7; /* of 3.375; the mask's score is 1.9375, and 0.5 at zero */
+    for (how.zero_baseline = 0; how.zero_baseline < 2; how.zero_baseline++) {
+        assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
+        double base = how.zero_baseline ? 0.5 : 1.9375, sum = 0;
+        assert_true(fabs(r.difference - (3.375 - base)) < 1e-12);
+        for (size_t k = 0; k < r.collection.subsets[0].n; k++) {
+            assert_true(sum < opt.threshold - base);
+            sum += r.attributions[r.collection.subsets[0].features[k]];
+        }
+        assert_true(sum >= opt.threshold - base);
+        sis_rationale_release(&r);
+    }
+}
+
+static void models_without_gradients_are_told_so(void **state) {
+    (void)state;
+    sis_model model = {.predict = linear, .n_outputs = 1};
+    sis_input input = {.values = ones, .mask = zeros, .n_values = N};
+    sis_opt opt = decision(2);
+    sis_rationale r;
+    sis_method_opt how = method(SIS_METHOD_IG);
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_UNSUPPORTED);
+    assert_non_null(strstr(sis_error_detail(), "ig needs a model with gradients"));
+    how = method(SIS_METHOD_GRADIENT);
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_UNSUPPORTED);
+    assert_non_null(strstr(sis_error_detail(), "gradient needs a model with gradients"));
+}
+
+static int sum(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = 0;
+        for (size_t v = 0; v < width; v++)
+            scores[i] += rows[i * width + v];
+    }
+    return 0;
+}
+
+/* The matrix of lime's regression must fit the budget. */
+static void lime_refuses_what_it_cannot_hold(void **state) {
+    (void)state;
+    enum { MANY = 3000 };
+    static double x[MANY], z[MANY];
+    for (size_t i = 0; i < MANY; i++)
+        x[i] = 1;
+    sis_model model = {.predict = sum, .n_outputs = 1};
+    sis_input input = {.values = x, .mask = z, .n_values = MANY};
+    sis_opt opt = decision(1000);
+    opt.memory = 1 << 20;
+    sis_method_opt how = method(SIS_METHOD_LIME);
+    sis_rationale r;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_ARGUMENT);
+    assert_non_null(strstr(sis_error_detail(), "each of 3000 features, which takes 69 MiB"));
+}
+
+/* ---- Batched gradient SIS ------------------------------------------------------------------------ */
+
+/* A network as a model, through a file as a user has it. */
+static void open_network(sis_net *net, sis_model *model) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/explain_%ld.onnx", SIS_BINARY_DIR, (long)getpid());
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    if (sis_model_open(path, NULL, model) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    remove(path);
+}
+
+static void gradient_subsets_pass_the_audit(void **state) {
+    (void)state;
+    static const char *const names[] = {"mlp", "cnn", "deep", "dna"};
+    size_t explained = 0, several = 0, exact_total = 0, total = 0;
+    for (size_t k = 0; k < n_families; k++) {
+        int wanted = 0;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            wanted |= strcmp(families[k].name, names[i]) == 0;
+        for (unsigned seed = 0; wanted && seed < 12; seed++) {
+            sis_net *net;
+            sis_model model;
+            sis__rng r;
+            sis__rng_init(&r, seed);
+            assert_int_equal(families[k].build(seed, &net), SIS_OK);
+            open_network(net, &model);
+            size_t n = model.n_values;
+            double *x = calloc(2 * n, sizeof *x), scores[64], masked[64];
+            for (size_t v = 0; v < n; v++)
+                x[v] = sis__rng_normal(&r);
+            sis_input input = {.values = x, .mask = x + n, .n_values = n};
+            sis_input all = {.values = x + n, .n_values = n};
+            sis_opt opt = decision(0);
+            assert_true(model.n_outputs <= 64);
+            assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_OK);
+            assert_int_equal(sis_predict(&model, &all, 1, &opt, masked), SIS_OK);
+            for (size_t o = 0; o < model.n_outputs; o++)
+                if (scores[o] - masked[o] > scores[input.output] - masked[input.output])
+                    input.output = o;
+            opt.threshold = 0.7 * scores[input.output] + 0.3 * masked[input.output];
+            opt.max_subsets = 3;
+            for (size_t step = 1; step <= 5; step += 4) {
+                sis_method_opt how = method(SIS_METHOD_GRADIENT);
+                how.step = step;
+                sis_rationale found;
+                sis_audit audit;
+                assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+                assert_int_equal(found.collection.claim, SIS_CLAIM_MINIMAL);
+                assert_int_equal(sis_verify(&model, &input, &opt, &found.collection, &audit),
+                                 SIS_OK);
+                if (!audit.holds)
+                    fail_msg("%s %u: %s", families[k].name, seed, audit.reason);
+                explained += found.collection.n_subsets > 0;
+                several += found.collection.n_subsets > 1;
+                if (step == 1 && found.collection.n_subsets > 0) {
+                    sis_collection c;
+                    assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_OK);
+                    exact_total += c.subsets[0].n;
+                    total += found.collection.subsets[0].n;
+                    sis_collection_release(&c);
+                }
+                sis_audit_release(&audit);
+                sis_rationale_release(&found);
+            }
+            free(x);
+            sis_model_close(&model);
+        }
+    }
+    print_message("%zu explained, %zu features in first subsets, exact %zu\n", explained, total,
+                  exact_total);
+    assert_true(explained > 40 && several > 10);
+    assert_true(2 * total <= 3 * exact_total);
+}
+
+/* (3, side, side) -> two strided convolutions, maxima, ten classes. */
+static int build_photo(size_t side, sis_net **out) {
+    sis__rng r;
+    sis__rng_init(&r, 8);
+    sis_net_builder *b = sis_net_builder_new("photo");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 3, side, side));
+    add_random(b, "w1", SHAPE(8, 3, 5, 5), &r, 0.2);
+    add_random(b, "w2", SHAPE(16, 8, 3, 3), &r, 0.2);
+    add_random(b, "w3", SHAPE(16, 10), &r, 1);
+    sis_net_add_node(b, "Conv", "x w1", "c1");
+    sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
+    sis_net_add_node(b, "Relu", "c1", "r1");
+    sis_net_add_node(b, "MaxPool", "r1", "p1");
+    sis_net_attr_ints(b, "kernel_shape", (int64_t[]){2, 2}, 2);
+    sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
+    sis_net_add_node(b, "Conv", "p1 w2", "c2");
+    sis_net_add_node(b, "Relu", "c2", "r2");
+    sis_net_add_node(b, "GlobalAveragePool", "r2", "g");
+    sis_net_add_node(b, "Flatten", "g", "f");
+    sis_net_add_node(b, "MatMul", "f w3", "z");
+    sis_net_add_node(b, "Softmax", "z", "y");
+    sis_net_add_output(b, "y");
+    return sis_net_build(b, out);
+}
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SIDE = 80 }; /* ten times slower */
+#else
+enum { SIDE = 224 };
+#endif
+enum { PIXELS = SIDE * SIDE };
+
+static void a_photo_takes_seconds(void **state) {
+    (void)state;
+    sis_net *net;
+    sis_model model;
+    sis__rng r;
+    sis__rng_init(&r, 4);
+    assert_int_equal(build_photo(SIDE, &net), SIS_OK);
+    open_network(net, &model);
+    double *x = calloc(6 * PIXELS, sizeof *x), scores[10], masked[10];
+    int *map = calloc(3 * PIXELS, sizeof *map);
+    for (size_t v = 0; v < 3 * PIXELS; v++) {
+        map[v] = (int)(v % PIXELS);
+        size_t row = v % PIXELS / SIDE, col = v % SIDE;
+        x[v] = sin((double)(row * (v / PIXELS + 1)) / 20) * cos((double)col / 15) +
+               0.2 * sis__rng_normal(&r);
+    }
+    sis_input input = {.values = x, .mask = x + 3 * PIXELS, .n_values = 3 * PIXELS};
+    sis_input all = {.values = x + 3 * PIXELS, .n_values = 3 * PIXELS};
+    input.feature_of = map;
+    sis_opt opt = decision(0);
+    assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_OK);
+    assert_int_equal(sis_predict(&model, &all, 1, &opt, masked), SIS_OK);
+    for (size_t o = 0; o < 10; o++)
+        if (scores[o] > scores[input.output])
+            input.output = o;
+    opt.threshold = 0.9 * scores[input.output];
+    sis_method_opt how = method(SIS_METHOD_GRADIENT);
+    how.step = 100;
+    sis_rationale found;
+    sis_audit audit;
+    double began = sis__seconds();
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+    double took = sis__seconds() - began;
+    assert_int_equal(found.collection.status, SIS_STATUS_EXPLAINED);
+    print_message(
+        "score %.4f, masked %.4f: %zu of %d pixels, score %.4f, %zu evaluations, %.1f s\n",
+        found.collection.score, found.collection.masked_score, found.collection.subsets[0].n,
+        PIXELS, found.collection.subsets[0].score, found.collection.evaluations, took);
+    assert_int_equal(sis_verify(&model, &input, &opt, &found.collection, &audit), SIS_OK);
+    if (!audit.holds)
+        fail_msg("%s", audit.reason);
+    sis_audit_release(&audit);
+    sis_rationale_release(&found);
+    sis_model_close(&model);
+    free(x);
+    free(map);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------- */
+
+static int explain_each_way(void *ctx) {
+    const sis_model *model = (const sis_model *)ctx;
+    sis_input input = {.values = ones, .mask = zeros, .n_values = N};
+    sis_opt opt = decision(3.3);
+    int error = SIS_OK;
+    for (sis_method m = SIS_METHOD_IG; error == SIS_OK && m <= SIS_METHOD_GRADIENT; m++) {
+        sis_method_opt how = method(m);
+        how.samples = 50;
+        sis_rationale r;
+        error = sis_explain(model, &input, &opt, &how, &r);
+        sis_rationale_release(&r);
+    }
+    return error;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    (void)state;
+    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    assert_true(with_failing_allocations(explain_each_way, &model) > 40);
+}
+
+typedef struct {
+    const sis_model *model;
+    double *x, *z;
+} token_case;
+
+static int explain_tokens(void *ctx) {
+    const token_case *t = (const token_case *)ctx;
+    sis_input input = {.values = t->x, .mask = t->z, .n_values = t->model->n_values};
+    sis_opt opt = decision(0);
+    sis_method_opt how = method(SIS_METHOD_IG);
+    how.steps = 2;
+    sis_rationale r;
+    opt.threshold = 0;
+    opt.below = 1;
+    int error = sis_explain(t->model, &input, &opt, &how, &r);
+    sis_rationale_release(&r);
+    return error;
+}
+
+static void token_models_take_slopes_in_embeddings(void **state) {
+    (void)state;
+    size_t tried = 0;
+    for (size_t k = 0; k < n_families; k++) {
+        if (strcmp(families[k].name, "text") != 0 && strcmp(families[k].name, "lstm") != 0)
+            continue;
+        sis_net *net;
+        sis_model model;
+        assert_int_equal(families[k].build(2, &net), SIS_OK);
+        size_t n_values;
+        sis__rng r;
+        sis__rng_init(&r, 5);
+        float *row = random_rows(net, &r, 1, &n_values);
+        int tokens = sis_net_is_token(net);
+        open_network(net, &model);
+        double *x = calloc(2 * n_values, sizeof *x), score, masked;
+        for (size_t v = 0; v < n_values; v++) {
+            x[v] = row[v];
+            x[n_values + v] = SIS_TOKEN_MASK;
+        }
+        free(row);
+        sis_input input = {.values = x, .mask = x + n_values, .n_values = n_values};
+        sis_input all = {.values = x + n_values, .n_values = n_values};
+        sis_opt opt = decision(0);
+        if (tokens && model.n_outputs == 1) {
+            tried++;
+            assert_int_equal(sis_predict(&model, &input, 1, &opt, &score), SIS_OK);
+            assert_int_equal(sis_predict(&model, &all, 1, &opt, &masked), SIS_OK);
+            opt.below = score < masked;
+            opt.threshold = (score + masked) / 2;
+            sis_method_opt how = method(SIS_METHOD_IG);
+            sis_rationale found;
+            assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+            assert_true(fabs(found.difference - (score - masked)) < 1e-6);
+            assert_true(sis_rationale_error(&found) < 0.01);
+            sis_rationale_release(&found);
+            token_case t = {&model, x, x + n_values};
+            with_failing_allocations(explain_tokens, &t);
+            for (size_t v = 0; v < n_values; v++)
+                x[n_values + v] = NAN; /* removed */
+            assert_int_equal(sis_predict(&model, &all, 1, &opt, &masked), SIS_OK);
+            opt.below = score < masked;
+            opt.threshold = (score + masked) / 2;
+            assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_E_UNSUPPORTED);
+            assert_non_null(strstr(sis_error_detail(), "removes"));
+        }
+        sis_model_close(&model);
+        free(x);
+    }
+    assert_true(tried > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ig_adds_up_on_digits),
+        cmocka_unit_test(ig_adds_up_on_dna),
+        cmocka_unit_test(ig_adds_up_on_texts),
+        cmocka_unit_test(ig_adds_up_on_tables),
+        cmocka_unit_test(lime_finds_the_coefficients_of_a_linear_model),
+        cmocka_unit_test(lime_may_have_a_mask_of_its_own),
+        cmocka_unit_test(ig_of_a_linear_model_is_exact),
+        cmocka_unit_test(top_takes_what_adds_up),
+        cmocka_unit_test(models_without_gradients_are_told_so),
+        cmocka_unit_test(lime_refuses_what_it_cannot_hold),
+        cmocka_unit_test(gradient_subsets_pass_the_audit),
+        cmocka_unit_test(a_photo_takes_seconds),
+        cmocka_unit_test(failing_allocations_are_reported),
+        cmocka_unit_test(token_models_take_slopes_in_embeddings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
