@@ -307,7 +307,7 @@ static int find_subset(search *c, sis_subset *out) {
 static int has_walk(const sis__view *v) {
     sis_walk *w = NULL;
     if (!v->model->walk_new || v->opt->exact || v->n_samples > 1 ||
-        v->model->walk_new(v->model->ctx, v->in, &w) != SIS_OK)
+        v->model->walk_new(v->model->ctx, v->in, v->opt->memory, &w) != SIS_OK)
         return 0;
     w->ops->free(w);
     return 1;
