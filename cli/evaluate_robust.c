@@ -149,7 +149,7 @@ static int try_block(const evaluation *ev, eval_method *m, size_t first, size_t 
 
 static int robust_deck(evaluation *ev, eval_method *m, const sis_deck *deck, cli_progress *bar) {
     sis_robust_opt robust = {
-        .deck = deck, .samples = ev->o->question.samples, .distance = ev->o->around};
+        .deck = deck, .samples = cli_draws(&ev->o->question), .distance = ev->o->around};
     for (size_t i = 0, n; i < m->n_items; i += n) {
         n = block_of(m, i);
         int error = try_block(ev, m, i, n, &robust);

@@ -294,7 +294,7 @@ static int print_robust(const evaluation *ev) {
     snprintf(title, sizeof title,
              "Robustness: how often rationales stay sufficient (%zu samples each of hot-deck and "
              "half)",
-             ev->o->question.samples);
+             cli_draws(&ev->o->question));
     return print_table(&t, title);
 }
 

@@ -42,6 +42,10 @@ const cli_option cli_question_options[] = {
     {0},
 };
 
+size_t cli_draws(const cli_question *q) {
+    return q->samples ? q->samples : DRAWS;
+}
+
 void cli_question_init(cli_question *q) {
     sis_opt opt;
     sis_opt_init(&opt);
@@ -188,7 +192,7 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     size_t n = sis_data_count(donors);
     double *rows = cli_grab(n, width * sizeof *rows);
     free(t->mask);
-    t->n_samples = q->samples ? q->samples : DRAWS;
+    t->n_samples = cli_draws(q);
     t->mask = cli_grab(t->n_samples, width * sizeof *t->mask);
     status = rows && t->mask ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < n; i++)

@@ -39,6 +39,9 @@ typedef struct cli_question {
 extern const cli_option cli_question_options[];
 void cli_question_init(cli_question *q);
 
+/* How many samples a hot deck has. */
+size_t cli_draws(const cli_question *q);
+
 /* A model and the examples asked for, in the order asked for. */
 typedef struct cli_task {
     sis_model model;
