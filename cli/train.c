@@ -38,6 +38,9 @@ static const cli_option options[] = {
     {"patience", 0, "N", CLI_COUNT(cli_train_options, patience),
      "epochs without a lower validation loss before it stops", .unset = "the architecture's",
      .max = 1e6},
+    {"keep", 0, "EPOCH", CLI_CHOICE(cli_train_options, keep), "whose weights are written",
+     .choices = "best last", .unset = "best",
+     .more = "best: those of the epoch with the lowest validation loss; last: those of the last."},
     {"batch", 'b', "N", CLI_COUNT(cli_train_options, batch), "examples of one update",
      .unset = "the architecture's", .max = 65536},
     {"loss", 0, "LOSS", CLI_CHOICE(cli_train_options, loss), "what is made small",
@@ -90,6 +93,7 @@ static int settle(cli_lesson *l) {
     p->epochs = o->epochs ? o->epochs : p->epochs;
     p->batch = o->batch ? o->batch : p->batch;
     p->patience = o->patience ? o->patience : p->patience;
+    p->keep_last = o->keep && strcmp(o->keep, "last") == 0;
     p->seed = o->seed;
     p->jobs = (int)o->jobs;
     if (!isnan(o->dropout))

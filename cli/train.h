@@ -17,7 +17,7 @@
 typedef struct cli_train_options {
     const char *input, *labels, *rows, *test, *test_labels;
     const char *output, *curve;
-    const char *loss, *optimizer, *range;
+    const char *loss, *optimizer, *range, *keep;
     double rate, momentum, validation, dropout;
     size_t epochs, batch, patience, seed, jobs;
     size_t words, length, hidden;

@@ -81,6 +81,7 @@ static json_t *options_json(const cli_lesson *l) {
     add_count(o, "epochs", p->epochs);
     add_count(o, "batch", p->batch);
     add_count(o, "patience", p->patience);
+    json_object_set_new(o, "keep", json_string(p->keep_last ? "last" : "best"));
     add_count(o, "seed", (size_t)p->seed);
     add_number(o, "validation", l->o->validation);
     if (l->o->range)

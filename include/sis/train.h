@@ -88,6 +88,7 @@ typedef struct sis_train_opt {
     size_t epochs;   /* at most */
     size_t batch;    /* rows of an update */
     size_t patience; /* with validation rows: stop after so many epochs without a lower loss */
+    int keep_last;   /* the best epoch is the last one, whatever the validation rows say */
     uint64_t seed;   /* of weights, order of rows and dropout */
     int jobs;        /* threads; 0: one a core */
     int full_rows;   /* text: compute padding like any other word (slow, the same result) */
@@ -163,7 +164,7 @@ int sis_trainer_evaluate(sis_trainer *t, const sis_examples *examples, sis_fit *
 int sis_trainer_finish(sis_trainer *t, sis_net **net);
 
 /* Everything that is needed to go on, written whole or not at all. Loading checks that arch,
- * options (but for epochs, patience and jobs) and the data are those of the file: SIS_E_FORMAT. A
+ * options (but for epochs, patience, keep_last and jobs) and the data are those of the file: SIS_E_FORMAT. A
  * trainer whose load failed can only be freed. */
 int sis_trainer_save(const sis_trainer *t, const char *path);
 int sis_trainer_load(sis_trainer *t, const char *path);

@@ -345,10 +345,10 @@ static int all_batches(sis_trainer *t) {
     return error;
 }
 
-static void keep_best(sis_trainer *t) {
+void sis__keep_weights(sis_trainer *t, size_t epoch) {
     for (size_t i = 0; i < t->n_params; i++)
         memcpy(t->best + t->params[i].at, t->params[i].w, t->params[i].count * sizeof(float));
-    t->best_epoch = t->epoch;
+    t->best_epoch = epoch;
 }
 
 int sis_trainer_epoch(sis_trainer *t) {
@@ -364,9 +364,9 @@ int sis_trainer_epoch(sis_trainer *t) {
     if (t->valid && (error = judge(t, t->valid, &e->valid)) != 0)
         return error;
     e->seconds = t->seconds + sis__seconds() - began;
-    if (!t->valid || t->best_epoch == SIZE_MAX ||
+    if (!t->valid || t->opt.keep_last || t->best_epoch == SIZE_MAX ||
         e->valid.loss < t->curve[t->best_epoch].valid.loss)
-        keep_best(t);
+        sis__keep_weights(t, t->epoch);
     t->epoch++;
     t->done = 0;
     t->loss_sum = t->seconds = 0;

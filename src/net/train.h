@@ -199,6 +199,9 @@ void sis__point_grads(const sis_trainer *t, float *d, float **grads);
 int sis__train_forward(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 int sis__train_update(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 
+/* The weights of this moment are those of the best epoch, this one. */
+void sis__keep_weights(sis_trainer *t, size_t epoch);
+
 /* Exchange the weights with those of the best epoch. */
 void sis__swap_best(sis_trainer *t);
 

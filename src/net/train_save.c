@@ -189,6 +189,8 @@ static int load_all(stream *s, sis_trainer *t, const sis__buf *what, const char 
     pass(s, &stored, sizeof stored);
     if (s->bad || sum != stored || fgetc(s->f) != EOF)
         return sis__fail(SIS_E_FORMAT, "%s is damaged", path);
+    if (t->opt.keep_last && t->epoch && t->done == 0)
+        sis__keep_weights(t, t->epoch - 1);
     return SIS_OK;
 }
 
