@@ -15,4 +15,4 @@ trap 'rm -rf "$work"' EXIT
 awk 'NR == 1 || NR % 10 == 0' "$reviews" > "$work/test.tsv"
 awk 'NR == 1 || NR % 10 != 0' "$reviews" > "$work/train.tsv"
 "$sis" train text-lstm --input "$work/train.tsv" --test "$work/test.tsv" --labels "$aspect" \
-    --range 1:5 --validation 0.1 --batch 32 --rate 0.002 --epochs 8 --output "$out/beer-$aspect.onnx"
+    --range 1:5 --validation 0.1 --batch 32 --rate 0.002 --epochs 4 --output "$out/beer-$aspect.onnx"

@@ -16,4 +16,5 @@ train() { # NAME ARCHITECTURE OPTIONS...
         --words 10000 --loss binary --output "$out/$name.onnx" --resume
 }
 train imdb-cnn text-cnn --validation 0.1 --dropout 0.5 --epochs 5 --patience 1
-train imdb-lstm text-lstm --validation 0.08 --length 300 --batch 64 --rate 0.002 --epochs 4 --patience 2
+train imdb-lstm text-lstm --validation 0.08 --length 400 --dropout 0.3 --batch 64 --rate 0.002 --epochs 5 \
+    --keep last

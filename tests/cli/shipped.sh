@@ -19,3 +19,5 @@ sis explain -q -m "$models/dna-ctcf.onnx" -i bases.fa -t 0.5 | grep -o '"id":"[a
 printf 'A wonderful, moving film. I loved every minute.\nThe worst film I have seen: boring, a waste of time.\n' > reviews.txt
 sis predict -m "$models/imdb-cnn.onnx" -i reviews.txt | awk -F'[][]' '{ print ($2 > 0.5 ? "praise" : "blame") }'
 sis explain -q -m "$models/imdb-cnn.onnx" -i reviews.txt -r 0 -t 0.8 | grep -o '"status":"[a-z_]*"'
+sis predict -m "$models/imdb-lstm.onnx" -i reviews.txt | awk -F'[][]' '{ print ($2 > 0.5 ? "praise" : "blame") }'
+sis explain -q -m "$models/imdb-lstm.onnx" -i reviews.txt -r 1 -t 0.2 --below | grep -o '"status":"[a-z_]*"'
