@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t n) {
         return 0;
     use(net);
     sis_net_label(net, 0, label, sizeof label);
-    if (sis_net_describe(net, &text) == 0)
+    if (sis_net_describe(net, NULL, &text) == 0)
         free(text);
     if (sis_net_pack(net, &packed, &size) == 0)
         free(packed);
