@@ -643,7 +643,7 @@ const cli_command cli_compare = {
     .run = run,
     .examples =
         (const cli_example[]){
-            {"sis compare cnn.jsonl mlp.jsonl --model-a cnn.onnx --model-b mlp.onnx --class 4",
+            {"sis compare cnn.jsonl mlp.jsonl --model-a cnn.onnx --model-b mlp.onnx",
              "Do two networks call an image a 4 for the same reasons?"},
             {"sis compare before.jsonl after.jsonl --model-a m.onnx --model-b m.onnx -o diff.json",
              "What the same model looks at before and after an attack."},
