@@ -109,17 +109,6 @@ static int keep_record(comparison *c, size_t side, sis_record *r) {
     return CLI_DONE;
 }
 
-/* Is the record of the output that was asked for? Those of others are left out altogether. */
-static int is_wanted(const comparison *c, const sis_record *r) {
-    const char *class = c->o->class;
-    long number;
-    if (!class)
-        return 1;
-    if (r->output_label)
-        return strcmp(r->output_label, class) == 0;
-    return cli_whole(class, &number) && number >= 0 && (size_t)number == r->output;
-}
-
 static int read_side(comparison *c, size_t side) {
     cli_side *s = &c->sides[side];
     sis_results *file;
@@ -128,7 +117,7 @@ static int read_side(comparison *c, size_t side) {
     if (found != SIS_OK)
         return cli_fail(found);
     while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        if (r.collection.status != SIS_STATUS_ERROR && is_wanted(c, &r)) {
+        if (r.collection.status != SIS_STATUS_ERROR && cli_record_is_output(&r, c->o->class)) {
             size_t before = c->subsets.n;
             status = cli_subsets_add(&c->subsets, &r, side);
             if (status == CLI_DONE)
