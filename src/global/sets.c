@@ -15,7 +15,7 @@
  * distance of names alone is a lower bound.
  *
  * Costs one word a word of every prefix in memory, and the lengths of the lists asked for in time. From
- * eps = 1 on everything is a neighbour.
+ * eps = 1 on everything is a neighbour, and nobody asks (dbscan.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -229,13 +229,6 @@ static size_t seek(const uint32_t *list, size_t n, size_t v) {
     return low;
 }
 
-static int everything(size_t u, sis__near *near) {
-    int code = SIS_OK;
-    for (size_t v = 0; v < u && code == SIS_OK; v++)
-        code = sis__near_add(near, v);
-    return code;
-}
-
 /* Can sets a and b share k words? Gives up as soon as too many of either are behind without. */
 static int can_share(const sis__row *a, const sis__row *b, size_t k) {
     size_t spare_a = a->n - k, spare_b = b->n - k;
@@ -289,8 +282,6 @@ static int near_sets(const sis__space *s, void *scratch, size_t u, sis__near *ne
     const set_index *x = (const set_index *)s->index;
     size_t n = s->start[u + 1] - s->start[u];
     int code = SIS_OK;
-    if (!x)
-        return everything(u, near);
     next_question((uint32_t *)scratch, s->n);
     for (size_t k = 0; k < n - x->shared_any[n] + 1 && k < n && code == SIS_OK; k++)
         code = near_by_word(s, (uint32_t *)scratch, u, k, near);
