@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clustering without a matrix against clustering with one, both on one thread.
+ * Clustering without a matrix against clustering with one, both on one thread, in seconds of its own time.
  *
  * The plain version computes the distance of every pair once, by definition, and keeps the matrix. Of a set
  * of 100,000 points that would take hours and 40 GB, so it computes some rows of the matrix and the time of
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include <sis/global.h>
 
@@ -103,7 +104,7 @@ static void make_letters(sis__rng *r, plain_point *p) {
     char text[TEXT_MOST];
     size_t n = which < 5 ? strlen(motifs[which]) : 8 + sis__rng_below(r, 12);
     for (size_t k = 0; k < n; k++) {
-        int gap = sis__rng_uniform(r) < 0.3, other = which == 5 || sis__rng_uniform(r) < 0.08;
+        int gap = sis__rng_uniform(r) < 0.2, other = which == 5 || sis__rng_uniform(r) < 0.05;
         text[k] = gap ? 'N' : other ? "ACGT"[sis__rng_below(r, 4)] : motifs[which][k];
     }
     size_t first = sis__rng_below(r, 4), end = n - sis__rng_below(r, 4);
@@ -193,16 +194,23 @@ static sis_points *add_points(const contest *c, const plain_point *p, size_t n) 
     return points;
 }
 
+/* Of the processor, so that others on the machine do not matter; only for one thread. */
+static double own_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static double cluster(const contest *c, const sis_points *points, int jobs, sis_clusters *out) {
     sis_cluster_opt opt;
     sis_cluster_opt_init(&opt);
     opt.eps = c->eps;
     opt.min_size = c->min_size;
     opt.jobs = jobs;
-    double began = sis__seconds();
+    double began = jobs == 1 ? own_seconds() : sis__seconds();
     if (sis_cluster(points, &opt, out) != 0)
         die(c->name);
-    return sis__seconds() - began;
+    return (jobs == 1 ? own_seconds() : sis__seconds()) - began;
 }
 
 /* ---- With a matrix ------------------------------------------------------------------------------- */
@@ -263,10 +271,10 @@ static double time_rows(const contest *c, const plain_point *p, const sis_cluste
     double seconds = 0;
     for (size_t k = 0; k < c->rows; k++) {
         size_t i = k * (c->n / c->rows), near = 0;
-        double began = sis__seconds();
+        double began = own_seconds();
         for (size_t j = 0; j < c->n; j++)
             near += i == j || c->plain(&p[i], &p[j]) <= c->eps;
-        seconds += sis__seconds() - began;
+        seconds += own_seconds() - began;
         if ((near >= c->min_size) != found->core[i]) {
             fprintf(stderr, "%s: point %zu has %zu neighbours\n", c->name, i, near);
             exit(1);
@@ -304,7 +312,8 @@ static int hold(const contest *c) {
     printf("  sis               %10.3f s   %.0f times faster (wanted: %.0f)\n", ours, plain / ours,
            c->wanted);
     sis_clusters_release(&found);
-    printf("  sis, %d threads    %10.3f s\n", sis__cores(), cluster(c, points, 0, &found));
+    printf("  sis, %d threads    %10.3f s by the clock\n", sis__cores(),
+           cluster(c, points, 0, &found));
     sis_clusters_release(&found);
     sis_points_free(points);
     free(p);
@@ -342,8 +351,8 @@ static int cluster_a_million(void) {
     double seconds = cluster(&c, points, 0, &found);
     printf("%s: %zu different, %zu pairs of neighbours, %zu clusters\n", c.name, found.n_different,
            found.n_neighbours, found.n_clusters);
-    printf("  sis, %d threads    %10.3f s, %.2f GiB at most (wanted: under 4)\n", sis__cores(),
-           seconds, resident());
+    printf("  sis, %d threads    %10.3f s by the clock, %.2f GiB at most (wanted: under 4)\n",
+           sis__cores(), seconds, resident());
     sis_clusters_release(&found);
     sis_points_free(points);
     return resident() < 4;

@@ -25,7 +25,7 @@ const cli_option cli_clustering_options[] = {
      "subsets at most that far apart are neighbours, or auto",
      .more = "auto looks at how far subsets have to look to find --min-size neighbours, sorted "
              "from far to near, and takes the distance where that curve turns. At most 1000 "
-             "subsets are looked at."},
+             "subsets, spread evenly, are looked at; fewer if there are more than 200,000."},
     {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size),
      "neighbours, itself among them, that make a subset core", .min = 1, .max = 1e9},
     {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
@@ -82,6 +82,9 @@ static void init(void *p) {
     o->most = 20;
 }
 
+/* Distances that auto may look at, and subsets that it must. */
+enum { LOOKS_MOST = 200000000, LEAST_SAMPLE = 100 };
+
 /* ---- eps --------------------------------------------------------------------------------------- */
 
 static int write_curve(const char *path, const sis_kdistances *k) {
@@ -121,6 +124,8 @@ int cli_cluster_subsets(const cli_subsets *s, const cli_clustering *c, double *e
     sis_cluster_opt_init(&opt);
     opt.min_size = c->min_size;
     opt.jobs = (int)c->jobs;
+    if (s->n > LOOKS_MOST / opt.sample)
+        opt.sample = LOOKS_MOST / s->n > LEAST_SAMPLE ? LOOKS_MOST / s->n : LEAST_SAMPLE;
     int status = find_eps(s, c, &opt, eps);
     opt.eps = *eps;
     return status == CLI_DONE ? cli_fail(sis_cluster(s->points, &opt, out)) : status;

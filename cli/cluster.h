@@ -50,6 +50,9 @@ typedef struct cli_subsets {
     size_t first_output, n_outputs; /* outputs seen: the first, and 1 or 2 (= several) */
 } cli_subsets;
 
+/* Is the record about that output: by label, or by number unless labels are numbers? NULL: any. */
+int cli_record_is_output(const sis_record *r, const char *output);
+
 /* Read one file more. CLI_DONE, or CLI_FAILED after one line. */
 int cli_subsets_read(cli_subsets *s, const char *path);
 

@@ -10,10 +10,24 @@
 #include "cluster.h"
 #include "task.h"
 
+/* Bytes of the character that begins here; 0 if it is no UTF-8. Only names of files can hold such. */
+static size_t utf8_length(const unsigned char *s) {
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    return s[0] < 0xF5 ? n : 0;
+}
+
 void cli_json_text(FILE *out, const char *text) {
     fputc('"', out);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (*c == '"' || *c == '\\')
+        size_t n = utf8_length(c);
+        if (n == 0)
+            fputc('?', out);
+        else if (n > 1)
+            c += fwrite(c, 1, n, out) == n ? n - 1 : 0;
+        else if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
         else if (*c < 0x20 || *c == 0x7F)
             fprintf(out, "\\u%04x", *c);

@@ -156,15 +156,13 @@ static int add_subset(cli_subsets *s, const sis_record *r, size_t k, const char 
     return make_pattern(r, item);
 }
 
-/* Is it of the output that was asked for? */
-static int wanted(const cli_subsets *s, const sis_record *r) {
+int cli_record_is_output(const sis_record *r, const char *output) {
     long number;
-    if (!s->output)
+    if (!output || (r->output_label && strcmp(r->output_label, output) == 0))
         return 1;
-    if (r->output_label && strcmp(r->output_label, s->output) == 0)
-        return 1;
-    return !r->output_label && cli_whole(s->output, &number) && number >= 0 &&
-           (size_t)number == r->output;
+    if (r->output_label && cli_whole(r->output_label, &number))
+        return 0; /* labels are numbers themselves */
+    return cli_whole(output, &number) && number >= 0 && (size_t)number == r->output;
 }
 
 static void count_output(cli_subsets *s, const sis_record *r) {
@@ -183,7 +181,7 @@ int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
     s->statuses[r->collection.status]++;
     if (r->collection.n_subsets == 0)
         return CLI_DONE;
-    if (!wanted(s, r)) {
+    if (!cli_record_is_output(r, s->output)) {
         s->other_outputs++;
         return CLI_DONE;
     }

@@ -11,40 +11,33 @@
 #include "output.h"
 #include "task.h"
 
-typedef struct {
-    const char *model_a, *model_b, *distance, *output, *class;
-    cli_clustering clustering;
-    size_t top, most, differ;
-    double timeout;
-    cli_common common;
-} compare_options;
-
 static const cli_option options[] = {
-    {"model-a", 0, "MODEL", CLI_STRING(compare_options, model_a), "the model of the first results",
-     .required = 1, .more = "FILE.onnx or cmd:COMMAND, as for sis explain."},
-    {"model-b", 0, "MODEL", CLI_STRING(compare_options, model_b), "the model of the second results",
-     .required = 1},
-    {"distance", 'd', "D", CLI_CHOICE(compare_options, distance), "what makes subsets alike",
+    {"model-a", 0, "MODEL", CLI_STRING(cli_compare_options, model_a),
+     "the model of the first results", .required = 1,
+     .more = "FILE.onnx or cmd:COMMAND, as for sis explain."},
+    {"model-b", 0, "MODEL", CLI_STRING(cli_compare_options, model_b),
+     "the model of the second results", .required = 1},
+    {"distance", 'd', "D", CLI_CHOICE(cli_compare_options, distance), "what makes subsets alike",
      .choices = "jaccard jaccard-bag levenshtein energy energy-sqrt overlap",
      .unset = "by the kind of the records"},
-    CLI_GROUP(compare_options, clustering, cli_clustering, cli_clustering_options),
-    {"class", 'c', "OUTPUT", CLI_STRING(compare_options, class),
+    CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
+    {"class", 'c', "OUTPUT", CLI_STRING(cli_compare_options, class),
      "only decisions for this output of the models: label or number", .unset = "all"},
-    {"output", 'o', "FILE", CLI_STRING(compare_options, output),
+    {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output),
      "write everything as JSON; - for standard output", .unset = "a report only"},
-    {"differ", 0, "N", CLI_COUNT(compare_options, differ),
+    {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ),
      "examples whose subsets differ most to show"},
-    {"top", 0, "N", CLI_COUNT(compare_options, top), "patterns of a cluster to name", .min = 1,
+    {"top", 0, "N", CLI_COUNT(cli_compare_options, top), "patterns of a cluster to name", .min = 1,
      .max = 1000},
-    {"most", 0, "N", CLI_COUNT(compare_options, most), "clusters to print, 0 for all"},
-    {"timeout", 0, "SECONDS", CLI_NUMBER(compare_options, timeout),
+    {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "clusters to print, 0 for all"},
+    {"timeout", 0, "SECONDS", CLI_NUMBER(cli_compare_options, timeout),
      "longest wait for one answer of a cmd: model, 0 for ever", .max = 1e9},
-    CLI_GROUP(compare_options, common, cli_common, cli_common_options),
+    CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
     {0},
 };
 
 static void init(void *p) {
-    compare_options *o = (compare_options *)p;
+    cli_compare_options *o = (cli_compare_options *)p;
     sis_model_opt model;
     sis_model_opt_init(&model);
     cli_clustering_init(&o->clustering);
@@ -54,34 +47,9 @@ static void init(void *p) {
     o->differ = 5;
 }
 
-/* What was found. */
-typedef struct {
-    const compare_options *o;
-    cli_side sides[2];
-    cli_subsets subsets;
-    cli_cross cross[2]; /* subsets of the side, by the other's model */
-    double own[2][5];   /* quantiles of the scores of their own model */
-    sis_clusters clusters;
-    cli_members members;
-    cli_matrices matrices;
-    cli_means means;
-    cli_cluster_page page;
-    struct {
-        size_t common, both, other_output, only[2], neither;
-    } decisions;
-    struct difference *differences; /* farthest first */
-    size_t n_differences;
-} comparison;
-
-/* An example that both models explain. */
-struct difference {
-    size_t records[2];
-    double distance;
-};
-
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-static int keep_record(comparison *c, size_t side, sis_record *r) {
+static int keep_record(cli_comparison *c, size_t side, sis_record *r) {
     cli_side *s = &c->sides[side];
     if (s->n == s->room) {
         size_t room = s->room ? s->room * 2 : 64;
@@ -109,18 +77,7 @@ static int keep_record(comparison *c, size_t side, sis_record *r) {
     return CLI_DONE;
 }
 
-/* Is the record of the output that was asked for? Those of others are left out altogether. */
-static int is_wanted(const comparison *c, const sis_record *r) {
-    const char *class = c->o->class;
-    long number;
-    if (!class)
-        return 1;
-    if (r->output_label)
-        return strcmp(r->output_label, class) == 0;
-    return cli_whole(class, &number) && number >= 0 && (size_t)number == r->output;
-}
-
-static int read_side(comparison *c, size_t side) {
+static int read_side(cli_comparison *c, size_t side) {
     cli_side *s = &c->sides[side];
     sis_results *file;
     sis_record r;
@@ -128,7 +85,7 @@ static int read_side(comparison *c, size_t side) {
     if (found != SIS_OK)
         return cli_fail(found);
     while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        if (r.collection.status != SIS_STATUS_ERROR && is_wanted(c, &r)) {
+        if (r.collection.status != SIS_STATUS_ERROR && cli_record_is_output(&r, c->o->class)) {
             size_t before = c->subsets.n;
             status = cli_subsets_add(&c->subsets, &r, side);
             if (status == CLI_DONE)
@@ -182,7 +139,7 @@ const sis_record *cli_side_find(const cli_side *s, const char *id) {
     return NULL;
 }
 
-static int read_all(comparison *c, const cli_list *args) {
+static int read_all(cli_comparison *c, const cli_list *args) {
     c->subsets.files = cli_grab(2, sizeof *c->subsets.files);
     if (!c->subsets.files)
         return CLI_FAILED;
@@ -204,40 +161,30 @@ static int read_all(comparison *c, const cli_list *args) {
 
 /* ---- Decisions --------------------------------------------------------------------------------- */
 
-static int is_decided(const sis_record *r) {
-    return r->collection.status == SIS_STATUS_EXPLAINED ||
-           r->collection.status == SIS_STATUS_DEFAULT_DECISION;
-}
-
 static int same_output(const sis_record *a, const sis_record *b) {
     return a->output_label && b->output_label ? strcmp(a->output_label, b->output_label) == 0
                                               : a->output == b->output;
 }
 
-static void count_decisions(comparison *c) {
+static void count_decisions(cli_comparison *c) {
     for (size_t i = 0; i < c->sides[0].n; i++) {
         const sis_record *a = &c->sides[0].records[i], *b = cli_side_find(&c->sides[1], a->id);
         if (!b)
             continue;
         c->decisions.common++;
-        if (is_decided(a) && is_decided(b))
+        if (cli_is_decided(a) && cli_is_decided(b))
             *(same_output(a, b) ? &c->decisions.both : &c->decisions.other_output) += 1;
-        else if (is_decided(a) || is_decided(b))
-            c->decisions.only[is_decided(b)]++;
+        else if (cli_is_decided(a) || cli_is_decided(b))
+            c->decisions.only[cli_is_decided(b)]++;
         else
             c->decisions.neither++;
     }
 }
 
-static double agreement(const comparison *c) {
-    size_t same = c->decisions.both + c->decisions.neither;
-    return c->decisions.common ? (double)same / (double)c->decisions.common : 0;
-}
-
 /* ---- Differences --------------------------------------------------------------------------------- */
 
 /* The mean, over the subsets of both, of the distance to the nearest of the other. */
-static int distance_of(const comparison *c, struct difference *d) {
+static int distance_of(const cli_comparison *c, cli_difference *d) {
     size_t first[2], n[2];
     double sum = 0;
     for (size_t k = 0; k < 2; k++) {
@@ -261,13 +208,13 @@ static int distance_of(const comparison *c, struct difference *d) {
 }
 
 static int farthest_first(const void *a, const void *b) {
-    const struct difference *x = (const struct difference *)a, *y = (const struct difference *)b;
+    const cli_difference *x = (const cli_difference *)a, *y = (const cli_difference *)b;
     if (x->distance != y->distance)
         return x->distance > y->distance ? -1 : 1;
     return (x->records[0] > y->records[0]) - (x->records[0] < y->records[0]);
 }
 
-static int find_differences(comparison *c) {
+static int find_differences(cli_comparison *c) {
     const cli_side *a = &c->sides[0], *b = &c->sides[1];
     int status = CLI_DONE;
     c->differences = cli_grab(a->n, sizeof *c->differences);
@@ -277,255 +224,18 @@ static int find_differences(comparison *c) {
         const sis_record *other = cli_side_find(b, a->records[i].id);
         if (!other || !a->records[i].collection.n_subsets || !other->collection.n_subsets)
             continue;
-        struct difference *d = &c->differences[c->n_differences++];
-        *d = (struct difference){{i, (size_t)(other - b->records)}, 0};
+        cli_difference *d = &c->differences[c->n_differences++];
+        *d = (cli_difference){{i, (size_t)(other - b->records)}, 0};
         status = distance_of(c, d);
     }
     qsort(c->differences, c->n_differences, sizeof *c->differences, farthest_first);
     return status;
 }
 
-/* ---- Printing ------------------------------------------------------------------------------------ */
-
-static const char *short_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-static void print_decisions(const comparison *c) {
-    static const char letters[] = "AB";
-    for (size_t k = 0; k < 2; k++) {
-        const cli_side *s = &c->sides[k];
-        size_t n = c->cross[k].n, features = 0, decided = 0;
-        for (size_t i = 0; i < s->n; i++) {
-            decided += (size_t)is_decided(&s->records[i]);
-            for (size_t j = 0; j < s->records[i].collection.n_subsets; j++)
-                features += s->records[i].collection.subsets[j].n;
-        }
-        printf("%c  ", letters[k]);
-        cli_print_safe(stdout, short_name(s->path));
-        printf(", ");
-        cli_print_safe(stdout, strncmp(s->spec, "cmd:", 4) == 0 ? s->spec : short_name(s->spec));
-        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->n,
-               s->below ? "<=" : ">=", s->threshold, n);
-        if (n)
-            printf(" of %.1f features on average", (double)features / (double)n);
-        putchar('\n');
-    }
-    if (c->decisions.common == 0) {
-        printf("\nNo example is in both files, so decisions cannot be compared one by one.\n");
-        return;
-    }
-    printf("\nDecisions on %zu common examples: %.1f %% agree\n", c->decisions.common,
-           100 * agreement(c));
-    printf(
-        "   both decide the same %zu, for different outputs %zu, only A %zu, only B %zu, neither "
-        "%zu\n",
-        c->decisions.both, c->decisions.other_output, c->decisions.only[0], c->decisions.only[1],
-        c->decisions.neither);
-}
-
-static void print_quantiles(const char *who, const double q[5], size_t n, size_t sufficient) {
-    printf("   %-16s %8.3g %8.3g %8.3g %8.3g %8.3g   %5.1f %%\n", who, q[0], q[1], q[2], q[3], q[4],
-           n ? 100 * (double)sufficient / (double)n : 0);
-}
-
-static void print_scores(const comparison *c) {
-    printf(
-        "\nScores of subsets alone      least  quarter   median  quarter     most   sufficient\n");
-    for (size_t k = 0; k < 2; k++) {
-        char who[32];
-        if (c->cross[k].n == 0)
-            continue;
-        snprintf(who, sizeof who, "%s's by %s", k ? "B" : "A", k ? "B" : "A");
-        print_quantiles(who, c->own[k], c->cross[k].n, c->cross[k].n);
-        snprintf(who, sizeof who, "%s's by %s", k ? "B" : "A", k ? "A" : "B");
-        print_quantiles(who, c->cross[k].quantiles, c->cross[k].n, c->cross[k].sufficient);
-    }
-}
-
-enum { COLUMN = 38, DRAWN_MOST = 38 };
-
-/* Text in a column: at most COLUMN characters, filled up with blanks. */
-static void print_column(const char *text) {
-    char line[4 * COLUMN + 1];
-    size_t n = 0, columns = 0;
-    while (text[n] && n < sizeof line - 1) {
-        int starts = ((unsigned char)text[n] & 0xC0) != 0x80;
-        if (starts && columns == COLUMN - 4 && strlen(text + n) > 4)
-            break;
-        columns += (size_t)starts;
-        line[n] = text[n];
-        n++;
-    }
-    line[n] = '\0';
-    cli_print_safe(stdout, line);
-    if (text[n]) {
-        fputs(" ...", stdout);
-        columns += 4;
-    }
-    printf("%*s", columns < COLUMN ? (int)(COLUMN - columns) : 0, "");
-}
-
-/* Subset number k of one side's record, or NULL. */
-static const cli_subset *item_of(const comparison *c, size_t side, const struct difference *d,
-                                 size_t k) {
-    const cli_side *s = &c->sides[side];
-    size_t record = d->records[side];
-    return k < s->records[record].collection.n_subsets
-               ? &c->subsets.items[s->first_item[record] + k]
-               : NULL;
-}
-
-/* Two rows of an image: a pixel of either is a dot, of both a colon. */
-static void draw_line(const cli_subset *item, size_t y, char line[DRAWN_MOST + 1]) {
-    memset(line, ' ', DRAWN_MOST);
-    line[DRAWN_MOST] = '\0';
-    for (size_t k = 0; item && k < item->n_pixels; k++) {
-        size_t row = (size_t)item->places[2 * k], column = (size_t)item->places[2 * k + 1];
-        if (row / 2 != y / 2 || column >= DRAWN_MOST)
-            continue;
-        char now = row % 2 ? '.' : '\'';
-        line[column] = line[column] == ' ' ? now : ':';
-    }
-}
-
-static void draw_both(const comparison *c, const struct difference *d) {
-    for (size_t y = 0; y < c->means.height; y += 2) {
-        char a[DRAWN_MOST + 1], b[DRAWN_MOST + 1];
-        draw_line(item_of(c, 0, d, 0), y, a);
-        draw_line(item_of(c, 1, d, 0), y, b);
-        size_t n = DRAWN_MOST;
-        while (n > 0 && b[n - 1] == ' ')
-            b[--n] = '\0';
-        printf("   |%s|%s\n", a, b);
-    }
-}
-
-static void print_difference(const comparison *c, const struct difference *d) {
-    printf("\nexample ");
-    cli_print_safe(stdout, c->sides[0].records[d->records[0]].id);
-    printf("   %.3g apart\n", d->distance);
-    if (c->page.means) {
-        draw_both(c, d);
-        return;
-    }
-    for (size_t k = 0; k < c->o->top; k++) {
-        const cli_subset *a = item_of(c, 0, d, k), *b = item_of(c, 1, d, k);
-        if (!a && !b)
-            break;
-        printf("   ");
-        print_column(a ? a->pattern : "-");
-        fputs("  ", stdout);
-        cli_print_safe(stdout, b ? b->pattern : "-");
-        fputc('\n', stdout);
-    }
-}
-
-static int print_all(const comparison *c) {
-    print_decisions(c);
-    print_scores(c);
-    printf("\nBoth together: ");
-    int status = cli_cluster_print(stdout, &c->page);
-    if (status == CLI_DONE && c->n_differences && c->differences[0].distance == 0) {
-        printf("\nBoth models have the same subsets on all %zu examples that both explain.\n",
-               c->n_differences);
-    } else if (status == CLI_DONE && c->n_differences && c->o->differ) {
-        printf("\nWhere subsets differ most, A on the left, B on the right%s\n",
-               c->page.means ? " (the first subset of each)" : "");
-        for (size_t k = 0; k < c->n_differences && k < c->o->differ; k++)
-            print_difference(c, &c->differences[k]);
-    }
-    return status;
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------------- */
-
-static void put_numbers(FILE *out, const char *name, const double *v, size_t n) {
-    fprintf(out, "\"%s\":[", name);
-    for (size_t k = 0; k < n; k++) {
-        fputs(k ? "," : "", out);
-        cli_json_number(out, v[k]);
-    }
-    fputc(']', out);
-}
-
-static void put_side(FILE *out, const comparison *c, size_t k) {
-    const cli_side *s = &c->sides[k];
-    fprintf(out, "\"%c\":{\"results\":", "ab"[k]);
-    cli_json_text(out, s->path);
-    fputs(",\"model\":", out);
-    cli_json_text(out, s->spec);
-    fprintf(out, ",\"n\":%zu,\"subsets\":%zu,\"threshold\":", s->n, c->cross[k].n);
-    cli_json_number(out, s->threshold);
-    fprintf(out, ",\"direction\":\"%s\"},\n", s->below ? "<=" : ">=");
-}
-
-static void put_cross(FILE *out, const comparison *c, size_t k) {
-    const cli_cross *x = &c->cross[k];
-    fprintf(out, "\"%s\":{\"n\":%zu,\"sufficient\":", k ? "b_by_a" : "a_by_b", x->n);
-    cli_json_number(out, x->n ? (double)x->sufficient / (double)x->n : 0);
-    fputc(',', out);
-    put_numbers(out, "quantiles", x->quantiles, x->n ? 5 : 0);
-    fputc(',', out);
-    put_numbers(out, "scores", x->scores, x->n);
-    fputc(',', out);
-    put_numbers(out, "own_quantiles", c->own[k], x->n ? 5 : 0);
-    fputs("}", out);
-}
-
-static void put_difference(FILE *out, const comparison *c, const struct difference *d) {
-    fputs("{\"id\":", out);
-    cli_json_text(out, c->sides[0].records[d->records[0]].id);
-    fputs(",\"distance\":", out);
-    cli_json_number(out, d->distance);
-    for (size_t side = 0; side < 2; side++) {
-        const cli_subset *item;
-        fprintf(out, ",\"%c\":[", "ab"[side]);
-        for (size_t k = 0; (item = item_of(c, side, d, k)); k++) {
-            fputs(k ? "," : "", out);
-            cli_json_text(out, item->pattern);
-        }
-        fputc(']', out);
-    }
-    fputc('}', out);
-}
-
-static int write_json(const comparison *c, const char *path) {
-    cli_output o = {0};
-    int status = cli_output_open(&o, path, -1);
-    if (status == CLI_DONE) {
-        FILE *out = o.file;
-        fputc('{', out);
-        put_side(out, c, 0);
-        put_side(out, c, 1);
-        fprintf(out,
-                "\"decisions\":{\"common\":%zu,\"same\":%zu,\"other_output\":%zu,\"only_a\":%zu,"
-                "\"only_b\":%zu,\"neither\":%zu,\"agreement\":",
-                c->decisions.common, c->decisions.both, c->decisions.other_output,
-                c->decisions.only[0], c->decisions.only[1], c->decisions.neither);
-        cli_json_number(out, agreement(c));
-        fputs("},\n\"scores\":{", out);
-        put_cross(out, c, 0);
-        fputs(",\n", out);
-        put_cross(out, c, 1);
-        fputs("},\n\"joint\":", out);
-        status = cli_cluster_json(out, &c->page);
-        fputs(",\"differ\":[", out);
-        for (size_t k = 0; k < c->n_differences && k < c->o->differ; k++) {
-            fputs(k ? ",\n" : "\n", out);
-            put_difference(out, c, &c->differences[k]);
-        }
-        fputs("]}\n", out);
-    }
-    int closed = cli_output_close(&o);
-    return status == CLI_DONE ? closed : status;
-}
-
 /* ---- The command ----------------------------------------------------------------------------------- */
 
-static int cluster_all(comparison *c) {
-    const compare_options *o = c->o;
+static int cluster_all(cli_comparison *c) {
+    const cli_compare_options *o = c->o;
     sis_distance d = sis_points_distance_kind(c->subsets.points);
     c->page = (cli_cluster_page){.subsets = &c->subsets,
                                  .clusters = &c->clusters,
@@ -550,7 +260,7 @@ static int cluster_all(comparison *c) {
 }
 
 /* Quantiles of the scores that models give to their own subsets, as the records have them. */
-static int own_scores(comparison *c, size_t side) {
+static int own_scores(cli_comparison *c, size_t side) {
     const cli_side *s = &c->sides[side];
     double *scores = cli_grab(c->cross[side].n, sizeof *scores);
     size_t n = 0;
@@ -562,7 +272,7 @@ static int own_scores(comparison *c, size_t side) {
     return status;
 }
 
-static int score_all(comparison *c) {
+static int score_all(cli_comparison *c) {
     int status = CLI_DONE;
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++)
         status = cli_side_open(&c->sides[k], c->o->timeout);
@@ -574,7 +284,7 @@ static int score_all(comparison *c) {
     return status;
 }
 
-static void release(comparison *c) {
+static void release(cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         cli_side *s = &c->sides[k];
         for (size_t i = 0; i < s->n; i++)
@@ -595,7 +305,7 @@ static void release(comparison *c) {
     cli_subsets_release(&c->subsets);
 }
 
-static int spare_inputs(const compare_options *o, const cli_list *args) {
+static int spare_inputs(const cli_compare_options *o, const cli_list *args) {
     const char *outputs[] = {o->output, o->clustering.curve};
     const char *inputs[] = {args->items[0], args->items[1], o->model_a, o->model_b};
     int status = CLI_DONE;
@@ -606,8 +316,8 @@ static int spare_inputs(const compare_options *o, const cli_list *args) {
 }
 
 static int run(const void *p, const cli_list *args) {
-    const compare_options *o = (const compare_options *)p;
-    comparison c = {.o = o, .subsets = {.distance = o->distance}};
+    const cli_compare_options *o = (const cli_compare_options *)p;
+    cli_comparison c = {.o = o, .subsets = {.distance = o->distance}};
     c.sides[0].spec = o->model_a;
     c.sides[1].spec = o->model_b;
     if (strcmp(args->items[0], args->items[1]) == 0)
@@ -624,9 +334,9 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = find_differences(&c);
     if (status == CLI_DONE && o->output)
-        status = write_json(&c, o->output);
+        status = cli_comparison_json(&c, o->output);
     if (status == CLI_DONE && !(o->output && strcmp(o->output, "-") == 0))
-        status = print_all(&c);
+        status = cli_comparison_print(&c);
     release(&c);
     return status;
 }
@@ -635,7 +345,7 @@ const cli_command cli_compare = {
     .name = "compare",
     .summary = "two models: decisions, cross-scores, joint clusters",
     .options = options,
-    .options_size = sizeof(compare_options),
+    .options_size = sizeof(cli_compare_options),
     .args = "A.jsonl B.jsonl",
     .min_args = 2,
     .max_args = 2,

@@ -2,8 +2,9 @@
  *
  * compare.h - two results files and the models that they are of.
  *
- *     compare.c         the command: reading, decisions, what is shown
+ *     compare.c         the command: reading, decisions, differences
  *     compare_score.c   the scores that a model gives to subsets of the other
+ *     compare_show.c    what was found, for a person and as JSON
  */
 #ifndef SIS_CLI_COMPARE_H
 #define SIS_CLI_COMPARE_H
@@ -28,6 +29,12 @@ typedef struct cli_side {
     sis_vocabulary *vocabulary; /* of a model of texts, or NULL */
 } cli_side;
 
+/* Did the model decide on that example? */
+static inline int cli_is_decided(const sis_record *r) {
+    return r->collection.status == SIS_STATUS_EXPLAINED ||
+           r->collection.status == SIS_STATUS_DEFAULT_DECISION;
+}
+
 /* The record of that id, or NULL. */
 const sis_record *cli_side_find(const cli_side *s, const char *id);
 
@@ -47,5 +54,42 @@ int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cro
 
 /* 0, 1/4, 1/2, 3/4 and 1 of n values, at least one. */
 int cli_quantiles(const double *values, size_t n, double out[5]);
+
+/* The options of the command. */
+typedef struct cli_compare_options {
+    const char *model_a, *model_b, *distance, *output, *class;
+    cli_clustering clustering;
+    size_t top, most, differ;
+    double timeout;
+    cli_common common;
+} cli_compare_options;
+
+/* An example that both models explain. */
+typedef struct cli_difference {
+    size_t records[2];
+    double distance;
+} cli_difference;
+
+/* What was found. */
+typedef struct cli_comparison {
+    const cli_compare_options *o;
+    cli_side sides[2];
+    cli_subsets subsets;
+    cli_cross cross[2]; /* subsets of the side, by the other's model */
+    double own[2][5];   /* quantiles of the scores of their own model */
+    sis_clusters clusters;
+    cli_members members;
+    cli_matrices matrices;
+    cli_means means;
+    cli_cluster_page page;
+    struct {
+        size_t common, both, other_output, only[2], neither;
+    } decisions;
+    cli_difference *differences; /* farthest first */
+    size_t n_differences;
+} cli_comparison;
+
+int cli_comparison_print(const cli_comparison *c);
+int cli_comparison_json(const cli_comparison *c, const char *path);
 
 #endif

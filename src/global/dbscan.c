@@ -247,6 +247,8 @@ static int scan_new(scan *c, const sis__space *s, const sis_cluster_opt *opt) {
     size_t n = s->n;
     *c = (scan){.s = s, .opt = opt, .jobs = sis__jobs(opt->jobs)};
     c->n_blocks = (n + BLOCK - 1) / BLOCK;
+    if ((size_t)c->jobs > c->n_blocks) /* scratch memory is for threads that work */
+        c->jobs = c->n_blocks ? (int)c->n_blocks : 1;
     c->scratches = sis__scratches_new(s, c->jobs);
     c->near = SIS_NEW(sis__near, (size_t)c->jobs);
     c->touches = SIS_NEW(touch_list, (size_t)c->jobs);
@@ -300,21 +302,41 @@ static int spread(const scan *c, sis_clusters *out) {
     return SIS_OK;
 }
 
+/* Both passes, and numbers. */
+static int scan_neighbours(scan *c) {
+    int code = sis__parallel(c->jobs, c->n_blocks, count_block, c);
+    for (size_t u = 0; code == SIS_OK && u < c->s->n; u++)
+        c->core[u] = c->counts[u] >= c->opt->min_size;
+    if (code == SIS_OK)
+        code = sis__parallel(c->jobs, c->n_blocks, join_block, c);
+    if (code == SIS_OK)
+        code = number_clusters(c);
+    if (code == SIS_OK)
+        number_edges(c);
+    return code;
+}
+
+/* Points that have nothing in common are neighbours: then all are, and nobody has to be asked. */
+static void join_everything(scan *c) {
+    size_t n = c->s->n;
+    int core = c->s->points->n >= c->opt->min_size;
+    for (size_t u = 0; u < n; u++) {
+        c->core[u] = (unsigned char)core;
+        c->labels[u] = core - 1;
+    }
+    c->n_clusters = core && n > 0;
+    c->pairs = n % 2 ? (n - 1) / 2 * n : n / 2 * (n - (n > 0));
+}
+
 static int cluster_space(const sis__space *s, const sis_cluster_opt *opt, sis_clusters *out) {
     scan c;
     int code = scan_new(&c, s, opt);
+    if (code == SIS_OK && isfinite(s->metric->useless) && s->eps >= s->metric->useless)
+        join_everything(&c);
+    else if (code == SIS_OK)
+        code = scan_neighbours(&c);
     if (code == SIS_OK)
-        code = sis__parallel(c.jobs, c.n_blocks, count_block, &c);
-    for (size_t u = 0; code == SIS_OK && u < s->n; u++)
-        c.core[u] = c.counts[u] >= opt->min_size;
-    if (code == SIS_OK)
-        code = sis__parallel(c.jobs, c.n_blocks, join_block, &c);
-    if (code == SIS_OK)
-        code = number_clusters(&c);
-    if (code == SIS_OK) {
-        number_edges(&c);
         code = spread(&c, out);
-    }
     if (code == SIS_OK)
         code = sis__medoids_find(s, c.labels, c.jobs, out);
     scan_free(&c);

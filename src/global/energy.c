@@ -33,7 +33,8 @@ enum {
 
 typedef struct {
     size_t rows, columns;
-    double *own; /* (n) sum over the pairs of own pixels */
+    double *gaps; /* (rows, columns) how far apart pixels are; NULL if that would be too large */
+    double *own;  /* (n) sum over the pairs of own pixels */
     int n_directions;
     double *coordinates; /* (n, STRIDE) */
     double *along;       /* (n) first coordinate, ascending */
@@ -55,10 +56,16 @@ static double gap(uint32_t p, uint32_t q) {
     return sqrt(dy * dy + dx * dx);
 }
 
-static double sum_to(uint32_t p, const sis__row *u) {
+/* The sum of the distances of place p to the pixels of u. */
+static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     double sum = 0;
-    for (size_t k = 0; k < u->n; k++)
-        sum += gap(p, u->items[k]);
+    int y = (int)(p >> 16), column = (int)(p & 0xFFFF);
+    for (size_t k = 0; k < u->n; k++) {
+        uint32_t q = u->items[k];
+        sum += x->gaps ? x->gaps[(size_t)abs(y - (int)(q >> 16)) * x->columns +
+                                 (size_t)abs(column - (int)(q & 0xFFFF))]
+                       : gap(p, q);
+    }
     return sum;
 }
 
@@ -110,12 +117,12 @@ static double field_sum(const energy_index *x, field *f, const sis__row *u, cons
         uint32_t p = v->items[k];
         size_t at = (p >> 16) * x->columns + (p & 0xFFFF);
         if (!f->stamp) {
-            all += sum_to(p, u);
+            all += sum_to(x, p, u);
             continue;
         }
         if (f->stamp[at] != f->now) {
             f->stamp[at] = f->now;
-            f->sum[at] = sum_to(p, u);
+            f->sum[at] = sum_to(x, p, u);
         }
         all += f->sum[at];
     }
@@ -137,7 +144,7 @@ static double energy_of(const sis__space *s, field *f, size_t u, size_t v) {
         between = field_sum(x, f, &high, &low);
     } else {
         for (size_t k = 0; k < low.n; k++)
-            between += sum_to(low.items[k], &high);
+            between += sum_to(x, low.items[k], &high);
     }
     return sis__energy_of_sums(between, x->own[u], x->own[v], s->start[u + 1] - s->start[u],
                                s->start[v + 1] - s->start[v]);
@@ -250,6 +257,7 @@ static int sort_along(sis__space *s, energy_index *x) {
 
 static void index_free(sis__space *s) {
     energy_index *x = (energy_index *)s->index;
+    free(x->gaps);
     free(x->own);
     free(x->coordinates);
     free(x->along);
@@ -267,10 +275,15 @@ static int measure(sis__space *s, energy_index *x) {
         x->rows = y >= x->rows ? y + 1 : x->rows;
         x->columns = column >= x->columns ? column + 1 : x->columns;
     }
+    size_t places = x->rows * x->columns;
+    if (places <= PLACES_MOST && !(x->gaps = SIS_NEW_RAW(double, places)))
+        return SIS_E_NOMEM;
+    for (size_t k = 0; x->gaps && k < places; k++)
+        x->gaps[k] = gap(0, (uint32_t)(k / x->columns) << 16 | (uint32_t)(k % x->columns));
     for (size_t u = 0; u < s->n; u++) {
         sis__row row = sis__space_row(s, u);
         for (size_t k = 0; k < row.n; k++)
-            x->own[u] += sum_to(row.items[k], &row);
+            x->own[u] += sum_to(x, row.items[k], &row);
     }
     return SIS_OK;
 }

@@ -22,11 +22,17 @@
 
 enum { CHUNK = 1024 }; /* distances computed at a time */
 
-/* What one thread keeps: the nearest points so far, nearest first. */
+/* A point that is near, and how many it stands for. */
 typedef struct {
-    double *d;
-    size_t *weight;
-    size_t n;
+    double d;
+    size_t weight;
+} neighbour;
+
+/* What one thread keeps: the nearest points so far, no more than it takes for their weights to reach
+ * min_size, as a heap with the farthest on top. */
+typedef struct {
+    neighbour *heap; /* (min_size + 1) */
+    size_t n, weight;
 } nearest;
 
 typedef struct {
@@ -39,25 +45,46 @@ typedef struct {
     double *found;       /* (s->n) */
 } curve;
 
-/* The nearest point's place is found from the end, where most belong that belong at all. */
-static void insert(nearest *best, size_t most, double d, size_t weight) {
-    if (best->n == most && d >= best->d[most - 1])
-        return;
-    size_t at = best->n < most ? best->n++ : most - 1;
-    for (; at > 0 && best->d[at - 1] > d; at--) {
-        best->d[at] = best->d[at - 1];
-        best->weight[at] = best->weight[at - 1];
+static void swap(neighbour *a, neighbour *b) {
+    neighbour t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void push(nearest *best, neighbour v) {
+    size_t at = best->n++;
+    best->heap[at] = v;
+    best->weight += v.weight;
+    for (; at > 0 && best->heap[(at - 1) / 2].d < best->heap[at].d; at = (at - 1) / 2)
+        swap(&best->heap[at], &best->heap[(at - 1) / 2]);
+}
+
+static void pop(nearest *best) {
+    best->weight -= best->heap[0].weight;
+    best->heap[0] = best->heap[--best->n];
+    for (size_t at = 0, child; (child = 2 * at + 1) < best->n; at = child) {
+        if (child + 1 < best->n && best->heap[child + 1].d > best->heap[child].d)
+            child++;
+        if (best->heap[child].d <= best->heap[at].d)
+            break;
+        swap(&best->heap[at], &best->heap[child]);
     }
-    best->d[at] = d;
-    best->weight[at] = weight;
+}
+
+static void meet(nearest *best, size_t min_size, double d, size_t weight) {
+    if (best->weight >= min_size && d >= best->heap[0].d)
+        return;
+    push(best, (neighbour){d, weight});
+    while (best->weight - best->heap[0].weight >= min_size)
+        pop(best);
 }
 
 static int look(void *ctx, size_t item, int worker) {
     curve *c = (curve *)ctx;
     const sis__space *s = c->s;
     nearest *best = &c->nearest[worker];
-    size_t u = c->different[item], seen = 0;
-    best->n = 0;
+    size_t u = c->different[item];
+    best->n = best->weight = 0;
     for (size_t from = 0; from < s->n; from += CHUNK) {
         uint32_t v[CHUNK];
         double d[CHUNK];
@@ -68,14 +95,9 @@ static int look(void *ctx, size_t item, int worker) {
         if (code != SIS_OK)
             return code;
         for (size_t k = 0; k < n; k++)
-            insert(best, c->min_size, d[k], s->weight[v[k]]);
+            meet(best, c->min_size, d[k], s->weight[v[k]]);
     }
-    c->found[u] = INFINITY;
-    for (size_t k = 0; k < best->n && seen < c->min_size; k++) {
-        seen += best->weight[k];
-        if (seen >= c->min_size)
-            c->found[u] = best->d[k];
-    }
+    c->found[u] = best->weight >= c->min_size ? best->heap[0].d : INFINITY;
     return SIS_OK;
 }
 
@@ -140,23 +162,17 @@ static int finish(const curve *c, size_t n_different, sis_kdistances *out) {
     return SIS_OK;
 }
 
-/* No point has more neighbours than there are points; a wanted number beyond that finds none. */
 static int nearest_new(curve *c, int jobs) {
     c->nearest = SIS_NEW(nearest, (size_t)jobs);
-    for (int j = 0; c->nearest && j < jobs; j++) {
-        c->nearest[j].d = SIS_NEW(double, c->min_size);
-        c->nearest[j].weight = SIS_NEW(size_t, c->min_size);
-        if (!c->nearest[j].d || !c->nearest[j].weight)
+    for (int j = 0; c->nearest && j < jobs; j++)
+        if (!(c->nearest[j].heap = SIS_NEW(neighbour, c->min_size + 1)))
             return SIS_E_NOMEM;
-    }
     return c->nearest ? SIS_OK : SIS_E_NOMEM;
 }
 
 static void curve_free(curve *c, int jobs) {
-    for (int j = 0; c->nearest && j < jobs; j++) {
-        free(c->nearest[j].d);
-        free(c->nearest[j].weight);
-    }
+    for (int j = 0; c->nearest && j < jobs; j++)
+        free(c->nearest[j].heap);
     sis__scratches_free(c->s, c->scratches, jobs);
     free(c->nearest);
     free(c->different);

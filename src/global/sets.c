@@ -15,7 +15,7 @@
  * distance of names alone is a lower bound.
  *
  * Costs one word a word of every prefix in memory, and the lengths of the lists asked for in time. From
- * eps = 1 on everything is a neighbour.
+ * eps = 1 on everything is a neighbour, and nobody asks (dbscan.c).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,6 +25,8 @@
 #include "base/mem.h"
 #include "global/space.h"
 
+enum { SIZES = 64, PLACE_LAST = 255 };
+
 typedef struct {
     size_t longest;      /* size of the largest set */
     size_t *shared_any;  /* (longest + 1) words that a set of this size shares with any neighbour */
@@ -32,6 +34,9 @@ typedef struct {
     size_t *size_start;  /* (longest + 2) the first set of at least this size */
     size_t *list_start;  /* (words + 1) */
     uint32_t *lists;     /* sets that have a word in their prefix, ascending */
+    uint8_t *places;     /* beside each, where in its set the word is; 255: there or behind */
+    uint8_t shared[SIZES][SIZES]; /* words that sets of these sizes share to be neighbours; 1 for
+                                     larger ones, which is always true */
 } set_index;
 
 /* ---- Words by rarity ------------------------------------------------------------------------- */
@@ -125,6 +130,9 @@ static int find_sizes(const sis__space *s, set_index *x) {
         x->shared_any[a] = least_shared(a, a, 1, s->eps);
         x->shared_same[a] = least_shared(a, a, 0, s->eps);
     }
+    for (size_t a = 0; a < SIZES; a++)
+        for (size_t b = 0; b < SIZES; b++)
+            x->shared[a][b] = (uint8_t)(a && b ? least_shared(a, b, 0, s->eps) : 1);
     for (size_t a = 0, u = 0; a < x->longest + 2; a++) {
         while (u < s->n && s->start[u + 1] - s->start[u] < a)
             u++;
@@ -152,11 +160,15 @@ static int fill_lists(const sis__space *s, set_index *x, size_t n_words) {
     for (size_t w = 0; w < n_words; w++)
         at[w + 1] += at[w];
     x->lists = SIS_NEW_RAW(uint32_t, at[n_words]);
-    if (!x->lists)
+    x->places = SIS_NEW_RAW(uint8_t, at[n_words]);
+    if (!x->lists || !x->places)
         return SIS_E_NOMEM;
     for (size_t u = 0; u < s->n; u++)
-        for (size_t k = 0; k < indexed(s, x, u); k++)
-            x->lists[at[s->items[s->start[u] + k]]++] = (uint32_t)u;
+        for (size_t k = 0; k < indexed(s, x, u); k++) {
+            size_t i = at[s->items[s->start[u] + k]]++;
+            x->lists[i] = (uint32_t)u;
+            x->places[i] = (uint8_t)(k < PLACE_LAST ? k : PLACE_LAST);
+        }
     return SIS_OK;
 }
 
@@ -167,6 +179,7 @@ static void index_free(sis__space *s) {
     free(x->size_start);
     free(x->list_start);
     free(x->lists);
+    free(x->places);
     free(x);
     s->index = NULL;
 }
@@ -196,12 +209,11 @@ static int scratch_new(const sis__space *s, void **scratch) {
     return *scratch ? SIS_OK : SIS_E_NOMEM;
 }
 
-static uint32_t next_question(uint32_t *met, size_t n) {
+static void next_question(uint32_t *met, size_t n) {
     if (++met[n] == 0) {
         memset(met, 0, n * sizeof *met);
         met[n] = 1;
     }
-    return met[n];
 }
 
 /* The first place in list[0..n) that is at least v. */
@@ -217,37 +229,63 @@ static size_t seek(const uint32_t *list, size_t n, size_t v) {
     return low;
 }
 
-static int everything(size_t u, sis__near *near) {
-    int code = SIS_OK;
-    for (size_t v = 0; v < u && code == SIS_OK; v++)
-        code = sis__near_add(near, v);
-    return code;
+/* Can sets a and b share k words? Gives up as soon as too many of either are behind without. */
+static int can_share(const sis__row *a, const sis__row *b, size_t k) {
+    size_t spare_a = a->n - k, spare_b = b->n - k;
+    for (size_t i = 0, j = 0; i < a->n && j < b->n;) {
+        if (a->items[i] == b->items[j]) {
+            i++, j++;
+        } else if (a->items[i] < b->items[j]) {
+            if (spare_a-- == 0)
+                return 0;
+            i++;
+        } else {
+            if (spare_b-- == 0)
+                return 0;
+            j++;
+        }
+    }
+    return 1;
+}
+
+/* Sets of the list of one word of `row`, the k-th, that can be neighbours of u. When a set is met through
+ * the first word that both have, no more than what comes behind that word in either can be shared, too;
+ * mostly that is too little. Sizes ascend along the list, so they need not be looked up. */
+static int near_by_word(const sis__space *s, uint32_t *met, size_t u, size_t k, sis__near *near) {
+    const set_index *x = (const set_index *)s->index;
+    sis__row row = sis__space_row(s, u);
+    size_t begin = x->list_start[row.items[k]], end = x->list_start[row.items[k] + 1];
+    size_t size = x->shared_any[row.n], behind = row.n - k;
+    begin += seek(x->lists + begin, end - begin, x->size_start[size]);
+    for (size_t i = begin; i < end && x->lists[i] < u; i++) {
+        size_t v = x->lists[i];
+        while (x->size_start[size + 1] <= v)
+            size++;
+        size_t most = size - x->places[i] < behind ? size - x->places[i] : behind;
+        size_t shared = row.n < SIZES ? x->shared[row.n][size] : 1; /* size <= row.n */
+        if (most < shared)
+            continue;
+        if (met[v] == met[s->n])
+            continue;
+        met[v] = met[s->n];
+        sis__row other = sis__space_row(s, v);
+        if (!can_share(&row, &other, shared) || sis__set_distance(&row, &other) > s->eps)
+            continue;
+        int code = sis__near_add(near, v);
+        if (code != SIS_OK)
+            return code;
+    }
+    return SIS_OK;
 }
 
 static int near_sets(const sis__space *s, void *scratch, size_t u, sis__near *near) {
     const set_index *x = (const set_index *)s->index;
-    uint32_t *met = (uint32_t *)scratch, question = next_question(met, s->n);
-    sis__row row = sis__space_row(s, u);
-    if (!x)
-        return everything(u, near);
-    size_t shared = x->shared_any[row.n], smallest = x->size_start[shared];
-    for (size_t k = 0; k < row.n - shared + 1 && k < row.n; k++) {
-        size_t begin = x->list_start[row.items[k]], end = x->list_start[row.items[k] + 1];
-        for (size_t i = begin + seek(x->lists + begin, end - begin, smallest);
-             i < end && x->lists[i] < u; i++) {
-            size_t v = x->lists[i];
-            if (met[v] == question)
-                continue;
-            met[v] = question;
-            sis__row other = sis__space_row(s, v);
-            if (sis__set_distance(&row, &other) > s->eps)
-                continue;
-            int code = sis__near_add(near, v);
-            if (code != SIS_OK)
-                return code;
-        }
-    }
-    return SIS_OK;
+    size_t n = s->start[u + 1] - s->start[u];
+    int code = SIS_OK;
+    next_question((uint32_t *)scratch, s->n);
+    for (size_t k = 0; k < n - x->shared_any[n] + 1 && k < n && code == SIS_OK; k++)
+        code = near_by_word(s, (uint32_t *)scratch, u, k, near);
+    return code;
 }
 
 static int distances(const sis__space *s, void *scratch, size_t u, const uint32_t *v, size_t n,

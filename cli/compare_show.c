@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a comparison has found: a report for a person, and one JSON object.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "output.h"
+
+static double agreement(const cli_comparison *c) {
+    size_t same = c->decisions.both + c->decisions.neither;
+    return c->decisions.common ? (double)same / (double)c->decisions.common : 0;
+}
+
+/* ---- Printing ------------------------------------------------------------------------------------ */
+
+static const char *short_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void print_decisions(const cli_comparison *c) {
+    static const char letters[] = "AB";
+    for (size_t k = 0; k < 2; k++) {
+        const cli_side *s = &c->sides[k];
+        size_t n = c->cross[k].n, features = 0, decided = 0;
+        for (size_t i = 0; i < s->n; i++) {
+            decided += (size_t)cli_is_decided(&s->records[i]);
+            for (size_t j = 0; j < s->records[i].collection.n_subsets; j++)
+                features += s->records[i].collection.subsets[j].n;
+        }
+        printf("%c  ", letters[k]);
+        cli_print_safe(stdout, short_name(s->path));
+        printf(", ");
+        cli_print_safe(stdout, strncmp(s->spec, "cmd:", 4) == 0 ? s->spec : short_name(s->spec));
+        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->n,
+               s->below ? "<=" : ">=", s->threshold, n);
+        if (n)
+            printf(" of %.1f features on average", (double)features / (double)n);
+        putchar('\n');
+    }
+    if (c->decisions.common == 0) {
+        printf("\nNo example is in both files, so decisions cannot be compared one by one.\n");
+        return;
+    }
+    printf("\nDecisions on %zu common examples: %.1f %% agree\n", c->decisions.common,
+           100 * agreement(c));
+    printf(
+        "   both decide the same %zu, for different outputs %zu, only A %zu, only B %zu, neither "
+        "%zu\n",
+        c->decisions.both, c->decisions.other_output, c->decisions.only[0], c->decisions.only[1],
+        c->decisions.neither);
+}
+
+static void print_quantiles(const char *who, const double q[5], size_t n, size_t sufficient) {
+    printf("   %-16s %8.3g %8.3g %8.3g %8.3g %8.3g   %5.1f %%\n", who, q[0], q[1], q[2], q[3], q[4],
+           n ? 100 * (double)sufficient / (double)n : 0);
+}
+
+static void print_scores(const cli_comparison *c) {
+    printf(
+        "\nScores of subsets alone      least  quarter   median  quarter     most   sufficient\n");
+    for (size_t k = 0; k < 2; k++) {
+        char who[32];
+        if (c->cross[k].n == 0)
+            continue;
+        snprintf(who, sizeof who, "%s's by %s", k ? "B" : "A", k ? "B" : "A");
+        print_quantiles(who, c->own[k], c->cross[k].n, c->cross[k].n);
+        snprintf(who, sizeof who, "%s's by %s", k ? "B" : "A", k ? "A" : "B");
+        print_quantiles(who, c->cross[k].quantiles, c->cross[k].n, c->cross[k].sufficient);
+    }
+}
+
+enum { COLUMN = 38, DRAWN_MOST = 38 };
+
+/* Text in a column: at most COLUMN characters, filled up with blanks. */
+static void print_column(const char *text) {
+    char line[4 * COLUMN + 1];
+    size_t n = 0, columns = 0;
+    while (text[n] && n < sizeof line - 1) {
+        int starts = ((unsigned char)text[n] & 0xC0) != 0x80;
+        if (starts && columns == COLUMN - 4 && strlen(text + n) > 4)
+            break;
+        columns += (size_t)starts;
+        line[n] = text[n];
+        n++;
+    }
+    line[n] = '\0';
+    cli_print_safe(stdout, line);
+    if (text[n]) {
+        fputs(" ...", stdout);
+        columns += 4;
+    }
+    printf("%*s", columns < COLUMN ? (int)(COLUMN - columns) : 0, "");
+}
+
+/* Subset number k of one side's record, or NULL. */
+static const cli_subset *item_of(const cli_comparison *c, size_t side, const cli_difference *d,
+                                 size_t k) {
+    const cli_side *s = &c->sides[side];
+    size_t record = d->records[side];
+    return k < s->records[record].collection.n_subsets
+               ? &c->subsets.items[s->first_item[record] + k]
+               : NULL;
+}
+
+/* Two rows of an image: a pixel of either is a dot, of both a colon. */
+static void draw_line(const cli_subset *item, size_t y, char line[DRAWN_MOST + 1]) {
+    memset(line, ' ', DRAWN_MOST);
+    line[DRAWN_MOST] = '\0';
+    for (size_t k = 0; item && k < item->n_pixels; k++) {
+        size_t row = (size_t)item->places[2 * k], column = (size_t)item->places[2 * k + 1];
+        if (row / 2 != y / 2 || column >= DRAWN_MOST)
+            continue;
+        char now = row % 2 ? '.' : '\'';
+        line[column] = line[column] == ' ' ? now : ':';
+    }
+}
+
+static void draw_both(const cli_comparison *c, const cli_difference *d) {
+    for (size_t y = 0; y < c->means.height; y += 2) {
+        char a[DRAWN_MOST + 1], b[DRAWN_MOST + 1];
+        draw_line(item_of(c, 0, d, 0), y, a);
+        draw_line(item_of(c, 1, d, 0), y, b);
+        size_t n = DRAWN_MOST;
+        while (n > 0 && b[n - 1] == ' ')
+            b[--n] = '\0';
+        printf("   |%s|%s\n", a, b);
+    }
+}
+
+static void print_difference(const cli_comparison *c, const cli_difference *d) {
+    printf("\nexample ");
+    cli_print_safe(stdout, c->sides[0].records[d->records[0]].id);
+    printf("   %.3g apart\n", d->distance);
+    if (c->page.means) {
+        draw_both(c, d);
+        return;
+    }
+    for (size_t k = 0; k < c->o->top; k++) {
+        const cli_subset *a = item_of(c, 0, d, k), *b = item_of(c, 1, d, k);
+        if (!a && !b)
+            break;
+        printf("   ");
+        print_column(a ? a->pattern : "-");
+        fputs("  ", stdout);
+        cli_print_safe(stdout, b ? b->pattern : "-");
+        fputc('\n', stdout);
+    }
+}
+
+int cli_comparison_print(const cli_comparison *c) {
+    print_decisions(c);
+    print_scores(c);
+    printf("\nBoth together: ");
+    int status = cli_cluster_print(stdout, &c->page);
+    if (status == CLI_DONE && c->n_differences && c->differences[0].distance == 0) {
+        printf("\nBoth models have the same subsets on all %zu examples that both explain.\n",
+               c->n_differences);
+    } else if (status == CLI_DONE && c->n_differences && c->o->differ) {
+        printf("\nWhere subsets differ most, A on the left, B on the right%s\n",
+               c->page.means ? " (the first subset of each)" : "");
+        for (size_t k = 0; k < c->n_differences && k < c->o->differ; k++)
+            print_difference(c, &c->differences[k]);
+    }
+    return status;
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+static void put_numbers(FILE *out, const char *name, const double *v, size_t n) {
+    fprintf(out, "\"%s\":[", name);
+    for (size_t k = 0; k < n; k++) {
+        fputs(k ? "," : "", out);
+        cli_json_number(out, v[k]);
+    }
+    fputc(']', out);
+}
+
+static void put_side(FILE *out, const cli_comparison *c, size_t k) {
+    const cli_side *s = &c->sides[k];
+    fprintf(out, "\"%c\":{\"results\":", "ab"[k]);
+    cli_json_text(out, s->path);
+    fputs(",\"model\":", out);
+    cli_json_text(out, s->spec);
+    fprintf(out, ",\"n\":%zu,\"subsets\":%zu,\"threshold\":", s->n, c->cross[k].n);
+    cli_json_number(out, s->threshold);
+    fprintf(out, ",\"direction\":\"%s\"},\n", s->below ? "<=" : ">=");
+}
+
+static void put_cross(FILE *out, const cli_comparison *c, size_t k) {
+    const cli_cross *x = &c->cross[k];
+    fprintf(out, "\"%s\":{\"n\":%zu,\"sufficient\":", k ? "b_by_a" : "a_by_b", x->n);
+    cli_json_number(out, x->n ? (double)x->sufficient / (double)x->n : 0);
+    fputc(',', out);
+    put_numbers(out, "quantiles", x->quantiles, x->n ? 5 : 0);
+    fputc(',', out);
+    put_numbers(out, "scores", x->scores, x->n);
+    fputc(',', out);
+    put_numbers(out, "own_quantiles", c->own[k], x->n ? 5 : 0);
+    fputs("}", out);
+}
+
+static void put_difference(FILE *out, const cli_comparison *c, const cli_difference *d) {
+    fputs("{\"id\":", out);
+    cli_json_text(out, c->sides[0].records[d->records[0]].id);
+    fputs(",\"distance\":", out);
+    cli_json_number(out, d->distance);
+    for (size_t side = 0; side < 2; side++) {
+        const cli_subset *item;
+        fprintf(out, ",\"%c\":[", "ab"[side]);
+        for (size_t k = 0; (item = item_of(c, side, d, k)); k++) {
+            fputs(k ? "," : "", out);
+            cli_json_text(out, item->pattern);
+        }
+        fputc(']', out);
+    }
+    fputc('}', out);
+}
+
+int cli_comparison_json(const cli_comparison *c, const char *path) {
+    cli_output o = {0};
+    int status = cli_output_open(&o, path, -1);
+    if (status == CLI_DONE) {
+        FILE *out = o.file;
+        fputc('{', out);
+        put_side(out, c, 0);
+        put_side(out, c, 1);
+        fprintf(out,
+                "\"decisions\":{\"common\":%zu,\"same\":%zu,\"other_output\":%zu,\"only_a\":%zu,"
+                "\"only_b\":%zu,\"neither\":%zu,\"agreement\":",
+                c->decisions.common, c->decisions.both, c->decisions.other_output,
+                c->decisions.only[0], c->decisions.only[1], c->decisions.neither);
+        cli_json_number(out, agreement(c));
+        fputs("},\n\"scores\":{", out);
+        put_cross(out, c, 0);
+        fputs(",\n", out);
+        put_cross(out, c, 1);
+        fputs("},\n\"joint\":", out);
+        status = cli_cluster_json(out, &c->page);
+        fputs(",\"differ\":[", out);
+        for (size_t k = 0; k < c->n_differences && k < c->o->differ; k++) {
+            fputs(k ? ",\n" : "\n", out);
+            put_difference(out, c, &c->differences[k]);
+        }
+        fputs("]}\n", out);
+    }
+    int closed = cli_output_close(&o);
+    return status == CLI_DONE ? closed : status;
+}
