@@ -98,9 +98,11 @@ static size_t largest(const double *scores, size_t n, size_t except) {
     return best;
 }
 
-/* What the network decides: of one output, whether it is above one half. */
+/* What the network decides: of one output, whether a probability is above one half, or else a score
+ * above zero. */
 static size_t decided(const campaign *c, const double *scores) {
-    return c->outputs == 1 ? scores[0] >= 0.5 : largest(scores, c->outputs, SIZE_MAX);
+    double half = sis_net_has_link(c->task.net) ? 0.5 : 0;
+    return c->outputs == 1 ? scores[0] >= half : largest(scores, c->outputs, SIZE_MAX);
 }
 
 static int find_target(const campaign *c, size_t i, size_t *target) {

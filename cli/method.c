@@ -108,39 +108,18 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
 
 /* ---- Lengths --------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b) {
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median size of the subsets of a record, halves rounded up; 0 if there are none. */
-static int median_length(const sis_record *r, size_t *length) {
-    size_t n = r->collection.n_subsets, *sizes = cli_grab(n, sizeof *sizes);
-    *length = 0;
-    if (!sizes)
-        return CLI_FAILED;
-    for (size_t k = 0; k < n; k++)
-        sizes[k] = r->collection.subsets[k].n;
-    qsort(sizes, n, sizeof *sizes, by_size);
-    if (n)
-        *length = (sizes[(n - 1) / 2] + sizes[n / 2] + 1) / 2;
-    free(sizes);
-    return CLI_DONE;
-}
-
 /* Give the length of a record to the input it is of. `at` is where the last one was. */
 static int use_record(const sis_record *r, const cli_task *t, const size_t *which, size_t n,
                       sis_method_opt *how, size_t *at) {
-    size_t tries = 0, length;
+    size_t tries = 0;
     if (strcmp(r->method, "sis") != 0)
         return cli_error("--lengths: record \"%s\" is of method %s; expected sis", r->id,
                          r->method);
     for (; tries < n && strcmp(t->ids[which[*at]], r->id) != 0; tries++)
         *at = (*at + 1) % n; /* they mostly come in order */
-    int status = tries < n ? median_length(r, &length) : CLI_DONE;
-    if (tries < n && status == CLI_DONE)
-        how[*at].length = length;
-    return status;
+    if (tries < n)
+        how[*at].length = sis_collection_median(&r->collection);
+    return CLI_DONE;
 }
 
 static int read_lengths(const char *path, const cli_task *t, const size_t *which, size_t n,

@@ -109,6 +109,10 @@ void sis_rationale_release(sis_rationale *r);
 /* |sum - difference| / |difference|; NaN if there is nothing to compare. */
 double sis_rationale_error(const sis_rationale *r);
 
+/* The median number of features of the subsets of a collection, halves rounded up: what LENGTH goes by.
+ * 0 if it has none. */
+size_t sis_collection_median(const sis_collection *c);
+
 /* Explain one decision. On failure *out is empty and needs no release. SIS_E_UNSUPPORTED: the method
  * needs gradients and the model has none. */
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,

@@ -101,7 +101,7 @@ static int begin(sis__view *v, sis_collection *out) {
     return SIS_OK;
 }
 
-static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+static int rank_by_method(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
     switch (how->method) {
     case SIS_METHOD_PERTURB:
         return sis__perturb(v, out);
@@ -114,12 +114,38 @@ static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
     }
 }
 
-static int by_size(const void *a, const void *b) {
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-    return (x > y) - (x < y);
+static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+    int error = rank_by_method(v, how, out);
+    for (size_t f = 0; error == SIS_OK && f < v->n; f++)
+        if (!isfinite(out->attributions[f]) || isnan(out->importance[f]))
+            error = sis__fail(SIS_E_NAN,
+                              "the attribution of feature %zu is not a finite number, "
+                              "because scores or slopes are not",
+                              f);
+    return error;
 }
 
-/* The median size of the subsets of the SIS collection, halves rounded up. */
+/* The size that `rank` subsets of the collection stay below, in sorted order. */
+static size_t size_of_rank(const sis_collection *c, size_t rank) {
+    for (size_t k = 0; k < c->n_subsets; k++) {
+        size_t size = c->subsets[k].n, smaller = 0, equal = 0;
+        for (size_t i = 0; i < c->n_subsets; i++) {
+            smaller += c->subsets[i].n < size;
+            equal += c->subsets[i].n == size;
+        }
+        if (smaller <= rank && rank < smaller + equal)
+            return size;
+    }
+    return 0;
+}
+
+size_t sis_collection_median(const sis_collection *c) {
+    size_t n = c->n_subsets;
+    if (n == 0)
+        return 0;
+    return (size_of_rank(c, (n - 1) / 2) + size_of_rank(c, n / 2) + 1) / 2;
+}
+
 static int median_length(sis__view *v, size_t *length) {
     sis_collection c;
     sis_opt opt = *v->opt;
@@ -127,22 +153,12 @@ static int median_length(sis__view *v, size_t *length) {
     int error = sis_collect(v->model, v->in, &opt, &c);
     if (error != SIS_OK)
         return error;
-    size_t n = c.n_subsets, *sizes = SIS_NEW(size_t, n);
-    if (!sizes || n == 0) {
-        sis_collection_release(&c);
-        free(sizes);
-        return !sizes ? SIS_E_NOMEM
-                      : sis__fail(SIS_E_MODEL, "the input has no sufficient subsets to take the "
-                                               "length from");
-    }
-    for (size_t k = 0; k < n; k++)
-        sizes[k] = c.subsets[k].n;
-    qsort(sizes, n, sizeof *sizes, by_size);
-    *length = (sizes[(n - 1) / 2] + sizes[n / 2] + 1) / 2;
+    *length = sis_collection_median(&c);
     v->evaluations += c.evaluations;
-    free(sizes);
     sis_collection_release(&c);
-    return SIS_OK;
+    return *length ? SIS_OK
+                   : sis__fail(SIS_E_MODEL, "the input has no sufficient subsets to take the "
+                                            "length from");
 }
 
 /* The fewest from the top whose attributions add up to threshold - baseline; all if they never do. */

@@ -40,7 +40,7 @@ typedef struct {
     size_t steps;           /* points on the path, those of the survey included */
     size_t n_survey;
     double *share; /* (n_survey + 2) where the survey stood, both ends included, */
-    double *score; /* (n_survey + 2) and what it saw; then how far C has come there */
+    double *score; /* (n_survey + 2) and the score there; then the measure up to there */
     double *points, *d_points, *scores;
     double *slope; /* (width) sum of slopes along the path */
     double *total; /* (width) attributions of the samples so far */
@@ -190,8 +190,6 @@ int sis__ig(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
     for (size_t i = 0; error == SIS_OK && i < p.at.width; i++) {
         int f = v->feature_of[i / p.at.dim];
         double a = p.total[i] / (double)samples;
-        if (!isfinite(a))
-            error = sis__fail(SIS_E_NAN, "the slope of output %zu is not finite", v->in->output);
         sum += a;
         if (f >= 0) {
             out->attributions[f] += a;

@@ -41,15 +41,15 @@ static void lime_release(lime *l) {
     free(l->fitted);
 }
 
-/* The linear model's matrix must fit the memory budget. */
+/* The linear model's matrix and the copies must fit the memory budget. */
 static int check_size(const lime *l) {
-    size_t budget = l->v->opt->memory / sizeof(double);
-    if (l->q == 0 || l->q <= budget / l->q)
+    double bytes = (double)l->q * ((double)l->q * sizeof(double) + (double)l->n);
+    if (bytes <= (double)l->v->opt->memory)
         return SIS_OK;
     return sis__fail(SIS_E_ARGUMENT,
                      "lime fits a weight to each of %zu features, which takes %.0f MiB; raise the "
                      "memory budget or make features of several values (--features)",
-                     l->q, (double)l->q * (double)l->q * sizeof(double) / 0x1p20);
+                     l->q, bytes / 0x1p20);
 }
 
 static int lime_init(lime *l, sis__view *v, size_t samples) {

@@ -133,6 +133,7 @@ typedef struct sis__gemm {
     sis__broadcast over;
     size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
     const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
+    const float *back;   /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
 } sis__gemm;
 
 /* A tensor seen as (outer, size, inner) around one axis or a run of neighbouring ones. */
@@ -288,7 +289,8 @@ typedef struct sis__plan_spec {
     size_t n_outputs;
     size_t batch;  /* > 1: leading constant 1s of Reshape targets may become this (see reshape) */
     int keep_all;  /* every tensor keeps its own memory until the next run */
-    int gradients; /* implies keep_all; parameters stay computed from, not folded or packed */
+    int gradients; /* implies keep_all; parameters stay computed from, not folded or packed, unless
+                      they are fixed */
     int training;  /* Dropout drops */
     int fed_fixed; /* gradient plans: none of what is fed is wanted */
     int params_fixed; /* gradient plans: none of the initializers is */

@@ -22,6 +22,9 @@ static int pack_right(sis__cx *c) {
     if (b && g->over.rank == 0) {
         int error =
             sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
+        if (!error && c->plan->gradients)
+            error =
+                sis__cx_pack(c, &(sis__matrix){b, g->n, g->k, !g->trans_b, g->alpha, 0}, &g->back);
         if (error || !c->plan->gradients)
             return error;
     }
@@ -141,7 +144,9 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
 static void left_backward(const sis__gemm *g, const float *b, const float *dy, float *da,
                           void *scratch) {
     sis__view d = {dy, g->n, 1}, right = right_of(g, b);
-    if (g->trans_a)
+    if (g->back && !g->trans_a)
+        sis__kernels_best()->gemm(g->m, g->k, g->n, dy, g->n, 1, g->back, da, g->k);
+    else if (g->trans_a)
         sis__product_add(&(sis__product){g->k, g->m, g->n, right, turned(d), g->alpha, da, g->m},
                          scratch);
     else

@@ -23,6 +23,7 @@ done
 for jobs in 1 3; do
     sis attack -q -m "$models/mnist-mlp.onnx" -i digits-ubyte --target 3 --steps 40 --searches 2 --jobs $jobs | cksum
 done | uniq | wc -l
+sis attack -q -m "$models/mnist-mlp.onnx" -i digits-ubyte --target second --rows 0 | grep -o '"reached":[a-z]*'
 printf 'age,income,debt,savings,late_payments,open_accounts,years_employed,credit_used\n40,80000,500,20000,0,3,15,0.05\n' > cases.csv
 sis attack -q -m "$models/credit.onnx" -i cases.csv --high 100000 --target 0 --rate 0.5 | grep -o '"reached":[a-z]*\|"after":{"output":[01]'
 

@@ -13,7 +13,7 @@ explain() { sis explain -q --trace "$@"; }
 credit() { explain -m "$models/credit.onnx" -i cases.csv -t 0.7 "$@"; }
 dna() { explain -m "$models/dna-ctcf.onnx" -i bases.fa -t 0.7 "$@"; }
 text() { explain -m "$models/imdb-cnn.onnx" -i reviews.txt -t 0.7 "$@"; }
-for m in perturb ig lime gradient; do
+for m in perturb ig "lime --samples 300" gradient; do
     credit --method $m -o credit.jsonl && brief < credit.jsonl
     sis verify -q credit.jsonl -m "$models/credit.onnx" -i cases.csv | grep -c '"holds":true'
     dna --method $m -o dna.jsonl && brief < dna.jsonl
@@ -37,12 +37,12 @@ credit --method lime --constraint length -r 0 -o length.jsonl
 sis show length.jsonl | sed 's/[0-9.]* of/N of/'
 
 echo "seeds"
-for seed in 1 1 2; do dna --method lime --seed $seed --samples 500 | grep -o '"attributions":[^]]*' | cksum; done | uniq | wc -l
+for seed in 1 1 2; do dna --method lime --seed $seed --samples 200 | grep -o '"attributions":[^]]*' | cksum; done | uniq | wc -l
 echo "words removed for lime"
-text --method lime --remove | brief
+text --method lime --samples 300 --remove | brief
 echo "jobs"
-credit --method lime --jobs 1 | sed 's/"seconds":[^,]*//' > one
-credit --method lime --jobs 2 | sed 's/"seconds":[^,]*//' > two
+credit --method lime --samples 300 --jobs 1 | sed 's/"seconds":[^,]*//' > one
+credit --method lime --samples 300 --jobs 2 | sed 's/"seconds":[^,]*//' > two
 cmp one two && echo same
 echo "several subsets by gradient"
 dna --method gradient --max-subsets 5 --step 3 | grep -o '"complete":[a-z]*'

@@ -258,6 +258,14 @@ static int answers_nan(void *ctx, const double *rows, size_t n, size_t width, do
     return 0;
 }
 
+static int answers_without_end(void *ctx, const double *rows, size_t n, size_t width,
+                               double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++)
+        scores[i] = rows[i * width] * rows[i * width + 1] == 0 ? -INFINITY : INFINITY;
+    return 0;
+}
+
 static void bad_questions_are_refused(void **state) {
     (void)state;
     const double x[] = {1, 2}, z[] = {0, 0};
@@ -276,6 +284,10 @@ static void bad_questions_are_refused(void **state) {
     how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT);
     assert_int_equal(sis_explain(&model, &input, &unset, &how, &r), SIS_E_ARGUMENT);
     assert_int_equal(sis_explain(&nan, &input, &opt, &how, &r), SIS_E_NAN);
+    nan.predict = answers_without_end;
+    assert_int_equal(sis_explain(&nan, &input, &opt, &how, &r), SIS_E_NAN);
+    how.method = SIS_METHOD_LIME;
+    assert_true(sis_explain(&nan, &input, &opt, &how, &r) < 0);
     input.output = 1;
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_ARGUMENT);
     assert_null(r.collection.subsets);

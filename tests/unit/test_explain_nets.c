@@ -20,6 +20,12 @@
 #include "base/rng.h"
 #include "support_net.h"
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SIDE = 80, EXAMPLES = 1 }; /* ten times slower */
+#else
+enum { SIDE = 224, EXAMPLES = 3 };
+#endif
+
 static sis_method_opt method(sis_method name) {
     sis_method_opt how;
     sis_method_opt_init(&how);
@@ -130,7 +136,7 @@ static void ig_adds_up_on_digits(void **state) {
     for (size_t m = 0; m < 2; m++) {
         shipped s;
         open_shipped(&s, models[m]);
-        for (size_t d = 0; d < sizeof digits / sizeof *digits; d++) {
+        for (size_t d = 0; d < (m ? EXAMPLES : sizeof digits / sizeof *digits); d++) {
             char what[64];
             snprintf(what, sizeof what, "%s, drawing %zu", models[m], d);
             draw(s.x, digits[d]);
@@ -180,7 +186,7 @@ static void ig_adds_up_on_texts(void **state) {
     sis_vocabulary *v;
     const char *json = sis_net_meta_get(s.net, SIS_NET_META_VOCABULARY);
     assert_int_equal(sis_vocabulary_parse(json, &v), SIS_OK);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < EXAMPLES; i++) {
         sis_words words = {0};
         int feature = 0;
         assert_int_equal(sis_words_split(texts[i], &words), SIS_OK);
@@ -304,6 +310,38 @@ static void ig_of_a_linear_model_is_exact(void **state) {
     sis_rationale_release(&r);
 }
 
+/* Several masks: everything is the mean over them. */
+static void masks_of_several_samples_are_averaged(void **state) {
+    (void)state;
+    double z[3 * N], want[N] = {0};
+    sis__rng r;
+    sis__rng_init(&r, 6);
+    for (size_t i = 0; i < 3 * N; i++) {
+        z[i] = sis__rng_uniform(&r) / 2;
+        want[i % N] += weights[i % N] * (1 - z[i]) / 3;
+    }
+    sis_model model = {.predict = linear, .gradient = linear_gradient, .n_outputs = 1};
+    sis_input input = {.values = ones, .mask = z, .n_values = N, .n_samples = 3};
+    sis_opt opt = decision(3.2);
+    sis_method_opt how = method(SIS_METHOD_IG);
+    sis_rationale found;
+    sis_audit audit;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+    assert_int_equal(found.collection.status, SIS_STATUS_EXPLAINED);
+    for (size_t i = 0; i < N; i++)
+        assert_true(fabs(found.attributions[i] - want[i]) < 1e-12);
+    assert_true(sis_rationale_error(&found) < 1e-12);
+    sis_rationale_release(&found);
+    how = method(SIS_METHOD_GRADIENT);
+    opt.max_subsets = 5;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+    assert_true(found.collection.n_subsets > 0);
+    assert_int_equal(sis_verify(&model, &input, &opt, &found.collection, &audit), SIS_OK);
+    assert_true(audit.holds);
+    sis_audit_release(&audit);
+    sis_rationale_release(&found);
+}
+
 /* top: attributions of the first features add up to threshold - baseline; zero or mask. */
 static void top_takes_what_adds_up(void **state) {
     (void)state;
@@ -372,7 +410,7 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     sis_method_opt how = method(SIS_METHOD_LIME);
     sis_rationale r;
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_E_ARGUMENT);
-    assert_non_null(strstr(sis_error_detail(), "each of 3000 features, which takes 69 MiB"));
+    assert_non_null(strstr(sis_error_detail(), "each of 3000 features, which takes 83 MiB"));
 }
 
 /* ---- Batched gradient SIS ------------------------------------------------------------------------ */
@@ -476,11 +514,6 @@ static int build_photo(size_t side, sis_net **out) {
     return sis_net_build(b, out);
 }
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SIDE = 80 }; /* ten times slower */
-#else
-enum { SIDE = 224 };
-#endif
 enum { PIXELS = SIDE * SIDE };
 
 static void a_photo_takes_seconds(void **state) {
@@ -634,6 +667,7 @@ int main(void) {
         cmocka_unit_test(lime_finds_the_coefficients_of_a_linear_model),
         cmocka_unit_test(lime_may_have_a_mask_of_its_own),
         cmocka_unit_test(ig_of_a_linear_model_is_exact),
+        cmocka_unit_test(masks_of_several_samples_are_averaged),
         cmocka_unit_test(top_takes_what_adds_up),
         cmocka_unit_test(models_without_gradients_are_told_so),
         cmocka_unit_test(lime_refuses_what_it_cannot_hold),
