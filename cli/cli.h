@@ -156,7 +156,7 @@ typedef struct cli_command {
 /* Every command, in the order of `sis --help`. */
 #define CLI_COMMANDS(X)                                                                            \
     X(explain)                                                                                     \
-    X(show) X(verify) X(predict) X(model) X(train) X(data) X(demo) X(help)
+    X(show) X(report) X(verify) X(predict) X(model) X(train) X(data) X(demo) X(help)
 
 #define CLI_DECLARE(name) extern const cli_command cli_##name;
 CLI_COMMANDS(CLI_DECLARE)
