@@ -91,6 +91,19 @@ void sis__html_text(sis__buf *b, const char *text) {
     sis__html_clip(b, text, SIZE_MAX);
 }
 
+void sis__plain_text(sis__buf *b, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t length; *s; s += length) {
+        unsigned long c = read_character(s, &length);
+        if (c == 0xFFFD)
+            sis__buf_str(b, "\xEF\xBF\xBD");
+        else if (is_unseen(c))
+            sis__buf_printf(b, "[U+%04lX]", c);
+        else
+            sis__buf_add(b, s, length);
+    }
+}
+
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 void sis__html_number(sis__buf *b, double v) {

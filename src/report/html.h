@@ -17,6 +17,9 @@ void sis__html_text(sis__buf *b, const char *text);
 /* The same, but at most `most` characters, then an ellipsis. */
 void sis__html_clip(sis__buf *b, const char *text, size_t most);
 
+/* The text as it is, mended in the same way, for what is not HTML. */
+void sis__plain_text(sis__buf *b, const char *text);
+
 /* "0.9123", "1.2e-07", "&gt;0.9999": four digits, six of
  * what is large, but never 1 for what is less. */
 void sis__html_number(sis__buf *b, double v);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/figures.h"
 #include "report/page.h"
 #include "report/page_files.h"
 
@@ -63,11 +64,53 @@ static void add_banner(sis__buf *b, const sis_report *report, const char *title)
     sis__buf_str(b, "</bdi></h1>\n");
 }
 
-static void add_tabs(sis__buf *b, const sis_report *report) {
+/* A section of the page with its figures; left out if there is none. */
+typedef struct {
+    const char *id, *title;
+} section;
+
+static const section PLOTS[] = {{"spread", "Distributions"}, {"histories", "Histories"}};
+enum { N_PLOTS = sizeof PLOTS / sizeof *PLOTS };
+
+static int add_plots(sis__buf *b, const sis_report *report, const section *s, size_t *n) {
+    sis__buf_printf(b,
+                    "<section id=\"%s\" aria-labelledby=\"t-%s\">\n<h2 id=\"t-%s\">%s</h2>\n"
+                    "<div class=\"plots\">\n",
+                    s->id, s->id, s->id, s->title);
+    int code = sis__page_figures(b, report, s->id, n);
+    sis__buf_str(b, "</div>\n</section>\n");
+    return code;
+}
+
+/* The sections and, before them, links to those that are there. */
+static int add_sections(sis__buf *b, const sis_report *report) {
+    sis__buf body;
+    size_t n;
+    int code = SIS_OK;
+    sis__buf_init(&body);
     sis__buf_str(b, "<nav class=\"tabs\" id=\"tabs\" aria-label=\"Sections\">"
                     "<a href=\"#overview\">Overview</a><a href=\"#examples\">Examples</a>");
-    (void)report;
-    sis__buf_str(b, "</nav></header>\n");
+    code = sis__page_overview(&body, report);
+    if (code == SIS_OK)
+        code = sis__page_examples(&body, report);
+    for (size_t i = 0; code == SIS_OK && i < N_PLOTS; i++) {
+        size_t before = body.len;
+        code = add_plots(&body, report, &PLOTS[i], &n);
+        if (n)
+            sis__buf_printf(b, "<a href=\"#%s\">%s</a>", PLOTS[i].id, PLOTS[i].title);
+        else
+            body.len = before;
+    }
+    if (code == SIS_OK && report->n_sets) {
+        sis__buf_str(b, "<a href=\"#clusters\">Clusters</a>");
+        code = sis__page_clusters(&body, report);
+    }
+    sis__buf_str(b, "</nav></header>\n<main>\n");
+    if (code == SIS_OK && (code = sis__buf_error(&body)) == SIS_OK)
+        sis__buf_add(b, body.data, body.len);
+    sis__buf_str(b, "</main>\n");
+    sis__buf_release(&body);
+    return code;
 }
 
 int sis_report_page(const sis_report *report, const char *title, char **html, size_t *n) {
@@ -80,12 +123,8 @@ int sis_report_page(const sis_report *report, const char *title, char **html, si
     add_head(&b, report, title);
     sis__buf_str(&b, "<body>\n");
     add_banner(&b, report, title);
-    add_tabs(&b, report);
-    sis__buf_str(&b, "<main>\n");
-    int code = sis__page_overview(&b, report);
-    if (code == SIS_OK)
-        code = sis__page_examples(&b, report);
-    sis__buf_str(&b, "</main>\n<footer class=\"soft\">Made by sis"
+    int code = add_sections(&b, report);
+    sis__buf_str(&b, "<footer class=\"soft\">Made by sis"
                      ". This file is complete: it needs no network and sends nothing."
                      "</footer>\n<script>");
     sis__buf_add(&b, PAGE_JS, sizeof PAGE_JS);

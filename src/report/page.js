@@ -16,6 +16,7 @@
       panels[i].hidden = i !== at;
     });
     if (focus) tabs[at].focus();
+    byId("tabs").scrollLeft = tabs[at].offsetLeft - byId("tabs").offsetLeft - 40;
   }
   byId("tabs").setAttribute("role", "tablist");
   tabs.forEach((tab, i) => {
@@ -42,7 +43,7 @@
     });
   });
   select(Math.max(0, tabs.findIndex((tab) => tab.getAttribute("href") === location.hash)), false);
-  if (location.hash) window.addEventListener("load", () => window.scrollTo(0, 0));
+  if (location.hash) window.addEventListener("load", () => setTimeout(() => window.scrollTo(0, 0), 0));
 
   /* ---- Examples: twenty at a time, of those that the filters let through ---- */
   const PER_PAGE = 20;

@@ -31,6 +31,8 @@ typedef struct sis__step {
     double score;
 } sis__step;
 
+enum { SIS__TAIL = 60 };
+
 /* What is kept of the first backward selection of an example. */
 typedef struct sis__walked {
     size_t n_steps;
@@ -39,6 +41,8 @@ typedef struct sis__walked {
     int *order; /* (n_order) most important first: as far as the steps go */
     size_t n_history;
     double *history; /* (n_history) the score from everything (0) to nothing, evenly spaced */
+    double *tail;    /* (SIS__TAIL + 1) the score of the last features: SIS__TAIL of them, ... none.
+                        NULL if there are hardly more than that anyway */
 } sis__walked;
 
 typedef struct sis__example {

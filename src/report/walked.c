@@ -56,6 +56,16 @@ static int take_history(const sis_trace *t, sis__walked *out) {
     return SIS_OK;
 }
 
+static int take_tail(const sis_trace *t, sis__walked *out) {
+    if (t->n < 3 * SIS__TAIL)
+        return SIS_OK;
+    if (!(out->tail = SIS_NEW_RAW(double, SIS__TAIL + 1)))
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i <= SIS__TAIL; i++)
+        out->tail[i] = suffix_score(t, SIS__TAIL - i);
+    return SIS_OK;
+}
+
 int sis__walked_take(const sis_record *record, sis__walked *out) {
     const sis_collection *c = &record->collection;
     *out = (sis__walked){0};
@@ -67,6 +77,8 @@ int sis__walked_take(const sis_record *record, sis__walked *out) {
         code = take_order(t, out);
     if (code == SIS_OK)
         code = take_history(t, out);
+    if (code == SIS_OK)
+        code = take_tail(t, out);
     if (code != SIS_OK)
         sis__walked_release(out);
     return code;
@@ -76,6 +88,7 @@ void sis__walked_release(sis__walked *w) {
     free(w->steps);
     free(w->order);
     free(w->history);
+    free(w->tail);
     *w = (sis__walked){0};
 }
 
