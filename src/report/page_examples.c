@@ -61,7 +61,7 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     if (c->status == SIS_STATUS_EXPLAINED) {
         sis__buf_str(b, " \xC2\xB7 ");
         sis__html_plural(b, c->n_subsets, "subset");
-        sis__buf_printf(b, "%s \xC2\xB7 <span class=\"soft\">without them ",
+        sis__buf_printf(b, "%s \xC2\xB7 <span class=\"soft\">the rest scores ",
                         c->verified ? ", verified" : ", not verified");
         sis__html_number(b, c->rest_score);
         sis__buf_printf(b, "%s</span>", c->complete ? "" : " (there are more subsets)");

@@ -193,8 +193,10 @@ static void add_runs(sis__buf *b, const sis_report *report) {
                                         "Collections",
                                         "Records verified",
                                         "Cost"};
-    sis__buf_str(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Runs\">"
-                    "<table class=\"runs\">\n<thead><tr><th></th>");
+    sis__buf_printf(b,
+                    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Runs\">"
+                    "<table class=\"runs%s\">\n<thead><tr><th></th>",
+                    report->n_runs == 1 ? " one" : "");
     for (size_t i = 0; i < report->n_runs; i++) {
         sis__buf_str(b, "<th scope=\"col\"><bdi>");
         sis__html_clip(b, report->runs[i].source, 80);

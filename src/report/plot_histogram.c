@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "report/plot.h"
 
-enum { BINS_MOST = 60 };
+enum { BINS_MOST = 60, BAR_MOST = 64 };
 
 typedef struct {
     double low, width;
@@ -64,7 +64,7 @@ static void draw_bars(const sis__frame *f, const sis__plot *a, const bins *b) {
     for (size_t i = 0; i < b->n; i++) {
         double sum = 0, left = b->low + (double)i * b->width;
         double x1 = sis__frame_x(f, left), x2 = sis__frame_x(f, left + b->width);
-        double gap = fmin(1.5, (x2 - x1) * 0.1);
+        double gap = fmax(fmin(1.5, (x2 - x1) * 0.1), (x2 - x1 - BAR_MOST) / 2);
         for (size_t k = 0; k < a->n; k++) {
             double n = b->counts[k * b->n + i];
             double top = sis__frame_y(f, sum + n), bottom = sis__frame_y(f, sum);
@@ -82,7 +82,7 @@ static void draw_marks(const sis__frame *f, const sis__plot *a) {
         int end = x > (f->left + f->right) / 2;
         sis__pen_line(f->pen, x, f->top, x, f->bottom,
                       (sis__ink){.colour = SIS__INK, .width = 1.5, .dashed = 1});
-        sis__pen_text(f->pen, x + (end ? -5 : 5), f->top + 11, a->marks[i].text,
+        sis__pen_text(f->pen, x + (end ? -5 : 5), f->top + 11 + 14 * (double)i, a->marks[i].text,
                       (sis__letters){11, end ? SIS__END : SIS__START, SIS__INK, 0, 0});
     }
 }

@@ -88,9 +88,11 @@ class Page {
     await this.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
   }
   async open(url) {
-    const loaded = this.event("Page.loadEventFired");
-    await this.send("Page.navigate", { url });
-    await loaded;
+    for (const address of ["about:blank", url]) { // away first: a new #place alone would load nothing
+      const loaded = this.event("Page.loadEventFired");
+      await this.send("Page.navigate", { url: address });
+      await loaded;
+    }
   }
   async evaluate(expression) {
     const { result, exceptionDetails } = await this.send("Runtime.evaluate", { expression, returnByValue: true, awaitPromise: true });
