@@ -109,7 +109,8 @@ int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k) {
 }
 
 int sis__card_image(sis__buf *b, const sis__example *e) {
-    sis__buf_str(b, "<div class=\"pictures\">\n<figure class=\"original\">");
+    sis__buf_printf(b, "<div class=\"pictures\">\n<figure class=\"original%s\">",
+                    e->channels == 3 ? " colour" : "");
     int code = add_picture(b, e, SIZE_MAX, "original");
     sis__buf_printf(b,
                     "<figcaption>original<br><span class=\"soft\">%zu \xC3\x97 %zu</span>"

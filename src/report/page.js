@@ -108,8 +108,13 @@
   /* The chosen features of the walk, as a picture beside the original. */
   function drawPicture(card, walk, size) {
     const image = card.querySelector(".original img"), w = image.naturalWidth, h = image.naturalHeight;
+    const colour = card.querySelector(".original.colour") !== null;
     const canvas = document.createElement("canvas"), context = canvas.getContext("2d");
-    if (!w || !h) return null;
+    if (!w || !h) { /* not loaded yet: it was never on the screen */
+      image.loading = "eager";
+      image.decode().then(() => redraw(card), () => {});
+      return document.createElement("div");
+    }
     const chosen = new Set(walk.o.slice(0, Math.max(size, 0)));
     canvas.width = w;
     canvas.height = h;
@@ -117,11 +122,10 @@
     const pixels = context.getImageData(0, 0, w, h), d = pixels.data;
     for (let p = 0; p < w * h; p++) {
       const v = (d[4 * p] + d[4 * p + 1] + d[4 * p + 2]) / 765;
-      const grey = d[4 * p] === d[4 * p + 1] && d[4 * p] === d[4 * p + 2];
       const on = chosen.has(walk.f ? walk.f[p] : p);
-      if (on && !grey) continue;
-      const colour = !on ? [128, 128, 128] : v >= 0.5 ? [230, 120, 0] : [0, 114, 178];
-      d.set(colour, 4 * p);
+      if (on && colour) continue;
+      const paint = !on ? [128, 128, 128] : v >= 0.5 ? [230, 120, 0] : [0, 114, 178];
+      d.set(paint, 4 * p);
       d[4 * p + 3] = on ? 255 * (0.55 + 0.45 * Math.abs(2 * v - 1)) : 24 + 80 * v;
     }
     context.putImageData(pixels, 0, 0);

@@ -8,7 +8,7 @@
 
 #include "report/plot.h"
 
-static const double SMALL = 11, LABEL = 12;
+static const double SMALL = 11, LABEL = 12, LARGEST = 1e300;
 enum { NAMES_LEVEL = 8 };
 
 int sis__series_colour(size_t k) {
@@ -19,20 +19,22 @@ int sis__series_colour(size_t k) {
 
 sis__axis sis__axis_fit(const char *label, double low, double high, double ticks, int whole) {
     sis__axis a = {.label = label};
-    if (!isfinite(high - low) || !(high > low)) {
-        double middle = isfinite(low) ? low : 0;
-        low = middle - 0.5;
-        high = middle + 0.5;
+    low =
+        isfinite(low) ? fmax(-LARGEST, fmin(LARGEST, low)) : 0; /* so that differences are finite */
+    high = isfinite(high) ? fmax(-LARGEST, fmin(LARGEST, high)) : 0;
+    double least = fmax(1 / LARGEST, fmax(fabs(low), fabs(high)) * 1e-12);
+    if (!(high - low > least)) {
+        double room = fmax(0.5, fabs(low) / 100);
+        low -= room;
+        high = low + 2 * room;
     }
     a.step = sis__round_step((high - low) / ticks);
     if (whole && a.step < 1)
         a.step = 1;
-    if (!(a.step > 0) || !isfinite(a.step))
-        a.step = 0;
-    a.low = a.step > 0 ? floor(low / a.step + 1e-9) * a.step : low;
-    a.high = a.step > 0 ? ceil(high / a.step - 1e-9) * a.step : high;
+    a.low = floor(low / a.step + 1e-9) * a.step;
+    a.high = ceil(high / a.step - 1e-9) * a.step;
     if (!(a.high > a.low))
-        a.high = a.low + 1;
+        a.high = a.low + a.step;
     a.first = a.low;
     return a;
 }

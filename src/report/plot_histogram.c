@@ -34,7 +34,7 @@ static int count(const sis__plot *a, bins *b) {
     double low, high;
     find_range(a, &low, &high);
     sis__axis fit = sis__axis_fit("", low, high, 30, a->whole);
-    b->width = fit.step > 0 ? fit.step : fit.high - fit.low;
+    b->width = fit.step;
     b->low = a->whole ? fit.low - b->width / 2 : fit.low;
     b->n = (size_t)fmin(BINS_MOST, ceil((fit.high - b->low) / b->width + (a->whole ? 0 : -1e-9)));
     b->n = b->n ? b->n : 1;
