@@ -157,6 +157,7 @@ typedef struct cli_command {
 #define CLI_COMMANDS(X)                                                                            \
     X(explain)                                                                                     \
     X(show)                                                                                        \
+    X(report)                                                                                      \
     X(verify)                                                                                      \
     X(evaluate) X(cluster) X(compare) X(predict) X(model) X(train) X(attack) X(data) X(demo) X(help)
 

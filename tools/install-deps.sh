@@ -4,7 +4,7 @@
 #   install-deps.sh [test]     what the build needs; with "test" also what the tests need
 set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
-    libonnx-dev zlib1g-dev libpng-dev"
+    libonnx-dev zlib1g-dev libpng-dev libcairo2-dev"
 [ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata python3-onnx clang
     libclang-rt-dev"
 
@@ -13,7 +13,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v "$tool" >/dev/null 2>&1 || missing=1
     done
     [ -z "${missing-}" ] && exit 0
-    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cmocka, protobuf-c with protoc-c, onnx.proto." >&2
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cairo, cmocka, protobuf-c with protoc-c, onnx.proto." >&2
     echo "Debian calls them: $packages" >&2
     exit 1
 fi

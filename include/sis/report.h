@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/report.h - results that a person can look at: one HTML page, and figures as files.
+ *
+ *     sis_report *report;
+ *     sis_record record;
+ *     sis_report_new(&report);
+ *     while (sis_results_next(file, &record) > 0)
+ *         sis_report_add(report, "results.jsonl", &record);   // the record is the report's now
+ *     sis_report_page(report, "Digits", &html, &n);           // free(html)
+ *     sis_report_free(report);
+ *
+ * The page is one file that asks nobody for anything: no network, no other file. Without scripts it
+ * is complete; with them it has tabs, pages of examples and a picker that reads the first subset of
+ * any threshold from the traces of the records (sis explain --trace). Whatever a record says is
+ * shown as text, never obeyed.
+ *
+ * A report keeps every record, but of traces only what a drawing needs.
+ * Errors: 0 or a negative code of sis/error.h. Two threads must not use one report at a time.
+ */
+#ifndef SIS_REPORT_H
+#define SIS_REPORT_H
+
+#include <stddef.h>
+
+#include <sis/error.h>
+#include <sis/results.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sis_report sis_report;
+
+int sis_report_new(sis_report **out);
+void sis_report_free(sis_report *report);
+
+/* Add a record that sis_results_next or sis_record_parse made, of the results file `source`. The
+ * report takes it over, whatever the outcome: *record is zeroed. */
+int sis_report_add(sis_report *report, const char *source, sis_record *record);
+
+/* Add the clusters in n bytes of JSON, as sis cluster writes them; messages call it `name`. Call it
+ * after the records they are of have been added: members that are not among them are counted, but
+ * cannot be drawn. */
+int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n);
+
+/* The page, *n bytes of UTF-8 and a NUL; free() it. title NULL: one made from the records. */
+int sis_report_page(const sis_report *report, const char *title, char **html, size_t *n);
+
+/* ---- Figures --------------------------------------------------------------------------------- */
+
+/* name, file name ending */
+#define SIS_FIGURE_FORMATS(X)                                                                      \
+    X(SVG, "svg") /* the same bytes everywhere: text is text, in the reader's font */              \
+    X(PNG, "png") /* twice the size in pixels */                                                   \
+    X(PDF, "pdf")
+
+typedef enum sis_figure_format {
+#define SIS_FIGURE_CODE(name, text) SIS_FIGURE_##name,
+    SIS_FIGURE_FORMATS(SIS_FIGURE_CODE)
+#undef SIS_FIGURE_CODE
+} sis_figure_format;
+
+typedef struct sis_figure {
+    const char *name;    /* "sizes": a file name without its ending */
+    const char *caption; /* what is shown, of how many examples */
+    const char *bytes;
+    size_t n;
+} sis_figure;
+
+/* Draw every figure there is something to show of, one after the other. `done` borrows each;
+ * nonzero from it stops and is the result. */
+int sis_report_figures(const sis_report *report, sis_figure_format format,
+                       int (*done)(void *ctx, const sis_figure *figure), void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pictures: the original, and beside it each subset. What was chosen must be seen whether it is ink or
+ * the absence of ink, so chosen pixels are orange where the picture is bright and blue where it is
+ * dark; the rest is a ghost of the original that shows on light and on dark paper. Chosen pixels of
+ * colour pictures keep their colours.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "report/page.h"
+
+static const unsigned char DARK[3] = {0, 114, 178}, BRIGHT[3] = {230, 120, 0};
+
+/* The channel of a pixel; a grey picture has one. */
+static double channel(const sis__example *e, size_t pixel, size_t c) {
+    size_t n = e->height * e->width, k = c < e->channels ? c : 0;
+    return e->record.values[e->channels_first ? k * n + pixel : pixel * e->channels + k];
+}
+
+/* From the range of the picture's values, at least 0 to 1, to 0..1. */
+typedef struct {
+    double low, scale;
+} range;
+
+static range find_range(const sis_record *r) {
+    double low = 0, high = 1;
+    for (size_t v = 0; v < r->n_values; v++) {
+        low = fmin(low, r->values[v]);
+        high = fmax(high, r->values[v]);
+    }
+    return (range){low, 1 / (high / 2 - low / 2) / 2}; /* halves: the difference may overflow */
+}
+
+static double normal(const range *a, double v) {
+    return fmin(1, fmax(0, v * a->scale - a->low * a->scale));
+}
+
+static void paint_original(const sis__example *e, const range *a, size_t pixel,
+                           unsigned char *rgba) {
+    for (size_t c = 0; c < 3; c++)
+        rgba[c] = (unsigned char)lrint(255 * normal(a, channel(e, pixel, c)));
+    rgba[3] = 255;
+}
+
+static void paint_ghost(const sis__example *e, const range *a, size_t pixel, unsigned char *rgba) {
+    double grey = 0;
+    for (size_t c = 0; c < 3; c++)
+        grey += normal(a, channel(e, pixel, c)) / 3;
+    rgba[0] = rgba[1] = rgba[2] = 128;
+    rgba[3] = (unsigned char)(24 + 16 * lrint(5 * grey)); /* few levels: small files */
+}
+
+static void paint_chosen(const sis__example *e, const range *a, size_t pixel, unsigned char *rgba) {
+    double v = normal(a, channel(e, pixel, 0));
+    const unsigned char *colour = v >= 0.5 ? BRIGHT : DARK;
+    double strength = 0.55 + 0.45 * (v >= 0.5 ? 2 * v - 1 : 1 - 2 * v);
+    if (e->channels == 3) {
+        paint_original(e, a, pixel, rgba);
+        return;
+    }
+    for (size_t c = 0; c < 3; c++)
+        rgba[c] = colour[c];
+    rgba[3] = (unsigned char)(15 * lrint(17 * strength));
+}
+
+int sis__paint_image(const sis__example *e, size_t k, unsigned char **out) {
+    size_t n = e->height * e->width;
+    sis__choices choices = {0};
+    range a = find_range(&e->record);
+    unsigned char *rgba = (unsigned char *)sis__alloc_raw(n, 4);
+    int code = rgba ? SIS_OK : SIS_E_NOMEM;
+    if (code == SIS_OK && k != SIZE_MAX)
+        code = sis__choices_make(&e->record.collection, k, 1, &choices);
+    for (size_t p = 0; code == SIS_OK && p < n; p++) {
+        if (k == SIZE_MAX)
+            paint_original(e, &a, p, rgba + 4 * p);
+        else if (sis__choices_find(&choices, sis__pixel_feature(e, p)))
+            paint_chosen(e, &a, p, rgba + 4 * p);
+        else
+            paint_ghost(e, &a, p, rgba + 4 * p);
+    }
+    free(choices.items);
+    if (code != SIS_OK) {
+        free(rgba);
+        rgba = NULL;
+    }
+    *out = rgba;
+    return code;
+}
+
+static int add_picture(sis__buf *b, const sis__example *e, size_t k, const char *alt) {
+    unsigned char *rgba;
+    int code = sis__paint_image(e, k, &rgba);
+    if (code != SIS_OK)
+        return code;
+    sis__buf_printf(b, "<img width=\"%zu\" height=\"%zu\" alt=\"%s\" loading=\"lazy\" src=\"",
+                    e->width, e->height, alt);
+    code = sis__html_png(b, rgba, e->width, e->height);
+    sis__buf_str(b, "\">");
+    free(rgba);
+    return code;
+}
+
+int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k) {
+    return add_picture(b, e, k, "subset");
+}
+
+int sis__card_image(sis__buf *b, const sis__example *e) {
+    sis__buf_printf(b, "<div class=\"pictures\">\n<figure class=\"original%s\">",
+                    e->channels == 3 ? " colour" : "");
+    int code = add_picture(b, e, SIZE_MAX, "original");
+    sis__buf_printf(b,
+                    "<figcaption>original<br><span class=\"soft\">%zu \xC3\x97 %zu</span>"
+                    "</figcaption></figure>\n",
+                    e->width, e->height);
+    for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets; k++) {
+        const sis_subset *s = &e->record.collection.subsets[k];
+        sis__buf_str(b, "<figure class=\"subset\">");
+        code = add_picture(b, e, k, "chosen pixels");
+        sis__buf_printf(b, "<figcaption>%zu pixel%s<br><span class=\"soft\">score ", s->n,
+                        s->n == 1 ? "" : "s");
+        sis__html_number(b, s->score);
+        sis__buf_str(b, "</span></figcaption></figure>\n");
+    }
+    sis__buf_str(b, "</div>\n");
+    return code;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts and sequences: the whole of it with the features of each subset in that subset's colour, the
+ * more important the stronger, and below it each subset by itself: words by rank, bases as the
+ * pattern they form.
+ *
+ * Every word and base is an element, so that the script can mark others for another threshold.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/page.h"
+
+enum { WORD_MOST = 60, LISTED_MOST = 40, PATTERN_MOST = 400 };
+
+/* ---- What a person marked -------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* The features a person marked, sorted. */
+static int sort_human(const sis_record *r, int **out) {
+    *out = (int *)sis__copy(r->human, r->human ? r->n_human : 0, sizeof **out);
+    if (!*out)
+        return SIS_E_NOMEM;
+    qsort(*out, r->human ? r->n_human : 0, sizeof **out, by_number);
+    return SIS_OK;
+}
+
+static int is_human(const sis_record *r, const int *human, int feature) {
+    return r->human && bsearch(&feature, human, r->n_human, sizeof *human, by_number) != NULL;
+}
+
+/* What is needed to mark features: released whatever sis__marks_make returned. */
+typedef struct {
+    sis__choices choices;
+    int *human;
+} marks;
+
+static int marks_make(const sis_record *r, marks *m) {
+    *m = (marks){0};
+    int code = sis__choices_make(&r->collection, 0, r->collection.n_subsets, &m->choices);
+    return code == SIS_OK ? sort_human(r, &m->human) : code;
+}
+
+static void marks_release(marks *m) {
+    free(m->choices.items);
+    free(m->human);
+}
+
+/* <i>text</i>, or <mark> if it was chosen. */
+static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int feature,
+                       const char *text) {
+    const sis__choice *choice = sis__choices_find(&m->choices, feature);
+    const char *tag = choice ? "mark" : "i";
+    sis__buf_printf(b, "<%s", tag);
+    sis__choice_class(b, choice, is_human(r, m->human, feature));
+    if (choice)
+        sis__buf_printf(b, " data-k=\"%zu\" title=\"subset %zu, rank %zu of %zu\"",
+                        choice->subset + 1, choice->subset + 1, choice->rank + 1, choice->of);
+    sis__buf_char(b, '>');
+    sis__html_clip(b, text, WORD_MOST);
+    sis__buf_printf(b, "</%s>", tag);
+}
+
+static const char *many(const sis_record *r) {
+    return r->collection.n_subsets > 1 ? " many" : "";
+}
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+static void add_ranked_words(sis__buf *b, const sis__example *e, size_t k) {
+    const sis_subset *s = &e->record.collection.subsets[k];
+    sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"words\">", k % 6,
+                    k + 1);
+    for (size_t i = 0; i < s->n && i < LISTED_MOST; i++) {
+        sis__buf_str(b, i ? " <bdi>" : "<bdi>");
+        sis__html_clip(b, e->record.words[s->features[i]], WORD_MOST);
+        sis__buf_str(b, "</bdi>");
+    }
+    if (s->n > LISTED_MOST)
+        sis__buf_printf(b, " <span class=\"soft\">and %zu more</span>", s->n - LISTED_MOST);
+    sis__buf_str(b, "</span> <span class=\"soft\">");
+    sis__subset_caption(b, e, k);
+    sis__buf_str(b, "</span></li>\n");
+}
+
+int sis__card_text(sis__buf *b, const sis__example *e) {
+    const sis_record *r = &e->record;
+    marks m;
+    int code = marks_make(r, &m);
+    sis__buf_printf(b, "<p class=\"text%s\" dir=\"auto\">", many(r));
+    for (size_t i = 0; code == SIS_OK && i < r->n_words; i++) {
+        if (i)
+            sis__buf_char(b, ' ');
+        add_marked(b, r, &m, (int)i, r->words[i]);
+    }
+    sis__buf_str(b, "</p>\n");
+    if (r->collection.n_subsets)
+        sis__buf_str(b, "<ol class=\"subsets\">\n");
+    for (size_t k = 0; k < r->collection.n_subsets; k++)
+        add_ranked_words(b, e, k);
+    if (r->collection.n_subsets)
+        sis__buf_str(b, "</ol>\n");
+    marks_release(&m);
+    return code;
+}
+
+/* ---- Sequences ------------------------------------------------------------------------------- */
+
+static void find_span(const sis_subset *s, int *first, int *last) {
+    *first = *last = s->features[0];
+    for (size_t i = 1; i < s->n; i++) {
+        *first = s->features[i] < *first ? s->features[i] : *first;
+        *last = s->features[i] > *last ? s->features[i] : *last;
+    }
+}
+
+void sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k) {
+    const sis_subset *s = &e->record.collection.subsets[k];
+    sis__choices choices;
+    int first, last, end;
+    find_span(s, &first, &last);
+    end = last - first >= PATTERN_MOST ? first + PATTERN_MOST - 1 : last;
+    if (sis__choices_make(&e->record.collection, k, 1, &choices) != SIS_OK) {
+        b->error = SIS_E_NOMEM;
+        return;
+    }
+    sis__buf_str(b, "<code class=\"pattern\">");
+    for (int f = first; f <= end; f++) {
+        char base[2] = {e->record.sequence[f], '\0'};
+        if (sis__choices_find(&choices, f))
+            sis__html_text(b, base);
+        else
+            sis__buf_str(b, "<i>\xC2\xB7</i>");
+    }
+    sis__buf_printf(b, "%s</code>", end < last ? "\xE2\x80\xA6" : "");
+    free(choices.items);
+}
+
+static void add_pattern(sis__buf *b, const sis__example *e, size_t k) {
+    int first, last;
+    find_span(&e->record.collection.subsets[k], &first, &last);
+    sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"scroll\">", k % 6,
+                    k + 1);
+    sis__thumb_dna(b, e, k);
+    sis__buf_printf(b, "</span> <span class=\"soft\">positions %d\xE2\x80\x93%d \xC2\xB7 ",
+                    first + 1, last + 1);
+    sis__subset_caption(b, e, k);
+    sis__buf_str(b, "</span></li>\n");
+}
+
+int sis__card_dna(sis__buf *b, const sis__example *e) {
+    const sis_record *r = &e->record;
+    size_t n = strlen(r->sequence);
+    marks m;
+    int code = marks_make(r, &m);
+    sis__buf_printf(b, "<p class=\"dna%s\">", many(r));
+    for (size_t i = 0; code == SIS_OK && i < n; i++) {
+        char base[2] = {r->sequence[i], '\0'};
+        if (i % 10 == 0)
+            sis__buf_printf(b, "%s<span data-n=\"%zu\">", i ? "</span> " : "", i + 1);
+        add_marked(b, r, &m, (int)i, base);
+    }
+    sis__buf_str(b, n && code == SIS_OK ? "</span></p>\n" : "</p>\n");
+    if (r->collection.n_subsets)
+        sis__buf_str(b, "<ol class=\"subsets\">\n");
+    for (size_t k = 0; k < r->collection.n_subsets; k++)
+        add_pattern(b, e, k);
+    if (r->collection.n_subsets)
+        sis__buf_str(b, "</ol>\n");
+    marks_release(&m);
+    return code;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The list of all figures, and the two ways they come out: inside the page, where the caption is text
+ * of the page, and as files, where title and caption are drawn below the plot.
+ */
+#include "report/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "report/html.h"
+
+static size_t one(const sis_report *report) {
+    return report->n > 0;
+}
+
+static size_t sets(const sis_report *report) {
+    return report->n_sets;
+}
+
+static size_t clusters(const sis_report *report) {
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_sets; i++)
+        n += report->sets[i].n_clusters;
+    return n;
+}
+
+const sis__maker sis__makers[] = {
+    {"spread", one, sis__make_scores},       {"spread", one, sis__make_sizes},
+    {"spread", one, sis__make_numbers},      {"spread", one, sis__make_size_boxes},
+    {"spread", one, sis__make_number_boxes}, {"spread", one, sis__make_score_size},
+    {"histories", one, sis__make_histories}, {"histories", one, sis__make_history_ends},
+    {NULL, one, sis__make_pictures},         {NULL, sets, sis__make_cluster_rows},
+    {NULL, clusters, sis__make_logo},
+};
+const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;
+
+void sis__drawing_release(sis__drawing *d) {
+    for (size_t k = 0; d->plot.series && k < d->plot.n; k++) {
+        sis__numbers_release(&d->plot.series[k].x);
+        sis__numbers_release(&d->plot.series[k].y);
+    }
+    for (size_t i = 0; i < d->pictures.n; i++)
+        free(d->pictures.items[i].rgba);
+    free(d->plot.series);
+    free(d->names);
+    free(d->row_names);
+    free(d->pictures.items);
+    free(d->counts);
+    sis__buf_release(&d->caption);
+    *d = (sis__drawing){0};
+}
+
+/* ---- In the page ----------------------------------------------------------------------------- */
+
+int sis__drawing_inline(sis__buf *b, const sis__drawing *d) {
+    sis__pen *pen;
+    int code = sis__pen_svg(d->width, d->height, d->title, 1, &pen);
+    if (code != SIS_OK)
+        return code;
+    int drawn = d->draw(pen, d);
+    code = sis__pen_finish(pen, b);
+    return drawn != SIS_OK ? drawn : code;
+}
+
+static int add_figure(sis__buf *b, const sis__drawing *d) {
+    sis__buf_str(b, "<figure class=\"plot\">");
+    int code = sis__drawing_inline(b, d);
+    sis__buf_str(b, "<figcaption><b>");
+    sis__html_text(b, d->title);
+    sis__buf_str(b, "</b> ");
+    sis__html_text(b, d->caption.len ? d->caption.data : "");
+    sis__buf_str(b, "</figcaption></figure>\n");
+    return code != SIS_OK ? code : sis__buf_error(&d->caption);
+}
+
+int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n) {
+    int code = SIS_OK;
+    *n = 0;
+    for (size_t m = 0; code >= 0 && m < sis__n_makers; m++) {
+        const sis__maker *maker = &sis__makers[m];
+        if (!maker->section || strcmp(maker->section, section) != 0)
+            continue;
+        for (size_t k = 0; code >= 0 && k < maker->count(report); k++) {
+            sis__drawing d = {0};
+            code = maker->make(report, k, &d);
+            if (code > 0) {
+                code = add_figure(b, &d);
+                ++*n;
+            }
+            sis__drawing_release(&d);
+        }
+    }
+    return code < 0 ? code : SIS_OK;
+}
+
+/* ---- As files -------------------------------------------------------------------------------- */
+
+static const double CAPTION = 11, LEADING = 16;
+
+/* The end of the line that begins at `text` and is not wider than `width`. */
+static size_t line_length(const char *text, double width) {
+    size_t last = 0, n = 0;
+    double used = 0;
+    while (text[n]) {
+        char one_byte[2] = {text[n], '\0'};
+        used += ((unsigned char)text[n] & 0xC0) == 0x80 ? 0 : sis__text_width(one_byte, CAPTION);
+        if (used > width)
+            return last ? last : n;
+        n++;
+        if (text[n] == ' ' || text[n] == '\0')
+            last = n;
+    }
+    return n;
+}
+
+/* Draw the caption from y on if there is a pen; the number of its lines. */
+static size_t draw_caption(sis__pen *pen, const char *text, double width, double y) {
+    size_t lines = 0;
+    while (*text) {
+        size_t n = line_length(text, width);
+        char line[512];
+        n = n ? n : 1;
+        snprintf(line, sizeof line, "%.*s", (int)(n < 500 ? n : 500), text);
+        if (pen)
+            sis__pen_text(pen, 12, y + LEADING * (double)lines, line,
+                          (sis__letters){CAPTION, SIS__START, SIS__SOFT, 0, 0});
+        text += n;
+        text += *text == ' ';
+        lines++;
+    }
+    return lines;
+}
+
+static int draw_file(const sis__drawing *d, sis_figure_format format, sis__buf *out) {
+    const char *caption = d->caption.len ? d->caption.data : "";
+    double width = fmax(d->width, 360);
+    size_t lines = draw_caption(NULL, caption, width - 24, 0);
+    double height = d->height + 30 + LEADING * (double)(lines + 1);
+    sis__pen *pen;
+    int code = format == SIS_FIGURE_SVG ? sis__pen_svg(width, height, d->title, 0, &pen)
+                                        : sis__pen_cairo(width, height, format, &pen);
+    if (code != SIS_OK)
+        return code;
+    pen->width = d->width;
+    pen->height = d->height;
+    int drawn = d->draw(pen, d);
+    sis__pen_text(pen, 12, d->height + 26, d->title,
+                  (sis__letters){12, SIS__START, SIS__INK, 1, 0});
+    draw_caption(pen, caption, width - 24, d->height + 26 + LEADING);
+    code = sis__pen_finish(pen, out);
+    return drawn != SIS_OK ? drawn : code;
+}
+
+static int hand_over(const sis__drawing *d, sis_figure_format format,
+                     int (*done)(void *, const sis_figure *), void *ctx) {
+    sis__buf bytes;
+    sis__buf_init(&bytes);
+    int code = sis__buf_error(&d->caption);
+    if (code == SIS_OK)
+        code = draw_file(d, format, &bytes);
+    sis_figure figure = {d->name, d->caption.len ? d->caption.data : "", bytes.data, bytes.len};
+    if (code == SIS_OK)
+        code = done(ctx, &figure);
+    sis__buf_release(&bytes);
+    return code;
+}
+
+int sis_report_figures(const sis_report *report, sis_figure_format format,
+                       int (*done)(void *ctx, const sis_figure *figure), void *ctx) {
+    if ((unsigned)format > SIS_FIGURE_PDF)
+        return sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format);
+    int code = SIS_OK;
+    for (size_t m = 0; code == SIS_OK && m < sis__n_makers; m++)
+        for (size_t k = 0; code == SIS_OK && k < sis__makers[m].count(report); k++) {
+            sis__drawing d = {0};
+            code = sis__makers[m].make(report, k, &d);
+            if (code > 0)
+                code = hand_over(&d, format, done, ctx);
+            sis__drawing_release(&d);
+        }
+    return code;
+}

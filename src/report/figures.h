@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Drawings of a report: the plots that the page shows and that files are made of.
+ */
+#ifndef SIS_REPORT_FIGURES_H
+#define SIS_REPORT_FIGURES_H
+
+#include "report/plot.h"
+#include "report/report.h"
+
+enum { SIS__GROUPS_MOST = 20, SIS__NAME_SIZE = 64, SIS__MARKS_MOST = 4 };
+
+/* Everything a drawing is made of. Zero it, make it, draw it as often as you like, release it. */
+typedef struct sis__drawing sis__drawing;
+struct sis__drawing {
+    char name[40], title[120];
+    sis__buf caption; /* plain text: what is shown, of how many */
+    double width, height;
+    sis__plot plot;
+    char (*names)[SIS__NAME_SIZE]; /* of the series, or of the rows of pictures */
+    const char **row_names;
+    sis__mark marks[SIS__MARKS_MOST];
+    char mark_texts[SIS__MARKS_MOST][40];
+    sis__pictures pictures;
+    double *counts; /* (n_counts, 4) of a logo */
+    size_t n_counts;
+    int (*draw)(sis__pen *p, const sis__drawing *d);
+};
+
+/* A family of drawings: `count` of them for this report, made one at a time. make answers 1, 0 if
+ * there is nothing to show, or a negative code. */
+typedef struct sis__maker {
+    const char *section; /* of the page: "spread", "histories"; NULL: only in files */
+    size_t (*count)(const sis_report *report);
+    int (*make)(const sis_report *report, size_t k, sis__drawing *d);
+} sis__maker;
+
+extern const sis__maker sis__makers[];
+extern const size_t sis__n_makers;
+
+void sis__drawing_release(sis__drawing *d);
+
+/* The figures of a section of the page, as <figure> elements; *n counts them. */
+int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n);
+
+/* The drawing in the colours of the page. */
+int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
+
+/* ---- Makers: figures_spread.c, figures_pictures.c --------------------------------------------- */
+
+int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d);
+
+/* The logo of one cluster; of cluster number k over all sets. */
+int sis__make_logo(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d);
+
+/* ---- motif.c --------------------------------------------------------------------------------- */
+
+/* How often each base was chosen in each column, the members laid over the medoid (or the first of
+ * them) where they agree most: *counts (n, 4). A base that a member masks counts as a quarter of each.
+ * n is 0 if no member is a sequence. */
+int sis__motif_count(const sis_report *report, const sis__cluster *c, double **counts, size_t *n);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures of pictures and motifs: examples with their subsets in rows, clusters in rows, logos.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/figures.h"
+#include "report/page.h"
+
+enum { EXAMPLES_MOST = 8, SUBSETS_MOST = 8, MEMBERS_MOST = 15, CLUSTERS_MOST = 20 };
+
+static int draw_pictures(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_pictures(p, &d->pictures);
+}
+
+static int draw_logo(sis__pen *p, const sis__drawing *d) {
+    sis__plot_logo(p, d->counts, d->n_counts);
+    return SIS_OK;
+}
+
+/* Room for rows of at most `columns` pictures. */
+static int make_rows(sis__drawing *d, size_t rows, size_t columns) {
+    d->names = sis__alloc(rows, sizeof *d->names);
+    d->row_names = (const char **)sis__alloc(rows, sizeof *d->row_names);
+    d->pictures.items = SIS_NEW(sis__picture, rows * columns);
+    for (size_t i = 0; d->names && d->row_names && i < rows; i++)
+        d->row_names[i] = d->names[i];
+    d->pictures.row_names = d->row_names;
+    d->draw = draw_pictures;
+    sis__buf_init(&d->caption);
+    return d->names && d->row_names && d->pictures.items ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int add_picture(sis__drawing *d, const sis__example *e, size_t subset, size_t column) {
+    sis__pictures *a = &d->pictures;
+    unsigned char *rgba;
+    int code = sis__paint_image(e, subset, &rgba);
+    if (code == SIS_OK)
+        a->items[a->n++] = (sis__picture){a->rows, column, e->width, e->height, rgba};
+    a->columns = column + 1 > a->columns ? column + 1 : a->columns;
+    return code;
+}
+
+/* ---- Examples -------------------------------------------------------------------------------- */
+
+static int add_example(sis__drawing *d, const sis__example *e) {
+    char output[SIS__NAME_SIZE / 2];
+    sis__output_name(&e->record, output, sizeof output);
+    snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s: %s", e->record.id, output);
+    int code = add_picture(d, e, SIZE_MAX, 0);
+    for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MOST;
+         k++)
+        code = add_picture(d, e, k, k + 1);
+    d->pictures.rows++;
+    return code;
+}
+
+int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
+    int code = SIS_OK;
+    (void)k;
+    for (size_t i = 0; code == SIS_OK && i < report->n && d->pictures.rows < EXAMPLES_MOST; i++) {
+        const sis__example *e = &report->examples[i];
+        if (e->look != SIS__IMAGE || e->record.collection.n_subsets == 0)
+            continue;
+        if (!d->names)
+            code = make_rows(d, EXAMPLES_MOST, SUBSETS_MOST + 1);
+        if (code == SIS_OK)
+            code = add_example(d, e);
+    }
+    if (code != SIS_OK || !d->names)
+        return code;
+    snprintf(d->name, sizeof d->name, "examples");
+    snprintf(d->title, sizeof d->title, "Pictures and their sufficient subsets.");
+    d->pictures.first_name = "original";
+    d->pictures.other_name = "subsets, in the order found";
+    sis__pictures_size(&d->pictures, &d->width, &d->height);
+    sis__buf_printf(&d->caption,
+                    "The first %zu explained examples, by name and decision. Chosen pixels are "
+                    "orange where the picture is bright and blue where it is dark.",
+                    d->pictures.rows);
+    return 1;
+}
+
+/* ---- Clusters -------------------------------------------------------------------------------- */
+
+static int is_picture(const sis_report *report, const sis__member *m) {
+    return report->examples[m->example].look == SIS__IMAGE;
+}
+
+static int add_cluster(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
+    size_t column = 0, shown = c->n_members < MEMBERS_MOST ? c->n_members : MEMBERS_MOST;
+    int code = SIS_OK;
+    snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
+    for (size_t i = 0; code == SIS_OK && i < shown; i++) {
+        const sis__member *m = &c->members[i * c->n_members / shown];
+        if (is_picture(report, m))
+            code = add_picture(d, &report->examples[m->example], m->subset, column++);
+    }
+    d->pictures.rows += column > 0;
+    return code;
+}
+
+int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__clusters *set = &report->sets[k];
+    int code = make_rows(d, CLUSTERS_MOST, MEMBERS_MOST);
+    for (size_t i = 0; code == SIS_OK && i < set->n_clusters && d->pictures.rows < CLUSTERS_MOST;
+         i++)
+        code = add_cluster(report, &set->clusters[i], d);
+    if (code != SIS_OK || d->pictures.rows == 0)
+        return code;
+    snprintf(d->name, sizeof d->name, k ? "clusters-%zu" : "clusters", k + 1);
+    snprintf(d->title, sizeof d->title, "Clusters of subsets.");
+    sis__pictures_size(&d->pictures, &d->width, &d->height);
+    sis__buf_printf(
+        &d->caption,
+        "Up to %d subsets of each of %zu rows, with the size of the cluster; %zu subsets "
+        "in all, %zu of them in no cluster.",
+        MEMBERS_MOST, d->pictures.rows, set->n, set->noise);
+    return 1;
+}
+
+int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
+    int code = sis__motif_count(report, c, &d->counts, &d->n_counts);
+    if (code != SIS_OK || d->n_counts == 0)
+        return code;
+    sis__buf_init(&d->caption);
+    snprintf(d->title, sizeof d->title, "Motif of cluster %.40s.", c->name);
+    d->width = 80 + 22 * (double)d->n_counts;
+    d->width = d->width < 260 ? 260 : d->width;
+    d->height = 180;
+    d->draw = draw_logo;
+    sis__buf_printf(&d->caption,
+                    "Bases chosen in %zu subsets; a base that is masked counts as a "
+                    "quarter of each.",
+                    c->n_members);
+    return 1;
+}
+
+int sis__make_logo(const sis_report *report, size_t k, sis__drawing *d) {
+    size_t set = 0, at = k;
+    while (at >= report->sets[set].n_clusters)
+        at -= report->sets[set++].n_clusters;
+    const sis__cluster *c = &report->sets[set].clusters[at];
+    int noise = report->sets[set].noise && at + 1 == report->sets[set].n_clusters;
+    int made = noise ? 0 : sis__make_cluster_logo(report, c, d);
+    if (made > 0)
+        snprintf(d->name, sizeof d->name, set ? "logo-%zu-%zu" : "logo-%zu", set ? set + 1 : at + 1,
+                 at + 1);
+    return made;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Distributions and histories: from examples to series of numbers.
+ *
+ * Examples are put in groups: by results file if there are several, otherwise by what was decided,
+ * if that differs, otherwise all in one. More groups than a plot can hold become one.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/figures.h"
+
+static const double WIDTH = 480, HEIGHT = 300;
+
+/* ---- Groups ---------------------------------------------------------------------------------- */
+
+typedef enum { BY_NOTHING, BY_RUN, BY_OUTPUT } grouping;
+
+typedef struct {
+    grouping by;
+    size_t n;
+    size_t outputs[SIS__GROUPS_MOST]; /* BY_OUTPUT: the outputs, ascending */
+} groups;
+
+static int is_explained(const sis__example *e) {
+    return e->record.collection.status == SIS_STATUS_EXPLAINED;
+}
+
+/* Add the output, keeping them sorted; 0 if there is no room. */
+static int note_output(groups *g, size_t output) {
+    size_t at = 0;
+    while (at < g->n && g->outputs[at] < output)
+        at++;
+    if (at < g->n && g->outputs[at] == output)
+        return 1;
+    if (g->n == SIS__GROUPS_MOST)
+        return 0;
+    memmove(g->outputs + at + 1, g->outputs + at, (g->n - at) * sizeof *g->outputs);
+    g->outputs[at] = output;
+    g->n++;
+    return 1;
+}
+
+static groups find_groups(const sis_report *report) {
+    groups g = {.by = BY_OUTPUT};
+    if (report->n_runs > 1 && report->n_runs <= SIS__GROUPS_MOST)
+        return (groups){.by = BY_RUN, .n = report->n_runs};
+    for (size_t i = 0; i < report->n; i++)
+        if (is_explained(&report->examples[i]) &&
+            !note_output(&g, report->examples[i].record.output))
+            return (groups){.by = BY_NOTHING, .n = 1};
+    return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
+}
+
+static size_t group_of(const groups *g, const sis__example *e) {
+    if (g->by == BY_RUN)
+        return e->run;
+    for (size_t k = 0; g->by == BY_OUTPUT && k < g->n; k++)
+        if (g->outputs[k] == e->record.output)
+            return k;
+    return 0;
+}
+
+static void name_group(const sis_report *report, const groups *g, size_t k, char *name) {
+    const char *source = report->runs[g->by == BY_RUN ? k : 0].source;
+    const char *slash = strrchr(source, '/');
+    snprintf(name, SIS__NAME_SIZE, "%s", slash ? slash + 1 : source);
+    for (size_t i = 0; g->by == BY_OUTPUT && i < report->n; i++)
+        if (report->examples[i].record.output == g->outputs[k]) {
+            sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE);
+            return;
+        }
+}
+
+/* Series with the names of the groups. */
+static int make_series(const sis_report *report, const groups *g, sis__drawing *d) {
+    d->names = sis__alloc(g->n, sizeof *d->names);
+    d->plot.series = SIS_NEW(sis__series, g->n);
+    if (!d->names || !d->plot.series)
+        return SIS_E_NOMEM;
+    d->plot.n = g->n;
+    for (size_t k = 0; k < g->n; k++) {
+        name_group(report, g, k, d->names[k]);
+        d->plot.series[k].name = d->names[k];
+    }
+    return SIS_OK;
+}
+
+static const char *group_label(const groups *g) {
+    return g->by == BY_RUN ? "results file" : "decided to be";
+}
+
+/* ---- Shared ---------------------------------------------------------------------------------- */
+
+static void begin(sis__drawing *d, const char *name, const char *title, const char *x,
+                  const char *y) {
+    snprintf(d->name, sizeof d->name, "%s", name);
+    snprintf(d->title, sizeof d->title, "%s", title);
+    d->width = WIDTH;
+    d->height = HEIGHT;
+    d->plot.x_label = x;
+    d->plot.y_label = y;
+    sis__buf_init(&d->caption);
+}
+
+static int draw_histogram(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_histogram(p, &d->plot);
+}
+
+static int draw_boxes(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_boxes(p, &d->plot);
+}
+
+static int draw_scatter(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_scatter(p, &d->plot);
+}
+
+static int draw_lines(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_lines(p, &d->plot);
+}
+
+/* The thresholds of the runs, each once. */
+static void mark_thresholds(const sis_report *report, sis__drawing *d) {
+    for (size_t i = 0; i < report->n_runs && d->plot.n_marks < SIS__MARKS_MOST; i++) {
+        double at = report->runs[i].threshold_low;
+        size_t k = 0;
+        while (k < d->plot.n_marks && d->marks[k].at != at)
+            k++;
+        if (k < d->plot.n_marks)
+            continue;
+        snprintf(d->mark_texts[k], sizeof d->mark_texts[k], "threshold %.4g", at);
+        d->marks[k] = (sis__mark){at, d->mark_texts[k]};
+        d->plot.n_marks++;
+    }
+    d->plot.marks = d->marks;
+}
+
+typedef struct {
+    size_t explained, subsets;
+} counts;
+
+static counts count(const sis_report *report) {
+    counts c = {0};
+    for (size_t i = 0; i < report->n_runs; i++) {
+        c.explained += report->runs[i].status[SIS_STATUS_EXPLAINED];
+        c.subsets += report->runs[i].subsets;
+    }
+    return c;
+}
+
+/* "Median 21, from 3 to 140." over all series. */
+static int describe(sis__drawing *d) {
+    sis__numbers all = {0};
+    int code = SIS_OK;
+    for (size_t k = 0; k < d->plot.n; k++)
+        for (size_t i = 0; code == SIS_OK && i < d->plot.series[k].x.n; i++)
+            code = sis__numbers_add(&all, d->plot.series[k].x.items[i]);
+    sis__numbers_sort(&all);
+    if (code == SIS_OK && all.n)
+        sis__buf_printf(&d->caption, " Median %.4g, from %.4g to %.4g.",
+                        sis__numbers_quantile(&all, 0.5), all.items[0], all.items[all.n - 1]);
+    sis__numbers_release(&all);
+    return code;
+}
+
+/* ---- What is counted of each example --------------------------------------------------------- */
+
+static int add_sizes(sis__series *s, const sis__example *e) {
+    const sis_collection *c = &e->record.collection;
+    int code = SIS_OK;
+    for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++)
+        code = sis__numbers_add(&s->x, (double)c->subsets[k].n);
+    return code;
+}
+
+static int add_number(sis__series *s, const sis__example *e) {
+    return is_explained(e) ? sis__numbers_add(&s->x, (double)e->record.collection.n_subsets)
+                           : SIS_OK;
+}
+
+static int add_score(sis__series *s, const sis__example *e) {
+    double score = e->record.collection.score;
+    return isfinite(score) ? sis__numbers_add(&s->x, score) : SIS_OK;
+}
+
+static int add_points(sis__series *s, const sis__example *e) {
+    const sis_collection *c = &e->record.collection;
+    int code = SIS_OK;
+    for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++) {
+        code = sis__numbers_add(&s->x, (double)c->subsets[k].n);
+        if (code == SIS_OK)
+            code = sis__numbers_add(&s->y, c->subsets[k].score);
+    }
+    return code;
+}
+
+static int collect(const sis_report *report, const groups *g, sis__drawing *d,
+                   int (*take)(sis__series *, const sis__example *)) {
+    int code = make_series(report, g, d);
+    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
+        code = take(&d->plot.series[group_of(g, &report->examples[i])], &report->examples[i]);
+    return code;
+}
+
+/* All in one group, or in one a file: for histograms, where too many colours say nothing. */
+static groups few_groups(const sis_report *report) {
+    groups g = find_groups(report);
+    return g.by == BY_RUN && g.n <= SIS__COLOURS ? g : (groups){.by = BY_NOTHING, .n = 1};
+}
+
+static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__drawing *)) {
+    d->draw = draw;
+    if (code == SIS_OK)
+        code = describe(d);
+    return code == SIS_OK ? 1 : code;
+}
+
+/* ---- Makers ---------------------------------------------------------------------------------- */
+
+int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
+    groups g = few_groups(report);
+    (void)k;
+    begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
+    mark_thresholds(report, d);
+    sis__buf_printf(&d->caption,
+                    "All %zu examples, decided or not; the dashed line is the "
+                    "threshold of the decision.",
+                    report->n);
+    return finish(d, collect(report, &g, d, add_score), draw_histogram);
+}
+
+int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
+    groups g = few_groups(report);
+    counts c = count(report);
+    (void)k;
+    if (c.subsets == 0)
+        return 0;
+    begin(d, "sizes", "Sizes of subsets.", "features in a subset", "subsets");
+    d->plot.whole = 1;
+    sis__buf_printf(&d->caption, "%zu sufficient subsets of %zu explained examples.", c.subsets,
+                    c.explained);
+    return finish(d, collect(report, &g, d, add_sizes), draw_histogram);
+}
+
+int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
+    groups g = few_groups(report);
+    counts c = count(report);
+    (void)k;
+    if (c.explained == 0)
+        return 0;
+    begin(d, "numbers", "Subsets per example.", "sufficient subsets of an example", "examples");
+    d->plot.whole = 1;
+    sis__buf_printf(&d->caption, "How many disjoint subsets each of %zu explained examples has.",
+                    c.explained);
+    return finish(d, collect(report, &g, d, add_number), draw_histogram);
+}
+
+int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
+    groups g = find_groups(report);
+    counts c = count(report);
+    (void)k;
+    if (g.n < 2 || c.subsets == 0)
+        return 0;
+    begin(d, "sizes-by-group", "Sizes of subsets, side by side.", group_label(&g),
+          "features in a subset");
+    d->plot.whole = d->plot.violin = 1;
+    sis__buf_printf(&d->caption,
+                    "%zu subsets of %zu examples. Boxes reach from quartile to quartile, the line "
+                    "is the median; shaded, the density.",
+                    c.subsets, c.explained);
+    return finish(d, collect(report, &g, d, add_sizes), draw_boxes);
+}
+
+int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) {
+    groups g = find_groups(report);
+    counts c = count(report);
+    (void)k;
+    if (g.n < 2 || c.explained == 0)
+        return 0;
+    begin(d, "numbers-by-group", "Subsets per example, side by side.", group_label(&g),
+          "sufficient subsets of an example");
+    d->plot.whole = 1;
+    sis__buf_printf(&d->caption,
+                    "%zu explained examples. Boxes reach from quartile to quartile, the line is "
+                    "the median, dots are outliers.",
+                    c.explained);
+    return finish(d, collect(report, &g, d, add_number), draw_boxes);
+}
+
+int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
+    groups g = few_groups(report);
+    counts c = count(report);
+    (void)k;
+    if (c.subsets == 0)
+        return 0;
+    begin(d, "score-size", "Score of a subset alone against its size.", "features in a subset",
+          "score of the subset alone");
+    d->plot.whole = 1;
+    mark_thresholds(report, d);
+    sis__buf_printf(&d->caption, "%zu subsets of %zu examples; everything else is masked.",
+                    c.subsets, c.explained);
+    int code = collect(report, &g, d, add_points);
+    d->draw = draw_scatter;
+    return code == SIS_OK ? 1 : code;
+}
+
+/* Lines of the same kind from all stored walks. */
+static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
+    if (!(d->plot.series = SIS_NEW(sis__series, n)))
+        return SIS_E_NOMEM;
+    d->draw = draw_lines;
+    d->width = 560;
+    d->height = 360;
+    mark_thresholds(report, d);
+    for (size_t i = 0; i < report->n; i++) {
+        const sis__walked *w = &report->examples[i].walked;
+        const double *line = tail ? w->tail : w->history;
+        size_t points = tail ? SIS__TAIL + 1 : w->n_history;
+        if (!line)
+            continue;
+        sis__numbers *y = &d->plot.series[d->plot.n++].y;
+        if (!(y->items = (double *)sis__copy(line, points, sizeof *line)))
+            return SIS_E_NOMEM;
+        y->n = y->cap = points;
+    }
+    return 1;
+}
+
+static size_t count_walks(const sis_report *report, int tail) {
+    size_t n = 0;
+    for (size_t i = 0; i < report->n; i++) {
+        const sis__walked *w = &report->examples[i].walked;
+        n += (tail ? w->tail : w->history) != NULL;
+    }
+    return n;
+}
+
+int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d) {
+    size_t n = count_walks(report, 0);
+    (void)k;
+    if (n == 0)
+        return 0;
+    begin(d, "histories", "Score as features are masked.", "features masked (%)",
+          "score of what is left");
+    d->plot.to = 100;
+    sis__buf_printf(
+        &d->caption,
+        "The first backward selection of %zu examples, a line each%s; the thick line is "
+        "their median.",
+        n, n > 150 ? " (about 150 of them drawn)" : "");
+    return make_lines(report, d, n, 0);
+}
+
+int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) {
+    size_t n = count_walks(report, 1);
+    (void)k;
+    if (n == 0)
+        return 0;
+    begin(d, "history-ends", "The last features.", "features left", "score of what is left");
+    d->plot.from = SIS__TAIL;
+    sis__buf_printf(&d->caption,
+                    "The same for the last %d features, of %zu examples that have many more: where "
+                    "a line falls below the threshold, its first subset ends.",
+                    SIS__TAIL, n);
+    return make_lines(report, d, n, 1);
+}

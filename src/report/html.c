@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text for HTML. The same escape serves text and attributes: all five characters that mean
+ * something in either are written as references, so there is no place where the wrong one of two
+ * functions could be used. No data are ever written into scripts or styles but numbers.
+ *
+ * A character that reverses the direction of what follows could make a page say what is not there
+ * ("U+202E" before "0.1"); it is shown instead of obeyed, as are control characters.
+ */
+#include "report/html.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <png.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+/* The character at s and its length in bytes; U+FFFD and 1 if it is none. */
+static unsigned long read_character(const unsigned char *s, size_t *length) {
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC0 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    unsigned long c = n == 1 ? s[0] : n ? s[0] & (0x7Fu >> n) : 0;
+    *length = 1;
+    if (n == 0 || s[0] > 0xF4)
+        return 0xFFFD;
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xC0) != 0x80)
+            return 0xFFFD;
+        c = c << 6 | (s[i] & 0x3F);
+    }
+    if (c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
+        return 0xFFFD;
+    *length = n;
+    return c;
+}
+
+static int is_unseen(unsigned long c) {
+    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) ||
+           (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 ||
+           c == 0x2029 || (c >= 0xFFFE && c <= 0xFFFF);
+}
+
+static void add_character(sis__buf *b, unsigned long c, const unsigned char *bytes, size_t n) {
+    switch (c) {
+    case '&':
+        sis__buf_str(b, "&amp;");
+        break;
+    case '<':
+        sis__buf_str(b, "&lt;");
+        break;
+    case '>':
+        sis__buf_str(b, "&gt;");
+        break;
+    case '"':
+        sis__buf_str(b, "&quot;");
+        break;
+    case '\'':
+        sis__buf_str(b, "&#39;");
+        break;
+    case 0xFFFD:
+        sis__buf_str(b, "\xEF\xBF\xBD");
+        break;
+    default:
+        if (is_unseen(c))
+            sis__buf_printf(b, "[U+%04lX]", c);
+        else
+            sis__buf_add(b, bytes, n);
+    }
+}
+
+void sis__html_clip(sis__buf *b, const char *text, size_t most) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t length;
+    for (size_t i = 0; *s; i++, s += length) {
+        if (i == most) {
+            sis__buf_str(b, "\xE2\x80\xA6");
+            return;
+        }
+        unsigned long c = read_character(s, &length);
+        add_character(b, c, s, length);
+    }
+}
+
+void sis__html_text(sis__buf *b, const char *text) {
+    sis__html_clip(b, text, SIZE_MAX);
+}
+
+void sis__plain_text(sis__buf *b, const char *text) {
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t length; *s; s += length) {
+        unsigned long c = read_character(s, &length);
+        if (c == 0xFFFD)
+            sis__buf_str(b, "\xEF\xBF\xBD");
+        else if (is_unseen(c))
+            sis__buf_printf(b, "[U+%04lX]", c);
+        else
+            sis__buf_add(b, s, length);
+    }
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+void sis__html_number(sis__buf *b, double v) {
+    if (isnan(v))
+        sis__buf_str(b, "\xE2\x80\x93");
+    else if (v > 0.9999 && v < 1) /* sure, but not certain */
+        sis__buf_str(b, "&gt;0.9999");
+    else
+        sis__buf_printf(b, "%s%.*g", v < 0 ? "\xE2\x88\x92" : "", fabs(v) < 1000 ? 4 : 6, fabs(v));
+}
+
+void sis__html_count(sis__buf *b, size_t n) {
+    char digits[32];
+    int used = 0;
+    do {
+        digits[used++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n);
+    while (used > 0) {
+        sis__buf_char(b, digits[--used]);
+        if (used > 0 && used % 3 == 0)
+            sis__buf_char(b, ',');
+    }
+}
+
+void sis__html_plural(sis__buf *b, size_t n, const char *noun) {
+    sis__html_count(b, n);
+    sis__buf_printf(b, " %s%s", noun, n == 1 ? "" : "s");
+}
+
+/* ---- Pictures -------------------------------------------------------------------------------- */
+
+void sis__html_base64(sis__buf *b, const unsigned char *bytes, size_t n) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        unsigned v = (unsigned)bytes[i] << 16;
+        v |= i + 1 < n ? (unsigned)bytes[i + 1] << 8 : 0;
+        v |= i + 2 < n ? bytes[i + 2] : 0;
+        char four[4] = {digits[v >> 18], digits[v >> 12 & 63], digits[v >> 6 & 63], digits[v & 63]};
+        if (i + 2 >= n)
+            four[3] = '=';
+        if (i + 1 >= n)
+            four[2] = '=';
+        sis__buf_add(b, four, 4);
+    }
+}
+
+int sis__html_png(sis__buf *b, const unsigned char *rgba, size_t width, size_t height) {
+    png_image image = {.version = PNG_IMAGE_VERSION,
+                       .width = (png_uint_32)width,
+                       .height = (png_uint_32)height,
+                       .format = PNG_FORMAT_RGBA};
+    png_alloc_size_t n = PNG_IMAGE_PNG_SIZE_MAX(image);
+    unsigned char *bytes = (unsigned char *)sis__alloc_raw(n, 1);
+    int written = bytes && png_image_write_to_memory(&image, bytes, &n, 0, rgba, 0, NULL);
+    if (written) {
+        sis__buf_str(b, "data:image/png;base64,");
+        sis__html_base64(b, bytes, n);
+    }
+    free(bytes);
+    return written ? sis__buf_error(b) : sis__fail(SIS_E_NOMEM, "out of memory");
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The page as a whole. Its security policy allows the one script below by its hash and no other, and
+ * no request of any kind: should a text ever get through as markup, it still could do nothing.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "report/figures.h"
+#include "report/page.h"
+#include "report/page_files.h"
+
+/* ---- Head ------------------------------------------------------------------------------------ */
+
+static unsigned nibble(char c) {
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+/* The hash of the script, given in hexadecimal, in base 64. */
+static void add_script_hash(sis__buf *b) {
+    unsigned char bytes[32];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] =
+            (unsigned char)(nibble(PAGE_JS_SHA256[2 * i]) << 4 | nibble(PAGE_JS_SHA256[2 * i + 1]));
+    sis__html_base64(b, bytes, sizeof bytes);
+}
+
+/* The title given, or one from what the records say. */
+static void add_title(sis__buf *b, const sis_report *report, const char *title) {
+    if (title && *title)
+        sis__html_clip(b, title, 200);
+    else if (report->n_runs != 1)
+        sis__buf_printf(b, "Decisions in %zu results files", report->n_runs);
+    else {
+        const char *model = report->examples[report->runs[0].first].record.model;
+        const char *slash = strrchr(model, '/');
+        sis__buf_str(b, "Decisions of ");
+        sis__html_clip(b, slash ? slash + 1 : model, 100);
+    }
+}
+
+static void add_head(sis__buf *b, const sis_report *report, const char *title) {
+    sis__buf_str(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                    "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action "
+                    "'none'; script-src 'sha256-");
+    add_script_hash(b);
+    sis__buf_str(b, "'\">\n<meta name=\"viewport\" content=\"width=device-width, "
+                    "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
+                    "<link rel=\"icon\" href=\"data:,\">\n<title>");
+    add_title(b, report, title);
+    sis__buf_str(b, "</title>\n<style>\n");
+    sis__buf_add(b, PAGE_CSS, sizeof PAGE_CSS);
+    sis__buf_str(b, "</style>\n</head>\n");
+}
+
+/* ---- Body ------------------------------------------------------------------------------------ */
+
+static void add_banner(sis__buf *b, const sis_report *report, const char *title) {
+    sis__buf_str(b,
+                 "<header class=\"banner\"><p class=\"soft\">Which part of this input was enough "
+                 "for the decision?</p>\n<h1><bdi>");
+    add_title(b, report, title);
+    sis__buf_str(b, "</bdi></h1>\n");
+}
+
+/* A section of the page with its figures; left out if there is none. */
+typedef struct {
+    const char *id, *title;
+} section;
+
+static const section PLOTS[] = {{"spread", "Distributions"}, {"histories", "Histories"}};
+enum { N_PLOTS = sizeof PLOTS / sizeof *PLOTS };
+
+static int add_plots(sis__buf *b, const sis_report *report, const section *s, size_t *n) {
+    sis__buf_printf(b,
+                    "<section id=\"%s\" aria-labelledby=\"t-%s\">\n<h2 id=\"t-%s\">%s</h2>\n"
+                    "<div class=\"plots\">\n",
+                    s->id, s->id, s->id, s->title);
+    int code = sis__page_figures(b, report, s->id, n);
+    sis__buf_str(b, "</div>\n</section>\n");
+    return code;
+}
+
+/* The sections and, before them, links to those that are there. */
+static int add_sections(sis__buf *b, const sis_report *report) {
+    sis__buf body;
+    size_t n;
+    int code = SIS_OK;
+    sis__buf_init(&body);
+    sis__buf_str(b, "<nav class=\"tabs\" id=\"tabs\" aria-label=\"Sections\">"
+                    "<a href=\"#overview\">Overview</a><a href=\"#examples\">Examples</a>");
+    code = sis__page_overview(&body, report);
+    if (code == SIS_OK)
+        code = sis__page_examples(&body, report);
+    for (size_t i = 0; code == SIS_OK && i < N_PLOTS; i++) {
+        size_t before = body.len;
+        code = add_plots(&body, report, &PLOTS[i], &n);
+        if (n)
+            sis__buf_printf(b, "<a href=\"#%s\">%s</a>", PLOTS[i].id, PLOTS[i].title);
+        else
+            body.len = before;
+    }
+    if (code == SIS_OK && report->n_sets) {
+        sis__buf_str(b, "<a href=\"#clusters\">Clusters</a>");
+        code = sis__page_clusters(&body, report);
+    }
+    sis__buf_str(b, "</nav></header>\n<main>\n");
+    if (code == SIS_OK && (code = sis__buf_error(&body)) == SIS_OK)
+        sis__buf_add(b, body.data, body.len);
+    sis__buf_str(b, "</main>\n");
+    sis__buf_release(&body);
+    return code;
+}
+
+int sis_report_page(const sis_report *report, const char *title, char **html, size_t *n) {
+    sis__buf b;
+    sis__buf_init(&b);
+    *html = NULL;
+    *n = 0;
+    if (report->n == 0)
+        return sis__fail(SIS_E_ARGUMENT, "there is no record to report on");
+    add_head(&b, report, title);
+    sis__buf_str(&b, "<body>\n");
+    add_banner(&b, report, title);
+    int code = add_sections(&b, report);
+    sis__buf_str(&b, "<footer class=\"soft\">Made by sis"
+                     ". This file is complete: it needs no network and sends nothing."
+                     "</footer>\n<script>");
+    sis__buf_add(&b, PAGE_JS, sizeof PAGE_JS);
+    sis__buf_str(&b, "</script>\n</body>\n</html>\n");
+    if (code == SIS_OK)
+        code = sis__buf_give(&b, html, n);
+    sis__buf_release(&b);
+    return code;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The parts of the page, each written to the end of a buffer. Those that need other memory too
+ * return SIS_OK or SIS_E_NOMEM; the buffer keeps its own errors.
+ */
+#ifndef SIS_REPORT_PAGE_H
+#define SIS_REPORT_PAGE_H
+
+#include "report/html.h"
+#include "report/report.h"
+
+/* ---- Which features were chosen -------------------------------------------------------------- */
+
+typedef struct sis__choice {
+    int feature;
+    size_t subset, rank, of; /* rank 0 is the most important of `of` */
+} sis__choice;
+
+/* The features of subsets first .. first + n - 1, sorted by number, for looking them up. A feature
+ * that is in two subsets belongs to the first. */
+typedef struct sis__choices {
+    size_t n;
+    sis__choice *items;
+} sis__choices;
+
+int sis__choices_make(const sis_collection *c, size_t first, size_t n, sis__choices *out);
+const sis__choice *sis__choices_find(const sis__choices *choices, int feature);
+
+/* ' class="s0 r2 h"': subset, rank from 0 (strongest) to 3, marked by a person. choice may be NULL. */
+void sis__choice_class(sis__buf *b, const sis__choice *choice, int human);
+
+/* ---- Cards: one example ---------------------------------------------------------------------- */
+
+int sis__card_text(sis__buf *b, const sis__example *e);
+int sis__card_dna(sis__buf *b, const sis__example *e);
+int sis__card_image(sis__buf *b, const sis__example *e);
+int sis__card_table(sis__buf *b, const sis__example *e);
+
+/* Subset k of the example, small: in rows of clusters. */
+int sis__thumb(sis__buf *b, const sis__example *e, size_t k);
+int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k);
+void sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k);
+
+/* "subset 1 · 12 of 784 features · score 0.703", without the first part for the only one. */
+void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k);
+
+/* Pixels of a drawing of subset k, or of the original for SIZE_MAX: (height * width * 4). */
+int sis__paint_image(const sis__example *e, size_t k, unsigned char **rgba);
+
+/* ---- Sections -------------------------------------------------------------------------------- */
+
+int sis__page_overview(sis__buf *b, const sis_report *report);
+int sis__page_examples(sis__buf *b, const sis_report *report);
+int sis__page_clusters(sis__buf *b, const sis_report *report);
+
+/* The thresholds of the picker, and per example what its walk answers to them. *n_grid is 0 if no
+ * walk was stored. */
+int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid);
+void sis__page_picker(sis__buf *b, const sis_report *report, const double *grid, size_t n_grid);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Clusters: a row of members each, the patterns that are most frequent in it, the motif if its members
+ * are sequences, and where its members are from if they are from several files.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/figures.h"
+#include "report/page.h"
+
+enum { ROW_MOST = 15, PATTERNS_MOST = 8, CLUSTERS_MOST = 100 };
+
+static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c) {
+    size_t shown = c->n_members < ROW_MOST ? c->n_members : ROW_MOST;
+    int code = SIS_OK;
+    if (shown == 0) {
+        sis__buf_str(b,
+                     "<p class=\"soft\">None of its members is in the results shown here.</p>\n");
+        return SIS_OK;
+    }
+    int pictures = report->examples[c->members[0].example].look == SIS__IMAGE;
+    sis__buf_printf(b, "<div class=\"row%s\">", pictures ? "" : " lines");
+    for (size_t i = 0; code == SIS_OK && i < shown; i++) {
+        const sis__member *m = &c->members[i * c->n_members / shown];
+        code = sis__thumb(b, &report->examples[m->example], m->subset);
+    }
+    sis__buf_str(b, "</div>\n");
+    return code;
+}
+
+static void add_patterns(sis__buf *b, const sis__cluster *c) {
+    if (c->n_patterns == 0)
+        return;
+    sis__buf_str(b, "<table><thead><tr><th scope=\"col\">most frequent</th><th "
+                    "scope=\"col\">times</th></tr></thead><tbody>\n");
+    for (size_t i = 0; i < c->n_patterns && i < PATTERNS_MOST; i++) {
+        sis__buf_str(b, "<tr><td><bdi>");
+        sis__html_clip(b, c->patterns[i].text, 120);
+        sis__buf_str(b, "</bdi></td><td>");
+        sis__html_count(b, c->patterns[i].count);
+        sis__buf_str(b, "</td></tr>\n");
+    }
+    sis__buf_str(b, "</tbody></table>\n");
+}
+
+static void add_shares(sis__buf *b, const sis__cluster *c) {
+    for (size_t i = 0; c->n_shares > 1 && i < c->n_shares; i++) {
+        sis__buf_printf(b, "%s%.0f %% of <bdi>", i ? ", " : "<p class=\"soft\">",
+                        100 * c->shares[i]);
+        sis__html_clip(b, c->sources[i], 60);
+        sis__buf_str(b, i + 1 < c->n_shares ? "</bdi>" : "</bdi></p>\n");
+    }
+}
+
+static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c) {
+    sis__drawing d = {0};
+    int code = sis__make_cluster_logo(report, c, &d);
+    if (code > 0) {
+        sis__buf_printf(b, "<div style=\"max-width:%.0fpx\">", d.width);
+        code = sis__drawing_inline(b, &d);
+        sis__buf_str(b, "</div>\n");
+    }
+    sis__drawing_release(&d);
+    return code;
+}
+
+static int add_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i) {
+    const sis__cluster *c = &set->clusters[i];
+    int noise = set->noise && i + 1 == set->n_clusters, code = SIS_OK;
+    sis__buf_str(b, "<div class=\"cluster\"><h4>");
+    if (noise) {
+        sis__buf_str(b, "In no cluster");
+    } else {
+        sis__buf_str(b, "Cluster <bdi>");
+        sis__html_clip(b, c->name, 40);
+        sis__buf_str(b, "</bdi>");
+    }
+    sis__buf_str(b, " <span class=\"tag\">");
+    sis__html_plural(b, c->size, "subset");
+    sis__buf_str(b, "</span></h4>\n");
+    if (!noise)
+        code = add_logo(b, report, c);
+    if (code == SIS_OK)
+        code = add_row(b, report, c);
+    add_shares(b, c);
+    add_patterns(b, c);
+    sis__buf_str(b, "</div>\n");
+    return code;
+}
+
+static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
+    size_t n = set->n_clusters - (set->noise > 0);
+    int code = SIS_OK;
+    sis__buf_str(b, "<h3><bdi>");
+    sis__html_clip(b, set->name, 80);
+    sis__buf_str(b, "</bdi></h3>\n<p class=\"soft\">");
+    sis__html_plural(b, n, "cluster");
+    sis__buf_str(b, " of ");
+    sis__html_plural(b, set->n, "subset");
+    if (set->distance[0]) {
+        sis__buf_str(b, " by ");
+        sis__html_clip(b, set->distance, 40);
+        sis__buf_str(b, " distance");
+    }
+    if (!isnan(set->eps))
+        sis__buf_printf(b, ", neighbours within %.4g", set->eps);
+    sis__buf_str(b, ". Each row shows members spread evenly over the cluster.</p>\n");
+    for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
+        if (i < CLUSTERS_MOST || i + 1 == set->n_clusters)
+            code = add_cluster(b, report, set, i);
+    if (set->n_clusters > CLUSTERS_MOST)
+        sis__buf_printf(b, "<p class=\"soft\">The first %d are shown.</p>\n", CLUSTERS_MOST);
+    return code;
+}
+
+int sis__page_clusters(sis__buf *b, const sis_report *report) {
+    int code = SIS_OK;
+    sis__buf_str(b, "<section id=\"clusters\" aria-labelledby=\"t-clusters\">\n"
+                    "<h2 id=\"t-clusters\">Clusters</h2>\n");
+    for (size_t i = 0; code == SIS_OK && i < report->n_sets; i++)
+        code = add_set(b, report, &report->sets[i]);
+    sis__buf_str(b, "</section>\n");
+    return code;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The examples, a card each: what was decided, the input, its subsets. All cards are in the page; the
+ * script shows twenty at a time, and a page without scripts, or on paper, shows them all.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page.h"
+
+void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k) {
+    const sis_collection *c = &e->record.collection;
+    static const char *const nouns[] = {[SIS__LIST] = "feature",
+                                        [SIS__TABLE] = "feature",
+                                        [SIS__IMAGE] = "pixel",
+                                        [SIS__TEXT] = "word",
+                                        [SIS__DNA] = "base"};
+    sis__html_count(b, c->subsets[k].n);
+    sis__buf_str(b, " of ");
+    sis__html_plural(b, c->n_features, nouns[e->look]);
+    sis__buf_str(b, " \xC2\xB7 score ");
+    sis__html_number(b, c->subsets[k].score);
+}
+
+int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
+    const sis_subset *s = &e->record.collection.subsets[k];
+    char name[160];
+    if (e->look == SIS__IMAGE)
+        return sis__thumb_image(b, e, k);
+    if (e->look == SIS__DNA) {
+        sis__thumb_dna(b, e, k);
+        return SIS_OK;
+    }
+    sis__buf_str(b, "<span class=\"words\">");
+    for (size_t i = 0; i < s->n && i < 12; i++) {
+        sis__feature_name(&e->record, s->features[i], name, sizeof name);
+        sis__buf_str(b, i ? " <bdi>" : "<bdi>");
+        sis__html_clip(b, name, 40);
+        sis__buf_str(b, "</bdi>");
+    }
+    sis__buf_str(b, s->n > 12 ? " \xE2\x80\xA6</span>" : "</span>");
+    return SIS_OK;
+}
+
+/* ---- The decision ---------------------------------------------------------------------------- */
+
+/* "score 0.98 ≥ 0.7 for 7 · 3 subsets, verified" */
+static void add_verdict(sis__buf *b, const sis_record *r) {
+    const sis_collection *c = &r->collection;
+    char output[200];
+    sis__output_name(r, output, sizeof output);
+    sis__buf_str(b, "<p class=\"verdict\">score <b>");
+    sis__html_number(b, c->score);
+    sis__buf_printf(b, "</b> %s%s ", c->status == SIS_STATUS_BELOW_THRESHOLD ? "is not " : "",
+                    r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
+    sis__html_number(b, r->threshold);
+    sis__buf_str(b, " for <b><bdi>");
+    sis__html_clip(b, output, 60);
+    sis__buf_str(b, "</bdi></b>");
+    if (c->status == SIS_STATUS_EXPLAINED) {
+        sis__buf_str(b, " \xC2\xB7 ");
+        sis__html_plural(b, c->n_subsets, "subset");
+        sis__buf_printf(b, "%s \xC2\xB7 <span class=\"soft\">the rest scores ",
+                        c->verified ? ", verified" : ", not verified");
+        sis__html_number(b, c->rest_score);
+        sis__buf_printf(b, "%s</span>", c->complete ? "" : " (there are more subsets)");
+    }
+    sis__buf_str(b, "</p>\n");
+}
+
+/* Why there is nothing to see. */
+static void add_reason(sis__buf *b, const sis_record *r) {
+    const sis_collection *c = &r->collection;
+    sis__buf_str(b, "<p class=\"reason\">");
+    if (c->status == SIS_STATUS_BELOW_THRESHOLD) {
+        sis__buf_str(b, "The model does not reach the threshold, so there is no decision to "
+                        "explain.");
+    } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
+        sis__buf_str(b, "Even with everything masked the score is ");
+        sis__html_number(b, c->masked_score);
+        sis__buf_str(b, ": no part of this input is responsible.");
+    } else {
+        sis__buf_str(b, "The model failed: <bdi>");
+        sis__html_clip(b, c->message ? c->message : "it did not say why", 500);
+        sis__buf_str(b, "</bdi>");
+    }
+    sis__buf_str(b, "</p>\n");
+}
+
+static const char *status_words(sis_status status) {
+    static const char *const words[] = {[SIS_STATUS_EXPLAINED] = "explained",
+                                        [SIS_STATUS_BELOW_THRESHOLD] = "not decided",
+                                        [SIS_STATUS_DEFAULT_DECISION] = "by default",
+                                        [SIS_STATUS_ERROR] = "error"};
+    return words[status];
+}
+
+static void add_heading(sis__buf *b, const sis_report *report, const sis__example *e) {
+    const sis_record *r = &e->record;
+    sis__buf_str(b, "<header><h3><bdi>");
+    sis__html_clip(b, r->id, 60);
+    sis__buf_str(b, "</bdi>");
+    if (r->label) {
+        sis__buf_str(b, " <span class=\"tag\">labelled <bdi>");
+        sis__html_clip(b, r->label, 40);
+        sis__buf_str(b, "</bdi></span>");
+    }
+    sis__buf_printf(b, " <span class=\"tag %s\">%s</span>", sis_status_name(r->collection.status),
+                    status_words(r->collection.status));
+    if (report->n_runs > 1) {
+        sis__buf_str(b, " <span class=\"tag run\"><bdi>");
+        sis__html_clip(b, report->runs[e->run].source, 60);
+        sis__buf_str(b, "</bdi></span>");
+    }
+    sis__buf_str(b, "</h3>\n");
+    if (r->collection.status != SIS_STATUS_ERROR)
+        add_verdict(b, r);
+    sis__buf_str(b, "</header>\n");
+}
+
+/* ---- Cards ----------------------------------------------------------------------------------- */
+
+static int add_body(sis__buf *b, const sis__example *e) {
+    switch (e->look) {
+    case SIS__TEXT:
+        return sis__card_text(b, e);
+    case SIS__DNA:
+        return sis__card_dna(b, e);
+    case SIS__IMAGE:
+        return sis__card_image(b, e);
+    default:
+        return sis__card_table(b, e);
+    }
+}
+
+static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk) {
+    static const char *const looks[] = {[SIS__LIST] = "list",
+                                        [SIS__TABLE] = "table",
+                                        [SIS__IMAGE] = "image",
+                                        [SIS__TEXT] = "text",
+                                        [SIS__DNA] = "dna"};
+    const sis__example *e = &report->examples[i];
+    sis__buf_printf(b,
+                    "<article class=\"card\" id=\"e%zu\" data-run=\"%zu\" data-status=\"%s\" "
+                    "data-look=\"%s\"",
+                    i, e->run, sis_status_name(e->record.collection.status), looks[e->look]);
+    if (e->walked.n_steps)
+        sis__buf_printf(b, " data-walk=\"%zu\"", walk);
+    sis__buf_str(b, ">\n");
+    add_heading(b, report, e);
+    if (e->record.collection.status != SIS_STATUS_EXPLAINED)
+        add_reason(b, &e->record);
+    sis__buf_str(b, "<div class=\"body\">\n");
+    int code = add_body(b, e);
+    sis__buf_str(b, "</div>\n</article>\n");
+    return code;
+}
+
+/* ---- The bar above them ---------------------------------------------------------------------- */
+
+static void add_status_filter(sis__buf *b, const sis_report *report) {
+    size_t counts[4] = {0};
+    for (size_t i = 0; i < report->n; i++)
+        counts[report->examples[i].record.collection.status]++;
+    sis__buf_str(b, "<label>Show <select id=\"status\"><option value=\"\">all</option>");
+    for (int s = 0; s < 4; s++)
+        if (counts[s])
+            sis__buf_printf(b, "<option value=\"%s\"%s>%s (%zu)</option>",
+                            sis_status_name((sis_status)s),
+                            s == SIS_STATUS_EXPLAINED ? " selected" : "",
+                            status_words((sis_status)s), counts[s]);
+    sis__buf_str(b, "</select></label>\n");
+}
+
+static void add_run_filter(sis__buf *b, const sis_report *report) {
+    sis__buf_str(b, "<label>of <select id=\"run\"><option value=\"\">every file</option>");
+    for (size_t i = 0; i < report->n_runs; i++) {
+        sis__buf_printf(b, "<option value=\"%zu\">", i);
+        sis__html_clip(b, report->runs[i].source, 60);
+        sis__buf_str(b, "</option>");
+    }
+    sis__buf_str(b, "</select></label>\n");
+}
+
+static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at) {
+    size_t start = 0;
+    while (start + 1 < n_grid && grid[start] < at)
+        start++;
+    sis__buf_printf(
+        b,
+        "<div class=\"picker\" id=\"picker\"><label for=\"threshold\">Threshold</label>\n"
+        "<input type=\"range\" id=\"threshold\" min=\"0\" max=\"%zu\" value=\"%zu\" step=\"1\" "
+        "aria-describedby=\"picked\">\n<output id=\"at\" for=\"threshold\">",
+        n_grid - 1, start);
+    sis__html_number(b, at);
+    sis__buf_str(b,
+                 "</output>\n<button type=\"button\" id=\"reset\" disabled>As explained</button>\n"
+                 "<p id=\"picked\" class=\"soft\" aria-live=\"polite\">Move it: the first "
+                 "subset at any other threshold is read from the stored walks.</p></div>\n");
+}
+
+static void add_bar(sis__buf *b, const sis_report *report, const double *grid, size_t n_grid) {
+    sis__buf_str(b, "<form class=\"bar\" id=\"bar\">\n");
+    if (n_grid) {
+        size_t first = 0;
+        while (!report->examples[first].walked.n_steps)
+            first++;
+        add_picker(b, grid, n_grid, report->examples[first].record.threshold);
+    }
+    sis__buf_str(b, "<div class=\"filters\">");
+    add_status_filter(b, report);
+    if (report->n_runs > 1)
+        add_run_filter(b, report);
+    sis__buf_str(b, "<label>with <input type=\"search\" id=\"find\" placeholder=\"id or "
+                    "text\"></label>\n</div>\n</form>\n");
+}
+
+/* What the colours mean, once for each kind that is there. */
+static void add_legend(sis__buf *b, const sis_report *report) {
+    int seen[5] = {0}, human = 0;
+    for (size_t i = 0; i < report->n; i++) {
+        seen[report->examples[i].look] = 1;
+        human |= report->examples[i].record.n_human > 0;
+    }
+    sis__buf_str(b, "<p class=\"legend soft\">");
+    if (seen[SIS__IMAGE])
+        sis__buf_str(b, "<span class=\"swatch bright\"></span> chosen and bright "
+                        "<span class=\"swatch dark\"></span> chosen and dark "
+                        "<span class=\"swatch ghost\"></span> masked. ");
+    if (seen[SIS__TEXT] || seen[SIS__DNA])
+        sis__buf_str(b, "Each subset has its colour and number; the stronger the colour, the more "
+                        "important. ");
+    if (human)
+        sis__buf_str(b, "<u>Underlined</u>: marked by a person. ");
+    sis__buf_str(b, "Features come most important first.</p>\n");
+}
+
+static void add_pager(sis__buf *b) {
+    sis__buf_str(b, "<nav class=\"pager\" id=\"pager\" aria-label=\"Pages of examples\" hidden>"
+                    "<button type=\"button\" id=\"previous\">Previous</button> "
+                    "<span id=\"where\" aria-live=\"polite\"></span> "
+                    "<button type=\"button\" id=\"next\">Next</button></nav>\n");
+}
+
+int sis__page_examples(sis__buf *b, const sis_report *report) {
+    double *grid;
+    size_t n_grid, walk = 0;
+    int code = sis__picker_grid(report, &grid, &n_grid);
+    sis__buf_str(b, "<section id=\"examples\" aria-labelledby=\"t-examples\">\n"
+                    "<h2 id=\"t-examples\">Examples</h2>\n");
+    if (code == SIS_OK)
+        add_bar(b, report, grid, n_grid);
+    add_legend(b, report);
+    sis__buf_str(b, "<div id=\"cards\">\n");
+    for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
+        code = add_card(b, report, i, walk);
+        walk += report->examples[i].walked.n_steps > 0;
+    }
+    sis__buf_str(b, "</div>\n<p id=\"none\" hidden>No example is like that.</p>\n");
+    add_pager(b);
+    sis__buf_str(b, "</section>\n");
+    if (code == SIS_OK)
+        sis__page_picker(b, report, grid, n_grid);
+    free(grid);
+    return code;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first thing on the page: how many decisions, how many of them explained, by how much; then a
+ * table with a column of facts for each results file.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page.h"
+#include "report/stats.h"
+
+/* ---- Tiles ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t n, status[4], verified, subsets;
+} totals;
+
+static totals count(const sis_report *report) {
+    totals t = {0};
+    for (size_t i = 0; i < report->n_runs; i++) {
+        const sis__run *run = &report->runs[i];
+        t.n += run->n;
+        t.verified += run->verified;
+        t.subsets += run->subsets;
+        for (int s = 0; s < 4; s++)
+            t.status[s] += run->status[s];
+    }
+    return t;
+}
+
+static void add_tile(sis__buf *b, size_t number, const char *what, const char *format, size_t of) {
+    sis__buf_str(b, "<div class=\"tile\"><b>");
+    sis__html_count(b, number);
+    sis__buf_printf(b, "</b><span>%s</span><small>", what);
+    sis__buf_printf(b, "%s", format);
+    if (of != SIZE_MAX)
+        sis__html_count(b, of);
+    sis__buf_str(b, "</small></div>\n");
+}
+
+/* Sizes of all subsets: features, and their share of the input. */
+static int median_size(const sis_report *report, double *size, double *share) {
+    sis__numbers sizes = {0}, shares = {0};
+    int code = SIS_OK;
+    for (size_t i = 0; i < report->n; i++) {
+        const sis_collection *c = &report->examples[i].record.collection;
+        for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++) {
+            code = sis__numbers_add(&sizes, (double)c->subsets[k].n);
+            if (code == SIS_OK)
+                code = sis__numbers_add(&shares, (double)c->subsets[k].n / (double)c->n_features);
+        }
+    }
+    sis__numbers_sort(&sizes);
+    sis__numbers_sort(&shares);
+    *size = sis__numbers_quantile(&sizes, 0.5);
+    *share = sis__numbers_quantile(&shares, 0.5);
+    sis__numbers_release(&sizes);
+    sis__numbers_release(&shares);
+    return code;
+}
+
+static int add_tiles(sis__buf *b, const sis_report *report) {
+    totals t = count(report);
+    double size, share;
+    int code = median_size(report, &size, &share);
+    sis__buf_str(b, "<div class=\"tiles\">\n");
+    add_tile(b, t.status[SIS_STATUS_EXPLAINED], "decisions explained", "of ", t.n);
+    add_tile(b, t.subsets, "sufficient subsets", "disjoint, minimal", SIZE_MAX);
+    if (t.subsets) {
+        sis__buf_str(b, "<div class=\"tile\"><b>");
+        sis__html_number(b, size);
+        sis__buf_str(b, "</b><span>features in a subset</span><small>median, ");
+        sis__buf_printf(b, "%.2g", 100 * share);
+        sis__buf_str(b, " % of the input</small></div>\n");
+    }
+    add_tile(b, t.verified, "records verified", "by full passes of the model", SIZE_MAX);
+    sis__buf_str(b, "</div>\n");
+    return code;
+}
+
+/* ---- Statuses -------------------------------------------------------------------------------- */
+
+static void add_status_bar(sis__buf *b, const sis_report *report) {
+    static const char *const words[] = {"explained", "did not reach the threshold",
+                                        "decided even if everything is masked", "failed"};
+    totals t = count(report);
+    sis__buf_str(b, "<div class=\"statuses\"><div class=\"bars\" aria-hidden=\"true\">");
+    for (int s = 0; s < 4; s++)
+        if (t.status[s])
+            sis__buf_printf(b, "<span class=\"%s\" style=\"flex:%zu\"></span>",
+                            sis_status_name((sis_status)s), t.status[s]);
+    sis__buf_str(b, "</div>\n<ul>");
+    for (int s = 0; s < 4; s++)
+        if (t.status[s]) {
+            sis__buf_printf(b, "<li><span class=\"swatch %s\"></span> ",
+                            sis_status_name((sis_status)s));
+            sis__html_count(b, t.status[s]);
+            sis__buf_printf(b, " %s</li>", words[s]);
+        }
+    sis__buf_str(b, "</ul></div>\n");
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/* What missing features look like, from the values that the record holds. */
+static void add_mask(sis__buf *b, const sis__example *e) {
+    const sis_record *r = &e->record;
+    int constant = 1;
+    for (size_t v = 1; r->mask && constant && v < r->n_values; v++)
+        constant = r->mask[v] == r->mask[0];
+    if (e->look == SIS__TEXT) {
+        sis__buf_str(b, "the model's masked word");
+    } else if (!r->mask) {
+        sis__buf_str(b, "not stored");
+    } else if (!constant) {
+        sis__buf_str(b, "a value of its own for each feature");
+    } else {
+        sis__buf_str(b, e->look == SIS__DNA ? "every base equally likely, " : "every value ");
+        sis__html_number(b, r->mask[0]);
+    }
+}
+
+static void add_range(sis__buf *b, double low, double high) {
+    sis__html_number(b, isfinite(low) ? low : NAN);
+    if (high > low) {
+        sis__buf_str(b, " to ");
+        sis__html_number(b, high);
+    }
+}
+
+static void add_decided(sis__buf *b, const sis__run *run) {
+    size_t decided = run->status[SIS_STATUS_EXPLAINED] + run->status[SIS_STATUS_DEFAULT_DECISION];
+    sis__html_count(b, decided);
+    sis__buf_str(b, " of ");
+    sis__html_count(b, run->n);
+    if (run->n)
+        sis__buf_printf(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
+}
+
+static void add_cost(sis__buf *b, const sis__run *run) {
+    sis__html_count(b, run->evaluations);
+    sis__buf_printf(b, " masked copies scored, %.3g s", run->seconds);
+}
+
+static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run, int fact) {
+    const sis_record *r = &report->examples[run->first].record;
+    switch (fact) {
+    case 0:
+        sis__buf_str(b, "<bdi>");
+        sis__html_clip(b, r->model, 200);
+        sis__buf_printf(b, "</bdi>%s", run->mixed ? " and others" : "");
+        break;
+    case 1:
+        sis__html_clip(b, r->method, 40);
+        break;
+    case 2:
+        sis__buf_printf(b, "score %s ", r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
+        add_range(b, run->threshold_low, run->threshold_high);
+        break;
+    case 3:
+        add_mask(b, &report->examples[run->first]);
+        break;
+    case 4:
+        add_range(b, run->masked_low, run->masked_high);
+        break;
+    case 5:
+        add_decided(b, run);
+        break;
+    case 6:
+        sis__html_plural(b, run->subsets, "subset");
+        sis__buf_str(b, ", complete for ");
+        sis__html_count(b, run->complete);
+        break;
+    case 7:
+        sis__html_count(b, run->verified);
+        sis__buf_str(b, " of ");
+        sis__html_count(b, run->n);
+        break;
+    default:
+        add_cost(b, run);
+    }
+}
+
+static void add_runs(sis__buf *b, const sis_report *report) {
+    static const char *const facts[] = {"Model",
+                                        "Method",
+                                        "Decision",
+                                        "A missing feature is",
+                                        "Score of the mask",
+                                        "Decided",
+                                        "Collections",
+                                        "Records verified",
+                                        "Cost"};
+    sis__buf_printf(b,
+                    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Runs\">"
+                    "<table class=\"runs%s\">\n<thead><tr><th></th>",
+                    report->n_runs == 1 ? " one" : "");
+    for (size_t i = 0; i < report->n_runs; i++) {
+        sis__buf_str(b, "<th scope=\"col\"><bdi>");
+        sis__html_clip(b, report->runs[i].source, 80);
+        sis__buf_str(b, "</bdi></th>");
+    }
+    sis__buf_str(b, "</tr></thead>\n<tbody>\n");
+    for (int f = 0; f < (int)(sizeof facts / sizeof *facts); f++) {
+        sis__buf_printf(b, "<tr><th scope=\"row\">%s</th>", facts[f]);
+        for (size_t i = 0; i < report->n_runs; i++) {
+            sis__buf_str(b, "<td>");
+            add_fact(b, report, &report->runs[i], f);
+            sis__buf_str(b, "</td>");
+        }
+        sis__buf_str(b, "</tr>\n");
+    }
+    sis__buf_str(b, "</tbody></table></div>\n");
+}
+
+int sis__page_overview(sis__buf *b, const sis_report *report) {
+    sis__buf_str(b, "<section id=\"overview\" aria-labelledby=\"t-overview\">\n"
+                    "<h2 id=\"t-overview\">Overview</h2>\n");
+    int code = add_tiles(b, report);
+    add_status_bar(b, report);
+    add_runs(b, report);
+    sis__buf_str(
+        b, "<p class=\"explain\">A <em>sufficient input subset</em> is a smallest set of features "
+           "whose values alone, with everything else masked, still lead to the same decision. The "
+           "subsets of one example have no feature in common. Verified means: with full passes of "
+           "the model, each subset reaches the threshold, none does without one of its features, "
+           "and what is outside all of them does not.</p>\n</section>\n");
+    return code;
+}

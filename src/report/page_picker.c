@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the threshold picker knows: a hundred or so thresholds, and for each example with a stored walk
+ * the size of its first subset at each, and its features by rank. The comparison with the threshold
+ * is made here, by the rule of the library, and not again by the script.
+ *
+ *     {"t":[0.1,0.2],"x":[{"k":[0,3,1,5],"o":[12,7,9,4,2]}]}
+ *
+ * k holds pairs: from threshold number 0 on 3 features, from number 1 on 5; 0 features: even the
+ * masked input is decided; -1: nothing is. f, if it is there, is the feature of each pixel. Numbers
+ * only, so nothing in it can end the script element it stands in.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "report/page.h"
+#include "report/stats.h"
+
+enum { STEPS = 100 };
+
+/* The scores that stored walks reach. */
+static int find_range(const sis_report *report, double *low, double *high) {
+    *low = INFINITY;
+    *high = -INFINITY;
+    for (size_t i = 0; i < report->n; i++) {
+        const sis__walked *w = &report->examples[i].walked;
+        for (size_t s = 0; s<w->n_steps; s += w->n_steps> 1 ? w->n_steps - 1 : 1) {
+            *low = fmin(*low, w->steps[s].score);
+            *high = fmax(*high, w->steps[s].score);
+        }
+    }
+    return isfinite(*high - *low) && *high > *low;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid) {
+    double low, high;
+    *n_grid = 0;
+    *grid = SIS_NEW_RAW(double, STEPS + 3 + report->n_runs);
+    if (!*grid)
+        return SIS_E_NOMEM;
+    if (!find_range(report, &low, &high))
+        return SIS_OK;
+    double step = sis__round_step((high - low) / STEPS);
+    if (!(step > 0) || !isfinite(step))
+        return SIS_OK;
+    for (double k = ceil(low / step); *n_grid < STEPS + 2 && k * step <= high; k++)
+        (*grid)[(*n_grid)++] = k * step;
+    for (size_t i = 0; i < report->n_runs; i++)
+        (*grid)[(*n_grid)++] = report->runs[i].threshold_low;
+    qsort(*grid, *n_grid, sizeof **grid, by_value);
+    size_t kept = 0;
+    for (size_t i = 0; i < *n_grid; i++)
+        if (kept == 0 || (*grid)[i] - (*grid)[kept - 1] > step / 1000)
+            (*grid)[kept++] = (*grid)[i];
+    *n_grid = kept;
+    return SIS_OK;
+}
+
+/* Sizes where they change; the largest of them. */
+static size_t add_sizes(sis__buf *b, const sis__example *e, const double *grid, size_t n_grid) {
+    size_t before = 0, largest = 0;
+    sis__buf_str(b, "\"k\":[");
+    for (size_t g = 0; g < n_grid; g++) {
+        size_t size = sis__walked_find(&e->walked, grid[g], e->record.below);
+        if (g > 0 && size == before)
+            continue;
+        sis__buf_printf(b, g ? ",%zu," : "%zu,", g);
+        sis__buf_printf(b, "%ld", size == SIZE_MAX ? -1L : (long)size);
+        if (size != SIZE_MAX && size > largest)
+            largest = size;
+        before = size;
+    }
+    sis__buf_char(b, ']');
+    return largest;
+}
+
+static void add_pixel_features(sis__buf *b, const sis__example *e) {
+    size_t n = e->height * e->width, p = 0;
+    while (p < n && sis__pixel_feature(e, p) == (int)p)
+        p++;
+    if (p == n)
+        return;
+    sis__buf_str(b, ",\"f\":[");
+    for (p = 0; p < n; p++)
+        sis__buf_printf(b, p ? ",%d" : "%d", sis__pixel_feature(e, p));
+    sis__buf_char(b, ']');
+}
+
+static void add_walk(sis__buf *b, const sis__example *e, const double *grid, size_t n_grid) {
+    sis__buf_char(b, '{');
+    size_t largest = add_sizes(b, e, grid, n_grid);
+    sis__buf_str(b, ",\"o\":[");
+    for (size_t i = 0; i < largest && i < e->walked.n_order; i++)
+        sis__buf_printf(b, i ? ",%d" : "%d", e->walked.order[i]);
+    sis__buf_char(b, ']');
+    if (e->look == SIS__IMAGE)
+        add_pixel_features(b, e);
+    sis__buf_char(b, '}');
+}
+
+void sis__page_picker(sis__buf *b, const sis_report *report, const double *grid, size_t n_grid) {
+    size_t written = 0;
+    if (n_grid == 0)
+        return;
+    sis__buf_str(b, "<script type=\"application/json\" id=\"walks\">{\"t\":[");
+    for (size_t g = 0; g < n_grid; g++)
+        sis__buf_printf(b, g ? ",%.6g" : "%.6g", grid[g]);
+    sis__buf_str(b, "],\"x\":[");
+    for (size_t i = 0; i < report->n; i++)
+        if (report->examples[i].walked.n_steps) {
+            sis__buf_str(b, written++ ? ",\n" : "\n");
+            add_walk(b, &report->examples[i], grid, n_grid);
+        }
+    sis__buf_str(b, "]}</script>\n");
+}

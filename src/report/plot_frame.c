@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What plots stand in: axes with round ticks, a light grid, labels, a legend.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/plot.h"
+
+static const double SMALL = 11, LABEL = 12, LARGEST = 1e300;
+enum { NAMES_LEVEL = 8 };
+
+int sis__series_colour(size_t k) {
+    return SIS__FIRST + (int)(k % SIS__COLOURS);
+}
+
+/* ---- Axes ------------------------------------------------------------------------------------ */
+
+sis__axis sis__axis_fit(const char *label, double low, double high, double ticks, int whole) {
+    sis__axis a = {.label = label};
+    low =
+        isfinite(low) ? fmax(-LARGEST, fmin(LARGEST, low)) : 0; /* so that differences are finite */
+    high = isfinite(high) ? fmax(-LARGEST, fmin(LARGEST, high)) : 0;
+    double least = fmax(1 / LARGEST, fmax(fabs(low), fabs(high)) * 1e-12);
+    if (!(high - low > least)) {
+        double room = fmax(0.5, fabs(low) / 100);
+        low -= room;
+        high = low + 2 * room;
+    }
+    a.step = sis__round_step((high - low) / ticks);
+    if (whole && a.step < 1)
+        a.step = 1;
+    a.low = floor(low / a.step + 1e-9) * a.step;
+    a.high = ceil(high / a.step - 1e-9) * a.step;
+    if (!(a.high > a.low))
+        a.high = a.low + a.step;
+    a.first = a.low;
+    return a;
+}
+
+static void tick_text(double v, double step, char *text, size_t size) {
+    double shown = fabs(v) < step / 1000 ? 0 : v;
+    snprintf(text, size, "%s%.6g", shown < 0 ? "\xE2\x88\x92" : "", fabs(shown));
+}
+
+/* The number of the last tick; ticks are at first + k * step. */
+static int last_tick(const sis__axis *a) {
+    double end = fmax(a->low, a->high); /* an axis may run backwards */
+    double n = a->step > 0 ? floor((end - a->first) / a->step + 1e-6) : -1;
+    return n > 50 ? 50 : (int)n;
+}
+
+double sis__frame_x(const sis__frame *f, double v) {
+    return f->left + (v - f->x.low) / (f->x.high - f->x.low) * (f->right - f->left);
+}
+
+double sis__frame_y(const sis__frame *f, double v) {
+    return f->bottom - (v - f->y.low) / (f->y.high - f->y.low) * (f->bottom - f->top);
+}
+
+/* ---- Around the plot ------------------------------------------------------------------------- */
+
+static double widest_tick(const sis__axis *a) {
+    double width = 0;
+    char text[32];
+    for (int k = 0; k <= last_tick(a); k++) {
+        tick_text(a->first + k * a->step, a->step, text, sizeof text);
+        width = fmax(width, sis__text_width(text, SMALL));
+    }
+    return width;
+}
+
+static void draw_y(const sis__frame *f) {
+    char text[32];
+    for (int k = 0; k <= last_tick(&f->y); k++) {
+        double v = f->y.first + k * f->y.step, y = sis__frame_y(f, v);
+        sis__pen_line(f->pen, f->left, y, f->right, y, (sis__ink){.colour = SIS__RULE});
+        tick_text(v, f->y.step, text, sizeof text);
+        sis__pen_text(f->pen, f->left - 7, y + 4, text,
+                      (sis__letters){SMALL, SIS__END, SIS__SOFT, 0, 0});
+    }
+    sis__pen_text(f->pen, 13, (f->top + f->bottom) / 2, f->y.label,
+                  (sis__letters){LABEL, SIS__MIDDLE, SIS__INK, 0, 1});
+}
+
+/* Names under the axis, upwards if there are many. */
+static void draw_names(const sis__frame *f) {
+    for (size_t k = 0; k < f->x.n_names; k++) {
+        double x = sis__frame_x(f, (double)k);
+        char text[80];
+        snprintf(text, sizeof text, "%s", f->x.names[k]);
+        if (f->x.n_names <= NAMES_LEVEL || strlen(text) < 4)
+            sis__pen_text(f->pen, x, f->bottom + 17, text,
+                          (sis__letters){SMALL, SIS__MIDDLE, SIS__SOFT, 0, 0});
+        else
+            sis__pen_text(f->pen, x + 4, f->bottom + 8, text,
+                          (sis__letters){SMALL, SIS__END, SIS__SOFT, 0, 1});
+    }
+}
+
+static void draw_x(const sis__frame *f) {
+    char text[32];
+    sis__pen_line(f->pen, f->left, f->bottom, f->right, f->bottom, (sis__ink){.colour = SIS__SOFT});
+    for (int k = 0; f->x.n_names == 0 && k <= last_tick(&f->x); k++) {
+        double v = f->x.first + k * f->x.step, x = sis__frame_x(f, v);
+        sis__pen_line(f->pen, x, f->bottom, x, f->bottom + 4, (sis__ink){.colour = SIS__SOFT});
+        tick_text(v, f->x.step, text, sizeof text);
+        sis__pen_text(f->pen, x, f->bottom + 17, text,
+                      (sis__letters){SMALL, SIS__MIDDLE, SIS__SOFT, 0, 0});
+    }
+    draw_names(f);
+    sis__pen_text(f->pen, (f->left + f->right) / 2, f->pen->height - 6, f->x.label,
+                  (sis__letters){LABEL, SIS__MIDDLE, SIS__INK, 0, 0});
+}
+
+/* Room for names that stand upright. */
+static double name_room(const sis__axis *a) {
+    double room = 0;
+    for (size_t k = 0; a->n_names > NAMES_LEVEL && k < a->n_names; k++)
+        if (strlen(a->names[k]) >= 4)
+            room = fmax(room, sis__text_width(a->names[k], SMALL) - 10);
+    return room;
+}
+
+void sis__frame_draw(sis__frame *f, double head) {
+    f->left = 22 + widest_tick(&f->y) + 8;
+    f->right = f->pen->width - 14;
+    f->top = 10 + head;
+    f->bottom = f->pen->height - 44 - fmin(name_room(&f->x), f->pen->height / 3);
+    draw_y(f);
+    draw_x(f);
+}
+
+/* ---- Legend ---------------------------------------------------------------------------------- */
+
+static void place_entry(const sis__plot *a, size_t k, double width, double *x, double *y) {
+    double need = 22 + sis__text_width(a->series[k].name, SMALL);
+    if (*x > 0 && *x + need > width) {
+        *x = 0;
+        *y += 16;
+    }
+}
+
+double sis__legend_height(const sis__plot *a) {
+    double x = 0, y = 0;
+    if (a->n < 2)
+        return 0;
+    for (size_t k = 0; k < a->n; k++) {
+        place_entry(a, k, 440, &x, &y);
+        x += 22 + sis__text_width(a->series[k].name, SMALL) + 8;
+    }
+    return y + 20;
+}
+
+void sis__legend_draw(sis__pen *p, const sis__plot *a, double left) {
+    double x = 0, y = 0;
+    for (size_t k = 0; a->n > 1 && k < a->n; k++) {
+        place_entry(a, k, 440, &x, &y);
+        sis__pen_rect(p, left + x, 6 + y, 10, 10, (sis__ink){.colour = sis__series_colour(k)});
+        sis__pen_text(p, left + x + 15, 15 + y, a->series[k].name,
+                      (sis__letters){SMALL, SIS__START, SIS__SOFT, 0, 0});
+        x += 22 + sis__text_width(a->series[k].name, SMALL) + 8;
+    }
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows of small pictures, drawn as squares: one area for each colour of a picture, runs of equal pixels
+ * joined. Colours are rounded to sixteen levels a channel first, which the eye does not see and which
+ * keeps files small; pictures wider than 64 pixels are drawn with every second, third, ... pixel.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/plot.h"
+
+enum { SIDE_MOST = 64 };
+static const double CELL = 58, GAP = 6, HEAD = 22;
+
+static double name_width(const sis__pictures *a) {
+    double width = 0;
+    for (size_t i = 0; i < a->rows; i++)
+        width = fmax(width, sis__text_width(a->row_names[i], 11));
+    return width + 18;
+}
+
+void sis__pictures_size(const sis__pictures *a, double *width, double *height) {
+    *width = ceil(name_width(a) + (double)a->columns * (CELL + GAP) + 8);
+    *height = ceil(HEAD + (double)a->rows * (CELL + GAP) + 4);
+}
+
+/* ---- One picture ----------------------------------------------------------------------------- */
+
+/* The picture on white, in few colours. */
+static unsigned rounded(const unsigned char *rgba) {
+    unsigned out = 0;
+    for (int c = 0; c < 3; c++) {
+        unsigned v = (rgba[c] * rgba[3] + 255u * (255u - rgba[3])) / 255;
+        out = out << 8 | (v + 8) / 17 * 17;
+    }
+    return out;
+}
+
+typedef struct {
+    unsigned colour;
+    size_t x, y, n; /* n equal pixels from x on */
+} strip;
+
+static int by_colour(const void *a, const void *b) {
+    const strip *s = (const strip *)a, *t = (const strip *)b;
+    if (s->colour != t->colour)
+        return s->colour < t->colour ? -1 : 1;
+    return s->y != t->y ? (s->y < t->y ? -1 : 1) : (s->x > t->x) - (s->x < t->x);
+}
+
+static size_t find_strips(const sis__picture *a, size_t stride, strip *out) {
+    size_t n = 0;
+    for (size_t y = 0; y * stride < a->height; y++)
+        for (size_t x = 0; x * stride < a->width; x++) {
+            unsigned c = rounded(a->rgba + 4 * (y * stride * a->width + x * stride));
+            if (x > 0 && out[n - 1].colour == c)
+                out[n - 1].n++;
+            else
+                out[n++] = (strip){c, x, y, 1};
+        }
+    qsort(out, n, sizeof *out, by_colour);
+    return n;
+}
+
+/* The strips of one colour as one area. */
+static void draw_colour(sis__pen *p, const strip *s, size_t n, double *xy, size_t *parts) {
+    unsigned char rgb[3] = {(unsigned char)(s->colour >> 16), (unsigned char)(s->colour >> 8),
+                            (unsigned char)s->colour};
+    sis__ink ink = {.rgb = rgb};
+    for (size_t i = 0; i < n; i++)
+        parts[i] = 4;
+    if (!p->error)
+        p->ops->area(p, xy, parts, n, &ink);
+}
+
+static int draw_picture(sis__pen *p, const sis__picture *a, double left, double top) {
+    size_t longer = a->width > a->height ? a->width : a->height;
+    size_t stride = 1 + (longer - 1) / SIDE_MOST, w = (a->width - 1) / stride + 1,
+           h = (a->height - 1) / stride + 1;
+    double unit = CELL / (double)(w > h ? w : h);
+    strip *strips = (strip *)sis__alloc_raw(w * h, sizeof *strips);
+    double *xy = SIS_NEW_RAW(double, 8 * w * h);
+    size_t *parts = SIS_NEW_RAW(size_t, w * h);
+    int code = strips && xy && parts ? SIS_OK : SIS_E_NOMEM;
+    size_t n = code == SIS_OK ? find_strips(a, stride, strips) : 0;
+    for (size_t i = 0, same; i < n; i += same) {
+        for (same = 0; i + same < n && strips[i + same].colour == strips[i].colour; same++) {
+            const strip *s = &strips[i + same];
+            double x1 = left + unit * (double)s->x, x2 = x1 + unit * (double)s->n;
+            double y1 = top + unit * (double)s->y, y2 = y1 + unit;
+            double corners[] = {x1, y1, x2, y1, x2, y2, x1, y2};
+            memcpy(xy + 8 * same, corners, sizeof corners);
+        }
+        draw_colour(p, &strips[i], same, xy, parts);
+    }
+    free(strips);
+    free(xy);
+    free(parts);
+    return code;
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+int sis__plot_pictures(sis__pen *p, const sis__pictures *a) {
+    double left = name_width(a);
+    int code = SIS_OK;
+    if (a->first_name)
+        sis__pen_text(p, left, HEAD - 8, a->first_name,
+                      (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
+    if (a->other_name)
+        sis__pen_text(p, left + (a->first_name ? CELL + GAP : 0), HEAD - 8, a->other_name,
+                      (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
+    for (size_t i = 0; i < a->rows; i++)
+        sis__pen_text(p, left - 10, HEAD + (double)i * (CELL + GAP) + CELL / 2 + 4, a->row_names[i],
+                      (sis__letters){11, SIS__END, SIS__INK, 0, 0});
+    for (size_t i = 0; code == SIS_OK && i < a->n; i++)
+        code = draw_picture(p, &a->items[i], left + (double)a->items[i].column * (CELL + GAP),
+                            HEAD + (double)a->items[i].row * (CELL + GAP));
+    return code;
+}

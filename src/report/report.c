@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records come in. Each becomes an example: the record itself, which is what it takes to draw it, and
+ * what is kept of its trace. The records of one results file are a run, counted as they come.
+ *
+ * How an example looks is decided by what it has: words, a sequence, values in the shape of a
+ * picture, any values, or nothing but the numbers of its features.
+ */
+#include "report/report.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static const size_t PIXELS_MOST = (size_t)1 << 20;
+
+int sis_report_new(sis_report **out) {
+    *out = SIS_NEW(sis_report, 1);
+    return *out ? SIS_OK : SIS_E_NOMEM;
+}
+
+void sis_report_free(sis_report *report) {
+    if (!report)
+        return;
+    for (size_t i = 0; i < report->n; i++) {
+        sis_record_release(&report->examples[i].record);
+        sis__walked_release(&report->examples[i].walked);
+    }
+    for (size_t i = 0; i < report->n_runs; i++)
+        free(report->runs[i].source);
+    for (size_t i = 0; i < report->n_sets; i++)
+        sis__clusters_release(&report->sets[i]);
+    free(report->examples);
+    free(report->runs);
+    free(report->sets);
+    free(report);
+}
+
+/* ---- How it looks ---------------------------------------------------------------------------- */
+
+/* (h,w), (h,w,c) or (c,h,w). */
+static int find_picture(sis__example *e) {
+    const sis_record *r = &e->record;
+    const size_t *s = r->shape;
+    e->channels = 1;
+    e->channels_first = 0;
+    if (r->rank == 2) {
+        e->height = s[0], e->width = s[1];
+    } else if (r->rank == 3 && (s[2] == 1 || s[2] == 3)) {
+        e->height = s[0], e->width = s[1], e->channels = s[2];
+    } else if (r->rank == 3 && (s[0] == 1 || s[0] == 3)) {
+        e->height = s[1], e->width = s[2], e->channels = s[0];
+        e->channels_first = 1;
+    } else {
+        return 0;
+    }
+    return e->height * e->width <= PIXELS_MOST;
+}
+
+static sis__look find_look(sis__example *e) {
+    const sis_record *r = &e->record;
+    int image = r->kind && strcmp(r->kind, "image") == 0;
+    if (r->collection.n_features == 0)
+        return SIS__LIST;
+    if (r->words)
+        return SIS__TEXT;
+    if (r->sequence)
+        return SIS__DNA;
+    if (image && r->values && r->shape && find_picture(e))
+        return SIS__IMAGE;
+    return r->values || r->names ? SIS__TABLE : SIS__LIST;
+}
+
+int sis__pixel_feature(const sis__example *e, size_t pixel) {
+    size_t v = e->channels_first ? pixel : pixel * e->channels;
+    return e->record.feature_map ? e->record.feature_map[v] : (int)v;
+}
+
+/* ---- Features -------------------------------------------------------------------------------- */
+
+size_t sis__feature_values(const sis_record *r, int feature, size_t *count) {
+    size_t first = SIZE_MAX;
+    *count = r->values ? 1 : 0;
+    if (!r->values || !r->feature_map)
+        return r->values ? (size_t)feature : SIZE_MAX;
+    *count = 0;
+    for (size_t v = 0; v < r->n_values; v++)
+        if (r->feature_map[v] == feature) {
+            first = first == SIZE_MAX ? v : first;
+            ++*count;
+        }
+    return first;
+}
+
+void sis__feature_name(const sis_record *r, int feature, char *text, size_t size) {
+    size_t count, f = (size_t)feature;
+    if (r->words && f < r->n_words)
+        snprintf(text, size, "%s", r->words[f]);
+    else if (r->names && r->n_names == r->collection.n_features)
+        snprintf(text, size, "%s", r->names[f]);
+    else if (r->names && (f = sis__feature_values(r, feature, &count)) < r->n_names)
+        snprintf(text, size, "%s", r->names[f]);
+    else
+        snprintf(text, size, "feature %d", feature);
+}
+
+void sis__output_name(const sis_record *r, char *text, size_t size) {
+    if (r->output_label)
+        snprintf(text, size, "%s", r->output_label);
+    else
+        snprintf(text, size, "output %zu", r->output);
+}
+
+/* ---- Runs ------------------------------------------------------------------------------------ */
+
+/* The run of that source, made if it is not there. NULL: no memory. */
+static sis__run *find_run(sis_report *report, const char *source) {
+    for (size_t i = report->n_runs; i-- > 0;)
+        if (strcmp(report->runs[i].source, source) == 0)
+            return &report->runs[i];
+    if (sis__reserve((void **)&report->runs, &report->cap_runs, report->n_runs + 1,
+                     sizeof *report->runs) != SIS_OK)
+        return NULL;
+    sis__run *run = &report->runs[report->n_runs];
+    *run = (sis__run){.source = sis__strdup(source),
+                      .first = report->n,
+                      .threshold_low = INFINITY,
+                      .threshold_high = -INFINITY,
+                      .masked_low = INFINITY,
+                      .masked_high = -INFINITY};
+    report->n_runs += run->source != NULL;
+    return run->source ? run : NULL;
+}
+
+static int differs(const sis_record *a, const sis_record *b) {
+    return strcmp(a->model, b->model) != 0 || strcmp(a->method, b->method) != 0 ||
+           a->below != b->below;
+}
+
+static void count_record(const sis_report *report, sis__run *run, const sis__example *e) {
+    const sis_record *r = &e->record;
+    const sis_collection *c = &r->collection;
+    run->n++;
+    run->status[c->status]++;
+    run->verified += c->verified != 0;
+    run->complete += c->complete != 0;
+    run->subsets += c->n_subsets;
+    run->walked += e->walked.n_steps > 0;
+    run->evaluations += c->evaluations;
+    run->seconds += c->seconds;
+    run->threshold_low = fmin(run->threshold_low, r->threshold);
+    run->threshold_high = fmax(run->threshold_high, r->threshold);
+    run->masked_low = fmin(run->masked_low, c->masked_score); /* fmin passes over NaN */
+    run->masked_high = fmax(run->masked_high, c->masked_score);
+    if (run->first < report->n)
+        run->mixed |= differs(r, &report->examples[run->first].record);
+}
+
+int sis_report_add(sis_report *report, const char *source, sis_record *record) {
+    sis__example e = {.record = *record};
+    *record = (sis_record){0};
+    int code = sis__walked_take(&e.record, &e.walked);
+    for (size_t k = 0; k < e.record.collection.n_subsets; k++)
+        sis_trace_release(&e.record.collection.subsets[k].trace);
+    e.look = find_look(&e);
+    if (code == SIS_OK)
+        code = sis__reserve((void **)&report->examples, &report->cap, report->n + 1,
+                            sizeof *report->examples);
+    sis__run *run = code == SIS_OK ? find_run(report, source) : NULL;
+    if (!run) {
+        sis_record_release(&e.record);
+        sis__walked_release(&e.walked);
+        return SIS_E_NOMEM;
+    }
+    e.run = (size_t)(run - report->runs);
+    count_record(report, run, &e);
+    report->examples[report->n++] = e;
+    return SIS_OK;
+}

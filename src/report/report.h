@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The way through this folder:
+ *
+ *     report.c    records come in; runs (one a results file) count them
+ *     walked.c    what is kept of a trace: steps, for the threshold picker, and a history to draw
+ *     html.c      text for HTML, whatever it holds; numbers; pictures as data: addresses
+ *     page.c      the page: head, tabs, overview; page_examples.c the cards of the examples;
+ *                 card_*.c what one kind of input looks like; page_picker.c numbers for the script;
+ *                 page.css and page.js become arrays in report/page_files.h when the build is
+ *                 configured
+ *     pen.h       lines, areas and words on paper: pen_svg.c, pen_cairo.c
+ *     plot_*.c    one kind of plot each, drawn with a pen, knowing nothing of records
+ *     figures.c   which plots there are of a report, and their captions
+ *     clusters.c  clusters come in; page_clusters.c shows them
+ */
+#ifndef SIS_REPORT_REPORT_H
+#define SIS_REPORT_REPORT_H
+
+#include <sis/report.h>
+
+#include "base/buf.h"
+
+/* How an example is drawn. */
+typedef enum { SIS__LIST, SIS__TABLE, SIS__IMAGE, SIS__TEXT, SIS__DNA } sis__look;
+
+/* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example they
+ * are sorted by size, and each score is further on than the one before it. */
+typedef struct sis__step {
+    size_t size;
+    double score;
+} sis__step;
+
+enum { SIS__TAIL = 60 };
+
+/* What is kept of the first backward selection of an example. */
+typedef struct sis__walked {
+    size_t n_steps;
+    sis__step *steps;
+    size_t n_order;
+    int *order; /* (n_order) most important first: as far as the steps go */
+    size_t n_history;
+    double *history; /* (n_history) the score from everything (0) to nothing, evenly spaced */
+    double *tail;    /* (SIS__TAIL + 1) the score of the last features: SIS__TAIL of them, ... none.
+                        NULL if there are hardly more than that anyway */
+} sis__walked;
+
+typedef struct sis__example {
+    sis_record record; /* without its traces */
+    sis__look look;
+    size_t run;                     /* which of the report's runs it belongs to */
+    size_t height, width, channels; /* IMAGE */
+    int channels_first;
+    sis__walked walked;
+} sis__example;
+
+/* One results file. */
+typedef struct sis__run {
+    char *source;
+    size_t first; /* its first example */
+    size_t n, status[4], verified, complete, subsets, walked;
+    double threshold_low, threshold_high, masked_low, masked_high;
+    size_t evaluations;
+    double seconds;
+    int mixed; /* models, methods or directions differ from record to record */
+} sis__run;
+
+/* A subset that belongs to a cluster. */
+typedef struct sis__member {
+    size_t example, subset; /* SIZE_MAX: not among the examples */
+} sis__member;
+
+typedef struct sis__pattern {
+    char *text;
+    size_t count;
+} sis__pattern;
+
+typedef struct sis__cluster {
+    char *name; /* "1", or "noise" */
+    size_t size, core;
+    size_t n_members;
+    sis__member *members; /* those that are kept to be drawn */
+    sis__member medoid;
+    size_t n_patterns;
+    sis__pattern *patterns;
+    size_t n_shares;
+    char **sources;
+    double *shares; /* (n_shares) of each source */
+} sis__cluster;
+
+typedef struct sis__clusters {
+    char *distance, *name;
+    double eps;
+    size_t min_size, n, noise, n_clusters;
+    sis__cluster *clusters;
+} sis__clusters;
+
+struct sis_report {
+    size_t n, cap;
+    sis__example *examples;
+    size_t n_runs, cap_runs;
+    sis__run *runs;
+    size_t n_sets;
+    sis__clusters *sets; /* (n_sets) of clusters */
+};
+
+/* ---- walked.c -------------------------------------------------------------------------------- */
+
+/* Take from the trace of a subset what is kept of it. Nothing, if it has none. */
+int sis__walked_take(const sis_record *record, sis__walked *out);
+void sis__walked_release(sis__walked *w);
+
+/* The size of the first subset at a threshold: 0 if the mask reaches it, SIZE_MAX if nothing does.
+ */
+size_t sis__walked_find(const sis__walked *w, double threshold, int below);
+
+/* ---- report.c -------------------------------------------------------------------------------- */
+
+/* What the feature is called, at most `size` bytes. */
+void sis__feature_name(const sis_record *r, int feature, char *text, size_t size);
+
+/* The first value of a feature, and how many it has. SIZE_MAX and 0: it has none. */
+size_t sis__feature_values(const sis_record *r, int feature, size_t *count);
+
+/* What the example was decided to be: the output's label, or its number. */
+void sis__output_name(const sis_record *r, char *text, size_t size);
+
+/* The feature of a pixel of an IMAGE; negative: it is never masked. */
+int sis__pixel_feature(const sis__example *e, size_t pixel);
+
+/* ---- clusters.c ------------------------------------------------------------------------------ */
+
+void sis__clusters_release(sis__clusters *c);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Order statistics: everything a box plot or a summary wants to know.
+ */
+#include "report/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+int sis__numbers_add(sis__numbers *v, double x) {
+    int code = sis__reserve((void **)&v->items, &v->cap, v->n + 1, sizeof *v->items);
+    if (code == 0)
+        v->items[v->n++] = x;
+    return code;
+}
+
+void sis__numbers_release(sis__numbers *v) {
+    free(v->items);
+    *v = (sis__numbers){0};
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void sis__numbers_sort(sis__numbers *v) {
+    if (v->n > 1)
+        qsort(v->items, v->n, sizeof *v->items, by_value);
+}
+
+double sis__numbers_quantile(const sis__numbers *sorted, double q) {
+    if (sorted->n == 0)
+        return NAN;
+    double at = q * (double)(sorted->n - 1), below = floor(at), part = at - below;
+    size_t i = (size_t)below;
+    if (i + 1 >= sorted->n)
+        return sorted->items[sorted->n - 1];
+    return sorted->items[i] * (1 - part) + sorted->items[i + 1] * part;
+}
+
+double sis__round_step(double step) {
+    double power = pow(10, floor(log10(step)));
+    double times = step / power;
+    return power * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
+}

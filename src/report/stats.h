@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A growing list of numbers, and what plots say about one.
+ */
+#ifndef SIS_REPORT_STATS_H
+#define SIS_REPORT_STATS_H
+
+#include <stddef.h>
+
+typedef struct sis__numbers {
+    double *items;
+    size_t n, cap;
+} sis__numbers;
+
+int sis__numbers_add(sis__numbers *v, double x);
+void sis__numbers_release(sis__numbers *v);
+void sis__numbers_sort(sis__numbers *v);
+
+/* The q-quantile (0..1) of sorted numbers, between neighbours by proportion; NaN if there are none. */
+double sis__numbers_quantile(const sis__numbers *sorted, double q);
+
+/* A step of 1, 2 or 5 times a power of ten that is at least `step`. */
+double sis__round_step(double step);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is kept of a trace. A trace of 784 pixels has 784 scores, but only those that are better than
+ * all scores of smaller suffixes can ever answer "which is the smallest suffix that reaches this
+ * threshold?". These steps, and the order as far as they go, answer it for every threshold exactly;
+ * for drawing, a hundred points of the history do.
+ */
+#include "report/report.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+enum { HISTORY_MOST = 101 };
+
+/* The score of the last m features of the order. */
+static double suffix_score(const sis_trace *t, size_t m) {
+    return m < t->n ? t->scores[t->n - m - 1] : t->start;
+}
+
+static int is_better(double a, double b, int below) {
+    return below ? a < b : a > b;
+}
+
+static int take_steps(const sis_trace *t, int below, sis__walked *out) {
+    if (!(out->steps = SIS_NEW_RAW(sis__step, t->n + 1)))
+        return SIS_E_NOMEM;
+    for (size_t m = 0; m <= t->n; m++)
+        if (m == 0 || is_better(suffix_score(t, m), out->steps[out->n_steps - 1].score, below))
+            out->steps[out->n_steps++] = (sis__step){m, suffix_score(t, m)};
+    sis__step *fit = (sis__step *)sis__realloc(out->steps, out->n_steps, sizeof *fit);
+    if (!fit)
+        return SIS_E_NOMEM;
+    out->steps = fit;
+    return SIS_OK;
+}
+
+static int take_order(const sis_trace *t, sis__walked *out) {
+    out->n_order = out->steps[out->n_steps - 1].size;
+    if (!(out->order = SIS_NEW_RAW(int, out->n_order)))
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < out->n_order; i++)
+        out->order[i] = t->order[t->n - 1 - i];
+    return SIS_OK;
+}
+
+static int take_history(const sis_trace *t, sis__walked *out) {
+    out->n_history = t->n + 1 < HISTORY_MOST ? t->n + 1 : HISTORY_MOST;
+    if (!(out->history = SIS_NEW_RAW(double, out->n_history)))
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < out->n_history; i++) {
+        size_t masked = (i * t->n + (out->n_history - 1) / 2) / (out->n_history - 1);
+        out->history[i] = suffix_score(t, t->n - masked);
+    }
+    return SIS_OK;
+}
+
+static int take_tail(const sis_trace *t, sis__walked *out) {
+    if (t->n < 3 * SIS__TAIL)
+        return SIS_OK;
+    if (!(out->tail = SIS_NEW_RAW(double, SIS__TAIL + 1)))
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i <= SIS__TAIL; i++)
+        out->tail[i] = suffix_score(t, SIS__TAIL - i);
+    return SIS_OK;
+}
+
+int sis__walked_take(const sis_record *record, sis__walked *out) {
+    const sis_collection *c = &record->collection;
+    *out = (sis__walked){0};
+    if (c->n_subsets == 0 || c->subsets[0].trace.n == 0)
+        return SIS_OK;
+    const sis_trace *t = &c->subsets[0].trace;
+    int code = take_steps(t, record->below, out);
+    if (code == SIS_OK)
+        code = take_order(t, out);
+    if (code == SIS_OK)
+        code = take_history(t, out);
+    if (code == SIS_OK)
+        code = take_tail(t, out);
+    if (code != SIS_OK)
+        sis__walked_release(out);
+    return code;
+}
+
+void sis__walked_release(sis__walked *w) {
+    free(w->steps);
+    free(w->order);
+    free(w->history);
+    free(w->tail);
+    *w = (sis__walked){0};
+}
+
+size_t sis__walked_find(const sis__walked *w, double threshold, int below) {
+    for (size_t i = 0; i < w->n_steps; i++)
+        if (sis_decided(w->steps[i].score, threshold, below))
+            return w->steps[i].size;
+    return SIZE_MAX;
+}

@@ -1,0 +1,36 @@
+# A page of each kind of input: what it must hold, and what it must not.
+results=$SIS_EXAMPLES/../tests/report/results
+count() {
+    printf '%s: ' "$1"
+    grep -o -- "$2" page.html | wc -l | tr -d ' '
+}
+for kind in image text dna table; do
+    sis report "$results/$kind.jsonl" --output page.html || exit 1
+    grep -o '<title>.*</title>' page.html
+    count cards '<article'
+    count 'kept walks' 'data-walk='
+    count pictures '<img '
+    count marks '<mark '
+    count 'tables of features' '<table class="features"'
+done
+sis report "$results/text.jsonl" "$results/dna.jsonl" --title 'Two <b>files</b> & "more"' -q -o - >page.html
+grep -o '<title>.*</title>' page.html
+count 'other addresses' '\(src\|href\)="[^d#]'
+count scripts '<script'
+
+# The same bytes every time.
+sis report "$results/text.jsonl" "$results/dna.jsonl" --title 'Two <b>files</b> & "more"' -q -o - | cmp - page.html
+
+# What cannot be.
+sis report nothing.jsonl 2>&1
+echo '{"sis":1}' >bad.jsonl
+sis report bad.jsonl -o page.html 2>&1
+echo "exit $?"
+: >empty.jsonl
+sis report empty.jsonl -o page.html 2>&1
+echo "exit $?"
+cp "$results/text.jsonl" mine.jsonl
+sis report mine.jsonl -o mine.jsonl 2>&1
+sis report mine.jsonl -o missing/page.html 2>&1
+sis report mine.jsonl -o /dev/full 2>&1
+echo "exit $?"

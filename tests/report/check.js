@@ -1,0 +1,183 @@
+"use strict";
+// Reports opened in a real browser: no error in the console, no request, tabs and threshold by mouse and
+// keyboard, nothing wider than the screen, hostile texts harmless, all of it on paper.
+//   node check.js CHROMIUM SIS FOLDER
+const { execFileSync } = require("child_process");
+const fs = require("fs");
+const path = require("path");
+const { open } = require("./browser.js");
+const { hostile, many, ATTACKS } = require("./made.js");
+
+const [chromium, sis, folder] = process.argv.slice(2).map((p) => path.resolve(p));
+const results = path.join(__dirname, "results");
+let checks = 0, failures = 0;
+
+function check(what, found, wanted) {
+  checks++;
+  if (JSON.stringify(found) === JSON.stringify(wanted)) return;
+  failures++;
+  console.log(`${what}: found ${JSON.stringify(found)}, expected ${JSON.stringify(wanted)}`);
+}
+
+function report(name, args) {
+  const page = path.join(folder, name + ".html");
+  execFileSync(sis, ["report", ...args, "--quiet", "--output", page]);
+  return page;
+}
+
+function made(name, records) {
+  const file = path.join(folder, name + ".jsonl");
+  fs.writeFileSync(file, records.map((r) => JSON.stringify(r) + "\n").join(""));
+  return file;
+}
+
+const SELECTED = `document.querySelector('[aria-selected="true"]').id`;
+const VISIBLE = `[...document.querySelectorAll("main > section")].filter((s) => s.offsetParent !== null).map((s) => s.id)`;
+// Elements that reach beyond the screen and are not inside something that scrolls by itself.
+const OUTSIDE = `[...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > innerWidth + 1 &&
+  e.offsetParent !== null && !e.closest(".scroll, .tabs, .tag bdi")).slice(0, 3).map((e) => e.outerHTML.slice(0, 80))`;
+
+async function everyTab(page, name, visit) {
+  const tabs = await page.evaluate(`[...document.querySelectorAll("#tabs a")].map((a) => a.id)`);
+  for (const tab of tabs) {
+    await page.evaluate(`document.getElementById("${tab}").click()`);
+    await visit(tab.replace("tab-", ""));
+  }
+  return tabs;
+}
+
+async function noOverflow(page, file, name) {
+  for (const [size, width, mobile, dark] of [["phone", 390, true, false], ["small", 320, true, true], ["desktop", 1280, false, false]]) {
+    await page.size(width, 800, mobile, dark);
+    await page.open("file://" + file);
+    await everyTab(page, name, async (tab) => {
+      check(`${name} ${size} ${tab}: width`, await page.evaluate("document.documentElement.scrollWidth"), width);
+      check(`${name} ${size} ${tab}: outside`, await page.evaluate(OUTSIDE), []);
+      if (size !== "small") await page.screenshot(path.join(folder, `${name}-${size}-${tab}.png`));
+    });
+  }
+}
+
+async function tabsWork(page, file, name) {
+  await page.size(1280, 800);
+  await page.open("file://" + file);
+  const tabs = await page.evaluate(`[...document.querySelectorAll("#tabs a")].map((a) => a.id)`);
+  check(`${name}: first tab`, await page.evaluate(VISIBLE), ["overview"]);
+  for (const tab of tabs) {
+    await page.click("#" + tab);
+    check(`${name}: click on ${tab}`, [await page.evaluate(SELECTED), await page.evaluate(VISIBLE)], [tab, [tab.slice(4)]]);
+  }
+  const last = tabs.length - 1;
+  for (const [key, code, wanted] of [["Home", 36, 0], ["ArrowRight", 39, 1], ["ArrowLeft", 37, 0], ["ArrowLeft", 37, last], ["ArrowRight", 39, 0], ["End", 35, last]]) {
+    await page.key(key, code);
+    check(`${name}: key ${key}`, [await page.evaluate(SELECTED), await page.evaluate("document.activeElement.id")], [tabs[wanted], tabs[wanted]]);
+  }
+}
+
+const PICKED = `({ at: document.getElementById("at").textContent, reset: document.getElementById("reset").disabled,
+  note: document.querySelector(".card.on[data-walk] .body").textContent.includes("First subset at") })`;
+
+async function pickerWorks(page, file, name) {
+  await page.open("file://" + file + "#examples");
+  check(`${name}: opened at`, await page.evaluate(VISIBLE), ["examples"]);
+  const cards = `document.getElementById("cards").innerHTML.replace(/ loading="[a-z]*"/g, "")`;
+  const before = await page.evaluate(cards);
+  const start = await page.evaluate(PICKED);
+  check(`${name}: as explained`, [start.reset, start.note], [true, false]);
+  await page.evaluate(`document.getElementById("threshold").focus()`);
+  await page.key("ArrowLeft", 37);
+  const left = await page.evaluate(PICKED);
+  check(`${name}: picker by key`, [Number(left.at) < Number(start.at), left.reset, left.note], [true, false, true]);
+  await page.click("#threshold");
+  const clicked = await page.evaluate(PICKED);
+  check(`${name}: picker by mouse`, [clicked.at !== left.at, clicked.note], [true, true]);
+  await page.evaluate("new Promise((done) => setTimeout(done, 300))"); // pictures that were never seen are decoded first
+  check(`${name}: every picture is drawn`, await page.evaluate(`[...document.querySelectorAll('.card.on[data-look="image"]')]
+    .filter((c) => c.textContent.includes("First subset at") && !c.querySelector("canvas")).length`), 0);
+  await page.screenshot(path.join(folder, name + "-picked.png"));
+  await page.click("#reset");
+  check(`${name}: back as explained`, [await page.evaluate(PICKED), await page.evaluate(cards) === before], [start, true]);
+}
+
+// A picked subset is the one that the walk says: its sizes fall, or stay, with the threshold.
+async function pickerTellsTheTruth(page, file) {
+  await page.open("file://" + file + "#examples");
+  const [sizes, thresholds] = await page.evaluate(`(() => {
+    const slider = document.getElementById("threshold"), sizes = [], card = document.querySelector(".card.on[data-walk]");
+    for (let i = 0; i <= Number(slider.max); i++) {
+      slider.value = i;
+      slider.dispatchEvent(new Event("input"));
+      const found = /threshold|at .*: (\\d+) feature/.exec(card.querySelector(".body").textContent);
+      sizes.push(found && found[1] ? Number(found[1]) : null);
+      if (sizes[i] !== null && card.querySelectorAll("mark").length !== sizes[i]) sizes[i] = -1;
+    }
+    return [sizes, JSON.parse(document.getElementById("walks").textContent).t];
+  })()`);
+  const first = JSON.parse(fs.readFileSync(path.join(results, "text.jsonl"), "utf8").split("\n").find((l) => l.includes('"explained"')));
+  const { start, trace } = first.subsets[0];
+  const scores = [...trace].reverse().concat([start]);
+  const wanted = thresholds.map((t) => { const k = scores.findIndex((s) => s >= t); return k > 0 ? k : null; });
+  check("sizes at every threshold", sizes, wanted);
+}
+
+async function pagesWork(page, file) {
+  await page.open("file://" + file + "#examples");
+  const shown = `[document.querySelectorAll(".card.on").length, document.getElementById("where").textContent]`;
+  check("first page", await page.evaluate(shown), [20, "1\u201320 of 201"]);
+  await page.click("#next");
+  check("second page", await page.evaluate(shown), [20, "21\u201340 of 201"]);
+  await page.evaluate(`for (let i = 0; i < 20; i++) document.getElementById("next").click()`);
+  check("last page", await page.evaluate(shown), [1, "201\u2013201 of 201"]);
+  await page.evaluate(`(() => { const f = document.getElementById("find"); f.value = "for 7"; f.dispatchEvent(new Event("input")); })()`);
+  check("found", await page.evaluate(shown), [20, "1\u201320 of 20"]);
+  await page.send("Emulation.setEmulatedMedia", { media: "print" });
+  check("cards on paper", await page.evaluate(`[...document.querySelectorAll(".card")].filter((c) => c.offsetParent !== null).length`), 201);
+  await page.send("Emulation.setEmulatedMedia", { media: "" });
+  check("under 2 MB", fs.statSync(file).size < 2e6, true);
+}
+
+async function isHarmless(page, file) {
+  await page.open("file://" + file + "#examples");
+  check("nothing ran", await page.evaluate("typeof window.hacked"), "undefined");
+  check("scripts", await page.evaluate("document.scripts.length"), 2);
+  check("styles", await page.evaluate("document.querySelectorAll('style').length"), 1);
+  check("elements made by data", await page.evaluate("document.querySelectorAll('iframe, base, object, embed, [onerror], [onload], [onmouseover], meta[http-equiv=refresh]').length"), 0);
+  check("addresses", await page.evaluate("[...document.querySelectorAll('[src], [href]')].filter((e) => !/^(data:|#)/.test(e.getAttribute('src') || e.getAttribute('href'))).length"), 0);
+  check("footer is still there", await page.evaluate("document.querySelector('body > footer') !== null"), true);
+  const text = await page.evaluate("document.body.textContent");
+  for (const attack of ATTACKS.slice(0, 3)) check("shown as text: " + attack, text.includes(attack), true);
+  check("direction marks are shown", text.includes("[U+202E]") && !text.includes("\u202e"), true);
+  await page.evaluate(`(() => { const s = document.getElementById("threshold"); for (const v of [0, s.max]) { s.value = v; s.dispatchEvent(new Event("input")); } })()`);
+  check("nothing ran after picking", await page.evaluate("typeof window.hacked"), "undefined");
+}
+
+async function main() {
+  const { browser, page: newPage } = await open(chromium);
+  const page = await newPage();
+  const pages = {
+    image: report("image", [path.join(results, "image.jsonl"), "--clusters", path.join(results, "image-clusters.json")]),
+    dna: report("dna", [path.join(results, "dna.jsonl"), "--clusters", path.join(results, "dna-clusters.json")]),
+    text: report("text", [path.join(results, "text.jsonl")]),
+    table: report("table", [path.join(results, "table.jsonl"), path.join(results, "text.jsonl")]),
+    hostile: report("hostile", [made("hostile", hostile()), "--title", ATTACKS.slice(0, 6).join(" ")]),
+    many: report("many", [made("many", many())]),
+  };
+  for (const [name, file] of Object.entries(pages)) {
+    await noOverflow(page, file, name);
+    await tabsWork(page, file, name);
+    if (name !== "hostile") await pickerWorks(page, file, name);
+  }
+  await pickerTellsTheTruth(page, pages.text);
+  await pagesWork(page, pages.many);
+  await isHarmless(page, pages.hostile);
+  check("errors in the console", page.errors, []);
+  check("requests", page.requests.filter((url) => url !== "about:blank" && !url.startsWith("file://" + folder)), []);
+  await browser.close();
+  console.log(`${checks} checks, ${failures} failures`);
+  process.exit(failures ? 1 : 0);
+}
+
+main().catch((error) => {
+  console.log(error.stack);
+  process.exit(1);
+});

@@ -1,0 +1,59 @@
+"use strict";
+// Results made for the browser test: texts that attack the page, and more examples than fit on one.
+
+function record(id, more) {
+  return { sis: 1, id: String(id), model: "made.onnx", method: "sis", output: 0, direction: ">=", threshold: 0.5,
+    score: 0.9, masked_score: 0.1, status: "explained", n_features: 2,
+    subsets: [{ features: [0], score: 0.8 }], rest_score: 0.2, verified: true, complete: true, ...more };
+}
+
+// Numbers that look random and are the same every time.
+function numbers(seed) {
+  let state = seed;
+  return () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
+}
+
+const ATTACKS = [
+  "<script>window.hacked=1</script>", "</script><script>window.hacked=2</script>", "</style><style>*{display:none}</style>",
+  "<img src=x onerror=window.hacked=3>", "\"><svg onload=window.hacked=4>", "' onmouseover='window.hacked=5",
+  "</article></section></main></body></html>", "<!--", "]]>", "&lt;b&gt;", "javascript:window.hacked=6",
+  "<iframe src=http://127.0.0.1:9/>", "<base href=http://127.0.0.1:9/>", "<meta http-equiv=refresh content=0;url=http://127.0.0.1:9/>",
+  "\u202e reversed", "\u2067\u2066", "\u200f\u200f\u05d0\u05d1", "\ud83d\ude00\ud83d\udc69\u200d\ud83d\udd2c", "a\u0301\u0301\u0301\u0301\u0301", "\u0000".replace("\u0000", "\u0001"), "\u2028",
+  "W".repeat(100000), "\ud83d\ude00".repeat(3000),
+];
+
+function hostile() {
+  const all = ATTACKS.map((attack, i) => record(attack.slice(0, 200), {
+    kind: "text", n_features: 3, words: [attack, "word", attack], label: attack, output_label: attack, model: attack,
+    subsets: [{ features: [0], score: 0.8, start: 0.9, order: [1, 2, 0], trace: [0.9, 0.8, 0.1] }, { features: [2], score: 0.7 }],
+    human: [i % 3],
+  }));
+  ATTACKS.slice(0, 8).forEach((attack) => all.push(record("table " + attack, {
+    kind: "table", n_features: 2, values: [1e308, -1e-308], mask: [0, 0], names: [attack, "plain"], shape: [2],
+    subsets: [{ features: [0, 1], score: 0.8, start: 0.9, order: [1, 0], trace: [0.6, 0.1] }],
+  })));
+  all.push(record("dna", { kind: "dna", n_features: 6, sequence: "<b>\"'&", subsets: [{ features: [0, 5], score: 0.8 }] }));
+  all.push(record("failed", { status: "error", message: ATTACKS[0], score: null, masked_score: null, subsets: [], n_features: 0 }));
+  all.push(record("huge", { threshold: -1.7976931348623157e308, score: 1.7976931348623157e308, masked_score: -1.7976931348623157e308 }));
+  return all;
+}
+
+// Two hundred and one pictures of 28 x 28 with walks, as large as digits are.
+function many() {
+  const random = numbers(1), all = [];
+  for (let i = 0; i < 201; i++) {
+    const order = Array.from({ length: 784 }, (_, p) => p).sort((a, b) => (a * 7919) % 787 - (b * 7919) % 787);
+    const trace = order.map((_, k) => Number((1 / (1 + Math.exp((k - 760 - 10 * random()) / 4))).toFixed(9)));
+    const values = Array.from({ length: 784 }, (_, p) => {
+      const d = Math.hypot((p % 28) - 14, Math.floor(p / 28) - 14) - 8;
+      return Math.abs(d) < 2 ? Number(random().toFixed(6)) : 0;
+    });
+    const subsets = [0, 1, 2, 3].map((k) => ({ features: order.slice(784 - 20 * (k + 1), 784 - 20 * k).reverse(), score: 0.71,
+      start: 1, order, trace }));
+    all.push(record(i, { kind: "image", shape: [28, 28], n_features: 784, values, subsets, threshold: 0.7, score: 1,
+      masked_score: trace[783], output: i % 10, output_label: String(i % 10) }));
+  }
+  return all;
+}
+
+module.exports = { hostile, many, ATTACKS };

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pages: what becomes of hostile text, what walks answer, that a page is whole or an error.
+ */
+#include <sis/report.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "report/html.h"
+#include "report/report.h"
+#include "support_results.h"
+
+/* ---- Text ------------------------------------------------------------------------------------ */
+
+typedef void (*writer)(sis__buf *b, const char *text);
+
+static void assert_written(writer write, const char *text, const char *wanted) {
+    sis__buf b;
+    sis__buf_init(&b);
+    write(&b, text);
+    assert_int_equal(sis__buf_error(&b), 0);
+    assert_string_equal(b.data ? b.data : "", wanted);
+    sis__buf_release(&b);
+}
+
+static void text_is_never_markup(void **state) {
+    (void)state;
+    assert_written(sis__html_text, "<a href=\"x\" id='y'>&amp;",
+                   "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;amp;");
+    assert_written(sis__html_text, "caf\xC3\xA9 \xF0\x9F\x98\x80", "caf\xC3\xA9 \xF0\x9F\x98\x80");
+    assert_written(sis__html_text,
+                   "a\xE2\x80\xAE"
+                   "b\x01\x7F",
+                   "a[U+202E]b[U+0001][U+007F]");
+    assert_written(sis__plain_text, "a<b\xE2\x80\xAE", "a<b[U+202E]");
+}
+
+static void bytes_that_are_no_text_are_replaced(void **state) {
+    (void)state;
+    static const char *const bad[] = {"\x80",         "\xC3",
+                                      "\xC0\xAF",     "\xE2\x80",
+                                      "\xED\xA0\x80", "\xF4\x90\x80\x80",
+                                      "\xFF",         "\xF8\x88\x80\x80\x80"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        sis__buf b;
+        sis__buf_init(&b);
+        sis__html_text(&b, bad[i]);
+        assert_non_null(strstr(b.data, "\xEF\xBF\xBD"));
+        assert_null(strpbrk(b.data, "\xC0\xC3\xE2\xED\xF4\xF8\xFF"));
+        sis__buf_release(&b);
+    }
+}
+
+static void long_text_is_cut_between_characters(void **state) {
+    (void)state;
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__html_clip(&b, "\xC3\xA9\xC3\xA9\xC3\xA9", 2);
+    assert_string_equal(b.data, "\xC3\xA9\xC3\xA9\xE2\x80\xA6");
+    sis__buf_clear(&b);
+    sis__html_clip(&b, "ab", 2);
+    assert_string_equal(b.data, "ab");
+    sis__buf_release(&b);
+}
+
+static void numbers_are_for_people(void **state) {
+    (void)state;
+    static const struct {
+        double v;
+        const char *text;
+    } cases[] = {{0.70287, "0.7029"},
+                 {1, "1"},
+                 {0.99996, "&gt;0.9999"},
+                 {-2.5, "\xE2\x88\x92"
+                        "2.5"},
+                 {19000, "19000"},
+                 {NAN, "\xE2\x80\x93"},
+                 {1e-7, "1e-07"}};
+    sis__buf b;
+    sis__buf_init(&b);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sis__buf_clear(&b);
+        sis__html_number(&b, cases[i].v);
+        assert_string_equal(b.data, cases[i].text);
+    }
+    sis__buf_clear(&b);
+    sis__html_plural(&b, 1234567, "subset");
+    sis__html_plural(&b, 1, "word");
+    assert_string_equal(b.data, "1,234,567 subsets1 word");
+    sis__buf_release(&b);
+}
+
+static void base64_is_base64(void **state) {
+    (void)state;
+    static const char *const wanted[] = {"", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE="};
+    for (size_t n = 0; n < 6; n++) {
+        sis__buf b;
+        sis__buf_init(&b);
+        sis__html_base64(&b, (const unsigned char *)"foobar", n);
+        assert_string_equal(b.data ? b.data : "", wanted[n]);
+        sis__buf_release(&b);
+    }
+}
+
+/* ---- Walks ----------------------------------------------------------------------------------- */
+
+/* What is kept of a trace answers every threshold as the whole trace does. */
+static void kept_walks_answer_like_traces(void **state) {
+    (void)state;
+    sis__rng rng;
+    sis__rng_init(&rng, 5);
+    for (int round = 0; round < 200; round++) {
+        int order[300];
+        double scores[300];
+        size_t n = 1 + sis__rng_below(&rng, 300);
+        for (size_t i = 0; i < n; i++) {
+            order[i] = (int)i;
+            scores[i] = floor(sis__rng_uniform(&rng) * 50) / 50;
+        }
+        sis_subset s = {.n = 1, .features = order};
+        s.trace = (sis_trace){.n = n, .order = order, .scores = scores, .start = 0.9};
+        sis_record r = {.below = round % 2, .collection = {.n_subsets = 1, .subsets = &s}};
+        sis__walked w;
+        assert_int_equal(sis__walked_take(&r, &w), SIS_OK);
+        for (double t = -0.1; t < 1.1; t += 0.01)
+            assert_int_equal(sis__walked_find(&w, t, r.below),
+                             sis_trace_find(&s.trace, t, r.below));
+        for (size_t i = 0; i < w.n_order; i++)
+            assert_int_equal(w.order[i], order[n - 1 - i]);
+        assert_true(w.history[0] == 0.9 && w.history[w.n_history - 1] == scores[n - 1]);
+        sis__walked_release(&w);
+    }
+}
+
+/* ---- Pages ----------------------------------------------------------------------------------- */
+
+/* Add the record to the report by way of its text, as files do. */
+static int add(sis_report *report, const sis_record *r) {
+    char *line = record_line(r, 1);
+    sis_record parsed;
+    int code = sis_record_parse(line, strlen(line), &parsed);
+    if (code == SIS_OK)
+        code = sis_report_add(report, "some/file.jsonl", &parsed);
+    free(line);
+    return code;
+}
+
+/* The sample as text, sequence, table, picture, and as nothing but numbers. */
+static void kinds_make(sample *s, sis_record out[5]) {
+    sample_make(s);
+    for (int k = 0; k < 5; k++)
+        out[k] = s->record;
+    for (int k = 1; k < 5; k++)
+        out[k].words = NULL, out[k].n_words = 0;
+    for (int k = 2; k < 5; k++)
+        out[k].sequence = NULL;
+    out[3].kind = "image";
+    out[4].values = out[4].mask = NULL;
+    out[4].names = NULL;
+    out[4].feature_map = NULL;
+    out[4].shape = NULL;
+}
+
+static char *page_of(const sis_record *records, size_t n, const char *title) {
+    sis_report *report;
+    char *html;
+    size_t length;
+    assert_int_equal(sis_report_new(&report), SIS_OK);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(add(report, &records[i]), SIS_OK);
+    assert_int_equal(sis_report_page(report, title, &html, &length), SIS_OK);
+    assert_int_equal(strlen(html), length);
+    sis_report_free(report);
+    return html;
+}
+
+static size_t occurrences(const char *text, const char *part) {
+    size_t n = 0;
+    for (; (text = strstr(text, part)); text += strlen(part))
+        n++;
+    return n;
+}
+
+static void every_kind_has_its_card(void **state) {
+    (void)state;
+    static const char *const looks[] = {"text", "dna", "table", "image", "list"};
+    sample s;
+    sis_record kinds[5];
+    kinds_make(&s, kinds);
+    char *html = page_of(kinds, 5, NULL);
+    for (int k = 0; k < 5; k++) {
+        char wanted[40];
+        snprintf(wanted, sizeof wanted, "data-look=\"%s\"", looks[k]);
+        assert_int_equal(occurrences(html, wanted), 1);
+    }
+    assert_int_equal(occurrences(html, "<article"), 5);
+    assert_int_equal(occurrences(html, "<img "), 3); /* the original and two subsets */
+    assert_non_null(strstr(html, "<title>Decisions of m.onnx</title>"));
+    assert_non_null(strstr(html,
+                           "<mark class=\"s0 r2 h\" data-k=\"1\" title=\"subset 1, rank 2 of 2\">"
+                           "caf\xC3\xA9</mark>"));
+    assert_non_null(strstr(html, "{\"t\":["));
+    free(html);
+}
+
+static void data_stay_data(void **state) {
+    (void)state;
+    static const char *const attacks[] = {"<script>alert(1)</script>", "</script>", "</style>",
+                                          "\"><img src=x onerror=alert(1)>", "<!--"};
+    sample s;
+    sis_record kinds[5];
+    for (size_t a = 0; a < sizeof attacks / sizeof *attacks; a++) {
+        kinds_make(&s, kinds);
+        char *plain = page_of(kinds, 5, "t");
+        for (int i = 0; i < VALUES; i++)
+            s.names[i] = attacks[a];
+        for (int i = 0; i < FEATURES; i++)
+            s.words[i] = attacks[a];
+        for (int k = 0; k < 5; k++) {
+            kinds[k].id = kinds[k].model = kinds[k].method = attacks[a];
+            kinds[k].label = kinds[k].output_label = attacks[a];
+        }
+        char *html = page_of(kinds, 5, attacks[a]);
+        assert_int_equal(occurrences(html, "<script"), occurrences(plain, "<script"));
+        assert_int_equal(occurrences(html, "</script"), occurrences(plain, "</script"));
+        assert_int_equal(occurrences(html, "</style"), occurrences(plain, "</style"));
+        assert_int_equal(occurrences(html, "<img"), occurrences(plain, "<img"));
+        assert_int_equal(occurrences(html, "<!--"), 0);
+        free(html);
+        free(plain);
+    }
+}
+
+static void other_statuses_say_why(void **state) {
+    (void)state;
+    sample s;
+    sis_record kinds[5], r;
+    kinds_make(&s, kinds);
+    r = kinds[0];
+    r.collection.n_subsets = 0;
+    r.collection.status = SIS_STATUS_BELOW_THRESHOLD;
+    char *html = page_of(&r, 1, NULL);
+    assert_non_null(strstr(html, "does not reach the threshold, so there is no decision"));
+    assert_null(strstr(html, "id=\"walks\""));
+    assert_null(strstr(html, "id=\"histories\""));
+    free(html);
+    r.collection.status = SIS_STATUS_ERROR;
+    r.collection.message = (char *)"the <model> said no";
+    html = page_of(&r, 1, NULL);
+    assert_non_null(strstr(html, "the &lt;model&gt; said no"));
+    free(html);
+}
+
+static void a_page_of_nothing_is_refused(void **state) {
+    (void)state;
+    sis_report *report;
+    char *html;
+    size_t n;
+    assert_int_equal(sis_report_new(&report), SIS_OK);
+    assert_int_equal(sis_report_page(report, NULL, &html, &n), SIS_E_ARGUMENT);
+    assert_null(html);
+    sis_report_free(report);
+    sis_report_free(NULL);
+}
+
+/* ---- Clusters -------------------------------------------------------------------------------- */
+
+static const char CLUSTERS[] =
+    "{\"distance\":\"<b>\",\"eps\":0.5,\"min_size\":2,\"n\":3,\"clusters\":[{\"id\":1,\"size\":3,"
+    "\"core\":2,\"members\":[{\"id\":\"7\",\"subset\":0,\"source\":\"elsewhere/file.jsonl\"},"
+    "{\"id\":\"7\",\"subset\":1},{\"id\":\"7\",\"subset\":2},{\"id\":\"8\",\"subset\":0},{\"id\":"
+    "\"7\",\"subset\":0,\"source\":\"other.jsonl\"}],\"top\":[{\"pattern\":\"</td>\",\"count\":2}],"
+    "\"medoid\":{\"id\":\"7\",\"subset\":0},\"share\":{\"a\":0.25,\"<i>\":0.75}}],\"noise\":[{"
+    "\"id\":"
+    "\"7\",\"subset\":1}]}";
+
+static void clusters_find_their_members(void **state) {
+    (void)state;
+    sample s;
+    sis_record kinds[5];
+    sis_report *report;
+    char *html;
+    size_t n;
+    kinds_make(&s, kinds);
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(sis_report_new(&report), SIS_OK);
+        assert_int_equal(add(report, &kinds[k]), SIS_OK);
+        assert_int_equal(sis_report_add_clusters(report, "c.json", CLUSTERS, strlen(CLUSTERS)), 0);
+        assert_int_equal(report->sets[0].n_clusters, 2);
+        assert_int_equal(report->sets[0].clusters[0].n_members, 2);
+        assert_int_equal(report->sets[0].clusters[1].n_members, 1);
+        assert_int_equal(sis_report_page(report, NULL, &html, &n), SIS_OK);
+        assert_non_null(strstr(html, "1 cluster of 3 subsets by &lt;b&gt; distance"));
+        assert_non_null(strstr(html, "25 % of <bdi>a</bdi>, 75 % of <bdi>&lt;i&gt;</bdi>"));
+        assert_non_null(strstr(html, "<bdi>&lt;/td&gt;</bdi></td><td>2</td>"));
+        free(html);
+        sis_report_free(report);
+    }
+}
+
+static void clusters_that_are_none_are_refused(void **state) {
+    (void)state;
+    sis_report *report;
+    assert_int_equal(sis_report_new(&report), SIS_OK);
+    for (size_t n = 0; n < strlen(CLUSTERS); n++)
+        assert_int_equal(sis_report_add_clusters(report, "c.json", CLUSTERS, n), SIS_E_FORMAT);
+    assert_int_equal(sis_report_add_clusters(report, "c.json", "{\"clusters\":[]\0}", 16),
+                     SIS_E_FORMAT);
+    assert_int_equal(report->n_sets, 0);
+    sis_report_free(report);
+}
+
+/* ---- Without memory -------------------------------------------------------------------------- */
+
+typedef struct {
+    char *lines[5];
+    sis_figure_format format;
+} scarce;
+
+static int forget(void *ctx, const sis_figure *figure) {
+    (void)ctx;
+    return figure->n > 0 && figure->name[0] && figure->caption[0] ? 0 : SIS_E_FORMAT;
+}
+
+static int make_everything(void *ctx) {
+    scarce *a = (scarce *)ctx;
+    sis_report *report = NULL;
+    sis_record r;
+    char *html = NULL;
+    size_t n;
+    int code = sis_report_new(&report);
+    for (int k = 0; code == SIS_OK && k < 5; k++) {
+        code = sis_record_parse(a->lines[k], strlen(a->lines[k]), &r);
+        if (code == SIS_OK)
+            code = sis_report_add(report, k % 2 ? "b" : "file.jsonl", &r);
+    }
+    if (code == SIS_OK)
+        code = sis_report_add_clusters(report, "c.json", CLUSTERS, strlen(CLUSTERS));
+    if (code == SIS_OK)
+        code = sis_report_page(report, NULL, &html, &n);
+    if (code == SIS_OK)
+        code = sis_report_figures(report, a->format, forget, NULL);
+    free(html);
+    sis_report_free(report);
+    return code;
+}
+
+static void memory_may_run_out_anywhere(void **state) {
+    (void)state;
+    sample s;
+    sis_record kinds[5];
+    scarce a = {.format = SIS_FIGURE_SVG};
+    kinds_make(&s, kinds);
+    for (int k = 0; k < 5; k++)
+        a.lines[k] = record_line(&kinds[k], 1);
+    assert_true(with_failing_allocations(make_everything, &a) > 100);
+    for (int k = 0; k < 5; k++)
+        free(a.lines[k]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_is_never_markup),
+        cmocka_unit_test(bytes_that_are_no_text_are_replaced),
+        cmocka_unit_test(long_text_is_cut_between_characters),
+        cmocka_unit_test(numbers_are_for_people),
+        cmocka_unit_test(base64_is_base64),
+        cmocka_unit_test(kept_walks_answer_like_traces),
+        cmocka_unit_test(every_kind_has_its_card),
+        cmocka_unit_test(data_stay_data),
+        cmocka_unit_test(other_statuses_say_why),
+        cmocka_unit_test(a_page_of_nothing_is_refused),
+        cmocka_unit_test(clusters_find_their_members),
+        cmocka_unit_test(clusters_that_are_none_are_refused),
+        cmocka_unit_test(memory_may_run_out_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Plots of numbers that no sane file holds, order statistics, and motifs. What plots look like is in
+ * tests/report/golden.
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "report/figures.h"
+#include "report/plot.h"
+#include "support.h"
+
+/* ---- Statistics ------------------------------------------------------------------------------ */
+
+static void quantiles_lie_between_their_neighbours(void **state) {
+    (void)state;
+    sis__numbers v = {0};
+    assert_true(isnan(sis__numbers_quantile(&v, 0.5)));
+    for (int i = 5; i > 0; i--)
+        assert_int_equal(sis__numbers_add(&v, i), 0);
+    sis__numbers_sort(&v);
+    assert_true(sis__numbers_quantile(&v, 0) == 1 && sis__numbers_quantile(&v, 1) == 5);
+    assert_true(sis__numbers_quantile(&v, 0.5) == 3 && sis__numbers_quantile(&v, 0.25) == 2);
+    assert_true(fabs(sis__numbers_quantile(&v, 0.1) - 1.4) < 1e-12);
+    sis__numbers_release(&v);
+}
+
+static void steps_are_round(void **state) {
+    (void)state;
+    assert_true(fabs(sis__round_step(0.0123) - 0.02) < 1e-15);
+    assert_true(sis__round_step(1) == 1 && sis__round_step(3) == 5 && sis__round_step(70) == 100);
+}
+
+static void axes_hold_what_they_are_made_for(void **state) {
+    (void)state;
+    sis__rng rng;
+    sis__rng_init(&rng, 3);
+    for (int i = 0; i < 2000; i++) {
+        double low = (sis__rng_uniform(&rng) - 0.5) * pow(10, (double)sis__rng_below(&rng, 12) - 4);
+        double high = low + sis__rng_uniform(&rng) * pow(10, (double)sis__rng_below(&rng, 8) - 3);
+        sis__axis a = sis__axis_fit("", low, high, 6, i % 2);
+        double slack = 1e-6 * (a.high - a.low);
+        assert_true(a.low <= low + slack && a.high >= high - slack && a.high > a.low);
+        assert_true(a.step > 0 && (a.high - a.low) / a.step < 40);
+    }
+}
+
+/* ---- Plots ----------------------------------------------------------------------------------- */
+
+typedef int (*plotter)(sis__pen *p, const sis__plot *a);
+static const plotter PLOTTERS[] = {sis__plot_histogram, sis__plot_boxes, sis__plot_scatter,
+                                   sis__plot_lines};
+
+typedef struct {
+    sis__plot plot;
+    plotter draw;
+    int format; /* -1: for the page */
+} drawing;
+
+static int draw(void *ctx) {
+    drawing *d = (drawing *)ctx;
+    sis__pen *pen;
+    sis__buf out;
+    int code = d->format <= SIS_FIGURE_SVG
+                   ? sis__pen_svg(400, 300, "t", d->format < 0, &pen)
+                   : sis__pen_cairo(400, 300, (sis_figure_format)d->format, &pen);
+    if (code != SIS_OK)
+        return code;
+    sis__buf_init(&out);
+    int drawn = d->draw(pen, &d->plot);
+    code = sis__pen_finish(pen, &out);
+    if (code == SIS_OK && drawn == SIS_OK) {
+        assert_true(out.len > 200);
+        if (d->format <= SIS_FIGURE_SVG)
+            assert_true(!strstr(out.data, "nan") && !strstr(out.data, "inf"));
+    }
+    sis__buf_release(&out);
+    return drawn != SIS_OK ? drawn : code;
+}
+
+/* One or two series of the numbers, as x and as y. */
+static void fill(sis__plot *a, sis__series series[2], const double *v, size_t n) {
+    for (int k = 0; k < 2; k++) {
+        series[k] = (sis__series){.name = k ? "second <&> \xC3\xA9" : "first"};
+        for (size_t i = 0; i < n; i++)
+            assert_true(sis__numbers_add(&series[k].x, v[i]) == 0 &&
+                        sis__numbers_add(&series[k].y, v[n - 1 - i]) == 0);
+    }
+    *a = (sis__plot){.x_label = "x (unit)", .y_label = "y", .n = 2, .series = series, .to = 100};
+}
+
+static void release(sis__series series[2]) {
+    for (int k = 0; k < 2; k++) {
+        sis__numbers_release(&series[k].x);
+        sis__numbers_release(&series[k].y);
+    }
+}
+
+static void no_numbers_break_a_plot(void **state) {
+    (void)state;
+    static const struct {
+        double v[6];
+        size_t n;
+    } cases[] = {{{0}, 0},
+                 {{3}, 1},
+                 {{2, 2, 2, 2, 2, 2}, 6},
+                 {{0, 1, 2, 3, 4, 5}, 6},
+                 {{-DBL_MAX, DBL_MAX, 0, 1}, 4},
+                 {{DBL_MAX, DBL_MAX}, 2},
+                 {{5e-324, 1e-323, 0}, 3},
+                 {{1e15, 1e15 + 1, 1e15 + 2}, 3},
+                 {{-1e-9, 1e9, 7, 7, 7, 7}, 6}};
+    static const sis__mark mark = {0.5, "threshold"};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (size_t p = 0; p < sizeof PLOTTERS / sizeof *PLOTTERS; p++)
+            for (int variant = 0; variant < 12; variant++) {
+                sis__series series[2];
+                drawing d = {.draw = PLOTTERS[p], .format = variant % 4 - 1};
+                fill(&d.plot, series, cases[c].v, cases[c].n);
+                d.plot.whole = variant % 2;
+                d.plot.violin = variant % 3 == 0;
+                d.plot.n = variant < 6 ? 1 : 2;
+                d.plot.marks = &mark;
+                d.plot.n_marks = variant % 2 ? 1 : 0;
+                assert_int_equal(draw(&d), SIS_OK);
+                release(series);
+            }
+}
+
+static void plots_may_run_out_of_memory(void **state) {
+    (void)state;
+    static const double v[] = {1, 2, 3, 4, 5, 9};
+    for (size_t p = 0; p < sizeof PLOTTERS / sizeof *PLOTTERS; p++)
+        for (int format = -1; format <= SIS_FIGURE_PDF; format++) {
+            sis__series series[2];
+            drawing d = {.draw = PLOTTERS[p], .format = format};
+            fill(&d.plot, series, v, 6);
+            assert_true(with_failing_allocations(draw, &d) > 1);
+            release(series);
+        }
+}
+
+/* ---- Motifs ---------------------------------------------------------------------------------- */
+
+/* Three sequences with the same word at different places; the last lacks its middle. */
+static void motifs_are_laid_over_each_other(void **state) {
+    (void)state;
+    static const char *const sequences[] = {"TTACGTTT", "ACGTTTTT", "TTTTACGT"};
+    int features[3][4] = {{2, 3, 4, 5}, {3, 0, 2, 1}, {4, 7, 5}};
+    sis_subset subsets[3] = {
+        {4, features[0], 0.9, {0}}, {4, features[1], 0.9, {0}}, {3, features[2], 0.9, {0}}};
+    sis__example examples[3];
+    sis__member members[3];
+    memset(examples, 0, sizeof examples);
+    for (size_t i = 0; i < 3; i++) {
+        examples[i].look = SIS__DNA;
+        examples[i].record.sequence = sequences[i];
+        examples[i].record.collection.n_subsets = 1;
+        examples[i].record.collection.subsets = &subsets[i];
+        members[i] = (sis__member){i, 0};
+    }
+    sis_report report = {.n = 3, .examples = examples};
+    sis__cluster c = {.n_members = 3, .members = members, .medoid = {SIZE_MAX, 0}};
+    double *counts;
+    size_t n;
+    assert_int_equal(sis__motif_count(&report, &c, &counts, &n), SIS_OK);
+    assert_int_equal(n, 4 + 8); /* four columns and four on either side */
+    assert_true(counts[4 * 4 + 0] == 3 && counts[4 * 5 + 1] == 3);       /* A, C */
+    assert_true(counts[4 * 6 + 2] == 2.25 && counts[4 * 6 + 0] == 0.25); /* G, one masked */
+    assert_true(counts[4 * 7 + 3] == 3);
+    for (size_t i = 0; i < n; i++)
+        assert_true(counts[4 * i] + counts[4 * i + 1] + counts[4 * i + 2] + counts[4 * i + 3] == 3);
+    free(counts);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quantiles_lie_between_their_neighbours),
+        cmocka_unit_test(steps_are_round),
+        cmocka_unit_test(axes_hold_what_they_are_made_for),
+        cmocka_unit_test(no_numbers_break_a_plot),
+        cmocka_unit_test(plots_may_run_out_of_memory),
+        cmocka_unit_test(motifs_are_laid_over_each_other),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+# embed(OUT NAME FILE...): a header with the bytes of each file as an array, and their hash.
+# page.js becomes `static const unsigned char PAGE_JS[]` and `#define PAGE_JS_SHA256 "..."`.
+function(embed out)
+  set(text "/* Made from files by tools/embed.cmake when the build is configured. */\n")
+  foreach(file ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    get_filename_component(name ${file} NAME)
+    string(TOUPPER ${name} name)
+    string(REPLACE "." "_" name ${name})
+    file(READ ${file} bytes HEX)
+    file(SHA256 ${file} hash)
+    string(REGEX REPLACE "(................................)" "\\1\n" bytes "${bytes}")
+    string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${bytes}")
+    string(APPEND text "static const unsigned char ${name}[] = {\n${bytes}};\n")
+    string(APPEND text "#define ${name}_SHA256 \"${hash}\"\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${out} CONTENT "${text}" @ONLY)
+endfunction()
