@@ -219,7 +219,13 @@ static int run(const void *p, const cli_list *args) {
     for (size_t i = 0; status == CLI_DONE && i < sizeof chapters / sizeof *chapters; i++)
         status = chapters[i](&s);
     if (status == CLI_DONE)
-        printf("Inputs and results are in %s. Now your own model: sis explain --help\n", s.o->dir);
+        status =
+            type(&s, "report DIR/digits.jsonl DIR/praise.jsonl DIR/blame.jsonl DIR/peaks.jsonl "
+                     "DIR/granted.jsonl --quiet --output DIR/report.html");
+    if (status == CLI_DONE)
+        printf("\nOpen %s/report.html in a browser: all of this to look at. Now your own model:\n"
+               "sis explain --help\n",
+               s.o->dir);
     return status;
 }
 
@@ -235,7 +241,8 @@ const cli_command cli_demo = {
         "Explains decisions of the models that come with the program: film reviews, DNA, a loan, "
         "and "
         "handwritten digits (of MNIST, if it has been fetched or can be; drawn by the program "
-        "otherwise). Every command is printed before it is run, and can be typed again. The models "
+        "otherwise), and writes a report of them all. Every command is printed before it is run, "
+        "and can be typed again. The models "
         "are "
         "found beside the program's sources or where they were installed, or where the variable "
         "SIS_MODELS says.",
