@@ -35,15 +35,16 @@ enum {
 typedef struct {
     size_t rows, columns;
     size_t width; /* 2 columns - 1 */
-    double
-        *gaps; /* (rows, width) how far pixels are apart, by rows between them and by columns from
-                       -(columns - 1) to columns - 1; NULL if that would be too large */
+    /* (rows, width) how far pixels are apart, by rows between them and by columns from -(columns - 1)
+     * to columns - 1; NULL if that would be too large */
+    double *gaps;
     uint32_t *at; /* as s->items: row * columns + column */
     double *own;  /* (n) sum over the pairs of own pixels */
     int n_directions;
     double *coordinates; /* (n, STRIDE) */
-    double *along;       /* (n) first coordinate, ascending */
-    uint32_t *order;     /* (n) whose */
+    uint32_t *order;     /* (n) sets in the order of their first coordinates */
+    double *along;       /* (n) these */
+    double *ordered;     /* (n, STRIDE) coordinates in that order */
     double bound;        /* squares of distances beyond it are more than eps */
 } energy_index;
 
@@ -264,13 +265,17 @@ static int by_first_coordinate(const void *a, const void *b, void *ctx) {
 static int sort_along(sis__space *s, energy_index *x) {
     x->order = SIS_NEW(uint32_t, s->n);
     x->along = SIS_NEW(double, s->n);
-    if (!x->order || !x->along)
+    x->ordered = (double *)sis__alloc(s->n, STRIDE * sizeof(double));
+    if (!x->order || !x->along || !x->ordered)
         return SIS_E_NOMEM;
     for (size_t u = 0; u < s->n; u++)
         x->order[u] = (uint32_t)u;
     qsort_r(x->order, s->n, sizeof *x->order, by_first_coordinate, x);
-    for (size_t k = 0; k < s->n; k++)
-        x->along[k] = x->coordinates[x->order[k] * (size_t)STRIDE];
+    for (size_t k = 0; k < s->n; k++) {
+        const double *from = x->coordinates + x->order[k] * (size_t)STRIDE;
+        x->along[k] = from[0];
+        memcpy(x->ordered + k * STRIDE, from, STRIDE * sizeof *from);
+    }
     return SIS_OK;
 }
 
@@ -281,6 +286,7 @@ static void index_free(sis__space *s) {
     free(x->own);
     free(x->coordinates);
     free(x->along);
+    free(x->ordered);
     free(x->order);
     free(x);
     s->index = NULL;
@@ -382,7 +388,7 @@ static int near_pixels(const sis__space *s, void *scratch, size_t u, sis__near *
     for (size_t k = seek(x->along, s->n, own[0] - reach);
          k < s->n && x->along[k] <= own[0] + reach && code == SIS_OK; k++) {
         size_t v = x->order[k];
-        if (v >= u || too_far(x, own, x->coordinates + v * STRIDE))
+        if (v >= u || too_far(x, own, x->ordered + k * STRIDE))
             continue;
         if (as_asked(s, energy_of(s, (field *)scratch, u, v)) <= s->eps)
             code = sis__near_add(near, v);
