@@ -29,25 +29,31 @@ enum {
     DIRECTIONS = 16,
     STRIDE = DIRECTIONS + 1, /* coordinates of a set: directions and rest */
     PLACES_MOST = 1 << 22,   /* of an image whose field is remembered */
+    PLACES_FEW = 1 << 12,    /* of one whose field is computed whole */
 };
 
 typedef struct {
     size_t rows, columns;
-    double *gaps; /* (rows, columns) how far apart pixels are; NULL if that would be too large */
+    size_t width; /* 2 columns - 1 */
+    /* (rows, width) how far pixels are apart, by rows between them and by columns from -(columns - 1)
+     * to columns - 1; NULL if that would be too large */
+    double *gaps;
+    uint32_t *at; /* as s->items: row * columns + column */
     double *own;  /* (n) sum over the pairs of own pixels */
     int n_directions;
     double *coordinates; /* (n, STRIDE) */
-    double *along;       /* (n) first coordinate, ascending */
-    uint32_t *order;     /* (n) whose */
+    uint32_t *order;     /* (n) sets in the order of their first coordinates */
+    double *along;       /* (n) these */
+    double *ordered;     /* (n, STRIDE) coordinates in that order */
     double bound;        /* squares of distances beyond it are more than eps */
 } energy_index;
 
-/* The field of one set, by place. */
+/* The field of one set: for each place the sum of its distances to the set's pixels. */
 typedef struct {
     size_t u;        /* whose field it is; SIZE_MAX: nobody's */
-    uint32_t *stamp; /* (rows * columns) tells if a sum is that of u; NULL: nothing is remembered */
+    double *sum;     /* (rows * columns); NULL: nothing is remembered */
+    uint32_t *stamp; /* (rows * columns) tells if a sum is that of u; NULL: all are */
     uint32_t now;
-    double *sum;
 } field;
 
 static double gap(uint32_t p, uint32_t q) {
@@ -59,11 +65,11 @@ static double gap(uint32_t p, uint32_t q) {
 /* The sum of the distances of place p to the pixels of u. */
 static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     double sum = 0;
-    int y = (int)(p >> 16), column = (int)(p & 0xFFFF);
+    int y = (int)(p >> 16);
+    size_t column = (p & 0xFFFF) + x->columns - 1;
     for (size_t k = 0; k < u->n; k++) {
         uint32_t q = u->items[k];
-        sum += x->gaps ? x->gaps[(size_t)abs(y - (int)(q >> 16)) * x->columns +
-                                 (size_t)abs(column - (int)(q & 0xFFFF))]
+        sum += x->gaps ? x->gaps[(size_t)abs(y - (int)(q >> 16)) * x->width + column - (q & 0xFFFF)]
                        : gap(p, q);
     }
     return sum;
@@ -90,41 +96,55 @@ static int scratch_new(const sis__space *s, void **scratch) {
     f->u = SIZE_MAX;
     if (n > PLACES_MOST)
         return SIS_OK;
-    f->stamp = SIS_NEW(uint32_t, n);
-    f->sum = SIS_NEW_RAW(double, n);
-    if (f->stamp && f->sum)
+    f->stamp = n > PLACES_FEW ? SIS_NEW(uint32_t, n) : NULL;
+    f->sum = SIS_NEW(double, n);
+    if (f->sum && (f->stamp || n <= PLACES_FEW))
         return SIS_OK;
     scratch_free(f);
     *scratch = NULL;
     return SIS_E_NOMEM;
 }
 
+/* All of a small field at once, pixel after pixel of u, so that sums are in its order. */
+static void fill_field(const energy_index *x, double *sum, const sis__row *u) {
+    memset(sum, 0, x->rows * x->columns * sizeof *sum);
+    for (size_t k = 0; k < u->n; k++) {
+        int y = (int)(u->items[k] >> 16);
+        size_t first = x->columns - 1 - (u->items[k] & 0xFFFF);
+        for (size_t row = 0; row < x->rows; row++) {
+            const double *gaps = x->gaps + (size_t)abs((int)row - y) * x->width + first;
+            double *to = sum + row * x->columns;
+            for (size_t c = 0; c < x->columns; c++)
+                to[c] += gaps[c];
+        }
+    }
+}
+
 static void field_begin(const sis__space *s, field *f, size_t u) {
     const energy_index *x = (const energy_index *)s->index;
+    sis__row row = sis__space_row(s, u);
     if (f->u == u)
         return;
     f->u = u;
+    if (f->sum && !f->stamp)
+        fill_field(x, f->sum, &row);
     if (f->stamp && ++f->now == 0) {
         memset(f->stamp, 0, x->rows * x->columns * sizeof *f->stamp);
         f->now = 1;
     }
 }
 
-/* The sum over the pixels of v of what they are apart from those of u, whose field it is. */
-static double field_sum(const energy_index *x, field *f, const sis__row *u, const sis__row *v) {
+/* The sum over the pixels of set v of what they are apart from those of u, whose field it is. */
+static double field_sum(const sis__space *s, field *f, const sis__row *u, size_t v) {
+    const energy_index *x = (const energy_index *)s->index;
     double all = 0;
-    for (size_t k = 0; k < v->n; k++) {
-        uint32_t p = v->items[k];
-        size_t at = (p >> 16) * x->columns + (p & 0xFFFF);
-        if (!f->stamp) {
-            all += sum_to(x, p, u);
-            continue;
-        }
-        if (f->stamp[at] != f->now) {
+    for (size_t k = s->start[v]; k < s->start[v + 1]; k++) {
+        size_t at = x->at[k];
+        if (f->stamp && f->stamp[at] != f->now) {
             f->stamp[at] = f->now;
-            f->sum[at] = sum_to(x, p, u);
+            f->sum[at] = sum_to(x, s->items[k], u);
         }
-        all += f->sum[at];
+        all += f->sum ? f->sum[at] : sum_to(x, s->items[k], u);
     }
     return all;
 }
@@ -141,7 +161,7 @@ static double energy_of(const sis__space *s, field *f, size_t u, size_t v) {
     double between = 0;
     if (v < u) {
         field_begin(s, f, u);
-        between = field_sum(x, f, &high, &low);
+        between = field_sum(s, f, &high, v);
     } else {
         for (size_t k = 0; k < low.n; k++)
             between += sum_to(x, low.items[k], &high);
@@ -171,8 +191,8 @@ static void energies_to(const sis__space *s, field *f, size_t to, double *out) {
     for (size_t u = 0; u < s->n; u++) {
         sis__row row = sis__space_row(s, u);
         out[u] = u == to ? 0
-                         : sis__energy_of_sums(field_sum(x, f, &t, &row), x->own[u], x->own[to],
-                                               row.n, t.n);
+                         : sis__energy_of_sums(field_sum(s, f, &t, u), x->own[u], x->own[to], row.n,
+                                               t.n);
     }
 }
 
@@ -245,25 +265,53 @@ static int by_first_coordinate(const void *a, const void *b, void *ctx) {
 static int sort_along(sis__space *s, energy_index *x) {
     x->order = SIS_NEW(uint32_t, s->n);
     x->along = SIS_NEW(double, s->n);
-    if (!x->order || !x->along)
+    x->ordered = (double *)sis__alloc(s->n, STRIDE * sizeof(double));
+    if (!x->order || !x->along || !x->ordered)
         return SIS_E_NOMEM;
     for (size_t u = 0; u < s->n; u++)
         x->order[u] = (uint32_t)u;
     qsort_r(x->order, s->n, sizeof *x->order, by_first_coordinate, x);
-    for (size_t k = 0; k < s->n; k++)
-        x->along[k] = x->coordinates[x->order[k] * (size_t)STRIDE];
+    for (size_t k = 0; k < s->n; k++) {
+        const double *from = x->coordinates + x->order[k] * (size_t)STRIDE;
+        x->along[k] = from[0];
+        memcpy(x->ordered + k * STRIDE, from, STRIDE * sizeof *from);
+    }
     return SIS_OK;
 }
 
 static void index_free(sis__space *s) {
     energy_index *x = (energy_index *)s->index;
     free(x->gaps);
+    free(x->at);
     free(x->own);
     free(x->coordinates);
     free(x->along);
+    free(x->ordered);
     free(x->order);
     free(x);
     s->index = NULL;
+}
+
+/* Gaps by rows and columns, and the place of every pixel. */
+static int tabulate(const sis__space *s, energy_index *x) {
+    size_t n = s->start[s->n];
+    x->width = 2 * x->columns - 1;
+    x->at = SIS_NEW(uint32_t, n);
+    if (!x->at)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < n && x->rows * x->columns <= PLACES_MOST; k++)
+        x->at[k] = (uint32_t)((s->items[k] >> 16) * x->columns + (s->items[k] & 0xFFFF));
+    if (x->rows * x->columns > PLACES_MOST)
+        return SIS_OK;
+    x->gaps = SIS_NEW(double, x->rows * x->width);
+    if (!x->gaps)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < x->rows * x->width; k++) {
+        size_t dy = k / x->width, dx = k % x->width;
+        dx = dx < x->columns - 1 ? x->columns - 1 - dx : dx - (x->columns - 1);
+        x->gaps[k] = gap(0, (uint32_t)dy << 16 | (uint32_t)dx);
+    }
+    return SIS_OK;
 }
 
 static int measure(sis__space *s, energy_index *x) {
@@ -275,11 +323,9 @@ static int measure(sis__space *s, energy_index *x) {
         x->rows = y >= x->rows ? y + 1 : x->rows;
         x->columns = column >= x->columns ? column + 1 : x->columns;
     }
-    size_t places = x->rows * x->columns;
-    if (places <= PLACES_MOST && !(x->gaps = SIS_NEW_RAW(double, places)))
-        return SIS_E_NOMEM;
-    for (size_t k = 0; x->gaps && k < places; k++)
-        x->gaps[k] = gap(0, (uint32_t)(k / x->columns) << 16 | (uint32_t)(k % x->columns));
+    int code = tabulate(s, x);
+    if (code != SIS_OK)
+        return code;
     for (size_t u = 0; u < s->n; u++) {
         sis__row row = sis__space_row(s, u);
         for (size_t k = 0; k < row.n; k++)
@@ -342,7 +388,7 @@ static int near_pixels(const sis__space *s, void *scratch, size_t u, sis__near *
     for (size_t k = seek(x->along, s->n, own[0] - reach);
          k < s->n && x->along[k] <= own[0] + reach && code == SIS_OK; k++) {
         size_t v = x->order[k];
-        if (v >= u || too_far(x, own, x->coordinates + v * STRIDE))
+        if (v >= u || too_far(x, own, x->ordered + k * STRIDE))
             continue;
         if (as_asked(s, energy_of(s, (field *)scratch, u, v)) <= s->eps)
             code = sis__near_add(near, v);

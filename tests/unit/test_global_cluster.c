@@ -99,6 +99,31 @@ static void labels_are_those_of_the_oracle(void **state) {
         }
 }
 
+/* Images so large that fields are computed place by place, and so large that they are not kept. */
+static void large_images_are_clustered_too(void **state) {
+    static const int factors[] = {8, 200};
+    sis__rng r;
+    (void)state;
+    sis__rng_init(&r, 10);
+    for (size_t f = 0; f < 2; f++) {
+        sis_points *p;
+        assert_int_equal(sis_points_new(SIS_DISTANCE_ENERGY, &p), 0);
+        for (size_t i = 0; i < N; i++) {
+            int places[16];
+            size_t n = 1 + sis__rng_below(&r, 8), near = sis__rng_below(&r, 12);
+            for (size_t k = 0; k < n; k++) {
+                places[2 * k] = factors[f] * (int)(near + sis__rng_below(&r, 4));
+                places[2 * k + 1] = factors[f] * (int)(2 * near + sis__rng_below(&r, 3));
+            }
+            assert_int_equal(sis_points_add_pixels(p, places, n), 0);
+        }
+        double *m = distance_matrix(p);
+        check_points(p, m, quantile(m, N, 0.05), 4);
+        free(m);
+        sis_points_free(p);
+    }
+}
+
 static void distances_are_metric_enough(void **state) {
     sis__rng r;
     (void)state;
@@ -295,6 +320,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_those_of_the_oracle),
+        cmocka_unit_test(large_images_are_clustered_too),
         cmocka_unit_test(distances_are_metric_enough),
         cmocka_unit_test(any_distance_can_be_given),
         cmocka_unit_test(k_distances_are_those_of_the_matrix),
