@@ -217,16 +217,17 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
 
-/* The same with another way to explain one input. `find` is called for input i, by several threads at
- * once, with a model and options for the thread it runs on, and answers as sis_collect does. */
+/* The same with another way to explain one input. */
 typedef struct sis_finder {
+    /* Called for input i, by several threads at once, with a model and options for the thread it runs
+     * on; answers as sis_collect does. */
     int (*find)(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
                 sis_collection *out);
-    void *ctx;
+    int (*done)(void *ctx, size_t i, const sis_collection *c); /* as for sis_collect_many */
+    void *ctx;                                                 /* of both */
 } sis_finder;
 int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
-                  const sis_finder *finder,
-                  int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
+                  const sis_finder *finder);
 
 /* Scores of n inputs as they are (their masks are not looked at): scores (n, n_outputs), link
  * applied. Only jobs, memory and progress of the options matter. NaN is an error that names the

@@ -17,8 +17,6 @@ typedef struct {
     const sis_input *inputs;
     const sis_opt *opt;
     const sis_finder *finder;
-    int (*done)(void *ctx, size_t i, const sis_collection *c);
-    void *ctx;
     sis__crew crew;
     size_t *evaluations;       /* (crew.n) of the input under way */
     size_t n, handed;          /* inputs; how many were handed over */
@@ -52,7 +50,7 @@ static int hand_over(job *j) {
     int result = j->stopped;
     while (result == 0 && j->handed < j->n && j->finished[j->handed]) {
         sis_collection *c = j->finished[j->handed];
-        result = j->stopped = j->done(j->ctx, j->handed, c);
+        result = j->stopped = j->finder->done(j->finder->ctx, j->handed, c);
         j->finished[j->handed++] = NULL;
         sis_collection_release(c);
         free(c);
@@ -97,13 +95,12 @@ static int explain_one(void *ctx, size_t i, int worker) {
 }
 
 int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
-                  const sis_finder *finder,
-                  int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
+                  const sis_finder *finder) {
     const char *wrong = sis_opt_check(opt);
     if (wrong)
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
     sis_opt share = *opt;
-    job j = {.inputs = inputs, .opt = &share, .finder = finder, .done = done, .ctx = ctx, .n = n};
+    job j = {.inputs = inputs, .opt = &share, .finder = finder, .n = n};
     int error = sis__crew_new(model, opt->jobs, n, &j.crew);
     if (error != SIS_OK)
         return error;
@@ -127,14 +124,26 @@ int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, con
     return error;
 }
 
+/* ---- sis_collect for each -------------------------------------------------------------------- */
+
+typedef struct {
+    const sis_input *inputs;
+    int (*done)(void *ctx, size_t i, const sis_collection *c);
+    void *ctx;
+} collectors;
+
 static int collect_one(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
                        sis_collection *out) {
-    const sis_input *inputs = (const sis_input *)ctx;
-    return sis_collect(model, &inputs[i], opt, out);
+    return sis_collect(model, &((const collectors *)ctx)->inputs[i], opt, out);
+}
+
+static int collected(void *ctx, size_t i, const sis_collection *c) {
+    const collectors *all = (const collectors *)ctx;
+    return all->done(all->ctx, i, c);
 }
 
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx) {
-    const sis_finder finder = {.find = collect_one, .ctx = (void *)inputs};
-    return sis_find_many(model, inputs, n, opt, &finder, done, ctx);
+    collectors all = {inputs, done, ctx};
+    return sis_find_many(model, inputs, n, opt, &(sis_finder){collect_one, collected, &all});
 }

@@ -161,33 +161,40 @@ static int median_length(sis__view *v, size_t *length) {
                                             "length from");
 }
 
-/* The fewest from the top whose attributions add up to threshold - baseline; all if they never do. */
-static size_t top_length(const sis__view *v, const sis__ranking *r, double baseline,
-                         const int *order, size_t n) {
-    double goal = v->opt->threshold - baseline, sum = 0;
-    for (size_t k = 0; k < n; k++) {
-        sum += r->attributions[order[k]];
-        if (v->opt->below ? sum <= goal : sum >= goal)
+/* What a method made of the features. */
+typedef struct {
+    sis__ranking ranking;
+    int *order; /* (n) most important first */
+    size_t n;
+} ranked;
+
+/* The fewest from the top whose attributions add up to the goal; all if they never do. */
+static size_t top_length(const ranked *r, double goal, int below) {
+    double sum = 0;
+    for (size_t k = 0; k < r->n; k++) {
+        sum += r->ranking.attributions[r->order[k]];
+        if (below ? sum <= goal : sum >= goal)
             return k + 1;
     }
-    return n;
+    return r->n;
 }
 
-/* How many features of the order the constraint wants. */
-static int constrain(sis__view *v, const sis_method_opt *how, const sis__ranking *r,
-                     const sis_collection *c, const int *order, size_t n, size_t *size) {
+/* How many features of the order the constraint wants; `score` is that of the input. */
+static int constrain(sis__view *v, const sis_method_opt *how, const ranked *r, double score,
+                     size_t *size) {
     int error = SIS_OK;
+    double baseline = score - r->ranking.difference;
     switch (how->constraint) {
     case SIS_CONSTRAINT_SUFFICIENT:
-        return sis__order_find(v, order, n, size);
+        return sis__order_find(v, r->order, r->n, size);
     case SIS_CONSTRAINT_LENGTH:
         *size = how->length;
         if (*size == 0)
             error = median_length(v, size);
-        *size = *size < n ? *size : n;
+        *size = *size < r->n ? *size : r->n;
         return error;
     case SIS_CONSTRAINT_TOP:
-        *size = top_length(v, r, c->score - r->difference, order, n);
+        *size = top_length(r, v->opt->threshold - baseline, v->opt->below);
         return SIS_OK;
     }
     return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
@@ -196,25 +203,26 @@ static int constrain(sis__view *v, const sis_method_opt *how, const sis__ranking
 /* Attributions -> order -> rationale. */
 static int attribute(sis__view *v, const sis_method_opt *how, sis_rationale *out) {
     sis_collection *c = &out->collection;
-    size_t n, size;
-    int *order = SIS_NEW_RAW(int, v->n);
-    sis__ranking r = {.importance = SIS_NEW(double, v->n), .sum = NAN, .difference = NAN};
-    r.attributions = out->attributions = SIS_NEW(double, v->n);
-    int error = order && r.importance && r.attributions ? rank(v, how, &r) : SIS_E_NOMEM;
-    out->sum = r.sum;
-    out->difference = r.difference;
+    size_t size;
+    ranked r = {.ranking = {.importance = SIS_NEW(double, v->n), .sum = NAN, .difference = NAN},
+                .order = SIS_NEW_RAW(int, v->n)};
+    r.ranking.attributions = out->attributions = SIS_NEW(double, v->n);
+    int error = r.order && r.ranking.importance && out->attributions ? rank(v, how, &r.ranking)
+                                                                     : SIS_E_NOMEM;
+    out->sum = r.ranking.sum;
+    out->difference = r.ranking.difference;
     if (error == SIS_OK) {
-        sis__order(v, r.importance, order, &n);
-        error = constrain(v, how, &r, c, order, n, &size);
+        sis__order(v, r.ranking.importance, r.order, &r.n);
+        error = constrain(v, how, &r, c->score, &size);
     }
     if (error == SIS_OK)
-        error = sis__order_subset(v, order, size, c);
+        error = sis__order_subset(v, r.order, size, c);
     if (error == SIS_OK && how->trace)
-        error = sis__order_trace(v, order, n, &c->subsets[0].trace);
+        error = sis__order_trace(v, r.order, r.n, &c->subsets[0].trace);
     c->claim =
         how->constraint == SIS_CONSTRAINT_SUFFICIENT ? SIS_CLAIM_SUFFICIENT : SIS_CLAIM_NOTHING;
-    free(order);
-    free(r.importance);
+    free(r.order);
+    free(r.ranking.importance);
     return error;
 }
 
@@ -281,8 +289,7 @@ int sis_explain_many(const sis_model *model, const sis_input *inputs, size_t n, 
     r.found = SIS_NEW(sis_rationale, n);
     if (!r.found)
         return SIS_E_NOMEM;
-    const sis_finder finder = {.find = find, .ctx = &r};
-    int error = sis_find_many(model, inputs, n, opt, &finder, hand_over, &r);
+    int error = sis_find_many(model, inputs, n, opt, &(sis_finder){find, hand_over, &r});
     for (size_t i = 0; i < n; i++)
         sis_rationale_release(&r.found[i]);
     free(r.found);

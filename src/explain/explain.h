@@ -102,9 +102,9 @@ typedef struct sis__points {
 int sis__points_init(sis__points *p, const sis__view *v, const char *method);
 void sis__points_release(sis__points *p);
 
-/* Scores and slopes at n points, at the cost of n evaluations. */
-int sis__points_slopes(sis__view *v, const sis__points *p, const double *points, size_t n,
-                       double *scores, double *d_points);
+/* Scores and slopes at s->n points, at the cost of as many evaluations. Width and output are filled in
+ * here. */
+int sis__points_slopes(sis__view *v, const sis__points *p, sis_slopes *s);
 
 /* ---- gradient.c ---------------------------------------------------------------------------- */
 

@@ -90,7 +90,9 @@ static void choose(const search *c, size_t k) {
 static int look(search *c, double *score) {
     sis__view *v = c->v;
     size_t width = c->at.width;
-    int error = sis__points_slopes(v, &c->at, c->now, v->n_samples, c->scores, c->d_now);
+    sis_slopes slopes = {
+        .points = c->now, .n = v->n_samples, .scores = c->scores, .d_points = c->d_now};
+    int error = sis__points_slopes(v, &c->at, &slopes);
     if (error != SIS_OK)
         return error;
     double sign = v->opt->below ? -1 : 1;

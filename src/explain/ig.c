@@ -93,7 +93,8 @@ static void place(path *p, size_t k, double share) {
 }
 
 static int evaluate(path *p, size_t n) {
-    return sis__points_slopes(p->v, &p->at, p->points, n, p->scores, p->d_points);
+    sis_slopes s = {.points = p->points, .n = n, .scores = p->scores, .d_points = p->d_points};
+    return sis__points_slopes(p->v, &p->at, &s);
 }
 
 /* ---- The path ------------------------------------------------------------------------------ */

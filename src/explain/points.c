@@ -76,27 +76,21 @@ void sis__points_release(sis__points *p) {
     *p = (sis__points){0};
 }
 
-int sis__points_slopes(sis__view *v, const sis__points *p, const double *points, size_t n,
-                       double *scores, double *d_points) {
-    sis_slopes s = {.points = points,
-                    .n = n,
-                    .width = p->width,
-                    .output = v->in->output,
-                    .scores = scores,
-                    .d_points = d_points};
+int sis__points_slopes(sis__view *v, const sis__points *p, sis_slopes *s) {
+    s->width = p->width;
+    s->output = v->in->output;
     sis_error_set("");
-    int result = v->model->gradient(v->model->ctx, &s);
-    v->evaluations += n;
+    int result = v->model->gradient(v->model->ctx, s);
+    v->evaluations += s->n;
     if (result != 0) {
         if (!*sis_error_detail())
             sis__fail(SIS_E_MODEL, "the model's gradient function returned %d", result);
         return result < 0 ? result : SIS_E_MODEL;
     }
-    for (size_t i = 0; i < n; i++)
-        if (isnan(scores[i]))
+    for (size_t i = 0; i < s->n; i++)
+        if (isnan(s->scores[i]))
             return sis__fail(SIS_E_NAN,
-                             "the model answered NaN for output %zu on the way to the "
-                             "mask",
-                             v->in->output);
+                             "the model answered NaN for output %zu on the way to the mask",
+                             s->output);
     return sis__view_tick(v);
 }

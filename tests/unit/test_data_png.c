@@ -127,12 +127,42 @@ static void allocations_may_fail(void **state) {
     assert_true(with_failing_allocations(read_once, path) > 3);
 }
 
+static int write_once(void *ctx) {
+    const double pixels[] = {0, 0.5, 1, -3, 7, 0.2};
+    return sis_png_write((const char *)ctx, pixels, (size_t[]){2, 3, 1});
+}
+
+static void what_is_written_is_read(void **state) {
+    (void)state;
+    const double pixels[] = {0, 1.0 / 255, 1, -3, 7, 0.2}, want[] = {0, 1.0 / 255, 1, 0, 1, 0.2};
+    for (size_t channels = 1; channels <= 3; channels += 2) {
+        sis_data *data;
+        double got[6];
+        const char *path = folder_path("w.png");
+        size_t dims[] = {channels == 3 ? 1 : 2, channels == 3 ? 2 : 3, channels};
+        assert_int_equal(sis_png_write(path, pixels, dims), SIS_OK);
+        assert_int_equal(sis_data_read(path, &data), SIS_OK);
+        assert_int_equal(sis_data_width(data, 0), 6);
+        assert_int_equal(sis_data_values(data, 0, got), SIS_OK);
+        assert_memory_equal(got, want, sizeof want);
+        sis_data_free(data);
+    }
+    assert_int_equal(sis_png_write("x.png", pixels, (size_t[]){3, 1, 2}), SIS_E_ARGUMENT);
+    assert_int_equal(sis_png_write("x.png", pixels, (size_t[]){5000, 1, 1}), SIS_E_ARGUMENT);
+    assert_int_equal(sis_png_write("x.png", pixels, (size_t[]){0, 1, 1}), SIS_E_ARGUMENT);
+    assert_int_equal(sis_png_write(folder_path("none/x.png"), pixels, (size_t[]){2, 3, 1}),
+                     SIS_E_IO);
+    assert_message_has("x.png: cannot be written");
+    char path[2048];
+    snprintf(path, sizeof path, "%s", folder_path("w.png"));
+    with_failing_allocations(write_once, path);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(images_are_read),
-        cmocka_unit_test(damage_and_bombs_are_said),
-        cmocka_unit_test(spoiled_files_do_no_harm),
-        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(images_are_read),          cmocka_unit_test(damage_and_bombs_are_said),
+        cmocka_unit_test(spoiled_files_do_no_harm), cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(what_is_written_is_read),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

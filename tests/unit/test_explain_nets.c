@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Methods that follow gradients, and LIME: integrated gradients add up on every shipped network, LIME
- * finds the coefficients of a linear model, batched gradient SIS gives subsets that pass the audit,
- * also of an image too large for backward selection.
+ * Integrated gradients add up on every shipped network; LIME finds the coefficients of a linear model.
  */
 #include "support.h"
 
@@ -16,14 +14,13 @@
 #include <sis/explain.h>
 #include <sis/model.h>
 
-#include "base/parallel.h"
 #include "base/rng.h"
 #include "support_net.h"
 
 #ifdef __SANITIZE_ADDRESS__
-enum { SIDE = 80, EXAMPLES = 1 }; /* ten times slower */
+enum { EXAMPLES = 1 }; /* ten times slower */
 #else
-enum { SIDE = 224, EXAMPLES = 3 };
+enum { EXAMPLES = 3 };
 #endif
 
 static sis_method_opt method(sis_method name) {
@@ -413,8 +410,6 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     assert_non_null(strstr(sis_error_detail(), "each of 3000 features, which takes 83 MiB"));
 }
 
-/* ---- Batched gradient SIS ------------------------------------------------------------------------ */
-
 /* A network as a model, through a file as a user has it. */
 static void open_network(sis_net *net, sis_model *model) {
     char path[512];
@@ -424,144 +419,6 @@ static void open_network(sis_net *net, sis_model *model) {
     if (sis_model_open(path, NULL, model) != SIS_OK)
         fail_msg("%s", sis_error_detail());
     remove(path);
-}
-
-static void gradient_subsets_pass_the_audit(void **state) {
-    (void)state;
-    static const char *const names[] = {"mlp", "cnn", "deep", "dna"};
-    size_t explained = 0, several = 0, exact_total = 0, total = 0;
-    for (size_t k = 0; k < n_families; k++) {
-        int wanted = 0;
-        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            wanted |= strcmp(families[k].name, names[i]) == 0;
-        for (unsigned seed = 0; wanted && seed < 12; seed++) {
-            sis_net *net;
-            sis_model model;
-            sis__rng r;
-            sis__rng_init(&r, seed);
-            assert_int_equal(families[k].build(seed, &net), SIS_OK);
-            open_network(net, &model);
-            size_t n = model.n_values;
-            double *x = calloc(2 * n, sizeof *x), scores[64], masked[64];
-            for (size_t v = 0; v < n; v++)
-                x[v] = sis__rng_normal(&r);
-            sis_input input = {.values = x, .mask = x + n, .n_values = n};
-            sis_input all = {.values = x + n, .n_values = n};
-            sis_opt opt = decision(0);
-            assert_true(model.n_outputs <= 64);
-            assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_OK);
-            assert_int_equal(sis_predict(&model, &all, 1, &opt, masked), SIS_OK);
-            for (size_t o = 0; o < model.n_outputs; o++)
-                if (scores[o] - masked[o] > scores[input.output] - masked[input.output])
-                    input.output = o;
-            opt.threshold = 0.7 * scores[input.output] + 0.3 * masked[input.output];
-            opt.max_subsets = 3;
-            for (size_t step = 1; step <= 5; step += 4) {
-                sis_method_opt how = method(SIS_METHOD_GRADIENT);
-                how.step = step;
-                sis_rationale found;
-                sis_audit audit;
-                assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
-                assert_int_equal(found.collection.claim, SIS_CLAIM_MINIMAL);
-                assert_int_equal(sis_verify(&model, &input, &opt, &found.collection, &audit),
-                                 SIS_OK);
-                if (!audit.holds)
-                    fail_msg("%s %u: %s", families[k].name, seed, audit.reason);
-                explained += found.collection.n_subsets > 0;
-                several += found.collection.n_subsets > 1;
-                if (step == 1 && found.collection.n_subsets > 0) {
-                    sis_collection c;
-                    assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_OK);
-                    exact_total += c.subsets[0].n;
-                    total += found.collection.subsets[0].n;
-                    sis_collection_release(&c);
-                }
-                sis_audit_release(&audit);
-                sis_rationale_release(&found);
-            }
-            free(x);
-            sis_model_close(&model);
-        }
-    }
-    print_message("%zu explained, %zu features in first subsets, exact %zu\n", explained, total,
-                  exact_total);
-    assert_true(explained > 40 && several > 10);
-    assert_true(2 * total <= 3 * exact_total);
-}
-
-/* (3, side, side) -> two strided convolutions, maxima, ten classes. */
-static int build_photo(size_t side, sis_net **out) {
-    sis__rng r;
-    sis__rng_init(&r, 8);
-    sis_net_builder *b = sis_net_builder_new("photo");
-    sis_net_add_input(b, "x", 0, SHAPE(0, 3, side, side));
-    add_random(b, "w1", SHAPE(8, 3, 5, 5), &r, 0.2);
-    add_random(b, "w2", SHAPE(16, 8, 3, 3), &r, 0.2);
-    add_random(b, "w3", SHAPE(16, 10), &r, 1);
-    sis_net_add_node(b, "Conv", "x w1", "c1");
-    sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
-    sis_net_add_node(b, "Relu", "c1", "r1");
-    sis_net_add_node(b, "MaxPool", "r1", "p1");
-    sis_net_attr_ints(b, "kernel_shape", (int64_t[]){2, 2}, 2);
-    sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
-    sis_net_add_node(b, "Conv", "p1 w2", "c2");
-    sis_net_add_node(b, "Relu", "c2", "r2");
-    sis_net_add_node(b, "GlobalAveragePool", "r2", "g");
-    sis_net_add_node(b, "Flatten", "g", "f");
-    sis_net_add_node(b, "MatMul", "f w3", "z");
-    sis_net_add_node(b, "Softmax", "z", "y");
-    sis_net_add_output(b, "y");
-    return sis_net_build(b, out);
-}
-
-enum { PIXELS = SIDE * SIDE };
-
-static void a_photo_takes_seconds(void **state) {
-    (void)state;
-    sis_net *net;
-    sis_model model;
-    sis__rng r;
-    sis__rng_init(&r, 4);
-    assert_int_equal(build_photo(SIDE, &net), SIS_OK);
-    open_network(net, &model);
-    double *x = calloc(6 * PIXELS, sizeof *x), scores[10], masked[10];
-    int *map = calloc(3 * PIXELS, sizeof *map);
-    for (size_t v = 0; v < 3 * PIXELS; v++) {
-        map[v] = (int)(v % PIXELS);
-        size_t row = v % PIXELS / SIDE, col = v % SIDE;
-        x[v] = sin((double)(row * (v / PIXELS + 1)) / 20) * cos((double)col / 15) +
-               0.2 * sis__rng_normal(&r);
-    }
-    sis_input input = {.values = x, .mask = x + 3 * PIXELS, .n_values = 3 * PIXELS};
-    sis_input all = {.values = x + 3 * PIXELS, .n_values = 3 * PIXELS};
-    input.feature_of = map;
-    sis_opt opt = decision(0);
-    assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_OK);
-    assert_int_equal(sis_predict(&model, &all, 1, &opt, masked), SIS_OK);
-    for (size_t o = 0; o < 10; o++)
-        if (scores[o] > scores[input.output])
-            input.output = o;
-    opt.threshold = 0.9 * scores[input.output];
-    sis_method_opt how = method(SIS_METHOD_GRADIENT);
-    how.step = 100;
-    sis_rationale found;
-    sis_audit audit;
-    double began = sis__seconds();
-    assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
-    double took = sis__seconds() - began;
-    assert_int_equal(found.collection.status, SIS_STATUS_EXPLAINED);
-    print_message(
-        "score %.4f, masked %.4f: %zu of %d pixels, score %.4f, %zu evaluations, %.1f s\n",
-        found.collection.score, found.collection.masked_score, found.collection.subsets[0].n,
-        PIXELS, found.collection.subsets[0].score, found.collection.evaluations, took);
-    assert_int_equal(sis_verify(&model, &input, &opt, &found.collection, &audit), SIS_OK);
-    if (!audit.holds)
-        fail_msg("%s", audit.reason);
-    sis_audit_release(&audit);
-    sis_rationale_release(&found);
-    sis_model_close(&model);
-    free(x);
-    free(map);
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------- */
@@ -671,8 +528,6 @@ int main(void) {
         cmocka_unit_test(top_takes_what_adds_up),
         cmocka_unit_test(models_without_gradients_are_told_so),
         cmocka_unit_test(lime_refuses_what_it_cannot_hold),
-        cmocka_unit_test(gradient_subsets_pass_the_audit),
-        cmocka_unit_test(a_photo_takes_seconds),
         cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(token_models_take_slopes_in_embeddings),
     };

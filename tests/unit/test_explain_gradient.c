@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Batched gradient SIS gives subsets that pass the audit, on random networks and of an image too large
+ * for backward selection.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/explain.h>
+#include <sis/model.h>
+
+#include "base/parallel.h"
+#include "base/rng.h"
+#include "support_net.h"
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SIDE = 80 }; /* ten times slower */
+#else
+enum { SIDE = 224 };
+#endif
+
+static sis_method_opt by_gradient(size_t step) {
+    sis_method_opt how;
+    sis_method_opt_init(&how);
+    how.method = SIS_METHOD_GRADIENT;
+    how.step = step;
+    return how;
+}
+
+static sis_opt decision(double threshold) {
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = threshold;
+    return opt;
+}
+
+/* A network as a model, through a file as a user has it. */
+static void open_network(sis_net *net, sis_model *model) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/gradient_%ld.onnx", SIS_BINARY_DIR, (long)getpid());
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    if (sis_model_open(path, NULL, model) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    remove(path);
+}
+
+/* Explain the output that the input raises most over the mask, 0.7 (or so) of the way up. */
+static void ask(const sis_model *model, sis_input *input, double share, sis_opt *opt) {
+    double scores[64], masked[64];
+    sis_input all = {.values = input->mask, .n_values = input->n_values};
+    assert_true(model->n_outputs <= 64);
+    assert_int_equal(sis_predict(model, input, 1, opt, scores), SIS_OK);
+    assert_int_equal(sis_predict(model, &all, 1, opt, masked), SIS_OK);
+    for (size_t o = 0; o < model->n_outputs; o++)
+        if (scores[o] - masked[o] > scores[input->output] - masked[input->output])
+            input->output = o;
+    opt->threshold = share * scores[input->output] + (1 - share) * masked[input->output];
+}
+
+static void assert_holds(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                         const sis_rationale *found) {
+    sis_audit audit;
+    assert_int_equal(found->collection.claim, SIS_CLAIM_MINIMAL);
+    assert_int_equal(sis_verify(model, input, opt, &found->collection, &audit), SIS_OK);
+    if (!audit.holds)
+        fail_msg("%s", audit.reason);
+    sis_audit_release(&audit);
+}
+
+/* What was seen over all networks. */
+typedef struct {
+    size_t explained, several;
+    size_t features, exact; /* in first subsets */
+} tally;
+
+static void explain_network(sis_net *net, unsigned seed, tally *t) {
+    sis_model model;
+    sis__rng r;
+    sis__rng_init(&r, seed);
+    open_network(net, &model);
+    size_t n = model.n_values;
+    double *x = calloc(2 * n, sizeof *x);
+    for (size_t v = 0; v < n; v++)
+        x[v] = sis__rng_normal(&r);
+    sis_input input = {.values = x, .mask = x + n, .n_values = n};
+    sis_opt opt = decision(0);
+    ask(&model, &input, 0.7, &opt);
+    opt.max_subsets = 3;
+    for (size_t step = 1; step <= 5; step += 4) {
+        sis_method_opt how = by_gradient(step);
+        sis_rationale found;
+        assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+        assert_holds(&model, &input, &opt, &found);
+        t->explained += found.collection.n_subsets > 0;
+        t->several += found.collection.n_subsets > 1;
+        if (step == 1 && found.collection.n_subsets > 0) {
+            sis_collection c;
+            assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_OK);
+            t->exact += c.subsets[0].n;
+            t->features += found.collection.subsets[0].n;
+            sis_collection_release(&c);
+        }
+        sis_rationale_release(&found);
+    }
+    free(x);
+    sis_model_close(&model);
+}
+
+static void gradient_subsets_pass_the_audit(void **state) {
+    (void)state;
+    static const char *const names[] = {"mlp", "cnn", "deep", "dna"};
+    tally t = {0};
+    for (size_t k = 0; k < n_families; k++)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            for (unsigned seed = 0; strcmp(families[k].name, names[i]) == 0 && seed < 12; seed++) {
+                sis_net *net;
+                assert_int_equal(families[k].build(seed, &net), SIS_OK);
+                explain_network(net, seed, &t);
+            }
+    print_message("%zu explained, %zu features in first subsets, exact %zu\n", t.explained,
+                  t.features, t.exact);
+    assert_true(t.explained > 40 && t.several > 10);
+    assert_true(2 * t.features <= 3 * t.exact);
+}
+
+/* (3, side, side) -> two strided convolutions, maxima, ten classes. */
+static int build_photo(size_t side, sis_net **out) {
+    sis__rng r;
+    sis__rng_init(&r, 8);
+    sis_net_builder *b = sis_net_builder_new("photo");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 3, side, side));
+    add_random(b, "w1", SHAPE(8, 3, 5, 5), &r, 0.2);
+    add_random(b, "w2", SHAPE(16, 8, 3, 3), &r, 0.2);
+    add_random(b, "w3", SHAPE(16, 10), &r, 1);
+    sis_net_add_node(b, "Conv", "x w1", "c1");
+    sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
+    sis_net_add_node(b, "Relu", "c1", "r1");
+    sis_net_add_node(b, "MaxPool", "r1", "p1");
+    sis_net_attr_ints(b, "kernel_shape", (int64_t[]){2, 2}, 2);
+    sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
+    sis_net_add_node(b, "Conv", "p1 w2", "c2");
+    sis_net_add_node(b, "Relu", "c2", "r2");
+    sis_net_add_node(b, "GlobalAveragePool", "r2", "g");
+    sis_net_add_node(b, "Flatten", "g", "f");
+    sis_net_add_node(b, "MatMul", "f w3", "z");
+    sis_net_add_node(b, "Softmax", "z", "y");
+    sis_net_add_output(b, "y");
+    return sis_net_build(b, out);
+}
+
+enum { PIXELS = SIDE * SIDE };
+
+/* Waves of three colours with some noise; a feature is a pixel. */
+static void draw_photo(double *x, int *map) {
+    sis__rng r;
+    sis__rng_init(&r, 4);
+    for (size_t v = 0; v < 3 * PIXELS; v++) {
+        size_t row = v % PIXELS / SIDE, col = v % SIDE, colour = v / PIXELS;
+        map[v] = (int)(v % PIXELS);
+        x[v] = sin((double)(row * (colour + 1)) / 20) * cos((double)col / 15) +
+               0.2 * sis__rng_normal(&r);
+    }
+}
+
+static void a_photo_takes_seconds(void **state) {
+    (void)state;
+    sis_net *net;
+    sis_model model;
+    sis_rationale found;
+    assert_int_equal(build_photo(SIDE, &net), SIS_OK);
+    open_network(net, &model);
+    double *x = calloc(6 * PIXELS, sizeof *x);
+    int *map = calloc(3 * PIXELS, sizeof *map);
+    draw_photo(x, map);
+    sis_input input = {
+        .values = x, .mask = x + 3 * PIXELS, .n_values = 3 * PIXELS, .feature_of = map};
+    sis_opt opt = decision(0);
+    ask(&model, &input, 0.9, &opt);
+    sis_method_opt how = by_gradient(100);
+    double began = sis__seconds();
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+    double took = sis__seconds() - began;
+    assert_int_equal(found.collection.status, SIS_STATUS_EXPLAINED);
+    print_message(
+        "score %.4f, masked %.4f: %zu of %d pixels, score %.4f, %zu evaluations, %.1f s\n",
+        found.collection.score, found.collection.masked_score, found.collection.subsets[0].n,
+        PIXELS, found.collection.subsets[0].score, found.collection.evaluations, took);
+    assert_holds(&model, &input, &opt, &found);
+    sis_rationale_release(&found);
+    sis_model_close(&model);
+    free(x);
+    free(map);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gradient_subsets_pass_the_audit),
+        cmocka_unit_test(a_photo_takes_seconds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
