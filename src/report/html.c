@@ -151,18 +151,68 @@ void sis__html_base64(sis__buf *b, const unsigned char *bytes, size_t n) {
     }
 }
 
+/* A picture in as few bytes a pixel as its colours need. */
+typedef struct {
+    png_image image;
+    unsigned char *pixels; /* one byte each: grey, or the number of a colour */
+    unsigned char colours[256][4];
+    size_t n_colours;
+} packed;
+
+static int is_grey(const unsigned char *rgba, size_t n) {
+    for (size_t i = 0; i < n; i++, rgba += 4)
+        if (rgba[3] != 255 || rgba[0] != rgba[1] || rgba[0] != rgba[2])
+            return 0;
+    return 1;
+}
+
+/* The number of the colour, made if it is new; 256 if there are too many. */
+static size_t find_colour(packed *p, const unsigned char *rgba) {
+    size_t k = 0;
+    while (k < p->n_colours && memcmp(p->colours[k], rgba, 4) != 0)
+        k++;
+    if (k == p->n_colours && k < 256)
+        memcpy(p->colours[p->n_colours++], rgba, 4);
+    return k;
+}
+
+/* 1: the pixels are packed; 0: there are too many colours. */
+static int pack(packed *p, const unsigned char *rgba, size_t n) {
+    if (is_grey(rgba, n)) {
+        p->image.format = PNG_FORMAT_GRAY;
+        for (size_t i = 0; i < n; i++)
+            p->pixels[i] = rgba[4 * i];
+        return 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t k = find_colour(p, rgba + 4 * i);
+        if (k == 256)
+            return 0;
+        p->pixels[i] = (unsigned char)k;
+    }
+    p->image.format = PNG_FORMAT_RGBA_COLORMAP;
+    p->image.colormap_entries = (png_uint_32)p->n_colours;
+    return 1;
+}
+
 int sis__html_png(sis__buf *b, const unsigned char *rgba, size_t width, size_t height) {
-    png_image image = {.version = PNG_IMAGE_VERSION,
-                       .width = (png_uint_32)width,
-                       .height = (png_uint_32)height,
-                       .format = PNG_FORMAT_RGBA};
-    png_alloc_size_t n = PNG_IMAGE_PNG_SIZE_MAX(image);
+    packed p = {.image = {.version = PNG_IMAGE_VERSION,
+                          .width = (png_uint_32)width,
+                          .height = (png_uint_32)height,
+                          .format = PNG_FORMAT_RGBA}};
+    png_alloc_size_t n = PNG_IMAGE_PNG_SIZE_MAX(p.image);
     unsigned char *bytes = (unsigned char *)sis__alloc_raw(n, 1);
-    int written = bytes && png_image_write_to_memory(&image, bytes, &n, 0, rgba, 0, NULL);
+    p.pixels = (unsigned char *)sis__alloc_raw(width, height);
+    int written = 0;
+    if (bytes && p.pixels) {
+        const void *pixels = pack(&p, rgba, width * height) ? p.pixels : rgba;
+        written = png_image_write_to_memory(&p.image, bytes, &n, 0, pixels, 0, p.colours);
+    }
     if (written) {
         sis__buf_str(b, "data:image/png;base64,");
         sis__html_base64(b, bytes, n);
     }
     free(bytes);
+    free(p.pixels);
     return written ? sis__buf_error(b) : sis__fail(SIS_E_NOMEM, "out of memory");
 }

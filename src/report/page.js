@@ -202,6 +202,7 @@
   function pick(at) {
     picked = at;
     byId("at").textContent = at < 0 ? start.text : String(walks.t[at]);
+    byId("threshold").setAttribute("aria-valuetext", byId("at").textContent);
     byId("picked").textContent = summarise();
     byId("reset").disabled = at < 0;
     showPage();
@@ -211,6 +212,7 @@
     const slider = byId("threshold");
     start = { value: slider.value, text: byId("at").textContent };
     slider.value = start.value;
+    slider.setAttribute("aria-valuetext", start.text);
     slider.addEventListener("input", () => pick(Number(slider.value)));
     byId("reset").addEventListener("click", () => {
       slider.value = start.value;

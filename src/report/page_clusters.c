@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters: a row of members each, the patterns that are most frequent in it, the motif if its members
- * are sequences, and where its members are from if they are from several files.
+ * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their motif
+ * beside the most frequent patterns, with members below; words and tables as the patterns with how
+ * often each is there. And where members are from, if they are from several files.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,15 +12,15 @@
 
 enum { ROW_MOST = 15, PATTERNS_MOST = 8, CLUSTERS_MOST = 100 };
 
+/* What its members look like; a list if it is not known. */
+static sis__look look_of(const sis_report *report, const sis__cluster *c) {
+    return c->n_members ? report->examples[c->members[0].example].look : SIS__LIST;
+}
+
+/* Members spread evenly over the cluster. */
 static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c) {
     size_t shown = c->n_members < ROW_MOST ? c->n_members : ROW_MOST;
-    int code = SIS_OK;
-    if (shown == 0) {
-        sis__buf_str(b,
-                     "<p class=\"soft\">None of its members is in the results shown here.</p>\n");
-        return SIS_OK;
-    }
-    int pictures = report->examples[c->members[0].example].look == SIS__IMAGE;
+    int code = SIS_OK, pictures = look_of(report, c) == SIS__IMAGE;
     sis__buf_printf(b, "<div class=\"row%s\">", pictures ? "" : " lines");
     for (size_t i = 0; code == SIS_OK && i < shown; i++) {
         const sis__member *m = &c->members[i * c->n_members / shown];
@@ -29,19 +30,17 @@ static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c)
     return code;
 }
 
+/* "great 5, very good 2", as chips. */
 static void add_patterns(sis__buf *b, const sis__cluster *c) {
-    if (c->n_patterns == 0)
-        return;
-    sis__buf_str(b, "<table><thead><tr><th scope=\"col\">most frequent</th><th "
-                    "scope=\"col\">times</th></tr></thead><tbody>\n");
+    sis__buf_str(b, "<ul class=\"patterns\" aria-label=\"Most frequent patterns\">");
     for (size_t i = 0; i < c->n_patterns && i < PATTERNS_MOST; i++) {
-        sis__buf_str(b, "<tr><td><bdi>");
+        sis__buf_str(b, "<li><bdi>");
         sis__html_clip(b, c->patterns[i].text, 120);
-        sis__buf_str(b, "</bdi></td><td>");
+        sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
         sis__html_count(b, c->patterns[i].count);
-        sis__buf_str(b, "</td></tr>\n");
+        sis__buf_str(b, "</span></li>\n");
     }
-    sis__buf_str(b, "</tbody></table>\n");
+    sis__buf_str(b, "</ul>\n");
 }
 
 static void add_shares(sis__buf *b, const sis__cluster *c) {
@@ -57,7 +56,7 @@ static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c
     sis__drawing d = {0};
     int code = sis__make_cluster_logo(report, c, &d);
     if (code > 0) {
-        sis__buf_printf(b, "<div style=\"max-width:%.0fpx\">", d.width);
+        sis__buf_printf(b, "<div style=\"width:%.0fpx;max-width:100%%\">", d.width);
         code = sis__drawing_inline(b, &d);
         sis__buf_str(b, "</div>\n");
     }
@@ -65,9 +64,7 @@ static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c
     return code;
 }
 
-static int add_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i) {
-    const sis__cluster *c = &set->clusters[i];
-    int noise = set->noise && i + 1 == set->n_clusters, code = SIS_OK;
+static void add_heading(sis__buf *b, const sis__cluster *c, int noise) {
     sis__buf_str(b, "<div class=\"cluster\"><h4>");
     if (noise) {
         sis__buf_str(b, "In no cluster");
@@ -79,12 +76,28 @@ static int add_cluster(sis__buf *b, const sis_report *report, const sis__cluster
     sis__buf_str(b, " <span class=\"tag\">");
     sis__html_plural(b, c->size, "subset");
     sis__buf_str(b, "</span></h4>\n");
-    if (!noise)
+}
+
+static int add_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i) {
+    const sis__cluster *c = &set->clusters[i];
+    int noise = set->noise && i + 1 == set->n_clusters, code = SIS_OK;
+    sis__look look = look_of(report, c);
+    add_heading(b, c, noise);
+    if (look == SIS__DNA && !noise) {
+        sis__buf_str(b, "<div class=\"motif\">");
         code = add_logo(b, report, c);
-    if (code == SIS_OK)
+        add_patterns(b, c);
+        sis__buf_str(b, "</div>\n");
+    } else if (look != SIS__IMAGE && c->n_patterns) {
+        add_patterns(b, c);
+    }
+    if (code == SIS_OK && c->n_members &&
+        (look == SIS__IMAGE || look == SIS__DNA || !c->n_patterns))
         code = add_row(b, report, c);
+    if (c->n_members == 0)
+        sis__buf_str(b,
+                     "<p class=\"soft\">None of its members is in the results shown here.</p>\n");
     add_shares(b, c);
-    add_patterns(b, c);
     sis__buf_str(b, "</div>\n");
     return code;
 }
@@ -105,7 +118,7 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
     }
     if (!isnan(set->eps))
         sis__buf_printf(b, ", neighbours within %.4g", set->eps);
-    sis__buf_str(b, ". Each row shows members spread evenly over the cluster.</p>\n");
+    sis__buf_str(b, ". Members shown are spread evenly over their cluster.</p>\n");
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
         if (i < CLUSTERS_MOST || i + 1 == set->n_clusters)
             code = add_cluster(b, report, set, i);

@@ -170,8 +170,10 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run,
         break;
     case 6:
         sis__html_plural(b, run->subsets, "subset");
-        sis__buf_str(b, ", complete for ");
+        sis__buf_str(b, "; complete for ");
         sis__html_count(b, run->complete);
+        sis__buf_str(b, " of ");
+        sis__html_plural(b, run->status[SIS_STATUS_EXPLAINED], "example");
         break;
     case 7:
         sis__html_count(b, run->verified);
@@ -222,7 +224,7 @@ int sis__page_overview(sis__buf *b, const sis_report *report) {
     add_status_bar(b, report);
     add_runs(b, report);
     sis__buf_str(
-        b, "<p class=\"explain\">A <em>sufficient input subset</em> is a smallest set of features "
+        b, "<p class=\"explain\">A <em>sufficient input subset</em> is a minimal set of features "
            "whose values alone, with everything else masked, still lead to the same decision. The "
            "subsets of one example have no feature in common. Verified means: with full passes of "
            "the model, each subset reaches the threshold, none does without one of its features, "

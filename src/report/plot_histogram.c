@@ -35,9 +35,11 @@ static int count(const sis__plot *a, bins *b) {
     find_range(a, &low, &high);
     sis__axis fit = sis__axis_fit("", low, high, 30, a->whole);
     b->width = fit.step;
-    b->low = a->whole ? fit.low - b->width / 2 : fit.low;
-    b->n = (size_t)fmin(BINS_MOST, ceil((fit.high - b->low) / b->width + (a->whole ? 0 : -1e-9)));
-    b->n = b->n ? b->n : 1;
+    /* Whole numbers: bins of 1 to 5, 6 to 10, ..., with edges between numbers. */
+    double first = fmax(fit.low, fmin(low, fit.high)), last = fmax(fit.low, fmin(high, fit.high));
+    b->low = a->whole ? floor((first - 1) / b->width) * b->width + 0.5 : fit.low;
+    last = a->whole ? last + 0.5 : fit.high;
+    b->n = (size_t)fmax(1, fmin(BINS_MOST, ceil((last - b->low) / b->width - 1e-9)));
     if (!(b->counts = SIS_NEW(double, a->n * b->n)))
         return SIS_E_NOMEM;
     for (size_t k = 0; k < a->n; k++)

@@ -148,7 +148,7 @@ static void count_record(const sis_report *report, sis__run *run, const sis__exa
     run->n++;
     run->status[c->status]++;
     run->verified += c->verified != 0;
-    run->complete += c->complete != 0;
+    run->complete += c->complete && c->n_subsets;
     run->subsets += c->n_subsets;
     run->walked += e->walked.n_steps > 0;
     run->evaluations += c->evaluations;

@@ -15,6 +15,7 @@ class Browser {
     this.profile = fs.mkdtempSync(path.join(os.tmpdir(), "sis-chromium-"));
     this.child = spawn(program, [...FLAGS, "--user-data-dir=" + this.profile, "about:blank"],
       { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+    process.on("exit", () => this.clear()); // whatever the outcome
     this.answers = new Map();
     this.listeners = [];
     this.next = 1;
@@ -45,6 +46,10 @@ class Browser {
     this.send("Browser.close").catch(() => {});
     setTimeout(() => this.child.kill("SIGKILL"), 5000).unref();
     await ended;
+    this.clear();
+  }
+  clear() {
+    this.child.kill("SIGKILL");
     fs.rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

@@ -136,6 +136,23 @@ async function pagesWork(page, file) {
   check("under 2 MB", fs.statSync(file).size < 2e6, true);
 }
 
+// Without scripts, and on paper, everything is there at once.
+async function isCompleteWithoutScripts(page, file) {
+  const all = ["overview", "examples", "spread", "histories", "clusters"];
+  await page.send("Emulation.setScriptExecutionDisabled", { value: true });
+  await page.open("file://" + file);
+  const { root } = await page.send("DOM.getDocument");
+  const { nodeIds } = await page.send("DOM.querySelectorAll", { nodeId: root.nodeId, selector: "main > section, .card" });
+  let seen = 0;
+  for (const nodeId of nodeIds) seen += await page.send("DOM.getBoxModel", { nodeId }).then(({ model }) => Number(model.height > 0), () => 0);
+  check("sections and cards without scripts", seen, all.length + 24);
+  await page.send("Emulation.setScriptExecutionDisabled", { value: false });
+  await page.open("file://" + file);
+  await page.send("Emulation.setEmulatedMedia", { media: "print" });
+  check("sections on paper", await page.evaluate(VISIBLE), all);
+  await page.send("Emulation.setEmulatedMedia", { media: "" });
+}
+
 async function isHarmless(page, file) {
   await page.open("file://" + file + "#examples");
   check("nothing ran", await page.evaluate("typeof window.hacked"), "undefined");
@@ -169,6 +186,7 @@ async function main() {
   }
   await pickerTellsTheTruth(page, pages.text);
   await pagesWork(page, pages.many);
+  await isCompleteWithoutScripts(page, pages.image);
   await isHarmless(page, pages.hostile);
   check("errors in the console", page.errors, []);
   check("requests", page.requests.filter((url) => url !== "about:blank" && !url.startsWith("file://" + folder)), []);
