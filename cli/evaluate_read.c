@@ -61,6 +61,11 @@ static int check_uniform(const eval_method *m) {
             return cli_error("%s: record \"%s\" is of method %s, the first is of %s; expected one "
                              "file for each method",
                              m->path, r->id, r->method, first->method);
+        if (strcmp(r->constraint ? r->constraint : "", first->constraint ? first->constraint : ""))
+            return cli_error(
+                "%s: record \"%s\" was made under another --constraint than the first; "
+                "expected one file for each",
+                m->path, r->id);
         if (strcmp(last_part(r->model), last_part(first->model)) != 0)
             return cli_error("%s: record \"%s\" is of model %s, the first is of %s", m->path, r->id,
                              r->model, first->model);
@@ -152,15 +157,35 @@ static char *stem(const char *path) {
     return strndup(from, end && end > from ? (size_t)(end - from) : strlen(from));
 }
 
-/* Methods are called by their own name, files of the same method by the file's. */
+/* "ig", or "ig length": how features were ranked, and how many were taken if not as many as needed. */
+static char *method_name(const sis_record *r) {
+    int plain = !r->constraint || strcmp(r->constraint, "sufficient") == 0;
+    size_t n = strlen(r->method) + (plain ? 0 : strlen(r->constraint) + 1) + 1;
+    char *name = malloc(n);
+    if (name)
+        snprintf(name, n, "%s%s%s", r->method, plain ? "" : " ", plain ? "" : r->constraint);
+    return name;
+}
+
+/* Files that would have the same name are called by that of the file. */
 static int name_methods(evaluation *ev) {
+    for (size_t k = 0; k < ev->n_methods; k++)
+        if (!(ev->methods[k].name = method_name(&ev->methods[k].records[0])))
+            return cli_error("out of memory");
     for (size_t k = 0; k < ev->n_methods; k++) {
-        const char *method = ev->methods[k].records[0].method;
         size_t alike = 0;
-        for (size_t j = 0; j < ev->n_methods; j++)
-            alike += strcmp(ev->methods[j].records[0].method, method) == 0;
-        ev->methods[k].name = alike > 1 ? stem(ev->methods[k].path) : strdup(method);
-        if (!ev->methods[k].name)
+        for (size_t j = k + 1; j < ev->n_methods; j++) {
+            if (strcmp(ev->methods[j].name, ev->methods[k].name) != 0)
+                continue;
+            free(ev->methods[j].name);
+            if (!(ev->methods[j].name = stem(ev->methods[j].path)))
+                return cli_error("out of memory");
+            alike++;
+        }
+        if (!alike)
+            continue;
+        free(ev->methods[k].name);
+        if (!(ev->methods[k].name = stem(ev->methods[k].path)))
             return cli_error("out of memory");
     }
     return CLI_DONE;
