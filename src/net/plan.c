@@ -171,7 +171,9 @@ static int fold(compiler *k, const sis__step *s) {
     k->fold.scratch = (char *)sis__alloc_raw(s->scratch, 1);
     if (!k->fold.scratch)
         return SIS_E_NOMEM;
-    int error = s->ops->forward(s, &k->fold);
+    sis__step once = *s;
+    once.tape = 0; /* nothing flows back through a constant */
+    int error = s->ops->forward(&once, &k->fold);
     free(k->fold.scratch);
     for (size_t i = 0; i < s->n_outputs && !error; i++)
         if (s->outputs[i] >= 0)

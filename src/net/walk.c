@@ -102,8 +102,10 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
 }
 
 void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...) {
-    sis__note *note = &s->notes[step->node];
     va_list args;
+    if (!s->notes)
+        return;
+    sis__note *note = &s->notes[step->node];
     va_start(args, format);
     vsnprintf(note->text, sizeof note->text, format, args);
     va_end(args);

@@ -40,8 +40,9 @@ typedef struct sis__subject {
     size_t *value;
     float *x, *z; /* (n_values) input and mask in single precision */
     size_t output;
-    size_t memory;    /* bytes a walk should stay below */
-    sis__note *notes; /* (nodes of the graph) what a rule says of each it takes in */
+    size_t memory; /* bytes a walk should stay below */
+    sis__note
+        *notes; /* (nodes of the graph) what a rule says of each it takes in; NULL: not asked */
 } sis__subject;
 
 /* Say how a step takes part in the walk. Steps that nothing is said of are the head's. */

@@ -30,7 +30,7 @@
 #include "base/mem.h"
 #include "net/walk_window.h"
 
-enum { UPDATES = 64 }; /* differences added before a sum in single precision is made anew */
+enum { UPDATES = 16 }; /* differences added before a sum in single precision is made anew */
 
 /* Sums in double of the same terms in another order differ by less than this times the length of
  * weights times that of values: fifty standard deviations of what rounding does, eight times the worst
