@@ -211,7 +211,8 @@ const cli_command cli_report = {
         "Where the results hold traces (sis explain --trace), a control shows the first subset at "
         "any other threshold: one backward selection has the answer for all of them.\n\n"
         "With --figures the plots are also written as files: scores, sizes, numbers, "
-        "sizes-by-group, numbers-by-group, score-size, histories, history-ends, examples, clusters "
+        "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
+        "examples, clusters "
         "and logo-N, "
         "those there is something to show of. Each says below what is shown and of how many "
         "examples.",
