@@ -39,7 +39,7 @@ int sis__card_table(sis__buf *b, const sis__example *e);
 /* Subset k of the example, small: in rows of clusters. */
 int sis__thumb(sis__buf *b, const sis__example *e, size_t k);
 int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k);
-void sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k);
+int sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k);
 
 /* "subset 1 · 12 of 784 features · score 0.703", without the first part for the only one. */
 void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k);

@@ -28,10 +28,8 @@ int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
     char name[160];
     if (e->look == SIS__IMAGE)
         return sis__thumb_image(b, e, k);
-    if (e->look == SIS__DNA) {
-        sis__thumb_dna(b, e, k);
-        return SIS_OK;
-    }
+    if (e->look == SIS__DNA)
+        return sis__thumb_dna(b, e, k);
     sis__buf_str(b, "<span class=\"words\">");
     for (size_t i = 0; i < s->n && i < 12; i++) {
         sis__feature_name(&e->record, s->features[i], name, sizeof name);
