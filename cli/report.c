@@ -18,6 +18,7 @@ static const size_t CLUSTERS_MOST = (size_t)1 << 30; /* bytes */
 typedef struct {
     const char *output, *title, *figures, *format;
     cli_list clusters;
+    size_t examples;
     cli_common common;
 } report_options;
 
@@ -29,6 +30,9 @@ static const cli_option options[] = {
      "show the clusters in FILE, as sis cluster wrote them",
      .more = "May be given several times. Members are drawn if the results they are of are among "
              "RESULTS."},
+    {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
+     .unset = "all",
+     .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
      .more = "The folder is made if it is not there; files of the same names are overwritten."},
     {"format", 0, "F", CLI_CHOICE(report_options, format), "of the figures",
@@ -105,7 +109,8 @@ static int write_file(const char *path, const char *bytes, size_t n) {
 static int write_page(const sis_report *report, const report_options *o) {
     char *html;
     size_t n;
-    int status = cli_fail(sis_report_page(report, o->title, &html, &n));
+    sis_page_opt opt = {.title = o->title, .examples = o->examples};
+    int status = cli_fail(sis_report_page(report, &opt, &html, &n));
     if (status == CLI_DONE)
         status = write_file(o->output, html, n);
     free(html);
@@ -206,7 +211,8 @@ const cli_command cli_report = {
         "Where the results hold traces (sis explain --trace), a control shows the first subset at "
         "any other threshold: one backward selection has the answer for all of them.\n\n"
         "With --figures the plots are also written as files: scores, sizes, numbers, "
-        "sizes-by-group, numbers-by-group, score-size, histories, history-ends, examples, clusters "
+        "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
+        "examples, clusters "
         "and logo-N, "
         "those there is something to show of. Each says below what is shown and of how many "
         "examples.",

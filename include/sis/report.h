@@ -7,7 +7,7 @@
  *     sis_report_new(&report);
  *     while (sis_results_next(file, &record) > 0)
  *         sis_report_add(report, "results.jsonl", &record);   // the record is the report's now
- *     sis_report_page(report, "Digits", &html, &n);           // free(html)
+ *     sis_report_page(report, NULL, &html, &n);               // free(html)
  *     sis_report_free(report);
  *
  * The page is one file that asks nobody for anything: no network, no other file. Without scripts it
@@ -44,8 +44,15 @@ int sis_report_add(sis_report *report, const char *source, sis_record *record);
  * cannot be drawn. */
 int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n);
 
-/* The page, *n bytes of UTF-8 and a NUL; free() it. title NULL: one made from the records. */
-int sis_report_page(const sis_report *report, const char *title, char **html, size_t *n);
+/* What may be said about a page; zero, or NULL for all of it, is the default. */
+typedef struct sis_page_opt {
+    const char *title; /* NULL: one made from the records */
+    size_t examples;   /* draw at most that many, spread evenly over the records; 0: all. Counts and
+                          distributions are always of all */
+} sis_page_opt;
+
+/* The page, *n bytes of UTF-8 and a NUL; free() it. */
+int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **html, size_t *n);
 
 /* ---- Figures --------------------------------------------------------------------------------- */
 

@@ -34,7 +34,7 @@ static int is_human(const sis_record *r, const int *human, int feature) {
     return r->human && bsearch(&feature, human, r->n_human, sizeof *human, by_number) != NULL;
 }
 
-/* What is needed to mark features: released whatever sis__marks_make returned. */
+/* What is needed to mark features: released whatever marks_make returned. */
 typedef struct {
     sis__choices choices;
     int *human;
@@ -119,16 +119,14 @@ static void find_span(const sis_subset *s, int *first, int *last) {
     }
 }
 
-void sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k) {
+int sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__choices choices;
     int first, last, end;
     find_span(s, &first, &last);
     end = last - first >= PATTERN_MOST ? first + PATTERN_MOST - 1 : last;
-    if (sis__choices_make(&e->record.collection, k, 1, &choices) != SIS_OK) {
-        b->error = SIS_E_NOMEM;
-        return;
-    }
+    if (sis__choices_make(&e->record.collection, k, 1, &choices) != SIS_OK)
+        return SIS_E_NOMEM;
     sis__buf_str(b, "<code class=\"pattern\">");
     for (int f = first; f <= end; f++) {
         char base[2] = {e->record.sequence[f], '\0'};
@@ -139,18 +137,20 @@ void sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k) {
     }
     sis__buf_printf(b, "%s</code>", end < last ? "\xE2\x80\xA6" : "");
     free(choices.items);
+    return SIS_OK;
 }
 
-static void add_pattern(sis__buf *b, const sis__example *e, size_t k) {
+static int add_pattern(sis__buf *b, const sis__example *e, size_t k) {
     int first, last;
     find_span(&e->record.collection.subsets[k], &first, &last);
     sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"scroll\">", k % 6,
                     k + 1);
-    sis__thumb_dna(b, e, k);
+    int code = sis__thumb_dna(b, e, k);
     sis__buf_printf(b, "</span> <span class=\"soft\">positions %d\xE2\x80\x93%d \xC2\xB7 ",
                     first + 1, last + 1);
     sis__subset_caption(b, e, k);
     sis__buf_str(b, "</span></li>\n");
+    return code;
 }
 
 int sis__card_dna(sis__buf *b, const sis__example *e) {
@@ -168,8 +168,8 @@ int sis__card_dna(sis__buf *b, const sis__example *e) {
     sis__buf_str(b, n && code == SIS_OK ? "</span></p>\n" : "</p>\n");
     if (r->collection.n_subsets)
         sis__buf_str(b, "<ol class=\"subsets\">\n");
-    for (size_t k = 0; k < r->collection.n_subsets; k++)
-        add_pattern(b, e, k);
+    for (size_t k = 0; code == SIS_OK && k < r->collection.n_subsets; k++)
+        code = add_pattern(b, e, k);
     if (r->collection.n_subsets)
         sis__buf_str(b, "</ol>\n");
     marks_release(&m);

@@ -30,12 +30,12 @@ static size_t clusters(const sis_report *report) {
 }
 
 const sis__maker sis__makers[] = {
-    {"spread", one, sis__make_scores},       {"spread", one, sis__make_sizes},
-    {"spread", one, sis__make_numbers},      {"spread", one, sis__make_size_boxes},
-    {"spread", one, sis__make_number_boxes}, {"spread", one, sis__make_score_size},
-    {"histories", one, sis__make_histories}, {"histories", one, sis__make_history_ends},
-    {NULL, one, sis__make_pictures},         {NULL, sets, sis__make_cluster_rows},
-    {NULL, clusters, sis__make_logo},
+    {"spread", one, sis__make_scores},        {"spread", one, sis__make_sizes},
+    {"spread", one, sis__make_numbers},       {"spread", one, sis__make_size_boxes},
+    {"spread", one, sis__make_number_boxes},  {"spread", one, sis__make_score_size},
+    {"histories", one, sis__make_histories},  {"histories", one, sis__make_history_ends},
+    {"histories", one, sis__make_thresholds}, {NULL, one, sis__make_pictures},
+    {NULL, sets, sis__make_cluster_rows},     {NULL, clusters, sis__make_logo},
 };
 const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;
 

@@ -56,6 +56,7 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d);
 

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "report/figures.h"
+#include "report/page.h"
 
 static const double WIDTH = 480, HEIGHT = 300;
 
@@ -313,8 +314,6 @@ static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int t
     if (!(d->plot.series = SIS_NEW(sis__series, n)))
         return SIS_E_NOMEM;
     d->draw = draw_lines;
-    d->width = 560;
-    d->height = 360;
     mark_thresholds(report, d);
     for (size_t i = 0; i < report->n; i++) {
         const sis__walked *w = &report->examples[i].walked;
@@ -367,4 +366,70 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
                     "a line falls below the threshold, its first subset ends.",
                     SIS__TAIL, n);
     return make_lines(report, d, n, 1);
+}
+
+/* ---- Thresholds ------------------------------------------------------------------------------ */
+
+static int draw_band(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_band(p, &d->plot);
+}
+
+/* Sizes of first subsets at a threshold, of the walks that have one. */
+static int sizes_at(const sis_report *report, double threshold, sis__numbers *out) {
+    int code = SIS_OK;
+    out->n = 0;
+    for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
+        const sis__example *e = &report->examples[i];
+        size_t size = sis__walked_find(&e->walked, threshold, e->record.below);
+        if (size != 0 && size != SIZE_MAX)
+            code = sis__numbers_add(out, (double)size);
+    }
+    sis__numbers_sort(out);
+    return code;
+}
+
+/* The quartiles at each threshold of the grid at which half of the walks have a subset. */
+static int add_quartiles(const sis_report *report, const double *grid, size_t n_grid, size_t walks,
+                         sis__drawing *d) {
+    static const double quantiles[] = {0.25, 0.5, 0.75};
+    sis__numbers sizes = {0};
+    int code = SIS_OK;
+    for (size_t g = 0; code == SIS_OK && g < n_grid; g++) {
+        code = sizes_at(report, grid[g], &sizes);
+        for (int q = 0; code == SIS_OK && q < 3 && 2 * sizes.n >= walks; q++) {
+            sis__series *s = &d->plot.series[q];
+            code = sis__numbers_add(&s->x, grid[g]);
+            if (code == SIS_OK)
+                code = sis__numbers_add(&s->y, sis__numbers_quantile(&sizes, quantiles[q]));
+        }
+    }
+    sis__numbers_release(&sizes);
+    return code;
+}
+
+int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
+    size_t n = count_walks(report, 0), n_grid;
+    double *grid;
+    (void)k;
+    if (n == 0)
+        return 0;
+    begin(d, "thresholds", "First subsets at other thresholds.", "threshold",
+          "features in the first subset");
+    sis__buf_printf(
+        &d->caption,
+        "Median and quartiles of the size, of those of %zu stored walks that have a subset "
+        "there; shown where at least half of them do.",
+        n);
+    d->plot.whole = 1;
+    mark_thresholds(report, d);
+    d->draw = draw_band;
+    int code = sis__picker_grid(report, &grid, &n_grid);
+    if (code == SIS_OK && !(d->plot.series = SIS_NEW(sis__series, 3)))
+        code = SIS_E_NOMEM;
+    if (code == SIS_OK) {
+        d->plot.n = 3;
+        code = add_quartiles(report, grid, n_grid, n, d);
+    }
+    free(grid);
+    return code != SIS_OK ? code : d->plot.series[1].x.n > 1;
 }

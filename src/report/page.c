@@ -83,7 +83,7 @@ static int add_plots(sis__buf *b, const sis_report *report, const section *s, si
 }
 
 /* The sections and, before them, links to those that are there. */
-static int add_sections(sis__buf *b, const sis_report *report) {
+static int add_sections(sis__buf *b, const sis_report *report, size_t examples) {
     sis__buf body;
     size_t n;
     int code = SIS_OK;
@@ -92,7 +92,7 @@ static int add_sections(sis__buf *b, const sis_report *report) {
                     "<a href=\"#overview\">Overview</a><a href=\"#examples\">Examples</a>");
     code = sis__page_overview(&body, report);
     if (code == SIS_OK)
-        code = sis__page_examples(&body, report);
+        code = sis__page_examples(&body, report, examples);
     for (size_t i = 0; code == SIS_OK && i < N_PLOTS; i++) {
         size_t before = body.len;
         code = add_plots(&body, report, &PLOTS[i], &n);
@@ -113,7 +113,8 @@ static int add_sections(sis__buf *b, const sis_report *report) {
     return code;
 }
 
-int sis_report_page(const sis_report *report, const char *title, char **html, size_t *n) {
+int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **html, size_t *n) {
+    const char *title = opt ? opt->title : NULL;
     sis__buf b;
     sis__buf_init(&b);
     *html = NULL;
@@ -123,7 +124,7 @@ int sis_report_page(const sis_report *report, const char *title, char **html, si
     add_head(&b, report, title);
     sis__buf_str(&b, "<body>\n");
     add_banner(&b, report, title);
-    int code = add_sections(&b, report);
+    int code = add_sections(&b, report, opt ? opt->examples : 0);
     sis__buf_str(&b, "<footer class=\"soft\">Made by sis"
                      ". This file is complete: it needs no network and sends nothing."
                      "</footer>\n<script>");

@@ -39,7 +39,7 @@ int sis__card_table(sis__buf *b, const sis__example *e);
 /* Subset k of the example, small: in rows of clusters. */
 int sis__thumb(sis__buf *b, const sis__example *e, size_t k);
 int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k);
-void sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k);
+int sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k);
 
 /* "subset 1 · 12 of 784 features · score 0.703", without the first part for the only one. */
 void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k);
@@ -50,12 +50,17 @@ int sis__paint_image(const sis__example *e, size_t k, unsigned char **rgba);
 /* ---- Sections -------------------------------------------------------------------------------- */
 
 int sis__page_overview(sis__buf *b, const sis_report *report);
-int sis__page_examples(sis__buf *b, const sis_report *report);
+/* At most `most` examples, 0 for all. */
+int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
 
 /* The thresholds of the picker, and per example what its walk answers to them. *n_grid is 0 if no
  * walk was stored. */
 int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid);
-void sis__page_picker(sis__buf *b, const sis_report *report, const double *grid, size_t n_grid);
+void sis__page_picker(sis__buf *b, const sis_report *report, size_t most, const double *grid,
+                      size_t n_grid);
+
+/* Is example i among the `most` of n that are drawn? They are spread evenly. */
+int sis__is_drawn(size_t i, size_t n, size_t most);
 
 #endif

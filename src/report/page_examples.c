@@ -28,10 +28,8 @@ int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
     char name[160];
     if (e->look == SIS__IMAGE)
         return sis__thumb_image(b, e, k);
-    if (e->look == SIS__DNA) {
-        sis__thumb_dna(b, e, k);
-        return SIS_OK;
-    }
+    if (e->look == SIS__DNA)
+        return sis__thumb_dna(b, e, k);
     sis__buf_str(b, "<span class=\"words\">");
     for (size_t i = 0; i < s->n && i < 12; i++) {
         sis__feature_name(&e->record, s->features[i], name, sizeof name);
@@ -159,14 +157,14 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
 
 /* ---- The bar above them ---------------------------------------------------------------------- */
 
-static void add_status_filter(sis__buf *b, const sis_report *report) {
-    size_t counts[4] = {0};
+static void add_status_filter(sis__buf *b, const sis_report *report, size_t most) {
+    int counts[4] = {0};
     for (size_t i = 0; i < report->n; i++)
-        counts[report->examples[i].record.collection.status]++;
+        counts[report->examples[i].record.collection.status] += sis__is_drawn(i, report->n, most);
     sis__buf_str(b, "<label>Show <select id=\"status\"><option value=\"\">all</option>");
     for (int s = 0; s < 4; s++)
         if (counts[s])
-            sis__buf_printf(b, "<option value=\"%s\"%s>%s (%zu)</option>",
+            sis__buf_printf(b, "<option value=\"%s\"%s>%s (%d)</option>",
                             sis_status_name((sis_status)s),
                             s == SIS_STATUS_EXPLAINED ? " selected" : "",
                             status_words((sis_status)s), counts[s]);
@@ -200,7 +198,8 @@ static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at
                  "subset at any other threshold is read from the stored walks.</p></div>\n");
 }
 
-static void add_bar(sis__buf *b, const sis_report *report, const double *grid, size_t n_grid) {
+static void add_bar(sis__buf *b, const sis_report *report, size_t most, const double *grid,
+                    size_t n_grid) {
     sis__buf_str(b, "<form class=\"bar\" id=\"bar\">\n");
     if (n_grid) {
         size_t first = 0;
@@ -209,7 +208,7 @@ static void add_bar(sis__buf *b, const sis_report *report, const double *grid, s
         add_picker(b, grid, n_grid, report->examples[first].record.threshold);
     }
     sis__buf_str(b, "<div class=\"filters\">");
-    add_status_filter(b, report);
+    add_status_filter(b, report, most);
     if (report->n_runs > 1)
         add_run_filter(b, report);
     sis__buf_str(b, "<label>with <input type=\"search\" id=\"find\" placeholder=\"id or "
@@ -243,25 +242,37 @@ static void add_pager(sis__buf *b) {
                     "<button type=\"button\" id=\"next\">Next</button></nav>\n");
 }
 
-int sis__page_examples(sis__buf *b, const sis_report *report) {
+int sis__is_drawn(size_t i, size_t n, size_t most) {
+    return most == 0 || most >= n || (i + 1) * most / n > i * most / n;
+}
+
+int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
     double *grid;
     size_t n_grid, walk = 0;
     int code = sis__picker_grid(report, &grid, &n_grid);
     sis__buf_str(b, "<section id=\"examples\" aria-labelledby=\"t-examples\">\n"
                     "<h2 id=\"t-examples\">Examples</h2>\n");
     if (code == SIS_OK)
-        add_bar(b, report, grid, n_grid);
+        add_bar(b, report, most, grid, n_grid);
+    if (most && most < report->n) {
+        sis__buf_str(b, "<p>");
+        sis__html_count(b, most);
+        sis__buf_str(b, " of ");
+        sis__html_plural(b, report->n, "example");
+        sis__buf_str(b, " are drawn, spread evenly over the results.</p>\n");
+    }
     add_legend(b, report);
     sis__buf_str(b, "<div id=\"cards\">\n");
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
-        code = add_card(b, report, i, walk);
-        walk += report->examples[i].walked.n_steps > 0;
-    }
+    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
+        if (sis__is_drawn(i, report->n, most)) {
+            code = add_card(b, report, i, walk);
+            walk += report->examples[i].walked.n_steps > 0;
+        }
     sis__buf_str(b, "</div>\n<p id=\"none\" hidden>No example is like that.</p>\n");
     add_pager(b);
     sis__buf_str(b, "</section>\n");
     if (code == SIS_OK)
-        sis__page_picker(b, report, grid, n_grid);
+        sis__page_picker(b, report, most, grid, n_grid);
     free(grid);
     return code;
 }

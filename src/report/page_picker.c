@@ -105,7 +105,8 @@ static void add_walk(sis__buf *b, const sis__example *e, const double *grid, siz
     sis__buf_char(b, '}');
 }
 
-void sis__page_picker(sis__buf *b, const sis_report *report, const double *grid, size_t n_grid) {
+void sis__page_picker(sis__buf *b, const sis_report *report, size_t most, const double *grid,
+                      size_t n_grid) {
     size_t written = 0;
     if (n_grid == 0)
         return;
@@ -114,7 +115,7 @@ void sis__page_picker(sis__buf *b, const sis_report *report, const double *grid,
         sis__buf_printf(b, g ? ",%.6g" : "%.6g", grid[g]);
     sis__buf_str(b, "],\"x\":[");
     for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].walked.n_steps) {
+        if (report->examples[i].walked.n_steps && sis__is_drawn(i, report->n, most)) {
             sis__buf_str(b, written++ ? ",\n" : "\n");
             add_walk(b, &report->examples[i], grid, n_grid);
         }

@@ -39,12 +39,17 @@ int sis__plot_histogram(sis__pen *p, const sis__plot *a);
  * one and a half boxes, and a dot for each value beyond (at most two hundred). Sorts the series. */
 int sis__plot_boxes(sis__pen *p, const sis__plot *a);
 
-/* A dot for each x and y; where there are many they add up to a darker place. */
+/* A dot for each x and y. Of one series with very many, crowded places are drawn as their density, the
+ * darker the more. */
 int sis__plot_scatter(sis__pen *p, const sis__plot *a);
 
 /* Every series is a line of y, evenly spaced over from .. to; x is not used. The thick one is the median
  * of all. */
 int sis__plot_lines(sis__pen *p, const sis__plot *a);
+
+/* The series 0, 1 and 2 are the lower quartile, the median and the upper one of something over the same
+ * x: a line in a band. Marks are upright. */
+int sis__plot_band(sis__pen *p, const sis__plot *a);
 
 /* ---- Rows of pictures ------------------------------------------------------------------------ */
 
@@ -96,6 +101,9 @@ double sis__frame_y(const sis__frame *f, double v);
 /* The height a legend of the series takes, 0 if there is only one; and the legend. */
 double sis__legend_height(const sis__plot *a);
 void sis__legend_draw(sis__pen *p, const sis__plot *a, double left);
+
+/* Upright lines at the marks, with their words beside them. */
+void sis__marks_draw(const sis__frame *f, const sis__plot *a);
 
 int sis__series_colour(size_t k);
 

@@ -132,6 +132,19 @@ void sis__frame_draw(sis__frame *f, double head) {
     draw_x(f);
 }
 
+/* ---- Marks ----------------------------------------------------------------------------------- */
+
+void sis__marks_draw(const sis__frame *f, const sis__plot *a) {
+    for (size_t i = 0; i < a->n_marks; i++) {
+        double x = sis__frame_x(f, a->marks[i].at);
+        int end = x > (f->left + f->right) / 2;
+        sis__pen_line(f->pen, x, f->top, x, f->bottom,
+                      (sis__ink){.colour = SIS__INK, .width = 1.5, .dashed = 1});
+        sis__pen_text(f->pen, x + (end ? -5 : 5), f->top + 11 + 14 * (double)i, a->marks[i].text,
+                      (sis__letters){11, end ? SIS__END : SIS__START, SIS__INK, 0, 0});
+    }
+}
+
 /* ---- Legend ---------------------------------------------------------------------------------- */
 
 static void place_entry(const sis__plot *a, size_t k, double width, double *x, double *y) {

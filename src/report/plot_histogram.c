@@ -78,17 +78,6 @@ static void draw_bars(const sis__frame *f, const sis__plot *a, const bins *b) {
     }
 }
 
-static void draw_marks(const sis__frame *f, const sis__plot *a) {
-    for (size_t i = 0; i < a->n_marks; i++) {
-        double x = sis__frame_x(f, a->marks[i].at);
-        int end = x > (f->left + f->right) / 2;
-        sis__pen_line(f->pen, x, f->top, x, f->bottom,
-                      (sis__ink){.colour = SIS__INK, .width = 1.5, .dashed = 1});
-        sis__pen_text(f->pen, x + (end ? -5 : 5), f->top + 11 + 14 * (double)i, a->marks[i].text,
-                      (sis__letters){11, end ? SIS__END : SIS__START, SIS__INK, 0, 0});
-    }
-}
-
 int sis__plot_histogram(sis__pen *p, const sis__plot *a) {
     bins b = {0};
     int code = count(a, &b);
@@ -103,7 +92,7 @@ int sis__plot_histogram(sis__pen *p, const sis__plot *a) {
     f.y = sis__axis_fit(a->y_label, 0, highest(a, &b), 5, 1);
     sis__frame_draw(&f, sis__legend_height(a));
     draw_bars(&f, a, &b);
-    draw_marks(&f, a);
+    sis__marks_draw(&f, a);
     sis__legend_draw(p, a, f.left);
     free(b.counts);
     return SIS_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plots of y over x: scatter, where places with many points darken, and bundles of lines.
+ * Plots of y over x: scatter, with the density of crowded places, bundles of lines, and bands.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "report/plot.h"
 
-enum { DOTS_MOST = 5000, LINES_MOST = 150 };
+enum { DOTS_MOST = 5000, LINES_MOST = 150, CROWD = 1000, ACROSS = 48, DOWN = 28, FEW = 2 };
 
 typedef struct {
     double low, high;
@@ -29,6 +29,46 @@ static void draw_levels(const sis__frame *f, const sis__plot *a, sis__anchor anc
     }
 }
 
+/* ---- Scatter --------------------------------------------------------------------------------- */
+
+static void draw_dots(const sis__frame *f, const sis__plot *a, size_t n) {
+    double opacity = fmax(0.08, fmin(0.7, 12 / sqrt((double)n + 1)));
+    size_t stride = 1 + n / DOTS_MOST;
+    for (size_t k = 0; k < a->n; k++)
+        for (size_t i = 0; i < a->series[k].x.n; i += stride)
+            sis__pen_dot(f->pen, sis__frame_x(f, a->series[k].x.items[i]),
+                         sis__frame_y(f, a->series[k].y.items[i]), 3,
+                         (sis__ink){.colour = sis__series_colour(k), .opacity = opacity});
+}
+
+/* The cell of a grid over the frame that a point is in. */
+static size_t cell_of(const sis__frame *f, double x, double y) {
+    double across = (sis__frame_x(f, x) - f->left) / (f->right - f->left) * ACROSS;
+    double down = (sis__frame_y(f, y) - f->top) / (f->bottom - f->top) * DOWN;
+    size_t column = (size_t)fmax(0, fmin(ACROSS - 1, across));
+    return (size_t)fmax(0, fmin(DOWN - 1, down)) * ACROSS + column;
+}
+
+/* Cells with more than a few points by their density, the other points as dots. */
+static void draw_density(const sis__frame *f, const sis__series *s) {
+    size_t counts[ACROSS * DOWN] = {0}, most = 0;
+    double w = (f->right - f->left) / ACROSS, h = (f->bottom - f->top) / DOWN;
+    for (size_t i = 0; i < s->x.n; i++) {
+        size_t n = ++counts[cell_of(f, s->x.items[i], s->y.items[i])];
+        most = n > most ? n : most;
+    }
+    for (size_t c = 0; c < ACROSS * DOWN; c++)
+        if (counts[c] > FEW)
+            sis__pen_rect(
+                f->pen, f->left + w * (double)(c % ACROSS), f->top + h * (double)(c / ACROSS), w, h,
+                (sis__ink){.colour = SIS__FIRST,
+                           .opacity = 0.2 + 0.8 * sqrt((double)counts[c] / (double)most)});
+    for (size_t i = 0; i < s->x.n; i++)
+        if (counts[cell_of(f, s->x.items[i], s->y.items[i])] <= FEW)
+            sis__pen_dot(f->pen, sis__frame_x(f, s->x.items[i]), sis__frame_y(f, s->y.items[i]), 2,
+                         (sis__ink){.colour = SIS__FIRST, .opacity = 0.6});
+}
+
 int sis__plot_scatter(sis__pen *p, const sis__plot *a) {
     span x = {INFINITY, -INFINITY}, y = {INFINITY, -INFINITY};
     size_t n = 0;
@@ -44,13 +84,10 @@ int sis__plot_scatter(sis__pen *p, const sis__plot *a) {
         .x = sis__axis_fit(a->x_label, a->whole ? fmin(0, x.low) : x.low, x.high, 8, a->whole),
         .y = sis__axis_fit(a->y_label, y.low, y.high, 6, 0)};
     sis__frame_draw(&f, sis__legend_height(a));
-    double opacity = fmax(0.08, fmin(0.7, 12 / sqrt((double)n + 1)));
-    size_t stride = 1 + n / DOTS_MOST;
-    for (size_t k = 0; k < a->n; k++)
-        for (size_t i = 0; i < a->series[k].x.n; i += stride)
-            sis__pen_dot(p, sis__frame_x(&f, a->series[k].x.items[i]),
-                         sis__frame_y(&f, a->series[k].y.items[i]), 3,
-                         (sis__ink){.colour = sis__series_colour(k), .opacity = opacity});
+    if (a->n == 1 && n > CROWD)
+        draw_density(&f, &a->series[0]);
+    else
+        draw_dots(&f, a, n);
     draw_levels(&f, a, SIS__END);
     sis__legend_draw(p, a, f.left);
     return SIS_OK;
@@ -129,4 +166,35 @@ int sis__plot_lines(sis__pen *p, const sis__plot *a) {
         code = draw_median(&f, a);
     draw_levels(&f, a, SIS__START);
     return code;
+}
+
+/* ---- Bands ----------------------------------------------------------------------------------- */
+
+int sis__plot_band(sis__pen *p, const sis__plot *a) {
+    const sis__numbers *x = &a->series[1].x;
+    span across = {INFINITY, -INFINITY}, up = {0, -INFINITY};
+    double *xy = SIS_NEW_RAW(double, 4 * x->n);
+    if (!xy)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < x->n; i++) {
+        stretch(&across, x->items[i]);
+        stretch(&up, a->series[2].y.items[i]);
+    }
+    sis__frame f = {.pen = p,
+                    .x = sis__axis_fit(a->x_label, across.low, across.high, 6, 0),
+                    .y = sis__axis_fit(a->y_label, up.low, up.high, 6, a->whole)};
+    sis__frame_draw(&f, 0);
+    for (size_t i = 0; i < x->n; i++) {
+        size_t back = 2 * x->n - 1 - i;
+        xy[2 * i] = xy[2 * back] = sis__frame_x(&f, x->items[i]);
+        xy[2 * i + 1] = sis__frame_y(&f, a->series[0].y.items[i]);
+        xy[2 * back + 1] = sis__frame_y(&f, a->series[2].y.items[i]);
+    }
+    sis__pen_shape(p, xy, 2 * x->n, (sis__ink){.colour = SIS__FIRST, .opacity = 0.25});
+    for (size_t i = 0; i < x->n; i++)
+        xy[2 * i + 1] = sis__frame_y(&f, a->series[1].y.items[i]);
+    sis__pen_path(p, xy, x->n, (sis__ink){.colour = SIS__FIRST, .width = 2.5});
+    sis__marks_draw(&f, a);
+    free(xy);
+    return SIS_OK;
 }

@@ -2,17 +2,19 @@
  *
  * The way through this folder:
  *
- *     report.c    records come in; runs (one a results file) count them
- *     walked.c    what is kept of a trace: steps, for the threshold picker, and a history to draw
- *     html.c      text for HTML, whatever it holds; numbers; pictures as data: addresses
- *     page.c      the page: head, tabs, overview; page_examples.c the cards of the examples;
- *                 card_*.c what one kind of input looks like; page_picker.c numbers for the script;
- *                 page.css and page.js become arrays in report/page_files.h when the build is
- *                 configured
- *     pen.h       lines, areas and words on paper: pen_svg.c, pen_cairo.c
- *     plot_*.c    one kind of plot each, drawn with a pen, knowing nothing of records
- *     figures.c   which plots there are of a report, and their captions
- *     clusters.c  clusters come in; page_clusters.c shows them
+ *     report.c      records come in; runs (one a results file) count them
+ *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
+ *     clusters.c    clusters come in; motif.c lays those of sequences over each other
+ *
+ *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c, page_clusters.c
+ *                   are sections, card_*.c what one kind of input looks like, choices.c which feature
+ *                   is in which subset, page_picker.c the numbers for the script
+ *     html.c        text for HTML, whatever it holds; numbers; pictures as data: addresses
+ *     page.css, page.js   become arrays in report/page_files.h when the build is configured
+ *
+ *     figures.c     the list of all figures; figures_*.c take their numbers from records
+ *     plot_*.c      one kind of plot each, drawn with a pen, knowing nothing of records; stats.c
+ *     pen.h         lines, areas, dots and words on paper: pen_svg.c, pen_cairo.c
  */
 #ifndef SIS_REPORT_REPORT_H
 #define SIS_REPORT_REPORT_H

@@ -18,6 +18,12 @@ grep -o '<title>.*</title>' page.html
 count 'other addresses' '\(src\|href\)="[^d#]'
 count scripts '<script'
 
+# Some of the examples, evenly.
+sis report "$results/image.jsonl" --examples 5 -q -o page.html
+grep -o 'article class="card" id="e[0-9]*"' page.html | tr -dc '0-9\n' | tr '\n' ' '
+count 'their walks' '{"k":'
+sis report "$results/text.jsonl" "$results/dna.jsonl" --title 'Two <b>files</b> & "more"' -q -o - >page.html
+
 # The same bytes every time.
 sis report "$results/text.jsonl" "$results/dna.jsonl" --title 'Two <b>files</b> & "more"' -q -o - | cmp - page.html
 

@@ -13,4 +13,4 @@ why=$(timeout 240 "$here/install.sh" 2>&1) || {
     exit 77
 }
 mkdir -p "$2" || exit 1
-exec timeout 120 node "$here/check.js" "$(command -v chromium)" "$1" "$2"
+exec timeout 240 node "$here/check.js" "$(command -v chromium)" "$1" "$2"

@@ -172,7 +172,8 @@ static char *page_of(const sis_record *records, size_t n, const char *title) {
     assert_int_equal(sis_report_new(&report), SIS_OK);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(add(report, &records[i]), SIS_OK);
-    assert_int_equal(sis_report_page(report, title, &html, &length), SIS_OK);
+    sis_page_opt opt = {.title = title};
+    assert_int_equal(sis_report_page(report, &opt, &html, &length), SIS_OK);
     assert_int_equal(strlen(html), length);
     sis_report_free(report);
     return html;

@@ -130,6 +130,31 @@ static void no_numbers_break_a_plot(void **state) {
             }
 }
 
+/* Ten thousand points are a density, not ten thousand dots; all of them in one place too. */
+static void crowds_are_drawn_as_density(void **state) {
+    (void)state;
+    sis__rng rng;
+    sis__rng_init(&rng, 1);
+    for (int spread = 0; spread < 2; spread++) {
+        sis__series s = {.name = "crowd"};
+        sis__pen *pen;
+        sis__buf out;
+        for (int i = 0; i < 10000; i++)
+            assert_true(sis__numbers_add(&s.x, spread * sis__rng_normal(&rng)) == 0 &&
+                        sis__numbers_add(&s.y, spread * sis__rng_normal(&rng)) == 0);
+        sis__plot plot = {.x_label = "x", .y_label = "y", .n = 1, .series = &s};
+        assert_int_equal(sis__pen_svg(400, 300, "t", 0, &pen), SIS_OK);
+        assert_int_equal(sis__plot_scatter(pen, &plot), SIS_OK);
+        sis__buf_init(&out);
+        assert_int_equal(sis__pen_finish(pen, &out), SIS_OK);
+        assert_true(out.len < 150000 && (!spread || strstr(out.data, "fill-opacity")));
+        assert_null(strstr(out.data, "nan"));
+        sis__buf_release(&out);
+        sis__numbers_release(&s.x);
+        sis__numbers_release(&s.y);
+    }
+}
+
 static void plots_may_run_out_of_memory(void **state) {
     (void)state;
     static const double v[] = {1, 2, 3, 4, 5, 9};
@@ -182,6 +207,7 @@ int main(void) {
         cmocka_unit_test(steps_are_round),
         cmocka_unit_test(axes_hold_what_they_are_made_for),
         cmocka_unit_test(no_numbers_break_a_plot),
+        cmocka_unit_test(crowds_are_drawn_as_density),
         cmocka_unit_test(plots_may_run_out_of_memory),
         cmocka_unit_test(motifs_are_laid_over_each_other),
     };
