@@ -106,23 +106,17 @@ static int select_one(void *ctx, size_t item, int worker) {
     return error;
 }
 
-/* Evaluations per second of backward selections on all cores; *each is seconds of one on one core. */
+/* Evaluations per second of backward selections on all cores, one each at a time: the best of several
+ * rounds, as for the others, since other work may disturb some. *each is seconds of one on one core. */
 static double walk_rate(bench *b, int jobs, double seconds, double *each) {
-    double began = sis__seconds();
-    if (select_one(b, 0, 0) != 0)
-        return NAN;
-    double one = sis__seconds() - began;
-    size_t n = (size_t)(seconds * jobs / one) + (size_t)jobs;
-    n = n > INPUTS ? INPUTS : n - n % (size_t)jobs;
-    double best = 0;
-    for (int k = 0; k < 2; k++) {
-        began = sis__seconds();
-        if (sis__parallel(jobs, n, select_one, b) != 0)
+    double best = 0, end = sis__seconds() + seconds;
+    for (int round = 0; round < 3 || sis__seconds() < end; round++) {
+        double began = sis__seconds(), done = 0;
+        if (sis__parallel(jobs, (size_t)jobs, select_one, b) != 0)
             return NAN;
-        double took = sis__seconds() - began, done = 0;
-        for (size_t i = 0; i < n; i++)
+        for (int i = 0; i < jobs; i++)
             done += b->evaluations[i];
-        best = fmax(best, done / took);
+        best = fmax(best, done / (sis__seconds() - began));
     }
     *each = b->evaluations[0] / best * jobs;
     return best;
