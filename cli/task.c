@@ -217,6 +217,15 @@ int cli_task_spares(const cli_source *s, const cli_question *q, const char *outp
     return status;
 }
 
+static const char *last_part(const char *model) {
+    const char *slash = strncmp(model, "cmd:", 4) ? strrchr(model, '/') : NULL;
+    return slash ? slash + 1 : model;
+}
+
+int cli_same_model(const char *a, const char *b) {
+    return strcmp(last_part(a), last_part(b)) == 0;
+}
+
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
 int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_t jobs,
