@@ -12,8 +12,8 @@
 enum { DRAWS = 32 }; /* of a hot-deck mask, unless --samples says otherwise */
 
 const cli_option cli_question_options[] = {
-    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature looks like",
-     .unset = "the model's own",
+    {"mask", 0, "MASK", CLI_STRING(cli_question, mask),
+     "what a missing feature looks like: zero, mean:FILE, ...", .unset = "the model's own",
      .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
              "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
@@ -23,7 +23,8 @@ const cli_option cli_question_options[] = {
              "stands "
              "in the place of the missing one. Any other model that carries no mask needs one of "
              "these, unless the input is DNA: then it is uniform."},
-    {"features", 0, "F", CLI_STRING(cli_question, features), "what is masked together: each value",
+    {"features", 0, "F", CLI_STRING(cli_question, features),
+     "what is masked together: each value, axis:A or FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: "
