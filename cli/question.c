@@ -69,8 +69,8 @@ static int features_by_axis(cli_task *t, const char *text) {
     const size_t *shape = sis_data_shape(t->data, t->rows[0], &rank);
     long axis;
     if (!cli_whole(text, &axis) || axis < -(long)rank || axis >= (long)rank)
-        return cli_error("--features axis:%s: an example has %zu axes; expected 0 to %zu", text,
-                         rank, rank - 1);
+        return cli_error("--features axis:%s: an example has %zu ax%s, numbered from 0", text, rank,
+                         rank == 1 ? "is" : "es");
     axis += axis < 0 ? (long)rank : 0;
     for (size_t d = (size_t)axis + 1; d < rank; d++)
         after *= shape[d];
@@ -277,6 +277,9 @@ static int is_unknown_base(const cli_task *t, const char *text) {
 static int ask_mask(cli_task *t, const cli_question *q) {
     const char *text = q->mask ? q->mask : "";
     size_t width = 0;
+    if (q->mask && !*q->mask)
+        return cli_usage("--mask: expected a mask, found nothing; leave the option out for the "
+                         "model's own");
     for (size_t i = 0; i < t->n; i++)
         width = t->inputs[i].n_values > width ? t->inputs[i].n_values : width;
     t->n_samples = 1;
