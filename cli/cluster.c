@@ -106,7 +106,12 @@ static int find_eps(const cli_subsets *s, const cli_clustering *c, const sis_clu
         return cli_usage("--eps: expected a number from 0 up or auto, found \"%s\"", c->eps);
     if (!automatic && !c->curve)
         return CLI_DONE;
-    if (sis_kdistances_find(s->points, opt, &k) != SIS_OK)
+    int error = sis_kdistances_find(s->points, opt, &k);
+    if (error == SIS_E_ARGUMENT && automatic && c->optional && !c->curve) {
+        *eps = NAN;
+        return CLI_DONE;
+    }
+    if (error)
         return cli_error("--eps auto: %s; %s", sis_error_detail(),
                          automatic ? "give a number, or a smaller --min-size"
                                    : "leave out --curve");
@@ -126,8 +131,9 @@ int cli_cluster_subsets(const cli_subsets *s, const cli_clustering *c, double *e
     opt.jobs = (int)c->jobs;
     if (s->n > LOOKS_MOST / opt.sample)
         opt.sample = LOOKS_MOST / s->n > LEAST_SAMPLE ? LOOKS_MOST / s->n : LEAST_SAMPLE;
+    *eps = 0;
     int status = find_eps(s, c, &opt, eps);
-    opt.eps = *eps;
+    opt.eps = isnan(*eps) ? 0 : *eps;
     return status == CLI_DONE ? cli_fail(sis_cluster(s->points, &opt, out)) : status;
 }
 

@@ -72,11 +72,12 @@ const char *cli_source_name(const cli_subsets *s, size_t source);
 typedef struct cli_clustering {
     const char *eps, *curve;
     size_t min_size, jobs;
+    int optional; /* no error where auto finds no eps: NaN, and identical subsets only */
 } cli_clustering;
 extern const cli_option cli_clustering_options[];
 void cli_clustering_init(cli_clustering *c);
 
-/* Clusters and the eps that was used. */
+/* Clusters and the eps that was used, or NaN: see `optional`. */
 int cli_cluster_subsets(const cli_subsets *s, const cli_clustering *c, double *eps,
                         sis_clusters *out);
 

@@ -41,6 +41,7 @@ static void init(void *p) {
     sis_model_opt model;
     sis_model_opt_init(&model);
     cli_clustering_init(&o->clustering);
+    o->clustering.optional = 1;
     o->timeout = model.timeout;
     o->top = 4;
     o->most = 20;
@@ -159,6 +160,16 @@ static int read_all(cli_comparison *c, const cli_list *args) {
     return status == CLI_DONE ? cli_subsets_check(&c->subsets) : status;
 }
 
+/* Exchanged models, or results that another model made, give scores that mean nothing. */
+static void note_other_models(const cli_comparison *c) {
+    for (size_t k = 0; k < 2; k++) {
+        const cli_side *s = &c->sides[k];
+        if (!cli_same_model(s->records[0].model, s->spec))
+            cli_note(c->o->common.quiet, "%s was made with model %s, --model-%c is %s", s->path,
+                     s->records[0].model, "ab"[k], s -> spec);
+    }
+}
+
 /* ---- Decisions --------------------------------------------------------------------------------- */
 
 static int same_output(const sis_record *a, const sis_record *b) {
@@ -246,6 +257,14 @@ static int cluster_all(cli_comparison *c) {
                                  .top = o->top,
                                  .most = o->most};
     int status = cli_cluster_subsets(&c->subsets, &o->clustering, &c->page.eps, &c->clusters);
+    if (status == CLI_DONE && isnan(c->page.eps)) {
+        cli_note(o->common.quiet,
+                 "--eps auto: %s; so only identical subsets are put together; give a number, or a "
+                 "smaller --min-size",
+                 sis_error_detail());
+        c->page.eps = 0;
+        c->page.automatic = 0;
+    }
     if (status == CLI_DONE)
         status = cli_members_find(&c->clusters, &c->members);
     if (status == CLI_DONE && d == SIS_DISTANCE_LEVENSHTEIN) {
@@ -276,6 +295,8 @@ static int score_all(cli_comparison *c) {
     int status = CLI_DONE;
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++)
         status = cli_side_open(&c->sides[k], c->o->timeout);
+    if (status == CLI_DONE)
+        note_other_models(c);
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++) {
         status = cli_cross_score(&c->sides[k], &c->sides[!k], c->o->clustering.jobs, &c->cross[k]);
         if (status == CLI_DONE)

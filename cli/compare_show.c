@@ -54,7 +54,7 @@ static void print_decisions(const cli_comparison *c) {
 }
 
 static void print_quantiles(const char *who, const double q[5], size_t n, size_t sufficient) {
-    printf("   %-16s %8.3g %8.3g %8.3g %8.3g %8.3g   %5.1f %%\n", who, q[0], q[1], q[2], q[3], q[4],
+    printf("   %-22s %8.3g %8.3g %8.3g %8.3g %8.3g %10.1f %%\n", who, q[0], q[1], q[2], q[3], q[4],
            n ? 100 * (double)sufficient / (double)n : 0);
 }
 

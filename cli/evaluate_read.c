@@ -66,7 +66,7 @@ static int check_uniform(const eval_method *m) {
                 "%s: record \"%s\" was made under another --constraint than the first; "
                 "expected one file for each",
                 m->path, r->id);
-        if (strcmp(last_part(r->model), last_part(first->model)) != 0)
+        if (!cli_same_model(r->model, first->model))
             return cli_error("%s: record \"%s\" is of model %s, the first is of %s", m->path, r->id,
                              r->model, first->model);
     }
@@ -128,7 +128,7 @@ static const char *difference(const sis_record *a, const sis_record *b) {
 
 /* The same examples, model and decisions in both files. */
 static int check_pair(const eval_method *a, const eval_method *b) {
-    if (strcmp(last_part(a->records[0].model), last_part(b->records[0].model)) != 0)
+    if (!cli_same_model(a->records[0].model, b->records[0].model))
         return cli_error("%s is of model %s, %s of %s; methods are compared on one model", a->path,
                          a->records[0].model, b->path, b->records[0].model);
     for (size_t i = 0; i < a->n_records || i < b->n_records; i++) {

@@ -53,9 +53,11 @@ typedef struct {
 
 static int out_of_range(const found *f, const char *value) {
     const cli_option *o = f->option;
+    int digits = o->kind == CLI_KIND_COUNT ? 17 : 6; /* a count is written out */
     if (o->max == INFINITY)
-        return cli_usage("%s: expected at least %g, found %s", f->spelled, o->min, value);
-    return cli_usage("%s: expected %g to %g, found %s", f->spelled, o->min, o->max, value);
+        return cli_usage("%s: expected at least %.*g, found %s", f->spelled, digits, o->min, value);
+    return cli_usage("%s: expected %.*g to %.*g, found %s", f->spelled, digits, o->min, digits,
+                     o->max, value);
 }
 
 static int in_range(const cli_option *o, double v) {

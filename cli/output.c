@@ -26,7 +26,7 @@ int cli_output_spares(const char *path, const char *input) {
         return CLI_DONE;
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino)
         return CLI_DONE;
-    return cli_error("--output %s would overwrite what is read from it; name another file", path);
+    return cli_error("writing %s would overwrite what is read from it; name another file", path);
 }
 
 int cli_output_open(cli_output *o, const char *path, long long keep) {
@@ -43,9 +43,12 @@ int cli_output_open(cli_output *o, const char *path, long long keep) {
 }
 
 int cli_output_write(cli_output *o, const char *bytes, size_t n) {
-    if (fwrite(bytes, 1, n, o->file) != n || fflush(o->file) != 0)
-        return failed(o, "write to");
-    return CLI_DONE;
+    if (fwrite(bytes, 1, n, o->file) == n && fflush(o->file) == 0)
+        return CLI_DONE;
+    int status = failed(o, "write to");
+    if (o->file != stdout)
+        clearerr(o->file); /* it has been said: not again when it is closed */
+    return status;
 }
 
 int cli_output_close(cli_output *o) {
@@ -53,5 +56,6 @@ int cli_output_close(cli_output *o) {
     o->file = NULL;
     if (!file || file == stdout)
         return CLI_DONE;
-    return fclose(file) == 0 ? CLI_DONE : failed(o, "write to");
+    int broken = ferror(file);
+    return fclose(file) == 0 && !broken ? CLI_DONE : failed(o, "write to");
 }

@@ -12,8 +12,8 @@
 enum { DRAWS = 32 }; /* of a hot-deck mask, unless --samples says otherwise */
 
 const cli_option cli_question_options[] = {
-    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature looks like",
-     .unset = "the model's own",
+    {"mask", 0, "MASK", CLI_STRING(cli_question, mask),
+     "what a missing feature looks like: zero, mean:FILE, ...", .unset = "the model's own",
      .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
              "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
@@ -23,7 +23,8 @@ const cli_option cli_question_options[] = {
              "stands "
              "in the place of the missing one. Any other model that carries no mask needs one of "
              "these, unless the input is DNA: then it is uniform."},
-    {"features", 0, "F", CLI_STRING(cli_question, features), "what is masked together: each value",
+    {"features", 0, "F", CLI_STRING(cli_question, features),
+     "what is masked together: each value, axis:A or FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: "
@@ -68,8 +69,8 @@ static int features_by_axis(cli_task *t, const char *text) {
     const size_t *shape = sis_data_shape(t->data, t->rows[0], &rank);
     long axis;
     if (!cli_whole(text, &axis) || axis < -(long)rank || axis >= (long)rank)
-        return cli_error("--features axis:%s: an example has %zu axes; expected 0 to %zu", text,
-                         rank, rank - 1);
+        return cli_error("--features axis:%s: an example has %zu ax%s, numbered from 0", text, rank,
+                         rank == 1 ? "is" : "es");
     axis += axis < 0 ? (long)rank : 0;
     for (size_t d = (size_t)axis + 1; d < rank; d++)
         after *= shape[d];
@@ -276,6 +277,9 @@ static int is_unknown_base(const cli_task *t, const char *text) {
 static int ask_mask(cli_task *t, const cli_question *q) {
     const char *text = q->mask ? q->mask : "";
     size_t width = 0;
+    if (q->mask && !*q->mask)
+        return cli_usage("--mask: expected a mask, found nothing; leave the option out for the "
+                         "model's own");
     for (size_t i = 0; i < t->n; i++)
         width = t->inputs[i].n_values > width ? t->inputs[i].n_values : width;
     t->n_samples = 1;

@@ -48,18 +48,22 @@ static int page_of(const show_options *o, cli_page *p) {
 
 /* ---- One file -------------------------------------------------------------------------------- */
 
-static int show_file(cli_page *p, const char *path) {
+static int show_file(cli_page *p, const char *path, int quiet) {
     sis_results *file;
     sis_record r;
+    size_t n = 0;
     int found = sis_results_open(path, &file);
     if (found != SIS_OK)
         return cli_fail(found);
-    while ((found = sis_results_next(file, &r)) > 0) {
+    for (; (found = sis_results_next(file, &r)) > 0; n++) {
         p->r = &r;
         cli_show_record(p);
         sis_record_release(&r);
     }
     sis_results_close(file);
+    if (found == 0 && n == 0 &&
+        strcmp(path, "-") != 0) /* whatever fills a pipe speaks for itself */
+        cli_note(quiet, "%s: holds no records", path);
     return cli_fail(found);
 }
 
@@ -150,6 +154,8 @@ static size_t fitting(char *line, size_t width) {
     size_t kept = strlen(line);
     for (size_t i = kept; i < fits; i++)
         line[i] = line[i] ? line[i] : ' ';
+    while (kept < fits && kept > 0 && line[kept - 1] == ' ')
+        kept--;
     return kept;
 }
 
@@ -164,6 +170,7 @@ static char *next_line(char **text, size_t width) {
     if (n < whole) {
         line[n] = '\0';
         *text = line + n + 1;
+        *text += strspn(*text, " ");
         if (end)
             *end = '\n';
     } else {
@@ -239,10 +246,12 @@ static int show_beside(cli_page *p, const cli_list *args) {
 }
 
 static int run(const void *options_p, const cli_list *args) {
+    const show_options *o = (const show_options *)options_p;
     cli_page p;
-    int status = page_of((const show_options *)options_p, &p);
+    int status = page_of(o, &p);
     if (status == CLI_DONE)
-        status = args->n == 1 ? show_file(&p, args->items[0]) : show_beside(&p, args);
+        status =
+            args->n == 1 ? show_file(&p, args->items[0], o->common.quiet) : show_beside(&p, args);
     return status;
 }
 

@@ -89,12 +89,17 @@ int cli_same_widths(const cli_task *t, const char *option) {
 
 /* ---- Model and examples ---------------------------------------------------------------------- */
 
+int cli_rows(const char *text, size_t count, size_t **rows, size_t *n) {
+    int error = sis_rows_parse(text, count, rows, n);
+    return error == SIS_E_FORMAT ? cli_usage("--rows: %s", sis_error_detail())
+           : error               ? cli_error("--rows: %s", sis_error_detail())
+                                 : CLI_DONE;
+}
+
 static int choose_rows(cli_task *t, const char *text) {
     size_t count = sis_data_count(t->data);
-    if (text) {
-        int error = sis_rows_parse(text, count, &t->rows, &t->n);
-        return error ? cli_error("--rows: %s", sis_error_detail()) : CLI_DONE;
-    }
+    if (text)
+        return cli_rows(text, count, &t->rows, &t->n);
     t->rows = cli_grab(count, sizeof *t->rows);
     if (!t->rows)
         return CLI_FAILED;
@@ -215,6 +220,15 @@ int cli_task_spares(const cli_source *s, const cli_question *q, const char *outp
     if (status == CLI_DONE && q)
         status = cli_output_spares(output, q->features);
     return status;
+}
+
+static const char *last_part(const char *model) {
+    const char *slash = strncmp(model, "cmd:", 4) ? strrchr(model, '/') : NULL;
+    return slash ? slash + 1 : model;
+}
+
+int cli_same_model(const char *a, const char *b) {
+    return strcmp(last_part(a), last_part(b)) == 0;
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */

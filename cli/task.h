@@ -92,6 +92,12 @@ int cli_task_threshold(const cli_task *t, const char *text, const cli_source *s,
 /* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);
 
+/* The examples out of `count` that --rows asks for. */
+int cli_rows(const char *text, size_t count, size_t **rows, size_t *n);
+
+/* Do both name the same model? A file counts as the same wherever it lies. */
+int cli_same_model(const char *a, const char *b);
+
 /* ---- Between the files ------------------------------------------------------------------------ */
 
 /* n zeroed items, or NULL after an error line. */

@@ -267,10 +267,8 @@ static int choose_width(cli_lesson *l) {
 
 static int pick_all(cli_examples *e, const char *rows) {
     size_t count = sis_data_count(e->data);
-    if (rows) {
-        int error = sis_rows_parse(rows, count, &e->picked, &e->n);
-        return error ? cli_error("--rows: %s", sis_error_detail()) : CLI_DONE;
-    }
+    if (rows)
+        return cli_rows(rows, count, &e->picked, &e->n);
     e->picked = cli_grab(count, sizeof *e->picked);
     e->n = e->picked ? count : 0;
     for (size_t i = 0; i < e->n; i++)

@@ -44,6 +44,7 @@ typedef struct {
     cli_output out;
     size_t *by_id; /* (task->n) inputs in the order of their ids */
     size_t records, hold, errors, smaller;
+    size_t others; /* records that name another model */
 } audit;
 
 static int by_id(const void *a, const void *b, void *task) {
@@ -160,6 +161,7 @@ static int audit_file(audit *a, const char *path) {
             sis_record_release(&r);
             continue;
         }
+        a->others += !cli_same_model(r.model, a->o->source.model);
         int differs = n && (r.threshold != block[0].threshold || r.below != block[0].below);
         if (n == BLOCK || differs) {
             status = audit_block(a, block, n);
@@ -182,6 +184,9 @@ static int conclude(const audit *a) {
         return cli_error("there is nothing to verify: %zu records, %zu of status error", a->records,
                          a->errors);
     cli_note(a->o->common.quiet, "%zu of %zu records hold", a->hold, audited);
+    if (a->others && a->hold < audited)
+        cli_note(a->o->common.quiet, "%zu of them were made with another model than %s", a->others,
+                 a->o->source.model);
     if (a->errors)
         cli_note(a->o->common.quiet, "%zu records of status error were left out", a->errors);
     if (a->o->exhaustive)
@@ -230,7 +235,7 @@ const cli_command cli_verify = {
              "Check every claim of out.jsonl again."},
             {"sis verify results.jsonl -m 'cmd:./score.py' -i cases.csv --mask zero --exhaustive "
              "12",
-             "Also look for sufficient parts of subsets of up to nine features."},
+             "Also look for sufficient parts of subsets of up to twelve features."},
             {0}},
     .description =
         "Repeats, with full passes of the model, what sis explain checked before it wrote a "

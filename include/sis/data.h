@@ -276,7 +276,7 @@ int sis_dna_make(const sis_dna_opt *opt, size_t i, int positive, char **sequence
 
 /* Example numbers out of `count` from text: "A:B" (A to B - 1), "A:", ":B", "N", or several of
  * these with commas between. Each example at most once, at least one in all. *rows is free()d by
- * you. */
+ * you. SIS_E_FORMAT if the text is no such thing, SIS_E_ARGUMENT if there are no such examples. */
 int sis_rows_parse(const char *text, size_t count, size_t **rows, size_t *n);
 
 /* ---- Arrays -------------------------------------------------------------------------------- */

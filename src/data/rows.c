@@ -21,7 +21,7 @@ typedef struct {
 
 static int malformed(const selection *s) {
     char text[SIS__EXCERPT_SIZE];
-    return sis__fail(SIS_E_ARGUMENT,
+    return sis__fail(SIS_E_FORMAT,
                      "rows \"%s\": expected A:B, A:, :B or example numbers with commas between, "
                      "counted from 0",
                      sis__cell_excerpt(s->text, text));

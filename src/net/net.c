@@ -4,6 +4,7 @@
  * input and output matter, what the last activation is, whether it starts with an embedding), and
  * compile it once so that anything unsupported is refused now rather than later.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,7 +254,7 @@ int sis_net_read(const char *path, sis_net **out) {
     *out = NULL;
     FILE *f = fopen(path, "rb");
     if (!f)
-        return sis__fail(SIS_E_IO, "cannot open %s", path);
+        return sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
     int error = read_all(f, path, &bytes, &n);
     fclose(f);
     if (!error && (error = sis_net_parse(bytes, n, out)) != 0 && error != SIS_E_NOMEM)

@@ -13,6 +13,7 @@
  * in the machine's own byte order: it is for the machine that wrote it. Written to FILE.part first
  * and then renamed, so that there is always one whole checkpoint.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -198,7 +199,7 @@ int sis_trainer_load(sis_trainer *t, const char *path) {
     sis__buf what;
     stream s = {.f = fopen(path, "rb"), .sum = 0xcbf29ce484222325u};
     if (!s.f)
-        return sis__fail(SIS_E_IO, "cannot open %s", path);
+        return sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
     sis__buf_init(&what);
     describe(t, &what);
     int error = sis__buf_error(&what);

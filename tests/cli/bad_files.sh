@@ -42,3 +42,10 @@ printf '{"sis":1,"id":"0"}\n' > broken.jsonl
 sis show broken.jsonl 2>&1; echo "exit $?"
 printf 'hello\n' > broken.jsonl
 sis show broken.jsonl 2>&1; echo "exit $?"
+: > broken.jsonl
+sis show broken.jsonl 2>&1; echo "exit $?"
+echo "a wrong command line has status 2"
+try good.csv --rows 1,,2
+try good.csv --rows -1
+try good.csv --mask ''
+try good.csv --memory 0

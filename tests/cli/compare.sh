@@ -44,3 +44,13 @@ sed 's/"kind":"table"/"kind":"text"/' b.jsonl > kinds.jsonl
 try a.jsonl kinds.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh'
 sed 's/,"values":\[[^]]*\],"mask":\[[^]]*\]//' b.jsonl > bare.jsonl
 try a.jsonl bare.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh'
+echo == too few subsets for auto: the rest of the report is there all the same
+sis compare a.jsonl b.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh' --differ 0 2>&1
+echo "exit $?"
+sis compare a.jsonl b.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh' --curve k.tsv 2>&1
+echo "exit $?"
+echo == models exchanged
+sis compare a.jsonl b.jsonl --model-a 'cmd:sh b.sh' --model-b 'cmd:sh a.sh' --eps 0 --min-size 9 --differ 0 2>&1
+echo == an audit with the wrong model
+sis verify a.jsonl -m 'cmd:sh b.sh' -i cases.csv --mask zero -o audit.jsonl 2>&1
+echo "exit $?"

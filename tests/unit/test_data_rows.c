@@ -22,12 +22,16 @@ static void chosen(const char *text, size_t count, const char *expected) {
     free(rows);
 }
 
-static void refused(const char *text, size_t count, const char *part) {
+static void refused_as(int code, const char *text, size_t count, const char *part) {
     size_t *rows, n;
-    assert_int_equal(sis_rows_parse(text, count, &rows, &n), SIS_E_ARGUMENT);
+    assert_int_equal(sis_rows_parse(text, count, &rows, &n), code);
     assert_null(rows);
     assert_int_equal(n, 0);
     assert_message_has(part);
+}
+
+static void refused(const char *text, size_t count, const char *part) {
+    refused_as(SIS_E_ARGUMENT, text, count, part);
 }
 
 static void ranges_and_lists_are_read(void **state) {
@@ -64,7 +68,7 @@ static void nonsense_is_refused(void **state) {
     static const char *const texts[] = {"",   "-1",  "0:-1",  "a",   "1,", ",1",  "1,,2", "1 2",
                                         " 1", "1.5", "0:5:2", "1;2", "::", "0x1", "1\n2", "+1"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        refused(texts[i], 10, "expected A:B");
+        refused_as(SIS_E_FORMAT, texts[i], 10, "expected A:B");
 }
 
 static int parse_once(void *ctx) {
