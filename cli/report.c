@@ -13,11 +13,11 @@
 #include "cli.h"
 #include "output.h"
 
-static const size_t CLUSTERS_MOST = (size_t)1 << 30; /* bytes */
+static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
 typedef struct {
     const char *output, *title, *figures, *format;
-    cli_list clusters;
+    cli_list clusters, comparisons;
     size_t examples;
     cli_common common;
 } report_options;
@@ -29,6 +29,10 @@ static const cli_option options[] = {
     {"clusters", 0, "FILE", CLI_LIST(report_options, clusters),
      "show the clusters in FILE, as sis cluster wrote them",
      .more = "May be given several times. Members are drawn if the results they are of are among "
+             "RESULTS."},
+    {"comparison", 0, "FILE", CLI_LIST(report_options, comparisons),
+     "show the comparison of two models in FILE, as sis compare --output wrote it",
+     .more = "May be given several times. Subsets are drawn if the results compared are among "
              "RESULTS."},
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
@@ -68,8 +72,7 @@ static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
     *n = 0;
     while (got > 0) {
         if (*n == room) {
-            char *more =
-                room < CLUSTERS_MOST ? realloc(*bytes, room = room ? 2 * room : 65536) : NULL;
+            char *more = room < FILE_MOST ? realloc(*bytes, room = room ? 2 * room : 65536) : NULL;
             if (!more)
                 return cli_error("%s: too large to read", path);
             *bytes = more;
@@ -80,7 +83,9 @@ static int read_all(FILE *file, const char *path, char **bytes, size_t *n) {
     return ferror(file) ? cli_error("cannot read %s: %s", path, strerror(errno)) : CLI_DONE;
 }
 
-static int add_clusters(sis_report *report, const char *path) {
+typedef int (*adder)(sis_report *report, const char *name, const char *json, size_t n);
+
+static int add_file(sis_report *report, const char *path, adder add) {
     char *bytes;
     size_t n;
     FILE *file = fopen(path, "r");
@@ -89,8 +94,15 @@ static int add_clusters(sis_report *report, const char *path) {
     int status = read_all(file, path, &bytes, &n);
     fclose(file);
     if (status == CLI_DONE)
-        status = cli_fail(sis_report_add_clusters(report, path, bytes, n));
+        status = cli_fail(add(report, path, bytes, n));
     free(bytes);
+    return status;
+}
+
+static int add_files(sis_report *report, const cli_list *paths, adder add) {
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < paths->n; i++)
+        status = add_file(report, paths->items[i], add);
     return status;
 }
 
@@ -161,11 +173,11 @@ static int write_figures(const sis_report *report, const report_options *o) {
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static int check_paths(const report_options *o, const cli_list *args) {
+    const cli_list *const inputs[] = {args, &o->clusters, &o->comparisons};
     int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_output_spares(o->output, args->items[i]);
-    for (size_t i = 0; status == CLI_DONE && i < o->clusters.n; i++)
-        status = cli_output_spares(o->output, o->clusters.items[i]);
+    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+        for (size_t i = 0; status == CLI_DONE && i < inputs[k]->n; i++)
+            status = cli_output_spares(o->output, inputs[k]->items[i]);
     return status;
 }
 
@@ -177,8 +189,10 @@ static int run(const void *p, const cli_list *args) {
         return status;
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = add_results(report, args->items[i]);
-    for (size_t i = 0; status == CLI_DONE && i < o->clusters.n; i++)
-        status = add_clusters(report, o->clusters.items[i]);
+    if (status == CLI_DONE)
+        status = add_files(report, &o->clusters, sis_report_add_clusters);
+    if (status == CLI_DONE)
+        status = add_files(report, &o->comparisons, sis_report_add_comparison);
     if (status == CLI_DONE)
         status = write_page(report, o);
     if (status == CLI_DONE && o->figures)
@@ -212,8 +226,8 @@ const cli_command cli_report = {
         "any other threshold: one backward selection has the answer for all of them.\n\n"
         "With --figures the plots are also written as files: scores, sizes, numbers, "
         "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
-        "examples, clusters "
-        "and logo-N, "
-        "those there is something to show of. Each says below what is shown and of how many "
+        "examples, clusters and logo-N; of a comparison decisions, cross-scores, joint-shares, "
+        "joint-clusters and differences; those there is something to show of. Each says below what "
+        "is shown and of how many "
         "examples.",
 };

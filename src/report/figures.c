@@ -29,13 +29,28 @@ static size_t clusters(const sis_report *report) {
     return n;
 }
 
+static size_t comparisons(const sis_report *report) {
+    return report->n_comparisons;
+}
+
 const sis__maker sis__makers[] = {
-    {"spread", one, sis__make_scores},        {"spread", one, sis__make_sizes},
-    {"spread", one, sis__make_numbers},       {"spread", one, sis__make_size_boxes},
-    {"spread", one, sis__make_number_boxes},  {"spread", one, sis__make_score_size},
-    {"histories", one, sis__make_histories},  {"histories", one, sis__make_history_ends},
-    {"histories", one, sis__make_thresholds}, {NULL, one, sis__make_pictures},
-    {NULL, sets, sis__make_cluster_rows},     {NULL, clusters, sis__make_logo},
+    {"spread", one, sis__make_scores},
+    {"spread", one, sis__make_sizes},
+    {"spread", one, sis__make_numbers},
+    {"spread", one, sis__make_size_boxes},
+    {"spread", one, sis__make_number_boxes},
+    {"spread", one, sis__make_score_size},
+    {"histories", one, sis__make_histories},
+    {"histories", one, sis__make_history_ends},
+    {"histories", one, sis__make_thresholds},
+    {NULL, one, sis__make_pictures},
+    {NULL, sets, sis__make_cluster_rows},
+    {NULL, clusters, sis__make_logo},
+    {"comparison", comparisons, sis__make_decisions},
+    {"comparison", comparisons, sis__make_cross_scores},
+    {"comparison", comparisons, sis__make_joint_shares},
+    {NULL, comparisons, sis__make_joint_rows},
+    {NULL, comparisons, sis__make_differences},
 };
 const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;
 
@@ -53,6 +68,63 @@ void sis__drawing_release(sis__drawing *d) {
     free(d->counts);
     sis__buf_release(&d->caption);
     *d = (sis__drawing){0};
+}
+
+void sis__drawing_begin(sis__drawing *d, const char *name, const char *title, const char *x,
+                        const char *y) {
+    snprintf(d->name, sizeof d->name, "%s", name);
+    snprintf(d->title, sizeof d->title, "%s", title);
+    d->width = 480;
+    d->height = 300;
+    d->plot.x_label = x;
+    d->plot.y_label = y;
+    sis__buf_init(&d->caption);
+}
+
+void sis__drawing_number(sis__drawing *d, size_t k) {
+    size_t n = strlen(d->name);
+    if (k > 0)
+        snprintf(d->name + n, sizeof d->name - n, "-%zu", k + 1);
+}
+
+int sis__drawing_series(sis__drawing *d, size_t series, size_t bars) {
+    d->names = sis__alloc(series + bars, sizeof *d->names);
+    d->row_names = (const char **)sis__alloc(bars, sizeof *d->row_names);
+    d->plot.series = SIS_NEW(sis__series, series);
+    if (!d->names || !d->row_names || !d->plot.series)
+        return SIS_E_NOMEM;
+    d->plot.n = series;
+    d->plot.n_bars = bars;
+    d->plot.bar_names = d->row_names;
+    for (size_t k = 0; k < series; k++)
+        d->plot.series[k].name = d->names[k];
+    for (size_t i = 0; i < bars; i++)
+        d->row_names[i] = d->names[series + i];
+    return SIS_OK;
+}
+
+int sis__draw_histogram(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_histogram(p, &d->plot);
+}
+
+int sis__draw_boxes(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_boxes(p, &d->plot);
+}
+
+int sis__draw_bars(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_bars(p, &d->plot);
+}
+
+int sis__draw_scatter(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_scatter(p, &d->plot);
+}
+
+int sis__draw_lines(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_lines(p, &d->plot);
+}
+
+int sis__draw_band(sis__pen *p, const sis__drawing *d) {
+    return sis__plot_band(p, &d->plot);
 }
 
 /* ---- In the page ----------------------------------------------------------------------------- */
@@ -78,23 +150,36 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
     return code != SIS_OK ? code : sis__buf_error(&d->caption);
 }
 
+/* Make and add number k of a family; 1 if there was something to show. */
+static int add_made(sis__buf *b, const sis_report *report, const sis__maker *maker, size_t k) {
+    sis__drawing d = {0};
+    int made = maker->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
+    sis__drawing_release(&d);
+    return code < 0 ? code : made;
+}
+
+static int is_of(const sis__maker *maker, const char *section) {
+    return maker->section && strcmp(maker->section, section) == 0;
+}
+
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n) {
     int code = SIS_OK;
     *n = 0;
     for (size_t m = 0; code >= 0 && m < sis__n_makers; m++) {
         const sis__maker *maker = &sis__makers[m];
-        if (!maker->section || strcmp(maker->section, section) != 0)
-            continue;
-        for (size_t k = 0; code >= 0 && k < maker->count(report); k++) {
-            sis__drawing d = {0};
-            code = maker->make(report, k, &d);
-            if (code > 0) {
-                code = add_figure(b, &d);
-                ++*n;
-            }
-            sis__drawing_release(&d);
+        for (size_t k = 0; is_of(maker, section) && code >= 0 && k < maker->count(report); k++) {
+            code = add_made(b, report, maker, k);
+            *n += code > 0;
         }
     }
+    return code < 0 ? code : SIS_OK;
+}
+
+int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *section, size_t k) {
+    int code = SIS_OK;
+    for (size_t m = 0; code >= 0 && m < sis__n_makers; m++)
+        if (is_of(&sis__makers[m], section))
+            code = add_made(b, report, &sis__makers[m], k);
     return code < 0 ? code : SIS_OK;
 }
 

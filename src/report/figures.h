@@ -40,13 +40,33 @@ extern const size_t sis__n_makers;
 
 void sis__drawing_release(sis__drawing *d);
 
+/* Name, title, labels, and the usual size. Of number k > 0 of a family, the name ends in "-2", ... */
+void sis__drawing_begin(sis__drawing *d, const char *name, const char *title, const char *x,
+                        const char *y);
+void sis__drawing_number(sis__drawing *d, size_t k);
+
+/* Room for series and bars with names: d->plot.series[k].name and d->plot.bar_names[i] are d->names[k]
+ * and d->names[series + i]. */
+int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
+
+/* What draws a plot of each kind. */
+int sis__draw_histogram(sis__pen *p, const sis__drawing *d);
+int sis__draw_boxes(sis__pen *p, const sis__drawing *d);
+int sis__draw_bars(sis__pen *p, const sis__drawing *d);
+int sis__draw_scatter(sis__pen *p, const sis__drawing *d);
+int sis__draw_lines(sis__pen *p, const sis__drawing *d);
+int sis__draw_band(sis__pen *p, const sis__drawing *d);
+
 /* The figures of a section of the page, as <figure> elements; *n counts them. */
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n);
+
+/* Only those of number k of their families. */
+int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *section, size_t k);
 
 /* The drawing in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
 
-/* ---- Makers: figures_spread.c, figures_pictures.c --------------------------------------------- */
+/* ---- Makers: figures_spread.c, figures_pictures.c, figures_compare.c -------------------------- */
 
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d);
@@ -63,6 +83,21 @@ int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d);
 /* The logo of one cluster; of cluster number k over all sets. */
 int sis__make_logo(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d);
+
+/* Of comparison k. */
+int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d);
+
+/* Rows of pictures of a set of clusters; 0 if it has none. */
+int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d);
+
+/* Rows of pictures, one after the other: room for them, then each picture into row d->pictures.rows.
+ * subset SIZE_MAX is the original. */
+int sis__rows_make(sis__drawing *d, size_t rows, size_t columns);
+int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t column);
 
 /* ---- motif.c --------------------------------------------------------------------------------- */
 

@@ -22,8 +22,7 @@ static int draw_logo(sis__pen *p, const sis__drawing *d) {
     return SIS_OK;
 }
 
-/* Room for rows of at most `columns` pictures. */
-static int make_rows(sis__drawing *d, size_t rows, size_t columns) {
+int sis__rows_make(sis__drawing *d, size_t rows, size_t columns) {
     d->names = sis__alloc(rows, sizeof *d->names);
     d->row_names = (const char **)sis__alloc(rows, sizeof *d->row_names);
     d->pictures.items = SIS_NEW(sis__picture, rows * columns);
@@ -35,7 +34,7 @@ static int make_rows(sis__drawing *d, size_t rows, size_t columns) {
     return d->names && d->row_names && d->pictures.items ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int add_picture(sis__drawing *d, const sis__example *e, size_t subset, size_t column) {
+int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t column) {
     sis__pictures *a = &d->pictures;
     unsigned char *rgba;
     int code = sis__paint_image(e, subset, &rgba);
@@ -51,10 +50,10 @@ static int add_example(sis__drawing *d, const sis__example *e) {
     char output[SIS__NAME_SIZE / 2];
     sis__output_name(&e->record, output, sizeof output);
     snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s: %s", e->record.id, output);
-    int code = add_picture(d, e, SIZE_MAX, 0);
+    int code = sis__rows_add(d, e, SIZE_MAX, 0);
     for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MOST;
          k++)
-        code = add_picture(d, e, k, k + 1);
+        code = sis__rows_add(d, e, k, k + 1);
     d->pictures.rows++;
     return code;
 }
@@ -67,7 +66,7 @@ int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
         if (e->look != SIS__IMAGE || e->record.collection.n_subsets == 0)
             continue;
         if (!d->names)
-            code = make_rows(d, EXAMPLES_MOST, SUBSETS_MOST + 1);
+            code = sis__rows_make(d, EXAMPLES_MOST, SUBSETS_MOST + 1);
         if (code == SIS_OK)
             code = add_example(d, e);
     }
@@ -98,22 +97,19 @@ static int add_cluster(const sis_report *report, const sis__cluster *c, sis__dra
     for (size_t i = 0; code == SIS_OK && i < shown; i++) {
         const sis__member *m = &c->members[i * c->n_members / shown];
         if (is_picture(report, m))
-            code = add_picture(d, &report->examples[m->example], m->subset, column++);
+            code = sis__rows_add(d, &report->examples[m->example], m->subset, column++);
     }
     d->pictures.rows += column > 0;
     return code;
 }
 
-int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__clusters *set = &report->sets[k];
-    int code = make_rows(d, CLUSTERS_MOST, MEMBERS_MOST);
+int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d) {
+    int code = sis__rows_make(d, CLUSTERS_MOST, MEMBERS_MOST);
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters && d->pictures.rows < CLUSTERS_MOST;
          i++)
         code = add_cluster(report, &set->clusters[i], d);
     if (code != SIS_OK || d->pictures.rows == 0)
         return code;
-    snprintf(d->name, sizeof d->name, k ? "clusters-%zu" : "clusters", k + 1);
-    snprintf(d->title, sizeof d->title, "Clusters of subsets.");
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     sis__buf_printf(
         &d->caption,
@@ -121,6 +117,14 @@ int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d) 
         "in all, %zu of them in no cluster.",
         MEMBERS_MOST, d->pictures.rows, set->n, set->noise);
     return 1;
+}
+
+int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d) {
+    int made = sis__make_set_rows(report, &report->sets[k], d);
+    snprintf(d->name, sizeof d->name, "clusters");
+    snprintf(d->title, sizeof d->title, "Clusters of subsets.");
+    sis__drawing_number(d, k);
+    return made;
 }
 
 int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d) {

@@ -15,8 +15,6 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-static const double WIDTH = 480, HEIGHT = 300;
-
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
 typedef enum { BY_NOTHING, BY_RUN, BY_OUTPUT } grouping;
@@ -97,33 +95,6 @@ static const char *group_label(const groups *g) {
 
 /* ---- Shared ---------------------------------------------------------------------------------- */
 
-static void begin(sis__drawing *d, const char *name, const char *title, const char *x,
-                  const char *y) {
-    snprintf(d->name, sizeof d->name, "%s", name);
-    snprintf(d->title, sizeof d->title, "%s", title);
-    d->width = WIDTH;
-    d->height = HEIGHT;
-    d->plot.x_label = x;
-    d->plot.y_label = y;
-    sis__buf_init(&d->caption);
-}
-
-static int draw_histogram(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_histogram(p, &d->plot);
-}
-
-static int draw_boxes(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_boxes(p, &d->plot);
-}
-
-static int draw_scatter(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_scatter(p, &d->plot);
-}
-
-static int draw_lines(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_lines(p, &d->plot);
-}
-
 /* The thresholds of the runs, each once. */
 static void mark_thresholds(const sis_report *report, sis__drawing *d) {
     for (size_t i = 0; i < report->n_runs && d->plot.n_marks < SIS__MARKS_MOST; i++) {
@@ -134,7 +105,7 @@ static void mark_thresholds(const sis_report *report, sis__drawing *d) {
         if (k < d->plot.n_marks)
             continue;
         snprintf(d->mark_texts[k], sizeof d->mark_texts[k], "threshold %.4g", at);
-        d->marks[k] = (sis__mark){at, d->mark_texts[k]};
+        d->marks[k] = (sis__mark){.at = at, .text = d->mark_texts[k]};
         d->plot.n_marks++;
     }
     d->plot.marks = d->marks;
@@ -225,13 +196,13 @@ static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
     groups g = few_groups(report);
     (void)k;
-    begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
+    sis__drawing_begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
     mark_thresholds(report, d);
     sis__buf_printf(&d->caption,
                     "All %zu examples, decided or not; the dashed line is the "
                     "threshold of the decision.",
                     report->n);
-    return finish(d, collect(report, &g, d, add_score), draw_histogram);
+    return finish(d, collect(report, &g, d, add_score), sis__draw_histogram);
 }
 
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -240,11 +211,11 @@ int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (c.subsets == 0)
         return 0;
-    begin(d, "sizes", "Sizes of subsets.", "features in a subset", "subsets");
+    sis__drawing_begin(d, "sizes", "Sizes of subsets.", "features in a subset", "subsets");
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "%zu sufficient subsets of %zu explained examples.", c.subsets,
                     c.explained);
-    return finish(d, collect(report, &g, d, add_sizes), draw_histogram);
+    return finish(d, collect(report, &g, d, add_sizes), sis__draw_histogram);
 }
 
 int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
@@ -253,11 +224,12 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (c.explained == 0)
         return 0;
-    begin(d, "numbers", "Subsets per example.", "sufficient subsets of an example", "examples");
+    sis__drawing_begin(d, "numbers", "Subsets per example.", "sufficient subsets of an example",
+                       "examples");
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "How many disjoint subsets each of %zu explained examples has.",
                     c.explained);
-    return finish(d, collect(report, &g, d, add_number), draw_histogram);
+    return finish(d, collect(report, &g, d, add_number), sis__draw_histogram);
 }
 
 int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -266,14 +238,14 @@ int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (g.n < 2 || c.subsets == 0)
         return 0;
-    begin(d, "sizes-by-group", "Sizes of subsets, side by side.", group_label(&g),
-          "features in a subset");
+    sis__drawing_begin(d, "sizes-by-group", "Sizes of subsets, side by side.", group_label(&g),
+                       "features in a subset");
     d->plot.whole = d->plot.violin = 1;
     sis__buf_printf(&d->caption,
                     "%zu subsets of %zu examples. Boxes reach from quartile to quartile, the line "
                     "is the median; shaded, the density.",
                     c.subsets, c.explained);
-    return finish(d, collect(report, &g, d, add_sizes), draw_boxes);
+    return finish(d, collect(report, &g, d, add_sizes), sis__draw_boxes);
 }
 
 int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -282,14 +254,14 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
     (void)k;
     if (g.n < 2 || c.explained == 0)
         return 0;
-    begin(d, "numbers-by-group", "Subsets per example, side by side.", group_label(&g),
-          "sufficient subsets of an example");
+    sis__drawing_begin(d, "numbers-by-group", "Subsets per example, side by side.", group_label(&g),
+                       "sufficient subsets of an example");
     d->plot.whole = 1;
     sis__buf_printf(&d->caption,
                     "%zu explained examples. Boxes reach from quartile to quartile, the line is "
                     "the median, dots are outliers.",
                     c.explained);
-    return finish(d, collect(report, &g, d, add_number), draw_boxes);
+    return finish(d, collect(report, &g, d, add_number), sis__draw_boxes);
 }
 
 int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
@@ -298,14 +270,14 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (c.subsets == 0)
         return 0;
-    begin(d, "score-size", "Score of a subset alone against its size.", "features in a subset",
-          "score of the subset alone");
+    sis__drawing_begin(d, "score-size", "Score of a subset alone against its size.",
+                       "features in a subset", "score of the subset alone");
     d->plot.whole = 1;
     mark_thresholds(report, d);
     sis__buf_printf(&d->caption, "%zu subsets of %zu examples; everything else is masked.",
                     c.subsets, c.explained);
     int code = collect(report, &g, d, add_points);
-    d->draw = draw_scatter;
+    d->draw = sis__draw_scatter;
     return code == SIS_OK ? 1 : code;
 }
 
@@ -313,7 +285,7 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
 static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
     if (!(d->plot.series = SIS_NEW(sis__series, n)))
         return SIS_E_NOMEM;
-    d->draw = draw_lines;
+    d->draw = sis__draw_lines;
     mark_thresholds(report, d);
     for (size_t i = 0; i < report->n; i++) {
         const sis__walked *w = &report->examples[i].walked;
@@ -343,8 +315,8 @@ int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (n == 0)
         return 0;
-    begin(d, "histories", "Score as features are masked.", "features masked (%)",
-          "score of what is left");
+    sis__drawing_begin(d, "histories", "Score as features are masked.", "features masked (%)",
+                       "score of what is left");
     d->plot.to = 100;
     sis__buf_printf(
         &d->caption,
@@ -359,7 +331,8 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
     (void)k;
     if (n == 0)
         return 0;
-    begin(d, "history-ends", "The last features.", "features left", "score of what is left");
+    sis__drawing_begin(d, "history-ends", "The last features.", "features left",
+                       "score of what is left");
     d->plot.from = SIS__TAIL;
     sis__buf_printf(&d->caption,
                     "The same for the last %d features, of %zu examples that have many more: where "
@@ -369,10 +342,6 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
 }
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
-
-static int draw_band(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_band(p, &d->plot);
-}
 
 /* Sizes of first subsets at a threshold, of the walks that have one. */
 static int sizes_at(const sis_report *report, double threshold, sis__numbers *out) {
@@ -413,8 +382,8 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     if (n == 0)
         return 0;
-    begin(d, "thresholds", "First subsets at other thresholds.", "threshold",
-          "features in the first subset");
+    sis__drawing_begin(d, "thresholds", "First subsets at other thresholds.", "threshold",
+                       "features in the first subset");
     sis__buf_printf(
         &d->caption,
         "Median and quartiles of the size, of those of %zu stored walks that have a subset "
@@ -422,7 +391,7 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
         n);
     d->plot.whole = 1;
     mark_thresholds(report, d);
-    d->draw = draw_band;
+    d->draw = sis__draw_band;
     int code = sis__picker_grid(report, &grid, &n_grid);
     if (code == SIS_OK && !(d->plot.series = SIS_NEW(sis__series, 3)))
         code = SIS_E_NOMEM;

@@ -35,6 +35,7 @@ int sis__card_text(sis__buf *b, const sis__example *e);
 int sis__card_dna(sis__buf *b, const sis__example *e);
 int sis__card_image(sis__buf *b, const sis__example *e);
 int sis__card_table(sis__buf *b, const sis__example *e);
+int sis__card_body(sis__buf *b, const sis__example *e); /* as its kind is */
 
 /* Subset k of the example, small: in rows of clusters. */
 int sis__thumb(sis__buf *b, const sis__example *e, size_t k);
@@ -53,6 +54,13 @@ int sis__page_overview(sis__buf *b, const sis_report *report);
 /* At most `most` examples, 0 for all. */
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
+int sis__page_comparisons(sis__buf *b, const sis_report *report);
+
+/* What a cluster of the set holds: its motif or patterns, and rows of members; those of each of n runs
+ * in a row of its own, or all in one for n = 0. */
+int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i,
+                      const size_t *runs, size_t n);
+void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i);
 
 /* The thresholds of the picker, and per example what its walk answers to them. *n_grid is 0 if no
  * walk was stored. */

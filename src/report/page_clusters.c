@@ -17,16 +17,42 @@ static sis__look look_of(const sis_report *report, const sis__cluster *c) {
     return c->n_members ? report->examples[c->members[0].example].look : SIS__LIST;
 }
 
-/* Members spread evenly over the cluster. */
-static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c) {
-    size_t shown = c->n_members < ROW_MOST ? c->n_members : ROW_MOST;
+static int is_in_run(const sis_report *report, const sis__member *m, const size_t *run) {
+    return !run || report->examples[m->example].run == *run;
+}
+
+/* Members spread evenly over those of the cluster that are of the run, or over all. */
+static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c,
+                   const size_t *run) {
+    size_t n = 0, at = 0, shown = 0;
     int code = SIS_OK, pictures = look_of(report, c) == SIS__IMAGE;
+    for (size_t i = 0; i < c->n_members; i++)
+        n += (size_t)is_in_run(report, &c->members[i], run);
+    size_t most = n < ROW_MOST ? n : ROW_MOST;
+    if (n == 0)
+        return SIS_OK;
     sis__buf_printf(b, "<div class=\"row%s\">", pictures ? "" : " lines");
-    for (size_t i = 0; code == SIS_OK && i < shown; i++) {
-        const sis__member *m = &c->members[i * c->n_members / shown];
-        code = sis__thumb(b, &report->examples[m->example], m->subset);
+    for (size_t i = 0; code == SIS_OK && i < c->n_members; i++) {
+        const sis__member *m = &c->members[i];
+        if (!is_in_run(report, m, run))
+            continue;
+        if (shown < most && at++ == shown * n / most) {
+            code = sis__thumb(b, &report->examples[m->example], m->subset);
+            shown++;
+        }
     }
     sis__buf_str(b, "</div>\n");
+    return code;
+}
+
+static int add_rows(sis__buf *b, const sis_report *report, const sis__cluster *c,
+                    const size_t *runs, size_t n) {
+    int code = n ? SIS_OK : add_row(b, report, c, NULL);
+    for (size_t k = 0; code == SIS_OK && k < n; k++) {
+        sis__buf_printf(b, "<div class=\"side%zu\">", k);
+        code = add_row(b, report, c, &runs[k]);
+        sis__buf_str(b, "</div>\n");
+    }
     return code;
 }
 
@@ -64,9 +90,14 @@ static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c
     return code;
 }
 
-static void add_heading(sis__buf *b, const sis__cluster *c, int noise) {
+static int is_noise(const sis__clusters *set, size_t i) {
+    return set->noise && i + 1 == set->n_clusters;
+}
+
+void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i) {
+    const sis__cluster *c = &set->clusters[i];
     sis__buf_str(b, "<div class=\"cluster\"><h4>");
-    if (noise) {
+    if (is_noise(set, i)) {
         sis__buf_str(b, "In no cluster");
     } else {
         sis__buf_str(b, "Cluster <bdi>");
@@ -78,11 +109,11 @@ static void add_heading(sis__buf *b, const sis__cluster *c, int noise) {
     sis__buf_str(b, "</span></h4>\n");
 }
 
-static int add_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i) {
+int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i,
+                      const size_t *runs, size_t n) {
     const sis__cluster *c = &set->clusters[i];
-    int noise = set->noise && i + 1 == set->n_clusters, code = SIS_OK;
+    int noise = is_noise(set, i), code = SIS_OK;
     sis__look look = look_of(report, c);
-    add_heading(b, c, noise);
     if (look == SIS__DNA && !noise) {
         sis__buf_str(b, "<div class=\"motif\">");
         code = add_logo(b, report, c);
@@ -93,11 +124,17 @@ static int add_cluster(sis__buf *b, const sis_report *report, const sis__cluster
     }
     if (code == SIS_OK && c->n_members &&
         (look == SIS__IMAGE || look == SIS__DNA || !c->n_patterns))
-        code = add_row(b, report, c);
+        code = add_rows(b, report, c, runs, n);
     if (c->n_members == 0)
         sis__buf_str(b,
                      "<p class=\"soft\">None of its members is in the results shown here.</p>\n");
-    add_shares(b, c);
+    return code;
+}
+
+static int add_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i) {
+    sis__page_cluster_heading(b, set, i);
+    int code = sis__page_cluster(b, report, set, i, NULL, 0);
+    add_shares(b, &set->clusters[i]);
     sis__buf_str(b, "</div>\n");
     return code;
 }

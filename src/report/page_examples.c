@@ -119,7 +119,7 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__exampl
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-static int add_body(sis__buf *b, const sis__example *e) {
+int sis__card_body(sis__buf *b, const sis__example *e) {
     switch (e->look) {
     case SIS__TEXT:
         return sis__card_text(b, e);
@@ -150,7 +150,7 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
     if (e->record.collection.status != SIS_STATUS_EXPLAINED)
         add_reason(b, &e->record);
     sis__buf_str(b, "<div class=\"body\">\n");
-    int code = add_body(b, e);
+    int code = sis__card_body(b, e);
     sis__buf_str(b, "</div>\n</article>\n");
     return code;
 }

@@ -13,12 +13,14 @@
 typedef struct sis__series {
     const char *name;
     sis__numbers x, y; /* y: scatter only */
+    int colour;        /* of boxes and bars; 0: by its number, of boxes the first */
 } sis__series;
 
 /* A line across a plot at a value that matters. */
 typedef struct sis__mark {
     double at;
     const char *text;
+    size_t first, n; /* boxes: over n of them, from the first; 0: all */
 } sis__mark;
 
 typedef struct sis__plot {
@@ -30,6 +32,9 @@ typedef struct sis__plot {
     int whole;              /* values are whole numbers */
     int violin;             /* boxes: draw the density too */
     double from, to;        /* lines: where they begin and end; from may be more than to */
+    size_t n_bars;          /* bars */
+    const char *const *bar_names;
+    int stacked, percent; /* bars: on top of each other; of a hundred */
 } sis__plot;
 
 /* How many fall where, one series on top of the other. */
@@ -38,6 +43,10 @@ int sis__plot_histogram(sis__pen *p, const sis__plot *a);
 /* A box from quartile to quartile for each series, with its median, whiskers to the last value within
  * one and a half boxes, and a dot for each value beyond (at most two hundred). Sorts the series. */
 int sis__plot_boxes(sis__pen *p, const sis__plot *a);
+
+/* Bars with their values: x[i] of every series is in bar i, beside those of the other series or on top of
+ * them. */
+int sis__plot_bars(sis__pen *p, const sis__plot *a);
 
 /* A dot for each x and y. Of one series with very many, crowded places are drawn as their density, the
  * darker the more. */
@@ -62,7 +71,9 @@ typedef struct sis__pictures {
     size_t rows, columns, n;
     const char *const *row_names;        /* (rows) */
     const char *first_name, *other_name; /* over the first column, over the others; or NULL */
-    sis__picture *items;                 /* (n) */
+    const char *last_name;               /* over column `last`, or NULL */
+    size_t last;
+    sis__picture *items; /* (n) */
 } sis__pictures;
 
 void sis__pictures_size(const sis__pictures *a, double *width, double *height);
@@ -106,5 +117,8 @@ void sis__legend_draw(sis__pen *p, const sis__plot *a, double left);
 void sis__marks_draw(const sis__frame *f, const sis__plot *a);
 
 int sis__series_colour(size_t k);
+
+/* The colour of series k of a legend. */
+int sis__legend_colour(const sis__plot *a, size_t k);
 
 #endif

@@ -82,6 +82,20 @@ static void draw_box(const sis__frame *f, const sis__numbers *v, double x, doubl
         }
 }
 
+/* Levels across some of the boxes, with their words above the frame. */
+static void draw_levels(const sis__frame *f, const sis__plot *a) {
+    for (size_t i = 0; i < a->n_marks; i++) {
+        const sis__mark *m = &a->marks[i];
+        double x1 = m->n ? sis__frame_x(f, (double)m->first - 0.5) : f->left;
+        double x2 = m->n ? sis__frame_x(f, (double)(m->first + m->n) - 0.5) : f->right;
+        double y = sis__frame_y(f, m->at);
+        sis__pen_line(f->pen, x1 + 3, y, x2 - 3, y,
+                      (sis__ink){.colour = SIS__INK, .width = 1.5, .dashed = 1});
+        sis__pen_text(f->pen, (x1 + x2) / 2, f->top - 7, m->text,
+                      (sis__letters){11, SIS__MIDDLE, SIS__INK, 0, 0});
+    }
+}
+
 int sis__plot_boxes(sis__pen *p, const sis__plot *a) {
     double low = a->whole ? 0 : INFINITY, high = -INFINITY;
     const char **names = (const char **)sis__alloc(a->n, sizeof *names);
@@ -96,23 +110,29 @@ int sis__plot_boxes(sis__pen *p, const sis__plot *a) {
             high = fmax(high, v->items[v->n - 1]);
         }
     }
+    for (size_t i = 0; i < a->n_marks; i++) {
+        low = fmin(low, a->marks[i].at);
+        high = fmax(high, a->marks[i].at);
+    }
     sis__frame f = {.pen = p, .y = sis__axis_fit(a->y_label, low, high, 6, a->whole)};
     f.x = (sis__axis){.label = a->x_label,
                       .low = -0.5,
                       .high = (double)a->n - 0.5,
                       .n_names = a->n,
                       .names = names};
-    sis__frame_draw(&f, 0);
+    sis__frame_draw(&f, a->n_marks ? 16 : 0);
     double half = fmin(26, (f.right - f.left) / (double)a->n * 0.3);
     for (size_t k = 0; k < a->n; k++) {
         const sis__numbers *v = &a->series[k].x;
         double x = sis__frame_x(&f, (double)k);
         int violin = a->violin && v->n > 4;
+        int colour = a->series[k].colour ? a->series[k].colour : sis__series_colour(0);
         if (violin)
-            draw_violin(&f, v, x, half * 1.5, sis__series_colour(0));
+            draw_violin(&f, v, x, half * 1.5, colour);
         if (v->n)
-            draw_box(&f, v, x, violin ? half / 3 : half, sis__series_colour(0));
+            draw_box(&f, v, x, violin ? half / 3 : half, colour);
     }
+    draw_levels(&f, a);
     free(names);
     return SIS_OK;
 }

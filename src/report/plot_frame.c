@@ -15,6 +15,10 @@ int sis__series_colour(size_t k) {
     return SIS__FIRST + (int)(k % SIS__COLOURS);
 }
 
+int sis__legend_colour(const sis__plot *a, size_t k) {
+    return a->series[k].colour ? a->series[k].colour : sis__series_colour(k);
+}
+
 /* ---- Axes ------------------------------------------------------------------------------------ */
 
 sis__axis sis__axis_fit(const char *label, double low, double high, double ticks, int whole) {
@@ -84,15 +88,24 @@ static void draw_y(const sis__frame *f) {
                   (sis__letters){LABEL, SIS__MIDDLE, SIS__INK, 0, 1});
 }
 
+/* The size of letters at which every name fits under its place, if that can still be read. */
+static double name_size(const sis__frame *f) {
+    double room = (f->right - f->left) / (double)f->x.n_names - 6, widest = 1;
+    for (size_t k = 0; k < f->x.n_names; k++)
+        widest = fmax(widest, sis__text_width(f->x.names[k], SMALL));
+    return fmax(8, SMALL * fmin(1, room / widest));
+}
+
 /* Names under the axis, upwards if there are many. */
 static void draw_names(const sis__frame *f) {
+    double size = f->x.n_names ? name_size(f) : SMALL;
     for (size_t k = 0; k < f->x.n_names; k++) {
         double x = sis__frame_x(f, (double)k);
         char text[80];
         snprintf(text, sizeof text, "%s", f->x.names[k]);
         if (f->x.n_names <= NAMES_LEVEL || strlen(text) < 4)
             sis__pen_text(f->pen, x, f->bottom + 17, text,
-                          (sis__letters){SMALL, SIS__MIDDLE, SIS__SOFT, 0, 0});
+                          (sis__letters){size, SIS__MIDDLE, SIS__SOFT, 0, 0});
         else
             sis__pen_text(f->pen, x + 4, f->bottom + 8, text,
                           (sis__letters){SMALL, SIS__END, SIS__SOFT, 0, 1});
@@ -170,7 +183,7 @@ void sis__legend_draw(sis__pen *p, const sis__plot *a, double left) {
     double x = 0, y = 0;
     for (size_t k = 0; a->n > 1 && k < a->n; k++) {
         place_entry(a, k, 440, &x, &y);
-        sis__pen_rect(p, left + x, 6 + y, 10, 10, (sis__ink){.colour = sis__series_colour(k)});
+        sis__pen_rect(p, left + x, 6 + y, 10, 10, (sis__ink){.colour = sis__legend_colour(a, k)});
         sis__pen_text(p, left + x + 15, 15 + y, a->series[k].name,
                       (sis__letters){SMALL, SIS__START, SIS__SOFT, 0, 0});
         x += 22 + sis__text_width(a->series[k].name, SMALL) + 8;

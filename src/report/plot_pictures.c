@@ -112,6 +112,9 @@ int sis__plot_pictures(sis__pen *p, const sis__pictures *a) {
     if (a->other_name)
         sis__pen_text(p, left + (a->first_name ? CELL + GAP : 0), HEAD - 8, a->other_name,
                       (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
+    if (a->last_name)
+        sis__pen_text(p, left + (double)a->last * (CELL + GAP), HEAD - 8, a->last_name,
+                      (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
     for (size_t i = 0; i < a->rows; i++)
         sis__pen_text(p, left - 10, HEAD + (double)i * (CELL + GAP) + CELL / 2 + 4, a->row_names[i],
                       (sis__letters){11, SIS__END, SIS__INK, 0, 0});

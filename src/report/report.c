@@ -35,9 +35,12 @@ void sis_report_free(sis_report *report) {
         free(report->runs[i].source);
     for (size_t i = 0; i < report->n_sets; i++)
         sis__clusters_release(&report->sets[i]);
+    for (size_t i = 0; i < report->n_comparisons; i++)
+        sis__comparison_release(&report->comparisons[i]);
     free(report->examples);
     free(report->runs);
     free(report->sets);
+    free(report->comparisons);
     free(report);
 }
 

@@ -4,7 +4,8 @@
  *
  *     report.c      records come in; runs (one a results file) count them
  *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
- *     clusters.c    clusters come in; motif.c lays those of sequences over each other
+ *     intake.c      fields of the JSON files that come in: clusters.c (motif.c lays those of sequences
+ *                   over each other), comparison.c
  *
  *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c, page_clusters.c
  *                   are sections, card_*.c what one kind of input looks like, choices.c which feature
@@ -22,6 +23,7 @@
 #include <sis/report.h>
 
 #include "base/buf.h"
+#include "report/stats.h"
 
 /* How an example is drawn. */
 typedef enum { SIS__LIST, SIS__TABLE, SIS__IMAGE, SIS__TEXT, SIS__DNA } sis__look;
@@ -97,6 +99,42 @@ typedef struct sis__clusters {
     sis__cluster *clusters;
 } sis__clusters;
 
+/* One of the two models of a comparison. */
+typedef struct sis__side {
+    char *results, *model;
+    size_t n, subsets;
+    double threshold;
+    int below;
+} sis__side;
+
+/* The subsets of one model, scored by the other. */
+typedef struct sis__cross {
+    double sufficient; /* share of them; NaN: not known */
+    sis__numbers scores, own_quantiles;
+} sis__cross;
+
+/* How the models decide the examples that are in both files. */
+enum { SIS__SAME, SIS__OTHER_OUTPUT, SIS__ONLY_A, SIS__ONLY_B, SIS__NEITHER, SIS__DECISIONS };
+
+/* An example whose subsets differ. */
+typedef struct sis__difference {
+    char *id;
+    double distance;
+    size_t examples[2]; /* SIZE_MAX: not among the examples */
+    size_t n_patterns[2];
+    char **patterns[2]; /* its subsets as text */
+} sis__difference;
+
+typedef struct sis__comparison {
+    char *name;
+    sis__side sides[2];
+    size_t common, decisions[SIS__DECISIONS];
+    sis__cross cross[2]; /* 0: A's subsets by B; 1: B's by A */
+    sis__clusters joint;
+    size_t n_differences;
+    sis__difference *differences;
+} sis__comparison;
+
 struct sis_report {
     size_t n, cap;
     sis__example *examples;
@@ -104,6 +142,8 @@ struct sis_report {
     sis__run *runs;
     size_t n_sets;
     sis__clusters *sets; /* (n_sets) of clusters */
+    size_t n_comparisons;
+    sis__comparison *comparisons;
 };
 
 /* ---- walked.c -------------------------------------------------------------------------------- */
@@ -133,5 +173,18 @@ int sis__pixel_feature(const sis__example *e, size_t pixel);
 /* ---- clusters.c ------------------------------------------------------------------------------ */
 
 void sis__clusters_release(sis__clusters *c);
+
+/* ---- comparison.c ---------------------------------------------------------------------------- */
+
+void sis__comparison_release(sis__comparison *c);
+
+/* The share of the cluster's subsets that are of side 0 or 1, between 0 and 1. */
+double sis__side_share(const sis__comparison *c, const sis__cluster *cluster, size_t side);
+
+/* The run of that side; SIZE_MAX: its results are not in the report. */
+size_t sis__side_run(const sis_report *report, const sis__side *side);
+
+/* "mnist-cnn", or "A" if both models are called the same. At most `size` bytes. */
+void sis__side_name(const sis__comparison *c, size_t side, char *text, size_t size);
 
 #endif

@@ -11,9 +11,14 @@ compare() {
 sis report "$results/image.jsonl" --clusters "$results/image-clusters.json" -q -o page.html --figures image
 sis report "$results/dna.jsonl" --clusters "$results/dna-clusters.json" -q -o page.html --figures dna
 sis report "$results/text.jsonl" "$results/table.jsonl" -o page.html --figures both 2>&1
+sis report "$results/image.jsonl" "$results/image-b.jsonl" --comparison "$results/image-comparison.json" -q -o page.html --figures two
+for name in decisions cross-scores joint-shares joint-clusters differences; do
+    mkdir -p models && mv "two/$name.svg" models
+done
 compare image
 compare dna
 compare both
+compare models
 
 sis report "$results/image.jsonl" -q -o page.html --figures image --format png
 sis report "$results/image.jsonl" -q -o page.html --figures image --format pdf

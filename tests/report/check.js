@@ -6,7 +6,7 @@ const { execFileSync } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const { open } = require("./browser.js");
-const { hostile, many, ATTACKS } = require("./made.js");
+const { hostile, hostileComparison, many, ATTACKS } = require("./made.js");
 
 const [chromium, sis, folder] = process.argv.slice(2).map((p) => path.resolve(p));
 const results = path.join(__dirname, "results");
@@ -29,6 +29,12 @@ function made(name, records) {
   const file = path.join(folder, name + ".jsonl");
   fs.writeFileSync(file, records.map((r) => JSON.stringify(r) + "\n").join(""));
   return file;
+}
+
+function file(name, object) {
+  const at = path.join(folder, name + ".json");
+  fs.writeFileSync(at, JSON.stringify(object));
+  return at;
 }
 
 const SELECTED = `document.querySelector('[aria-selected="true"]').id`;
@@ -153,6 +159,26 @@ async function isCompleteWithoutScripts(page, file) {
   await page.send("Emulation.setEmulatedMedia", { media: "" });
 }
 
+// Two models: tabs by key, both halves beside each other on a desk and below each other on a phone.
+async function comparisonWorks(page, file) {
+  const halves = `[...document.querySelector(".pair").querySelectorAll(".half")].map((h) => h.getBoundingClientRect()).map((r) => [r.left, r.top])`;
+  await page.size(1280, 800);
+  await page.open("file://" + file + "#comparison");
+  check("comparison is open", await page.evaluate(VISIBLE), ["comparison"]);
+  check("plots of a comparison", await page.evaluate(`document.querySelectorAll("#comparison .plot svg").length`), 3);
+  const [[, top1], [left2, top2]] = await page.evaluate(halves);
+  check("beside each other", [top1 === top2, left2 > 400], [true, true]);
+  await page.evaluate(`document.getElementById("tab-comparison").focus()`);
+  await page.key("ArrowLeft", 37);
+  await page.key("ArrowRight", 39);
+  check("comparison by key", [await page.evaluate(SELECTED), await page.evaluate(VISIBLE)], ["tab-comparison", ["comparison"]]);
+  await page.key("Tab", 9);
+  check("its table can be scrolled by key", await page.evaluate("document.activeElement.getAttribute('aria-label')"), "Models");
+  await page.size(390, 800, true);
+  const [[x1, y1], [x2, y2]] = await page.evaluate(halves);
+  check("below each other", [x1 === x2, y2 > y1], [true, true]);
+}
+
 async function isHarmless(page, file) {
   await page.open("file://" + file + "#examples");
   check("nothing ran", await page.evaluate("typeof window.hacked"), "undefined");
@@ -174,9 +200,11 @@ async function main() {
   const pages = {
     image: report("image", [path.join(results, "image.jsonl"), "--clusters", path.join(results, "image-clusters.json")]),
     dna: report("dna", [path.join(results, "dna.jsonl"), "--clusters", path.join(results, "dna-clusters.json")]),
+    models: report("models", [path.join(results, "image.jsonl"), path.join(results, "image-b.jsonl"), "--comparison", path.join(results, "image-comparison.json")]),
     text: report("text", [path.join(results, "text.jsonl")]),
     table: report("table", [path.join(results, "table.jsonl"), path.join(results, "text.jsonl")]),
-    hostile: report("hostile", [made("hostile", hostile()), "--title", ATTACKS.slice(0, 6).join(" ")]),
+    hostile: report("hostile", [made("hostile", hostile()), "--title", ATTACKS.slice(0, 6).join(" "),
+      "--comparison", file("hostile-comparison", hostileComparison())]),
     many: report("many", [made("many", many())]),
   };
   for (const [name, file] of Object.entries(pages)) {
@@ -187,6 +215,7 @@ async function main() {
   await pickerTellsTheTruth(page, pages.text);
   await pagesWork(page, pages.many);
   await isCompleteWithoutScripts(page, pages.image);
+  await comparisonWorks(page, pages.models);
   await isHarmless(page, pages.hostile);
   check("errors in the console", page.errors, []);
   check("requests", page.requests.filter((url) => url !== "about:blank" && !url.startsWith("file://" + folder)), []);

@@ -317,6 +317,66 @@ static void clusters_that_are_none_are_refused(void **state) {
     sis_report_free(report);
 }
 
+/* ---- Comparisons ----------------------------------------------------------------------------- */
+
+static const char COMPARISON[] =
+    "{\"a\":{\"results\":\"file.jsonl\",\"model\":\"m/"
+    "<a>.onnx\",\"n\":5,\"subsets\":2,\"threshold\":"
+    "0.5,\"direction\":\">=\"},\"b\":{\"results\":\"b\",\"model\":\"b.onnx\",\"n\":2,\"subsets\":9,"
+    "\"threshold\":null,\"direction\":\">=\"},\"decisions\":{\"common\":4,\"same\":1,\"other_"
+    "output\":1,"
+    "\"only_a\":1,\"only_b\":0,\"neither\":1},\"scores\":{\"a_by_b\":{\"n\":3,\"sufficient\":0.25,"
+    "\"scores\":[0.1,null,0.9,0.4],\"own_quantiles\":[0.5,0.6,0.7,0.8,0.9]},\"b_by_a\":{\"scores\":"
+    "[0.2,"
+    "0.3],\"own_quantiles\":[]}},\"joint\":{\"distance\":\"d\",\"eps\":0.5,\"n\":4,\"clusters\":[{"
+    "\"id\":1,\"size\":3,\"members\":[{\"id\":\"7\",\"subset\":0,\"source\":\"b\"},{\"id\":\"7\","
+    "\"subset\":1,\"source\":\"file.jsonl\"}],\"top\":[{\"pattern\":\"x\",\"count\":2}],\"share\":{"
+    "\"file.jsonl\":0.5,\"b\":0.5}}],\"noise\":[{\"id\":\"7\",\"subset\":0}]},\"differ\":[{\"id\":"
+    "\"7\","
+    "\"distance\":1.5,\"a\":[\"<p>\",\"q\"],\"b\":[\"r\"]},{\"id\":\"gone\",\"distance\":1,\"a\":[]"
+    ","
+    "\"b\":[\"r\"]}]}";
+
+static void comparisons_find_their_examples(void **state) {
+    (void)state;
+    sample s;
+    sis_record kinds[5];
+    sis_report *report;
+    char *html, name[40];
+    size_t n;
+    kinds_make(&s, kinds);
+    for (int k = 0; k < 5; k++) {
+        assert_int_equal(sis_report_new(&report), SIS_OK);
+        assert_int_equal(add(report, &kinds[k]), SIS_OK);
+        assert_int_equal(
+            sis_report_add_comparison(report, "c.json", COMPARISON, strlen(COMPARISON)), SIS_OK);
+        const sis__comparison *c = &report->comparisons[0];
+        assert_int_equal(c->cross[0].scores.n, 3); /* null is no score */
+        assert_true(isnan(c->sides[1].threshold) && c->joint.n_clusters == 2);
+        assert_true(sis__side_share(c, &c->joint.clusters[0], 1) == 0.5);
+        assert_int_equal(c->differences[0].examples[0], 0); /* of some/file.jsonl */
+        assert_true(c->differences[0].examples[1] == SIZE_MAX);
+        sis__side_name(c, 0, name, sizeof name);
+        assert_string_equal(name, "<a>");
+        assert_int_equal(sis_report_page(report, NULL, &html, &n), SIS_OK);
+        assert_non_null(strstr(html, "<b>50.0 %</b><span class=\"soft\">agree, of 4 common"));
+        assert_int_equal(occurrences(html, "class=\"half "), 4);
+        assert_null(strstr(html, "<a>"));
+        free(html);
+        sis_report_free(report);
+    }
+}
+
+static void damaged_comparisons_are_refused(void **state) {
+    (void)state;
+    sis_report *report;
+    assert_int_equal(sis_report_new(&report), SIS_OK);
+    for (size_t n = 0; n < strlen(COMPARISON); n++)
+        assert_int_equal(sis_report_add_comparison(report, "c.json", COMPARISON, n), SIS_E_FORMAT);
+    assert_int_equal(report->n_comparisons, 0);
+    sis_report_free(report);
+}
+
 /* ---- Damage ---------------------------------------------------------------------------------- */
 
 /* Change a few digits of the line, and now and then something else, so that it often still is a
@@ -335,6 +395,41 @@ static void damage(char *line, size_t n, sis__rng *rng) {
 static int count_figure(void *ctx, const sis_figure *figure) {
     *(size_t *)ctx += figure->n > 0;
     return 0;
+}
+
+typedef int (*adder)(sis_report *report, const char *name, const char *json, size_t n);
+
+/* Files of other commands with some bytes changed: drawn, or refused in one line. */
+static void damage_file(adder add_file, const char *json, sis__rng *rng) {
+    sis_report *report;
+    sample s;
+    sis_record kinds[5];
+    char *html, *copy = strdup(json);
+    size_t n, figures = 0;
+    kinds_make(&s, kinds);
+    assert_non_null(copy);
+    damage(copy, strlen(copy), rng);
+    assert_int_equal(sis_report_new(&report), SIS_OK);
+    assert_int_equal(add(report, &kinds[sis__rng_below(rng, 5)]), SIS_OK);
+    int code = add_file(report, "c.json", copy, strlen(copy));
+    assert_true(code == SIS_OK || code == SIS_E_FORMAT);
+    assert_null(code == SIS_OK ? NULL : strchr(sis_error_detail(), '\n'));
+    assert_int_equal(sis_report_page(report, NULL, &html, &n), SIS_OK);
+    assert_int_equal(sis_report_figures(report, SIS_FIGURE_SVG, count_figure, &figures), 0);
+    assert_null(strstr(html, "nan"));
+    free(html);
+    free(copy);
+    sis_report_free(report);
+}
+
+static void damaged_files_are_drawn_or_refused(void **state) {
+    (void)state;
+    sis__rng rng;
+    sis__rng_init(&rng, 21);
+    for (int round = 0; round < 200; round++) {
+        damage_file(sis_report_add_clusters, CLUSTERS, &rng);
+        damage_file(sis_report_add_comparison, COMPARISON, &rng);
+    }
 }
 
 /* Whatever still parses is drawn. */
@@ -398,6 +493,8 @@ static int make_everything(void *ctx) {
     if (code == SIS_OK)
         code = sis_report_add_clusters(report, "c.json", CLUSTERS, strlen(CLUSTERS));
     if (code == SIS_OK)
+        code = sis_report_add_comparison(report, "d.json", COMPARISON, strlen(COMPARISON));
+    if (code == SIS_OK)
         code = sis_report_page(report, NULL, &html, &n);
     if (code == SIS_OK)
         code = sis_report_figures(report, a->format, forget, NULL);
@@ -433,7 +530,10 @@ int main(void) {
         cmocka_unit_test(a_page_of_nothing_is_refused),
         cmocka_unit_test(clusters_find_their_members),
         cmocka_unit_test(clusters_that_are_none_are_refused),
+        cmocka_unit_test(comparisons_find_their_examples),
+        cmocka_unit_test(damaged_comparisons_are_refused),
         cmocka_unit_test(damaged_records_are_drawn_or_refused),
+        cmocka_unit_test(damaged_files_are_drawn_or_refused),
         cmocka_unit_test(memory_may_run_out_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

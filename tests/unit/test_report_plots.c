@@ -52,7 +52,7 @@ static void axes_hold_what_they_are_made_for(void **state) {
 
 typedef int (*plotter)(sis__pen *p, const sis__plot *a);
 static const plotter PLOTTERS[] = {sis__plot_histogram, sis__plot_boxes, sis__plot_scatter,
-                                   sis__plot_lines};
+                                   sis__plot_lines, sis__plot_bars};
 
 typedef struct {
     sis__plot plot;
@@ -113,7 +113,7 @@ static void no_numbers_break_a_plot(void **state) {
                  {{5e-324, 1e-323, 0}, 3},
                  {{1e15, 1e15 + 1, 1e15 + 2}, 3},
                  {{-1e-9, 1e9, 7, 7, 7, 7}, 6}};
-    static const sis__mark mark = {0.5, "threshold"};
+    static const sis__mark mark = {.at = 0.5, .text = "threshold"};
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t p = 0; p < sizeof PLOTTERS / sizeof *PLOTTERS; p++)
             for (int variant = 0; variant < 12; variant++) {
