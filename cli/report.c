@@ -17,7 +17,7 @@ static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
 typedef struct {
     const char *output, *title, *figures, *format;
-    cli_list clusters, comparisons;
+    cli_list clusters, comparisons, evaluations;
     size_t examples;
     cli_common common;
 } report_options;
@@ -34,6 +34,9 @@ static const cli_option options[] = {
      "show the comparison of two models in FILE, as sis compare --output wrote it",
      .more = "May be given several times. Subsets are drawn if the results compared are among "
              "RESULTS."},
+    {"evaluation", 0, "FILE", CLI_LIST(report_options, evaluations),
+     "show the comparison of methods in FILE, as sis evaluate --json wrote it",
+     .more = "May be given several times."},
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
      .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
@@ -173,7 +176,7 @@ static int write_figures(const sis_report *report, const report_options *o) {
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static int check_paths(const report_options *o, const cli_list *args) {
-    const cli_list *const inputs[] = {args, &o->clusters, &o->comparisons};
+    const cli_list *const inputs[] = {args, &o->clusters, &o->comparisons, &o->evaluations};
     int status = CLI_DONE;
     for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
         for (size_t i = 0; status == CLI_DONE && i < inputs[k]->n; i++)
@@ -193,6 +196,8 @@ static int run(const void *p, const cli_list *args) {
         status = add_files(report, &o->clusters, sis_report_add_clusters);
     if (status == CLI_DONE)
         status = add_files(report, &o->comparisons, sis_report_add_comparison);
+    if (status == CLI_DONE)
+        status = add_files(report, &o->evaluations, sis_report_add_evaluation);
     if (status == CLI_DONE)
         status = write_page(report, o);
     if (status == CLI_DONE && o->figures)
@@ -227,7 +232,9 @@ const cli_command cli_report = {
         "With --figures the plots are also written as files: scores, sizes, numbers, "
         "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
         "examples, clusters and logo-N; of a comparison decisions, cross-scores, joint-shares, "
-        "joint-clusters and differences; those there is something to show of. Each says below what "
+        "joint-clusters and differences; of an evaluation lengths, score-length, importance, "
+        "sufficient, marked and divergence; those there is something to show of. Each says below "
+        "what "
         "is shown and of how many "
         "examples.",
 };

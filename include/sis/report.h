@@ -47,6 +47,9 @@ int sis_report_add_clusters(sis_report *report, const char *name, const char *js
 /* The same for a comparison of two models, as sis compare --output writes it. */
 int sis_report_add_comparison(sis_report *report, const char *name, const char *json, size_t n);
 
+/* The same for an evaluation of several methods, as sis evaluate --json writes it. */
+int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n);
+
 /* What may be said about a page; zero, or NULL for all of it, is the default. */
 typedef struct sis_page_opt {
     const char *title; /* NULL: one made from the records */

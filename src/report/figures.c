@@ -33,6 +33,10 @@ static size_t comparisons(const sis_report *report) {
     return report->n_comparisons;
 }
 
+static size_t evaluations(const sis_report *report) {
+    return report->n_evaluations;
+}
+
 const sis__maker sis__makers[] = {
     {"spread", one, sis__make_scores},
     {"spread", one, sis__make_sizes},
@@ -50,6 +54,12 @@ const sis__maker sis__makers[] = {
     {"comparison", comparisons, sis__make_cross_scores},
     {"comparison", comparisons, sis__make_joint_shares},
     {NULL, comparisons, sis__make_joint_rows},
+    {"methods", evaluations, sis__make_lengths},
+    {"methods", evaluations, sis__make_score_length},
+    {"methods", evaluations, sis__make_importance},
+    {"methods", evaluations, sis__make_sufficient},
+    {"methods", evaluations, sis__make_marked},
+    {"methods", evaluations, sis__make_divergence},
     {NULL, comparisons, sis__make_differences},
 };
 const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;

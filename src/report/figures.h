@@ -91,6 +91,14 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d);
 
+/* Of evaluation k: figures_evaluate.c. */
+int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d);
+
 /* Rows of pictures of a set of clusters; 0 if it has none. */
 int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d);
 

@@ -109,6 +109,10 @@ static int add_sections(sis__buf *b, const sis_report *report, size_t examples) 
         sis__buf_str(b, "<a href=\"#comparison\">Comparison</a>");
         code = sis__page_comparisons(&body, report);
     }
+    if (code == SIS_OK && report->n_evaluations) {
+        sis__buf_str(b, "<a href=\"#methods\">Methods</a>");
+        code = sis__page_evaluations(&body, report);
+    }
     sis__buf_str(b, "</nav></header>\n<main>\n");
     if (code == SIS_OK && (code = sis__buf_error(&body)) == SIS_OK)
         sis__buf_add(b, body.data, body.len);

@@ -54,6 +54,7 @@ int sis__page_overview(sis__buf *b, const sis_report *report);
 /* At most `most` examples, 0 for all. */
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
+int sis__page_evaluations(sis__buf *b, const sis_report *report);
 int sis__page_comparisons(sis__buf *b, const sis_report *report);
 
 /* What a cluster of the set holds: its motif or patterns, and rows of members; those of each of n runs

@@ -30,7 +30,7 @@ static double find_highest(const sis__plot *a) {
 
 static void number_text(const sis__plot *a, double v, char *text, size_t size) {
     if (a->percent)
-        snprintf(text, size, "%.0f %%", v);
+        snprintf(text, size, a->stacked ? "%.0f %%" : "%.0f", v);
     else
         snprintf(text, size, "%.6g", v);
 }

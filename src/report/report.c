@@ -40,7 +40,10 @@ void sis_report_free(sis_report *report) {
     free(report->examples);
     free(report->runs);
     free(report->sets);
+    for (size_t i = 0; i < report->n_evaluations; i++)
+        sis__evaluation_release(&report->evaluations[i]);
     free(report->comparisons);
+    free(report->evaluations);
     free(report);
 }
 

@@ -5,7 +5,7 @@
  *     report.c      records come in; runs (one a results file) count them
  *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
  *     intake.c      fields of the JSON files that come in: clusters.c (motif.c lays those of sequences
- *                   over each other), comparison.c
+ *                   over each other), comparison.c, evaluation.c
  *
  *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c, page_clusters.c
  *                   are sections, card_*.c what one kind of input looks like, choices.c which feature
@@ -135,6 +135,38 @@ typedef struct sis__comparison {
     sis__difference *differences;
 } sis__comparison;
 
+/* Numbers of rationales, by what was measured. */
+enum {
+    SIS__LENGTH,
+    SIS__SCORE,
+    SIS__INSIDE,
+    SIS__OUTSIDE,
+    SIS__MARKED,
+    SIS__DIVERGENCE,
+    SIS__SUFFICIENT,
+    SIS__DECK_HOLDS,
+    SIS__HALF_HOLDS,
+    SIS__MEASURES
+};
+
+/* What was tested against the first method. */
+enum { SIS__TESTS = 5 };
+
+/* One method of an evaluation. */
+typedef struct sis__rated {
+    char *name, *file;
+    size_t n;                             /* rationales */
+    sis__numbers measures[SIS__MEASURES]; /* NaN where a rationale lacks it: (n) each */
+    double sufficient_examples, pearson_r, pearson_p;
+    double medians[SIS__TESTS], rank_sum[SIS__TESTS], signed_rank[SIS__TESTS];
+} sis__rated;
+
+typedef struct sis__evaluation {
+    char *model, *motif;
+    size_t n_examples, n_methods;
+    sis__rated *methods;
+} sis__evaluation;
+
 struct sis_report {
     size_t n, cap;
     sis__example *examples;
@@ -144,6 +176,8 @@ struct sis_report {
     sis__clusters *sets; /* (n_sets) of clusters */
     size_t n_comparisons;
     sis__comparison *comparisons;
+    size_t n_evaluations;
+    sis__evaluation *evaluations;
 };
 
 /* ---- walked.c -------------------------------------------------------------------------------- */
@@ -177,6 +211,8 @@ void sis__clusters_release(sis__clusters *c);
 /* ---- comparison.c ---------------------------------------------------------------------------- */
 
 void sis__comparison_release(sis__comparison *c);
+
+void sis__evaluation_release(sis__evaluation *e); /* evaluation.c */
 
 /* The share of the cluster's subsets that are of side 0 or 1, between 0 and 1. */
 double sis__side_share(const sis__comparison *c, const sis__cluster *cluster, size_t side);

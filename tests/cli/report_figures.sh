@@ -15,10 +15,15 @@ sis report "$results/image.jsonl" "$results/image-b.jsonl" --comparison "$result
 for name in decisions cross-scores joint-shares joint-clusters differences; do
     mkdir -p models && mv "two/$name.svg" models
 done
+sis report "$results/dna.jsonl" --evaluation "$results/dna-evaluation.json" -q -o page.html --figures rated
+for name in lengths score-length importance sufficient marked divergence; do
+    mkdir -p methods && mv "rated/$name.svg" methods
+done
 compare image
 compare dna
 compare both
 compare models
+compare methods
 
 sis report "$results/image.jsonl" -q -o page.html --figures image --format png
 sis report "$results/image.jsonl" -q -o page.html --figures image --format pdf

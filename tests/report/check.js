@@ -201,6 +201,7 @@ async function main() {
     image: report("image", [path.join(results, "image.jsonl"), "--clusters", path.join(results, "image-clusters.json")]),
     dna: report("dna", [path.join(results, "dna.jsonl"), "--clusters", path.join(results, "dna-clusters.json")]),
     models: report("models", [path.join(results, "image.jsonl"), path.join(results, "image-b.jsonl"), "--comparison", path.join(results, "image-comparison.json")]),
+    methods: report("methods", [path.join(results, "dna.jsonl"), "--evaluation", path.join(results, "dna-evaluation.json")]),
     text: report("text", [path.join(results, "text.jsonl")]),
     table: report("table", [path.join(results, "table.jsonl"), path.join(results, "text.jsonl")]),
     hostile: report("hostile", [made("hostile", hostile()), "--title", ATTACKS.slice(0, 6).join(" "),

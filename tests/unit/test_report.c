@@ -377,6 +377,31 @@ static void damaged_comparisons_are_refused(void **state) {
     sis_report_free(report);
 }
 
+/* ---- Evaluations ----------------------------------------------------------------------------- */
+
+static const char EVALUATION[] =
+    "{\"model\":\"<m>\",\"motif\":\"M1\",\"examples\":[{\"id\":\"7\"}],\"methods\":[{\"name\":\"<i>"
+    "\","
+    "\"file\":\"f\",\"summary\":{\"length\":{\"median\":2},\"pearson_r\":0.5},\"rationales\":[{"
+    "\"length\":2,"
+    "\"score\":0.8,\"sufficient\":true,\"inside\":0.2,\"outside\":null,\"marked\":0.5,"
+    "\"divergence\":3,"
+    "\"deck_holds\":0.5,\"half_holds\":1}]},{\"name\":\"b\",\"summary\":{\"length\":{\"median\":3,"
+    "\"rank_sum_p\":0.01}},\"rationales\":[{\"length\":3}]}]}";
+
+static void damaged_evaluations_are_refused(void **state) {
+    (void)state;
+    sis_report *report;
+    assert_int_equal(sis_report_new(&report), SIS_OK);
+    for (size_t n = 0; n < strlen(EVALUATION); n++)
+        assert_int_equal(sis_report_add_evaluation(report, "e.json", EVALUATION, n), SIS_E_FORMAT);
+    assert_int_equal(sis_report_add_evaluation(report, "e.json", EVALUATION, strlen(EVALUATION)),
+                     SIS_OK);
+    assert_int_equal(report->evaluations[0].n_methods, 2);
+    assert_true(report->evaluations[0].methods[1].rank_sum[0] == 0.01);
+    sis_report_free(report);
+}
+
 /* ---- Damage ---------------------------------------------------------------------------------- */
 
 /* Change a few digits of the line, and now and then something else, so that it often still is a
@@ -429,6 +454,7 @@ static void damaged_files_are_drawn_or_refused(void **state) {
     for (int round = 0; round < 200; round++) {
         damage_file(sis_report_add_clusters, CLUSTERS, &rng);
         damage_file(sis_report_add_comparison, COMPARISON, &rng);
+        damage_file(sis_report_add_evaluation, EVALUATION, &rng);
     }
 }
 
@@ -495,6 +521,8 @@ static int make_everything(void *ctx) {
     if (code == SIS_OK)
         code = sis_report_add_comparison(report, "d.json", COMPARISON, strlen(COMPARISON));
     if (code == SIS_OK)
+        code = sis_report_add_evaluation(report, "e.json", EVALUATION, strlen(EVALUATION));
+    if (code == SIS_OK)
         code = sis_report_page(report, NULL, &html, &n);
     if (code == SIS_OK)
         code = sis_report_figures(report, a->format, forget, NULL);
@@ -531,6 +559,7 @@ int main(void) {
         cmocka_unit_test(clusters_find_their_members),
         cmocka_unit_test(clusters_that_are_none_are_refused),
         cmocka_unit_test(comparisons_find_their_examples),
+        cmocka_unit_test(damaged_evaluations_are_refused),
         cmocka_unit_test(damaged_comparisons_are_refused),
         cmocka_unit_test(damaged_records_are_drawn_or_refused),
         cmocka_unit_test(damaged_files_are_drawn_or_refused),

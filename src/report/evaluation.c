@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An evaluation of several methods comes in, as JSON in the format of sis evaluate: of each method the
+ * numbers of its rationales, and what was tested.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "report/intake.h"
+
+static const char *const MEASURES[SIS__MEASURES] = {"length",     "score",      "inside",
+                                                    "outside",    "marked",     "divergence",
+                                                    "sufficient", "deck_holds", "half_holds"};
+
+static double take_measure(sis__intake *in, const json_t *rationale, int k) {
+    const json_t *v = json_object_get(rationale, MEASURES[k]);
+    if (json_is_boolean(v))
+        return json_is_true(v);
+    double x = sis__take_number(in, rationale, MEASURES[k]);
+    if (k >= SIS__SUFFICIENT && (x < 0 || x > 1))
+        sis__intake_wrong(in, MEASURES[k], "a share from 0 to 1");
+    return x;
+}
+
+static void take_rationales(sis__intake *in, const json_t *method, sis__rated *m) {
+    const json_t *list = sis__take_list(in, method, "rationales", 1);
+    m->n = json_array_size(list);
+    for (size_t i = 0; i < m->n && in->code == SIS_OK; i++) {
+        const json_t *o = json_array_get(list, i);
+        if (!json_is_object(o))
+            sis__intake_wrong(in, "rationales", "objects");
+        for (int k = 0; k < SIS__MEASURES && in->code == SIS_OK; k++) {
+            double x = take_measure(in, o, k);
+            if (in->code == SIS_OK)
+                in->code = sis__numbers_add(&m->measures[k], x);
+        }
+    }
+}
+
+static void take_summary(sis__intake *in, const json_t *method, sis__rated *m) {
+    static const char *const tests[SIS__TESTS] = {"length", "score", "importance", "marked",
+                                                  "divergence"};
+    const json_t *o = sis__take_object(in, method, "summary");
+    m->sufficient_examples = sis__take_number(in, o, "sufficient_examples");
+    m->pearson_r = sis__take_number(in, o, "pearson_r");
+    m->pearson_p = sis__take_number(in, o, "pearson_p");
+    for (int k = 0; k < SIS__TESTS; k++) {
+        const json_t *q = sis__take_object(in, o, tests[k]);
+        m->medians[k] = sis__take_number(in, q, k == 2 ? "median_inside" : "median");
+        m->rank_sum[k] = sis__take_number(in, q, "rank_sum_p");
+        m->signed_rank[k] = sis__take_number(in, q, "signed_rank_p");
+    }
+}
+
+static void take_evaluation(sis__intake *in, sis__evaluation *e) {
+    const json_t *list = sis__take_list(in, in->root, "methods", 1);
+    size_t n = json_array_size(list);
+    e->model = sis__take_text(in, json_object_get(in->root, "model"));
+    e->motif = sis__take_text(in, json_object_get(in->root, "motif"));
+    e->n_examples = json_array_size(sis__take_list(in, in->root, "examples", 0));
+    e->methods = (sis__rated *)sis__take_room(in, n, sizeof *e->methods);
+    for (size_t i = 0; i < n && in->code == SIS_OK; i++) {
+        const json_t *o = json_array_get(list, i);
+        sis__rated *m = &e->methods[e->n_methods++];
+        if (!json_is_object(o))
+            sis__intake_wrong(in, "methods", "objects");
+        m->name = sis__take_text(in, json_object_get(o, "name"));
+        m->file = sis__take_text(in, json_object_get(o, "file"));
+        take_summary(in, o, m);
+        take_rationales(in, o, m);
+    }
+}
+
+int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n) {
+    static const sis__format format = {"an evaluation", "sis evaluate --json", "methods"};
+    sis__intake in = {.name = name};
+    sis__evaluation e = {0}, *all = NULL;
+    if (sis__intake_open(&in, report, &format, json, n) == SIS_OK)
+        take_evaluation(&in, &e);
+    if (in.code == SIS_OK) {
+        all = (sis__evaluation *)sis__realloc(report->evaluations, report->n_evaluations + 1,
+                                              sizeof *all);
+        in.code = all ? SIS_OK : SIS_E_NOMEM;
+    }
+    sis__intake_close(&in);
+    if (in.code != SIS_OK) {
+        sis__evaluation_release(&e);
+        return in.code;
+    }
+    report->evaluations = all;
+    report->evaluations[report->n_evaluations++] = e;
+    return SIS_OK;
+}
+
+void sis__evaluation_release(sis__evaluation *e) {
+    for (size_t i = 0; i < e->n_methods; i++) {
+        for (int k = 0; k < SIS__MEASURES; k++)
+            sis__numbers_release(&e->methods[i].measures[k]);
+        free(e->methods[i].name);
+        free(e->methods[i].file);
+    }
+    free(e->methods);
+    free(e->model);
+    free(e->motif);
+    *e = (sis__evaluation){0};
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures of an evaluation: the paper's plots of rationales, method by method.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/figures.h"
+
+static size_t methods_shown(const sis__evaluation *e) {
+    return e->n_methods < SIS__GROUPS_MOST ? e->n_methods : SIS__GROUPS_MOST;
+}
+
+static size_t count_measured(const sis__evaluation *e, int measure) {
+    size_t n = 0;
+    for (size_t i = 0; i < methods_shown(e); i++)
+        for (size_t j = 0; j < e->methods[i].n; j++)
+            n += (size_t)isfinite(e->methods[i].measures[measure].items[j]);
+    return n;
+}
+
+static int add_finite(const sis__numbers *from, sis__numbers *out) {
+    int code = SIS_OK;
+    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
+        if (isfinite(from->items[i]))
+            code = sis__numbers_add(out, from->items[i]);
+    return code;
+}
+
+static void describe(const sis__evaluation *e, sis__drawing *d, const char *what) {
+    size_t n = 0;
+    for (size_t i = 0; i < methods_shown(e); i++)
+        n += e->methods[i].n;
+    sis__buf_printf(&d->caption, "%zu rationales of %zu examples by %zu method%s. %s", n,
+                    e->n_examples, methods_shown(e), methods_shown(e) == 1 ? "" : "s", what);
+}
+
+/* One measure as boxes, method by method. */
+static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure) {
+    const sis__evaluation *e = &report->evaluations[k];
+    int code = sis__drawing_series(d, methods_shown(e), 0);
+    sis__drawing_number(d, k);
+    d->draw = sis__draw_boxes;
+    d->plot.violin = 1;
+    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+        snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
+        d->plot.series[i].colour = sis__series_colour(i);
+        code = add_finite(&e->methods[i].measures[measure], &d->plot.series[i].x);
+    }
+    return code == SIS_OK ? 1 : code;
+}
+
+int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS__LENGTH) == 0)
+        return 0;
+    sis__drawing_begin(d, "lengths", "Length of rationales.", "method", "features in a rationale");
+    d->plot.whole = 1;
+    describe(e, d, "Boxes reach from quartile to quartile, the line is the median.");
+    return make_boxes(report, k, d, SIS__LENGTH);
+}
+
+int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS__MARKED) == 0)
+        return 0;
+    sis__drawing_begin(d, "marked", "Agreement with people.", "method",
+                       "share that a person marked");
+    describe(e, d, "The share of a rationale's features that a person marked, too.");
+    return make_boxes(report, k, d, SIS__MARKED);
+}
+
+int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS__DIVERGENCE) == 0)
+        return 0;
+    sis__drawing_begin(d, "divergence", "Divergence from the motif.", "method",
+                       "divergence (nats)");
+    describe(e, d, "The less, the more alike a rationale and the known motif are.");
+    return make_boxes(report, k, d, SIS__DIVERGENCE);
+}
+
+int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS__SCORE) == 0)
+        return 0;
+    sis__drawing_begin(d, "score-length", "Score of a rationale alone against its length.",
+                       "features in a rationale", "score of the rationale alone");
+    sis__drawing_number(d, k);
+    d->plot.whole = 1;
+    d->draw = sis__draw_scatter;
+    describe(e, d, "Everything else is masked.");
+    int code = sis__drawing_series(d, methods_shown(e), 0);
+    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+        const sis__numbers *x = &e->methods[i].measures[SIS__LENGTH],
+                           *y = &e->methods[i].measures[SIS__SCORE];
+        snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
+        for (size_t j = 0; code == SIS_OK && j < x->n; j++)
+            if (isfinite(x->items[j]) && isfinite(y->items[j])) {
+                code = sis__numbers_add(&d->plot.series[i].x, x->items[j]);
+                if (code == SIS_OK)
+                    code = sis__numbers_add(&d->plot.series[i].y, y->items[j]);
+            }
+    }
+    return code == SIS_OK ? 1 : code;
+}
+
+int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS__INSIDE) == 0)
+        return 0;
+    sis__drawing_begin(d, "importance", "Importance inside and outside of rationales.", "method",
+                       "median importance of a feature");
+    sis__drawing_number(d, k);
+    d->draw = sis__draw_boxes;
+    describe(e, d,
+             "The importance of a feature is what masking it alone takes off the score; a value "
+             "is the median of the features inside a rationale, or of all others.");
+    int code = sis__drawing_series(d, 2 * methods_shown(e), 0);
+    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+        snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,
+                 i % 2 ? "out" : "in");
+        d->plot.series[i].colour = sis__series_colour(i % 2);
+        code = add_finite(&e->methods[i / 2].measures[i % 2 ? SIS__OUTSIDE : SIS__INSIDE],
+                          &d->plot.series[i].x);
+    }
+    return code == SIS_OK ? 1 : code;
+}
+
+int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
+    static const char *const names[] = {"everything else masked", "hot-deck values",
+                                        "a random half back"};
+    const sis__evaluation *e = &report->evaluations[k];
+    size_t series = count_measured(e, SIS__DECK_HOLDS) ? 3 : 1, bars = methods_shown(e);
+    if (count_measured(e, SIS__SUFFICIENT) == 0)
+        return 0;
+    sis__drawing_begin(d, "sufficient", "How often rationales are sufficient.", "method",
+                       "sufficient (%)");
+    sis__drawing_number(d, k);
+    d->plot.percent = 1;
+    d->draw = sis__draw_bars;
+    describe(e, d, "The share that reaches the threshold, by what the other features are.");
+    int code = sis__drawing_series(d, series, bars);
+    for (size_t s = 0; code == SIS_OK && s < series; s++) {
+        snprintf(d->names[s], SIS__NAME_SIZE, "%s", names[s]);
+        for (size_t i = 0; code == SIS_OK && i < bars; i++) {
+            const sis__numbers *v = &e->methods[i].measures[SIS__SUFFICIENT + (int)s];
+            double sum = 0, n = 0;
+            for (size_t j = 0; j < v->n; j++)
+                if (isfinite(v->items[j]))
+                    sum += v->items[j], n++;
+            code = sis__numbers_add(&d->plot.series[s].x, n > 0 ? 100 * sum / n : 0);
+        }
+    }
+    for (size_t i = 0; code == SIS_OK && i < bars; i++)
+        snprintf(d->names[series + i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
+    return code == SIS_OK ? 1 : code;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Methods side by side: the plots of an evaluation, and its medians and p-values as a table.
+ */
+#include <math.h>
+
+#include "report/figures.h"
+#include "report/page.h"
+
+static const char *const TESTS[SIS__TESTS] = {"length", "score alone", "importance inside",
+                                              "share marked", "divergence"};
+
+static void add_cell(sis__buf *b, double v) {
+    sis__buf_str(b, "<td>");
+    if (isfinite(v))
+        sis__buf_printf(b, "%.3g", v);
+    else
+        sis__buf_str(b, "\xE2\x80\x93");
+    sis__buf_str(b, "</td>");
+}
+
+static int was_tested(const sis__evaluation *e, int k) {
+    for (size_t i = 0; i < e->n_methods; i++)
+        if (isfinite(e->methods[i].medians[k]))
+            return 1;
+    return 0;
+}
+
+static void add_row(sis__buf *b, const sis__rated *m, int k) {
+    sis__buf_printf(b, "<tr><td>%s</td><th><bdi>", TESTS[k]);
+    sis__html_clip(b, m->name, 40);
+    sis__buf_str(b, "</bdi></th>");
+    sis__buf_str(b, "<td>");
+    sis__html_number(b, m->medians[k]); /* scores near 1 are not 1 */
+    sis__buf_str(b, "</td>");
+    add_cell(b, m->rank_sum[k]);
+    add_cell(b, m->signed_rank[k]);
+    sis__buf_str(b, "</tr>\n");
+}
+
+static void add_table(sis__buf *b, const sis__evaluation *e) {
+    sis__buf_str(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tests\">"
+                    "<table class=\"numbers\"><caption>Medians, and two-sided p-values against the "
+                    "first method</caption><thead><tr><th></th><th>method</th><th>median</th>"
+                    "<th>rank-sum p</th><th>signed-rank p</th></tr></thead>\n<tbody>");
+    for (int k = 0; k < SIS__TESTS; k++)
+        for (size_t i = 0; was_tested(e, k) && i < e->n_methods && i < SIS__GROUPS_MOST; i++)
+            add_row(b, &e->methods[i], k);
+    sis__buf_str(b, "</tbody></table></div>\n");
+}
+
+/* Pearson's r of the marked share and the quality of what people marked. */
+static void add_correlations(sis__buf *b, const sis__evaluation *e) {
+    for (size_t i = 0; i < e->n_methods && i < SIS__GROUPS_MOST; i++) {
+        const sis__rated *m = &e->methods[i];
+        if (!isfinite(m->pearson_r))
+            continue;
+        sis__buf_str(b, "<p><bdi>");
+        sis__html_clip(b, m->name, 40);
+        sis__buf_str(b, "</bdi>: the share marked and the quality of the human selection have a "
+                        "correlation of ");
+        sis__html_number(b, m->pearson_r);
+        sis__buf_str(b, ", p = ");
+        sis__html_number(b, m->pearson_p);
+        sis__buf_str(b, ".</p>\n");
+    }
+}
+
+static int add_evaluation(sis__buf *b, const sis_report *report, size_t k) {
+    const sis__evaluation *e = &report->evaluations[k];
+    sis__buf_str(b, "<h3 class=\"part\">");
+    sis__html_plural(b, e->n_methods, "method");
+    sis__buf_str(b, " on ");
+    sis__html_plural(b, e->n_examples, "example");
+    sis__buf_str(b, "</h3>\n<p class=\"soft\">Model <bdi>");
+    sis__html_clip(b, e->model, 100);
+    if (e->motif[0]) {
+        sis__buf_str(b, "</bdi>, motif <bdi>");
+        sis__html_clip(b, e->motif, 60);
+    }
+    sis__buf_str(b, "</bdi></p>\n<div class=\"plots\">\n");
+    int code = sis__page_figures_of(b, report, "methods", k);
+    sis__buf_str(b, "</div>\n");
+    add_table(b, e);
+    add_correlations(b, e);
+    return code;
+}
+
+int sis__page_evaluations(sis__buf *b, const sis_report *report) {
+    int code = SIS_OK;
+    sis__buf_str(b, "<section id=\"methods\" aria-labelledby=\"t-methods\">\n"
+                    "<h2 id=\"t-methods\">Methods</h2>\n");
+    for (size_t k = 0; code == SIS_OK && k < report->n_evaluations; k++)
+        code = add_evaluation(b, report, k);
+    sis__buf_str(b, "</section>\n");
+    return code;
+}
