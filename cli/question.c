@@ -355,8 +355,33 @@ static int ask_output(cli_task *t, const cli_source *s, const char *text) {
     return status;
 }
 
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Records are found again by the id of their example, so two of one name would be confused. */
+static int check_ids(const cli_task *t) {
+    char **sorted = cli_grab(t->n, sizeof *sorted);
+    int status = sorted ? CLI_DONE : CLI_FAILED;
+    if (sorted)
+        memcpy(sorted, t->ids, t->n * sizeof *sorted);
+    if (sorted)
+        qsort(sorted, t->n, sizeof *sorted, by_text);
+    for (size_t i = 1; status == CLI_DONE && i < t->n; i++)
+        if (strcmp(sorted[i], sorted[i - 1]) == 0)
+            status = cli_error("--input: two examples are called \"%s\"; give each a name of its "
+                               "own, or choose one of them with --rows",
+                               sorted[i]);
+    free(sorted);
+    return status;
+}
+
 int cli_task_ask(cli_task *t, const cli_source *s, const cli_question *q) {
-    int status = ask_features(t, q->features);
+    int status = check_ids(t);
+    if (status == CLI_DONE)
+        status = ask_features(t, q->features);
     for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
         t->inputs[i].feature_of = t->maps ? t->maps[i] : t->feature_of;
     if (status == CLI_DONE)

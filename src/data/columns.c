@@ -150,6 +150,22 @@ static int lay_out(layout *l) {
     return code;
 }
 
+/* A column of numbers is wanted, and this one has a cell that is none. */
+static int no_number(const layout *l, size_t column) {
+    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
+    const sis__column *c = &l->t->columns[column];
+    if (c->full) /* which cell it was is no longer known */
+        return sis__fail(SIS_E_FORMAT,
+                         "%s, row %zu, column \"%s\": expected a finite number, as the model takes",
+                         l->t->path, c->word_row, sis__cell_excerpt(c->name, name));
+    const char *found = cell_text(c, l->t->codes[c->word_row * l->t->width + column]);
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, row %zu, column \"%s\": expected a finite number, as the model takes, "
+                     "found \"%s\"",
+                     l->t->path, c->word_row, sis__cell_excerpt(c->name, name),
+                     sis__cell_excerpt(found, cell));
+}
+
 /* The value called so: a column of numbers, or a category of a column of words. */
 static int add_named(layout *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
@@ -158,8 +174,8 @@ static int add_named(layout *l, const char *name) {
         size_t n = strlen(c->name);
         if (k == l->label || strncmp(name, c->name, n) != 0)
             continue;
-        if (name[n] == '\0' && !c->words)
-            return add_value(l, k, NUMBER, name);
+        if (name[n] == '\0')
+            return c->words ? no_number(l, k) : add_value(l, k, NUMBER, name);
         if (name[n] == '=' && !c->full) {
             uint16_t code = *slot_of(c, name + n + 1);
             return add_value(l, k, code ? code - 1 : UNWANTED, name);

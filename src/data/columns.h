@@ -21,6 +21,7 @@ typedef struct sis__column {
     size_t n, room;
     uint16_t *slots; /* hash table: 1 + number of a cell, 0: free */
     int words;       /* some cell was no number */
+    size_t word_row; /* the first such is in this row */
     int full;        /* there were more than SIS__CATEGORIES_MOST */
 } sis__column;
 

@@ -274,7 +274,10 @@ static int keep_text(table *t, size_t column, int number) {
     if (!number && (label ? sis__cell_blank(t->cell.data) : !t->opt->categorical))
         return bad_cell(t, column);
     const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
-    c->words |= !number;
+    if (!number && !c->words) {
+        c->words = 1;
+        c->word_row = t->height;
+    }
     return sis__column_add(c, cell, &t->codes[t->used + column]);
 }
 

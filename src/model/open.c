@@ -31,7 +31,7 @@ static int unknown(const char *spec) {
     char list[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < N_KINDS && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s (%s)", i ? ", " : "",
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s (%s)", i ? " or " : "",
                                  kinds[i]->form, kinds[i]->meaning);
     return sis__fail(SIS_E_ARGUMENT, "model \"%.200s\": expected %s", spec, list);
 }

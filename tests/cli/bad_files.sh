@@ -49,3 +49,6 @@ try good.csv --rows 1,,2
 try good.csv --rows -1
 try good.csv --mask ''
 try good.csv --memory 0
+echo "two examples of one name"
+printf '{"id":"a","values":[1]}\n{"id":"a","values":[2]}\n' > twins.jsonl && try twins.jsonl
+try twins.jsonl --rows 1 | grep -o 'exit.*'

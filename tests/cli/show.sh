@@ -40,3 +40,6 @@ done
 NO_COLOR=1 sis show dna.jsonl | grep -c "$(printf '\033')"
 sis show text.jsonl none.jsonl 2>&1 || echo "exit $?"
 sis show --colour sometimes text.jsonl 2>&1 || echo "exit $?"
+echo "== folded at several spaces"
+sed 's|"status"|"output_label":"good one","status"|' table.jsonl > good.jsonl
+COLUMNS=86 sis show good.jsonl good.jsonl

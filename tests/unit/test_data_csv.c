@@ -409,7 +409,11 @@ static void categories_can_be_those_of_a_model(void **state) {
     refused_with("age,race\n5,A\n6,D\n", &opt,
                  "row 1, column \"race\": the model does not know \"D\"");
     refused_with("age,rice\n5,A\n", &opt, "has no column for the value \"race=B\"");
-    refused_with("age,race\nx,A\n", &opt, "has no column for the value \"age\"");
+    refused_with(
+        "age,race\n5,A\nNA,A\n", &opt,
+        "row 1, column \"age\": expected a finite number, as the model takes, found \"NA\"");
+    refused_with("age,race\n1e400,A\n", &opt, "row 0, column \"age\": expected a finite number");
+    refused_with("age,race\n,A\n", &opt, "found \"\"");
 }
 
 static void categories_have_a_limit(void **state) {
