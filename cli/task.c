@@ -3,6 +3,8 @@
  * The model, the examples asked for, their plain scores, and thresholds that are percentiles of
  * these.
  */
+#include <sis/evaluate.h>
+
 #include "task.h"
 
 #include <errno.h>
@@ -242,19 +244,6 @@ int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_
     return *scores ? cli_fail(sis_predict(&t->model, inputs, n, &opt, *scores)) : CLI_FAILED;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Between the two nearest of the sorted scores, as numpy does it. */
-static double percentile(double *scores, size_t n, double percent) {
-    qsort(scores, n, sizeof *scores, ascending);
-    double at = percent / 100 * (double)(n - 1);
-    size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
-    return scores[low] + (at - (double)low) * (scores[high] - scores[low]);
-}
-
 /* The percentile of the scores that would be explained, over every example of the file. */
 static int score_percentile(const cli_task *t, double percent, const cli_source *s,
                             const cli_question *q, double *threshold) {
@@ -278,7 +267,7 @@ static int score_percentile(const cli_task *t, double percent, const cli_source 
             scores[i] = row[output]; /* never behind what is still to be read */
     }
     if (status == CLI_DONE)
-        *threshold = percentile(scores, all.n, percent);
+        status = cli_fail(sis_sample_percentile(scores, all.n, percent, threshold));
     free(scores);
     all.data = NULL; /* borrowed, as are vocabulary and pieces */
     all.vocabulary = NULL;

@@ -107,6 +107,10 @@ struct sis_input {
     const char *name;            /* what messages call it; NULL: its number */
 };
 
+/* Can this model be asked about it? 0, or SIS_E_ARGUMENT with what is missing or does not fit. The
+ * feature map is not looked at. */
+int sis_input_check(const sis_input *input, const sis_model *model);
+
 /* The number of features, or a negative code if the map skips a number or is not one. */
 long sis_input_features(const sis_input *input);
 

@@ -57,7 +57,7 @@ long sis_input_features(const sis_input *input) {
     return gap;
 }
 
-static int check(const sis_model *model, const sis_input *input) {
+int sis_input_check(const sis_input *input, const sis_model *model) {
     if (!model->predict || model->n_outputs == 0)
         return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
     if (!input->values || !input->mask)
@@ -108,7 +108,7 @@ static void invert(sis__features *f, const sis_input *in) {
 
 int sis__features_init(sis__features *f, const sis_model *model, const sis_input *input) {
     *f = (sis__features){0};
-    int error = check(model, input);
+    int error = sis_input_check(input, model);
     long n = error ? error : sis_input_features(input);
     if (n < 0)
         return (int)n;

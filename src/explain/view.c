@@ -21,20 +21,6 @@ static int equal(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-static int check(const sis_model *model, const sis_input *input) {
-    if (!model->predict || model->n_outputs == 0)
-        return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
-    if (!input->values || !input->mask)
-        return sis__fail(SIS_E_ARGUMENT, "an input needs values and a mask");
-    if (model->n_values && model->n_values != input->n_values)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, the input has %zu",
-                         model->n_values, input->n_values);
-    if (input->output >= model->n_outputs)
-        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
-                         input->output, model->n_outputs);
-    return SIS_OK;
-}
-
 /* A feature is the same unless one of its values differs from the mask in one of the samples. */
 static void compare_with_mask(sis__view *v) {
     memset(v->same, 1, v->n);
@@ -55,7 +41,7 @@ static size_t room_for(const sis__view *v) {
 int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
                    const sis_opt *opt) {
     *v = (sis__view){.model = model, .in = input, .opt = opt};
-    int error = check(model, input);
+    int error = sis_input_check(input, model);
     long n = error ? error : sis_input_features(input);
     if (n < 0)
         return (int)n;

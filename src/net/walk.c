@@ -86,6 +86,13 @@ static int subject_init(sis__subject *s, const sis_net *net, const sis_input *in
     return SIS_OK;
 }
 
+void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row) {
+    memcpy(row, s->x, s->n_values * sizeof *row);
+    for (size_t j = 0; j < s->n_features; j++)
+        for (size_t k = s->start[j]; (masked[j] || (int)j == top) && k < s->start[j + 1]; k++)
+            row[s->value[k]] = s->z[s->value[k]];
+}
+
 int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
     sis__geometry *g;
     int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
@@ -117,12 +124,11 @@ void sis__subject_note(const sis__subject *s, const sis__step *step, const char 
 static int full_pass(const net_walk *n, int top, double *margin) {
     const sis__subject *s = &n->subject;
     size_t outputs = sis_net_outputs(s->net);
-    float *row = (float *)sis__copy(s->x, s->n_values, sizeof *row);
+    float *row = SIS_NEW_RAW(float, s->n_values);
     double *margins = SIS_NEW(double, outputs ? outputs : 1);
     int error = row && margins && outputs ? SIS_OK : SIS_E_NOMEM;
-    for (size_t j = 0; error == SIS_OK && j < s->n_features; j++)
-        for (size_t k = s->start[j]; (n->masked[j] || (int)j == top) && k < s->start[j + 1]; k++)
-            row[s->value[k]] = s->z[s->value[k]];
+    if (error == SIS_OK)
+        sis__subject_row(s, n->masked, top, row);
     sis_net_batch b = {
         .rows = row, .n_rows = 1, .n_values = s->n_values, .embedded = s->fed == s->net->embedded};
     if (error == SIS_OK)

@@ -57,6 +57,9 @@ int sis__walk_dense_new(const sis__subject *s, sis_walk **out);
 int sis__walk_recurrent_new(const sis__subject *s, sis_walk **out);
 int sis__walk_trees_new(const sis__subject *s, sis_walk **out);
 
+/* The input with these features (flags) masked, and `top` too unless it is negative: (n_values). */
+void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row);
+
 /* A plan of one row of the subject from its input to `output` (a value; -1: what the last activation
  * reads) that keeps every activation. */
 int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);

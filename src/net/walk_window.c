@@ -119,13 +119,8 @@ static int measure(window_walk *w) {
     double *full = (double *)sis__alloc_raw(used, outputs * sizeof *full);
     if (!rows || !full)
         error = SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_OK && i < used; i++) {
-        memcpy(rows + i * s->n_values, s->x, s->n_values * sizeof *rows);
-        for (size_t j = 0; j < n; j++)
-            for (size_t k = s->start[j];
-                 (w->masked[j] || (int)j == features[i]) && k < s->start[j + 1]; k++)
-                rows[i * s->n_values + s->value[k]] = s->z[s->value[k]];
-    }
+    for (size_t i = 0; error == SIS_OK && i < used; i++)
+        sis__subject_row(s, w->masked, features[i], rows + i * s->n_values);
     sis_net_batch b = {rows, used, s->n_values, s->fed == s->net->embedded, 1};
     if (error == SIS_OK)
         error = sis_net_margins(s->net, &b, full);

@@ -32,10 +32,11 @@
 
 enum { UPDATES = 16 }; /* differences added before a sum in single precision is made anew */
 
+static const float top_share = 0x1p-15f; /* error of a value that was added up, to the largest */
+
 /* Sums in double of the same terms in another order differ by less than this times the length of
  * weights times that of values: fifty standard deviations of what rounding does, eight times the worst
  * that was ever seen. */
-static const float top_share = 0x1p-15f; /* error of a value that was added up, to the largest */
 static const double slack_factor = 16 * 0x1p-53;
 
 static const sis__box *box_of(const sis__front *f, const sis__site *s, size_t j) {
