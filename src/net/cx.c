@@ -127,8 +127,14 @@ int sis__cx_axis(sis__cx *c, int64_t axis, size_t rank, size_t *out) {
 static float *pack_lefts(const sis__kernels *kn, const sis__matrix *b) {
     size_t size = sis__packed_left_size(kn, b->n, b->k);
     float *to = size < SIZE_MAX / b->lefts ? SIS_NEW_RAW(float, size * b->lefts) : NULL;
-    for (size_t i = 0; to && i < b->lefts; i++)
-        sis__pack_left(kn, b->n, b->k, b->at + i * b->n * b->k, b->k, 1, to + i * size);
+    for (size_t i = 0; to && i < b->lefts; i++) {
+        const sis__filters w = {.at = b->at + i * b->n * b->k,
+                                .m = b->n,
+                                .channels = b->k / b->rows / b->run,
+                                .rows = b->rows,
+                                .run = b->run};
+        sis__pack_left(kn, &w, to + i * size);
+    }
     return to;
 }
 

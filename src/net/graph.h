@@ -396,14 +396,14 @@ int sis__cx_float(sis__cx *c, size_t i);
 /* Is this input a constant that may be packed or pre-computed with? */
 const void *sis__cx_constant(const sis__cx *c, size_t i);
 /* alpha * b packed for the kernel as the right side of a product, kept with the plan or the
- * network. b is (k, n) or, transposed, (n, k). With `lefts` these are so many left sides (n, k),
- * back to back, alpha 1 (the groups of a convolution). */
+ * network. b is (k, n) or, transposed, (n, k). With `lefts` these are the weights of so many groups
+ * of a convolution, back to back, each of n filters, to become left sides; alpha is 1. */
 typedef struct sis__matrix {
     const float *at;
     size_t k, n;
     int transposed;
     float alpha;
-    size_t lefts;
+    size_t lefts, rows, run; /* rows of the kernel, and their length */
 } sis__matrix;
 int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed);
 /* The same into new memory. */

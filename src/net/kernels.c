@@ -87,14 +87,22 @@ size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k) {
     return tall && k > SIZE_MAX / sizeof(float) / tall ? SIZE_MAX : k * tall;
 }
 
-void sis__pack_left(const sis__kernels *kn, size_t m, size_t k, const float *a, size_t a_row,
-                    size_t a_col, float *packed) {
-    for (size_t from = 0; from < k; from += SIS__PIECE) {
-        size_t depth = k - from < SIS__PIECE ? k - from : SIS__PIECE;
-        for (size_t i = 0; i < m; i += kn->mr)
-            for (size_t p = from; p < from + depth; p++)
+/* Where term p of a product lies in the weights of a filter. */
+static size_t term_at(const sis__filters *w, size_t p) {
+    size_t depth = w->channels * w->run, row = p / depth, channel = p % depth / w->run;
+    return (channel * w->rows + row) * w->run + p % w->run;
+}
+
+void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed) {
+    size_t k = w->channels * w->rows * w->run, piece = sis__piece(k, w->rows);
+    for (size_t from = 0; from < k; from += piece) {
+        size_t depth = k - from < piece ? k - from : piece;
+        for (size_t i = 0; i < w->m; i += kn->mr)
+            for (size_t p = from; p < from + depth; p++) {
+                const float *a = w->at + term_at(w, p);
                 for (size_t r = i; r < i + kn->mr; r++)
-                    *packed++ = r < m ? a[r * a_row + p * a_col] : 0.0f;
+                    *packed++ = r < w->m ? a[r * k] : 0.0f;
+            }
     }
 }
 
@@ -110,15 +118,21 @@ static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_ro
 }
 
 /* a is packed in strips of one row: pieces of k, each (m, piece). */
+static float naive_part(const sis__packed_product *p, size_t i, size_t j, size_t part, float sum) {
+    size_t piece = sis__piece(p->k, p->parts), depth = p->k / p->parts;
+    for (size_t q = part * depth; q < (part + 1) * depth; q++) {
+        size_t from = q / piece * piece, there = p->k - from < piece ? p->k - from : piece;
+        sum = fmaf(p->a[from * p->m + i * there + q - from], p->b[j * p->k + q], sum);
+    }
+    return sum;
+}
+
 static void naive_gemm_packed(const sis__packed_product *p) {
     for (size_t i = 0; i < p->m; i++)
         for (size_t j = 0; j < p->n; j++) {
-            float sum = p->row_start ? p->row_start[i] : 0.0f;
-            for (size_t q = 0; q < p->k; q++) {
-                size_t from = q / SIS__PIECE * SIS__PIECE;
-                size_t depth = p->k - from < SIS__PIECE ? p->k - from : SIS__PIECE;
-                sum = fmaf(p->a[from * p->m + i * depth + q - from], p->b[j * p->k + q], sum);
-            }
+            float sum = naive_part(p, i, j, 0, p->row_start ? p->row_start[i] : 0.0f);
+            for (size_t part = 1; part < p->parts; part++)
+                sum += naive_part(p, i, j, part, 0.0f);
             p->c[i * p->ldc + j] = sum;
         }
 }
@@ -198,13 +212,23 @@ static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_r
         }
 }
 
-static void naive_gemm_at(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc) {
+static void naive_gemm_placed(const sis__placed_product *g) {
     for (size_t i = 0; i < g->m; i++)
-        for (size_t j = 0; j < n; j++)
-            for (size_t p = 0; p < g->k; p++) {
-                float x = g->a[i][g->offset ? (size_t)g->offset[p] : p];
-                c[i * ldc + j] = fmaf(x, b[j * g->k + p], c[i * ldc + j]);
-            }
+        for (size_t j = 0; j < g->n; j++) {
+            float sum = g->start ? g->start[j] : g->c[i][j];
+            for (size_t p = 0; p < g->k; p++)
+                sum = fmaf(g->a[i][g->offset ? (size_t)g->offset[p] : p], g->b[j * g->k + p], sum);
+            g->c[i][j] = sum;
+        }
+}
+
+static void naive_add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
+    for (size_t i = 0; i < n; i++) {
+        float sum = x[0][i];
+        for (size_t k = 1; k < count; k++)
+            sum += x[k][i];
+        y[i] = relu && sum < 0 ? 0 : sum;
+    }
 }
 
 static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
@@ -316,7 +340,8 @@ const sis__kernels sis__kernels_naive = {
     .gru = naive_gru,
     .add_rows = naive_add_rows,
     .dense = naive_dense,
-    .gemm_at = naive_gemm_at,
+    .gemm_placed = naive_gemm_placed,
+    .add_up = naive_add_up,
     .add_rows_wide = naive_add_rows_wide,
     .add_relu = naive_add_relu,
     .add_max = naive_add_max,

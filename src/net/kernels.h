@@ -7,7 +7,8 @@
  * What every kernel promises: an element of the result depends, to the bit, only on the values that
  * go into it, never on the size of the matrix, on where in it the element lies or on the other
  * elements. Sums over k run from the first to the last term in single precision (long ones of dense
- * layers in double).
+ * layers in double). Sums of convolutions are made of one sum for each row of the kernel, so that
+ * walks can keep these apart.
  */
 #ifndef SIS_NET_KERNELS_H
 #define SIS_NET_KERNELS_H
@@ -17,9 +18,11 @@
 /* k is cut into pieces of at most this length; a packed left side is laid out by them. */
 enum { SIS__PIECE = 256 };
 
-/* c (m, n) = row_start + a (m, k) . b (k, n), both sides packed, rows of c ldc apart. */
+/* c (m, n) = row_start + a (m, k) . b (k, n), both sides packed, rows of c ldc apart. k consists of
+ * `parts` equal parts, which are summed apart: the first from row_start, the others from 0, and
+ * then added up in order. */
 typedef struct sis__packed_product {
-    size_t m, n, k;
+    size_t m, n, k, parts;
     const float *a, *b;
     const float *row_start; /* (m) or NULL */
     float *c;
@@ -29,12 +32,23 @@ typedef struct sis__packed_product {
 /* Sums of at least so many terms run in double in dense layers. */
 enum { SIS__LONG = 1024 };
 
-/* The left side of a product, (m, k), gathered while it is read. */
-typedef struct sis__gathered {
-    size_t m, k;
+/* A product whose rows are read and written where they lie: c[i][j] = start[j] + sum over p of
+ * a[i][offset[p]] * b (p, j). */
+typedef struct sis__placed_product {
+    size_t m, n, k;
     const float *const *a; /* (m) */
     const int *offset;     /* (k); NULL: 0, 1, 2 ... */
-} sis__gathered;
+    const float *b;        /* packed */
+    const float *start;    /* (n); NULL: what c holds */
+    float *const *c;       /* (m) */
+} sis__placed_product;
+
+/* Weights of a convolution, (m, channels, rows, run): what each of m filters has for a channel, a
+ * row of the kernel and a place in the row. */
+typedef struct sis__filters {
+    const float *at;
+    size_t m, channels, rows, run;
+} sis__filters;
 
 /* Some rows of a matrix, and a factor for each. */
 typedef struct sis__rows {
@@ -120,8 +134,10 @@ typedef struct sis__kernels {
     void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                   const float *b, float *c, size_t ldc);
 
-    /* What walks are made of. gemm with a[i][p] = a[i][offset[p]]. */
-    void (*gemm_at)(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc);
+    /* What walks are made of. */
+    void (*gemm_placed)(const sis__placed_product *p);
+    /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
+    void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
     /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
     void (*add_rows)(const sis__rows *r, float *y, size_t n);
     void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
@@ -162,10 +178,15 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
 
-/* a[i * a_row + p * a_col] (m, k) -> for each piece of k its strips of mr rows, each (piece, mr).
- */
-void sis__pack_left(const sis__kernels *kn, size_t m, size_t k, const float *a, size_t a_row,
-                    size_t a_col, float *packed);
+/* The weights as the left side (m, k) of a product, k in the order (row, channel, run): for each
+ * piece of k its strips of mr rows, each (piece, mr). A piece is a row of the kernel; if there is
+ * only one, k is cut every SIS__PIECE terms. */
+void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed);
 size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
+
+/* Length of the pieces of k. */
+static inline size_t sis__piece(size_t k, size_t parts) {
+    return parts > 1 ? k / parts : SIS__PIECE;
+}
 
 #endif

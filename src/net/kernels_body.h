@@ -7,9 +7,9 @@
  * rows of a for one strip of tiles are copied k-major first (a strip of a fits the L1 cache, and
  * rows a multiple of 4096 bytes apart would evict each other), b comes packed in panels. k is cut
  * into pieces so that a strip stays small; a partial sum is kept in c between pieces, which is
- * exact, so that every element is one sum from the first to the last k. Rows that do not fill a
- * tile run through the same code with fewer rows, columns that do not are computed in a padded
- * copy.
+ * exact, so that every element is one sum from the first to the last k, or (convolutions) each
+ * piece is summed by itself and added to c. Rows that do not fill a tile run through the same code
+ * with fewer rows, columns that do not are computed in a padded copy.
  *
  * Functions: exp by 2^n * polynomial, sigmoid and tanh from exp. The last vector of an array is
  * computed in a padded copy, so that an element's result does not depend on its place.
@@ -45,11 +45,13 @@ INLINE vec all(float x) {
 
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
-/* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`. */
+/* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`, and
+ * become c or are added to it. */
 typedef struct {
     size_t k;
     const float *a, *b;
     const float *start; /* (rows) or NULL */
+    int add;
     float *c;
     size_t ldc;
 } tile;
@@ -74,6 +76,12 @@ INLINE void run_tile(const size_t rows, const tile *t) {
             vec x = all(a[i]);
             s[i][0] += x * b0;
             s[i][1] += x * b1;
+        }
+    }
+    if (t->add) {
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] = load(c + i * ldc) + s[i][0];
+            s[i][1] = load(c + i * ldc + LANES) + s[i][1];
         }
     }
     UNROLL for (size_t i = 0; i < rows; i++) {
@@ -113,7 +121,7 @@ static void run_edge(size_t rows, size_t cols, const tile *t) {
     inside.c = copy;
     inside.ldc = NR;
     memset(copy, 0, sizeof copy);
-    for (size_t i = 0; !t->start && i < rows; i++)
+    for (size_t i = 0; (!t->start || t->add) && i < rows; i++)
         memcpy(copy + i * NR, t->c + i * t->ldc, cols * sizeof *copy);
     run_rows(rows, &inside);
     for (size_t i = 0; i < rows; i++)
@@ -157,15 +165,18 @@ static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, siz
 
 static void gemm_packed(const sis__packed_product *p) {
     static const float zeros[MR];
-    size_t wide = (p->m + MR - 1) / MR * MR;
-    for (size_t from = 0; from == 0 || from < p->k; from += KC) {
-        size_t depth = p->k - from < KC ? p->k - from : KC;
+    size_t wide = (p->m + MR - 1) / MR * MR, piece = sis__piece(p->k, p->parts);
+    for (size_t from = 0; from == 0 || from < p->k; from += piece) {
+        size_t depth = p->k - from < piece ? p->k - from : piece;
         for (size_t i = 0; i < p->m; i += MR) {
             size_t rows = p->m - i < MR ? p->m - i : MR;
             const float *first = p->row_start ? p->row_start + i : zeros;
             tile t = {.k = depth,
                       .a = p->a + from * wide + i * depth,
-                      .start = from ? NULL : first,
+                      .start = from == 0      ? first
+                               : p->parts > 1 ? zeros
+                                              : NULL,
+                      .add = from > 0 && p->parts > 1,
                       .c = p->c + i * p->ldc,
                       .ldc = p->ldc};
             run_strip(rows, p->n, p->b + from * NR, p->k, &t);
@@ -357,7 +368,8 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .lstm = lstm,
     .gru = gru,
     .add_rows = add_rows,
-    .gemm_at = gemm_at,
+    .gemm_placed = gemm_placed,
+    .add_up = add_up,
     .dense = dense,
     .add_rows_wide = add_rows_wide,
     .add_relu = add_relu,

@@ -117,21 +117,13 @@ static void wide_panel(size_t rows, size_t cols, size_t k, const float *a, size_
 
 /* ---- Products of rows where they lie ---------------------------------------------------------- */
 
-/* One tile: rows of a are read in place, at offset[p] or (NULL) at p. */
-typedef struct {
-    size_t k;
-    const float *const *a; /* (rows) */
-    const int *offset;     /* (k) or NULL */
-    const float *b;        /* (k, NR) */
-    float *c;
-    size_t ldc;
-} placed;
-
-INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct, const placed *t) {
+/* One tile: (rows, vecs) sums, from `start` or (NULL) what c holds. */
+INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct,
+                        const sis__placed_product *t) {
     const float *b = t->b;
     vec s[MR][2];
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
-        load(t->c + i * t->ldc + v * LANES);
+        load((t->start ? t->start : t->c[i]) + v * LANES);
     for (size_t p = 0; p < t->k; p++, b += NR) {
         const size_t at = direct ? p : (size_t)t->offset[p];
         vec w[2];
@@ -142,24 +134,24 @@ INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct, 
         }
     }
     UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++)
-        store(t->c + i * t->ldc + v * LANES, s[i][v]);
+        store(t->c[i] + v * LANES, s[i][v]);
 }
 
-INLINE void placed_any(const size_t rows, int narrow, const placed *t) {
+INLINE void placed_any(const size_t rows, const size_t vecs, const sis__placed_product *t) {
     if (t->offset)
-        placed_tile(rows, narrow ? 1 : 2, 0, t);
+        placed_tile(rows, vecs, 0, t);
     else
-        placed_tile(rows, narrow ? 1 : 2, 1, t);
+        placed_tile(rows, vecs, 1, t);
 }
 
-static void placed_rows(size_t rows, int narrow, const placed *t) {
-    switch (rows * 2 + (narrow != 0)) {
-#define ROWS(n)                                                                                    \
-    case n * 2:                                                                                    \
-        placed_any(n, 0, t);                                                                       \
+static void placed_rows(const sis__placed_product *t) {
+    switch (t->m * 2 + (t->n <= LANES)) {
+#define ROWS(rows)                                                                                 \
+    case rows * 2:                                                                                 \
+        placed_any(rows, 2, t);                                                                    \
         break;                                                                                     \
-    case n * 2 + 1:                                                                                \
-        placed_any(n, 1, t);                                                                       \
+    case rows * 2 + 1:                                                                             \
+        placed_any(rows, 1, t);                                                                    \
         break;
         ROWS(1)
         ROWS(2)
@@ -180,41 +172,59 @@ static void placed_rows(size_t rows, int narrow, const placed *t) {
 }
 
 /* A tile with columns that do not fill it: through a copy. */
-static void placed_edge(size_t rows, size_t cols, const placed *t) {
-    float copy[MR * NR];
-    placed inside = *t;
-    inside.c = copy;
-    inside.ldc = NR;
+static void placed_edge(const sis__placed_product *t) {
+    float copy[MR * NR], start[NR], *rows[MR];
+    sis__placed_product inside = *t;
+    inside.c = rows;
     memset(copy, 0, sizeof copy);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(copy + i * NR, t->c + i * t->ldc, cols * sizeof *copy);
-    placed_rows(rows, cols <= LANES, &inside);
-    for (size_t i = 0; i < rows; i++)
-        memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < t->m; i++) {
+        rows[i] = copy + i * NR;
+        if (!t->start)
+            memcpy(rows[i], t->c[i], t->n * sizeof *copy);
+    }
+    if (t->start) {
+        memcpy(start, t->start, t->n * sizeof *start);
+        inside.start = start;
+    }
+    placed_rows(&inside);
+    for (size_t i = 0; i < t->m; i++)
+        memcpy(t->c[i], rows[i], t->n * sizeof *copy);
 }
 
-static void gemm_at(const sis__gathered *g, size_t n, const float *b, float *c, size_t ldc) {
-    for (size_t i = 0; i < g->m; i += MR) {
-        size_t rows = g->m - i < MR ? g->m - i : MR;
-        for (size_t j = 0; j < n; j += NR) {
-            placed t = {g->k, g->a + i, g->offset, b + j * g->k, c + i * ldc + j, ldc};
-            if (n - j >= NR)
-                placed_rows(rows, 0, &t);
+static void gemm_placed(const sis__placed_product *p) {
+    float *c[MR];
+    for (size_t i = 0; i < p->m; i += MR)
+        for (size_t j = 0; j < p->n; j += NR) {
+            sis__placed_product t = *p;
+            t.m = p->m - i < MR ? p->m - i : MR;
+            t.n = p->n - j < NR ? p->n - j : NR;
+            t.a = p->a + i;
+            t.b = p->b + j * p->k;
+            t.start = p->start ? p->start + j : NULL;
+            t.c = c;
+            for (size_t r = 0; r < t.m; r++)
+                c[r] = p->c[i + r] + j;
+            if (t.n == NR || t.n == LANES)
+                placed_rows(&t);
             else
-                placed_edge(rows, n - j, &t);
+                placed_edge(&t);
         }
-    }
 }
 
 /* Few columns of short rows: nothing to be gained from packing the left side. */
 static void dense_short(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
                         float *c, size_t ldc) {
     for (size_t i = 0; i < m; i += MR) {
-        const float *rows[MR];
-        sis__gathered g = {.m = m - i < MR ? m - i : MR, .k = k, .a = rows};
-        for (size_t r = 0; r < g.m; r++)
-            rows[r] = a + (i + r) * a_row;
-        gemm_at(&g, n, b, c + i * ldc, ldc);
+        const float *from[MR];
+        float *to[MR];
+        sis__placed_product p = {.m = m - i < MR ? m - i : MR, .n = n, .k = k, .a = from, .b = b};
+        p.c = to;
+        for (size_t r = 0; r < p.m; r++) {
+            from[r] = a + (i + r) * a_row;
+            to[r] = c + (i + r) * ldc;
+        }
+        gemm_placed(&p);
     }
 }
 
@@ -318,6 +328,16 @@ static void add_rows_wide(const sis__rows *r, double *y, size_t n) {
 
 INLINE vec relu_of(vec x) {
     return pick(x < 0.0f, all(0.0f), x);
+}
+
+static void add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t there = n - i;
+        vec sum = load_some(x[0] + i, there);
+        for (size_t k = 1; k < count; k++)
+            sum += load_some(x[k] + i, there);
+        store_some(y + i, relu ? relu_of(sum) : sum, there);
+    }
 }
 
 static void add_relu(const float *a, const float *b, float *y, size_t n) {

@@ -4,9 +4,10 @@
  * y (n, filters, out...).
  *
  * One example and one group at a time it is a matrix product: weights (filters, depth) times
- * patches (depth, pixels), where depth runs over channels and kernel positions. Patches are never
- * stored for the whole image: a block of pixels is copied straight into the packed form the kernel
- * wants, small enough to stay in the L2 cache.
+ * patches (depth, pixels), where depth runs over the rows of the kernel, channels, and places in a
+ * row. Every row of the kernel is summed by itself and the sums are added, so that walks can keep
+ * them (walk_window_conv.c). Patches are never stored for the whole image: a block of pixels is
+ * copied straight into the packed form the kernel wants, small enough to stay in the L2 cache.
  */
 #include <string.h>
 
@@ -22,8 +23,12 @@ static size_t pixels_of(const sis__window *w) {
     return w->out[0] * w->out[1] * w->out[2];
 }
 
+static size_t rows_of(const sis__window *w) {
+    return w->kernel[0] * w->kernel[1];
+}
+
 static size_t depth_of(const sis__window *w) {
-    return w->channels / w->groups * w->kernel[0] * w->kernel[1] * w->kernel[2];
+    return w->channels / w->groups * rows_of(w) * w->kernel[2];
 }
 
 /* Pixels of one block: whole panels. */
@@ -65,8 +70,9 @@ static int conv_shape(sis__cx *c) {
     const float *constant = (const float *)sis__cx_constant(c, 1);
     size_t depth = depth_of(w), block = block_of(w, kn->nr), per = w->filters / w->groups;
     if (constant &&
-        (error = sis__cx_pack(c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups},
-                              &w->packed)) != 0)
+        (error = sis__cx_pack(
+             c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups, rows_of(w), w->kernel[2]},
+             &w->packed)) != 0)
         return error;
     c->step->scratch =
         (depth * block + (constant ? 0 : sis__packed_left_size(kn, per, depth))) * sizeof(float);
@@ -116,9 +122,9 @@ static void copy_patches(const sis__window *w, const float *x, size_t p, size_t 
     for (size_t done = 0; done < n;) {
         segment s = segment_at(w, p + done, n - done);
         float *at = to + done;
-        for (size_t c = 0; c < w->channels / w->groups; c++)
-            for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
-                for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
+        for (k[0] = 0; k[0] < w->kernel[0]; k[0]++)
+            for (k[1] = 0; k[1] < w->kernel[1]; k[1]++)
+                for (size_t c = 0; c < w->channels / w->groups; c++)
                     for (k[2] = 0; k[2] < w->kernel[2]; k[2]++, at += stride)
                         copy_seen(w, x + c * plane, &s, k, at);
         done += s.n;
@@ -150,6 +156,7 @@ static void convolve(const sis__step *s, const group *g, float *patches) {
     size_t pixels = pixels_of(w), block = block_of(w, kn->nr);
     sis__packed_product p = {.m = w->filters / w->groups,
                              .k = depth_of(w),
+                             .parts = rows_of(w),
                              .a = g->weights,
                              .b = patches,
                              .row_start = g->bias,
@@ -175,7 +182,10 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     for (size_t g = 0; g < w->groups; g++) {
         const float *weights = w->packed ? w->packed + g * left : packed;
         if (!w->packed)
-            sis__pack_left(kn, per, depth, f + g * per * depth, depth, 1, packed);
+            sis__pack_left(kn,
+                           &(sis__filters){f + g * per * depth, per, w->channels / w->groups,
+                                           rows_of(w), w->kernel[2]},
+                           packed);
         for (size_t i = 0; i < w->n; i++) {
             size_t at = i * w->groups + g;
             convolve(s,

@@ -20,11 +20,17 @@ static int pack_right(sis__cx *c) {
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0) {
-        int error =
-            sis__cx_pack(c, &(sis__matrix){b, g->k, g->n, g->trans_b, g->alpha, 0}, &g->packed);
+        int error = sis__cx_pack(
+            c,
+            &(sis__matrix){
+                .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha},
+            &g->packed);
         if (!error && c->plan->gradients)
-            error =
-                sis__cx_pack(c, &(sis__matrix){b, g->n, g->k, !g->trans_b, g->alpha, 0}, &g->back);
+            error = sis__cx_pack(
+                c,
+                &(sis__matrix){
+                    .at = b, .k = g->n, .n = g->k, .transposed = !g->trans_b, .alpha = g->alpha},
+                &g->back);
         if (error || !c->plan->gradients)
             return error;
     }

@@ -124,15 +124,27 @@ static int pack_weights(sis__cx *c, sis__recurrent *p) {
     for (size_t d = 0; d < p->directions && !error; d++) {
         const float *rd = r ? r + d * gh * p->hidden : NULL;
         if (w)
-            error = sis__cx_pack(c, &(sis__matrix){w + d * gh * p->input, p->input, gh, 1, 1.0f, 0},
+            error = sis__cx_pack(c,
+                                 &(sis__matrix){.at = w + d * gh * p->input,
+                                                .k = p->input,
+                                                .n = gh,
+                                                .transposed = 1,
+                                                .alpha = 1.0f},
                                  &p->w_packed[d]);
         if (rd && !error)
-            error =
-                sis__cx_pack(c, &(sis__matrix){rd, p->hidden, early, 1, 1.0f, 0}, &p->r_packed[d]);
-        if (rd && !error && early < gh)
             error = sis__cx_pack(
-                c, &(sis__matrix){rd + early * p->hidden, p->hidden, gh - early, 1, 1.0f, 0},
-                &p->rh_packed[d]);
+                c,
+                &(sis__matrix){
+                    .at = rd, .k = p->hidden, .n = early, .transposed = 1, .alpha = 1.0f},
+                &p->r_packed[d]);
+        if (rd && !error && early < gh)
+            error = sis__cx_pack(c,
+                                 &(sis__matrix){.at = rd + early * p->hidden,
+                                                .k = p->hidden,
+                                                .n = gh - early,
+                                                .transposed = 1,
+                                                .alpha = 1.0f},
+                                 &p->rh_packed[d]);
     }
     return error;
 }

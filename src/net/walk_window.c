@@ -20,6 +20,7 @@
 #include "base/mem.h"
 
 enum { REFRESH = 32 };                           /* masks between two sums of a dense cut */
+enum { TOGETHER = 32 };                          /* candidates brought up to date at a time */
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
 /* Walks that add up changes: see measure(). */
 enum { SAMPLES = 8 };
@@ -59,10 +60,31 @@ static void mask_elements(sis__front *f, size_t j) {
         mask_element(f, &f->elements[i]);
 }
 
-static void update(window_walk *w, size_t j) {
-    for (size_t i = 0; w->stale[j] && i < w->f->n_sites; i++)
-        sis__site_update(w->f, &w->f->sites[i], j);
-    w->stale[j] = 0;
+/* Bring candidates up to date, those that are not, together: their products wait for each other. */
+static void update(window_walk *w, const size_t *features, size_t n) {
+    sis__front *f = w->f;
+    for (size_t i = 0; n > 0 && i < f->n_sites; i++) {
+        for (size_t k = 0; k < n; k++)
+            sis__site_update(f, &f->sites[i], features[k]);
+        if (f->sites[i].kind == SIS__SITE_KEEP)
+            sis__conv_flush(f, &f->layers[f->sites[i].layer]);
+    }
+    for (size_t k = 0; k < n; k++)
+        w->stale[features[k]] = 0;
+}
+
+static void update_all(window_walk *w, const int *features, size_t n) {
+    size_t together[TOGETHER] = {0}, count = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (!w->stale[features[k]])
+            continue;
+        together[count++] = (size_t)features[k];
+        if (count == TOGETHER) {
+            update(w, together, count);
+            count = 0;
+        }
+    }
+    update(w, together, count);
 }
 
 /* Run the rows that wait. */
@@ -82,11 +104,11 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
     window_walk *w = (window_walk *)walk;
     sis__front *f = w->f;
     size_t waiting = 0;
+    update_all(w, features, n);
     for (size_t k = 0; k < n; k++) {
         size_t j = (size_t)features[k];
         float *row = w->rows + waiting * f->row;
         int changes = 0;
-        update(w, j);
         for (size_t i = 0; i < f->n_sites; i++)
             changes |= sis__site_row_without(f, &f->sites[i], j, w->base, row);
         if (!changes) {
@@ -161,7 +183,7 @@ static int window_reset(sis_walk *walk, const unsigned char *masked, double *mar
  * changes nothing there. */
 static int meets_at_cut(const sis__front *f, size_t i, size_t j) {
     for (size_t k = f->n_sites; k-- > 0 && f->sites[k].kind > SIS__SITE_KEEP;) {
-        const sis__box *box = f->maps[f->sites[k].map].box;
+        const sis__box *box = f->sites[k].box;
         if (sis__box_meets(&box[i], &box[j]))
             return 1;
     }
@@ -175,7 +197,7 @@ static void spoil(window_walk *w, size_t i) {
         if (w->masked[j] || !meets_at_cut(f, i, j))
             continue;
         for (size_t k = 0; k < f->n_sites; k++) {
-            const sis__box *box = f->maps[f->sites[k].map].box;
+            const sis__box *box = f->sites[k].box;
             if (!sis__box_meets(&box[i], &box[j]))
                 continue;
             sis__box met = sis__box_meet(&box[i], &box[j]);
@@ -190,12 +212,15 @@ static int window_mask(sis_walk *walk, int feature, double *margin) {
     window_walk *w = (window_walk *)walk;
     sis__front *f = w->f;
     size_t j = (size_t)feature;
-    update(w, j);
+    update_all(w, &feature, 1);
     for (size_t i = 0; i < f->n_sites; i++)
         sis__site_before(f, &f->sites[i], j);
     mask_elements(f, j);
     for (size_t i = 0; i < f->n_layers; i++)
-        sis__layer_base(f, i, &f->maps[f->layers[i].out].box[j]);
+        if (f->layers[i].sums)
+            sis__conv_adopt(f, &f->layers[i], j);
+        else
+            sis__layer_base(f, i, &f->maps[f->layers[i].out].box[j]);
     for (size_t i = 0; i < f->n_sites; i++)
         sis__site_after(f, &f->sites[i], j);
     w->masked[j] = 1;

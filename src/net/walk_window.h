@@ -17,10 +17,10 @@
  * then only the part where they meet (the site's *dirty* box) is computed again. The base itself is
  * always to the bit what a full pass would compute.
  *
- * There are two ways with convolutions. An *exact* walk keeps their values for each candidate,
- * computed as a full pass does, and sums at the cuts in double: its margins are those of a full
- * pass, to the bit. The other keeps how they change and adds that up: a fraction of the work where
- * boxes are large, but rounded differently, so that close calls need full passes.
+ * There are two ways with convolutions. An *exact* walk keeps for each candidate the sums their
+ * values are made of, computed as a full pass does, and sums at the cuts in double: its margins are
+ * those of a full pass, to the bit. The other keeps how they change and adds that up: a fraction of
+ * the work where boxes are large, but rounded differently, so that close calls need full passes.
  *
  *     walk_window.c        the verbs of the walk
  *     walk_window_front.c  network -> maps, layers, sites (see walk_window_read.h)
@@ -161,24 +161,25 @@ typedef struct sis__layer {
     size_t n_in;
     int out;
     const sis__step *step;
-    sis__window w;      /* CONV, MAX, AVERAGE: along the axes of the maps */
-    const float *bias;  /* CONV: (filters) or NULL */
-    float *packed;      /* CONV: of each group (depth, filters of the group), for products */
-    size_t group_size;  /* CONV: floats of one group in packed */
-    int *offset;        /* CONV: (depth) of what an output sees from the first of it */
-    int block[3];       /* CONV: outputs computed at a time */
-    int field[3];       /* CONV: what they see, padding included */
-    float *taps;        /* CONV: rows for changes, see order_taps */
-    int site;           /* CONV: where candidates are kept */
-    int fused;          /* RELU: of what is kept for a convolution, without a copy in between */
-    const float *a, *b; /* AFFINE: scale and shift; WITH: a is the constant */
+    sis__window w;     /* CONV, MAX, AVERAGE: along the axes of the maps */
+    const float *bias; /* CONV: (filters) or NULL */
+    float *packed;   /* CONV: of each group and row of the kernel (depth, filters), for products */
+    size_t row_size; /* CONV: floats of one row in packed */
+    int *offset;     /* CONV: (depth) of what an output sees of a line, from the first of it */
+    int block[3];    /* CONV: outputs computed at a time */
+    float *zeros;    /* CONV: (filters) where sums begin that do not begin with the bias */
+    float *sums;     /* CONV, exact walks: the base as sums of each row of the kernel */
+    float *taps;     /* CONV, others: rows for changes, see order_taps */
+    int site;        /* CONV: where candidates are kept */
+    int fused;       /* RELU: of what is kept for a convolution, without a copy in between */
+    const float *a, *b;           /* AFFINE: scale and shift; WITH: a is the constant */
     size_t a_position, a_channel; /* WITH: its strides */
     int left;                     /* WITH: the constant is the first operand */
 } sis__layer;
 
 typedef enum sis__site_kind {
     SIS__SITE_CONV,  /* in front of a convolution: how it changes */
-    SIS__SITE_KEEP,  /* behind a convolution: its values */
+    SIS__SITE_KEEP,  /* behind a convolution: the sums its values are made of */
     SIS__SITE_DENSE, /* cut: a dense layer */
     SIS__SITE_MEAN,  /* cut: sum or mean over all positions */
     SIS__SITE_MAX,   /* cut: maximum over all positions */
@@ -187,11 +188,11 @@ typedef enum sis__site_kind {
 
 /* What a site keeps for one candidate. */
 typedef struct sis__spot {
-    sis__box dirty; /* of the site's map: what must be computed again */
+    sis__box dirty; /* part of the site's box: what must be computed again */
     size_t in, out; /* in the store, or for DENSE and MEAN in the wide store.
                        CONV, DENSE, MEAN: the change of the map inside the box, and of what is
-                       computed from it; MAX: out is the maximum inside the box; KEEP, WHOLE: in is
-                       the values inside the box */
+                       computed from it; MAX: out is the maximum inside the box; KEEP: in is the
+                       sums, WHOLE: the values inside the box */
     long changed;   /* CONV, DENSE, MEAN: values of `in` that are not 0 */
     int updates;    /* CONV: since `out` was last summed anew */
 } sis__spot;
@@ -209,11 +210,12 @@ typedef struct sis__top {
 typedef struct sis__site {
     sis__site_kind kind;
     int map;
-    int layer;        /* CONV, KEEP */
-    int value;        /* cuts: number of the tensor */
-    size_t width, at; /* cuts: values in a row of the head, and where they stand in it */
-    sis__sight sight; /* DENSE, WHOLE: how the tensor shows the map */
-    sis__spot *spots; /* (n_features) */
+    int layer;           /* CONV, KEEP */
+    int value;           /* cuts: number of the tensor */
+    size_t width, at;    /* cuts: values in a row of the head, and where they stand in it */
+    sis__sight sight;    /* DENSE, WHOLE: how the tensor shows the map */
+    const sis__box *box; /* (n_features) of the map; KEEP: see sis__conv_lines */
+    sis__spot *spots;    /* (n_features) */
     /* DENSE: the layer; its weights (positions * channels, padded) and their lengths (width); what
      * is added to its output, and whether a Relu follows. */
     const sis__step *step;
@@ -237,6 +239,18 @@ typedef struct sis__element {
     float masked; /* what it becomes */
 } sis__element;
 
+enum { SIS__QUEUE = 512 };
+
+/* Products of a convolution that wait: what outputs see of a line, and where their sums go. */
+typedef struct sis__queue {
+    float *seen; /* (room) copies of lines */
+    size_t used, room;
+    size_t outputs;     /* at most SIS__QUEUE */
+    const float **from; /* (rows of a kernel at most, SIS__QUEUE) */
+    float **to;
+    size_t *count; /* (rows of a kernel at most) */
+} sis__queue;
+
 typedef struct sis__front {
     const sis__subject *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
@@ -254,13 +268,12 @@ typedef struct sis__front {
     int exact; /* candidates are computed as in a full pass */
     /* Scratch of layers and sites. */
     sis__box *need, *work; /* (n_layers + 1) */
-    float *field;          /* what a block of a convolution sees */
-    const float **origin;  /* and where each of its outputs begins to see */
-    float *products;       /* its outputs */
-
-    double *totals; /* of averages */
-    float *outside; /* maxima outside a box */
-    int *index;     /* changes found in a map */
+    sis__queue queue;
+    const float **lines; /* (rows of a kernel at most) sums that make up a line of outputs */
+    float *products;     /* the same for a block, where they are not kept */
+    double *totals;      /* of averages */
+    float *outside;      /* maxima outside a box */
+    int *index;          /* changes found in a map */
     float *change;
     double *wide_change;
     void **owned; /* memory that only free needs to know */
@@ -286,23 +299,44 @@ void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
 /* Values of box r of a map with feature j masked too: maps[map].window, over the box. */
 sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r);
 
-/* The same computed by the map's own layer, even if they are kept, into a part that holds r. */
-void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to);
-
 /* ---- Convolutions -------------------------------------------------------------------------- */
 
 enum { SIS__BLOCK = 64 }; /* outputs in a block at most */
 
-/* Choose block and field; 0 if the field would be too large. */
+/* Choose the block; 0 if it would see too much. */
 int sis__conv_block(sis__layer *l);
+
+/* Floats of a line that a block sees. */
+size_t sis__conv_sees(const sis__layer *l);
+
+/* Rows of the kernel: their sums are made apart. */
+static inline size_t sis__conv_rows(const sis__layer *l) {
+    return l->w.kernel[0] * l->w.kernel[1];
+}
 
 /* Weights as values and (unless the walk is exact) changes need them: w (filters, depth), or
  * transposed (depth, filters). */
 int sis__conv_init(sis__front *f, sis__layer *l, const float *w, int transposed);
 
-/* Box r of the output, from a part that holds what it sees. */
+/* Box r of the base, from a part that holds what it sees. */
 void sis__conv_run(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                    const sis__box *r);
+
+/* What feature j changes of a convolution: lines (z, y) of its input, and outputs x along them. */
+sis__box sis__conv_lines(const sis__front *f, const sis__layer *l, size_t j);
+
+/* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these
+ * see, into a part that holds the sums of r: not before the queue is flushed. */
+void sis__conv_queue(sis__front *f, const sis__layer *l, const sis__part *in, const sis__box *lines,
+                     const sis__box *r, const sis__part *to);
+void sis__conv_flush(sis__front *f, const sis__layer *l);
+
+/* n outputs from position `at` on with feature j masked too, from what is kept. */
+void sis__conv_kept(const sis__front *f, const sis__layer *l, size_t j, const int *at, size_t n,
+                    int relu, float *y);
+
+/* Masking j for good: what is kept for it becomes the base. */
+void sis__conv_adopt(sis__front *f, const sis__layer *l, size_t j);
 
 /* Add to `out`, the kept change of the output inside `box`, what f->change of channels f->index at
  * position `at` of the input does. */
@@ -314,7 +348,7 @@ void sis__conv_add(const sis__front *f, const sis__layer *l, const sis__box *box
 /* The base has been computed anew; the site's own view of it. */
 void sis__site_reset(sis__front *f, sis__site *s);
 
-/* Bring what the site keeps for feature j up to date. */
+/* Bring what the site keeps for feature j up to date; KEEP: once its convolution is flushed. */
 void sis__site_update(sis__front *f, sis__site *s, size_t j);
 
 /* Masking feature j for good: before and after the base has changed. */

@@ -21,15 +21,18 @@
 static const double close_calls = 0.5;  /* expected for a feature in general */
 static const double faint_share = 1e-3; /* of the largest difference between value and mask */
 
-/* Positions of the box of a feature that others' boxes meet, summed over the others: the mean over
- * some features. */
-static double overlap(const sis__front *f, const sis__map *m) {
+/* Sums of a convolution that have to be made again for others when a feature is masked: the mean
+ * over some features. */
+static double overlap(const sis__front *f, const sis__layer *l) {
     size_t n = f->s->n_features, step = n / 32 + 1, asked = 0, met = 0;
-    for (size_t i = 0; i < n; i += step, asked++)
+    for (size_t i = 0; i < n; i += step, asked++) {
+        sis__box a = sis__conv_lines(f, l, i);
         for (size_t j = 0; j < n; j++) {
-            sis__box b = sis__box_meet(&m->box[i], &m->box[j]);
+            sis__box b = sis__conv_lines(f, l, j);
+            b = sis__box_meet(&a, &b);
             met += sis__box_volume(&b);
         }
+    }
     return asked ? (double)met / (double)asked : 0;
 }
 
@@ -60,7 +63,7 @@ static int prefers_exact(const sis__reader *r) {
         const sis__map *out = &f->maps[f->layers[i].out];
         if (f->layers[i].kind == SIS__LAYER_CONV)
             flops += f->layers[i].step->flops / (double)sis__positions(out) *
-                     (2 * sis__box_total(f, out) + n / 2 * overlap(f, out));
+                     (2 * sis__box_total(f, out) + n / 2 * overlap(f, &f->layers[i]));
     }
     return flops <= (close_calls * n + faint * faint / 2) * r->plan->flops;
 }
@@ -142,8 +145,9 @@ static void place_spots(sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
     int wide = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
     size_t n = f->s->n_features, *used = wide ? &f->n_wide : &f->n_store;
+    size_t copies = s->kind == SIS__SITE_KEEP ? sis__conv_rows(&f->layers[s->layer]) : 1;
     for (size_t j = 0; j < n && s->kind != SIS__SITE_MAX; j++)
-        s->spots[j].in = take(used, sis__box_volume(&m->box[j]) * m->channels);
+        s->spots[j].in = take(used, sis__box_volume(&m->box[j]) * m->channels * copies);
     /* What cuts read at every step lies together. */
     for (size_t j = 0; j < n; j++) {
         size_t out = wide ? s->padded : s->kind == SIS__SITE_MAX ? m->channels : 0;
@@ -155,10 +159,18 @@ static void place_spots(sis__front *f, sis__site *s) {
     }
 }
 
+static sis__box *line_boxes(sis__front *f, const sis__layer *l) {
+    sis__box *box = (sis__box *)sis__front_alloc(f, f->s->n_features, sizeof *box);
+    for (size_t j = 0; box && j < f->s->n_features; j++)
+        box[j] = sis__conv_lines(f, l, j);
+    return box;
+}
+
 static int site_init(sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
     s->spots = (sis__spot *)sis__front_alloc(f, f->s->n_features, sizeof *s->spots);
-    int error = s->spots ? SIS_OK : SIS_E_NOMEM;
+    s->box = s->kind == SIS__SITE_KEEP ? line_boxes(f, &f->layers[s->layer]) : m->box;
+    int error = s->spots && s->box ? SIS_OK : SIS_E_NOMEM;
     if (!error && s->kind == SIS__SITE_DENSE)
         error = dense_weights(f, s);
     if (!error && s->kind == SIS__SITE_MAX)
@@ -209,25 +221,35 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-static int scratch_init(sis__front *f) {
-    size_t field = 1, filters = 1, channels = 1, row = 1;
+/* Room for the products of the largest convolution. */
+static int queue_init(sis__front *f) {
+    sis__queue *q = &f->queue;
+    size_t rows = 1, sums = 1;
+    q->room = (size_t)16 << 10;
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__layer *l = &f->layers[i];
         if (l->kind != SIS__LAYER_CONV)
             continue;
-        field = larger(field, (size_t)l->field[0] * (size_t)l->field[1] * (size_t)l->field[2] *
-                                  l->w.channels);
-        filters = larger(filters, l->w.filters);
+        q->room = larger(q->room, sis__conv_sees(l));
+        rows = larger(rows, sis__conv_rows(l));
+        sums = larger(sums, sis__conv_rows(l) * l->w.filters);
     }
+    q->seen = (float *)sis__front_alloc(f, q->room, sizeof *q->seen);
+    q->from = (const float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->from);
+    q->to = (float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->to);
+    q->count = (size_t *)sis__front_alloc(f, rows, sizeof *q->count);
+    f->lines = (const float **)sis__front_alloc(f, rows, sizeof *f->lines);
+    f->products = (float *)sis__front_alloc(f, SIS__BLOCK, sums * sizeof *f->products);
+    return q->seen && q->from && q->to && q->count && f->lines && f->products ? SIS_OK
+                                                                              : SIS_E_NOMEM;
+}
 
+static int scratch_init(sis__front *f) {
+    size_t channels = 1, row = 1;
     for (size_t i = 0; i <= f->n_layers; i++) {
         channels = larger(channels, f->maps[i].channels);
         row = larger(row, (size_t)f->maps[i].whole.hi[2] * f->maps[i].channels);
     }
-    f->field = (float *)sis__front_alloc(f, field, sizeof *f->field);
-    f->origin = (const float **)sis__front_alloc(f, SIS__BLOCK, sizeof *f->origin);
-    f->products = (float *)sis__front_alloc(f, SIS__BLOCK * filters, sizeof *f->products);
-
     f->totals = (double *)sis__front_alloc(f, channels, sizeof *f->totals);
     f->outside = (float *)sis__front_alloc(f, channels, sizeof *f->outside);
     f->index = (int *)sis__front_alloc(f, row + 16, sizeof *f->index);
@@ -237,10 +259,11 @@ static int scratch_init(sis__front *f) {
     f->work = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->work);
     f->store = (float *)sis__front_alloc(f, f->n_store, sizeof *f->store);
     f->wide = (double *)sis__front_alloc(f, f->n_wide, sizeof *f->wide);
-    return f->field && f->origin && f->products && f->totals && f->index && f->outside &&
-                   f->change && f->wide_change && f->need && f->work && f->store && f->wide
-               ? windows_init(f)
-               : SIS_E_NOMEM;
+    if (!f->totals || !f->index || !f->outside || !f->change || !f->wide_change || !f->need ||
+        !f->work || !f->store || !f->wide)
+        return SIS_E_NOMEM;
+    int error = queue_init(f);
+    return error ? error : windows_init(f);
 }
 
 /* ---- The whole ----------------------------------------------------------------------------- */

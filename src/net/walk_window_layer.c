@@ -3,12 +3,11 @@
  * Layers over boxes. A layer computes any box of its output from parts of its inputs that hold what
  * the box sees; the same code serves the base (parts are whole maps) and candidates (parts are
  * windows around the change). What it computes is, to the bit, what the operator computes in a full
- * pass: a convolution gathers patches in the operator's order of channels and kernel positions and
- * multiplies them with the same kernel, averages are summed in double, the rest has one operation
- * an element.
+ * pass: a convolution adds its terms in the operator's order with the same kernel, averages are
+ * summed in double, the rest has one operation an element.
  *
  * A candidate's values are asked for by map and box. The request is passed back from layer to layer
- * (what does the box see?) until it reaches the input or a convolution whose change is kept; then
+ * (what does the box see?) until it reaches the input or a convolution, for which something is kept; then
  * the layers run forwards, each only inside the candidate's own box. Around it the values are those
  * of the base.
  */
@@ -277,14 +276,13 @@ void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* Which box of each map is needed for need[map], and which part of it the candidate changes. */
-static void request(sis__front *f, size_t j, int map, int anew) {
+static void request(sis__front *f, size_t j, int map) {
     for (int m = map; m >= 1; m--) {
         const sis__layer *l = &f->layers[m - 1];
         if (sis__box_empty(&f->need[m]))
             continue;
         f->work[m] = sis__box_meet(&f->need[m], &f->maps[m].box[j]);
-        int kept = l->site >= 0 && !(anew && m == map);
-        if (sis__box_empty(&f->work[m]) || kept || l->fused)
+        if (sis__box_empty(&f->work[m]) || l->site >= 0 || l->fused)
             continue;
         for (size_t i = 0; i < l->n_in; i++) {
             sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->work[m]);
@@ -329,24 +327,24 @@ static void mask_input(const sis__front *f, size_t j, const sis__part *p) {
     }
 }
 
-/* What is kept for a convolution: its values, or how it changes. */
+/* From what is kept for a convolution: the sums of its values, or how it changes. */
 static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int relu,
                       const sis__part *out, const sis__box *r) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__map *m = &f->maps[conv->out];
     const sis__spot *p = &f->sites[conv->site].spots[j];
     const sis__part base = {m->base, m->whole};
-    const sis__part kept = {f->store + (f->exact ? p->in : p->out), m->box[j]};
+    const sis__part kept = {f->store + p->out, m->box[j]};
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
     SIS__EACH_ROW(r, z, y) {
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
+        if (f->exact) {
+            sis__conv_kept(f, conv, j, (int[3]){z, y, r->lo[2]}, n / channels, relu, to);
+            continue;
+        }
         const float *a = sis__part_at(&base, channels, z, y, r->lo[2]);
         const float *b = sis__part_at(&kept, channels, z, y, r->lo[2]);
-        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
-        if (f->exact && relu)
-            kn->relu(b, to, n);
-        else if (f->exact)
-            memcpy(to, b, n * sizeof *to);
-        else if (relu)
+        if (relu)
             kn->add_relu(a, b, to, n);
         else
             join_row(SIS__OP_ADD, a, b, to, n);
@@ -377,30 +375,15 @@ static void run_candidate(sis__front *f, size_t j, int map) {
     fill_around(&f->maps[map], &out, &f->work[map]);
 }
 
-/* Compute every window that box r of a map asks for, up to the one in front of it. */
-static void run_before(sis__front *f, size_t j, int map, const sis__box *r, int anew) {
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
     for (int m = 0; m < map; m++)
         f->need[m] = (sis__box){{0}, {0}};
     f->need[map] = *r;
-    request(f, j, map, anew);
-    if (map > 0 && !sis__box_empty(&f->need[0]))
+    request(f, j, map);
+    if (!sis__box_empty(&f->need[0]))
         mask_input(f, j, &(sis__part){f->maps[0].window, f->need[0]});
-    for (int m = 1; m < map; m++)
+    for (int m = 1; m <= map; m++)
         if (!sis__box_empty(&f->need[m]))
             run_candidate(f, j, m);
-}
-
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
-    sis__part part = {f->maps[map].window, *r};
-    run_before(f, j, map, r, 0);
-    if (map == 0)
-        mask_input(f, j, &part);
-    else
-        run_candidate(f, j, map);
-    return part;
-}
-
-void sis__front_compute(sis__front *f, size_t j, int map, const sis__box *r, const sis__part *to) {
-    run_before(f, j, map, r, 1);
-    run_windows(f, j, map, to);
+    return (sis__part){f->maps[map].window, *r};
 }

@@ -166,7 +166,9 @@ static int read_window(sis__reader *r, const sis__step *s, sis__layer_kind kind)
         const float *w = sis__constant_of(r, s->inputs[1]);
         int bias = s->n_inputs > 2 && s->inputs[2] >= 0;
         l->bias = bias ? sis__constant_of(r, s->inputs[2]) : NULL;
-        if (!w || (bias && !l->bias) || !sis__conv_block(l))
+        /* The rows of the kernel must be those of a full pass. */
+        if (!w || (bias && !l->bias) || l->w.kernel[2] != s->p.window.kernel[2] ||
+            !sis__conv_block(l))
             return 0;
     }
     int taken = accept(r, l);

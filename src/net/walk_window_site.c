@@ -20,8 +20,8 @@
  * order of a full pass. CONV sums in single precision, and makes its sum anew from the kept change
  * after a number of steps.
  *
- * The other kinds compute values, not changes: KEEP and WHOLE keep those inside the box, MAX their
- * maximum.
+ * The other kinds compute values, not changes: WHOLE keeps those inside the box, MAX their maximum,
+ * KEEP the sums for each row of a kernel that they are made of.
  */
 #include <math.h>
 #include <string.h>
@@ -38,10 +38,6 @@ static const float top_share = 0x1p-15f; /* error of a value that was added up, 
  * weights times that of values: fifty standard deviations of what rounding does, eight times the worst
  * that was ever seen. */
 static const double slack_factor = 16 * 0x1p-53;
-
-static const sis__box *box_of(const sis__front *f, const sis__site *s, size_t j) {
-    return &f->maps[s->map].box[j];
-}
 
 /* ---- Differences --------------------------------------------------------------------------- */
 
@@ -78,7 +74,7 @@ static size_t collect(const sis__front *f, const float *kept, size_t n) {
 static void sum_anew(sis__front *f, sis__site *s, size_t j) {
     sis__spot *p = &s->spots[j];
     const sis__layer *l = &f->layers[s->layer];
-    const sis__box *b = box_of(f, s, j), *to = &f->maps[l->out].box[j];
+    const sis__box *b = &s->box[j], *to = &f->maps[l->out].box[j];
     size_t channels = f->maps[s->map].channels;
     const float *kept = f->store + p->in;
     float *out = f->store + p->out;
@@ -100,7 +96,7 @@ static void update_conv(sis__front *f, sis__site *s, size_t j) {
     SIS__EACH_ROW(&p->dirty, z, y)
     for (int x = p->dirty.lo[2]; x < p->dirty.hi[2]; x++, from += m->channels) {
         const float *base = m->base + sis__box_at(&m->whole, z, y, x) * m->channels;
-        float *kept = f->store + p->in + sis__box_at(box_of(f, s, j), z, y, x) * m->channels;
+        float *kept = f->store + p->in + sis__box_at(&s->box[j], z, y, x) * m->channels;
         size_t n = compare(f, from, base, kept, m->channels, &p->changed);
         if (n && !anew)
             sis__conv_add(f, l, &f->maps[l->out].box[j], (int[3]){z, y, x}, n, f->store + p->out);
@@ -134,7 +130,7 @@ static void update_sum(sis__front *f, sis__site *s, size_t j) {
     const float *from = sis__front_evaluate(f, j, s->map, &p->dirty).at;
     SIS__EACH_ROW(&p->dirty, z, y) {
         size_t at = sis__box_at(&m->whole, z, y, p->dirty.lo[2]) * m->channels;
-        size_t in = sis__box_at(box_of(f, s, j), z, y, p->dirty.lo[2]) * m->channels;
+        size_t in = sis__box_at(&s->box[j], z, y, p->dirty.lo[2]) * m->channels;
         sis__compared c = {.now = from,
                            .base = m->base + at,
                            .kept = f->wide + p->in + in,
@@ -152,31 +148,26 @@ static void update_sum(sis__front *f, sis__site *s, size_t j) {
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-/* Of a convolution whose values or changes are kept, without a copy. */
+/* Of a convolution whose changes are kept, without a copy. */
 static void update_kept_max(const sis__front *f, const sis__layer *conv, size_t j, float *top) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__map *m = &f->maps[conv->out];
-    const sis__spot *p = &f->sites[conv->site].spots[j];
     const sis__box *b = &m->box[j];
-    const float *kept = f->store + (f->exact ? p->in : p->out);
+    const float *kept = f->store + f->sites[conv->site].spots[j].out;
     SIS__EACH_ROW(b, z, y)
-    for (int x = b->lo[2]; x < b->hi[2]; x++, kept += m->channels) {
-        if (f->exact)
-            kn->max_row(top, kept, 1, m->channels);
-        else
-            kn->add_max(m->base + sis__box_at(&m->whole, z, y, x) * m->channels, kept, top,
-                        m->channels);
-    }
+    for (int x = b->lo[2]; x < b->hi[2]; x++, kept += m->channels)
+        kn->add_max(m->base + sis__box_at(&m->whole, z, y, x) * m->channels, kept, top,
+                    m->channels);
 }
 
 static void update_max(sis__front *f, sis__site *s, size_t j) {
     const sis__kernels *kn = sis__kernels_best();
-    const sis__box *b = box_of(f, s, j);
+    const sis__box *b = &s->box[j];
     size_t channels = f->maps[s->map].channels, n = sis__box_volume(b);
     float *top = f->store + s->spots[j].out;
     for (size_t c = 0; c < channels; c++)
         top[c] = -INFINITY;
-    if (s->map > 0 && f->layers[s->map - 1].site >= 0) {
+    if (!f->exact && s->map > 0 && f->layers[s->map - 1].site >= 0) {
         update_kept_max(f, &f->layers[s->map - 1], j, top);
         return;
     }
@@ -190,15 +181,25 @@ static void update_whole(sis__front *f, sis__site *s, size_t j) {
     size_t channels = f->maps[s->map].channels, n = (size_t)(p->dirty.hi[2] - p->dirty.lo[2]);
     const float *from = sis__front_evaluate(f, j, s->map, &p->dirty).at;
     SIS__EACH_ROW(&p->dirty, z, y) {
-        memcpy(f->store + p->in + sis__box_at(box_of(f, s, j), z, y, p->dirty.lo[2]) * channels,
-               from, n * channels * sizeof *from);
+        memcpy(f->store + p->in + sis__box_at(&s->box[j], z, y, p->dirty.lo[2]) * channels, from,
+               n * channels * sizeof *from);
         from += n * channels;
     }
 }
 
 static void update_kept(sis__front *f, sis__site *s, size_t j) {
     const sis__spot *p = &s->spots[j];
-    sis__front_compute(f, j, s->map, &p->dirty, &(sis__part){f->store + p->in, *box_of(f, s, j)});
+    const sis__layer *l = &f->layers[s->layer];
+    sis__box r = f->maps[s->map].box[j], to = r;
+    r.lo[2] = p->dirty.lo[2];
+    r.hi[2] = p->dirty.hi[2];
+    sis__box see = sis__layer_field(l, &f->maps[l->in[0]], &r);
+    for (size_t d = 0; d < 2; d++) {
+        see.lo[d] = p->dirty.lo[d];
+        see.hi[d] = p->dirty.hi[d];
+    }
+    sis__part in = sis__front_evaluate(f, j, l->in[0], &see);
+    sis__conv_queue(f, l, &in, &p->dirty, &r, &(sis__part){f->store + p->in, to});
 }
 
 void sis__site_update(sis__front *f, sis__site *s, size_t j) {
@@ -245,7 +246,7 @@ static void flatten(const sis__front *f, sis__site *s, const sis__box *b) {
 /* The same with the feature masked too, inside its box. */
 static void flatten_without(const sis__front *f, sis__site *s, size_t j) {
     const sis__map *m = &f->maps[s->map];
-    const sis__box *b = box_of(f, s, j);
+    const sis__box *b = &s->box[j];
     const double *kept = f->wide + s->spots[j].in;
     SIS__EACH_ROW(b, z, y)
     for (int x = b->lo[2]; x < b->hi[2]; x++)
@@ -318,7 +319,7 @@ static void settle(sis__front *f, sis__site *s, size_t j, float *row) {
             row[i] = s->kind == SIS__SITE_DENSE ? dense_in_order(f, s, i) : mean_in_order(f, s, i);
     }
     if (change)
-        flatten(f, s, box_of(f, s, j));
+        flatten(f, s, &s->box[j]);
 }
 
 /* ---- The present state ---------------------------------------------------------------------- */
@@ -370,7 +371,7 @@ void sis__site_reset(sis__front *f, sis__site *s) {
     for (size_t j = 0; j < f->s->n_features; j++) {
         sis__spot *p = &s->spots[j];
         size_t n = sis__box_volume(&m->box[j]) * m->channels;
-        p->dirty = m->box[j];
+        p->dirty = s->box[j];
         p->changed = 0;
         p->updates = UPDATES;
         if (s->kind == SIS__SITE_CONV)
@@ -411,17 +412,17 @@ void sis__site_before(sis__front *f, sis__site *s, size_t j) {
     for (size_t i = 0; f->exact && i < s->width; i++)
         s->sums[i] += change[i];
     if (!f->exact)
-        add_base(f, s, box_of(f, s, j), -1.0);
+        add_base(f, s, &s->box[j], -1.0);
 }
 
 void sis__site_after(sis__front *f, sis__site *s, size_t j) {
     int sums = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
     if (s->kind == SIS__SITE_MAX)
-        sis__top_update(&s->top, &f->maps[s->map], box_of(f, s, j));
+        sis__top_update(&s->top, &f->maps[s->map], &s->box[j]);
     if (s->flat)
-        flatten(f, s, box_of(f, s, j));
+        flatten(f, s, &s->box[j]);
     if (sums && !f->exact)
-        add_base(f, s, box_of(f, s, j), 1.0);
+        add_base(f, s, &s->box[j], 1.0);
 }
 
 /* ---- Rows of the head ----------------------------------------------------------------------- */
@@ -488,7 +489,7 @@ static int provably_still(const sis__front *f, size_t j) {
 
 int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row) {
     const sis__spot *p = &s->spots[j];
-    const sis__box *b = box_of(f, s, j);
+    const sis__box *b = &s->box[j];
     if (s->kind == SIS__SITE_CONV || s->kind == SIS__SITE_KEEP)
         return 0;
     row += s->at;

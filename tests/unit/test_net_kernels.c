@@ -101,12 +101,13 @@ static void packed_products_are_the_same(void **state) {
             float *left = fill(&r, sis__packed_left_size(*kn, d.m, d.k));
             float *want = fill(&r, d.m * d.n), *got = fill(&r, d.m * d.n);
             sis__pack(*kn, d.k, d.n, b, d.n, 1, right);
-            sis__pack_left(*kn, d.m, d.k, a, d.k, 1, left);
+            sis__pack_left(*kn, &(sis__filters){a, d.m, d.k, 1, 1}, left);
             for (int with = 0; with < 2; with++) {
                 for (size_t j = 0; j < d.m * d.n; j++)
                     want[j] = with ? start[j / d.n] : 0;
                 (*kn)->gemm(d.m, d.n, d.k, a, d.k, 1, right, want, d.n);
-                sis__packed_product p = {d.m, d.n, d.k, left, right, with ? start : NULL, got, d.n};
+                sis__packed_product p = {d.m, d.n, d.k, 1, left, right, with ? start : NULL,
+                                         got, d.n};
                 (*kn)->gemm_packed(&p);
                 assert_memory_equal(got, want, d.m * d.n * sizeof *got);
             }
@@ -130,9 +131,9 @@ static void naive_products_agree(void **state) {
     sis__kernels_naive.gemm(9, 11, 20, a, 20, 1, packed, want, 11);
     void *scratch = malloc(sis__product_scratch(20, 11));
     float left[180], again[99];
-    sis__pack_left(&sis__kernels_naive, 9, 20, a, 20, 1, left);
+    sis__pack_left(&sis__kernels_naive, &(sis__filters){a, 9, 20, 1, 1}, left);
     sis__kernels_naive.gemm_packed(
-        &(sis__packed_product){9, 11, 20, left, packed, NULL, again, 11});
+        &(sis__packed_product){9, 11, 20, 1, left, packed, NULL, again, 11});
     assert_memory_equal(again, want, sizeof want);
     sis__product_add(&(sis__product){9, 11, 20, {a, 20, 1}, {b, 11, 1}, 2.0f, got, 11}, scratch);
     for (size_t i = 0; i < 99; i++)
