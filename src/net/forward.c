@@ -11,6 +11,7 @@
 #include "base/parallel.h"
 #include "net/cache.h"
 #include "net/forward.h"
+#include "net/kernels.h"
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
@@ -37,24 +38,13 @@ sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i) {
 
 /* ---- Margins ------------------------------------------------------------------------------- */
 
-/* log of the sum of exp(z_j) over all j but c */
-static double rest_of(const float *z, size_t n, size_t c) {
-    double top = -INFINITY, sum = 0;
-    for (size_t j = 0; j < n; j++)
-        if (j != c && z[j] > top)
-            top = z[j];
-    if (isinf(top))
-        return top;
-    for (size_t j = 0; j < n; j++)
-        if (j != c)
-            sum += exp(z[j] - top);
-    return top + log(sum);
-}
-
-double sis__margin(const sis_net *net, const float *z, size_t n, size_t c) {
-    if (net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX)
-        return (double)z[c] - rest_of(z, n, c);
-    return (double)z[c];
+void sis__margins(const sis_net *net, const float *z, size_t m, size_t n, size_t c, double *y,
+                  size_t step) {
+    int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+    if (softmax)
+        sis__kernels_best()->log_rest(z, m, n, c, y, step);
+    for (size_t i = 0; i < m; i++)
+        y[i * step] = (double)z[i * n + c] - (softmax ? y[i * step] : 0.0);
 }
 
 double sis_net_link(double margin) {
@@ -87,8 +77,8 @@ static void collect(const job *j, const sis__run *r, const sis__piece *p) {
         return;
     }
     const float *z = (const float *)r->data[j->net->pre_output];
-    for (size_t i = 0; i < p->n * k; i++)
-        j->margins[p->row * k + i] = sis__margin(j->net, z + i / k * k, k, i % k);
+    for (size_t c = 0; c < k; c++)
+        sis__margins(j->net, z, p->n, k, c, j->margins + p->row * k + c, k);
 }
 
 static int run_piece(void *ctx, size_t item, int worker) {

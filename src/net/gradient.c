@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "net/cache.h"
 #include "net/forward.h"
+#include "net/kernels.h"
 #include "net/net.h"
 
 enum { MAX_ROWS = 32 };
@@ -44,7 +45,8 @@ static void seed_margins(const job *j, size_t row, const float *z, float *dz) {
     for (size_t i = 0; i < k; i++)
         dz[i] = (float)seed(j, row, i);
     for (size_t c = 0; softmax && c < k; c++) {
-        double weight = seed(j, row, c), rest = z[c] - sis__margin(j->net, z, k, c);
+        double weight = seed(j, row, c), rest;
+        sis__kernels_best()->log_rest(z, 1, k, c, &rest, 1);
         for (size_t i = 0; weight != 0 && i < k; i++)
             if (i != c)
                 dz[i] -= (float)(weight * exp(z[i] - rest));

@@ -27,8 +27,7 @@ struct sis__head {
     size_t outputs;
     sis__plan *plans[N_SIZES]; /* NULL: not used */
     sis__run *runs[N_SIZES];
-    double size; /* see sis__head_size */
-    int *views;  /* (n_views) a single cut and what else shows its memory */
+    int *views; /* (n_views) a single cut and what else shows its memory */
     size_t n_views;
 };
 
@@ -170,20 +169,21 @@ static int run_piece(sis__head *h, size_t i, const float *rows, double *margins)
     feed(h, r, rows, sizes[i]);
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
-    for (size_t k = 0; error == SIS_OK && k < sizes[i] * h->outputs; k++)
-        h->size = fmax(h->size, fabs((double)z[k]));
-    for (size_t k = 0; error == SIS_OK && k < sizes[i]; k++)
-        margins[k] = sis__margin(h->s->net, z + k * h->outputs, h->outputs, h->s->output);
+    if (error == SIS_OK)
+        sis__margins(h->s->net, z, sizes[i], h->outputs, h->s->output, margins, 1);
     return error;
 }
 
 double sis__head_size(const sis__head *h) {
-    return h->size;
+    const float *z = (const float *)h->runs[N_SIZES - 1]->data[h->last];
+    double most = 0;
+    for (size_t k = 0; k < h->outputs; k++)
+        most = fmax(most, fabs((double)z[k]));
+    return most;
 }
 
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
     int error = SIS_OK;
-    h->size = 0;
     for (size_t i = 0; i < N_SIZES; i++)
         for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
             error = run_piece(h, i, rows, margins);

@@ -94,7 +94,7 @@ static size_t term_at(const sis__filters *w, size_t p) {
 }
 
 void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed) {
-    size_t k = w->channels * w->rows * w->run, piece = sis__piece(k, w->rows);
+    size_t k = w->channels * w->rows * w->run, piece = sis__piece_of(k, w->rows);
     for (size_t from = 0; from < k; from += piece) {
         size_t depth = k - from < piece ? k - from : piece;
         for (size_t i = 0; i < w->m; i += kn->mr)
@@ -119,7 +119,7 @@ static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_ro
 
 /* a is packed in strips of one row: pieces of k, each (m, piece). */
 static float naive_part(const sis__packed_product *p, size_t i, size_t j, size_t part, float sum) {
-    size_t piece = sis__piece(p->k, p->parts), depth = p->k / p->parts;
+    size_t piece = sis__piece_of(p->k, p->parts), depth = p->k / p->parts;
     for (size_t q = part * depth; q < (part + 1) * depth; q++) {
         size_t from = q / piece * piece, there = p->k - from < piece ? p->k - from : piece;
         sum = fmaf(p->a[from * p->m + i * there + q - from], p->b[j * p->k + q], sum);
@@ -159,6 +159,19 @@ static void naive_tanh(const float *x, float *y, size_t n) {
 static void naive_relu(const float *x, float *y, size_t n) {
     for (size_t i = 0; i < n; i++)
         y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void naive_log_rest(const float *z, size_t m, size_t n, size_t c, double *y, size_t step) {
+    for (size_t i = 0; i < m; i++, z += n) {
+        double top = -INFINITY, sum = 0;
+        for (size_t j = 0; j < n; j++)
+            if (j != c && (double)z[j] > top)
+                top = z[j];
+        for (size_t j = 0; j < n; j++)
+            if (j != c)
+                sum += exp((double)z[j] - top);
+        y[i * step] = isinf(top) ? top : top + log(sum);
+    }
 }
 
 static void naive_max_row(float *y, const float *x, size_t step, size_t n) {
@@ -334,6 +347,7 @@ const sis__kernels sis__kernels_naive = {
     .sigmoid = naive_sigmoid,
     .tanh = naive_tanh,
     .relu = naive_relu,
+    .log_rest = naive_log_rest,
     .max_row = naive_max_row,
     .max_of = naive_max_of,
     .lstm = naive_lstm,

@@ -116,6 +116,10 @@ typedef struct sis__kernels {
 
     void (*relu)(const float *x, float *y, size_t n);
 
+    /* y[i * step] = log of the sum of exp(z (i, j)) over all j < n but c, of each of m rows; summed
+     * from the first to the last j in double. */
+    void (*log_rest)(const float *z, size_t m, size_t n, size_t c, double *y, size_t step);
+
     /* y[i] = larger of y[i] and x[i * step]; NaN is larger than anything. */
     void (*max_row)(float *y, const float *x, size_t step, size_t n);
     /* The largest of n > 0 values. */
@@ -185,7 +189,7 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
 size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
 
 /* Length of the pieces of k. */
-static inline size_t sis__piece(size_t k, size_t parts) {
+static inline size_t sis__piece_of(size_t k, size_t parts) {
     return parts > 1 ? k / parts : SIS__PIECE;
 }
 

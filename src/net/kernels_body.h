@@ -14,6 +14,7 @@
  * Functions: exp by 2^n * polynomial, sigmoid and tanh from exp. The last vector of an array is
  * computed in a padded copy, so that an element's result does not depend on its place.
  */
+#include <math.h>
 #include <string.h>
 
 #include "net/kernels.h"
@@ -165,7 +166,7 @@ static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, siz
 
 static void gemm_packed(const sis__packed_product *p) {
     static const float zeros[MR];
-    size_t wide = (p->m + MR - 1) / MR * MR, piece = sis__piece(p->k, p->parts);
+    size_t wide = (p->m + MR - 1) / MR * MR, piece = sis__piece_of(p->k, p->parts);
     for (size_t from = 0; from == 0 || from < p->k; from += piece) {
         size_t depth = p->k - from < piece ? p->k - from : piece;
         for (size_t i = 0; i < p->m; i += MR) {
@@ -363,6 +364,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,
     .relu = relu,
+    .log_rest = log_rest,
     .max_row = max_row,
     .max_of = max_of,
     .lstm = lstm,

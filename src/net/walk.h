@@ -88,8 +88,8 @@ int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, si
  * there on, whatever n. */
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);
 
-/* The largest number in front of the last activation in the last call: what margins are differences
- * of, and rounding is relative to. */
+/* The largest number in front of the last activation after a call for one row: what margins are
+ * differences of, and rounding is relative to. */
 double sis__head_size(const sis__head *h);
 
 #endif
