@@ -121,6 +121,90 @@ static void packed_products_are_the_same(void **state) {
         }
 }
 
+/* Weights (m, channels, rows, run) and patches (rows, channels, run; n): one sum for each row of the
+ * kernel, added up in order. */
+static void check_parts(const sis__kernels *kn, const sis__filters *shape, size_t n) {
+    sis__rng r;
+    sis__rng_init(&r, n);
+    size_t m = shape->m, depth = shape->channels * shape->run, k = depth * shape->rows;
+    float *w = fill(&r, m * k), *b = fill(&r, k * n), *start = fill(&r, m), *got = fill(&r, m * n);
+    float *left = fill(&r, sis__packed_left_size(kn, m, k)), *turned = fill(&r, m * k);
+    float *right = fill(&r, sis__packed_size(kn, k, n)), *part = fill(&r, m * n);
+    float *want = fill(&r, m * n);
+    sis__filters f = *shape;
+    f.at = w;
+    for (size_t i = 0; i < m * k; i++) {
+        size_t run = i % f.run, row = i / f.run % f.rows, c = i / f.run / f.rows % f.channels;
+        turned[i / k * k + (row * f.channels + c) * f.run + run] = w[i];
+    }
+    for (size_t row = 0; row < f.rows; row++) {
+        for (size_t i = 0; i < m * n; i++)
+            part[i] = row ? 0 : start[i / n];
+        sis__pack(kn, depth, n, b + row * depth * n, n, 1, right);
+        kn->gemm(m, n, depth, turned + row * depth, k, 1, right, part, n);
+        for (size_t i = 0; i < m * n; i++)
+            want[i] = row ? want[i] + part[i] : part[i];
+    }
+    sis__pack(kn, k, n, b, n, 1, right);
+    sis__pack_left(kn, &f, left);
+    kn->gemm_packed(&(sis__packed_product){m, n, k, f.rows, left, right, start, got, n});
+    assert_memory_equal(got, want, m * n * sizeof *got);
+    float *all[] = {w, b, start, got, left, turned, right, part, want};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+static void rows_of_kernels_are_summed_apart(void **state) {
+    (void)state;
+    const sis__filters shapes[] = {{NULL, 64, 32, 3, 3}, {NULL, 5, 1, 5, 5},
+                                   {NULL, 13, 2, 9, 3},  {NULL, 1, 1, 2, 1},
+                                   {NULL, 12, 90, 2, 3}, {NULL, 7, 3, 1, 100}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (size_t n = 1; n < 100; n += 31)
+                check_parts(*kn, &shapes[i], n);
+    check_parts(&sis__kernels_naive, &shapes[0], 7);
+}
+
+/* Rows that lie anywhere, their terms at offsets, from given numbers or from what is there. */
+static void placed_products_are_the_same(void **state) {
+    (void)state;
+    const dims shapes[] = {{1, 1, 1},    {12, 32, 9}, {13, 64, 96}, {40, 16, 3},
+                           {7, 33, 300}, {25, 10, 5}, {100, 48, 7}, {3, 8, 1}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            for (int mode = 0; mode < 4; mode++) {
+                dims d = shapes[s];
+                sis__rng r;
+                sis__rng_init(&r, s);
+                float *a = fill(&r, d.m * d.k * 2), *b = fill(&r, d.k * d.n),
+                      *start = fill(&r, d.n);
+                float *right = fill(&r, sis__packed_size(*kn, d.k, d.n));
+                float *got = fill(&r, d.m * d.n), *want = fill(&r, d.m * d.n), *to[100];
+                const float *from[100];
+                int offset[300];
+                for (size_t i = 0; i < d.m; i++) {
+                    from[i] = a + (d.m - 1 - i) * d.k * 2;
+                    to[i] = got + i * d.n;
+                    for (size_t j = 0; j < d.n; j++)
+                        want[i * d.n + j] = mode & 1 ? start[j] : got[i * d.n + j];
+                }
+                for (size_t p = 0; p < d.k; p++)
+                    offset[p] = (int)(2 * p);
+                sis__pack(*kn, d.k, d.n, b, d.n, 1, right);
+                for (size_t i = 0; i < d.m; i++)
+                    (*kn)->gemm(1, d.n, d.k, from[i], 0, mode & 2 ? 2 : 1, right, want + i * d.n,
+                                d.n);
+                (*kn)->gemm_placed(&(sis__placed_product){d.m, d.n, d.k, from,
+                                                          mode & 2 ? offset : NULL, right,
+                                                          mode & 1 ? start : NULL, to});
+                assert_memory_equal(got, want, d.m * d.n * sizeof *got);
+                float *all[] = {a, b, start, right, got, want};
+                for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+                    free(all[i]);
+            }
+}
+
 static void naive_products_agree(void **state) {
     (void)state;
     sis__rng r;
@@ -214,6 +298,56 @@ static void functions_do_not_depend_on_the_place(void **state) {
     free(x);
 }
 
+static void lines_are_added_in_order(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 3);
+    float *x = fill(&r, 5 * 100), y[2][100];
+    const float *lines[] = {x, x + 100, x + 200, x + 300, x + 400};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= 100; n++)
+            for (size_t count = 1; count <= 5; count++)
+                for (int relu = 0; relu < 2; relu++) {
+                    memset(y, 0, sizeof y);
+                    (*kn)->add_up(lines, count, n, relu, y[0]);
+                    sis__kernels_naive.add_up(lines, count, n, relu, y[1]);
+                    assert_memory_equal(y[0], y[1], sizeof y[0]);
+                }
+    free(x);
+}
+
+/* The logarithm of what is left of a softmax: as exact as double allows, the same for every row
+ * whether it is asked for alone or with others. */
+static void rests_are_exact_and_independent(void **state) {
+    (void)state;
+    enum { M = 21, N = 10 };
+    sis__rng r;
+    sis__rng_init(&r, 4);
+    float *z = fill(&r, M * N);
+    double got[M], want[M], one;
+    for (size_t i = 0; i < M * N; i++)
+        z[i] *= (float)(i / N * i / N); /* from all alike to far apart */
+    z[3 * N + 1] = INFINITY;
+    z[4 * N + 2] = -INFINITY;
+    z[5 * N + 4] = NAN;
+    for (size_t j = 0; j < N; j++)
+        z[6 * N + j] = j == 7 ? 1.0f : -INFINITY;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t c = 0; c < N; c++) {
+            (*kn)->log_rest(z, M, N, c, got, 1);
+            sis__kernels_naive.log_rest(z, M, N, c, want, 1);
+            for (size_t i = 0; i < M; i++) {
+                (*kn)->log_rest(z + i * N, 1, N, c, &one, 1);
+                assert_memory_equal(&one, &got[i], sizeof one);
+                if (!(got[i] == want[i] || (isnan(got[i]) && isnan(want[i])) ||
+                      fabs(got[i] - want[i]) < 1e-14 * (1 + fabs(want[i]))))
+                    fail_msg("%s: row %zu without %zu: %.17g, not %.17g", (*kn)->name, i, c, got[i],
+                             want[i]);
+            }
+        }
+    free(z);
+}
+
 static void maxima_agree_with_naive_ones(void **state) {
     (void)state;
     sis__rng r;
@@ -269,10 +403,14 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_in_order_to_the_bit),
         cmocka_unit_test(packed_products_are_the_same),
+        cmocka_unit_test(rows_of_kernels_are_summed_apart),
+        cmocka_unit_test(placed_products_are_the_same),
         cmocka_unit_test(naive_products_agree),
         cmocka_unit_test(functions_are_accurate),
         cmocka_unit_test(functions_know_their_limits),
         cmocka_unit_test(functions_do_not_depend_on_the_place),
+        cmocka_unit_test(lines_are_added_in_order),
+        cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(cells_agree_with_naive_ones),
     };
