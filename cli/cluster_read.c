@@ -3,13 +3,12 @@
  * From results files to subsets: the points that are clustered, and beside each where it comes from and
  * what it looks like in a line.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/results.h>
-
 #include "cluster.h"
-#include "task.h"
+#include "records.h"
 
 /* Room for one more item of `size` bytes. */
 static int grow(void **items, size_t *room, size_t n, size_t size) {
@@ -216,20 +215,14 @@ static int add_file(cli_subsets *s, const char *path) {
     return CLI_DONE;
 }
 
+static int take_record(void *ctx, sis_record *r) {
+    cli_subsets *s = ctx;
+    return cli_subsets_add(s, r, s->n_files - 1);
+}
+
 int cli_subsets_read(cli_subsets *s, const char *path) {
-    sis_results *file;
-    sis_record r;
-    int status = add_file(s, path), found = 0;
-    if (status != CLI_DONE)
-        return status;
-    if ((found = sis_results_open(path, &file)) != SIS_OK)
-        return cli_fail(found);
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        status = cli_subsets_add(s, &r, s->n_files - 1);
-        sis_record_release(&r);
-    }
-    sis_results_close(file);
-    return status == CLI_DONE && found < 0 ? cli_fail(found) : status;
+    int status = add_file(s, path);
+    return status == CLI_DONE ? cli_records_each(path, SIZE_MAX, take_record, s) : status;
 }
 
 int cli_subsets_check(const cli_subsets *s) {

@@ -120,11 +120,8 @@ static void release(evaluation *ev) {
         free(ev->examples[e].importance);
     for (size_t k = 0; k < ev->n_methods; k++) {
         eval_method *m = &ev->methods[k];
-        for (size_t i = 0; i < m->n_records; i++)
-            sis_record_release(&m->records[i]);
-        free(m->records);
+        cli_shelf_release(&m->shelf);
         free(m->name);
-        free(m->by_id);
         free(m->of);
         free(m->items);
         free(m->first);

@@ -17,9 +17,8 @@
 #define SIS_CLI_EVALUATE_H
 
 #include <sis/evaluate.h>
-#include <sis/results.h>
 
-#include "task.h"
+#include "records.h"
 
 typedef struct eval_options {
     cli_source source;
@@ -49,11 +48,8 @@ typedef struct eval_rationale {
 
 /* One results file. */
 typedef struct eval_method {
-    const char *path;
-    char *name; /* in tables */
-    sis_record *records;
-    size_t n_records, room;
-    size_t *by_id;          /* (n_records) */
+    cli_shelf shelf;
+    char *name;             /* in tables */
     const sis_record **of;  /* (examples) */
     eval_rationale *items;  /* (n_items), in the order of the examples */
     size_t n_items, *first; /* (examples + 1) where those of an example begin */

@@ -3,14 +3,13 @@
  * sis explain: inputs and a model in, a results file out.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/results.h>
-
 #include "method.h"
 #include "output.h"
-#include "task.h"
+#include "records.h"
 
 typedef struct {
     cli_source source;
@@ -136,18 +135,11 @@ static int write_collection(void *ctx, size_t i, const sis_collection *c) {
                            &(sis_rationale){.collection = *c, .sum = NAN, .difference = NAN});
 }
 
-static int same_numbers(const double *a, const double *b, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
-            return 0;
-    return 1;
-}
-
 /* Is what the record says of the example what it is now? */
 static int same_example(const cli_task *t, const sis_record *r, size_t at) {
     const sis_input *in = &t->inputs[at];
     if (!t->pieces)
-        return r->n_values == in->n_values && same_numbers(r->values, in->values, in->n_values);
+        return r->n_values == in->n_values && cli_same_numbers(r->values, in->values, in->n_values);
     for (size_t i = 0; i < r->n_words && i < in->n_values; i++)
         if (strcmp(r->words[i], t->words[at][i]) != 0)
             return 0;
@@ -165,7 +157,7 @@ static int same_question(const writer *w, const sis_record *r, size_t at) {
                strcmp(before, now ? now : "") == 0 && r->threshold == w->threshold &&
                r->below == o->below && r->output == in->output && n > 0 &&
                r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
-               !r->mask == !mask && (!mask || same_numbers(r->mask, mask, in->n_values));
+               !r->mask == !mask && (!mask || cli_same_numbers(r->mask, mask, in->n_values));
     if (same)
         return CLI_DONE;
     return cli_error(
@@ -176,34 +168,27 @@ static int same_question(const writer *w, const sis_record *r, size_t at) {
         r->collection.n_features);
 }
 
-/* Go through the n records of an earlier run: mark what is done, count its errors. */
-static int check_done(writer *w, size_t n, unsigned char *done) {
-    const cli_task *t = w->task;
-    sis_results *file;
-    sis_record r;
-    int status = cli_fail(sis_results_open(w->o->output, &file));
-    for (size_t k = 0, at = 0; status == CLI_DONE && k < n; k++) {
-        int found = sis_results_next(file, &r);
-        if (found <= 0) {
-            status = cli_fail(found < 0 ? found : SIS_E_FORMAT);
-            break;
-        }
-        size_t tries = 0;
-        for (; tries < t->n && strcmp(t->ids[at], r.id) != 0; tries++)
-            at = (at + 1) % t->n; /* they mostly come in order */
-        if (tries == t->n)
-            status = cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
-                               "same --input and --rows, or name another --output",
-                               w->o->output, r.id);
-        else if (r.collection.status != SIS_STATUS_ERROR)
-            status = same_question(w, &r, at);
-        else
-            w->counts[SIS_STATUS_ERROR]++;
-        done[at] = 1;
-        sis_record_release(&r);
-    }
-    sis_results_close(file);
-    return status;
+/* An earlier run: which inputs of the task are done. */
+typedef struct {
+    writer *w;
+    cli_ids ids;         /* of the task's inputs */
+    unsigned char *done; /* (inputs) */
+} earlier;
+
+/* Mark what is done, count its errors. */
+static int take_record(void *ctx, sis_record *r) {
+    earlier *e = ctx;
+    writer *w = e->w;
+    size_t at = cli_ids_find(&e->ids, r->id);
+    if (at == SIZE_MAX)
+        return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
+                         "same --input and --rows, or name another --output",
+                         w->o->output, r->id);
+    e->done[at] = 1;
+    if (r->collection.status != SIS_STATUS_ERROR)
+        return same_question(w, r, at);
+    w->counts[SIS_STATUS_ERROR]++;
+    return CLI_DONE;
 }
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
@@ -213,16 +198,20 @@ static int skip_done(writer *w, long long *keep) {
     if (error)
         return cli_fail(error);
     *keep = (long long)old.bytes;
-    unsigned char *done = cli_grab(w->task->n, 1);
-    int status = !done ? CLI_FAILED : old.n ? check_done(w, old.n, done) : CLI_DONE;
+    const cli_task *t = w->task;
+    earlier e = {.w = w, .done = cli_grab(t->n, sizeof *e.done)};
+    int status = e.done ? cli_ids_make(&e.ids, t->ids, sizeof *t->ids, t->n) : CLI_FAILED;
+    if (status == CLI_DONE && old.n)
+        status = cli_records_each(w->o->output, old.n, take_record, &e);
     w->n_todo = 0;
-    for (size_t i = 0; status == CLI_DONE && i < w->task->n; i++)
-        if (!done[i])
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
+        if (!e.done[i])
             w->todo[w->n_todo++] = i;
     if (status == CLI_DONE && old.n)
-        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, w->task->n,
+        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, t->n,
                  w->o->output);
-    free(done);
+    free(e.done);
+    free(e.ids.items);
     sis_resume_release(&old);
     return status;
 }

@@ -224,13 +224,13 @@ int cli_task_spares(const cli_source *s, const cli_question *q, const char *outp
     return status;
 }
 
-static const char *last_part(const char *model) {
-    const char *slash = strncmp(model, "cmd:", 4) ? strrchr(model, '/') : NULL;
-    return slash ? slash + 1 : model;
+const char *cli_last_part(const char *path) {
+    const char *slash = strncmp(path, "cmd:", 4) ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
 }
 
 int cli_same_model(const char *a, const char *b) {
-    return strcmp(last_part(a), last_part(b)) == 0;
+    return strcmp(cli_last_part(a), cli_last_part(b)) == 0;
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */

@@ -95,6 +95,9 @@ int cli_task_spares(const cli_source *s, const cli_question *q, const char *outp
 /* The examples out of `count` that --rows asks for. */
 int cli_rows(const char *text, size_t count, size_t **rows, size_t *n);
 
+/* The name of a file without its folder; a cmd: model is what it is. */
+const char *cli_last_part(const char *path);
+
 /* Do both name the same model? A file counts as the same wherever it lies. */
 int cli_same_model(const char *a, const char *b);
 
