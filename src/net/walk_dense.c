@@ -56,7 +56,7 @@ typedef struct {
 typedef struct {
     sis_walk walk;
     const sis__subject *s;
-    sis__front front;
+    sis__face face;
     sis__ending ending;
     layer first, second;
     int deep;             /* there is a second */
@@ -93,7 +93,7 @@ static layer *cut_of(dense_walk *w) {
 
 /* Leads on the first layer by feature (its slot, to begin with), and which features are still. */
 static int fill_leads(dense_walk *w) {
-    const sis__front *f = &w->front;
+    const sis__face *f = &w->face;
     layer *l = &w->first;
     memset(w->still, 1, w->s->n_features);
     for (size_t e = 0; e < f->n; e++) {
@@ -207,9 +207,9 @@ static void find_switched(dense_walk *w, const float *lead) {
 
 /* By the network itself. */
 static int renew_base(dense_walk *w) {
-    int error = sis__front_run(&w->front, cut_of(w)->dense.to);
+    int error = sis__face_run(&w->face, cut_of(w)->dense.to);
     for (layer *l = &w->first; error == SIS_OK && l; l = l == cut_of(w) ? NULL : &w->second)
-        memcpy(l->base, w->front.run->data[l->dense.to], l->dense.out * sizeof *l->base);
+        memcpy(l->base, w->face.run->data[l->dense.to], l->dense.out * sizeof *l->base);
     w->since_base = 0;
     return error;
 }
@@ -261,7 +261,7 @@ static void candidate_row(dense_walk *w, size_t slot, float low, float *row) {
 static int reaches_nothing(const dense_walk *w, size_t slot) {
     const layer *l = &w->first;
     const float *lead = l->lead + slot * l->wide;
-    float eps = (float)(w->front.n + 64) * 1.2e-7f;
+    float eps = (float)(w->face.n + 64) * 1.2e-7f;
     if (!w->deep && w->ending.distance != SIS__NEXT)
         return 0;
     for (size_t j = 0; j < l->dense.out; j++)
@@ -314,7 +314,7 @@ static int measure_base(dense_walk *w, double *margin) {
 
 static int dense_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
     dense_walk *w = (dense_walk *)walk;
-    sis__front_reset(&w->front, masked);
+    sis__face_reset(&w->face, masked);
     sort_slots(w, masked);
     int error = renew_base(w);
     if (error == SIS_OK)
@@ -380,7 +380,7 @@ static int dense_mask(sis_walk *walk, int feature, double *margin) {
     if (error != SIS_OK)
         return error;
     set_margin(w, *margin);
-    sis__front_mask(&w->front, feature);
+    sis__face_mask(&w->face, feature);
     return w->still[feature] ? SIS_OK : take_in(w, (size_t)w->slot_of[feature]);
 }
 
@@ -392,7 +392,7 @@ static void layer_release(layer *l) {
 static void dense_free(sis_walk *walk) {
     dense_walk *w = (dense_walk *)walk;
     sis__ending_release(&w->ending);
-    sis__front_release(&w->front);
+    sis__face_release(&w->face);
     layer_release(&w->first);
     layer_release(&w->second);
     free(w->scale);
@@ -418,12 +418,12 @@ static void dense_free(sis_walk *walk) {
 static int exact_with(dense_walk *w, int feature, double *margin) {
     const sis__subject *s = w->s;
     int cut = cut_of(w)->dense.to;
-    sis__front_mask(&w->front, feature);
-    int error = sis__front_run(&w->front, cut);
+    sis__face_mask(&w->face, feature);
+    int error = sis__face_run(&w->face, cut);
     if (error == SIS_OK)
-        error = sis__ending_exact(&w->ending, (const float *)w->front.run->data[cut], margin);
+        error = sis__ending_exact(&w->ending, (const float *)w->face.run->data[cut], margin);
     for (size_t v = s->start[feature]; v < s->start[feature + 1]; v++)
-        w->front.values[s->value[v]] = s->x[s->value[v]];
+        w->face.values[s->value[v]] = s->x[s->value[v]];
     return error;
 }
 
@@ -435,7 +435,7 @@ typedef struct {
 
 /* As many as can be had at little cost; at least 4 times 16. */
 static int errors_init(const dense_walk *w, errors *e) {
-    size_t n = (size_t)(4e6 / (w->front.plan->flops + 2e3));
+    size_t n = (size_t)(4e6 / (w->face.plan->flops + 2e3));
     n = n < 64 ? 64 : n > 1024 ? 1024 : n;
     *e = (errors){.states = n < 256 ? 4 : 16};
     e->trials = n / e->states;
@@ -515,13 +515,13 @@ static size_t round_up(size_t n) {
 }
 
 static int find_layers(dense_walk *w) {
-    const sis__plan *p = w->front.plan;
+    const sis__plan *p = w->face.plan;
     sis__dense *a = &w->first.dense, *b = &w->second.dense;
-    if (!sis__dense_at(p, w->front.tensor, a) || a->in != w->front.n)
+    if (!sis__dense_at(p, w->face.tensor, a) || a->in != w->face.n)
         return SIS_E_UNSUPPORTED;
     int on = sis__dense_rectified(p, a->to);
     w->deep = on >= 0 && sis__dense_at(p, on, b) && b->in == a->out &&
-              sis__ending_distance(&w->front, a) == SIS__FAR;
+              sis__ending_distance(&w->face, a) == SIS__FAR;
     w->first.wide = round_up(a->out);
     w->second.wide = w->deep ? round_up(b->out) : 0;
     double floats = (double)w->s->n_features * (double)(w->first.wide + w->second.wide + AT_ONCE);
@@ -577,11 +577,11 @@ static void note_layer(const dense_walk *w, const sis__dense *l, const char *tex
 }
 
 static int dense_init(dense_walk *w) {
-    int error = sis__front_init(&w->front, w->s);
+    int error = sis__face_init(&w->face, w->s);
     if (error == SIS_OK)
         error = find_layers(w);
     if (error == SIS_OK)
-        error = sis__ending_init(&w->ending, &w->front, &cut_of(w)->dense);
+        error = sis__ending_init(&w->ending, &w->face, &cut_of(w)->dense);
     if (error == SIS_OK)
         error = allocate(w);
     if (error == SIS_OK)
@@ -591,7 +591,7 @@ static int dense_init(dense_walk *w) {
     fill_weights(w);
     note_layer(w, &w->first.dense, "column of the feature");
     if (w->deep) {
-        const sis__plan *p = w->front.plan;
+        const sis__plan *p = w->face.plan;
         int rectified = sis__dense_rectified(p, w->first.dense.to);
         sis__subject_note(w->s, &p->steps[p->tensors[rectified].node], "units that switch");
         note_layer(w, &w->second.dense, "product kept, switched units");

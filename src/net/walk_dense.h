@@ -6,7 +6,7 @@
 #ifndef SIS_NET_WALK_DENSE_H
 #define SIS_NET_WALK_DENSE_H
 
-#include "net/front.h"
+#include "net/face.h"
 
 /* ---- Layers -------------------------------------------------------------------------------- */
 
@@ -58,9 +58,9 @@ typedef struct sis__ending {
 } sis__ending;
 
 /* How far it is from the output of a layer. */
-sis__distance sis__ending_distance(const sis__front *f, const sis__dense *layer);
+sis__distance sis__ending_distance(const sis__face *f, const sis__dense *layer);
 
-int sis__ending_init(sis__ending *e, sis__front *f, const sis__dense *cut);
+int sis__ending_init(sis__ending *e, sis__face *f, const sis__dense *cut);
 void sis__ending_release(sis__ending *e);
 
 /* The least that values in `rows` may be: SIS__NEXT takes them rectified. */

@@ -368,7 +368,7 @@ void sis__strand_mask(sis__strand *s, int feature) {
 /* ---- Making ---------------------------------------------------------------------------------- */
 
 /* Features of times: each belongs whole to one, or to none. */
-static int find_owners(sis__strand *s, const sis__front *f, int reverse) {
+static int find_owners(sis__strand *s, const sis__face *f, int reverse) {
     size_t width = s->cells[0].input;
     for (size_t t = 0; t < s->length; t++) {
         const int *at = f->feature + (reverse ? s->length - 1 - t : t) * width;
@@ -381,7 +381,7 @@ static int find_owners(sis__strand *s, const sis__front *f, int reverse) {
 }
 
 /* Project what the first layer reads, in the order of time. */
-static void project_inputs(sis__strand *s, const sis__front *f, int reverse) {
+static void project_inputs(sis__strand *s, const sis__face *f, int reverse) {
     const sis__cell *cell = &s->cells[0];
     if (!reverse) {
         sis__cell_project(cell, s->length, f->x, s->inputs[0]);
@@ -503,7 +503,7 @@ static int allocate(sis__strand *s) {
                : SIS_E_NOMEM;
 }
 
-static int strand_init(sis__strand *s, const sis__front *f, const sis__strand_spec *spec) {
+static int strand_init(sis__strand *s, const sis__face *f, const sis__strand_spec *spec) {
     s->n_cells = spec->n_cells;
     s->length = spec->length;
     s->features = f->s->n_features;
@@ -526,7 +526,7 @@ static int strand_init(sis__strand *s, const sis__front *f, const sis__strand_sp
     return error == SIS_OK ? start_base(s, spec) : error;
 }
 
-int sis__strand_new(const sis__front *f, sis__strand_spec *spec, sis__strand **out) {
+int sis__strand_new(const sis__face *f, sis__strand_spec *spec, sis__strand **out) {
     *out = NULL;
     sis__strand *s = SIS_NEW(sis__strand, 1);
     if (!s) {
