@@ -25,11 +25,6 @@ static int grow(void **items, size_t *room, size_t n, size_t size) {
 
 /* ---- Patterns -------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* A word in lower case, as the tokenizer has it. */
 static int put_word(FILE *out, const char *word, sis_words *split) {
     int error = sis_words_split(word, split);
@@ -54,7 +49,7 @@ static int put_features(FILE *out, const sis_record *r, const sis_subset *s) {
     int *sorted = cli_grab(s->n, sizeof *sorted), status = sorted ? CLI_DONE : CLI_FAILED;
     if (status == CLI_DONE) {
         memcpy(sorted, s->features, s->n * sizeof *sorted);
-        qsort(sorted, s->n, sizeof *sorted, by_number);
+        qsort(sorted, s->n, sizeof *sorted, cli_by_number);
     }
     for (size_t k = 0; status == CLI_DONE && k < s->n; k++) {
         if (k)

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/evaluate.h>
+
 #include "compare.h"
 #include "task.h"
 
@@ -75,13 +77,8 @@ static int find_mask(const cli_side *by, const sis_record *r, mask *m) {
 
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static int contains(const int *sorted, size_t n, int feature) {
-    return bsearch(&feature, sorted, n, sizeof *sorted, by_number) != NULL;
+    return bsearch(&feature, sorted, n, sizeof *sorted, cli_by_number) != NULL;
 }
 
 /* The words of a record as the tokenizer has them, which must be one for one. */
@@ -169,7 +166,7 @@ static int encode(const cli_side *by, const sis_record *r, const sis_subset *s, 
     if (!kept)
         return CLI_FAILED;
     memcpy(kept, s->features, s->n * sizeof *kept);
-    qsort(kept, s->n, sizeof *kept, by_number);
+    qsort(kept, s->n, sizeof *kept, cli_by_number);
     int status = by->vocabulary && r->words ? encode_text(by, r, kept, s->n, row, n)
                                             : encode_values(by, r, kept, s->n, row, n);
     free(kept);
@@ -212,24 +209,11 @@ static int score_batch(batch *b) {
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int cli_quantiles(const double *values, size_t n, double out[5]) {
-    double *sorted = cli_grab(n, sizeof *sorted);
-    if (!sorted)
-        return CLI_FAILED;
-    memcpy(sorted, values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, ascending);
-    for (size_t k = 0; k < 5; k++) {
-        double at = (double)k / 4 * (double)(n - 1);
-        size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
-        out[k] = sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
-    }
-    free(sorted);
-    return CLI_DONE;
+    int status = CLI_DONE;
+    for (size_t k = 0; status == CLI_DONE && k < 5; k++)
+        status = cli_fail(sis_sample_percentile(values, n, 25 * (double)k, &out[k]));
+    return status;
 }
 
 static int count_sufficient(const cli_side *by, cli_cross *out) {

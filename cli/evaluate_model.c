@@ -193,17 +193,12 @@ static int is_marked(const eval_example *x) {
     return x->record->human && x->record->n_human > 0;
 }
 
-static int ascending(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The marked features of an example in order, so that looking one up costs no more than the list. */
 static int *sort_marks(const sis_record *r) {
     int *sorted = cli_grab(r->n_human, sizeof *sorted);
     if (sorted) {
         memcpy(sorted, r->human, r->n_human * sizeof *sorted);
-        qsort(sorted, r->n_human, sizeof *sorted, ascending);
+        qsort(sorted, r->n_human, sizeof *sorted, cli_by_number);
     }
     return sorted;
 }
@@ -220,7 +215,8 @@ static int share_marked(const evaluation *ev, eval_method *m) {
         if (!marks)
             return CLI_FAILED;
         for (size_t k = 0; k < (size_t)x->length; k++)
-            both += bsearch(&x->features[k], marks, r->n_human, sizeof *marks, ascending) != NULL;
+            both +=
+                bsearch(&x->features[k], marks, r->n_human, sizeof *marks, cli_by_number) != NULL;
         x->marked = (double)both / x->length;
         free(marks);
     }

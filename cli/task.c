@@ -79,6 +79,11 @@ int cli_number(const char *text, double *value) {
     return end != text && !*end && text[0] != ' ' && isfinite(*value);
 }
 
+int cli_by_number(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
 int cli_same_widths(const cli_task *t, const char *option) {
     for (size_t i = 1; i < t->n; i++)
         if (t->inputs[i].n_values != t->inputs[0].n_values)

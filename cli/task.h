@@ -112,6 +112,9 @@ int cli_whole(const char *text, long *value);
 /* A number and nothing else, finite. */
 int cli_number(const char *text, double *value);
 
+/* Numbers (int) in ascending order, for qsort and bsearch. */
+int cli_by_number(const void *a, const void *b);
+
 /* Do all examples have the same number of values? An error line that names the option if not. */
 int cli_same_widths(const cli_task *t, const char *option);
 
