@@ -235,7 +235,7 @@ static int run(const void *p, const cli_list *args) {
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_subsets_read(&s, args->items[i]);
     if (status == CLI_DONE)
-        status = cli_subsets_check(&s);
+        status = cli_subsets_check(&s, "cluster");
     if (status == CLI_DONE)
         status = check_options(o, &s);
     if (status == CLI_DONE)

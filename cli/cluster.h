@@ -59,8 +59,8 @@ int cli_subsets_read(cli_subsets *s, const char *path);
 /* The subsets of one record. `file` is its number. */
 int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file);
 
-/* An error line unless there is something to cluster. */
-int cli_subsets_check(const cli_subsets *s);
+/* An error line unless there is something to cluster, or whatever the verb is. */
+int cli_subsets_check(const cli_subsets *s, const char *verb);
 void cli_subsets_release(cli_subsets *s);
 
 /* Where a subset comes from, in words: its file, or its model if there is one file of several models. */

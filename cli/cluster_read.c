@@ -220,21 +220,20 @@ int cli_subsets_read(cli_subsets *s, const char *path) {
     return status == CLI_DONE ? cli_records_each(path, SIZE_MAX, take_record, s) : status;
 }
 
-int cli_subsets_check(const cli_subsets *s) {
+int cli_subsets_check(const cli_subsets *s, const char *verb) {
     if (s->n > 0)
         return CLI_DONE;
     if (s->n_records == 0)
-        return cli_error("there is nothing to cluster: no records");
+        return cli_error("there is nothing to %s: no records", verb);
     if (s->other_outputs)
         return cli_error(
-            "there is nothing to cluster: no record is of --class %s, %zu are of other "
-            "outputs",
+            "there is nothing to %s: no record is of --class %s, %zu are of other outputs", verb,
             s->output, s->other_outputs);
-    return cli_error(
-        "there is nothing to cluster: of %zu record%s none is explained (%zu below the "
-        "threshold, %zu default decisions, %zu errors)",
-        s->n_records, s->n_records == 1 ? "" : "s", s->statuses[SIS_STATUS_BELOW_THRESHOLD],
-        s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
+    return cli_error("there is nothing to %s: of %zu record%s none is explained (%zu below the "
+                     "threshold, %zu default decisions, %zu errors)",
+                     verb, s->n_records, s->n_records == 1 ? "" : "s",
+                     s->statuses[SIS_STATUS_BELOW_THRESHOLD],
+                     s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
 }
 
 void cli_subsets_release(cli_subsets *s) {

@@ -111,7 +111,7 @@ static int read_all(cli_comparison *c, const cli_list *args) {
                            c->sides[0].shelf.path,
                            c->sides[0].below ? "<=" : ">=", c->sides[1].shelf.path,
                            c->sides[1].below ? "<=" : ">=");
-    return status == CLI_DONE ? cli_subsets_check(&c->subsets) : status;
+    return status == CLI_DONE ? cli_subsets_check(&c->subsets, "compare") : status;
 }
 
 /* Exchanged models, or results that another model made, give scores that mean nothing. */
