@@ -113,39 +113,51 @@ static size_t fitting(char *line, size_t width) {
     return kept;
 }
 
-/* The next line of a text (advanced past it), folded to a width; NULL at the end. */
-static char *next_line(char **text, size_t width) {
-    char *line = *text, *end = strchr(line, '\n');
+/* A text under way beside others. */
+typedef struct {
+    char *text;    /* all of it, free()d at the end */
+    char *at;      /* what is still to be printed */
+    size_t indent; /* of that, if it is the rest of a line that was too long */
+} column;
+
+/* The next line of a column, folded to a width; NULL at the end. *indent columns stand before it. */
+static char *next_line(column *c, size_t width, size_t *indent) {
+    char *line = c->at, *end = strchr(line, '\n');
+    *indent = c->indent;
     if (!*line)
         return NULL;
     if (end)
         *end = '\0';
-    size_t whole = strlen(line), n = fitting(line, width);
+    size_t whole = strlen(line), n = fitting(line, width - *indent);
     if (n < whole) {
+        size_t own = strspn(line, " ");
         line[n] = '\0';
-        *text = line + n + 1;
-        *text += strspn(*text, " ");
+        c->at = line + n + 1;
+        c->at += strspn(c->at, " ");
+        c->indent += c->indent + own < width / 2 ? own : 0;
         if (end)
             *end = '\n';
     } else {
-        *text = end ? end + 1 : line + whole;
+        c->at = end ? end + 1 : line + whole;
+        c->indent = 0;
     }
     return line;
 }
 
-static void print_beside(const cli_page *p, char **texts, size_t n, size_t width) {
+static void print_beside(const cli_page *p, column *columns, size_t n, size_t width) {
     for (int more = 1; more;) {
         size_t owed = 0; /* spaces before the next text of this line */
         more = 0;
         for (size_t i = 0; i < n; i++) {
-            char *line = next_line(&texts[i], width);
+            size_t indent;
+            char *line = next_line(&columns[i], width, &indent);
             more |= line != NULL;
-            size_t columns = line ? cli_columns(line) : 0;
-            if (columns) {
-                fprintf(p->out, "%*s%s", (int)owed, "", line);
+            size_t used = line && *line ? indent + cli_columns(line) : 0;
+            if (used) {
+                fprintf(p->out, "%*s%s", (int)(owed + indent), "", line);
                 owed = 0;
             }
-            owed += (columns < width ? width - columns : 0) + GAP;
+            owed += (used < width ? width - used : 0) + GAP;
         }
         if (more)
             fputc('\n', p->out);
@@ -164,23 +176,24 @@ static int show_example(void *ctx, sis_record *r) {
     const neighbours *b = ctx;
     const cli_page *p = b->page;
     size_t files = b->n + 1, width = (p->width - GAP * b->n) / files;
-    char **texts = calloc(2 * files, sizeof *texts), **kept = texts ? texts + files : NULL;
-    int status = texts ? CLI_DONE : cli_error("out of memory");
+    column *columns = cli_grab(files, sizeof *columns);
+    int status = columns ? CLI_DONE : CLI_FAILED;
     int beside = width >= COLUMN && p->width > GAP * b->n;
     for (size_t i = 0; status == CLI_DONE && i < files; i++) {
         const sis_record *shown = i == 0 ? r : cli_shelf_find(&b->others[i - 1], r->id);
         const char *path = i == 0 ? b->first : b->others[i - 1].path;
-        kept[i] = texts[i] = column_text(p, path, shown, beside ? width : p->width);
-        if (!texts[i])
+        char *text = column_text(p, path, shown, beside ? width : p->width);
+        columns[i] = (column){.text = text, .at = text};
+        if (!text)
             status = cli_error("out of memory");
         else if (!beside)
-            fputs(texts[i], p->out);
+            fputs(text, p->out);
     }
     if (status == CLI_DONE && beside)
-        print_beside(p, texts, files, width);
-    for (size_t i = 0; kept && i < files; i++)
-        free(kept[i]);
-    free(texts);
+        print_beside(p, columns, files, width);
+    for (size_t i = 0; columns && i < files; i++)
+        free(columns[i].text);
+    free(columns);
     return status;
 }
 
