@@ -89,6 +89,9 @@ int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_
 int cli_task_threshold(const cli_task *t, const char *text, const cli_source *s,
                        const cli_question *q, double *threshold);
 
+/* Why nothing can be asked about input i, or NULL: a text may have no words. */
+const char *cli_task_excuse(const cli_task *t, size_t i);
+
 /* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);
 
