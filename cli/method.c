@@ -12,16 +12,17 @@
 #include "records.h"
 
 const cli_option cli_method_options[] = {
-    {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how to find subsets",
+    {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how",
      .choices = "sis ig lime perturb gradient",
      .more = "sis: sufficient input subsets. gradient: the same by batched gradients, for inputs "
              "too large for that. The others give features an order, and the first so many of it "
              "are one rationale. perturb: by how much the score falls when only that feature is "
              "masked. ig: integrated gradients from the mask to the input. lime: weights of a "
              "linear model fitted to the scores of random masks. ig and gradient need a network."},
-    {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint),
-     "how many features of the order are the rationale", .choices = "sufficient length top",
-     .more = "sufficient: the fewest whose score alone reaches the threshold. length: as many as "
+    {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
+     .choices = "sufficient length top",
+     .more = "How many features of the order are the rationale. sufficient: the fewest whose score "
+             "alone reaches the threshold. length: as many as "
              "the median subset of the example's SIS collection has. top (of ig): the fewest whose "
              "attributions add up to the threshold minus the score of the baseline. With the last "
              "two the rationale need not be sufficient; each says whether it is."},
@@ -32,12 +33,13 @@ const cli_option cli_method_options[] = {
     {"step", 0, "K", CLI_COUNT(cli_method, step), "gradient: features masked at once", .min = 1,
      .max = 1e9},
     {"remove", 0, NULL, CLI_FLAG(cli_method, remove),
-     "lime: take words out of the text instead of masking them",
+     "lime: take words out instead of masking them",
      .more =
          "Only for the random texts that lime learns from; the rationale is scored with --mask, "
          "as for every method."},
     {"lengths", 0, "FILE", CLI_STRING(cli_method, lengths),
-     "constraint length: results of --method sis to take lengths from", .unset = "explained anew"},
+     "sis results to take --constraint length from",
+     .more = "Without them, each example is explained by sis first."},
     {0},
 };
 

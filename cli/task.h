@@ -32,11 +32,13 @@ void cli_source_init(cli_source *s);
 
 /* What a feature is, what a missing one looks like, which output is meant. */
 typedef struct cli_question {
-    const char *mask, *features, *output;
-    size_t samples; /* 0: as many as usual */
+    const char *mask, *features;
+    const char *output; /* NULL: not asked, because records say it */
+    size_t samples;     /* 0: as many as usual */
     size_t seed, memory;
 } cli_question;
-extern const cli_option cli_question_options[];
+extern const cli_option cli_question_options[]; /* all but the output */
+extern const cli_option cli_output_options[];
 void cli_question_init(cli_question *q);
 
 /* How many samples a hot deck has. */

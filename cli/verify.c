@@ -21,7 +21,7 @@ static const cli_option options[] = {
     CLI_GROUP(verify_options, source, cli_source, cli_source_options),
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
-     "also try every part of subsets of up to N features", .max = 16, .unset = "none"},
+     "also try all parts of subsets up to N", .max = 16, .unset = "none"},
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
      .unset = "standard output"},
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
@@ -32,6 +32,7 @@ static void init(void *p) {
     verify_options *o = (verify_options *)p;
     cli_source_init(&o->source);
     cli_question_init(&o->question);
+    o->question.output = NULL;
 }
 
 enum { BLOCK = 64 }; /* records audited together */
