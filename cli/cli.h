@@ -255,8 +255,6 @@ const cli_command *cli_find(const cli_program *program, const char *name);
 /* On stdout, from the tables. */
 void cli_help_program(const cli_program *program);
 int cli_help_command(const cli_program *program, const cli_command *command);
-void cli_manual_program(const cli_program *program);
-int cli_manual_command(const cli_program *program, const cli_command *command);
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 

@@ -112,9 +112,6 @@ int eval_json(const evaluation *ev, const char *path);
  * after an error line. */
 double *eval_column(const eval_method *m, size_t offset, size_t *n);
 
-/* The same with one number an example: the median over its rationales, NaN if there is none. */
-double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset);
-
 /* Importance of features inside (or outside) a method's rationales, those of one example after those
  * of the other; *n of them. `medians` (examples), if not NULL, gets the median of each. */
 double *eval_importance(const evaluation *ev, const eval_method *m, int inside, size_t *n,

@@ -281,7 +281,7 @@ static void roff_options(const cli_command *command, const char *options) {
     roff_option(&help_option, "print a summary and exit");
 }
 
-int cli_manual_command(const cli_program *program, const cli_command *command) {
+static int manual_command(const cli_program *program, const cli_command *command) {
     char text[TEXT];
     void *options = cli_options_new(command);
     if (!options)
@@ -299,7 +299,7 @@ int cli_manual_command(const cli_program *program, const cli_command *command) {
     return CLI_DONE;
 }
 
-void cli_manual_program(const cli_program *program) {
+static void manual_program(const cli_program *program) {
     roff_header(program, NULL, program->summary);
     roff(program->name);
     puts(" COMMAND [options]\n.SH DESCRIPTION");
@@ -339,13 +339,13 @@ static int run(const void *options, const cli_list *args) {
         return CLI_DONE;
     }
     if (args->n == 0) {
-        o->man ? cli_manual_program(program) : cli_help_program(program);
+        o->man ? manual_program(program) : cli_help_program(program);
         return CLI_DONE;
     }
     const cli_command *command = cli_find(program, args->items[0]);
     if (!command)
         return CLI_USAGE;
-    return o->man ? cli_manual_command(program, command) : cli_help_command(program, command);
+    return o->man ? manual_command(program, command) : cli_help_command(program, command);
 }
 
 const cli_command cli_help = {

@@ -28,9 +28,6 @@ int sis__dense_rectified(const sis__plan *p, int tensor);
 /* Row i of w into row (out). */
 void sis__dense_row(const sis__dense *layer, size_t i, float *row);
 
-/* The bias in its two parts, (out) each: what the product starts from, what is added to it. */
-int sis__dense_bias(const sis__dense *layer, sis__run *r, float *start, float *added);
-
 /* ---- From the cut to margins ------------------------------------------------------------------ */
 
 /* Rows at the cut are what the last activation reads; or a rectified dense layer away from that; or

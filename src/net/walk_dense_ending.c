@@ -70,7 +70,7 @@ void sis__dense_row(const sis__dense *layer, size_t i, float *row) {
 }
 
 /* Each part is what its step makes of zeros. */
-int sis__dense_bias(const sis__dense *layer, sis__run *r, float *start, float *added) {
+static int find_bias(const sis__dense *layer, sis__run *r, float *start, float *added) {
     size_t bytes = layer->out * sizeof *start;
     memset(r->data[layer->from], 0, layer->in * sizeof *start);
     int error = layer->product->ops->forward(layer->product, r), sum = layer->product->outputs[0];
@@ -121,7 +121,7 @@ static int take_layer(sis__ending *e, sis__face *f, const sis__dense *cut) {
         sis__dense_row(&next, i, row);
         memcpy(e->w + i * LANES, row, next.out * sizeof *row);
     }
-    return sis__dense_bias(&next, f->run, e->start, e->added);
+    return find_bias(&next, f->run, e->start, e->added);
 }
 
 int sis__ending_init(sis__ending *e, sis__face *f, const sis__dense *cut) {
