@@ -5,6 +5,7 @@
  *
  *     walk_recurrent.c         the verbs of the walk: strands -> cut -> head -> margins
  *     walk_recurrent_strand.c  states of the base and of every candidate along one strand
+ *     walk_recurrent_new.c     making a strand
  *     walk_recurrent_cell.c    one layer: from an operator's inputs to a step of many rows
  *
  * Time along a strand counts in the direction it runs: time 0 is the last position of a reverse
