@@ -23,25 +23,25 @@ typedef struct {
 static const cli_option options[] = {
     CLI_GROUP(attack_options, source, cli_source, cli_source_options),
     {"target", 0, "OUTPUT", CLI_STRING(attack_options, target),
-     "what it is to be taken for: a number, a label, next or second", .required = 1,
-     .more =
-         "next: the output after the one the network chooses, the first after the last. second: "
-         "the runner-up, which is the nearest. A network with one output has 1 (a high score) "
-         "and 0 (a low one)."},
+     "what it becomes: a label, next or second", .required = 1,
+     .more = "A number or a label of an output. next: the output after the one the network "
+             "chooses, the first after the last. second: "
+             "the runner-up, which is the nearest. A network with one output has 1 (a high score) "
+             "and 0 (a low one)."},
     {"confidence", 0, "K", CLI_NUMBER(attack_options, confidence),
-     "how far the target must lead, in log-odds against the next", .max = 1e6},
+     "lead of the target, in log-odds", .max = 1e6},
     {"low", 0, "V", CLI_NUMBER(attack_options, low), "least value of a pixel"},
     {"high", 0, "V", CLI_NUMBER(attack_options, high), "largest value of a pixel"},
-    {"searches", 0, "N", CLI_COUNT(attack_options, searches),
-     "constants tried for each example, by bisection", .min = 1, .max = 1000},
+    {"searches", 0, "N", CLI_COUNT(attack_options, searches), "constants tried for each example",
+     .min = 1, .max = 1000},
     {"steps", 0, "N", CLI_COUNT(attack_options, steps), "steps of Adam for each constant", .min = 1,
      .max = 10000000},
     {"rate", 0, "R", CLI_NUMBER(attack_options, rate), "how far a step of Adam goes"},
     {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
     {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
-     "the changed inputs: an array, first axis = examples"},
-    {"images", 0, "FOLDER", CLI_STRING(attack_options, images),
-     "PNG files of both: ID.png and ID-attacked.png"},
+     "write the changed inputs, first axis = examples"},
+    {"images", 0, "DIR", CLI_STRING(attack_options, images),
+     "write PNG files: ID.png and ID-attacked.png"},
     {"output", 'o', "FILE", CLI_STRING(attack_options, output), "where the findings go",
      .unset = "standard output"},
     CLI_GROUP(attack_options, common, cli_common, cli_common_options),

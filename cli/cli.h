@@ -104,6 +104,7 @@ typedef struct cli_option {
     double min, max;     /* NUMBER and COUNT: the allowed range; min == max: any */
     int required;        /* STRING, CHOICE, NUMBER, LIST: still NULL, NaN or empty is an error */
     const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
+    int optional;                   /* of a group: none of it is required in this command */
 } cli_option;
 
 /* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
@@ -124,6 +125,46 @@ typedef struct cli_option {
  * How options that several commands share are written once. A group holds no groups. */
 #define CLI_GROUP(type, member, grouped, table)                                                    \
     { .offset = CLI_AT(type, member, grouped), .group = (table) }
+#define CLI_OPTIONAL_GROUP(type, member, grouped, table)                                           \
+    { .offset = CLI_AT(type, member, grouped), .group = (table), .optional = 1 }
+
+/* ---- Options that stand in several tables ----------------------------------------------------- */
+
+#define CLI_JOBS(type, member, text)                                                               \
+    { "jobs", 'j', "N", CLI_COUNT(type, member), text, .unset = "one per core", .max = 1024 }
+#define CLI_SEED(type, member, ...)                                                                \
+    { "seed", 's', "N", CLI_COUNT(type, member), "start of the random numbers", __VA_ARGS__ }
+#define CLI_MEMORY(type, member)                                                                   \
+    {                                                                                              \
+        "memory", 0, "MIB", CLI_COUNT(type, member), "memory that may be used, in MiB",            \
+            .min = 1, .max = 1 << 20, .more = "For rows under way and what walks keep."            \
+    }
+#define CLI_TIMEOUT(type, member)                                                                  \
+    {                                                                                              \
+        "timeout", 0, "SECONDS", CLI_NUMBER(type, member), "longest wait for cmd:, 0 for ever",    \
+            .max = 1e9, .more = "For one answer; the first comes after the program has started."   \
+    }
+#define CLI_ROWS(type, member)                                                                     \
+    {                                                                                              \
+        "rows", 'r', "A:B", CLI_STRING(type, member), "only these examples: A:B or 0,5,7",         \
+            .unset = "all", .more = "Numbers from 0; B itself is left out."                        \
+    }
+#define CLI_CATEGORICAL(type, member, ...)                                                         \
+    {                                                                                              \
+        "categorical", 0, NULL, CLI_FLAG(type, member),                                            \
+            "tables may hold categories, not only numbers", __VA_ARGS__                            \
+    }
+#define CLI_CLASS(type, member)                                                                    \
+    {                                                                                              \
+        "class", 'c', "OUTPUT", CLI_STRING(type, member), "only this output: number or label",     \
+            .unset = "all"                                                                         \
+    }
+#define CLI_DISTANCE(type, member, ...)                                                            \
+    {                                                                                              \
+        "distance", 'd', "D", CLI_CHOICE(type, member), "alike by",                                \
+            .choices = "jaccard jaccard-bag levenshtein energy energy-sqrt overlap",               \
+            .unset = "by kind of record", __VA_ARGS__                                              \
+    }
 
 /* In every command: --quiet. (--help is there by itself.) */
 typedef struct cli_common {
@@ -187,10 +228,11 @@ void cli_interrupt_init(void);
 /* ---- Parts of the framework ------------------------------------------------------------------ */
 
 /* Goes through a table and its groups: cli_cursor c = {.at = table}; while ((o = cli_next(&c))).
- * c.offset is then where o is stored. */
+ * c.offset is then where o is stored, and c.required whether this command needs it. */
 typedef struct cli_cursor {
     const cli_option *at, *after;
     size_t base, offset;
+    int optional, required;
 } cli_cursor;
 const cli_option *cli_next(cli_cursor *c);
 
@@ -213,8 +255,6 @@ const cli_command *cli_find(const cli_program *program, const char *name);
 /* On stdout, from the tables. */
 void cli_help_program(const cli_program *program);
 int cli_help_command(const cli_program *program, const cli_command *command);
-void cli_manual_program(const cli_program *program);
-int cli_manual_command(const cli_program *program, const cli_command *command);
 
 /* ---- Progress -------------------------------------------------------------------------------- */
 

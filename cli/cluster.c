@@ -21,17 +21,15 @@ typedef struct {
 /* ---- Options that compare has too -------------------------------------------------------------- */
 
 const cli_option cli_clustering_options[] = {
-    {"eps", 'e', "E", CLI_STRING(cli_clustering, eps),
-     "subsets at most that far apart are neighbours, or auto",
+    {"eps", 'e', "E", CLI_STRING(cli_clustering, eps), "how far neighbours may be, or auto",
      .more = "auto looks at how far subsets have to look to find --min-size neighbours, sorted "
              "from far to near, and takes the distance where that curve turns. At most 1000 "
              "subsets, spread evenly, are looked at; fewer if there are more than 200,000."},
-    {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size),
-     "neighbours, itself among them, that make a subset core", .min = 1, .max = 1e9},
+    {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size), "neighbours that make a subset core",
+     .min = 1, .max = 1e9, .more = "The subset itself is among them."},
     {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
      .more = "Two columns with a tab between and a header: rank, from 1, and distance."},
-    {"jobs", 'j', "N", CLI_COUNT(cli_clustering, jobs), "threads", .unset = "one per core",
-     .max = 1024},
+    CLI_JOBS(cli_clustering, jobs, "threads"),
     {0},
 };
 
@@ -43,25 +41,24 @@ void cli_clustering_init(cli_clustering *c) {
 }
 
 static const cli_option options[] = {
-    {"distance", 'd', "D", CLI_CHOICE(cluster_options, distance), "what makes subsets alike",
-     .choices = "jaccard jaccard-bag levenshtein energy energy-sqrt overlap",
-     .unset = "by the kind of the records",
-     .more = "jaccard: the words of two subsets, each counted once; the default for texts. "
-             "jaccard-bag: the same with repeated words counted. levenshtein: edits between the "
-             "bases from the first to the last chosen one, gaps as N; the default for DNA. energy: "
-             "where the pixels are, the paper's energy distance, and energy-sqrt, its root; energy "
-             "is the default for images. overlap: names of features and their values; the default "
-             "for everything else."},
+    CLI_DISTANCE(
+        cluster_options, distance,
+        .more =
+            "jaccard: the words of two subsets, each counted once; the default for texts. "
+            "jaccard-bag: the same with repeated words counted. levenshtein: edits between the "
+            "bases from the first to the last chosen one, gaps as N; the default for DNA. energy: "
+            "where the pixels are, the paper's energy distance, and energy-sqrt, its root; energy "
+            "is the default for images. overlap: names of features and their values; the default "
+            "for everything else."),
     CLI_GROUP(cluster_options, clustering, cli_clustering, cli_clustering_options),
-    {"class", 'c', "OUTPUT", CLI_STRING(cluster_options, class),
-     "only decisions for this output of the model: label or number", .unset = "all"},
-    {"output", 'o', "FILE", CLI_STRING(cluster_options, output),
-     "write the clusters as JSON; - for standard output", .unset = "a table only"},
+    CLI_CLASS(cluster_options, class),
+    {"output", 'o', "FILE", CLI_STRING(cluster_options, output), "where clusters go, as JSON",
+     .unset = "a table only", .more = "A dash is standard output."},
     {"top", 0, "N", CLI_COUNT(cluster_options, top), "patterns of a cluster to name", .min = 1,
      .max = 1000},
     {"most", 0, "N", CLI_COUNT(cluster_options, most), "clusters to print, 0 for all"},
     {"matrices", 0, "FILE", CLI_STRING(cluster_options, matrices),
-     "DNA: write a position frequency matrix of each cluster (JASPAR)"},
+     "DNA: write frequency matrices of clusters (JASPAR)"},
     {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
      "DNA: known motifs to compare these matrices with",
      .more =
@@ -235,7 +232,7 @@ static int run(const void *p, const cli_list *args) {
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_subsets_read(&s, args->items[i]);
     if (status == CLI_DONE)
-        status = cli_subsets_check(&s);
+        status = cli_subsets_check(&s, "cluster");
     if (status == CLI_DONE)
         status = check_options(o, &s);
     if (status == CLI_DONE)

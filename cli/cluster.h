@@ -59,8 +59,8 @@ int cli_subsets_read(cli_subsets *s, const char *path);
 /* The subsets of one record. `file` is its number. */
 int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file);
 
-/* An error line unless there is something to cluster. */
-int cli_subsets_check(const cli_subsets *s);
+/* An error line unless there is something to cluster, or whatever the verb is. */
+int cli_subsets_check(const cli_subsets *s, const char *verb);
 void cli_subsets_release(cli_subsets *s);
 
 /* Where a subset comes from, in words: its file, or its model if there is one file of several models. */
@@ -89,14 +89,6 @@ typedef struct cli_members {
     size_t *items;
 } cli_members;
 int cli_members_find(const sis_clusters *c, cli_members *out);
-
-/* The most frequent patterns of n items: at most `most` of them, most frequent first. */
-typedef struct cli_pattern {
-    const char *text;
-    size_t count, first; /* first: the first item that has it */
-} cli_pattern;
-int cli_patterns_find(const cli_subsets *s, const size_t *items, size_t n, size_t most,
-                      cli_pattern *out, size_t *found);
 
 /* What DNA clusters look like: a matrix for each cluster and the motifs it is like. */
 typedef struct cli_matrices {
@@ -133,6 +125,14 @@ typedef struct cli_cluster_page {
     int automatic;              /* eps was found */
     size_t min_size, top, most; /* patterns of a cluster; clusters shown, 0: all */
 } cli_cluster_page;
+
+/* The most frequent patterns of a cluster: at most p->top, most frequent first; free()d by the caller.
+ * NULL after an error line. */
+typedef struct cli_pattern {
+    const char *text;
+    size_t count, first; /* first: the first item that has it */
+} cli_pattern;
+cli_pattern *cli_patterns_find(const cli_cluster_page *p, size_t cluster, size_t *found);
 
 int cli_cluster_print(FILE *out, const cli_cluster_page *p);
 int cli_cluster_json(FILE *out, const cli_cluster_page *p);

@@ -72,13 +72,8 @@ static void put_members(FILE *out, const cli_cluster_page *p, const char *name, 
 }
 
 static int put_top(FILE *out, const cli_cluster_page *p, size_t cluster) {
-    const cli_members *m = p->members;
-    cli_pattern *top = cli_grab(p->top, sizeof *top);
-    size_t found = 0;
-    int status =
-        top ? cli_patterns_find(p->subsets, m->items + m->start[cluster],
-                                m->start[cluster + 1] - m->start[cluster], p->top, top, &found)
-            : CLI_FAILED;
+    size_t found;
+    cli_pattern *top = cli_patterns_find(p, cluster, &found);
     fputs("\"top\":[", out);
     for (size_t k = 0; k < found; k++) {
         fputs(k ? ",{\"pattern\":" : "{\"pattern\":", out);
@@ -87,7 +82,7 @@ static int put_top(FILE *out, const cli_cluster_page *p, size_t cluster) {
     }
     fputc(']', out);
     free(top);
-    return status;
+    return top ? CLI_DONE : CLI_FAILED;
 }
 
 static int put_shares(FILE *out, const cli_cluster_page *p, size_t cluster) {

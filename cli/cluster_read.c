@@ -3,13 +3,12 @@
  * From results files to subsets: the points that are clustered, and beside each where it comes from and
  * what it looks like in a line.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/results.h>
-
 #include "cluster.h"
-#include "task.h"
+#include "records.h"
 
 /* Room for one more item of `size` bytes. */
 static int grow(void **items, size_t *room, size_t n, size_t size) {
@@ -25,11 +24,6 @@ static int grow(void **items, size_t *room, size_t n, size_t size) {
 }
 
 /* ---- Patterns -------------------------------------------------------------------------------- */
-
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
 
 /* A word in lower case, as the tokenizer has it. */
 static int put_word(FILE *out, const char *word, sis_words *split) {
@@ -55,7 +49,7 @@ static int put_features(FILE *out, const sis_record *r, const sis_subset *s) {
     int *sorted = cli_grab(s->n, sizeof *sorted), status = sorted ? CLI_DONE : CLI_FAILED;
     if (status == CLI_DONE) {
         memcpy(sorted, s->features, s->n * sizeof *sorted);
-        qsort(sorted, s->n, sizeof *sorted, by_number);
+        qsort(sorted, s->n, sizeof *sorted, cli_by_number);
     }
     for (size_t k = 0; status == CLI_DONE && k < s->n; k++) {
         if (k)
@@ -216,37 +210,30 @@ static int add_file(cli_subsets *s, const char *path) {
     return CLI_DONE;
 }
 
-int cli_subsets_read(cli_subsets *s, const char *path) {
-    sis_results *file;
-    sis_record r;
-    int status = add_file(s, path), found = 0;
-    if (status != CLI_DONE)
-        return status;
-    if ((found = sis_results_open(path, &file)) != SIS_OK)
-        return cli_fail(found);
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        status = cli_subsets_add(s, &r, s->n_files - 1);
-        sis_record_release(&r);
-    }
-    sis_results_close(file);
-    return status == CLI_DONE && found < 0 ? cli_fail(found) : status;
+static int take_record(void *ctx, sis_record *r) {
+    cli_subsets *s = ctx;
+    return cli_subsets_add(s, r, s->n_files - 1);
 }
 
-int cli_subsets_check(const cli_subsets *s) {
+int cli_subsets_read(cli_subsets *s, const char *path) {
+    int status = add_file(s, path);
+    return status == CLI_DONE ? cli_records_each(path, SIZE_MAX, take_record, s) : status;
+}
+
+int cli_subsets_check(const cli_subsets *s, const char *verb) {
     if (s->n > 0)
         return CLI_DONE;
     if (s->n_records == 0)
-        return cli_error("there is nothing to cluster: no records");
+        return cli_error("there is nothing to %s: no records", verb);
     if (s->other_outputs)
         return cli_error(
-            "there is nothing to cluster: no record is of --class %s, %zu are of other "
-            "outputs",
+            "there is nothing to %s: no record is of --class %s, %zu are of other outputs", verb,
             s->output, s->other_outputs);
-    return cli_error(
-        "there is nothing to cluster: of %zu record%s none is explained (%zu below the "
-        "threshold, %zu default decisions, %zu errors)",
-        s->n_records, s->n_records == 1 ? "" : "s", s->statuses[SIS_STATUS_BELOW_THRESHOLD],
-        s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
+    return cli_error("there is nothing to %s: of %zu record%s none is explained (%zu below the "
+                     "threshold, %zu default decisions, %zu errors)",
+                     verb, s->n_records, s->n_records == 1 ? "" : "s",
+                     s->statuses[SIS_STATUS_BELOW_THRESHOLD],
+                     s->statuses[SIS_STATUS_DEFAULT_DECISION], s->statuses[SIS_STATUS_ERROR]);
 }
 
 void cli_subsets_release(cli_subsets *s) {

@@ -50,15 +50,15 @@ static int by_count(const void *a, const void *b) {
     return (x->first > y->first) - (x->first < y->first);
 }
 
-int cli_patterns_find(const cli_subsets *s, const size_t *items, size_t n, size_t most,
-                      cli_pattern *out, size_t *found) {
+cli_pattern *cli_patterns_find(const cli_cluster_page *p, size_t cluster, size_t *found) {
+    const size_t *items = p->members->items + p->members->start[cluster];
+    size_t n = p->members->start[cluster + 1] - p->members->start[cluster], different = 0;
     cli_pattern *all = cli_grab(n, sizeof *all);
-    size_t different = 0;
     *found = 0;
     if (!all)
-        return CLI_FAILED;
+        return NULL;
     for (size_t k = 0; k < n; k++)
-        all[k] = (cli_pattern){s->items[items[k]].pattern, 1, items[k]};
+        all[k] = (cli_pattern){p->subsets->items[items[k]].pattern, 1, items[k]};
     qsort(all, n, sizeof *all, by_text);
     for (size_t k = 0; k < n; k++) {
         if (k > 0 && strcmp(all[k].text, all[different - 1].text) == 0)
@@ -67,10 +67,8 @@ int cli_patterns_find(const cli_subsets *s, const size_t *items, size_t n, size_
             all[different++] = all[k];
     }
     qsort(all, different, sizeof *all, by_count);
-    for (*found = 0; *found < different && *found < most; ++*found)
-        out[*found] = all[*found];
-    free(all);
-    return CLI_DONE;
+    *found = different < p->top ? different : p->top;
+    return all;
 }
 
 /* ---- One cluster ------------------------------------------------------------------------------- */
@@ -163,19 +161,14 @@ static void print_mean(FILE *out, const cli_means *x, size_t cluster) {
 }
 
 static int print_patterns(FILE *out, const cli_cluster_page *p, size_t cluster) {
-    const cli_members *m = p->members;
-    cli_pattern *top = cli_grab(p->top, sizeof *top);
-    size_t found = 0;
-    int status =
-        top ? cli_patterns_find(p->subsets, m->items + m->start[cluster],
-                                m->start[cluster + 1] - m->start[cluster], p->top, top, &found)
-            : CLI_FAILED;
-    for (size_t k = 0; status == CLI_DONE && k < found; k++) {
+    size_t found;
+    cli_pattern *top = cli_patterns_find(p, cluster, &found);
+    for (size_t k = 0; k < found; k++) {
         fprintf(out, "%8zu   ", top[k].count);
         print_pattern(out, top[k].text);
     }
     free(top);
-    return status;
+    return top ? CLI_DONE : CLI_FAILED;
 }
 
 static int print_cluster(FILE *out, const cli_cluster_page *p, size_t cluster) {

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "output.h"
-#include "task.h"
 
 static const cli_option options[] = {
     {"model-a", 0, "MODEL", CLI_STRING(cli_compare_options, model_a),
@@ -17,21 +16,16 @@ static const cli_option options[] = {
      .more = "FILE.onnx or cmd:COMMAND, as for sis explain."},
     {"model-b", 0, "MODEL", CLI_STRING(cli_compare_options, model_b),
      "the model of the second results", .required = 1},
-    {"distance", 'd', "D", CLI_CHOICE(cli_compare_options, distance), "what makes subsets alike",
-     .choices = "jaccard jaccard-bag levenshtein energy energy-sqrt overlap",
-     .unset = "by the kind of the records"},
+    CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
     CLI_GROUP(cli_compare_options, clustering, cli_clustering, cli_clustering_options),
-    {"class", 'c', "OUTPUT", CLI_STRING(cli_compare_options, class),
-     "only decisions for this output of the models: label or number", .unset = "all"},
-    {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output),
-     "write everything as JSON; - for standard output", .unset = "a report only"},
-    {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ),
-     "examples whose subsets differ most to show"},
+    CLI_CLASS(cli_compare_options, class),
+    {"output", 'o', "FILE", CLI_STRING(cli_compare_options, output), "where it all goes, as JSON",
+     .unset = "a report only", .more = "A dash is standard output."},
+    {"differ", 0, "N", CLI_COUNT(cli_compare_options, differ), "examples that differ most to show"},
     {"top", 0, "N", CLI_COUNT(cli_compare_options, top), "patterns of a cluster to name", .min = 1,
      .max = 1000},
     {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "clusters to print, 0 for all"},
-    {"timeout", 0, "SECONDS", CLI_NUMBER(cli_compare_options, timeout),
-     "longest wait for one answer of a cmd: model, 0 for ever", .max = 1e9},
+    CLI_TIMEOUT(cli_compare_options, timeout),
     CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -50,94 +44,51 @@ static void init(void *p) {
 
 /* ---- Reading ----------------------------------------------------------------------------------- */
 
-static int keep_record(cli_comparison *c, size_t side, sis_record *r) {
+/* Where a record goes. */
+typedef struct {
+    cli_comparison *c;
+    size_t side;
+} reader;
+
+static int take_record(void *ctx, sis_record *r) {
+    cli_comparison *c = ((reader *)ctx)->c;
+    size_t side = ((reader *)ctx)->side;
     cli_side *s = &c->sides[side];
-    if (s->n == s->room) {
-        size_t room = s->room ? s->room * 2 : 64;
-        sis_record *records = realloc(s->records, room * sizeof *records);
-        if (records)
-            s->records = records;
-        size_t *items = realloc(s->first_item, room * sizeof *items);
-        if (items)
-            s->first_item = items;
-        if (!records || !items)
-            return cli_error("out of memory");
-        s->room = room;
-    }
-    if (s->n > 0 && (r->threshold != s->threshold || r->below != s->below))
+    if (r->collection.status == SIS_STATUS_ERROR || !cli_record_is_output(r, c->o->class))
+        return CLI_DONE;
+    if (s->shelf.n > 0 && (r->threshold != s->threshold || r->below != s->below))
         return cli_error(
             "%s: record \"%s\" is of a decision %s %g, those before %s %g; compare one "
             "decision at a time",
-            s->path, r->id, r->below ? "<=" : ">=", r->threshold,
+            s->shelf.path, r->id, r->below ? "<=" : ">=", r->threshold,
             s->below ? "<=" : ">=", s->threshold);
     s->threshold = r->threshold;
     s->below = r->below;
-    s->first_item[s->n] = c->subsets.n;
-    s->records[s->n++] = *r;
-    *r = (sis_record){0};
-    return CLI_DONE;
+    int status = cli_subsets_add(&c->subsets, r, side);
+    return status == CLI_DONE ? cli_shelf_add(&s->shelf, r) : status;
+}
+
+/* Where the subsets of each record begin; those of the first at `from`. */
+static int find_items(cli_side *s, size_t from) {
+    s->first_item = cli_grab(s->shelf.n, sizeof *s->first_item);
+    for (size_t i = 0; s->first_item && i < s->shelf.n; i++) {
+        s->first_item[i] = from;
+        from += s->shelf.records[i].collection.n_subsets;
+    }
+    return s->first_item ? CLI_DONE : CLI_FAILED;
 }
 
 static int read_side(cli_comparison *c, size_t side) {
-    cli_side *s = &c->sides[side];
-    sis_results *file;
-    sis_record r;
-    int status = CLI_DONE, found = sis_results_open(s->path, &file);
-    if (found != SIS_OK)
-        return cli_fail(found);
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        if (r.collection.status != SIS_STATUS_ERROR && cli_record_is_output(&r, c->o->class)) {
-            size_t before = c->subsets.n;
-            status = cli_subsets_add(&c->subsets, &r, side);
-            if (status == CLI_DONE)
-                status = keep_record(c, side, &r);
-            if (status == CLI_DONE)
-                s->first_item[s->n - 1] = before;
-        }
-        sis_record_release(&r);
-    }
-    sis_results_close(file);
-    if (status == CLI_DONE && found < 0)
-        return cli_fail(found);
+    cli_shelf *s = &c->sides[side].shelf;
+    reader to = {c, side};
+    size_t from = c->subsets.n;
+    int status = cli_records_each(s->path, SIZE_MAX, take_record, &to);
     if (status == CLI_DONE && s->n == 0)
         return cli_error("%s: there is nothing to compare: no records%s%s", s->path,
                          c->o->class ? " of --class " : "", c->o->class ? c->o->class : "");
-    return status;
-}
-
-static int by_id(const void *a, const void *b, void *records) {
-    const sis_record *r = (const sis_record *)records;
-    return strcmp(r[*(const size_t *)a].id, r[*(const size_t *)b].id);
-}
-
-static int index_side(cli_side *s) {
-    s->by_id = cli_grab(s->n, sizeof *s->by_id);
-    if (!s->by_id)
-        return CLI_FAILED;
-    for (size_t i = 0; i < s->n; i++)
-        s->by_id[i] = i;
-    qsort_r(s->by_id, s->n, sizeof *s->by_id, by_id, s->records);
-    for (size_t i = 1; i < s->n; i++)
-        if (strcmp(s->records[s->by_id[i]].id, s->records[s->by_id[i - 1]].id) == 0)
-            return cli_error("%s: record \"%s\" is there twice", s->path,
-                             s->records[s->by_id[i]].id);
-    return CLI_DONE;
-}
-
-const sis_record *cli_side_find(const cli_side *s, const char *id) {
-    size_t low = 0, high = s->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const sis_record *r = &s->records[s->by_id[middle]];
-        int order = strcmp(r->id, id);
-        if (order == 0)
-            return r;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    if (status == CLI_DONE)
+        status = find_items(&c->sides[side], from);
+    return status == CLI_DONE ? cli_shelf_sort(s, 1) : status;
 }
 
 static int read_all(cli_comparison *c, const cli_list *args) {
@@ -147,26 +98,24 @@ static int read_all(cli_comparison *c, const cli_list *args) {
     c->subsets.n_files = 2;
     int status = CLI_DONE;
     for (size_t k = 0; k < 2; k++)
-        c->subsets.files[k] = c->sides[k].path = args->items[k];
-    for (size_t k = 0; k < 2 && status == CLI_DONE; k++) {
+        c->subsets.files[k] = c->sides[k].shelf.path = args->items[k];
+    for (size_t k = 0; k < 2 && status == CLI_DONE; k++)
         status = read_side(c, k);
-        if (status == CLI_DONE)
-            status = index_side(&c->sides[k]);
-    }
     if (status == CLI_DONE && c->sides[0].below != c->sides[1].below)
         status = cli_error("%s holds decisions %s, %s decisions %s: they cannot be compared",
-                           c->sides[0].path, c->sides[0].below ? "<=" : ">=", c->sides[1].path,
+                           c->sides[0].shelf.path,
+                           c->sides[0].below ? "<=" : ">=", c->sides[1].shelf.path,
                            c->sides[1].below ? "<=" : ">=");
-    return status == CLI_DONE ? cli_subsets_check(&c->subsets) : status;
+    return status == CLI_DONE ? cli_subsets_check(&c->subsets, "compare") : status;
 }
 
 /* Exchanged models, or results that another model made, give scores that mean nothing. */
 static void note_other_models(const cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         const cli_side *s = &c->sides[k];
-        if (!cli_same_model(s->records[0].model, s->spec))
-            cli_note(c->o->common.quiet, "%s was made with model %s, --model-%c is %s", s->path,
-                     s->records[0].model, "ab"[k], s -> spec);
+        if (!cli_same_model(s->shelf.records[0].model, s->spec))
+            cli_note(c->o->common.quiet, "%s was made with model %s, --model-%c is %s",
+                     s->shelf.path, s->shelf.records[0].model, "ab"[k], s -> spec);
     }
 }
 
@@ -178,8 +127,9 @@ static int same_output(const sis_record *a, const sis_record *b) {
 }
 
 static void count_decisions(cli_comparison *c) {
-    for (size_t i = 0; i < c->sides[0].n; i++) {
-        const sis_record *a = &c->sides[0].records[i], *b = cli_side_find(&c->sides[1], a->id);
+    for (size_t i = 0; i < c->sides[0].shelf.n; i++) {
+        const sis_record *a = &c->sides[0].shelf.records[i],
+                         *b = cli_shelf_find(&c->sides[1].shelf, a->id);
         if (!b)
             continue;
         c->decisions.common++;
@@ -200,7 +150,7 @@ static int distance_of(const cli_comparison *c, cli_difference *d) {
     double sum = 0;
     for (size_t k = 0; k < 2; k++) {
         first[k] = c->sides[k].first_item[d->records[k]];
-        n[k] = c->sides[k].records[d->records[k]].collection.n_subsets;
+        n[k] = c->sides[k].shelf.records[d->records[k]].collection.n_subsets;
     }
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < n[k]; i++) {
@@ -228,15 +178,15 @@ static int farthest_first(const void *a, const void *b) {
 static int find_differences(cli_comparison *c) {
     const cli_side *a = &c->sides[0], *b = &c->sides[1];
     int status = CLI_DONE;
-    c->differences = cli_grab(a->n, sizeof *c->differences);
+    c->differences = cli_grab(a->shelf.n, sizeof *c->differences);
     if (!c->differences)
         return CLI_FAILED;
-    for (size_t i = 0; i < a->n && status == CLI_DONE; i++) {
-        const sis_record *other = cli_side_find(b, a->records[i].id);
-        if (!other || !a->records[i].collection.n_subsets || !other->collection.n_subsets)
+    for (size_t i = 0; i < a->shelf.n && status == CLI_DONE; i++) {
+        const sis_record *other = cli_shelf_find(&b->shelf, a->shelf.records[i].id);
+        if (!other || !a->shelf.records[i].collection.n_subsets || !other->collection.n_subsets)
             continue;
         cli_difference *d = &c->differences[c->n_differences++];
-        *d = (cli_difference){{i, (size_t)(other - b->records)}, 0};
+        *d = (cli_difference){{i, (size_t)(other - b->shelf.records)}, 0};
         status = distance_of(c, d);
     }
     qsort(c->differences, c->n_differences, sizeof *c->differences, farthest_first);
@@ -283,9 +233,9 @@ static int own_scores(cli_comparison *c, size_t side) {
     const cli_side *s = &c->sides[side];
     double *scores = cli_grab(c->cross[side].n, sizeof *scores);
     size_t n = 0;
-    for (size_t i = 0; scores && i < s->n; i++)
-        for (size_t k = 0; k < s->records[i].collection.n_subsets; k++)
-            scores[n++] = s->records[i].collection.subsets[k].score;
+    for (size_t i = 0; scores && i < s->shelf.n; i++)
+        for (size_t k = 0; k < s->shelf.records[i].collection.n_subsets; k++)
+            scores[n++] = s->shelf.records[i].collection.subsets[k].score;
     int status = scores ? n ? cli_quantiles(scores, n, c->own[side]) : CLI_DONE : CLI_FAILED;
     free(scores);
     return status;
@@ -308,10 +258,7 @@ static int score_all(cli_comparison *c) {
 static void release(cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         cli_side *s = &c->sides[k];
-        for (size_t i = 0; i < s->n; i++)
-            sis_record_release(&s->records[i]);
-        free(s->records);
-        free(s->by_id);
+        cli_shelf_release(&s->shelf);
         free(s->first_item);
         sis_vocabulary_free(s->vocabulary);
         sis_model_close(&s->model);

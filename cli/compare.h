@@ -11,17 +11,15 @@
 
 #include <sis/data.h>
 #include <sis/model.h>
-#include <sis/results.h>
 
 #include "cluster.h"
+#include "records.h"
 
 /* One results file and its model. */
 typedef struct cli_side {
-    const char *path, *spec; /* results; model */
-    sis_record *records;     /* (n) */
-    size_t n, room;
-    size_t *by_id;      /* (n) in the order of their ids */
-    size_t *first_item; /* (n) the first of its subsets among all that are clustered */
+    cli_shelf shelf;
+    const char *spec;   /* the model */
+    size_t *first_item; /* (records) the first of its subsets among all that are clustered */
     double threshold;   /* of all records */
     int below;
     sis_model model;
@@ -34,9 +32,6 @@ static inline int cli_is_decided(const sis_record *r) {
     return r->collection.status == SIS_STATUS_EXPLAINED ||
            r->collection.status == SIS_STATUS_DEFAULT_DECISION;
 }
-
-/* The record of that id, or NULL. */
-const sis_record *cli_side_find(const cli_side *s, const char *id);
 
 /* Scores that one model gives to the subsets of the other. */
 typedef struct cli_cross {

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/evaluate.h>
+
 #include "compare.h"
 #include "task.h"
 
@@ -56,9 +58,9 @@ typedef struct {
 static int find_mask(const cli_side *by, const sis_record *r, mask *m) {
     size_t n = 0;
     *m = (mask){0};
-    for (size_t i = 0; i < by->n && !m->values; i++)
-        if (by->records[i].mask && by->records[i].n_values == r->n_values)
-            m->values = by->records[i].mask;
+    for (size_t i = 0; i < by->shelf.n && !m->values; i++)
+        if (by->shelf.records[i].mask && by->shelf.records[i].n_values == r->n_values)
+            m->values = by->shelf.records[i].mask;
     if (m->values)
         return CLI_DONE;
     m->own = by->net ? sis_net_mask(by->net, &n) : NULL;
@@ -70,18 +72,13 @@ static int find_mask(const cli_side *by, const sis_record *r, mask *m) {
                ? CLI_DONE
                : cli_error("record \"%s\": neither %s nor %s say what a missing feature looks "
                            "like to %s",
-                           r->id, by->path, by->spec, by->spec);
+                           r->id, by->shelf.path, by->spec, by->spec);
 }
 
 /* ---- Rows -------------------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static int contains(const int *sorted, size_t n, int feature) {
-    return bsearch(&feature, sorted, n, sizeof *sorted, by_number) != NULL;
+    return bsearch(&feature, sorted, n, sizeof *sorted, cli_by_number) != NULL;
 }
 
 /* The words of a record as the tokenizer has them, which must be one for one. */
@@ -134,7 +131,7 @@ static int encode_text(const cli_side *by, const sis_record *r, const int *kept,
 
 /* Does the model that scores take the two axes the other way round? As its own results show. */
 static int is_turned(const cli_side *by, const sis_record *r) {
-    const sis_record *own = by->n ? &by->records[0] : NULL;
+    const sis_record *own = by->shelf.n ? &by->shelf.records[0] : NULL;
     return own && own->rank == 2 && r->rank == 2 && own->shape[0] == r->shape[1] &&
            own->shape[1] == r->shape[0] && own->shape[0] != own->shape[1];
 }
@@ -169,7 +166,7 @@ static int encode(const cli_side *by, const sis_record *r, const sis_subset *s, 
     if (!kept)
         return CLI_FAILED;
     memcpy(kept, s->features, s->n * sizeof *kept);
-    qsort(kept, s->n, sizeof *kept, by_number);
+    qsort(kept, s->n, sizeof *kept, cli_by_number);
     int status = by->vocabulary && r->words ? encode_text(by, r, kept, s->n, row, n)
                                             : encode_values(by, r, kept, s->n, row, n);
     free(kept);
@@ -212,24 +209,11 @@ static int score_batch(batch *b) {
     return status;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int cli_quantiles(const double *values, size_t n, double out[5]) {
-    double *sorted = cli_grab(n, sizeof *sorted);
-    if (!sorted)
-        return CLI_FAILED;
-    memcpy(sorted, values, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, ascending);
-    for (size_t k = 0; k < 5; k++) {
-        double at = (double)k / 4 * (double)(n - 1);
-        size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
-        out[k] = sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
-    }
-    free(sorted);
-    return CLI_DONE;
+    int status = CLI_DONE;
+    for (size_t k = 0; status == CLI_DONE && k < 5; k++)
+        status = cli_fail(sis_sample_percentile(values, n, 25 * (double)k, &out[k]));
+    return status;
 }
 
 static int count_sufficient(const cli_side *by, cli_cross *out) {
@@ -242,15 +226,16 @@ int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cro
     size_t total = 0;
     batch *b = cli_grab(1, sizeof *b);
     *out = (cli_cross){0};
-    for (size_t i = 0; i < of->n; i++)
-        total += of->records[i].collection.n_subsets;
+    for (size_t i = 0; i < of->shelf.n; i++)
+        total += of->shelf.records[i].collection.n_subsets;
     out->scores = cli_grab(total, sizeof *out->scores);
     int status = b && out->scores ? CLI_DONE : CLI_FAILED;
     if (status == CLI_DONE)
         *b = (batch){.by = by, .jobs = jobs, .out = out};
-    for (size_t i = 0; i < of->n && status == CLI_DONE; i++)
-        for (size_t k = 0; k < of->records[i].collection.n_subsets && status == CLI_DONE; k++) {
-            const sis_record *r = &of->records[i];
+    for (size_t i = 0; i < of->shelf.n && status == CLI_DONE; i++)
+        for (size_t k = 0; k < of->shelf.records[i].collection.n_subsets && status == CLI_DONE;
+             k++) {
+            const sis_record *r = &of->shelf.records[i];
             double *row = NULL;
             size_t n = 0;
             status = encode(by, r, &r->collection.subsets[k], &row, &n);

@@ -25,16 +25,16 @@ static void print_decisions(const cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         const cli_side *s = &c->sides[k];
         size_t n = c->cross[k].n, features = 0, decided = 0;
-        for (size_t i = 0; i < s->n; i++) {
-            decided += (size_t)cli_is_decided(&s->records[i]);
-            for (size_t j = 0; j < s->records[i].collection.n_subsets; j++)
-                features += s->records[i].collection.subsets[j].n;
+        for (size_t i = 0; i < s->shelf.n; i++) {
+            decided += (size_t)cli_is_decided(&s->shelf.records[i]);
+            for (size_t j = 0; j < s->shelf.records[i].collection.n_subsets; j++)
+                features += s->shelf.records[i].collection.subsets[j].n;
         }
         printf("%c  ", letters[k]);
-        cli_print_safe(stdout, short_name(s->path));
+        cli_print_safe(stdout, short_name(s->shelf.path));
         printf(", ");
         cli_print_safe(stdout, strncmp(s->spec, "cmd:", 4) == 0 ? s->spec : short_name(s->spec));
-        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->n,
+        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->shelf.n,
                s->below ? "<=" : ">=", s->threshold, n);
         if (n)
             printf(" of %.1f features on average", (double)features / (double)n);
@@ -100,7 +100,7 @@ static const cli_subset *item_of(const cli_comparison *c, size_t side, const cli
                                  size_t k) {
     const cli_side *s = &c->sides[side];
     size_t record = d->records[side];
-    return k < s->records[record].collection.n_subsets
+    return k < s->shelf.records[record].collection.n_subsets
                ? &c->subsets.items[s->first_item[record] + k]
                : NULL;
 }
@@ -132,7 +132,7 @@ static void draw_both(const cli_comparison *c, const cli_difference *d) {
 
 static void print_difference(const cli_comparison *c, const cli_difference *d) {
     printf("\nexample ");
-    cli_print_safe(stdout, c->sides[0].records[d->records[0]].id);
+    cli_print_safe(stdout, c->sides[0].shelf.records[d->records[0]].id);
     printf("   %.3g apart\n", d->distance);
     if (c->page.means) {
         draw_both(c, d);
@@ -181,10 +181,10 @@ static void put_numbers(FILE *out, const char *name, const double *v, size_t n) 
 static void put_side(FILE *out, const cli_comparison *c, size_t k) {
     const cli_side *s = &c->sides[k];
     fprintf(out, "\"%c\":{\"results\":", "ab"[k]);
-    cli_json_text(out, s->path);
+    cli_json_text(out, s->shelf.path);
     fputs(",\"model\":", out);
     cli_json_text(out, s->spec);
-    fprintf(out, ",\"n\":%zu,\"subsets\":%zu,\"threshold\":", s->n, c->cross[k].n);
+    fprintf(out, ",\"n\":%zu,\"subsets\":%zu,\"threshold\":", s->shelf.n, c->cross[k].n);
     cli_json_number(out, s->threshold);
     fprintf(out, ",\"direction\":\"%s\"},\n", s->below ? "<=" : ">=");
 }
@@ -204,7 +204,7 @@ static void put_cross(FILE *out, const cli_comparison *c, size_t k) {
 
 static void put_difference(FILE *out, const cli_comparison *c, const cli_difference *d) {
     fputs("{\"id\":", out);
-    cli_json_text(out, c->sides[0].records[d->records[0]].id);
+    cli_json_text(out, c->sides[0].shelf.records[d->records[0]].id);
     fputs(",\"distance\":", out);
     cli_json_number(out, d->distance);
     for (size_t side = 0; side < 2; side++) {

@@ -18,7 +18,7 @@
 #include "fetch.h"
 
 static const cli_option options[] = {
-    {"dir", 'd', "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
+    {"dir", 0, "DIR", CLI_STRING(cli_data_options, dir), "the data folder",
      .unset = "$XDG_DATA_HOME/sis or ~/.local/share/sis",
      .more = "Every data set has a folder of its own name in it."},
     {"from", 0, "DIR", CLI_STRING(cli_data_options, from),
@@ -45,7 +45,7 @@ static const cli_option options[] = {
      .max = 1000000},
     {"held-out", 0, "SHARE", CLI_NUMBER(cli_data_options, held_out),
      "dna: share of the sequences that is held out for tests", .min = 0, .max = 0.9},
-    {"seed", 0, "N", CLI_COUNT(cli_data_options, seed), "dna: start of the random numbers"},
+    CLI_SEED(cli_data_options, seed, .more = "Of dna."),
     {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: what the data set is called"},
     CLI_GROUP(cli_data_options, common, cli_common, cli_common_options),
     {0},

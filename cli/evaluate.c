@@ -9,28 +9,15 @@
 
 #include "output.h"
 
-/* The options of cli_source_options, but the model and its input may be missing. */
 static const cli_option options[] = {
-    {"model", 'm', "MODEL", CLI_STRING(eval_options, source.model),
-     "the model that was explained: FILE.onnx or cmd:COMMAND",
-     .more =
-         "With it, scores are taken again, importance of features and QHS can be measured. Give "
-         "it and --input, --mask and --features as they were given to sis explain."},
-    {"input", 'i', "FILE", CLI_STRING(eval_options, source.input),
-     "the examples that were explained"},
-    {"rows", 'r', "A:B", CLI_STRING(eval_options, source.rows),
-     "only these examples of the input: A:B, or a list 0,5,7", .unset = "all"},
-    {"label", 0, "COLUMN", CLI_STRING(eval_options, source.label),
-     "column or field of the input that holds the label"},
-    {"categorical", 0, NULL, CLI_FLAG(eval_options, source.categorical),
-     "columns of a table may hold categories instead of numbers"},
+    CLI_OPTIONAL_GROUP(eval_options, source, cli_source, cli_source_options),
     {"first", 0, NULL, CLI_FLAG(eval_options, first), "only the first subset of each example",
      .more = "Other methods than sis give one rationale an example: this leaves as many of each."},
     {"human", 0, NULL, CLI_FLAG(eval_options, human), "agreement with what people marked",
      .more = "Of records with the field human: the share of each rationale that lies inside what "
              "was marked; with a model, the quality of the marks QHS, the score on the marked "
              "features alone less the score on all, and Pearson's correlation of the two."},
-    {"motif", 0, "FILE[:NAME]", CLI_STRING(eval_options, motif),
+    {"motif", 0, "FILE[:ID]", CLI_STRING(eval_options, motif),
      "divergence of DNA rationales from a motif",
      .more =
          "A file of motifs (JASPAR, MEME) and, if it holds several, the id or name of one. "
@@ -42,11 +29,11 @@ static const cli_option options[] = {
              "from the input, with its neighbours put back (of texts, DNA and images), and with "
              "--samples random halves of all other features put back."},
     {"second-mask", 0, "MASK", CLI_STRING(eval_options, second_mask), "another mask for --robust",
-     .unset = "zero, of texts pad"},
-    {"around", 0, "N", CLI_COUNT(eval_options, around),
-     "how far neighbours reach that --robust puts back", .min = 1, .max = 1000},
+     .unset = "zero, texts pad"},
+    {"around", 0, "N", CLI_COUNT(eval_options, around), "how far --robust puts neighbours back",
+     .min = 1, .max = 1000},
     {"imputation", 0, NULL, CLI_FLAG(eval_options, imputation),
-     "compare the mask with hot-deck values, one feature at a time",
+     "compare the mask with hot-deck values",
      .more = "An example of the input and one of its features are drawn at random, --draws times: "
              "how much the score changes when the mask takes the feature's place, and when a value "
              "from elsewhere in the input does. Needs no results."},
@@ -54,11 +41,8 @@ static const cli_option options[] = {
      .max = 10000000},
     {"csv", 0, "FILE", CLI_STRING(eval_options, csv), "also write a row for each rationale"},
     {"json", 0, "FILE", CLI_STRING(eval_options, json), "also write every value, as JSON"},
+    CLI_GROUP(eval_options, question, cli_question, cli_output_options),
     CLI_GROUP(eval_options, question, cli_question, cli_question_options),
-    {"jobs", 'j', "N", CLI_COUNT(eval_options, source.jobs),
-     "threads, and children of a cmd: model", .unset = "one per core", .max = 1024},
-    {"timeout", 0, "SECONDS", CLI_NUMBER(eval_options, source.timeout),
-     "longest wait for one answer of a cmd: model, 0 for ever", .max = 1e9},
     CLI_GROUP(eval_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -120,11 +104,8 @@ static void release(evaluation *ev) {
         free(ev->examples[e].importance);
     for (size_t k = 0; k < ev->n_methods; k++) {
         eval_method *m = &ev->methods[k];
-        for (size_t i = 0; i < m->n_records; i++)
-            sis_record_release(&m->records[i]);
-        free(m->records);
+        cli_shelf_release(&m->shelf);
         free(m->name);
-        free(m->by_id);
         free(m->of);
         free(m->items);
         free(m->first);
@@ -138,9 +119,12 @@ static void release(evaluation *ev) {
 }
 
 static int open_task(evaluation *ev) {
+    cli_question q = ev->o->question;
+    if (!ev->o->imputation)
+        q.output = NULL;
     int status = cli_task_open(&ev->task, &ev->o->source);
     if (status == CLI_DONE)
-        status = cli_task_ask(&ev->task, &ev->o->source, &ev->o->question);
+        status = cli_task_ask(&ev->task, &ev->o->source, &q);
     ev->with_model = 1;
     return status;
 }
@@ -209,7 +193,8 @@ const cli_command cli_evaluate = {
         "examples, decisions or models are refused. A rationale is one subset; an example may have "
         "several.\n\n"
         "Tables on standard output: how many rationales, and of how many examples all of them "
-        "suffice; their length; their score alone; with --model and --input, how much the score "
+        "suffice; their length; their score alone; with --model and --input (and --mask and "
+        "--features) as they were given to sis explain, how much the score "
         "falls when a single feature inside, or outside, of the rationales is masked. p-values are "
         "two-sided, of each method against the first: Wilcoxon's rank-sum test over rationales (of "
         "importance: over features) and his signed-rank test over examples, each with the median "

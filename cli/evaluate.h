@@ -17,9 +17,8 @@
 #define SIS_CLI_EVALUATE_H
 
 #include <sis/evaluate.h>
-#include <sis/results.h>
 
-#include "task.h"
+#include "records.h"
 
 typedef struct eval_options {
     cli_source source;
@@ -49,11 +48,8 @@ typedef struct eval_rationale {
 
 /* One results file. */
 typedef struct eval_method {
-    const char *path;
-    char *name; /* in tables */
-    sis_record *records;
-    size_t n_records, room;
-    size_t *by_id;          /* (n_records) */
+    cli_shelf shelf;
+    char *name;             /* in tables */
     const sis_record **of;  /* (examples) */
     eval_rationale *items;  /* (n_items), in the order of the examples */
     size_t n_items, *first; /* (examples + 1) where those of an example begin */
@@ -115,9 +111,6 @@ int eval_json(const evaluation *ev, const char *path);
 /* The numbers at `offset` of a method's rationales that are not NaN: *n, free()d by the caller. NULL
  * after an error line. */
 double *eval_column(const eval_method *m, size_t offset, size_t *n);
-
-/* The same with one number an example: the median over its rationales, NaN if there is none. */
-double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset);
 
 /* Importance of features inside (or outside) a method's rationales, those of one example after those
  * of the other; *n of them. `medians` (examples), if not NULL, gets the median of each. */

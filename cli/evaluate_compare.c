@@ -33,7 +33,8 @@ double *eval_column(const eval_method *m, size_t offset, size_t *n) {
     return out;
 }
 
-double *eval_by_example(const evaluation *ev, const eval_method *m, size_t offset) {
+/* The same with one number an example: the median over its rationales, NaN if there is none. */
+static double *by_example(const evaluation *ev, const eval_method *m, size_t offset) {
     double *out = cli_grab(ev->n_examples, sizeof *out);
     double *some = cli_grab(m->n_items, sizeof *some);
     for (size_t e = 0; out && some && e < ev->n_examples; e++) {
@@ -102,7 +103,7 @@ int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval
     const eval_method *first = &ev->methods[0];
     size_t n, n_first;
     double *x = eval_column(m, offset, &n), *y = eval_column(first, offset, &n_first);
-    double *by_m = eval_by_example(ev, m, offset), *by_first = eval_by_example(ev, first, offset);
+    double *by_m = by_example(ev, m, offset), *by_first = by_example(ev, first, offset);
     int status = x && y && by_m && by_first
                      ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum))
                      : CLI_FAILED;

@@ -215,8 +215,8 @@ static json_t *summary_object(writer *w, const evaluation *ev, const eval_method
 static json_t *method_object(writer *w, const evaluation *ev, const eval_method *m) {
     json_t *o = json_object(), *list = json_array();
     set(w, o, "name", text(m->name));
-    set(w, o, "method", text(m->records[0].method));
-    set(w, o, "file", text(m->path));
+    set(w, o, "method", text(m->shelf.records[0].method));
+    set(w, o, "file", text(m->shelf.path));
     set(w, o, "summary", summary_object(w, ev, m));
     for (size_t i = 0; i < m->n_items; i++)
         append(w, list, rationale_object(w, ev, &m->items[i]));
@@ -249,7 +249,7 @@ static json_t *evaluation_object(writer *w, const evaluation *ev) {
     for (size_t k = 0; k < ev->n_methods; k++)
         append(w, methods, method_object(w, ev, &ev->methods[k]));
     if (ev->n_methods > 0)
-        set(w, o, "model", text(ev->methods[0].records[0].model));
+        set(w, o, "model", text(ev->methods[0].shelf.records[0].model));
     if (ev->motif)
         set(w, o, "motif", text(ev->motif->id));
     set(w, o, "examples", examples);

@@ -20,83 +20,39 @@ void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
 
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b, void *task) {
-    char **ids = ((cli_task *)task)->ids;
-    return strcmp(ids[*(const size_t *)a], ids[*(const size_t *)b]);
-}
-
-/* The task's inputs in the order of their ids; free()d by the caller. */
-static size_t *index_inputs(cli_task *t) {
-    size_t *index = cli_grab(t->n, sizeof *index);
-    for (size_t i = 0; index && i < t->n; i++)
-        index[i] = i;
-    if (index)
-        qsort_r(index, t->n, sizeof *index, by_id, t);
-    return index;
-}
-
-static const sis_input *find_input(const cli_task *t, const size_t *index, const char *id) {
-    size_t low = 0, high = t->n;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(t->ids[index[middle]], id) <= 0)
-            low = middle;
-        else
-            high = middle;
-    }
-    return strcmp(t->ids[index[low]], id) == 0 ? &t->inputs[index[low]] : NULL;
-}
-
-static int same_numbers(const double *a, const double *b, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i])
-            return 0;
-    return 1;
-}
-
-/* Is the record about this input, as it is given now? */
-static int check_input(const evaluation *ev, const sis_record *r, const sis_input *in) {
+/* The input that a record is about, or NULL after an error line. */
+static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, const sis_record *r) {
+    const sis_input *in = cli_record_input(&ev->task, ids, r);
     if (!in)
-        return cli_error("record \"%s\" is of no example that was asked for; give the --input and "
-                         "--rows it was made with",
-                         r->id);
-    if (r->output >= ev->task.model.n_outputs)
-        return cli_error(
-            "record \"%s\" is about output %zu, the model has %zu; give the --model it "
-            "was made with (%s)",
-            r->id, r->output, ev->task.model.n_outputs, r->model);
-    if (r->values &&
-        (r->n_values != in->n_values || !same_numbers(r->values, in->values, r->n_values)))
-        return cli_error("record \"%s\" was made of another input than the one given", r->id);
-    if (r->mask && (in->n_samples != 1 || !same_numbers(r->mask, in->mask, r->n_values)))
-        return cli_error("record \"%s\" was made with another mask than the one given; give the "
-                         "same --mask",
-                         r->id);
+        return NULL;
     long n = sis_input_features(in);
+    if (n >= 0 && (size_t)n == r->collection.n_features)
+        return in;
     if (n < 0)
-        return cli_fail((int)n);
-    if ((size_t)n != r->collection.n_features)
-        return cli_error("record \"%s\" has %zu features, the input has %ld; give the same "
-                         "--features",
-                         r->id, r->collection.n_features, n);
-    return CLI_DONE;
+        cli_fail((int)n);
+    else
+        cli_error("record \"%s\" has %zu features, the input has %ld; give the same --features",
+                  r->id, r->collection.n_features, n);
+    return NULL;
 }
 
 static int find_inputs(evaluation *ev) {
-    size_t *index = index_inputs(&ev->task);
-    int status = index ? CLI_DONE : CLI_FAILED;
+    const cli_task *t = &ev->task;
+    cli_ids ids;
+    int status = cli_ids_make(&ids, t->ids, sizeof *t->ids, t->n);
     for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
         eval_example *x = &ev->examples[e];
-        const sis_input *in = find_input(&ev->task, index, x->record->id);
+        const sis_input *in = NULL;
         for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-            status = check_input(ev, ev->methods[k].of[e], in);
+            if (!(in = find_input(ev, &ids, ev->methods[k].of[e])))
+                status = CLI_FAILED;
         if (status == CLI_DONE) {
             x->input = *in;
-            x->at = (size_t)(in - ev->task.inputs);
+            x->at = (size_t)(in - t->inputs);
             x->input.output = x->record->output;
         }
     }
-    free(index);
+    free(ids.items);
     return status;
 }
 
@@ -143,7 +99,7 @@ static int check_part(const eval_method *m, eval_rationale *x, double score) {
         return cli_error("%s, record \"%s\": subset %zu alone has a score of %g, the model gives "
                          "%g now; give the --mask, --features, --samples and --seed it was made "
                          "with",
-                         m->path, r->id, x->subset, x->score, score);
+                         m->shelf.path, r->id, x->subset, x->score, score);
     x->score = score;
     x->sufficient = eval_enough(r, score);
     return CLI_DONE;
@@ -237,17 +193,12 @@ static int is_marked(const eval_example *x) {
     return x->record->human && x->record->n_human > 0;
 }
 
-static int ascending(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The marked features of an example in order, so that looking one up costs no more than the list. */
 static int *sort_marks(const sis_record *r) {
     int *sorted = cli_grab(r->n_human, sizeof *sorted);
     if (sorted) {
         memcpy(sorted, r->human, r->n_human * sizeof *sorted);
-        qsort(sorted, r->n_human, sizeof *sorted, ascending);
+        qsort(sorted, r->n_human, sizeof *sorted, cli_by_number);
     }
     return sorted;
 }
@@ -264,7 +215,8 @@ static int share_marked(const evaluation *ev, eval_method *m) {
         if (!marks)
             return CLI_FAILED;
         for (size_t k = 0; k < (size_t)x->length; k++)
-            both += bsearch(&x->features[k], marks, r->n_human, sizeof *marks, ascending) != NULL;
+            both +=
+                bsearch(&x->features[k], marks, r->n_human, sizeof *marks, cli_by_number) != NULL;
         x->marked = (double)both / x->length;
         free(marks);
     }
@@ -307,7 +259,7 @@ int eval_human(evaluation *ev) {
     if (ev->n_human == 0)
         return cli_error("--human: no explained record of %s has features that a person marked "
                          "(field \"human\"); explain an input that has them",
-                         ev->methods[0].path);
+                         ev->methods[0].shelf.path);
     for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
         status = share_marked(ev, &ev->methods[k]);
     return status == CLI_DONE && ev->with_model ? measure_quality(ev) : status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DNA subsets on a motif: --motif FILE[:NAME].
+ * DNA subsets on a motif: --motif FILE[:ID].
  */
 #include <stdlib.h>
 #include <string.h>

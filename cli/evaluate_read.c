@@ -16,94 +16,31 @@ double eval_enough(const sis_record *r, double score) {
 
 /* ---- Files ----------------------------------------------------------------------------------- */
 
-static int add_record(eval_method *m, sis_record *r) {
-    if (m->n_records == m->room) {
-        size_t room = m->room ? m->room + m->room / 2 : 64;
-        sis_record *more = realloc(m->records, room * sizeof *more);
-        if (!more) {
-            sis_record_release(r);
-            return cli_error("out of memory");
-        }
-        m->records = more;
-        m->room = room;
-    }
-    m->records[m->n_records++] = *r;
-    return CLI_DONE;
-}
-
-static int read_records(eval_method *m) {
-    sis_results *file;
-    sis_record r;
-    int found = sis_results_open(m->path, &file), status = CLI_DONE;
-    if (found != SIS_OK)
-        return cli_fail(found);
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0)
-        status = add_record(m, &r);
-    sis_results_close(file);
-    if (status == CLI_DONE && found < 0)
-        return cli_fail(found);
-    if (status == CLI_DONE && m->n_records == 0)
-        return cli_error("%s: is empty; expected records as sis explain writes them", m->path);
-    return status;
-}
-
-static const char *last_part(const char *path) {
-    const char *slash = strncmp(path, "cmd:", 4) ? strrchr(path, '/') : NULL;
-    return slash ? slash + 1 : path;
-}
-
 /* One file, one method, one model. */
 static int check_uniform(const eval_method *m) {
-    const sis_record *first = &m->records[0];
-    for (size_t i = 1; i < m->n_records; i++) {
-        const sis_record *r = &m->records[i];
+    const sis_record *first = &m->shelf.records[0];
+    if (m->shelf.n == 0)
+        return cli_error("%s: is empty; expected records as sis explain writes them",
+                         m->shelf.path);
+    for (size_t i = 1; i < m->shelf.n; i++) {
+        const sis_record *r = &m->shelf.records[i];
         if (strcmp(r->method, first->method) != 0)
             return cli_error("%s: record \"%s\" is of method %s, the first is of %s; expected one "
                              "file for each method",
-                             m->path, r->id, r->method, first->method);
+                             m->shelf.path, r->id, r->method, first->method);
         if (strcmp(r->constraint ? r->constraint : "", first->constraint ? first->constraint : ""))
             return cli_error(
                 "%s: record \"%s\" was made under another --constraint than the first; "
                 "expected one file for each",
-                m->path, r->id);
+                m->shelf.path, r->id);
         if (!cli_same_model(r->model, first->model))
-            return cli_error("%s: record \"%s\" is of model %s, the first is of %s", m->path, r->id,
-                             r->model, first->model);
+            return cli_error("%s: record \"%s\" is of model %s, the first is of %s", m->shelf.path,
+                             r->id, r->model, first->model);
     }
     return CLI_DONE;
 }
 
-static int by_id(const void *a, const void *b, void *records) {
-    const sis_record *r = records;
-    return strcmp(r[*(const size_t *)a].id, r[*(const size_t *)b].id);
-}
-
-static int index_records(eval_method *m) {
-    m->by_id = cli_grab(m->n_records, sizeof *m->by_id);
-    if (!m->by_id)
-        return CLI_FAILED;
-    for (size_t i = 0; i < m->n_records; i++)
-        m->by_id[i] = i;
-    qsort_r(m->by_id, m->n_records, sizeof *m->by_id, by_id, m->records);
-    for (size_t i = 1; i < m->n_records; i++)
-        if (by_id(&m->by_id[i - 1], &m->by_id[i], m->records) == 0)
-            return cli_error("%s: holds two records \"%s\"; an example may be there once", m->path,
-                             m->records[m->by_id[i]].id);
-    return CLI_DONE;
-}
-
-static const sis_record *sorted_record(const eval_method *m, size_t i) {
-    return &m->records[m->by_id[i]];
-}
-
 /* ---- Between files --------------------------------------------------------------------------- */
-
-static int same_numbers(const double *a, const double *b, size_t n) {
-    for (size_t i = 0; a && b && i < n; i++)
-        if (a[i] != b[i])
-            return 0;
-    return 1;
-}
 
 /* What two records of an example must agree on, or what they do not. */
 static const char *difference(const sis_record *a, const sis_record *b) {
@@ -119,7 +56,7 @@ static const char *difference(const sis_record *a, const sis_record *b) {
     if (ca->n_features != cb->n_features)
         return "n_features";
     if (a->values && b->values &&
-        (a->n_values != b->n_values || !same_numbers(a->values, b->values, a->n_values)))
+        (a->n_values != b->n_values || !cli_same_numbers(a->values, b->values, a->n_values)))
         return "values";
     if (fabs(ca->score - cb->score) > 1e-4 * (1 + fabs(ca->score)))
         return "score";
@@ -128,23 +65,24 @@ static const char *difference(const sis_record *a, const sis_record *b) {
 
 /* The same examples, model and decisions in both files. */
 static int check_pair(const eval_method *a, const eval_method *b) {
-    if (!cli_same_model(a->records[0].model, b->records[0].model))
-        return cli_error("%s is of model %s, %s of %s; methods are compared on one model", a->path,
-                         a->records[0].model, b->path, b->records[0].model);
-    for (size_t i = 0; i < a->n_records || i < b->n_records; i++) {
-        const char *ida = i < a->n_records ? sorted_record(a, i)->id : NULL;
-        const char *idb = i < b->n_records ? sorted_record(b, i)->id : NULL;
+    if (!cli_same_model(a->shelf.records[0].model, b->shelf.records[0].model))
+        return cli_error("%s is of model %s, %s of %s; methods are compared on one model",
+                         a->shelf.path, a->shelf.records[0].model, b->shelf.path,
+                         b->shelf.records[0].model);
+    for (size_t i = 0; i < a->shelf.n || i < b->shelf.n; i++) {
+        const char *ida = i < a->shelf.n ? cli_shelf_at(&a->shelf, i)->id : NULL;
+        const char *idb = i < b->shelf.n ? cli_shelf_at(&b->shelf, i)->id : NULL;
         int order = !ida ? 1 : !idb ? -1 : strcmp(ida, idb);
         if (order != 0)
             return cli_error("%s has no record \"%s\", which %s has; methods are compared on the "
                              "same examples",
-                             order < 0 ? b->path : a->path, order < 0 ? ida : idb,
-                             order < 0 ? a->path : b->path);
-        const char *field = difference(sorted_record(a, i), sorted_record(b, i));
+                             order < 0 ? b->shelf.path : a->shelf.path, order < 0 ? ida : idb,
+                             order < 0 ? a->shelf.path : b->shelf.path);
+        const char *field = difference(cli_shelf_at(&a->shelf, i), cli_shelf_at(&b->shelf, i));
         if (field)
             return cli_error("record \"%s\": field \"%s\" differs between %s and %s; methods are "
                              "compared on the same decisions",
-                             ida, field, a->path, b->path);
+                             ida, field, a->shelf.path, b->shelf.path);
     }
     return CLI_DONE;
 }
@@ -153,7 +91,7 @@ static int check_pair(const eval_method *a, const eval_method *b) {
 
 /* The file's name without its folder and .jsonl. */
 static char *stem(const char *path) {
-    const char *from = last_part(path), *end = strstr(from, ".jsonl");
+    const char *from = cli_last_part(path), *end = strstr(from, ".jsonl");
     return strndup(from, end && end > from ? (size_t)(end - from) : strlen(from));
 }
 
@@ -170,7 +108,7 @@ static char *method_name(const sis_record *r) {
 /* Files that would have the same name are called by that of the file. */
 static int name_methods(evaluation *ev) {
     for (size_t k = 0; k < ev->n_methods; k++)
-        if (!(ev->methods[k].name = method_name(&ev->methods[k].records[0])))
+        if (!(ev->methods[k].name = method_name(&ev->methods[k].shelf.records[0])))
             return cli_error("out of memory");
     for (size_t k = 0; k < ev->n_methods; k++) {
         size_t alike = 0;
@@ -178,14 +116,14 @@ static int name_methods(evaluation *ev) {
             if (strcmp(ev->methods[j].name, ev->methods[k].name) != 0)
                 continue;
             free(ev->methods[j].name);
-            if (!(ev->methods[j].name = stem(ev->methods[j].path)))
+            if (!(ev->methods[j].name = stem(ev->methods[j].shelf.path)))
                 return cli_error("out of memory");
             alike++;
         }
         if (!alike)
             continue;
         free(ev->methods[k].name);
-        if (!(ev->methods[k].name = stem(ev->methods[k].path)))
+        if (!(ev->methods[k].name = stem(ev->methods[k].shelf.path)))
             return cli_error("out of memory");
     }
     return CLI_DONE;
@@ -193,21 +131,9 @@ static int name_methods(evaluation *ev) {
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-static const sis_record *find_record(const eval_method *m, const char *id) {
-    size_t low = 0, high = m->n_records;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(sorted_record(m, middle)->id, id) <= 0)
-            low = middle;
-        else
-            high = middle;
-    }
-    return sorted_record(m, low);
-}
-
 static int explained_by_all(const evaluation *ev, const char *id) {
     for (size_t k = 0; k < ev->n_methods; k++)
-        if (find_record(&ev->methods[k], id)->collection.status != SIS_STATUS_EXPLAINED)
+        if (cli_shelf_find(&ev->methods[k].shelf, id)->collection.status != SIS_STATUS_EXPLAINED)
             return 0;
     return 1;
 }
@@ -215,17 +141,17 @@ static int explained_by_all(const evaluation *ev, const char *id) {
 /* The examples, in the order of the first file, and where each method speaks of them. */
 static int choose_examples(evaluation *ev) {
     const eval_method *first = &ev->methods[0];
-    ev->n_shared = first->n_records;
+    ev->n_shared = first->shelf.n;
     ev->examples = cli_grab(ev->n_shared, sizeof *ev->examples);
     if (!ev->examples)
         return CLI_FAILED;
     for (size_t i = 0; i < ev->n_shared; i++)
-        if (explained_by_all(ev, first->records[i].id))
+        if (explained_by_all(ev, first->shelf.records[i].id))
             ev->examples[ev->n_examples++] =
-                (eval_example){.record = &first->records[i], .human_score = NAN, .qhs = NAN};
+                (eval_example){.record = &first->shelf.records[i], .human_score = NAN, .qhs = NAN};
     if (ev->n_examples == 0)
         return cli_error("there is nothing to compare: no example is explained in %s",
-                         ev->n_methods > 1 ? "every file" : first->path);
+                         ev->n_methods > 1 ? "every file" : first->shelf.path);
     return CLI_DONE;
 }
 
@@ -264,7 +190,7 @@ static int list_rationales(const evaluation *ev, eval_method *m) {
     if (!m->of || !m->first)
         return CLI_FAILED;
     for (size_t e = 0; e < ev->n_examples; e++) {
-        m->of[e] = find_record(m, ev->examples[e].record->id);
+        m->of[e] = cli_shelf_find(&m->shelf, ev->examples[e].record->id);
         m->first[e + 1] = m->first[e] + count_of(ev, m->of[e]);
     }
     m->n_items = m->first[ev->n_examples];
@@ -283,12 +209,10 @@ int eval_read(evaluation *ev, const cli_list *paths) {
     ev->n_methods = paths->n;
     for (size_t k = 0; status == CLI_DONE && k < paths->n; k++) {
         eval_method *m = &ev->methods[k];
-        m->path = paths->items[k];
-        status = read_records(m);
+        m->shelf.path = paths->items[k];
+        status = cli_shelf_read(&m->shelf, 1);
         if (status == CLI_DONE)
             status = check_uniform(m);
-        if (status == CLI_DONE)
-            status = index_records(m);
         if (status == CLI_DONE && k > 0)
             status = check_pair(&ev->methods[0], m);
     }

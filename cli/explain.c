@@ -3,70 +3,44 @@
  * sis explain: inputs and a model in, a results file out.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/results.h>
-
-#include "method.h"
-#include "output.h"
-#include "task.h"
-
-typedef struct {
-    cli_source source;
-    cli_question question;
-    cli_method method;
-    const char *threshold, *output;
-    size_t max_subsets;
-    int below, trace, resume, exact, early_stop;
-    cli_common common;
-} explain_options;
+#include "explain.h"
 
 static const cli_option options[] = {
-    CLI_GROUP(explain_options, source, cli_source, cli_source_options),
-    {"threshold", 't', "T", CLI_STRING(explain_options, threshold),
-     "decision: score >= T; pNN for that percentile of the scores", .required = 1,
+    CLI_GROUP(cli_explain_options, source, cli_source, cli_source_options),
+    {"threshold", 't', "T", CLI_STRING(cli_explain_options, threshold),
+     "decision: score >= T, or percentile pNN", .required = 1,
      .more = "A percentile is taken over all examples of the input file."},
-    {"below", 0, NULL, CLI_FLAG(explain_options, below), "explain score <= T instead"},
-    CLI_GROUP(explain_options, question, cli_question, cli_question_options),
-    CLI_GROUP(explain_options, method, cli_method, cli_method_options),
-    {"max-subsets", 0, "N", CLI_COUNT(explain_options, max_subsets), "stop after N subsets",
+    {"below", 0, NULL, CLI_FLAG(cli_explain_options, below), "explain score <= T instead"},
+    CLI_GROUP(cli_explain_options, question, cli_question, cli_output_options),
+    CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
+    CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
+    {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, max_subsets), "stop after N subsets",
      .unset = "find all"},
-    {"exact", 0, NULL, CLI_FLAG(explain_options, exact), "full passes only, no faster walk"},
-    {"early-stop", 0, NULL, CLI_FLAG(explain_options, early_stop),
-     "stop selecting at the first drop below T (larger subsets)"},
-    {"trace", 0, NULL, CLI_FLAG(explain_options, trace), "also write the order and its scores"},
-    {"output", 'o', "FILE", CLI_STRING(explain_options, output), "results file",
+    {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "full passes only, no faster walk"},
+    {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
+     "stop at the first drop below T (larger subsets)"},
+    {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
+    {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "where the records go",
      .unset = "standard output"},
-    {"resume", 0, NULL, CLI_FLAG(explain_options, resume), "go on with the file in --output",
+    {"resume", 0, NULL, CLI_FLAG(cli_explain_options, resume), "go on with the file in --output",
      .more = "Whole records in the file are kept, a torn last line is cut off, and examples that "
              "are not in it yet are explained. Give the same options as before."},
-    CLI_GROUP(explain_options, common, cli_common, cli_common_options),
+    CLI_GROUP(cli_explain_options, common, cli_common, cli_common_options),
     {0},
 };
 
 static void init(void *p) {
-    explain_options *o = (explain_options *)p;
+    cli_explain_options *o = (cli_explain_options *)p;
     cli_source_init(&o->source);
     cli_question_init(&o->question);
     cli_method_init(&o->method);
 }
 
-/* What the run needs to turn a collection into a line. */
-typedef struct {
-    const explain_options *o;
-    cli_task *task;
-    cli_output out;
-    cli_progress bar;
-    double threshold;
-    size_t *todo; /* (n_todo) inputs of this run -> inputs of the task */
-    size_t n_todo;
-    size_t counts[4];
-    int broken; /* the file cannot be written, and that was said */
-} writer;
-
-/* What records of this run say of it; NULL for SIS, whose subsets need none. */
-static const char *constraint_of(const explain_options *o) {
+const char *cli_explain_constraint(const cli_explain_options *o) {
     return cli_method_is_sis(&o->method) ? NULL : o->method.constraint;
 }
 
@@ -99,18 +73,17 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     r->n_names = t->names ? t->n_features : 0;
 }
 
-/* A rationale -> a line in the file. */
-static int write_rationale(void *ctx, size_t i, const sis_rationale *found) {
-    writer *w = (writer *)ctx;
+/* What was found for input `at` of the task -> a line in the file. */
+static int write_record(cli_explaining *w, size_t at, const sis_rationale *found) {
     const cli_task *t = w->task;
     const sis_collection *c = &found->collection;
     const double pair[] = {found->sum, found->difference};
-    size_t at = w->todo[i], n, shape[3];
+    size_t n, shape[3];
     char label[256], *line;
     sis_record r = {.id = t->ids[at],
                     .model = w->o->source.model,
                     .method = w->o->method.name,
-                    .constraint = constraint_of(w->o),
+                    .constraint = cli_explain_constraint(w->o),
                     .output = t->inputs[at].output,
                     .below = w->o->below,
                     .threshold = w->threshold,
@@ -131,116 +104,43 @@ static int write_rationale(void *ctx, size_t i, const sis_rationale *found) {
     return w->broken ? SIS_E_IO : SIS_OK;
 }
 
-static int write_collection(void *ctx, size_t i, const sis_collection *c) {
-    return write_rationale(ctx, i,
-                           &(sis_rationale){.collection = *c, .sum = NAN, .difference = NAN});
-}
-
-static int same_numbers(const double *a, const double *b, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
-            return 0;
-    return 1;
-}
-
-/* Is what the record says of the example what it is now? */
-static int same_example(const cli_task *t, const sis_record *r, size_t at) {
-    const sis_input *in = &t->inputs[at];
-    if (!t->pieces)
-        return r->n_values == in->n_values && same_numbers(r->values, in->values, in->n_values);
-    for (size_t i = 0; i < r->n_words && i < in->n_values; i++)
-        if (strcmp(r->words[i], t->words[at][i]) != 0)
-            return 0;
-    return r->n_words == in->n_values;
-}
-
-/* Does this record of an earlier run answer what is asked now of that input? */
-static int same_question(const writer *w, const sis_record *r, size_t at) {
-    const explain_options *o = w->o;
-    const sis_input *in = &w->task->inputs[at];
-    const double *mask = in->n_samples == 1 && !w->task->words ? in->mask : NULL;
-    long n = sis_input_features(in);
-    const char *before = r->constraint ? r->constraint : "", *now = constraint_of(o);
-    int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method.name) == 0 &&
-               strcmp(before, now ? now : "") == 0 && r->threshold == w->threshold &&
-               r->below == o->below && r->output == in->output && n > 0 &&
-               r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
-               !r->mask == !mask && (!mask || same_numbers(r->mask, mask, in->n_values));
-    if (same)
-        return CLI_DONE;
-    return cli_error(
-        "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
-        "%s --threshold %g%s, output %zu, %zu features, or another constraint, input or mask); "
-        "give the same options, or name another --output",
-        r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
-        r->collection.n_features);
-}
-
-/* Go through the n records of an earlier run: mark what is done, count its errors. */
-static int check_done(writer *w, size_t n, unsigned char *done) {
-    const cli_task *t = w->task;
-    sis_results *file;
-    sis_record r;
-    int status = cli_fail(sis_results_open(w->o->output, &file));
-    for (size_t k = 0, at = 0; status == CLI_DONE && k < n; k++) {
-        int found = sis_results_next(file, &r);
-        if (found <= 0) {
-            status = cli_fail(found < 0 ? found : SIS_E_FORMAT);
-            break;
-        }
-        size_t tries = 0;
-        for (; tries < t->n && strcmp(t->ids[at], r.id) != 0; tries++)
-            at = (at + 1) % t->n; /* they mostly come in order */
-        if (tries == t->n)
-            status = cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
-                               "same --input and --rows, or name another --output",
-                               w->o->output, r.id);
-        else if (r.collection.status != SIS_STATUS_ERROR)
-            status = same_question(w, &r, at);
-        else
-            w->counts[SIS_STATUS_ERROR]++;
-        done[at] = 1;
-        sis_record_release(&r);
+/* Records of the examples up to `last` that could not be asked about. */
+static int write_excused(cli_explaining *w, size_t last) {
+    int error = SIS_OK;
+    for (; error == SIS_OK && w->next < w->n_todo && w->todo[w->next] <= last; w->next++) {
+        const char *excuse = cli_task_excuse(w->task, w->todo[w->next]);
+        sis_rationale none = {.collection = {.status = SIS_STATUS_ERROR,
+                                             .score = NAN,
+                                             .masked_score = NAN,
+                                             .message = (char *)excuse},
+                              .sum = NAN,
+                              .difference = NAN};
+        if (excuse)
+            error = write_record(w, w->todo[w->next], &none);
     }
-    sis_results_close(file);
-    return status;
+    return error;
 }
 
-/* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
-static int skip_done(writer *w, long long *keep) {
-    sis_resume old;
-    int error = sis_resume_scan(w->o->output, &old);
-    if (error)
-        return cli_fail(error);
-    *keep = (long long)old.bytes;
-    unsigned char *done = cli_grab(w->task->n, 1);
-    int status = !done ? CLI_FAILED : old.n ? check_done(w, old.n, done) : CLI_DONE;
-    w->n_todo = 0;
-    for (size_t i = 0; status == CLI_DONE && i < w->task->n; i++)
-        if (!done[i])
-            w->todo[w->n_todo++] = i;
-    if (status == CLI_DONE && old.n)
-        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, w->task->n,
-                 w->o->output);
-    free(done);
-    sis_resume_release(&old);
-    return status;
+static int write_rationale(void *ctx, size_t i, const sis_rationale *found) {
+    cli_explaining *w = ctx;
+    int error = write_excused(w, w->asked[i]);
+    return error ? error : write_record(w, w->asked[i], found);
 }
 
 /* Which inputs are to be done, and the file they go to. */
-static int begin_output(writer *w) {
+static int begin_output(cli_explaining *w) {
     long long keep = -1;
     int status = CLI_DONE;
     for (size_t i = 0; i < w->task->n; i++)
         w->todo[i] = i;
     w->n_todo = w->task->n;
     if (w->o->resume)
-        status = skip_done(w, &keep);
+        status = cli_explain_resume(w, &keep);
     return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
 }
 
-static void fill_options(writer *w, sis_opt *opt) {
-    const explain_options *o = w->o;
+static void fill_options(cli_explaining *w, sis_opt *opt) {
+    const cli_explain_options *o = w->o;
     sis_opt_init(opt);
     opt->threshold = w->threshold;
     opt->below = o->below;
@@ -253,26 +153,37 @@ static void fill_options(writer *w, sis_opt *opt) {
     opt->progress_ctx = &w->bar;
 }
 
-static int explain(writer *w) {
-    const explain_options *o = w->o;
+/* A collection as a rationale, to whom it is for. */
+typedef struct {
+    int (*done)(void *ctx, size_t i, const sis_rationale *found);
+    void *ctx;
+} receiver;
+
+static int hand_over(void *ctx, size_t i, const sis_collection *c) {
+    const receiver *to = ctx;
+    return to->done(to->ctx, i, &(sis_rationale){.collection = *c, .sum = NAN, .difference = NAN});
+}
+
+int cli_explain_inputs(cli_explaining *w, const size_t *which, size_t n,
+                       int (*done)(void *ctx, size_t i, const sis_rationale *found), void *ctx) {
+    const cli_explain_options *o = w->o;
     const sis_model *model = &w->task->model;
-    size_t n = w->n_todo;
     cli_plan plan = {0};
     sis_opt opt;
     sis_input *inputs = cli_grab(n, sizeof *inputs);
     int error = 0, is_sis = cli_method_is_sis(&o->method);
     int status = inputs ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; inputs && i < n; i++)
-        inputs[i] = w->task->inputs[w->todo[i]];
+        inputs[i] = w->task->inputs[which[i]];
     if (status == CLI_DONE && !is_sis)
-        status = cli_method_plan(&o->method, w->task, &o->question, w->todo, n, &plan);
+        status = cli_method_plan(&o->method, w->task, &o->question, which, n, &plan);
     for (size_t i = 0; plan.how && i < n; i++)
         plan.how[i].trace = o->trace;
     if (status == CLI_DONE) {
         fill_options(w, &opt);
         cli_progress_init(&w->bar, o->common.quiet);
-        error = is_sis ? sis_collect_many(model, inputs, n, &opt, write_collection, w)
-                       : sis_explain_many(model, inputs, n, &opt, plan.how, write_rationale, w);
+        error = is_sis ? sis_collect_many(model, inputs, n, &opt, hand_over, &(receiver){done, ctx})
+                       : sis_explain_many(model, inputs, n, &opt, plan.how, done, ctx);
         cli_progress_end(&w->bar);
         status = w->broken ? CLI_FAILED : cli_fail(error);
     }
@@ -281,15 +192,26 @@ static int explain(writer *w) {
     return status;
 }
 
+static int explain(cli_explaining *w) {
+    for (size_t i = 0; i < w->n_todo; i++)
+        if (!cli_task_excuse(w->task, w->todo[i]))
+            w->asked[w->n_asked++] = w->todo[i];
+    int status = cli_explain_inputs(w, w->asked, w->n_asked, write_rationale, w);
+    if (status != CLI_DONE)
+        return status;
+    int error = write_excused(w, SIZE_MAX);
+    return w->broken ? CLI_FAILED : cli_fail(error);
+}
+
 static int run(const void *p, const cli_list *args) {
-    const explain_options *o = (const explain_options *)p;
+    const cli_explain_options *o = (const cli_explain_options *)p;
     (void)args;
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
     if (o->early_stop && !cli_method_is_sis(&o->method))
         return cli_usage("--early-stop is for --method sis");
     cli_task task = {0};
-    writer w = {.o = o, .task = &task};
+    cli_explaining w = {.o = o, .task = &task};
     int status = cli_method_check(&o->method, &o->question, o->max_subsets);
     if (status == CLI_DONE)
         status = cli_task_spares(&o->source, &o->question, o->output);
@@ -302,8 +224,9 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_task_threshold(&task, o->threshold, &o->source, &o->question, &w.threshold);
     if (status == CLI_DONE) {
-        w.todo = calloc(task.n, sizeof *w.todo);
-        status = w.todo ? begin_output(&w) : cli_error("out of memory");
+        w.todo = cli_grab(task.n, sizeof *w.todo);
+        w.asked = cli_grab(task.n, sizeof *w.asked);
+        status = w.todo && w.asked ? begin_output(&w) : CLI_FAILED;
     }
     if (status == CLI_DONE) {
         status = explain(&w);
@@ -318,6 +241,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE && w.counts[SIS_STATUS_ERROR] > 0)
         status = CLI_FAILED;
     free(w.todo);
+    free(w.asked);
     cli_task_close(&task);
     return status;
 }
@@ -326,7 +250,7 @@ const cli_command cli_explain = {
     .name = "explain",
     .summary = "find the sufficient input subsets of decisions",
     .options = options,
-    .options_size = sizeof(explain_options),
+    .options_size = sizeof(cli_explain_options),
     .init = init,
     .run = run,
     .examples =
@@ -352,7 +276,9 @@ const cli_command cli_explain = {
         "Results are JSON Lines, one record an example, each written whole. Status explained comes "
         "with subsets, most important feature first; below_threshold means that the example itself "
         "does not reach the threshold; default_decision, that even the fully masked input reaches "
-        "it, so no part of the example is responsible; error, that the model answered NaN.\n\n"
+        "it, so no part of the example is responsible; error, that the model answered NaN, or that "
+        "a "
+        "text has no word.\n\n"
         "Other methods (--method) write one rationale an example into the same kind of file, with "
         "their attributions and whether the rationale is sufficient; docs/methods.md says how each "
         "works.\n\n"

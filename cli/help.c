@@ -41,16 +41,17 @@ static void default_text(const cli_option *o, const void *target, char *text, si
 }
 
 /* The help line with its choices, its default, and what else the table knows. */
-static void option_text(const cli_option *o, const void *target, char *text, size_t size) {
+static void option_text(const cli_option *o, const char *options, const cli_cursor *c, char *text,
+                        size_t size) {
     char value[TEXT / 2];
     int used = snprintf(text, size, "%s", o->help);
     if (o->choices)
-        for (const char *c = o->choices; *c && (size_t)used + 4 < size; c++)
+        for (const char *at = o->choices; *at && (size_t)used + 4 < size; at++)
             used +=
-                snprintf(text + used, size - (size_t)used, "%s%c%s", c == o->choices ? ": " : "",
-                         *c == ' ' ? ',' : *c, *c == ' ' ? " " : "");
-    default_text(o, target, value, sizeof value);
-    if (o->required && (size_t)used < size)
+                snprintf(text + used, size - (size_t)used, "%s%c%s", at == o->choices ? ": " : "",
+                         *at == ' ' ? ',' : *at, *at == ' ' ? " " : "");
+    default_text(o, options + c->offset, value, sizeof value);
+    if (c->required && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, " (required)");
     else if (*value && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, " (default: %s)", value);
@@ -62,7 +63,7 @@ static void usage_text(const cli_program *program, const cli_command *command, c
     size_t used = (size_t)snprintf(text, size, "%s %s", program->name, command->name);
     cli_cursor c = {.at = command->options};
     for (const cli_option *o; (o = cli_next(&c)) && used < size;)
-        if (o->required)
+        if (c.required)
             used += (size_t)snprintf(text + used, size - used, " --%s %s", o->name, o->metavar);
     if (used < size)
         snprintf(text + used, size - used, " [options]%s%s", command->args ? " " : "",
@@ -111,7 +112,7 @@ static void help_options(const cli_command *command, const char *options) {
     char text[TEXT];
     cli_cursor c = {.at = command->options};
     for (const cli_option *o; (o = cli_next(&c));) {
-        option_text(o, options + c.offset, text, sizeof text);
+        option_text(o, options, &c, text, sizeof text);
         help_option_line(o, text);
     }
     help_option_line(&help_option, help_option.help);
@@ -274,13 +275,13 @@ static void roff_options(const cli_command *command, const char *options) {
     cli_cursor c = {.at = command->options};
     puts(".SH OPTIONS");
     for (const cli_option *o; (o = cli_next(&c));) {
-        option_text(o, options + c.offset, text, sizeof text);
+        option_text(o, options, &c, text, sizeof text);
         roff_option(o, text);
     }
     roff_option(&help_option, "print a summary and exit");
 }
 
-int cli_manual_command(const cli_program *program, const cli_command *command) {
+static int manual_command(const cli_program *program, const cli_command *command) {
     char text[TEXT];
     void *options = cli_options_new(command);
     if (!options)
@@ -298,7 +299,7 @@ int cli_manual_command(const cli_program *program, const cli_command *command) {
     return CLI_DONE;
 }
 
-void cli_manual_program(const cli_program *program) {
+static void manual_program(const cli_program *program) {
     roff_header(program, NULL, program->summary);
     roff(program->name);
     puts(" COMMAND [options]\n.SH DESCRIPTION");
@@ -324,7 +325,7 @@ typedef struct {
 } help_options_struct;
 
 static const cli_option options_of_help[] = {
-    {"man", 'm', NULL, CLI_FLAG(help_options_struct, man), "print the manual page, as roff"},
+    {"man", 0, NULL, CLI_FLAG(help_options_struct, man), "print the manual page, as roff"},
     {"names", 0, NULL, CLI_FLAG(help_options_struct, names), "print the names of all commands"},
     {0},
 };
@@ -338,13 +339,13 @@ static int run(const void *options, const cli_list *args) {
         return CLI_DONE;
     }
     if (args->n == 0) {
-        o->man ? cli_manual_program(program) : cli_help_program(program);
+        o->man ? manual_program(program) : cli_help_program(program);
         return CLI_DONE;
     }
     const cli_command *command = cli_find(program, args->items[0]);
     if (!command)
         return CLI_USAGE;
-    return o->man ? cli_manual_command(program, command) : cli_help_command(program, command);
+    return o->man ? manual_command(program, command) : cli_help_command(program, command);
 }
 
 const cli_command cli_help = {

@@ -9,19 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/results.h>
+#include "records.h"
 
 const cli_option cli_method_options[] = {
-    {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how to find subsets",
+    {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how",
      .choices = "sis ig lime perturb gradient",
      .more = "sis: sufficient input subsets. gradient: the same by batched gradients, for inputs "
              "too large for that. The others give features an order, and the first so many of it "
              "are one rationale. perturb: by how much the score falls when only that feature is "
              "masked. ig: integrated gradients from the mask to the input. lime: weights of a "
              "linear model fitted to the scores of random masks. ig and gradient need a network."},
-    {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint),
-     "how many features of the order are the rationale", .choices = "sufficient length top",
-     .more = "sufficient: the fewest whose score alone reaches the threshold. length: as many as "
+    {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
+     .choices = "sufficient length top",
+     .more = "How many features of the order are the rationale. sufficient: the fewest whose score "
+             "alone reaches the threshold. length: as many as "
              "the median subset of the example's SIS collection has. top (of ig): the fewest whose "
              "attributions add up to the threshold minus the score of the baseline. With the last "
              "two the rationale need not be sufficient; each says whether it is."},
@@ -32,12 +33,13 @@ const cli_option cli_method_options[] = {
     {"step", 0, "K", CLI_COUNT(cli_method, step), "gradient: features masked at once", .min = 1,
      .max = 1e9},
     {"remove", 0, NULL, CLI_FLAG(cli_method, remove),
-     "lime: take words out of the text instead of masking them",
+     "lime: take words out instead of masking them",
      .more =
          "Only for the random texts that lime learns from; the rationale is scored with --mask, "
          "as for every method."},
     {"lengths", 0, "FILE", CLI_STRING(cli_method, lengths),
-     "constraint length: results of --method sis to take lengths from", .unset = "explained anew"},
+     "sis results to take --constraint length from",
+     .more = "Without them, each example is explained by sis first."},
     {0},
 };
 
@@ -108,35 +110,20 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
 
 /* ---- Lengths --------------------------------------------------------------------------------- */
 
-/* Give the length of a record to the input it is of. `at` is where the last one was. */
-static int use_record(const sis_record *r, const cli_task *t, const size_t *which, size_t n,
-                      sis_method_opt *how, size_t *at) {
-    size_t tries = 0;
-    if (strcmp(r->method, "sis") != 0)
-        return cli_error("--lengths: record \"%s\" is of method %s; expected sis", r->id,
-                         r->method);
-    for (; tries < n && strcmp(t->ids[which[*at]], r->id) != 0; tries++)
-        *at = (*at + 1) % n; /* they mostly come in order */
-    if (tries < n)
-        how[*at].length = sis_collection_median(&r->collection);
-    return CLI_DONE;
-}
-
 static int read_lengths(const char *path, const cli_task *t, const size_t *which, size_t n,
                         sis_method_opt *how) {
-    sis_results *file;
-    sis_record r;
-    size_t at = 0;
-    int found = 0, status = cli_fail(sis_results_open(path, &file));
-    if (status != CLI_DONE)
-        return status;
-    while (status == CLI_DONE && n > 0 && (found = sis_results_next(file, &r)) > 0) {
-        status = use_record(&r, t, which, n, how, &at);
-        sis_record_release(&r);
+    cli_shelf s = {.path = path};
+    int status = cli_shelf_read(&s, 0);
+    for (size_t i = 0; status == CLI_DONE && i < s.n; i++)
+        if (strcmp(s.records[i].method, "sis") != 0)
+            status = cli_error("--lengths: %s: record \"%s\" is of method %s; expected sis", path,
+                               s.records[i].id, s.records[i].method);
+    for (size_t i = 0; status == CLI_DONE && i < n; i++) {
+        const sis_record *r = cli_shelf_find(&s, t->ids[which[i]]);
+        if (r)
+            how[i].length = sis_collection_median(&r->collection);
     }
-    if (found < 0)
-        status = cli_fail(found);
-    sis_results_close(file);
+    cli_shelf_release(&s);
     return status;
 }
 

@@ -24,14 +24,15 @@ typedef struct {
 static const cli_option options[] = {
     {"no-timing", 0, NULL, CLI_FLAG(model_options, no_timing),
      "do not measure a backward selection"},
-    {"memory", 0, "MIB", CLI_COUNT(model_options, memory),
-     "memory that the walk may take (default: 1024)"},
+    CLI_MEMORY(model_options, memory),
     CLI_GROUP(model_options, common, cli_common, cli_common_options),
     {0},
 };
 
 static void defaults(void *p) {
-    ((model_options *)p)->memory = 1024;
+    sis_opt opt;
+    sis_opt_init(&opt);
+    ((model_options *)p)->memory = opt.memory >> 20;
 }
 
 static double seconds(void) {

@@ -29,10 +29,12 @@ const cli_option *cli_next(cli_cursor *c) {
     for (;;) {
         const cli_option *o = c->at;
         if (o->group) {
-            *c = (cli_cursor){.at = o->group, .after = o + 1, .base = o->offset};
+            *c = (cli_cursor){
+                .at = o->group, .after = o + 1, .base = o->offset, .optional = o->optional};
         } else if (o->name) {
             c->at++;
             c->offset = c->base + o->offset;
+            c->required = o->required && !c->optional;
             return o;
         } else if (c->after) {
             *c = (cli_cursor){.at = c->after};
@@ -274,7 +276,7 @@ static int is_unset(const cli_option *o, const void *target) {
 static int check_required(const parser *p) {
     cli_cursor c = {.at = p->command->options};
     for (const cli_option *o; (o = cli_next(&c));)
-        if (o->required && is_unset(o, p->options + c.offset))
+        if (c.required && is_unset(o, p->options + c.offset))
             return cli_usage("--%s %s is missing: %s", o->name, o->metavar, o->help);
     return CLI_DONE;
 }

@@ -12,8 +12,8 @@
 enum { DRAWS = 32 }; /* of a hot-deck mask, unless --samples says otherwise */
 
 const cli_option cli_question_options[] = {
-    {"mask", 0, "MASK", CLI_STRING(cli_question, mask),
-     "what a missing feature looks like: zero, mean:FILE, ...", .unset = "the model's own",
+    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature is",
+     .unset = "the model's own",
      .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
              "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
@@ -23,23 +23,25 @@ const cli_option cli_question_options[] = {
              "stands "
              "in the place of the missing one. Any other model that carries no mask needs one of "
              "these, unless the input is DNA: then it is uniform."},
-    {"features", 0, "F", CLI_STRING(cli_question, features),
-     "what is masked together: each value, axis:A or FILE.npy",
+    {"features", 0, "F", CLI_STRING(cli_question, features), "masked together: axis:A or FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: "
          "values that differ only along axis A of an example belong together (the channels of a "
          "pixel). FILE.npy: a whole number for each value, the feature it belongs to, or -1 for "
          "never masked."},
-    {"class", 'c', "OUTPUT", CLI_STRING(cli_question, output), "output of the model to explain",
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
+     .max = 100000, .unset = "32; lime 5000"},
+    CLI_SEED(cli_question, seed),
+    CLI_MEMORY(cli_question, memory),
+    {0},
+};
+
+const cli_option cli_output_options[] = {
+    {"class", 'c', "OUTPUT", CLI_STRING(cli_question, output),
+     "output to explain: number, label, top",
      .more = "A number from 0, a label the model knows, or top: the output with the highest score, "
              "example by example."},
-    {"samples", 0, "N", CLI_COUNT(cli_question, samples),
-     "draws of a hotdeck: mask; else random masks of lime", .min = 1, .max = 100000,
-     .unset = "32; lime 5000"},
-    {"seed", 0, "N", CLI_COUNT(cli_question, seed), "start of the random numbers"},
-    {"memory", 0, "MIB", CLI_COUNT(cli_question, memory),
-     "memory for rows under way and what walks keep, in MiB", .min = 1, .max = 1 << 20},
     {0},
 };
 
@@ -343,6 +345,8 @@ size_t cli_output_of(const cli_task *t, const char *text, const double *scores) 
 
 static int ask_output(cli_task *t, const cli_source *s, const char *text) {
     double *scores = NULL;
+    if (!text)
+        return CLI_DONE;
     int needed = t->model.n_outputs > 1 && strcmp(text, "top") == 0;
     int status = needed ? cli_task_predict(t, t->inputs, t->n, s->jobs, &scores) : CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {

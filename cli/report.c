@@ -23,7 +23,7 @@ typedef struct {
 } report_options;
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", CLI_STRING(report_options, output), "write the page to FILE"},
+    {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes"},
     {"title", 0, "TEXT", CLI_STRING(report_options, title), "what the page is called",
      .unset = "the model's name"},
     {"clusters", 0, "FILE", CLI_LIST(report_options, clusters),

@@ -5,9 +5,12 @@
  */
 #include "show.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "records.h"
 
 enum { GAP = 3, COLUMN = 36 }; /* between files; least width of one */
 
@@ -48,79 +51,30 @@ static int page_of(const show_options *o, cli_page *p) {
 
 /* ---- One file -------------------------------------------------------------------------------- */
 
-static int show_file(cli_page *p, const char *path, int quiet) {
-    sis_results *file;
-    sis_record r;
-    size_t n = 0;
-    int found = sis_results_open(path, &file);
-    if (found != SIS_OK)
-        return cli_fail(found);
-    for (; (found = sis_results_next(file, &r)) > 0; n++) {
-        p->r = &r;
-        cli_show_record(p);
-        sis_record_release(&r);
-    }
-    sis_results_close(file);
-    if (found == 0 && n == 0 &&
-        strcmp(path, "-") != 0) /* whatever fills a pipe speaks for itself */
-        cli_note(quiet, "%s: holds no records", path);
-    return cli_fail(found);
-}
-
-/* ---- Several -------------------------------------------------------------------------------- */
-
-/* All of a file, by id. */
+/* Where records go, and how many there were. */
 typedef struct {
-    const char *path;
-    sis_record *records;
-    size_t n, cap;
-} shelf;
+    cli_page *page;
+    size_t n;
+} printer;
 
-static int by_id(const void *a, const void *b) {
-    return strcmp(((const sis_record *)a)->id, ((const sis_record *)b)->id);
-}
-
-static void shelf_release(shelf *s) {
-    for (size_t i = 0; i < s->n; i++)
-        sis_record_release(&s->records[i]);
-    free(s->records);
-}
-
-static int shelf_add(shelf *s, const sis_record *r) {
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 64;
-        sis_record *grown = realloc(s->records, cap * sizeof *grown);
-        if (!grown)
-            return cli_error("out of memory");
-        s->records = grown;
-        s->cap = cap;
-    }
-    s->records[s->n++] = *r;
+static int print_record(void *ctx, sis_record *r) {
+    printer *to = ctx;
+    to->page->r = r;
+    cli_show_record(to->page);
+    to->n++;
     return CLI_DONE;
 }
 
-static int shelf_read(shelf *s, const char *path) {
-    sis_results *file;
-    sis_record r;
-    *s = (shelf){.path = path};
-    int found = sis_results_open(path, &file), status = CLI_DONE;
-    if (found != SIS_OK)
-        return cli_fail(found);
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0)
-        if ((status = shelf_add(s, &r)) != CLI_DONE)
-            sis_record_release(&r);
-    sis_results_close(file);
-    if (status == CLI_DONE)
-        status = cli_fail(found);
-    if (s->n)
-        qsort(s->records, s->n, sizeof *s->records, by_id);
+static int show_file(cli_page *p, const char *path, int quiet) {
+    printer to = {.page = p};
+    int status = cli_records_each(path, SIZE_MAX, print_record, &to);
+    if (status == CLI_DONE && to.n == 0 &&
+        strcmp(path, "-") != 0) /* whatever fills a pipe speaks for itself */
+        cli_note(quiet, "%s: holds no records", path);
     return status;
 }
 
-static const sis_record *shelf_find(const shelf *s, const char *id) {
-    sis_record key = {.id = id};
-    return s->n ? bsearch(&key, s->records, s->n, sizeof key, by_id) : NULL;
-}
+/* ---- Several -------------------------------------------------------------------------------- */
 
 /* What one file says of an example, as text. */
 static char *column_text(const cli_page *p, const char *path, const sis_record *r, size_t width) {
@@ -159,90 +113,106 @@ static size_t fitting(char *line, size_t width) {
     return kept;
 }
 
-/* The next line of a text (advanced past it), folded to a width; NULL at the end. */
-static char *next_line(char **text, size_t width) {
-    char *line = *text, *end = strchr(line, '\n');
+/* A text under way beside others. */
+typedef struct {
+    char *text;    /* all of it, free()d at the end */
+    char *at;      /* what is still to be printed */
+    size_t indent; /* of that, if it is the rest of a line that was too long */
+} column;
+
+/* The next line of a column, folded to a width; NULL at the end. *indent columns stand before it. */
+static char *next_line(column *c, size_t width, size_t *indent) {
+    char *line = c->at, *end = strchr(line, '\n');
+    *indent = c->indent;
     if (!*line)
         return NULL;
     if (end)
         *end = '\0';
-    size_t whole = strlen(line), n = fitting(line, width);
+    size_t whole = strlen(line), n = fitting(line, width - *indent);
     if (n < whole) {
+        size_t own = strspn(line, " ");
         line[n] = '\0';
-        *text = line + n + 1;
-        *text += strspn(*text, " ");
+        c->at = line + n + 1;
+        c->at += strspn(c->at, " ");
+        c->indent += c->indent + own < width / 2 ? own : 0;
         if (end)
             *end = '\n';
     } else {
-        *text = end ? end + 1 : line + whole;
+        c->at = end ? end + 1 : line + whole;
+        c->indent = 0;
     }
     return line;
 }
 
-static void print_beside(const cli_page *p, char **texts, size_t n, size_t width) {
+static void print_beside(const cli_page *p, column *columns, size_t n, size_t width) {
     for (int more = 1; more;) {
         size_t owed = 0; /* spaces before the next text of this line */
         more = 0;
         for (size_t i = 0; i < n; i++) {
-            char *line = next_line(&texts[i], width);
+            size_t indent;
+            char *line = next_line(&columns[i], width, &indent);
             more |= line != NULL;
-            size_t columns = line ? cli_columns(line) : 0;
-            if (columns) {
-                fprintf(p->out, "%*s%s", (int)owed, "", line);
+            size_t used = line && *line ? indent + cli_columns(line) : 0;
+            if (used) {
+                fprintf(p->out, "%*s%s", (int)(owed + indent), "", line);
                 owed = 0;
             }
-            owed += (columns < width ? width - columns : 0) + GAP;
+            owed += (used < width ? width - used : 0) + GAP;
         }
         if (more)
             fputc('\n', p->out);
     }
 }
 
-static int show_example(const cli_page *p, const sis_record *r, const char *first,
-                        const shelf *others, size_t n) {
-    size_t files = n + 1, width = (p->width - GAP * n) / files;
-    char **texts = calloc(2 * files, sizeof *texts), **kept = texts ? texts + files : NULL;
-    int status = texts ? CLI_DONE : cli_error("out of memory");
-    int beside = width >= COLUMN && p->width > GAP * n;
+/* The page, and the files beside the first. */
+typedef struct {
+    const cli_page *page;
+    const char *first;
+    cli_shelf *others; /* (n) */
+    size_t n;
+} neighbours;
+
+static int show_example(void *ctx, sis_record *r) {
+    const neighbours *b = ctx;
+    const cli_page *p = b->page;
+    size_t files = b->n + 1, width = (p->width - GAP * b->n) / files;
+    column *columns = cli_grab(files, sizeof *columns);
+    int status = columns ? CLI_DONE : CLI_FAILED;
+    int beside = width >= COLUMN && p->width > GAP * b->n;
     for (size_t i = 0; status == CLI_DONE && i < files; i++) {
-        const sis_record *shown = i == 0 ? r : shelf_find(&others[i - 1], r->id);
-        const char *path = i == 0 ? first : others[i - 1].path;
-        kept[i] = texts[i] = column_text(p, path, shown, beside ? width : p->width);
-        if (!texts[i])
+        const sis_record *shown = i == 0 ? r : cli_shelf_find(&b->others[i - 1], r->id);
+        const char *path = i == 0 ? b->first : b->others[i - 1].path;
+        char *text = column_text(p, path, shown, beside ? width : p->width);
+        columns[i] = (column){.text = text, .at = text};
+        if (!text)
             status = cli_error("out of memory");
         else if (!beside)
-            fputs(texts[i], p->out);
+            fputs(text, p->out);
     }
     if (status == CLI_DONE && beside)
-        print_beside(p, texts, files, width);
-    for (size_t i = 0; kept && i < files; i++)
-        free(kept[i]);
-    free(texts);
+        print_beside(p, columns, files, width);
+    for (size_t i = 0; columns && i < files; i++)
+        free(columns[i].text);
+    free(columns);
     return status;
 }
 
 static int show_beside(cli_page *p, const cli_list *args) {
-    size_t n = args->n - 1, read = 0;
-    shelf *others = calloc(n, sizeof *others);
-    int status = others ? CLI_DONE : cli_error("out of memory"), found = 0;
-    while (status == CLI_DONE && read < n) {
-        status = shelf_read(&others[read], args->items[read + 1]);
-        read++;
+    neighbours b = {.page = p, .first = args->items[0], .n = args->n - 1};
+    int status = CLI_DONE;
+    b.others = cli_grab(b.n, sizeof *b.others);
+    if (!b.others)
+        return CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < b.n; i++) {
+        b.others[i].path = args->items[i + 1];
+        status = cli_shelf_read(&b.others[i], 0);
     }
-    sis_results *file = NULL;
-    sis_record r;
     if (status == CLI_DONE)
-        status = cli_fail(sis_results_open(args->items[0], &file));
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        status = show_example(p, &r, args->items[0], others, n);
-        sis_record_release(&r);
-    }
-    if (file)
-        sis_results_close(file);
-    for (size_t i = 0; i < read; i++)
-        shelf_release(&others[i]);
-    free(others);
-    return status == CLI_DONE ? cli_fail(found) : status;
+        status = cli_records_each(b.first, SIZE_MAX, show_example, &b);
+    for (size_t i = 0; i < b.n; i++)
+        cli_shelf_release(&b.others[i]);
+    free(b.others);
+    return status;
 }
 
 static int run(const void *options_p, const cli_list *args) {

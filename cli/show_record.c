@@ -141,6 +141,11 @@ static void print_subset(const cli_page *p, size_t k) {
 
 /* ---- The decision ---------------------------------------------------------------------------- */
 
+/* Models trained on numbered classes have numbers for labels, which alone would say little. */
+static int is_number(const char *label) {
+    return *label && strspn(label, "0123456789") == strlen(label);
+}
+
 static void print_decision(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
@@ -154,7 +159,7 @@ static void print_decision(const cli_page *p) {
     else
         fprintf(p->out, " %s %.4g", sign, r->threshold);
     if (r->output_label) {
-        fputs(" for ", p->out);
+        fputs(is_number(r->output_label) ? " for class " : " for ", p->out);
         cli_print_safe(p->out, r->output_label);
     } else if (r->output > 0) {
         fprintf(p->out, " for output %zu", r->output);

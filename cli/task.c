@@ -17,37 +17,32 @@
 /* ---- Options --------------------------------------------------------------------------------- */
 
 const cli_option cli_source_options[] = {
-    {"model", 'm', "MODEL", CLI_STRING(cli_source, model),
-     "the model: FILE.onnx, or cmd:COMMAND that reads inputs and writes scores", .required = 1,
+    {"model", 'm', "MODEL", CLI_STRING(cli_source, model), "the model: FILE.onnx or cmd:COMMAND",
+     .required = 1,
      .more = "A network in an ONNX file is explained by its own engine. A command is run by sh, "
              "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
              "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
              "scores, for each input."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
-     "examples: .npy, .csv, .tsv, .txt, .jsonl, .fa, .seq, .png, IDX (.gz)", .required = 1,
+     "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
      .more = "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
              "examples), tables with a header (.csv, .tsv), images (.png; IDX: .idx, -ubyte), DNA "
-             "(.fa, "
-             ".fasta, .seq), texts (.txt, "
-             "one a line; .tsv, behind their labels; .jsonl, with \"text\" or \"words\") or "
-             "lists of numbers (.jsonl, \"values\"). Texts become token ids by the model's own "
-             "vocabulary. A dash reads a .csv from standard input."},
-    {"label", 0, "COLUMN", CLI_STRING(cli_source, label),
-     "column or field of the input that holds the label",
+             "(.fa, .fasta, .seq), texts (.txt, one a line; .tsv, behind their labels; .jsonl, "
+             "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
+             "is fine. Texts become token ids by the model's own vocabulary. A dash reads a .csv "
+             "from standard input."},
+    {"label", 0, "COLUMN", CLI_STRING(cli_source, label), "column or field that holds the label",
      .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
              "label along."},
-    {"categorical", 0, NULL, CLI_FLAG(cli_source, categorical),
-     "columns of a table may hold categories instead of numbers",
-     .more = "A column with any cell that is no number becomes one value, 0 or 1, for each of its "
-             "different cells (at most 1000), and these are one feature. A network that has the "
-             "names of its values (sis.names) says itself which categories there are; this option "
-             "is then not needed."},
-    {"rows", 'r', "A:B", CLI_STRING(cli_source, rows), "only these examples: A:B, or a list 0,5,7",
-     .unset = "all"},
-    {"jobs", 'j', "N", CLI_COUNT(cli_source, jobs), "threads, and children of a cmd: model",
-     .unset = "one per core", .max = 1024},
-    {"timeout", 0, "SECONDS", CLI_NUMBER(cli_source, timeout),
-     "longest wait for one answer of a cmd: model, 0 for ever", .max = 1e9},
+    CLI_CATEGORICAL(
+        cli_source, categorical,
+        .more = "A column with any cell that is no number becomes one value, 0 or 1, for each of "
+                "its different cells (at most 1000), and these are one feature. A network that has "
+                "the names of its values (sis.names) says itself which categories there are; this "
+                "option is then not needed."),
+    CLI_ROWS(cli_source, rows),
+    CLI_JOBS(cli_source, jobs, "threads, and cmd: children"),
+    CLI_TIMEOUT(cli_source, timeout),
     {0},
 };
 
@@ -77,6 +72,11 @@ int cli_number(const char *text, double *value) {
     char *end;
     *value = strtod(text, &end);
     return end != text && !*end && text[0] != ' ' && isfinite(*value);
+}
+
+int cli_by_number(const void *a, const void *b) {
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
 }
 
 int cli_same_widths(const cli_task *t, const char *option) {
@@ -224,13 +224,13 @@ int cli_task_spares(const cli_source *s, const cli_question *q, const char *outp
     return status;
 }
 
-static const char *last_part(const char *model) {
-    const char *slash = strncmp(model, "cmd:", 4) ? strrchr(model, '/') : NULL;
-    return slash ? slash + 1 : model;
+const char *cli_last_part(const char *path) {
+    const char *slash = strncmp(path, "cmd:", 4) ? strrchr(path, '/') : NULL;
+    return slash ? slash + 1 : path;
 }
 
 int cli_same_model(const char *a, const char *b) {
-    return strcmp(last_part(a), last_part(b)) == 0;
+    return strcmp(cli_last_part(a), cli_last_part(b)) == 0;
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */

@@ -32,11 +32,13 @@ void cli_source_init(cli_source *s);
 
 /* What a feature is, what a missing one looks like, which output is meant. */
 typedef struct cli_question {
-    const char *mask, *features, *output;
-    size_t samples; /* 0: as many as usual */
+    const char *mask, *features;
+    const char *output; /* NULL: not asked, because records say it */
+    size_t samples;     /* 0: as many as usual */
     size_t seed, memory;
 } cli_question;
-extern const cli_option cli_question_options[];
+extern const cli_option cli_question_options[]; /* all but the output */
+extern const cli_option cli_output_options[];
 void cli_question_init(cli_question *q);
 
 /* How many samples a hot deck has. */
@@ -89,11 +91,17 @@ int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_
 int cli_task_threshold(const cli_task *t, const char *text, const cli_source *s,
                        const cli_question *q, double *threshold);
 
+/* Why nothing can be asked about input i, or NULL: a text may have no words. */
+const char *cli_task_excuse(const cli_task *t, size_t i);
+
 /* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);
 
 /* The examples out of `count` that --rows asks for. */
 int cli_rows(const char *text, size_t count, size_t **rows, size_t *n);
+
+/* The name of a file without its folder; a cmd: model is what it is. */
+const char *cli_last_part(const char *path);
 
 /* Do both name the same model? A file counts as the same wherever it lies. */
 int cli_same_model(const char *a, const char *b);
@@ -108,6 +116,9 @@ int cli_whole(const char *text, long *value);
 
 /* A number and nothing else, finite. */
 int cli_number(const char *text, double *value);
+
+/* Numbers (int) in ascending order, for qsort and bsearch. */
+int cli_by_number(const void *a, const void *b);
 
 /* Do all examples have the same number of values? An error line that names the option if not. */
 int cli_same_widths(const cli_task *t, const char *option);

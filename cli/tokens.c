@@ -87,14 +87,17 @@ static int number_tokens(cli_task *t, size_t i, const wording *w) {
     for (size_t v = 0; v < in->n_values; v++)
         t->maps[i][v] = in->values[v] == PADDING ? -1 : n++;
     t->inputs[i].feature_of = t->maps[i];
-    if (n == 0)
-        return w->text
-                   ? cli_error("example %zu: the text has no words", t->rows[i])
-                   : cli_error("example %zu: every token is padding (id %d)", t->rows[i], PADDING);
     for (size_t v = 0; v < in->n_values; v++)
         if (t->maps[i][v] >= 0 && !(t->words[i][t->maps[i][v]] = word_of(t, i, v, w)))
             return CLI_FAILED;
     return w->text ? find_human(t, i) : CLI_DONE;
+}
+
+const char *cli_task_excuse(const cli_task *t, size_t i) {
+    for (size_t v = 0; v < t->inputs[i].n_values; v++)
+        if (!t->words || t->maps[i][v] >= 0)
+            return NULL;
+    return t->word_at ? "the text has no words" : "every token is padding (id 0)";
 }
 
 /* The text of input i, if it was one. */

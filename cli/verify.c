@@ -2,13 +2,12 @@
  *
  * sis verify: audit a results file against the model, by full passes only.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/results.h>
-
 #include "output.h"
-#include "task.h"
+#include "records.h"
 
 typedef struct {
     cli_source source;
@@ -22,7 +21,7 @@ static const cli_option options[] = {
     CLI_GROUP(verify_options, source, cli_source, cli_source_options),
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
-     "also try every part of subsets of up to N features", .max = 16, .unset = "none"},
+     "also try all parts of subsets up to N", .max = 16, .unset = "none"},
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
      .unset = "standard output"},
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
@@ -33,6 +32,7 @@ static void init(void *p) {
     verify_options *o = (verify_options *)p;
     cli_source_init(&o->source);
     cli_question_init(&o->question);
+    o->question.output = NULL;
 }
 
 enum { BLOCK = 64 }; /* records audited together */
@@ -42,68 +42,12 @@ typedef struct {
     const verify_options *o;
     cli_task *task;
     cli_output out;
-    size_t *by_id; /* (task->n) inputs in the order of their ids */
+    cli_ids ids;             /* of the task's inputs */
+    sis_record block[BLOCK]; /* (n_block) records that wait for their audit */
+    size_t n_block;
     size_t records, hold, errors, smaller;
     size_t others; /* records that name another model */
 } audit;
-
-static int by_id(const void *a, const void *b, void *task) {
-    char **ids = ((cli_task *)task)->ids;
-    return strcmp(ids[*(const size_t *)a], ids[*(const size_t *)b]);
-}
-
-static int index_inputs(audit *a) {
-    a->by_id = cli_grab(a->task->n, sizeof *a->by_id);
-    if (!a->by_id)
-        return CLI_FAILED;
-    for (size_t i = 0; i < a->task->n; i++)
-        a->by_id[i] = i;
-    qsort_r(a->by_id, a->task->n, sizeof *a->by_id, by_id, a->task);
-    return CLI_DONE;
-}
-
-/* The input of that id, or NULL. */
-static const sis_input *input_of(const audit *a, const char *id) {
-    size_t low = 0, high = a->task->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(a->task->ids[a->by_id[middle]], id);
-        if (order == 0)
-            return &a->task->inputs[a->by_id[middle]];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
-static int same_numbers(const double *a, const double *b, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i])
-            return 0;
-    return 1;
-}
-
-/* The input a record is about, as the model is to be asked about it. */
-static int find_input(const audit *a, const sis_record *r, sis_input *out) {
-    const sis_input *in = input_of(a, r->id);
-    if (!in)
-        return cli_error("record \"%s\" is of no example that was asked for; give the --input and "
-                         "--rows it was made with",
-                         r->id);
-    if (r->output >= a->task->model.n_outputs)
-        return cli_error("record \"%s\" is about output %zu, the model has %zu", r->id, r->output,
-                         a->task->model.n_outputs);
-    if (r->values &&
-        (r->n_values != in->n_values || !same_numbers(r->values, in->values, r->n_values)))
-        return cli_error("record \"%s\" was made of another input than the one given", r->id);
-    if (r->mask && (in->n_samples != 1 || !same_numbers(r->mask, in->mask, r->n_values)))
-        return cli_error("record \"%s\" was made with another mask than the one given", r->id);
-    *out = *in;
-    out->output = r->output;
-    return CLI_DONE;
-}
 
 static int write_findings(audit *a, const char *id, const sis_audit *found) {
     char *line;
@@ -116,66 +60,71 @@ static int write_findings(audit *a, const char *id, const sis_audit *found) {
     return status;
 }
 
-/* Audit n records that share threshold and direction. */
-static int audit_block(audit *a, const sis_record *records, size_t n) {
+/* Audit the records that wait, which share threshold and direction. */
+static int audit_block(audit *a) {
     sis_input inputs[BLOCK];
     sis_collection claims[BLOCK];
     sis_audit found[BLOCK];
     sis_opt opt;
     sis_opt_init(&opt);
-    opt.threshold = n ? records[0].threshold : 0;
-    opt.below = n ? records[0].below : 0;
+    opt.threshold = a->block[0].threshold;
+    opt.below = a->block[0].below;
     opt.memory = a->o->question.memory << 20;
     opt.exhaustive = a->o->exhaustive;
     opt.jobs = (int)a->o->source.jobs;
-    for (size_t i = 0; i < n; i++) {
-        int status = find_input(a, &records[i], &inputs[i]);
-        if (status != CLI_DONE)
-            return status;
-        claims[i] = records[i].collection;
+    for (size_t i = 0; i < a->n_block; i++) {
+        const sis_input *in = cli_record_input(a->task, &a->ids, &a->block[i]);
+        if (!in)
+            return CLI_FAILED;
+        inputs[i] = *in;
+        inputs[i].output = a->block[i].output;
+        claims[i] = a->block[i].collection;
     }
-    int status = cli_fail(sis_verify_many(&a->task->model, inputs, n, &opt, claims, found));
-    for (size_t i = 0; status == CLI_DONE && i < n; i++) {
+    int status =
+        cli_fail(sis_verify_many(&a->task->model, inputs, a->n_block, &opt, claims, found));
+    for (size_t i = 0; status == CLI_DONE && i < a->n_block; i++) {
         a->hold += (size_t)found[i].holds;
         for (size_t k = 0; k < found[i].n_subsets; k++)
             a->smaller += found[i].subsets[k].n_smaller > 0;
-        status = write_findings(a, records[i].id, &found[i]);
+        status = write_findings(a, a->block[i].id, &found[i]);
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < a->n_block; i++)
         sis_audit_release(&found[i]);
     return status;
 }
 
-/* Records into blocks of the same threshold, blocks to the audit. */
-static int audit_file(audit *a, const char *path) {
-    sis_results *file;
-    sis_record block[BLOCK], r;
-    size_t n = 0;
-    int found = sis_results_open(path, &file), status = CLI_DONE;
-    if (found != SIS_OK)
-        return cli_fail(found);
-    while (status == CLI_DONE && (found = sis_results_next(file, &r)) > 0) {
-        a->records++;
-        if (r.collection.status == SIS_STATUS_ERROR) {
-            a->errors++;
-            sis_record_release(&r);
-            continue;
-        }
-        a->others += !cli_same_model(r.model, a->o->source.model);
-        int differs = n && (r.threshold != block[0].threshold || r.below != block[0].below);
-        if (n == BLOCK || differs) {
-            status = audit_block(a, block, n);
-            while (n > 0)
-                sis_record_release(&block[--n]);
-        }
-        block[n++] = r;
+static void drop_block(audit *a) {
+    while (a->n_block > 0)
+        sis_record_release(&a->block[--a->n_block]);
+}
+
+/* Records into blocks of the same threshold, full blocks to the audit. */
+static int take_record(void *ctx, sis_record *r) {
+    audit *a = ctx;
+    int status = CLI_DONE;
+    a->records++;
+    if (r->collection.status == SIS_STATUS_ERROR) {
+        a->errors++;
+        return CLI_DONE;
     }
-    if (status == CLI_DONE && found >= 0 && n)
-        status = audit_block(a, block, n);
-    while (n > 0)
-        sis_record_release(&block[--n]);
-    sis_results_close(file);
-    return status == CLI_DONE && found < 0 ? cli_fail(found) : status;
+    a->others += !cli_same_model(r->model, a->o->source.model);
+    int differs =
+        a->n_block && (r->threshold != a->block[0].threshold || r->below != a->block[0].below);
+    if (a->n_block == BLOCK || differs) {
+        status = audit_block(a);
+        drop_block(a);
+    }
+    a->block[a->n_block++] = *r;
+    *r = (sis_record){0};
+    return status;
+}
+
+static int audit_file(audit *a, const char *path) {
+    int status = cli_records_each(path, SIZE_MAX, take_record, a);
+    if (status == CLI_DONE && a->n_block)
+        status = audit_block(a);
+    drop_block(a);
+    return status;
 }
 
 static int conclude(const audit *a) {
@@ -206,7 +155,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_task_ask(&task, &o->source, &o->question);
     if (status == CLI_DONE)
-        status = index_inputs(&a);
+        status = cli_ids_make(&a.ids, task.ids, sizeof *task.ids, task.n);
     if (status == CLI_DONE)
         status = cli_output_open(&a.out, o->output, -1);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
@@ -215,7 +164,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = closed;
     cli_task_close(&task);
-    free(a.by_id);
+    free(a.ids.items);
     return status == CLI_DONE ? conclude(&a) : status;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/parallel.h"
 #include "core/core.h"
 
@@ -58,15 +59,10 @@ static int propose_size(search *c, const sis_trace *t, const int *last_first, si
     return SIS_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The feature of the subset that is needed least: masking it leaves the best margin. */
 static int least_needed(search *c, const int *features, size_t n, int *feature, double *margin) {
     memcpy(c->sorted, features, n * sizeof *features);
-    qsort(c->sorted, n, sizeof *c->sorted, ascending);
+    qsort(c->sorted, n, sizeof *c->sorted, sis__by_int);
     int error = sis__judge_probe(c->s, c->sorted, n, c->margins);
     size_t best = 0;
     for (size_t i = 1; error == SIS_OK && i < n; i++)

@@ -96,15 +96,10 @@ int sis__batch_margin(sis_walk *batch, double *margin);
 
 /* ---- select.c ------------------------------------------------------------------------------ */
 
-int sis__trace_init(sis_trace *t, size_t n);
-
 /* sis_backselect that also tells the margins after each step, unless NULL. */
 int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, double *margins);
 
 /* Is a margin of the walk so close to the threshold that rounding could decide? */
 int sis__unsure(const sis_walk_state *s, const sis_opt *opt, double margin);
-
-/* Score of the last `size` features of the order. */
-double sis__trace_score(const sis_trace *t, size_t size);
 
 #endif

@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "core/core.h"
 
-int sis__trace_init(sis_trace *t, size_t n) {
+static int trace_init(sis_trace *t, size_t n) {
     *t = (sis_trace){.order = SIS_NEW(int, n), .scores = SIS_NEW(double, n)};
     if (t->order && t->scores)
         return SIS_OK;
@@ -35,13 +35,14 @@ void sis_trace_release(sis_trace *t) {
     *t = (sis_trace){0};
 }
 
-double sis__trace_score(const sis_trace *t, size_t size) {
+/* Score of the last `size` features of the order. */
+static double score_of_size(const sis_trace *t, size_t size) {
     return size == t->n ? t->start : t->scores[t->n - 1 - size];
 }
 
 size_t sis_trace_find(const sis_trace *t, double threshold, int below) {
     for (size_t size = 0; size <= t->n; size++)
-        if (sis_decided(sis__trace_score(t, size), threshold, below))
+        if (sis_decided(score_of_size(t, size), threshold, below))
             return size;
     return SIZE_MAX;
 }
@@ -214,7 +215,7 @@ int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, doubl
     if (error != SIS_OK)
         return error;
     size_t n = w.n_live + w.n_still;
-    error = sis__trace_init(out, n);
+    error = trace_init(out, n);
     out->start = sis_walk_score(s->walk);
     while (error == SIS_OK && out->n < n && !fell) {
         double margin = 0, left = (double)(n - out->n) / (double)n;

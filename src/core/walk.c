@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/core.h"
 
 double sis__score(const sis_walk_state *s, double margin) {
@@ -110,11 +111,6 @@ int sis__judge_probe(sis_walk_state *s, const int *features, size_t n, double *m
     return s->judge->ops->probe(s->judge, features, n, margins);
 }
 
-static int ascending(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 int sis_walk_probe(sis_walk *w, const int *features, size_t n, double *scores) {
     sis_walk_state *s = w->state;
     size_t p = s->features.n, asked = 0;
@@ -130,7 +126,7 @@ int sis_walk_probe(sis_walk *w, const int *features, size_t n, double *scores) {
             list[asked++] = f;
     }
     if (error == SIS_OK && asked) {
-        qsort(list, asked, sizeof *list, ascending);
+        qsort(list, asked, sizeof *list, sis__by_int);
         size_t unique = 1;
         for (size_t i = 1; i < asked; i++)
             if (list[i] != list[unique - 1])

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "data/cell.h"
 #include "data/examples.h"
 #include "data/source.h"
@@ -147,10 +148,6 @@ static int count_features(reader *r, const sis__example *x, size_t *n) {
     return code;
 }
 
-static int ascending(const void *a, const void *b) {
-    return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
-}
-
 static int add_human(reader *r, sis__example *x) {
     const json_t *list = json_object_get(r->object, "human");
     size_t n;
@@ -174,7 +171,7 @@ static int add_human(reader *r, sis__example *x) {
     int *human = r->e->ints + x->human;
     if (x->n_human == 0)
         return SIS_OK;
-    qsort(human, x->n_human, sizeof *human, ascending);
+    qsort(human, x->n_human, sizeof *human, sis__by_int);
     for (size_t i = 1; i < x->n_human; i++)
         if (human[i] == human[i - 1])
             return fail_at(r, "field \"human\": %d is there twice", human[i]);

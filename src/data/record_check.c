@@ -15,14 +15,10 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "data/packed.h"
 
 /* ---- Lists --------------------------------------------------------------------------------- */
-
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
 
 /* Is any of the n numbers there twice? *twice is it, or -1. */
 static int find_twice(const int *numbers, size_t n, int *twice) {
@@ -30,7 +26,7 @@ static int find_twice(const int *numbers, size_t n, int *twice) {
     *twice = -1;
     if (!sorted)
         return SIS_E_NOMEM;
-    qsort(sorted, n, sizeof *sorted, by_number);
+    qsort(sorted, n, sizeof *sorted, sis__by_int);
     for (size_t i = 1; i < n && *twice < 0; i++)
         if (sorted[i] == sorted[i - 1])
             *twice = sorted[i];

@@ -39,7 +39,7 @@ struct sis__unpack {
     int begun;                   /* inflateInit was called */
 };
 
-int sis__source_open_raw(sis__source *s, const char *path) {
+static int open_raw(sis__source *s, const char *path) {
     int standard = strcmp(path, "-") == 0;
     *s = (sis__source){.name = standard ? "standard input" : path, .fd = -1, .size = SIZE_MAX};
     s->chunk = (unsigned char *)sis__alloc_raw(CHUNK, 1);
@@ -168,7 +168,7 @@ static int look_for_gzip(sis__source *s) {
 }
 
 int sis__source_open(sis__source *s, const char *path) {
-    int code = sis__source_open_raw(s, path);
+    int code = open_raw(s, path);
     return code == SIS_OK ? look_for_gzip(s) : code;
 }
 

@@ -27,9 +27,6 @@ enum { SIS__SOURCE_END = -1 };
 /* `path`, or standard input if it is "-". Close it whatever this returns. */
 int sis__source_open(sis__source *s, const char *path);
 
-/* The same without unpacking: for files whose own bytes count. */
-int sis__source_open_raw(sis__source *s, const char *path);
-
 void sis__source_close(sis__source *s);
 
 /* Get more into the empty chunk; 0 if there is no more. */

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 enum { EXACT_SMALLER = 8, EXACT_PAIRS = 50 };
 static const double EXACT_PRODUCT = 1e6; /* nx * ny: the length of the exact distribution */
@@ -31,11 +32,6 @@ static int has_nan(const double *x, size_t n) {
     return 0;
 }
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* A number and where it stood. */
 typedef struct {
     double value;
@@ -43,7 +39,7 @@ typedef struct {
 } place;
 
 static int by_value(const void *a, const void *b) {
-    return ascending(&((const place *)a)->value, &((const place *)b)->value);
+    return sis__by_double(&((const place *)a)->value, &((const place *)b)->value);
 }
 
 /* Ranks, and the sum of t^3 - t over groups of t equal numbers: 0 if there are no ties. */
@@ -85,11 +81,8 @@ int sis_sample_percentile(const double *x, size_t n, double percent, double *out
     double *sorted = (double *)sis__copy(x, n, sizeof *x);
     if (!sorted)
         return SIS_E_NOMEM;
-    qsort(sorted, n, sizeof *sorted, ascending);
-    double at = percent / 100 * (double)(n - 1);
-    size_t low = (size_t)at, high = low + 1 < n ? low + 1 : low;
-    double share = at - (double)low;
-    *out = share > 0 ? sorted[low] + share * (sorted[high] - sorted[low]) : sorted[low];
+    qsort(sorted, n, sizeof *sorted, sis__by_double);
+    *out = sis__quantile(sorted, n, percent / 100);
     free(sorted);
     return SIS_OK;
 }

@@ -45,7 +45,7 @@ static size_t least(size_t a, size_t b, size_t c) {
 
 /* The textbook table, a row at a time: cost[j] is the distance of the first i letters of a and the
  * first j of b. */
-int sis__letters_distance(const sis__row *a, const sis__row *b, double *out) {
+static int letters_distance(const sis__row *a, const sis__row *b, double *out) {
     size_t stack[ROW_ON_STACK + 1], *cost = stack;
     if (b->n > ROW_ON_STACK && !(cost = SIS_NEW_RAW(size_t, b->n + 1)))
         return SIS_E_NOMEM;
@@ -92,7 +92,7 @@ double sis__energy_of_sums(double ab, double aa, double bb, size_t n_a, size_t n
     return d > 0 ? d : 0;
 }
 
-double sis__energy_distance(const sis__row *a, const sis__row *b) {
+static double energy_distance(const sis__row *a, const sis__row *b) {
     int order = sis__row_order(a, b);
     if (order == 0)
         return 0;
@@ -114,9 +114,8 @@ int sis_points_distance(const sis_points *points, size_t a, size_t b, double *ou
     }
     sis__row x = sis__points_row(points, a), y = sis__points_row(points, b);
     if (points->distance == SIS_DISTANCE_LEVENSHTEIN)
-        return sis__letters_distance(&x, &y, out);
-    *out =
-        sis__is_energy(points->distance) ? sis__energy_distance(&x, &y) : sis__set_distance(&x, &y);
+        return letters_distance(&x, &y, out);
+    *out = sis__is_energy(points->distance) ? energy_distance(&x, &y) : sis__set_distance(&x, &y);
     if (points->distance == SIS_DISTANCE_ENERGY_SQRT)
         *out = sqrt(*out);
     return SIS_OK;

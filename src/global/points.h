@@ -49,15 +49,8 @@ static inline int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
 }
 
-/* Sets of words or of cells. */
-static inline int sis__is_set(sis_distance d) {
-    return d == SIS_DISTANCE_JACCARD || d == SIS_DISTANCE_JACCARD_BAG || d == SIS_DISTANCE_OVERLAP;
-}
-
-/* Plain definitions. */
+/* The plain definition. */
 double sis__set_distance(const sis__row *a, const sis__row *b);
-int sis__letters_distance(const sis__row *a, const sis__row *b, double *out);
-double sis__energy_distance(const sis__row *a, const sis__row *b);
 
 /* The energy distance from its three double sums, over pixels of a and b, a and a, b and b. */
 double sis__energy_of_sums(double ab, double aa, double bb, size_t n_a, size_t n_b);

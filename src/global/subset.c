@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "global/points.h"
 
 /* ---- What is missing ----------------------------------------------------------------------- */
@@ -22,16 +23,11 @@ static int lacks(const sis_points *p, const sis_record *r, const char *what) {
                      r->kind ? r->kind : "not given");
 }
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The features of subset k, ascending; NULL after a failure. */
 static int *ascending(const sis_subset *s) {
     int *features = (int *)sis__copy(s->features, s->n, sizeof *features);
     if (features)
-        qsort(features, s->n, sizeof *features, by_number);
+        qsort(features, s->n, sizeof *features, sis__by_int);
     return features;
 }
 
@@ -143,7 +139,7 @@ static int raster_of(const sis_record *r, raster *g) {
 }
 
 static int has_feature(const int *sorted, size_t n, int feature) {
-    return bsearch(&feature, sorted, n, sizeof *sorted, by_number) != NULL;
+    return bsearch(&feature, sorted, n, sizeof *sorted, sis__by_int) != NULL;
 }
 
 typedef struct {

@@ -166,7 +166,7 @@ static size_t last_lines(const char *text, size_t n, int lines) {
 }
 
 /* Lines become one, joined by " | "; what would upset a terminal becomes a space. */
-void sis__child_said(const sis__child *c, char *text, size_t size) {
+static void last_words(const sis__child *c, char *text, size_t size) {
     char line[QUOTED + 8];
     size_t used = 0, end = c->said_length, at = last_lines(c->said, end, LAST_LINES);
     while (end > at && is_blank(c->said[end - 1]))
@@ -203,7 +203,7 @@ void sis__child_excerpt(const char *bytes, size_t n, char *text, size_t size) {
 
 static int fail_and_quote(const sis__child *c, const char *what) {
     char said[QUOTED + 32];
-    sis__child_said(c, said, sizeof said);
+    last_words(c, said, sizeof said);
     return sis__fail(SIS_E_MODEL, "%s%s", what, said);
 }
 

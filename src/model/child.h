@@ -33,9 +33,6 @@ int sis__child_start(sis__child *c, const char *command);
 int sis__child_ask(sis__child *c, const sis__buf *request, double timeout, char **line,
                    size_t *length);
 
-/* The end of what it wrote to stderr, as one line: "; it said: ...", or "" if it said nothing. */
-void sis__child_said(const sis__child *c, char *text, size_t size);
-
 /* The beginning of some bytes in quotes, at most 80, on one line; size at least 16. */
 void sis__child_excerpt(const char *bytes, size_t n, char *text, size_t size);
 

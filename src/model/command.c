@@ -10,6 +10,7 @@
  * Answers are judged strictly. A wrong number of scores, a string where a number belongs or a NaN
  * is never guessed around: an explanation of a model that was misread is worse than none. Python
  * writes NaN and Infinity, which JSON does not know; they are found and reported as what they are.
+ * Only one of several scores of a row may be NaN: it counts when it is that one that is asked for.
  */
 #include <jansson.h>
 #include <math.h>
@@ -191,6 +192,7 @@ static const char *type_name(const json_t *value) {
 /* What is being read: row `row` of `rows` of the answer, for messages. */
 typedef struct {
     size_t row, rows, non_numbers;
+    int several; /* scores in a row */
 } place;
 
 static int read_score(const json_t *value, const place *at, double *score) {
@@ -202,6 +204,9 @@ static int read_score(const json_t *value, const place *at, double *score) {
         const char *name = json_is_null(value)             ? "null"
                            : json_string_length(value) < 3 ? "NaN"
                                                            : "Infinity";
+        *score = NAN;
+        if (at->several && *name != 'I')
+            return SIS_OK;
         return sis__fail(SIS_E_NAN, "row %zu of %zu: the model answered %s instead of a score",
                          at->row + 1, at->rows, name);
     }
@@ -253,7 +258,7 @@ static int find_outputs(const json_t *answer, const char *line, size_t rows,
 static int read_answer(char *line, size_t length, size_t rows, size_t *n_outputs, double *scores) {
     json_t *answer = NULL;
     const json_t *outputs = NULL, *first;
-    place at = {.rows = rows};
+    place at = {.rows = rows, .several = *n_outputs > 1};
     int code = parse(line, length, &answer, &at.non_numbers);
     if (code == SIS_OK)
         code = find_outputs(answer, line, rows, &outputs);
@@ -261,6 +266,7 @@ static int read_answer(char *line, size_t length, size_t rows, size_t *n_outputs
         double score;
         first = json_array_get(outputs, 0);
         *n_outputs = json_is_array(first) ? json_array_size(first) : 1;
+        at.several = *n_outputs > 1;
         if (*n_outputs == 0)
             code =
                 sis__fail(SIS_E_MODEL, "row 1 of %zu: expected scores, found an empty list", rows);

@@ -5,6 +5,8 @@
  */
 #include "net/broadcast.h"
 
+#include <string.h>
+
 /* Size of the axis that is aligned with axis d of `rank`. */
 static size_t size_at(const sis__tensor *t, size_t rank, size_t d) {
     return d + t->rank < rank ? 1 : t->dims[d + t->rank - rank];
@@ -88,4 +90,35 @@ void sis__broadcast_rows(const sis__broadcast *b, sis__row_fn fn, void *ctx) {
             at[d] = 0;
         }
     }
+}
+
+/* ---- In shape functions ---------------------------------------------------------------------- */
+
+int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims) {
+    const sis__tensor *t[3];
+    if (n <= 3) {
+        for (size_t i = 0; i < n; i++)
+            t[i] = sis__cx_input(c, i);
+        if (sis__broadcast_dims(t, n, rank, dims) != 0)
+            return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
+        sis__broadcast_init(&c->step->p.broadcast, *rank, dims, t, n);
+        return SIS_OK;
+    }
+    sis__tensor sum = *sis__cx_input(c, 0);
+    for (size_t i = 1; i < n; i++) {
+        t[0] = &sum;
+        t[1] = sis__cx_input(c, i);
+        if (!t[1] || sis__broadcast_dims(t, 2, rank, dims) != 0)
+            return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
+        sum.rank = *rank;
+        memcpy(sum.dims, dims, *rank * sizeof *dims);
+    }
+    return SIS_OK;
+}
+
+int sis__cx_same_types(sis__cx *c, size_t from, size_t to) {
+    for (size_t i = from; i < to; i++)
+        if (!sis__cx_input(c, i) || sis__cx_input(c, i)->dtype != sis__cx_input(c, from)->dtype)
+            return sis__cx_fail(c, SIS_E_FORMAT, "inputs of different types");
+    return SIS_OK;
 }

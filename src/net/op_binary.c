@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Element-wise operators of two or more inputs, with broadcasting: arithmetic, maxima, comparisons,
- * logic, Where. Each float operator is one line: its value and its two partial derivatives.
+ * logic. Each float operator is one line: its value and its two partial derivatives.
  * Integers (shape arithmetic, token ids) take the slow path through a switch.
  */
 #include <math.h>
@@ -12,36 +12,6 @@
 #include "net/ops.h"
 
 /* ---- Shapes -------------------------------------------------------------------------------- */
-
-/* Broadcast of inputs `from` and up (all given) to one shape. */
-static int common_shape(sis__cx *c, size_t n, size_t *rank, size_t *dims) {
-    const sis__tensor *t[3];
-    if (n <= 3) {
-        for (size_t i = 0; i < n; i++)
-            t[i] = sis__cx_input(c, i);
-        if (sis__broadcast_dims(t, n, rank, dims) != 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
-        sis__broadcast_init(&c->step->p.broadcast, *rank, dims, t, n);
-        return SIS_OK;
-    }
-    sis__tensor sum = *sis__cx_input(c, 0);
-    for (size_t i = 1; i < n; i++) {
-        t[0] = &sum;
-        t[1] = sis__cx_input(c, i);
-        if (!t[1] || sis__broadcast_dims(t, 2, rank, dims) != 0)
-            return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
-        sum.rank = *rank;
-        memcpy(sum.dims, dims, *rank * sizeof *dims);
-    }
-    return SIS_OK;
-}
-
-static int same_types(sis__cx *c, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
-        if (!sis__cx_input(c, i) || sis__cx_input(c, i)->dtype != sis__cx_input(c, from)->dtype)
-            return sis__cx_fail(c, SIS_E_FORMAT, "inputs of different types");
-    return SIS_OK;
-}
 
 /* Before opset 7 broadcasting had to be asked for, and the second input could be aligned at an axis
  * of the first. Aligned at the end is what everybody means now. */
@@ -62,11 +32,11 @@ static int old_broadcast(sis__cx *c) {
 
 static int arithmetic_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    int error = same_types(c, 0, 2);
+    int error = sis__cx_same_types(c, 0, 2);
     if (!error)
         error = old_broadcast(c);
     if (!error)
-        error = common_shape(c, 2, &rank, dims);
+        error = sis__cx_broadcast(c, 2, &rank, dims);
     if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
     if (!error)
@@ -76,7 +46,7 @@ static int arithmetic_shape(sis__cx *c) {
 
 static int pow_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    int error = common_shape(c, 2, &rank, dims);
+    int error = sis__cx_broadcast(c, 2, &rank, dims);
     if (!error &&
         (sis__cx_input(c, 0)->dtype == SIS__BOOL || sis__cx_input(c, 1)->dtype == SIS__BOOL))
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
@@ -85,9 +55,9 @@ static int pow_shape(sis__cx *c) {
 
 static int compare_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    int error = same_types(c, 0, 2);
+    int error = sis__cx_same_types(c, 0, 2);
     if (!error)
-        error = common_shape(c, 2, &rank, dims);
+        error = sis__cx_broadcast(c, 2, &rank, dims);
     return error ? error : sis__cx_output(c, 0, SIS__BOOL, rank, dims);
 }
 
@@ -370,9 +340,9 @@ const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0};
 
 static int variadic_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK], n = c->step->n_inputs;
-    int error = same_types(c, 0, n);
+    int error = sis__cx_same_types(c, 0, n);
     if (!error)
-        error = common_shape(c, n, &rank, dims);
+        error = sis__cx_broadcast(c, n, &rank, dims);
     if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
         error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
     if (!error && c->step->op == SIS__OP_MEAN)
@@ -471,58 +441,3 @@ const sis__op sis__op_max = {1, SIZE_MAX, variadic_shape, variadic_forward, vari
 const sis__op sis__op_min = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
 const sis__op sis__op_sum = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
 const sis__op sis__op_mean = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
-
-/* ---- Where --------------------------------------------------------------------------------- */
-
-static int where_shape(sis__cx *c) {
-    size_t rank, dims[SIS__MAX_RANK];
-    if (sis__cx_input(c, 0)->dtype != SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_FORMAT, "a condition that is not bool");
-    int error = same_types(c, 1, 3);
-    if (!error)
-        error = common_shape(c, 3, &rank, dims);
-    return error ? error : sis__cx_output(c, 0, sis__cx_input(c, 1)->dtype, rank, dims);
-}
-
-typedef struct {
-    const sis__step *s;
-    sis__run *r;
-} where_ctx;
-
-static void where_row(void *ctx, const size_t *offset, size_t out) {
-    const where_ctx *w = (const where_ctx *)ctx;
-    const sis__broadcast *b = &w->s->p.broadcast;
-    const uint8_t *pick = (const uint8_t *)(const void *)sis__in(w->s, w->r, 0) + offset[0];
-    size_t size = sis__dtype_size(sis__tout(w->s, w->r, 0)->dtype);
-    char *y = (char *)sis__out(w->s, w->r, 0) + out * size;
-    for (size_t i = 0, n = sis__broadcast_length(b); i < n; i++) {
-        size_t from = pick[i * sis__broadcast_step(b, 0)] ? 1 : 2;
-        const char *x = (const char *)sis__in(w->s, w->r, from);
-        memcpy(y + i * size, x + (offset[from] + i * sis__broadcast_step(b, from)) * size, size);
-    }
-}
-
-static int where_forward(const sis__step *s, sis__run *r) {
-    sis__broadcast_rows(&s->p.broadcast, where_row, &(where_ctx){s, r});
-    return SIS_OK;
-}
-
-static void where_row_backward(void *ctx, const size_t *offset, size_t out) {
-    const where_ctx *w = (const where_ctx *)ctx;
-    const sis__broadcast *b = &w->s->p.broadcast;
-    const uint8_t *pick = (const uint8_t *)(const void *)sis__in(w->s, w->r, 0) + offset[0];
-    for (size_t i = 0, n = sis__broadcast_length(b); i < n; i++) {
-        size_t from = pick[i * sis__broadcast_step(b, 0)] ? 1 : 2;
-        float *dx = sis__din(w->s, w->r, from);
-        if (dx)
-            dx[offset[from] + i * sis__broadcast_step(b, from)] +=
-                sis__dout(w->s, w->r, 0)[out + i];
-    }
-}
-
-static int where_backward(const sis__step *s, sis__run *r) {
-    sis__broadcast_rows(&s->p.broadcast, where_row_backward, &(where_ctx){s, r});
-    return SIS_OK;
-}
-
-const sis__op sis__op_where = {3, 3, where_shape, where_forward, where_backward, 0};

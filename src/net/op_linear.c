@@ -75,8 +75,9 @@ void sis__post_apply(sis__post post, float *scores, size_t n) {
         sis__kernels_best()->sigmoid(scores, scores, n);
 }
 
-void sis__post_backward(sis__post post, const float *scores, const float *after, float *before,
-                        size_t n) {
+/* dscores of one row, before post, from dscores after it; scores are those after it. */
+static void post_backward(sis__post post, const float *scores, const float *after, float *before,
+                          size_t n) {
     double dot = 0;
     for (size_t i = 0; i < n; i++)
         dot += (double)after[i] * scores[i];
@@ -189,7 +190,7 @@ static int linear_backward(const sis__step *s, sis__run *r) {
     const float *dy = sis__dout(s, r, (size_t)l->scores_at);
     float *dx = sis__din(s, r, 0), *before = (float *)(void *)r->scratch;
     for (size_t i = 0; dx && dy && i < l->n; i++) {
-        sis__post_backward(l->post, y + i * l->outputs, dy + i * l->outputs, before, l->outputs);
+        post_backward(l->post, y + i * l->outputs, dy + i * l->outputs, before, l->outputs);
         if (l->rows < l->outputs)
             before[0] = before[1] - before[0];
         for (size_t k = 0; k < l->rows; k++)

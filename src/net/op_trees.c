@@ -226,7 +226,6 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
         t->targets[at] = (size_t)w->ids[i];
         t->weights[at] = w->weights[i];
     }
-    t->n_weights = w->n;
     return SIS_OK;
 }
 

@@ -19,10 +19,6 @@ float sis__row_value(const sis__step *s, const sis__run *r, size_t at);
 /* In place on the scores of one row. */
 void sis__post_apply(sis__post post, float *scores, size_t n);
 
-/* dscores of one row, before post, from dscores after it; scores are those after it. */
-void sis__post_backward(sis__post post, const float *scores, const float *after, float *before,
-                        size_t n);
-
 /* From the rounded sums (rows) of a linear model to its scores (outputs), in place. */
 void sis__linear_finish(const sis__linear *l, float *scores);
 

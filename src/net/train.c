@@ -270,7 +270,8 @@ static int judge(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
     return error;
 }
 
-void sis__swap_best(sis_trainer *t) {
+/* Exchange the weights with those of the best epoch. */
+static void swap_best(sis_trainer *t) {
     for (size_t i = 0; i < t->n_params; i++) {
         float *w = t->params[i].w, *best = t->best + t->params[i].at;
         for (size_t j = 0; j < t->params[i].count; j++) {
@@ -287,10 +288,10 @@ int sis_trainer_evaluate(sis_trainer *t, const sis_examples *e, sis_fit *fit) {
         return error;
     int swap = t->best_epoch != SIZE_MAX;
     if (swap)
-        sis__swap_best(t);
+        swap_best(t);
     error = judge(t, e, fit);
     if (swap)
-        sis__swap_best(t);
+        swap_best(t);
     return error;
 }
 

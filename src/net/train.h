@@ -170,14 +170,6 @@ struct sis_trainer {
     size_t cap_curve, best_epoch;
 };
 
-/* Words of a text row: positions from the first that is not padding. */
-size_t sis__row_words(const float *row, size_t n);
-
-/* The plan for so many rows of a length (not text: 0). Made on first use. */
-int sis__plan_for(sis_trainer *t, size_t rows, size_t length, const sis__plan **plan);
-
-/* Make room for n shards. */
-int sis__shards_reserve(sis_trainer *t, size_t n);
 void sis__shards_free(sis_trainer *t);
 
 /* Cut rows (borrowed, and sorted here by length) of t->now into shards. */
@@ -201,8 +193,5 @@ int sis__train_update(sis_trainer *t, size_t *rows, size_t n, size_t first_row);
 
 /* The weights of this moment are those of the best epoch, this one. */
 void sis__keep_weights(sis_trainer *t, size_t epoch);
-
-/* Exchange the weights with those of the best epoch. */
-void sis__swap_best(sis_trainer *t);
 
 #endif

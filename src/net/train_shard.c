@@ -42,7 +42,8 @@ static int make_plan(const sis_trainer *t, size_t rows, size_t length, sis__plan
     return sis__plan_new(net, &spec, out);
 }
 
-int sis__plan_for(sis_trainer *t, size_t rows, size_t length, const sis__plan **plan) {
+/* The plan for so many rows of a length (not text: 0). Made on first use. */
+static int plan_for(sis_trainer *t, size_t rows, size_t length, const sis__plan **plan) {
     sis__shape_plan *p = t->plans;
     while (p && (p->rows != rows || p->length != length))
         p = p->next;
@@ -91,7 +92,8 @@ static void shard_release(sis__shard *s) {
     free(s->scores);
 }
 
-int sis__shards_reserve(sis_trainer *t, size_t n) {
+/* Make room for n shards. */
+static int reserve_shards(sis_trainer *t, size_t n) {
     if (n <= t->n_shards)
         return SIS_OK;
     sis__shard *more = (sis__shard *)sis__realloc(t->shards, n, sizeof *more);
@@ -124,7 +126,8 @@ void sis__shards_free(sis_trainer *t) {
 
 /* ---- Cutting --------------------------------------------------------------------------------- */
 
-size_t sis__row_words(const float *row, size_t n) {
+/* Words of a text row: positions from the first that is not padding. */
+static size_t row_words(const float *row, size_t n) {
     size_t i = 0;
     while (i < n && row[i] == 0)
         i++;
@@ -149,7 +152,7 @@ static int sort_rows(const sis_trainer *t, size_t *rows, size_t n) {
         return SIS_E_NOMEM;
     size_t width = t->now->n_values;
     for (size_t i = 0; i < n; i++)
-        s[i] = (sized){sis__row_words(t->now->rows + rows[i] * width, width), i, rows[i]};
+        s[i] = (sized){row_words(t->now->rows + rows[i] * width, width), i, rows[i]};
     qsort(s, n, sizeof *s, by_length);
     for (size_t i = 0; i < n; i++)
         rows[i] = s[i].row;
@@ -167,15 +170,15 @@ static int cut_one(sis_trainer *t, sis__shard *s) {
     size_t width = t->now->n_values;
     s->start = 0;
     if (t->embedding < 0)
-        return sis__plan_for(t, s->n, 0, &s->plan);
+        return plan_for(t, s->n, 0, &s->plan);
     if (!t->opt.full_rows) /* the first row is the longest */
-        s->start = start_of(t, sis__row_words(t->now->rows + s->rows[0] * width, width));
-    return sis__plan_for(t, s->n, width - s->start, &s->plan);
+        s->start = start_of(t, row_words(t->now->rows + s->rows[0] * width, width));
+    return plan_for(t, s->n, width - s->start, &s->plan);
 }
 
 int sis__shards_cut(sis_trainer *t, size_t *rows, size_t n, size_t first_row) {
     size_t count = (n + SIS__SHARD_ROWS - 1) / SIS__SHARD_ROWS;
-    int error = sis__shards_reserve(t, count);
+    int error = reserve_shards(t, count);
     if (!error && t->embedding >= 0)
         error = sort_rows(t, rows, n);
     for (size_t i = 0; i < count && !error; i++) {

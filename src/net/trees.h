@@ -35,11 +35,11 @@ typedef struct sis__tree_node {
 
 struct sis__trees {
     size_t n, width, outputs;
-    size_t n_nodes, n_trees, n_weights;
+    size_t n_nodes, n_trees;
     sis__tree_node *nodes;
     size_t *roots;     /* (n_trees) */
-    size_t *targets;   /* (n_weights) */
-    float *weights;    /* (n_weights) sorted by leaf */
+    size_t *targets;   /* of all weights: the output they go to */
+    float *weights;    /* of all leaves, sorted by leaf */
     const float *base; /* (outputs), or (1) if single; NULL: none */
     sis__aggregate how;
     sis__post post;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What walks over dense layers are made of: finding a layer in a plan, and turning what stands at
- * the cut into margins.
+ * What walks over dense layers are made of.
+ *
+ *     walk_dense.c         the verbs of the walk: bases and leads of up to two layers
+ *     walk_dense_new.c     making it: tables, tolerance
+ *     walk_dense_ending.c  finding a layer in a plan, and what stands at the cut -> margins
  */
 #ifndef SIS_NET_WALK_DENSE_H
 #define SIS_NET_WALK_DENSE_H
 
-#include "net/front.h"
+#include "net/face.h"
 
 /* ---- Layers -------------------------------------------------------------------------------- */
 
@@ -27,9 +30,6 @@ int sis__dense_rectified(const sis__plan *p, int tensor);
 
 /* Row i of w into row (out). */
 void sis__dense_row(const sis__dense *layer, size_t i, float *row);
-
-/* The bias in its two parts, (out) each: what the product starts from, what is added to it. */
-int sis__dense_bias(const sis__dense *layer, sis__run *r, float *start, float *added);
 
 /* ---- From the cut to margins ------------------------------------------------------------------ */
 
@@ -58,9 +58,9 @@ typedef struct sis__ending {
 } sis__ending;
 
 /* How far it is from the output of a layer. */
-sis__distance sis__ending_distance(const sis__front *f, const sis__dense *layer);
+sis__distance sis__ending_distance(const sis__face *f, const sis__dense *layer);
 
-int sis__ending_init(sis__ending *e, sis__front *f, const sis__dense *cut);
+int sis__ending_init(sis__ending *e, sis__face *f, const sis__dense *cut);
 void sis__ending_release(sis__ending *e);
 
 /* The least that values in `rows` may be: SIS__NEXT takes them rectified. */
@@ -76,5 +76,55 @@ int sis__ending_exact(sis__ending *e, const float *row, double *margin);
 /* How large the numbers are whose rounding shows in the margin: of the first of the rows that margins
  * were computed of last. */
 double sis__ending_size(const sis__ending *e, double margin);
+
+/* ---- The walk -------------------------------------------------------------------------------- */
+
+enum { SIS__SWITCH_AT_ONCE = 16 }; /* switches that one product applies */
+
+typedef struct sis__dense_layer {
+    sis__dense dense;
+    size_t wide; /* outputs rounded up to 16; everything beyond dense.out is zero */
+    float *base; /* (wide) pre-activations of the present state */
+    float *lead; /* (p, wide) by slot */
+} sis__dense_layer;
+
+typedef struct sis__dense_walk {
+    sis_walk walk;
+    const sis__subject *s;
+    sis__face face;
+    sis__ending ending;
+    sis__dense_layer first, second;
+    int deep;             /* there is a second */
+    float *scale;         /* (first.wide) bounds on the terms of its sums */
+    unsigned char *still; /* (p) by feature: masking provably changes nothing */
+    int *slot_of;         /* (p) */
+    int *feature_at;      /* (p) */
+    size_t n_live;        /* slots of features that are present */
+    size_t since_base, since_leads;
+    double margin, size; /* of the present state; see sis__ending_size */
+    double least_size;   /* numbers of this size go into sums even if these come out as 0 */
+    double unit, most;   /* error to expect for size 1; the largest tolerance so far */
+    float *spare;        /* (the wider layer) */
+    int *place;          /* (p) by slot: place in the probe, -1: not probed */
+    int block[SIS__ENDING_BLOCK]; /* slots of the ending's rows */
+
+    /* Units between the layers. */
+    int *on;          /* (first.wide) -1: on in the base, 0: off */
+    float *w;         /* (first.wide, second.wide) */
+    float *on_packed; /* w packed, rows of units that are off zero */
+    size_t n_found;   /* units that the candidate at hand switches, and their new sizes */
+    int *found;
+    float *sizes;
+    float *some_w; /* (SIS__SWITCH_AT_ONCE, second.wide) rows of units that switch, and packed */
+    float *some_packed;
+    float *columns; /* (p, SIS__SWITCH_AT_ONCE) */
+} sis__dense_walk;
+
+extern const sis_walk_ops sis__dense_ops;
+
+/* The last layer that has leads. */
+static inline sis__dense_layer *sis__dense_cut(sis__dense_walk *w) {
+    return w->deep ? &w->second : &w->first;
+}
 
 #endif

@@ -70,7 +70,7 @@ void sis__dense_row(const sis__dense *layer, size_t i, float *row) {
 }
 
 /* Each part is what its step makes of zeros. */
-int sis__dense_bias(const sis__dense *layer, sis__run *r, float *start, float *added) {
+static int find_bias(const sis__dense *layer, sis__run *r, float *start, float *added) {
     size_t bytes = layer->out * sizeof *start;
     memset(r->data[layer->from], 0, layer->in * sizeof *start);
     int error = layer->product->ops->forward(layer->product, r), sum = layer->product->outputs[0];
@@ -93,13 +93,13 @@ static int is_softmax(const sis_net *net) {
 }
 
 /* The layer behind rectified units, if it is the last and narrow. */
-static int scores_next(const sis__front *f, const sis__dense *cut, sis__dense *next) {
+static int scores_next(const sis__face *f, const sis__dense *cut, sis__dense *next) {
     int on = sis__dense_rectified(f->plan, cut->to);
     return on >= 0 && sis__dense_at(f->plan, on, next) && next->in == cut->out &&
            next->to == f->s->net->pre_output;
 }
 
-sis__distance sis__ending_distance(const sis__front *f, const sis__dense *cut) {
+sis__distance sis__ending_distance(const sis__face *f, const sis__dense *cut) {
     sis__dense next;
     const sis_net *net = f->s->net;
     size_t outputs = f->plan->tensors[net->pre_output].count;
@@ -110,7 +110,7 @@ sis__distance sis__ending_distance(const sis__front *f, const sis__dense *cut) {
                                         : SIS__FAR;
 }
 
-static int take_layer(sis__ending *e, sis__front *f, const sis__dense *cut) {
+static int take_layer(sis__ending *e, sis__face *f, const sis__dense *cut) {
     sis__dense next;
     float row[SIS__NARROW];
     scores_next(f, cut, &next);
@@ -121,10 +121,10 @@ static int take_layer(sis__ending *e, sis__front *f, const sis__dense *cut) {
         sis__dense_row(&next, i, row);
         memcpy(e->w + i * LANES, row, next.out * sizeof *row);
     }
-    return sis__dense_bias(&next, f->run, e->start, e->added);
+    return find_bias(&next, f->run, e->start, e->added);
 }
 
-int sis__ending_init(sis__ending *e, sis__front *f, const sis__dense *cut) {
+int sis__ending_init(sis__ending *e, sis__face *f, const sis__dense *cut) {
     *e = (sis__ending){
         .width = cut->out, .stride = (cut->out + LANES - 1) / LANES * LANES, .which = f->s->output};
     e->distance = sis__ending_distance(f, cut);

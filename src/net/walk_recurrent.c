@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
     sis_walk walk;
     const sis__subject *s;
-    sis__front front;
+    sis__face face;
     sis__strand *strands[2];
     size_t n_strands;
     sis__head *head;
@@ -145,9 +145,9 @@ static void note_layer(const recurrent_walk *w, const recurrence *c, int error) 
 
 /* The stack of layers in front, as high as it goes; whatever is above is the head's. */
 static int find_recurrence(recurrent_walk *w, recurrence *c) {
-    sis__run *r = w->front.run;
-    const sis__step *s = sis__front_reader(&w->front);
-    if (!is_recurrent(s) || s->inputs[0] != w->front.tensor || s->p.recurrent.seq == 0)
+    sis__run *r = w->face.run;
+    const sis__step *s = sis__face_reader(&w->face);
+    if (!is_recurrent(s) || s->inputs[0] != w->face.tensor || s->p.recurrent.seq == 0)
         return SIS_E_UNSUPPORTED;
     c->n = s->p.recurrent.directions;
     int error = add_layer(c, s, r);
@@ -198,13 +198,13 @@ static int set_elements(recurrent_walk *w, const recurrence *c, const sis__origi
 /* Follow what comes out of the last layer by n steps that only move values, and cut there. */
 static int cut_after(recurrent_walk *w, const recurrence *c, size_t n) {
     sis__origin o;
-    int error = sis__origin_begin(&o, w->front.run, c->last->outputs[c->output]), more = 1;
+    int error = sis__origin_begin(&o, w->face.run, c->last->outputs[c->output]), more = 1;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
-        more = sis__origin_step(&o, w->front.run, SIS__MOVED);
+        more = sis__origin_step(&o, w->face.run, SIS__MOVED);
         error = more < 0 ? more : more == 0 ? SIS_E_UNSUPPORTED : SIS_OK;
     }
     if (error == SIS_OK)
-        error = sis__head_new(w->s, o.tensor, &w->front.plan->tensors[o.tensor], &w->head);
+        error = sis__head_new(w->s, o.tensor, &w->face.plan->tensors[o.tensor], &w->head);
     if (error == SIS_OK)
         error = set_elements(w, c, &o);
     sis__origin_release(&o);
@@ -215,8 +215,8 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t n) {
 static int find_cut(recurrent_walk *w, const recurrence *c) {
     sis__origin o;
     size_t most = 0;
-    int more, error = sis__origin_begin(&o, w->front.run, c->last->outputs[c->output]);
-    while (error == SIS_OK && (more = sis__origin_step(&o, w->front.run, SIS__MOVED)) != 0) {
+    int more, error = sis__origin_begin(&o, w->face.run, c->last->outputs[c->output]);
+    while (error == SIS_OK && (more = sis__origin_step(&o, w->face.run, SIS__MOVED)) != 0) {
         error = more < 0 ? more : SIS_OK;
         most++;
     }
@@ -303,7 +303,7 @@ static void recurrent_free(sis_walk *walk) {
     for (size_t i = 0; i < 2; i++)
         sis__strand_free(w->strands[i]);
     sis__head_free(w->head);
-    sis__front_release(&w->front);
+    sis__face_release(&w->face);
     free(w->elements);
     free(w->rows);
     free(w->margins);
@@ -330,7 +330,7 @@ static int make_strands(recurrent_walk *w, recurrence *c) {
     for (size_t i = 0; i < c->n && error == SIS_OK; i++) {
         c->strands[i].memory = w->s->memory / 4 * 3 / c->n;
         c->strands[i].all_times = w->all_times;
-        error = sis__strand_new(&w->front, &c->strands[i], &w->strands[i]);
+        error = sis__strand_new(&w->face, &c->strands[i], &w->strands[i]);
         c->strands[i].n_cells = 0; /* taken over */
     }
     w->n_strands = c->n;
@@ -339,7 +339,7 @@ static int make_strands(recurrent_walk *w, recurrence *c) {
 
 static int recurrent_init(recurrent_walk *w) {
     recurrence c = {.n = 0};
-    int error = sis__front_init(&w->front, w->s);
+    int error = sis__face_init(&w->face, w->s);
     if (error == SIS_OK)
         error = find_recurrence(w, &c);
     if (error == SIS_OK)

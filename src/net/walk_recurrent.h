@@ -5,6 +5,7 @@
  *
  *     walk_recurrent.c         the verbs of the walk: strands -> cut -> head -> margins
  *     walk_recurrent_strand.c  states of the base and of every candidate along one strand
+ *     walk_recurrent_new.c     making a strand
  *     walk_recurrent_cell.c    one layer: from an operator's inputs to a step of many rows
  *
  * Time along a strand counts in the direction it runs: time 0 is the last position of a reverse
@@ -14,7 +15,7 @@
 #ifndef SIS_NET_WALK_RECURRENT_H
 #define SIS_NET_WALK_RECURRENT_H
 
-#include "net/front.h"
+#include "net/face.h"
 
 /* ---- One layer in one direction ---------------------------------------------------------------- */
 
@@ -58,7 +59,7 @@ typedef struct sis__strand_spec {
 
 /* Over what the first layer reads. Starts with nothing masked and no base: reset it. Takes the cells
  * over even if it fails. */
-int sis__strand_new(const sis__front *f, sis__strand_spec *spec, sis__strand **out);
+int sis__strand_new(const sis__face *f, sis__strand_spec *spec, sis__strand **out);
 void sis__strand_free(sis__strand *s);
 
 /* Does masking this feature change any input of the strand? */

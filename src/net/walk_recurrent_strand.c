@@ -19,56 +19,12 @@
  * Layers run one after the other over blocks of a few times, so that the weights of one layer stay
  * in the cache and its projection is one product. Inputs of the first layer are projected once, as
  * they are and masked.
- *
- * Where memory is short, candidates' states are kept at every 2nd, 4th, ... time only and computed
- * from the last one kept; where even that does not fit, from the candidate's own time.
  */
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/mem.h"
-#include "net/walk_recurrent.h"
+#include "net/walk_recurrent_strand.h"
 
-enum {
-    BLOCK_TIMES = 16, /* at most */
-    BLOCK_ROWS = 256  /* rows times times of a block, if it has several times */
-};
-
-/* Where a candidate stands. */
-typedef struct {
-    size_t from, to; /* times whose input it changes: none before from, none from `to` on */
-    size_t kept_at;  /* where its states begin, in states */
-    size_t stale;    /* first time whose state is not up to date; the length: none */
-    size_t quiet;    /* inputs are what they were in its last run from this time on */
-    unsigned char known, moved; /* was run since the last reset; see sis__strand_moved */
-} candidate;
-
-struct sis__strand {
-    sis__cell cells[SIS__MOST_CELLS];
-    size_t n_cells, length, features;
-    size_t state, part[SIS__MOST_CELLS]; /* floats of a state; where each cell's begin */
-    size_t first;                        /* time before which nothing is ever masked */
-    size_t base_from;                    /* first time whose base state is kept, less one */
-    int *owner;                          /* (length) feature of each time, -1: none */
-    float *inputs[2];                    /* (length, width) projected: present, masked */
-    unsigned char *masked;               /* (features) */
-    candidate *candidates;               /* (features) */
-    float *base;                         /* (length + 1 - base_from, state) */
-    float *kept;
-    size_t every;  /* times between kept states; 0: none is kept */
-    int all_times; /* somebody looks at states before the last */
-    float *final;  /* (features, state) at the last time */
-
-    /* The batch under way. */
-    int *todo;      /* (features) in the order they join */
-    size_t *starts; /* (length + 1) for sorting them */
-    int *rows;      /* (features) that have joined */
-    size_t n_rows;
-    float *h[SIS__MOST_CELLS], *c[SIS__MOST_CELLS]; /* (features, hidden) */
-    unsigned char *as_it_was, *as_base;             /* (features) by row: at the end of a block */
-    float *gates, *outputs, *spare;
-};
+enum { BLOCK_TIMES = 16 }; /* of a block, at most */
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
 
@@ -87,7 +43,7 @@ static int is_kept(const sis__strand *s, size_t t) {
 
 /* State of a candidate after a time that is kept. */
 static float *kept_at(const sis__strand *s, int feature, size_t t) {
-    const candidate *c = &s->candidates[feature];
+    const sis__candidate *c = &s->candidates[feature];
     return s->kept + (c->kept_at + t / s->every - c->from / s->every) * s->state;
 }
 
@@ -135,7 +91,7 @@ static int equals_cell(const sis__strand *s, size_t k, size_t row, const float *
 
 /* The time a candidate has to be computed from. */
 static size_t start_of(const sis__strand *s, int feature) {
-    const candidate *c = &s->candidates[feature];
+    const sis__candidate *c = &s->candidates[feature];
     size_t start = c->known && s->every ? c->stale / s->every * s->every : c->from;
     return start > c->from ? start : c->from;
 }
@@ -182,7 +138,7 @@ static void begin_block(sis__strand *s, size_t from, size_t *next, size_t n_todo
             n++;
             ahead++;
         }
-        if (b->n && b->total + n > BLOCK_ROWS)
+        if (b->n && b->total + n > SIS__STRAND_ROWS)
             break;
         while (*next < ahead)
             join(s, s->todo[(*next)++]);
@@ -194,7 +150,7 @@ static void begin_block(sis__strand *s, size_t from, size_t *next, size_t n_todo
 /* At the end of a block: may the row at hand be left to itself from here on? */
 static void begin_comparing(sis__strand *s, size_t t) {
     for (size_t i = 0; i < s->n_rows; i++) {
-        const candidate *c = &s->candidates[s->rows[i]];
+        const sis__candidate *c = &s->candidates[s->rows[i]];
         s->as_it_was[i] = c->known && c->quiet <= t + 1 && is_kept(s, t);
         s->as_base[i] = c->to <= t + 1;
     }
@@ -236,7 +192,7 @@ static void run_cell(sis__strand *s, size_t k, const block *b) {
 /* ---- Ends ---------------------------------------------------------------------------------- */
 
 static void set_up_to_date(sis__strand *s, int feature, int moved) {
-    candidate *c = &s->candidates[feature];
+    sis__candidate *c = &s->candidates[feature];
     c->stale = s->length;
     c->quiet = 0;
     c->known = 1;
@@ -339,14 +295,14 @@ void sis__strand_reset(sis__strand *s, const unsigned char *masked) {
     memcpy(s->masked, masked, s->features);
     run_base(s, s->first);
     for (size_t i = 0; i < s->features; i++) {
-        candidate *c = &s->candidates[i];
+        sis__candidate *c = &s->candidates[i];
         c->known = c->moved = 0;
         c->stale = c->from; /* the length, if it reaches nothing */
     }
 }
 
 void sis__strand_mask(sis__strand *s, int feature) {
-    const candidate *m = &s->candidates[feature];
+    const sis__candidate *m = &s->candidates[feature];
     s->masked[feature] = 1;
     if (m->from == s->length)
         return;
@@ -356,7 +312,7 @@ void sis__strand_mask(sis__strand *s, int feature) {
     else
         run_base(s, m->from);
     for (size_t i = 0; i < s->features; i++) {
-        candidate *c = &s->candidates[i];
+        sis__candidate *c = &s->candidates[i];
         if (c->from == s->length)
             continue;
         size_t at = m->from > c->from ? m->from : c->from;
@@ -365,207 +321,11 @@ void sis__strand_mask(sis__strand *s, int feature) {
     }
 }
 
-/* ---- Making ---------------------------------------------------------------------------------- */
-
-/* Features of times: each belongs whole to one, or to none. */
-static int find_owners(sis__strand *s, const sis__front *f, int reverse) {
-    size_t width = s->cells[0].input;
-    for (size_t t = 0; t < s->length; t++) {
-        const int *at = f->feature + (reverse ? s->length - 1 - t : t) * width;
-        for (size_t k = 1; k < width; k++)
-            if (at[k] != at[0])
-                return SIS_E_UNSUPPORTED;
-        s->owner[t] = at[0];
-    }
-    return SIS_OK;
-}
-
-/* Project what the first layer reads, in the order of time. */
-static void project_inputs(sis__strand *s, const sis__front *f, int reverse) {
-    const sis__cell *cell = &s->cells[0];
-    if (!reverse) {
-        sis__cell_project(cell, s->length, f->x, s->inputs[0]);
-        sis__cell_project(cell, s->length, f->z, s->inputs[1]);
-        return;
-    }
-    for (size_t t = 0; t < s->length; t++) {
-        size_t at = (s->length - 1 - t) * cell->input;
-        sis__cell_project(cell, 1, f->x + at, s->inputs[0] + t * cell->width);
-        sis__cell_project(cell, 1, f->z + at, s->inputs[1] + t * cell->width);
-    }
-}
-
-/* Which times each feature changes. */
-static void find_spans(sis__strand *s) {
-    size_t width = s->cells[0].width;
-    for (size_t i = 0; i < s->features; i++)
-        s->candidates[i].from = s->candidates[i].stale = s->length;
-    s->first = s->length;
-    for (size_t t = s->length; t-- > 0;) {
-        if (s->owner[t] < 0 || memcmp(s->inputs[0] + t * width, s->inputs[1] + t * width,
-                                      width * sizeof *s->inputs[0]) == 0)
-            continue;
-        candidate *c = &s->candidates[s->owner[t]];
-        c->to = c->from == s->length ? t + 1 : c->to;
-        c->from = s->first = t;
-    }
-}
-
-/* States to keep of all candidates at every so many times. */
-static double kept_states(const sis__strand *s, size_t every) {
-    double n = 0;
-    for (size_t i = 0; i < s->features; i++)
-        if (s->candidates[i].from < s->length)
-            n += (double)(s->length / every - s->candidates[i].from / every);
-    return n;
-}
-
-/* How many fit, and where each candidate's begin. */
-static int plan_kept(sis__strand *s, const sis__strand_spec *spec) {
-    size_t every = 1, at = 0;
-    while (every <= s->length &&
-           kept_states(s, every) * (double)(s->state * sizeof(float)) > (double)spec->memory)
-        every *= 2;
-    s->every = every <= s->length ? every : 0;
-    if (spec->all_times && s->every != 1)
-        return SIS_E_UNSUPPORTED;
-    for (size_t i = 0; s->every && i < s->features; i++) {
-        candidate *c = &s->candidates[i];
-        c->kept_at = at;
-        if (c->from < s->length)
-            at += s->length / s->every - c->from / s->every;
-    }
-    s->kept = (float *)sis__alloc_raw(at, s->state * sizeof(float));
-    return s->kept ? SIS_OK : SIS_E_NOMEM;
-}
-
-/* Base states from the time before the first feature on, or all of them. */
-static int start_base(sis__strand *s, const sis__strand_spec *spec) {
-    s->base_from = spec->all_times ? 0 : s->first;
-    s->base = (float *)sis__alloc(s->length + 1 - s->base_from, s->state * sizeof(float));
-    if (!s->base)
-        return SIS_E_NOMEM;
-    for (size_t k = 0; k < s->n_cells; k++)
-        memcpy(s->base + s->part[k], s->cells[k].start, s->cells[k].state * sizeof(float));
+void sis__strand_begin(sis__strand *s) {
     load_row(s, 0, s->base);
     for (size_t t = 0; t < s->first; t++) {
         step_base(s, t);
-        for (size_t k = 0; k < s->n_cells && (spec->all_times || t + 1 == s->first); k++)
+        for (size_t k = 0; k < s->n_cells && (s->all_times || t + 1 == s->first); k++)
             store_cell(s, k, 0, base_at(s, t));
     }
-    return SIS_OK;
-}
-
-static int allocate_batch(sis__strand *s) {
-    size_t width = 0, hidden = 0, p = s->features;
-    size_t rows = p > BLOCK_ROWS ? p : BLOCK_ROWS;
-    int fine = 1;
-    for (size_t k = 0; k < s->n_cells; k++) {
-        const sis__cell *c = &s->cells[k];
-        width = c->width > width ? c->width : width;
-        hidden = c->hidden > hidden ? c->hidden : hidden;
-        s->h[k] = SIS_NEW(float, p * c->hidden);
-        s->c[k] = SIS_NEW(float, p * c->hidden);
-        fine = fine && s->h[k] && s->c[k];
-    }
-    s->todo = SIS_NEW(int, p);
-    s->starts = SIS_NEW(size_t, s->length + 1);
-    s->rows = SIS_NEW(int, p);
-    s->as_it_was = SIS_NEW(unsigned char, p);
-    s->as_base = SIS_NEW(unsigned char, p);
-    s->gates = SIS_NEW(float, rows *width);
-    s->outputs = SIS_NEW(float, rows *hidden);
-    s->spare = SIS_NEW(float, p *hidden);
-    return fine && s->todo && s->starts && s->rows && s->as_it_was && s->as_base && s->gates &&
-                   s->outputs && s->spare
-               ? SIS_OK
-               : SIS_E_NOMEM;
-}
-
-/* Everything but candidates' states: too much of it, and predicting copies is no worse. */
-static int check_size(const sis__strand *s, size_t memory) {
-    double floats = (double)s->length * (double)(2 * s->cells[0].width + s->state);
-    for (size_t k = 0; k < s->n_cells; k++)
-        floats += (double)(s->features + BLOCK_ROWS) * (double)(s->cells[k].width * 2);
-    return floats * sizeof(float) < (double)memory ? SIS_OK : SIS_E_UNSUPPORTED;
-}
-
-static int allocate(sis__strand *s) {
-    size_t inputs = s->length * s->cells[0].width;
-    s->owner = SIS_NEW(int, s->length);
-    s->inputs[0] = SIS_NEW_RAW(float, inputs);
-    s->inputs[1] = SIS_NEW_RAW(float, inputs);
-    s->masked = SIS_NEW(unsigned char, s->features);
-    s->candidates = SIS_NEW(candidate, s->features);
-    s->final = SIS_NEW(float, s->features * s->state);
-    return s->owner && s->inputs[0] && s->inputs[1] && s->masked && s->candidates && s->final
-               ? allocate_batch(s)
-               : SIS_E_NOMEM;
-}
-
-static int strand_init(sis__strand *s, const sis__front *f, const sis__strand_spec *spec) {
-    s->n_cells = spec->n_cells;
-    s->length = spec->length;
-    s->features = f->s->n_features;
-    s->all_times = spec->all_times;
-    for (size_t k = 0; k < s->n_cells; k++) {
-        s->cells[k] = spec->cells[k];
-        s->part[k] = s->state;
-        s->state += s->cells[k].state;
-    }
-    int error = check_size(s, spec->memory);
-    if (error == SIS_OK)
-        error = allocate(s);
-    if (error == SIS_OK)
-        error = find_owners(s, f, spec->reverse);
-    if (error != SIS_OK)
-        return error;
-    project_inputs(s, f, spec->reverse);
-    find_spans(s);
-    error = plan_kept(s, spec);
-    return error == SIS_OK ? start_base(s, spec) : error;
-}
-
-int sis__strand_new(const sis__front *f, sis__strand_spec *spec, sis__strand **out) {
-    *out = NULL;
-    sis__strand *s = SIS_NEW(sis__strand, 1);
-    if (!s) {
-        for (size_t k = 0; k < spec->n_cells; k++)
-            sis__cell_release(&spec->cells[k]);
-        return SIS_E_NOMEM;
-    }
-    int error = strand_init(s, f, spec);
-    if (error != SIS_OK) {
-        sis__strand_free(s);
-        return error;
-    }
-    *out = s;
-    return SIS_OK;
-}
-
-void sis__strand_free(sis__strand *s) {
-    if (!s)
-        return;
-    for (size_t k = 0; k < s->n_cells; k++) {
-        sis__cell_release(&s->cells[k]);
-        free(s->h[k]);
-        free(s->c[k]);
-    }
-    free(s->owner);
-    free(s->inputs[0]);
-    free(s->inputs[1]);
-    free(s->masked);
-    free(s->candidates);
-    free(s->base);
-    free(s->kept);
-    free(s->final);
-    free(s->todo);
-    free(s->starts);
-    free(s->rows);
-    free(s->as_it_was);
-    free(s->as_base);
-    free(s->gates);
-    free(s->outputs);
-    free(s->spare);
-    free(s);
 }

@@ -19,7 +19,7 @@ enum { BLOCK = 256 }; /* rows the head is given at a time */
 typedef struct {
     sis_walk walk;
     const sis__subject *s;
-    sis__front front;
+    sis__face face;
     sis__additive *sums;
     sis__head *head;
     double *base;             /* (n) of the present state */
@@ -95,7 +95,7 @@ static void trees_free(sis_walk *walk) {
     if (w->sums)
         w->sums->free(w->sums);
     sis__head_free(w->head);
-    sis__front_release(&w->front);
+    sis__face_release(&w->face);
     free(w->base);
     free(w->change);
     free(w->lo);
@@ -119,12 +119,12 @@ static int has_sums(const sis_net *net) {
 }
 
 static int make_sums(trees_walk *w, int *scores) {
-    const sis__step *s = sis__front_reader(&w->front);
+    const sis__step *s = sis__face_reader(&w->face);
     if (!s)
         return SIS_E_UNSUPPORTED;
-    int error = sis__forest_new(&w->front, s, &w->sums);
+    int error = sis__forest_new(&w->face, s, &w->sums);
     if (error == SIS_E_UNSUPPORTED)
-        error = sis__linear_new(&w->front, s, &w->sums);
+        error = sis__linear_new(&w->face, s, &w->sums);
     if (error != SIS_OK)
         return error;
     *scores = w->sums->scores_at < s->n_outputs ? s->outputs[w->sums->scores_at] : -1;
@@ -143,13 +143,13 @@ static int allocate(trees_walk *w) {
 }
 
 static int trees_init(trees_walk *w) {
-    int scores = -1, error = sis__front_init(&w->front, w->s);
+    int scores = -1, error = sis__face_init(&w->face, w->s);
     if (error == SIS_OK)
         error = make_sums(w, &scores);
     if (error == SIS_OK)
-        error = sis__head_new(w->s, scores, &w->front.plan->tensors[scores], &w->head);
+        error = sis__head_new(w->s, scores, &w->face.plan->tensors[scores], &w->head);
     if (error == SIS_OK)
-        sis__subject_note(w->s, sis__front_reader(&w->front), "%s", w->sums->note);
+        sis__subject_note(w->s, sis__face_reader(&w->face), "%s", w->sums->note);
     return error == SIS_OK ? allocate(w) : error;
 }
 

@@ -11,7 +11,7 @@
 #ifndef SIS_NET_WALK_TREES_H
 #define SIS_NET_WALK_TREES_H
 
-#include "net/front.h"
+#include "net/face.h"
 
 typedef struct sis__additive sis__additive;
 
@@ -35,8 +35,8 @@ struct sis__additive {
     void (*free)(sis__additive *s);
 };
 
-/* Of the step that reads the front. SIS_E_UNSUPPORTED if it is another operator. */
-int sis__forest_new(const sis__front *f, const sis__step *s, sis__additive **out);
-int sis__linear_new(const sis__front *f, const sis__step *s, sis__additive **out);
+/* Of the step that reads the face. SIS_E_UNSUPPORTED if it is another operator. */
+int sis__forest_new(const sis__face *f, const sis__step *s, sis__additive **out);
+int sis__linear_new(const sis__face *f, const sis__step *s, sis__additive **out);
 
 #endif

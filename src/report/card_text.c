@@ -10,28 +10,24 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "report/page.h"
 
 enum { WORD_MOST = 60, LISTED_MOST = 40, PATTERN_MOST = 400 };
 
 /* ---- What a person marked -------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The features a person marked, sorted. */
 static int sort_human(const sis_record *r, int **out) {
     *out = (int *)sis__copy(r->human, r->human ? r->n_human : 0, sizeof **out);
     if (!*out)
         return SIS_E_NOMEM;
-    qsort(*out, r->human ? r->n_human : 0, sizeof **out, by_number);
+    qsort(*out, r->human ? r->n_human : 0, sizeof **out, sis__by_int);
     return SIS_OK;
 }
 
 static int is_human(const sis_record *r, const int *human, int feature) {
-    return r->human && bsearch(&feature, human, r->n_human, sizeof *human, by_number) != NULL;
+    return r->human && bsearch(&feature, human, r->n_human, sizeof *human, sis__by_int) != NULL;
 }
 
 /* What is needed to mark features: released whatever marks_make returned. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "report/page.h"
 #include "report/stats.h"
 
@@ -34,11 +35,6 @@ static int find_range(const sis_report *report, double *low, double *high) {
     return isfinite(*high - *low) && *high > *low;
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid) {
     double low, high;
     *n_grid = 0;
@@ -54,7 +50,7 @@ int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid) {
         (*grid)[(*n_grid)++] = k * step;
     for (size_t i = 0; i < report->n_runs; i++)
         (*grid)[(*n_grid)++] = report->runs[i].threshold_low;
-    qsort(*grid, *n_grid, sizeof **grid, by_value);
+    qsort(*grid, *n_grid, sizeof **grid, sis__by_double);
     size_t kept = 0;
     for (size_t i = 0; i < *n_grid; i++)
         if (kept == 0 || (*grid)[i] - (*grid)[kept - 1] > step / 1000)

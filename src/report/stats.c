@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 int sis__numbers_add(sis__numbers *v, double x) {
     int code = sis__reserve((void **)&v->items, &v->cap, v->n + 1, sizeof *v->items);
@@ -21,24 +22,13 @@ void sis__numbers_release(sis__numbers *v) {
     *v = (sis__numbers){0};
 }
 
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 void sis__numbers_sort(sis__numbers *v) {
     if (v->n > 1)
-        qsort(v->items, v->n, sizeof *v->items, by_value);
+        qsort(v->items, v->n, sizeof *v->items, sis__by_double);
 }
 
 double sis__numbers_quantile(const sis__numbers *sorted, double q) {
-    if (sorted->n == 0)
-        return NAN;
-    double at = q * (double)(sorted->n - 1), below = floor(at), part = at - below;
-    size_t i = (size_t)below;
-    if (i + 1 >= sorted->n)
-        return sorted->items[sorted->n - 1];
-    return sorted->items[i] * (1 - part) + sorted->items[i + 1] * part;
+    return sis__quantile(sorted->items, sorted->n, q);
 }
 
 double sis__round_step(double step) {

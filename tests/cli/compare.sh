@@ -44,6 +44,10 @@ sed 's/"kind":"table"/"kind":"text"/' b.jsonl > kinds.jsonl
 try a.jsonl kinds.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh'
 sed 's/,"values":\[[^]]*\],"mask":\[[^]]*\]//' b.jsonl > bare.jsonl
 try a.jsonl bare.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh'
+for x in a b; do
+    sis explain -m "cmd:sh $x.sh" -i cases.csv --mask zero -t 1e9 -o $x.none.jsonl --quiet
+done
+try a.none.jsonl b.none.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh'
 echo == too few subsets for auto: the rest of the report is there all the same
 sis compare a.jsonl b.jsonl --model-a 'cmd:sh a.sh' --model-b 'cmd:sh b.sh' --differ 0 2>&1
 echo "exit $?"

@@ -31,3 +31,11 @@ ask -o part.jsonl --resume --mask value:1 2>&1 | sed "s/ of part.*(/ (/;s/cmd:[^
 printf 'not ours\n' > other.txt
 ask -o other.txt --resume 2>&1
 cat other.txt
+echo "seeds, samples and steps are not in the records, but they show"
+lime() { ask --method lime --samples 40 -t 3 "$@" 2>&1; }
+lime --seed 1 -r 0:3 -o lime.jsonl && lime --seed 1 --resume -o lime.jsonl && grep -c . lime.jsonl
+lime --seed 2 --resume -o lime.jsonl
+lime --seed 1 --samples 41 --resume -o lime.jsonl
+deck() { ask --mask hotdeck:in.csv --samples 3 "$@" 2>&1; }
+deck -t 11 -r 9:12 -o deck.jsonl && deck -t 11 --resume -o deck.jsonl && grep -c . deck.jsonl
+deck -t 11 --seed 2 --resume -o deck.jsonl || echo refused

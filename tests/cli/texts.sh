@@ -19,5 +19,9 @@ sis explain -q -m "$model" -i others.txt -t 0.8 --resume -o part.jsonl 2>&1 | cu
 echo "what can be wrong"
 sis explain -q -m "$model" -i comments.txt -t 0.8 --mask zero 2>&1; echo "exit $?"
 sis explain -q -m "$model" -i comments.txt -t 0.8 --features axis:0 2>&1; echo "exit $?"
-printf '...\n' > none.txt
-sis explain -q -m "$model" -i none.txt -t 0.8 2>&1; echo "exit $?"
+echo "a text without a word is an error of its own: the others are explained"
+printf '...\nYou idiot\n!\n' > none.txt
+sis explain -m "$model" -i none.txt -t 0.8 -o none.jsonl; echo "exit $?"
+sis show none.jsonl
+sis explain -m "$model" -i none.txt -t 0.8 -o none.jsonl --resume 2>&1; echo "exit $?"
+grep -c . none.jsonl

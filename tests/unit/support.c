@@ -82,3 +82,10 @@ const char *shared_data(const char *name) {
     printf("skipped: %s is not here\n", name);
     return NULL;
 }
+
+sis_opt decision(double threshold) {
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.threshold = threshold;
+    return opt;
+}

@@ -12,6 +12,11 @@
 
 #include <cmocka.h>
 
+#include <sis/sis.h>
+
+/* Every default, and the decision score >= threshold. */
+sis_opt decision(double threshold);
+
 /* Fail the n-th allocation from now on made by the library or the test (1 = the next), and every
  * one after it if `forever`; 0 = never again. */
 void fail_allocation(long n, int forever);

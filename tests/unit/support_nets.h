@@ -12,6 +12,12 @@
 
 #include "base/rng.h"
 
+/* low..high, both among them; 1 with probability p. */
+size_t between(sis__rng *r, size_t low, size_t high);
+int chance(sis__rng *r, double p);
+
+/* ---- Networks (support_nets.c) --------------------------------------------------------------- */
+
 /* Networks of one kind; sizes, strides, activations and the like are drawn from r. */
 typedef struct window_family {
     const char *name;
@@ -21,6 +27,8 @@ typedef struct window_family {
 
 extern const window_family window_families[];
 extern const size_t n_window_families;
+
+/* ---- Walks (support_walks.c) ----------------------------------------------------------------- */
 
 /* One input of a network to walk over. */
 typedef struct walk_case {

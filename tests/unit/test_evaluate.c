@@ -30,17 +30,10 @@ static const sis_model LINEAR = {.predict = weigh, .n_outputs = 2};
 static const double ONES[WIDTH] = {1, 1, 1, 1, 1, 1}, ZEROS[WIDTH] = {0};
 static const sis_input PLAIN = {.values = ONES, .mask = ZEROS, .n_values = WIDTH};
 
-static sis_opt options(void) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 10;
-    return opt;
-}
-
 /* ---- Parts --------------------------------------------------------------------------------- */
 
 static double score_of(const sis_part *part) {
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     double score;
     assert_int_equal(sis_part_scores(&LINEAR, part, 1, &opt, &score), SIS_OK);
     return score;
@@ -85,7 +78,7 @@ static void many_parts_keep_their_order(void **state) {
     static sis_part parts[N];
     static double scores[N];
     static const int each[] = {0, 1, 2, 3, 4, 5};
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     opt.memory = 16 * WIDTH * sizeof(double); /* a few rows at a time */
     for (size_t i = 0; i < N; i++)
         parts[i] = (sis_part){&PLAIN, &each[i % WIDTH], 1, 0};
@@ -98,7 +91,7 @@ static void many_parts_keep_their_order(void **state) {
 static void parts_that_are_none_are_refused(void **state) {
     (void)state;
     const int wrong[] = {0, WIDTH};
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     double score;
     sis_part part = {&PLAIN, wrong, 2, 0};
     assert_int_equal(sis_part_scores(&LINEAR, &part, 1, &opt, &score), SIS_E_ARGUMENT);
@@ -115,7 +108,7 @@ static void parts_that_are_none_are_refused(void **state) {
 static void importance_is_what_masking_takes_off(void **state) {
     (void)state;
     double importance[WIDTH];
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     assert_int_equal(sis_importance(&LINEAR, &PLAIN, &opt, importance), SIS_OK);
     for (int i = 0; i < WIDTH; i++)
         assert_true(importance[i] == WEIGHTS[i]);
@@ -215,7 +208,7 @@ static void study_draws_examples_and_features(void **state) {
     static double by_mask[N], by_deck[N];
     sis_input inputs[3];
     sis_deck *deck;
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     size_t seen[WIDTH] = {0}, same = 0;
     lend_three(inputs);
     assert_int_equal(sis_deck_new(inputs, 3, 0, &deck), SIS_OK);
@@ -269,7 +262,7 @@ static void rationales_are_tried_with_other_things_around(void **state) {
     sis_robust_opt robust = {
         .samples = SAMPLES, .seed = 1, .height = 1, .width = WIDTH, .distance = 1};
     sis_robustness r;
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     sis_deck *deck;
     assert_int_equal(sis_deck_new(inputs, 2, 0, &deck), SIS_OK);
     robust.deck = deck;
@@ -293,7 +286,7 @@ static void robustness_needs_what_it_uses(void **state) {
     sis_part part = {&PLAIN, some, 1, 0};
     sis_robust_opt robust = {.samples = 1, .seed = 1};
     sis_robustness r;
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     sis_deck *deck;
     assert_int_equal(sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r), SIS_E_ARGUMENT);
     assert_int_equal(sis_deck_new(&PLAIN, 1, 0, &deck), SIS_OK);
@@ -320,7 +313,7 @@ static int everything(void *ctx) {
     double importance[WIDTH], score, by_mask[3], by_deck[3];
     sis_robustness r;
     sis_deck *deck = NULL;
-    sis_opt opt = options();
+    sis_opt opt = decision(10);
     (void)ctx;
     int code = sis_part_scores(&LINEAR, &part, 1, &opt, &score);
     if (code == SIS_OK)

@@ -32,13 +32,6 @@ static sis_method_opt by_gradient(size_t step) {
     return how;
 }
 
-static sis_opt decision(double threshold) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = threshold;
-    return opt;
-}
-
 /* A network as a model, through a file as a user has it. */
 static void open_network(sis_net *net, sis_model *model) {
     char path[512];

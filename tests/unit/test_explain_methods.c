@@ -57,10 +57,8 @@ static void plain_perturb(const problem *p, int below, double *attributions, int
     plain_order(importance, p->f.n, order);
 }
 
-static sis_opt decision(double threshold, int below) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = threshold;
+static sis_opt decision_of(double threshold, int below) {
+    sis_opt opt = decision(threshold);
     opt.below = below;
     return opt;
 }
@@ -100,7 +98,7 @@ static void sufficient_rationales_are_those_of_findsis(void **state) {
         double threshold = below ? function_value(&p.f, p.x) + 0.2 : p.threshold;
         double attributions[MOST];
         sis_rationale found;
-        sis_opt opt = decision(threshold, below);
+        sis_opt opt = decision_of(threshold, below);
         sis_method_opt how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT);
         how.trace = 1;
         assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &found), SIS_OK);
@@ -158,7 +156,7 @@ static void lengths_are_the_median_of_the_collection(void **state) {
         double attributions[MOST];
         sis_collection c;
         sis_rationale found;
-        sis_opt opt = decision(p.threshold, 0);
+        sis_opt opt = decision_of(p.threshold, 0);
         sis_method_opt how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_LENGTH);
         assert_int_equal(sis_collect(&p.model, &p.input, &opt, &c), SIS_OK);
         how.length = sis__rng_below(&r, 2) ? 0 : 1 + sis__rng_below(&r, MOST);
@@ -191,7 +189,7 @@ static void claims_hold_in_an_audit(void **state) {
         problem_init(&p, &r);
         sis_rationale found;
         sis_audit audit;
-        sis_opt opt = decision(p.threshold, 0);
+        sis_opt opt = decision_of(p.threshold, 0);
         sis_method_opt how = method(SIS_METHOD_PERTURB,
                                     round % 2 ? SIS_CONSTRAINT_SUFFICIENT : SIS_CONSTRAINT_LENGTH);
         assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &found), SIS_OK);
@@ -236,7 +234,7 @@ static void features_may_be_groups_or_absent(void **state) {
                        .n_samples = 2,
                        .feature_of = map,
                        .absent = absent};
-    sis_opt opt = decision(55, 0);
+    sis_opt opt = decision_of(55, 0);
     sis_method_opt how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT);
     sis_rationale r;
     assert_int_equal(sis_explain(&model, &input, &opt, &how, &r), SIS_OK);
@@ -272,7 +270,7 @@ static void bad_questions_are_refused(void **state) {
     sis_model model = {.predict = sum_of_squares, .n_outputs = 1}, nan = model;
     nan.predict = answers_nan;
     sis_input input = {.values = x, .mask = z, .n_values = 2};
-    sis_opt opt = decision(3, 0), unset;
+    sis_opt opt = decision_of(3, 0), unset;
     sis_opt_init(&unset);
     sis_rationale r;
     sis_method_opt how = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_TOP);
@@ -322,7 +320,7 @@ static void many_inputs_come_in_order(void **state) {
     sis_model model = {.predict = sum_of_squares, .n_outputs = 1, .worker_new = sis_worker_share};
     for (int jobs = 1; jobs <= 3; jobs++) {
         log_of l = {0};
-        sis_opt opt = decision(3, 0);
+        sis_opt opt = decision_of(3, 0);
         opt.jobs = jobs;
         assert_int_equal(sis_explain_many(&model, inputs, 8, &opt, how, note, &l), SIS_OK);
         assert_int_equal(l.n, 8);
@@ -332,7 +330,7 @@ static void many_inputs_come_in_order(void **state) {
     }
     model.predict = answers_nan;
     log_of l = {0};
-    sis_opt opt = decision(0.5, 0);
+    sis_opt opt = decision_of(0.5, 0);
     assert_int_equal(sis_explain_many(&model, inputs, 8, &opt, how, note, &l), SIS_OK);
     assert_int_equal(l.statuses[3], SIS_STATUS_ERROR);
 }
@@ -346,7 +344,7 @@ static int ignore(void *ctx, size_t i, const sis_rationale *r) {
 
 static int explain_twice(void *ctx) {
     const problem *p = (const problem *)ctx;
-    sis_opt opt = decision(p->threshold, 0);
+    sis_opt opt = decision_of(p->threshold, 0);
     sis_method_opt how[2] = {method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_LENGTH),
                              method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT)};
     how[1].trace = 1;
@@ -364,7 +362,7 @@ static void failing_allocations_are_reported(void **state) {
     do { /* one with something to find */
         sis_rationale_release(&found);
         problem_init(&p, &r);
-        sis_opt opt = decision(p.threshold, 0);
+        sis_opt opt = decision_of(p.threshold, 0);
         assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &found), SIS_OK);
     } while (found.collection.n_subsets == 0 || found.collection.subsets[0].n < 2);
     sis_rationale_release(&found);

@@ -30,13 +30,6 @@ static sis_method_opt method(sis_method name) {
     return how;
 }
 
-static sis_opt decision(double threshold) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = threshold;
-    return opt;
-}
-
 /* ---- Shipped networks -------------------------------------------------------------------------- */
 
 /* A network of models/ and an input to it. */

@@ -274,7 +274,7 @@ static void later_rows_are_judged_like_the_first(void **state) {
         {"[[1,2],3,[4,5]]", SIS_E_MODEL, "row 2 of 3: expected a list of 2 scores, found a number"},
         {"[[1,2],[3,4]]", SIS_E_MODEL, "expected 3 outputs, one for each row, found 2"},
         {"[1,2,3]", SIS_E_MODEL, "row 1 of 3: expected a list of 2 scores, found a number"},
-        {"[[1,2],[3,4],[5,NaN]]", SIS_E_NAN, "row 3 of 3: the model answered NaN"},
+        {"[[1,2],[3,4],[5,Infinity]]", SIS_E_NAN, "row 3 of 3: the model answered Infinity"},
         {"[[1,2],[3,4],[5,\"6\"]]", SIS_E_MODEL, "row 3 of 3: expected a number, found a string"},
     };
     double rows[9] = {0}, scores[6];
@@ -293,6 +293,29 @@ static void later_rows_are_judged_like_the_first(void **state) {
         assert_true(scores[0] == 8 && scores[1] == 9);
         sis_model_close(&model);
     }
+}
+
+static void one_of_several_scores_may_be_nan(void **state) {
+    (void)state;
+    double rows[2] = {0}, scores[2] = {0}, z = 0;
+    sis_opt opt;
+    sis_collection c;
+    sis_opt_init(&opt);
+    opt.threshold = 4;
+    sis_model model = open_model("cmd:" ANSWER("{\"outputs\":[[5,NaN]]}"), 20);
+    assert_int_equal(sis_model_measure(&model, rows, 1), SIS_OK);
+    assert_int_equal(model.n_outputs, 2);
+    assert_int_equal(model.predict(model.ctx, rows, 1, 1, scores), SIS_OK);
+    assert_true(scores[0] == 5 && isnan(scores[1]));
+    sis_input input = {.values = rows, .n_values = 1, .mask = &z, .n_samples = 1};
+    assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_OK);
+    sis_collection_release(&c);
+    input.output = 1;
+    assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_E_NAN);
+    assert_says("the model answered NaN for output 1");
+    assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_NAN);
+    assert_says("the model answered NaN for output 1");
+    sis_model_close(&model);
 }
 
 static void a_child_that_hangs_is_killed(void **state) {
@@ -604,6 +627,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(full_pipes_do_not_wait_for_each_other),
         cmocka_unit_test(every_failure_says_what_happened),
         cmocka_unit_test(later_rows_are_judged_like_the_first),
+        cmocka_unit_test(one_of_several_scores_may_be_nan),
         cmocka_unit_test(a_child_that_hangs_is_killed),
         cmocka_unit_test(a_lost_child_stays_lost),
         cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * See front.h. The two values of each element come from two runs of the network's beginning, on the
+ * See face.h. The two values of each element come from two runs of the network's beginning, on the
  * input and on the mask, so they are what a full pass would compute, to the bit.
  */
-#include "net/front.h"
+#include "net/face.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "net/cache.h"
 #include "net/origin.h"
 
-int sis__front_run(sis__front *f, int tensor) {
+int sis__face_run(sis__face *f, int tensor) {
     sis__feed_row(f->geometry, f->run, 0, f->values);
     for (int i = 0; i <= f->plan->tensors[tensor].node; i++) {
         const sis__step *step = &f->plan->steps[i];
@@ -25,8 +25,8 @@ int sis__front_run(sis__front *f, int tensor) {
 }
 
 /* The elements that the layer reads, as floats, for the present input. */
-static int see(sis__front *f, float *to) {
-    int error = sis__front_run(f, f->tensor);
+static int see(sis__face *f, float *to) {
+    int error = sis__face_run(f, f->tensor);
     const void *data = f->run->data[f->tensor];
     int floats = f->plan->tensors[f->tensor].dtype == SIS__F32;
     for (size_t i = 0; error == SIS_OK && i < f->n; i++)
@@ -34,13 +34,13 @@ static int see(sis__front *f, float *to) {
     return error;
 }
 
-static void set_features(sis__front *f, const sis__origin *o) {
+static void set_features(sis__face *f, const sis__origin *o) {
     const int *map = f->s->input->feature_of;
     for (size_t i = 0; i < f->n; i++)
         f->feature[i] = map ? map[o->from[i]] : (int)o->from[i];
 }
 
-static int find_layer(sis__front *f) {
+static int find_layer(sis__face *f) {
     sis__origin o;
     int error = sis__origin_begin(&o, f->run, f->s->fed);
     if (error == SIS_OK)
@@ -61,8 +61,8 @@ static int find_layer(sis__front *f) {
     return error;
 }
 
-int sis__front_init(sis__front *f, const sis__subject *s) {
-    *f = (sis__front){.s = s};
+int sis__face_init(sis__face *f, const sis__subject *s) {
+    *f = (sis__face){.s = s};
     sis__geometry *g = NULL;
     int error = sis__subject_plan(s, -1, &f->plan);
     if (error == SIS_OK)
@@ -80,17 +80,17 @@ int sis__front_init(sis__front *f, const sis__subject *s) {
         error = f->values ? see(f, f->x) : SIS_E_NOMEM;
     }
     for (size_t i = 0; error == SIS_OK && i < s->n_features; i++)
-        sis__front_mask(f, (int)i);
+        sis__face_mask(f, (int)i);
     if (error == SIS_OK)
         error = see(f, f->z);
     for (int i = 0; error == SIS_OK && i <= f->plan->tensors[f->tensor].node; i++)
         sis__subject_note(s, &f->plan->steps[i], "each value by itself");
     if (error != SIS_OK)
-        sis__front_release(f);
+        sis__face_release(f);
     return error;
 }
 
-void sis__front_release(sis__front *f) {
+void sis__face_release(sis__face *f) {
     if (f->geometry)
         sis__cache_done(f->s->net, f->geometry);
     sis__run_free(f->run);
@@ -99,21 +99,21 @@ void sis__front_release(sis__front *f) {
     free(f->x);
     free(f->z);
     free(f->values);
-    *f = (sis__front){0};
+    *f = (sis__face){0};
 }
 
-const sis__step *sis__front_reader(const sis__front *f) {
+const sis__step *sis__face_reader(const sis__face *f) {
     return sis__reader_of(f->plan, f->tensor);
 }
 
-void sis__front_reset(sis__front *f, const unsigned char *masked) {
+void sis__face_reset(sis__face *f, const unsigned char *masked) {
     memcpy(f->values, f->s->x, f->s->n_values * sizeof *f->values);
     for (size_t i = 0; i < f->s->n_features; i++)
         if (masked[i])
-            sis__front_mask(f, (int)i);
+            sis__face_mask(f, (int)i);
 }
 
-void sis__front_mask(sis__front *f, int feature) {
+void sis__face_mask(sis__face *f, int feature) {
     const sis__subject *s = f->s;
     for (size_t k = s->start[feature]; k < s->start[feature + 1]; k++)
         f->values[s->value[k]] = s->z[s->value[k]];

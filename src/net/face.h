@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the first layer that mixes values sees of a subject: everything in front of it only moves
- * values (Flatten, Transpose), maps each on its own (Scaler, Cast) or looks it up (embeddings), so
- * each element of what the layer reads belongs to one feature and takes one of two values.
+ * The face of a subject: what the first layer that mixes values sees of it. All before that layer
+ * only moves values (Flatten, Transpose), maps each on its own (Scaler, Cast) or looks it up
+ * (embeddings), so each element of what the layer reads belongs to one feature and takes one of two
+ * values.
  */
-#ifndef SIS_NET_FRONT_H
-#define SIS_NET_FRONT_H
+#ifndef SIS_NET_FACE_H
+#define SIS_NET_FACE_H
 
 #include "net/walk.h"
 
-typedef struct sis__front {
+typedef struct sis__face {
     const sis__subject *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
@@ -19,19 +20,19 @@ typedef struct sis__front {
     int *feature;  /* (n) behind each element; -1: never masked */
     float *x, *z;  /* (n) each element with its feature present, and masked */
     float *values; /* (n_values) the present input */
-} sis__front;
+} sis__face;
 
-int sis__front_init(sis__front *f, const sis__subject *s);
-void sis__front_release(sis__front *f);
+int sis__face_init(sis__face *f, const sis__subject *s);
+void sis__face_release(sis__face *f);
 
 /* The step that reads it; NULL if there is not exactly one. */
-const sis__step *sis__front_reader(const sis__front *f);
+const sis__step *sis__face_reader(const sis__face *f);
 
 /* Make these features (flags) masked in `values`, and one more. */
-void sis__front_reset(sis__front *f, const unsigned char *masked);
-void sis__front_mask(sis__front *f, int feature);
+void sis__face_reset(sis__face *f, const unsigned char *masked);
+void sis__face_mask(sis__face *f, int feature);
 
 /* Run the plan on `values` as far as a tensor; its floats are run->data[tensor]. */
-int sis__front_run(sis__front *f, int tensor);
+int sis__face_run(sis__face *f, int tensor);
 
 #endif

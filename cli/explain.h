@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * explain.h - what the files of sis explain share.
+ *
+ *     explain.c          the command: asking, writing records
+ *     explain_resume.c   --resume: is what an earlier run left an answer to the same question?
+ */
+#ifndef SIS_CLI_EXPLAIN_H
+#define SIS_CLI_EXPLAIN_H
+
+#include "method.h"
+#include "output.h"
+#include "records.h"
+
+typedef struct cli_explain_options {
+    cli_source source;
+    cli_question question;
+    cli_method method;
+    const char *threshold, *output;
+    size_t max_subsets;
+    int below, trace, resume, exact, early_stop;
+    cli_common common;
+} cli_explain_options;
+
+/* What the run needs to turn a collection into a line. */
+typedef struct cli_explaining {
+    const cli_explain_options *o;
+    cli_task *task;
+    cli_output out;
+    cli_progress bar;
+    double threshold;
+    size_t *todo;        /* (n_todo) inputs of the task that this run is to do, ascending */
+    size_t n_todo, next; /* next: the first of them that is not written */
+    size_t *asked;       /* (n_asked) those of them that can be asked about */
+    size_t n_asked;
+    size_t counts[4];
+    int broken; /* the file cannot be written, and that was said */
+} cli_explaining;
+
+/* What records of this run say of it; NULL for SIS, whose subsets need none. */
+const char *cli_explain_constraint(const cli_explain_options *o);
+
+/* Explain n inputs of the task; each answer goes to `done` in order. */
+int cli_explain_inputs(cli_explaining *w, const size_t *which, size_t n,
+                       int (*done)(void *ctx, size_t i, const sis_rationale *found), void *ctx);
+
+/* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
+int cli_explain_resume(cli_explaining *w, long long *keep);
+
+#endif

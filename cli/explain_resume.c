@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Going on with a results file: whole records stay, and each must answer what is asked now. Most of
+ * that a record says itself: model, method, decision, input and mask. What it does not say (the seed
+ * and number of samples of a hot deck or of LIME, the steps and baseline of integrated gradients) shows
+ * in the numbers, so where these count one record is made again and must come out the same.
+ */
+#include "explain.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What records say ------------------------------------------------------------------------ */
+
+/* Is what the record says of the example what it is now? */
+static int same_example(const cli_task *t, const sis_record *r, size_t at) {
+    const sis_input *in = &t->inputs[at];
+    if (!t->pieces)
+        return r->n_values == in->n_values && cli_same_numbers(r->values, in->values, in->n_values);
+    for (size_t i = 0; i < r->n_words && i < in->n_values; i++)
+        if (strcmp(r->words[i], t->words[at][i]) != 0)
+            return 0;
+    return r->n_words == in->n_values;
+}
+
+/* Does this record of an earlier run answer what is asked now of that input? */
+static int same_question(const cli_explaining *w, const sis_record *r, size_t at) {
+    const cli_explain_options *o = w->o;
+    const sis_input *in = &w->task->inputs[at];
+    const double *mask = in->n_samples == 1 && !w->task->words ? in->mask : NULL;
+    long n = sis_input_features(in);
+    const char *before = r->constraint ? r->constraint : "", *now = cli_explain_constraint(o);
+    int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method.name) == 0 &&
+               strcmp(before, now ? now : "") == 0 && r->threshold == w->threshold &&
+               r->below == o->below && r->output == in->output && n > 0 &&
+               r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
+               !r->mask == !mask && (!mask || cli_same_numbers(r->mask, mask, in->n_values));
+    if (same)
+        return CLI_DONE;
+    return cli_error(
+        "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
+        "%s --threshold %g%s, output %zu, %zu features, or another constraint, input or mask); "
+        "give the same options, or name another --output",
+        r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
+        r->collection.n_features);
+}
+
+/* ---- One record again ------------------------------------------------------------------------ */
+
+/* Does the answer hang on numbers that records do not hold: seeds, samples, steps, the baseline? */
+static int needs_sample(const cli_explaining *w, const sis_record *r, size_t at) {
+    return r->collection.status == SIS_STATUS_EXPLAINED &&
+           (!cli_method_is_sis(&w->o->method) || w->task->inputs[at].n_samples > 1);
+}
+
+static int close_numbers(const double *a, const double *b, size_t n) {
+    double most = 0;
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(a[i]));
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(a[i] - b[i]) <= 1e-6 * most))
+            return 0;
+    return 1;
+}
+
+/* A record and what is found for the same input now: the same, but for rounding? */
+typedef struct {
+    const sis_record *r;
+    int same;
+} again;
+
+static int hold_against(void *ctx, size_t i, const sis_rationale *found) {
+    again *a = ctx;
+    const sis_collection *was = &a->r->collection, *is = &found->collection;
+    size_t n = found->attributions ? is->n_features : 0;
+    (void)i;
+    a->same = was->status == is->status && n == a->r->n_attributions &&
+              close_numbers(&was->masked_score, &is->masked_score, 1) &&
+              close_numbers(a->r->attributions, found->attributions, n);
+    if (a->same && n == 0) /* an order is all there is to compare */
+        a->same = was->subsets[0].n == is->subsets[0].n &&
+                  memcmp(was->subsets[0].features, is->subsets[0].features,
+                         is->subsets[0].n * sizeof(int)) == 0;
+    return SIS_OK;
+}
+
+static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
+    again a = {.r = r};
+    int status = cli_explain_inputs(w, &at, 1, hold_against, &a);
+    if (status != CLI_DONE || a.same)
+        return status;
+    return cli_error(
+        "--resume: record \"%s\" of %s comes out differently now; give the same --seed, "
+        "--samples, --steps, --step, --baseline, --remove and --lengths as before, or "
+        "name another --output",
+        r->id, w->o->output);
+}
+
+/* ---- All of them ----------------------------------------------------------------------------- */
+
+/* An earlier run: which inputs of the task are done. */
+typedef struct {
+    cli_explaining *w;
+    cli_ids ids;         /* of the task's inputs */
+    unsigned char *done; /* (inputs) */
+    sis_record sample;   /* one of the records, if that must be made again */
+    size_t sample_at;
+} earlier;
+
+/* Mark what is done, count its errors. */
+static int take_record(void *ctx, sis_record *r) {
+    earlier *e = ctx;
+    cli_explaining *w = e->w;
+    size_t at = cli_ids_find(&e->ids, r->id);
+    if (at == SIZE_MAX)
+        return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
+                         "same --input and --rows, or name another --output",
+                         w->o->output, r->id);
+    e->done[at] = 1;
+    if (r->collection.status == SIS_STATUS_ERROR) {
+        w->counts[SIS_STATUS_ERROR]++;
+        return CLI_DONE;
+    }
+    int status = same_question(w, r, at);
+    if (status == CLI_DONE && !e->sample.id && needs_sample(w, r, at)) {
+        e->sample = *r;
+        e->sample_at = at;
+        *r = (sis_record){0};
+    }
+    return status;
+}
+
+int cli_explain_resume(cli_explaining *w, long long *keep) {
+    sis_resume old;
+    int error = sis_resume_scan(w->o->output, &old);
+    if (error)
+        return cli_fail(error);
+    *keep = (long long)old.bytes;
+    const cli_task *t = w->task;
+    earlier e = {.w = w, .done = cli_grab(t->n, sizeof *e.done)};
+    int status = e.done ? cli_ids_make(&e.ids, t->ids, sizeof *t->ids, t->n) : CLI_FAILED;
+    if (status == CLI_DONE && old.n)
+        status = cli_records_each(w->o->output, old.n, take_record, &e);
+    if (status == CLI_DONE && e.sample.id)
+        status = make_again(w, &e.sample, e.sample_at);
+    w->n_todo = 0;
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
+        if (!e.done[i])
+            w->todo[w->n_todo++] = i;
+    if (status == CLI_DONE && old.n)
+        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, t->n,
+                 w->o->output);
+    sis_record_release(&e.sample);
+    free(e.done);
+    free(e.ids.items);
+    sis_resume_release(&old);
+    return status;
+}

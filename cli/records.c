@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Results files as commands want them. Ids are found by halving a sorted list: files may hold tens of
+ * thousands of records, in any order.
+ */
+#include "records.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx) {
+    sis_results *file;
+    sis_record r;
+    int status = CLI_DONE, found = sis_results_open(path, &file);
+    if (found != SIS_OK)
+        return cli_fail(found);
+    for (size_t n = 0; n < most && (found = sis_results_next(file, &r)) > 0; n++) {
+        status = visit(ctx, &r);
+        sis_record_release(&r);
+        if (status != CLI_DONE)
+            break;
+    }
+    sis_results_close(file);
+    return status == CLI_DONE && found < 0 ? cli_fail(found) : status;
+}
+
+/* ---- By id ----------------------------------------------------------------------------------- */
+
+static int by_id(const void *a, const void *b) {
+    const struct cli_id *x = a, *y = b;
+    int order = strcmp(x->id, y->id);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
+int cli_ids_make(cli_ids *x, const void *first, size_t stride, size_t n) {
+    x->items = cli_grab(n, sizeof *x->items);
+    if (!x->items)
+        return CLI_FAILED;
+    x->n = n;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(&x->items[i].id, (const char *)first + i * stride, sizeof x->items[i].id);
+        x->items[i].at = i;
+    }
+    qsort(x->items, n, sizeof *x->items, by_id);
+    return CLI_DONE;
+}
+
+size_t cli_ids_find(const cli_ids *x, const char *id) {
+    size_t low = 0, high = x->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(x->items[middle].id, id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < x->n && strcmp(x->items[low].id, id) == 0 ? x->items[low].at : SIZE_MAX;
+}
+
+int cli_shelf_add(void *shelf, sis_record *r) {
+    cli_shelf *s = shelf;
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 64;
+        sis_record *grown = realloc(s->records, room * sizeof *grown);
+        if (!grown)
+            return cli_error("out of memory");
+        s->records = grown;
+        s->room = room;
+    }
+    s->records[s->n++] = *r;
+    *r = (sis_record){0};
+    return CLI_DONE;
+}
+
+int cli_shelf_sort(cli_shelf *s, int once) {
+    if (s->n && cli_ids_make(&s->ids, &s->records[0].id, sizeof *s->records, s->n) != CLI_DONE)
+        return CLI_FAILED;
+    for (size_t i = 1; once && i < s->n; i++)
+        if (strcmp(s->ids.items[i].id, s->ids.items[i - 1].id) == 0)
+            return cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
+                             s->ids.items[i].id);
+    return CLI_DONE;
+}
+
+int cli_shelf_read(cli_shelf *s, int once) {
+    int status = cli_records_each(s->path, SIZE_MAX, cli_shelf_add, s);
+    return status == CLI_DONE ? cli_shelf_sort(s, once) : status;
+}
+
+const sis_record *cli_shelf_find(const cli_shelf *s, const char *id) {
+    size_t at = cli_ids_find(&s->ids, id);
+    return at == SIZE_MAX ? NULL : &s->records[at];
+}
+
+const sis_record *cli_shelf_at(const cli_shelf *s, size_t i) {
+    return &s->records[s->ids.items[i].at];
+}
+
+void cli_shelf_release(cli_shelf *s) {
+    for (size_t i = 0; i < s->n; i++)
+        sis_record_release(&s->records[i]);
+    free(s->records);
+    free(s->ids.items);
+    *s = (cli_shelf){0};
+}
+
+/* ---- Against the task ------------------------------------------------------------------------ */
+
+int cli_same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
+            return 0;
+    return 1;
+}
+
+const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const sis_record *r) {
+    size_t at = cli_ids_find(ids, r->id);
+    const sis_input *in = at == SIZE_MAX ? NULL : &t->inputs[at];
+    if (!in)
+        cli_error("record \"%s\" is of no example that was asked for; give the --input and --rows "
+                  "it was made with",
+                  r->id);
+    else if (r->output >= t->model.n_outputs)
+        cli_error("record \"%s\" is about output %zu, the model has %zu; give the --model it was "
+                  "made with (%s)",
+                  r->id, r->output, t->model.n_outputs, r->model);
+    else if (r->values &&
+             (r->n_values != in->n_values || !cli_same_numbers(r->values, in->values, r->n_values)))
+        cli_error("record \"%s\" was made of another input than the one given; give the same "
+                  "--input",
+                  r->id);
+    else if (r->mask && (in->n_samples != 1 || !cli_same_numbers(r->mask, in->mask, r->n_values)))
+        cli_error("record \"%s\" was made with another mask than the one given; give the same "
+                  "--mask",
+                  r->id);
+    else
+        return in;
+    return NULL;
+}

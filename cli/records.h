@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * records.h - results files, read: record by record, or whole with every record found by its id.
+ */
+#ifndef SIS_CLI_RECORDS_H
+#define SIS_CLI_RECORDS_H
+
+#include <sis/results.h>
+
+#include "task.h"
+
+/* ---- One after the other --------------------------------------------------------------------- */
+
+/* Gets a record that is released afterwards; to keep it, copy *r and zero it. Anything but CLI_DONE
+ * ends the reading. */
+typedef int cli_visit(void *ctx, sis_record *r);
+
+/* Give the first `most` records of a file to `visit`. CLI_DONE, what `visit` returned, or CLI_FAILED
+ * after one line. */
+int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx);
+
+/* ---- By id ----------------------------------------------------------------------------------- */
+
+/* Which of n things has which id. */
+typedef struct cli_ids {
+    struct cli_id {
+        const char *id; /* borrowed */
+        size_t at;
+    } * items; /* (n) by id, equal ones by place; free()d by the owner */
+    size_t n;
+} cli_ids;
+
+/* Of n ids; *first is the first, and each of the others `stride` bytes after the one before. */
+int cli_ids_make(cli_ids *x, const void *first, size_t stride, size_t n);
+
+/* The place of the first that is called so, or SIZE_MAX. */
+size_t cli_ids_find(const cli_ids *x, const char *id);
+
+/* A whole file. */
+typedef struct cli_shelf {
+    const char *path;    /* borrowed */
+    sis_record *records; /* (n) in the order of the file */
+    size_t n, room;
+    cli_ids ids; /* after cli_shelf_sort */
+} cli_shelf;
+
+/* Take a record, which is zeroed: a cli_visit with a shelf as its context. */
+int cli_shelf_add(void *shelf, sis_record *r);
+
+/* All is there: now records can be found. With `once`, two of the same id are an error. */
+int cli_shelf_sort(cli_shelf *s, int once);
+
+/* Read all of s->path and sort it. */
+int cli_shelf_read(cli_shelf *s, int once);
+
+/* The record of that id, or NULL; the i-th by id. */
+const sis_record *cli_shelf_find(const cli_shelf *s, const char *id);
+const sis_record *cli_shelf_at(const cli_shelf *s, size_t i);
+
+void cli_shelf_release(cli_shelf *s);
+
+/* ---- Against the task ------------------------------------------------------------------------ */
+
+/* The input of the task that a record is of, or NULL after an error line: there is none, or input,
+ * mask or outputs are not those that the record was made with. */
+const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const sis_record *r);
+
+/* Are they the same, NaN being NaN? */
+int cli_same_numbers(const double *a, const double *b, size_t n);
+
+#endif
