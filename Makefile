@@ -4,7 +4,7 @@
 #   make test     everything that can be checked, ends with ctest's summary
 #   make demo     a decision explained end to end
 #   make bench    ratios measured side by side on this machine
-#   make install  program, libraries, headers, pkg-config file, manual pages (PREFIX=/usr/local)
+#   make install  program, libraries, headers, pkg-config file, manual pages (PREFIX=/usr/local, DESTDIR=)
 #   make deps     install what is missing (Debian packages)
 
 PREFIX ?= /usr/local
@@ -38,6 +38,7 @@ bench: tests
 
 install: all
 	@cmake --install $(BUILD)
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 clean:
 	rm -rf $(BUILD)

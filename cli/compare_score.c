@@ -103,7 +103,7 @@ static int split_words(const sis_record *r, sis_words *words) {
 
 static size_t text_length(const cli_side *by, size_t words) {
     size_t n = sis_net_values(by->net);
-    const char *text = sis_net_meta_get(by->net, SIS_META_LENGTH);
+    const char *text = sis_net_meta_get(by->net, SIS_NET_META_LENGTH);
     long length;
     if (n == 0 && text && cli_whole(text, &length) && length > 0)
         n = (size_t)length;

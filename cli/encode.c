@@ -18,7 +18,7 @@ static int is_kind(const sis_data *data, const char *kind) {
 
 static int open_vocabulary(cli_task *t) {
     const char *json = t->net ? sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY) : NULL;
-    const char *tokenizer = t->net ? sis_net_meta_get(t->net, SIS_META_TOKENIZER) : NULL;
+    const char *tokenizer = t->net ? sis_net_meta_get(t->net, SIS_NET_META_TOKENIZER) : NULL;
     if (!cli_is_token(t))
         return cli_error("--input: holds texts, but this model takes no token ids; only networks "
                          "with a vocabulary and cmd: models take texts");
@@ -35,7 +35,7 @@ static int open_vocabulary(cli_task *t) {
 /* Ids that a row has; 0: as many as there are words. */
 static size_t token_length(const cli_task *t) {
     size_t n = sis_net_values(t->net);
-    const char *text = sis_net_meta_get(t->net, SIS_META_LENGTH);
+    const char *text = sis_net_meta_get(t->net, SIS_NET_META_LENGTH);
     long length;
     return n == 0 && text && cli_whole(text, &length) && length > 0 ? (size_t)length : n;
 }
@@ -77,7 +77,7 @@ static layout layout_of(const cli_task *t, const sis_data *data, size_t i) {
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 int cli_encode_names(cli_task *t) {
-    const char *text = t->net ? sis_net_meta_get(t->net, SIS_META_NAMES) : NULL;
+    const char *text = t->net ? sis_net_meta_get(t->net, SIS_NET_META_NAMES) : NULL;
     if (!text)
         return CLI_DONE;
     t->names_list = json_loads(text, 0, NULL);
