@@ -32,10 +32,9 @@ static int open_vocabulary(cli_task *t) {
     return cli_fail(sis_vocabulary_parse(json, &t->vocabulary));
 }
 
-/* Ids that a row has; 0: as many as there are words. */
-static size_t token_length(const cli_task *t) {
-    size_t n = sis_net_values(t->net);
-    const char *text = sis_net_meta_get(t->net, SIS_NET_META_LENGTH);
+size_t cli_token_length(const sis_net *net) {
+    size_t n = sis_net_values(net);
+    const char *text = sis_net_meta_get(net, SIS_NET_META_LENGTH);
     long length;
     return n == 0 && text && cli_whole(text, &length) && length > 0 ? (size_t)length : n;
 }
@@ -112,7 +111,7 @@ int cli_encode_width(const cli_task *t, const sis_data *data, size_t i, size_t *
         *width = sis_data_width(data, i);
         return CLI_DONE;
     }
-    *width = token_length(t);
+    *width = cli_token_length(t->net);
     if (*width > 0)
         return CLI_DONE;
     int error = sis_data_words(data, i, &words);
