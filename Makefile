@@ -1,11 +1,12 @@
 # sis: build, test, look. CMake does the work; this file only knows the order of things.
 #
-#   make          the program and the libraries: build/sis, build/libsis.a, build/libsis.so
-#   make test     everything that can be checked, ends with ctest's summary
-#   make demo     a decision explained end to end
-#   make bench    ratios measured side by side on this machine
-#   make install  program, libraries, headers, pkg-config file, manual pages (PREFIX=/usr/local)
-#   make deps     install what is missing (Debian packages)
+#   make           the program and the libraries: build/sis, build/libsis.a, build/libsis.so
+#   make test      everything that can be checked: ctest's summary, then the slowest tests
+#   make coverage  which lines of src/ the unit tests reach, by folder and file
+#   make demo      a decision explained end to end
+#   make bench     ratios measured side by side on this machine
+#   make install   program, libraries, headers, pkg-config file, manual pages (PREFIX=, DESTDIR=)
+#   make deps      install what is missing (Debian packages)
 
 PREFIX ?= /usr/local
 BUILD ?= build
@@ -26,7 +27,17 @@ tests:
 	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
 
 test: tests
-	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure
+	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure; status=$$?; \
+	    $(CURDIR)/tools/slowest.sh .; exit $$status
+
+# The unit tests once more, compiled to count lines.
+coverage:
+	@tools/install-deps.sh test
+	@cmake -S . -B $(BUILD)/coverage -DCMAKE_BUILD_TYPE=Coverage -DSIS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
+	@cmake --build $(BUILD)/coverage -j $(JOBS) --target unit_tests -- --no-print-directory
+	@find $(BUILD)/coverage -name '*.gcda' -delete
+	@cd $(BUILD)/coverage && ctest -j $(JOBS) --output-on-failure -R '^unit\.' -E '_asan$$'
+	@tools/coverage.sh $(BUILD)/coverage
 
 demo: all
 	@$(BUILD)/sis demo
@@ -38,6 +49,7 @@ bench: tests
 
 install: all
 	@cmake --install $(BUILD)
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
 
 clean:
 	rm -rf $(BUILD)
@@ -45,4 +57,4 @@ clean:
 format:
 	clang-format -i $$(git ls-files "*.c" "*.h")
 
-.PHONY: all deps tests test demo bench install clean format
+.PHONY: all deps tests test coverage demo bench install clean format

@@ -98,15 +98,6 @@ static int split_words(const sis_record *r, sis_words *words) {
     return status;
 }
 
-static size_t text_length(const cli_side *by, size_t words) {
-    size_t n = sis_net_values(by->net);
-    const char *text = sis_net_meta_get(by->net, SIS_META_LENGTH);
-    long length;
-    if (n == 0 && text && cli_whole(text, &length) && length > 0)
-        n = (size_t)length;
-    return n ? n : words;
-}
-
 /* Token ids of the model that scores; what is not in the subset is a masked token. */
 static int encode_text(const cli_side *by, const sis_record *r, const int *kept, size_t n_kept,
                        double **row, size_t *n) {
@@ -114,7 +105,8 @@ static int encode_text(const cli_side *by, const sis_record *r, const int *kept,
     size_t *word_at = NULL;
     int status = split_words(r, &words);
     if (status == CLI_DONE) {
-        *n = text_length(by, words.n);
+        *n = cli_token_length(by->net);
+        *n = *n ? *n : words.n;
         *row = cli_grab(*n, sizeof **row);
         word_at = cli_grab(*n, sizeof *word_at);
         status = *row && word_at ? CLI_DONE : CLI_FAILED;

@@ -169,7 +169,7 @@ static int count_file(const char *path, const data_file *f, size_t *count) {
         sis_motifs_release(&motifs);
         return cli_fail(error);
     }
-    int error = sis_data_read(path, &data);
+    int error = sis_data_read(path, NULL, &data);
     *count = error ? 0 : sis_data_count(data);
     sis_data_free(data);
     return cli_fail(error);
@@ -294,17 +294,21 @@ static int get_set(const data_set *set, const char *folder, const cli_data_optio
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]) {
+const char *cli_data_home(const char **below) {
     const char *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    int own = data && data[0] == '/';
+    *below = own ? "sis" : ".local/share/sis";
+    return own ? data : home && home[0] == '/' ? home : NULL;
+}
+
+int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]) {
+    const char *below, *home = cli_data_home(&below);
     char base[CLI_PATH_MAX];
     if (o->dir)
         return *o->dir ? cli_path(out, o->dir, name) : cli_usage("--dir: expected a folder");
-    if (data && data[0] == '/')
-        return cli_path(base, data, "sis") == CLI_DONE ? cli_path(out, base, name) : CLI_FAILED;
-    if (!home || home[0] != '/')
+    if (!home)
         return cli_usage("--dir: there is no home folder to put data in; name a folder");
-    return cli_path(base, home, ".local/share/sis") == CLI_DONE ? cli_path(out, base, name)
-                                                                : CLI_FAILED;
+    return cli_path(base, home, below) == CLI_DONE ? cli_path(out, base, name) : CLI_FAILED;
 }
 
 static void init(void *p) {

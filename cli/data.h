@@ -26,6 +26,9 @@ typedef struct cli_data_options {
 #define CLI_JASPAR_INSTALLED "/usr/share/pscan-chip"
 #define CLI_JASPAR_FILE "jaspar_2016.wil"
 
+/* Where data of programs belong, *below being the place in it; NULL if there is no home folder. */
+const char *cli_data_home(const char **below);
+
 /* DIR/NAME, DIR being --dir or where data of programs belong. */
 int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PATH_MAX]);
 

@@ -104,7 +104,7 @@ static size_t mixed(size_t seed, size_t counter, size_t n) {
 static int read_peaks(maker *m) {
     if (!m->o->peaks)
         return CLI_DONE;
-    int error = sis_data_read(m->o->peaks, &m->peaks);
+    int error = sis_data_read(m->o->peaks, NULL, &m->peaks);
     if (error)
         return cli_error("--peaks: %s", sis_error_detail());
     if (!sis_data_sequence(m->peaks, 0))

@@ -177,8 +177,9 @@ static int credit(const stage *s) {
 /* The test digits of MNIST, if they are there or can be had. */
 static int find_mnist(const stage *s, char path[CLI_PATH_MAX]) {
     cli_data_options o = {0};
+    const char *below;
     char folder[CLI_PATH_MAX];
-    int there = cli_data_folder(&o, "mnist", folder) == CLI_DONE &&
+    int there = cli_data_home(&below) && cli_data_folder(&o, "mnist", folder) == CLI_DONE &&
                 cli_path(path, folder, "t10k-images-idx3-ubyte.gz") == CLI_DONE;
     if (there && !is_file(path) && !s->o->offline)
         type(s, "data mnist");

@@ -18,7 +18,7 @@ static int is_kind(const sis_data *data, const char *kind) {
 
 static int open_vocabulary(cli_task *t) {
     const char *json = t->net ? sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY) : NULL;
-    const char *tokenizer = t->net ? sis_net_meta_get(t->net, SIS_META_TOKENIZER) : NULL;
+    const char *tokenizer = t->net ? sis_net_meta_get(t->net, SIS_NET_META_TOKENIZER) : NULL;
     if (!cli_is_token(t))
         return cli_error("--input: holds texts, but this model takes no token ids; only networks "
                          "with a vocabulary and cmd: models take texts");
@@ -32,10 +32,9 @@ static int open_vocabulary(cli_task *t) {
     return cli_fail(sis_vocabulary_parse(json, &t->vocabulary));
 }
 
-/* Ids that a row has; 0: as many as there are words. */
-static size_t token_length(const cli_task *t) {
-    size_t n = sis_net_values(t->net);
-    const char *text = sis_net_meta_get(t->net, SIS_META_LENGTH);
+size_t cli_token_length(const sis_net *net) {
+    size_t n = sis_net_values(net);
+    const char *text = sis_net_meta_get(net, SIS_NET_META_LENGTH);
     long length;
     return n == 0 && text && cli_whole(text, &length) && length > 0 ? (size_t)length : n;
 }
@@ -77,7 +76,7 @@ static layout layout_of(const cli_task *t, const sis_data *data, size_t i) {
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
 int cli_encode_names(cli_task *t) {
-    const char *text = t->net ? sis_net_meta_get(t->net, SIS_META_NAMES) : NULL;
+    const char *text = t->net ? sis_net_meta_get(t->net, SIS_NET_META_NAMES) : NULL;
     if (!text)
         return CLI_DONE;
     t->names_list = json_loads(text, 0, NULL);
@@ -112,7 +111,7 @@ int cli_encode_width(const cli_task *t, const sis_data *data, size_t i, size_t *
         *width = sis_data_width(data, i);
         return CLI_DONE;
     }
-    *width = token_length(t);
+    *width = cli_token_length(t->net);
     if (*width > 0)
         return CLI_DONE;
     int error = sis_data_words(data, i, &words);

@@ -3,6 +3,8 @@
  * The program `sis`: its name, its own manual page and the list of its commands. Everything else is
  * in one file per command and, for what they share, in command.c, option.c, help.c and progress.c.
  */
+#include <sis/sis.h>
+
 #include "cli.h"
 
 static const cli_command *const commands[] = {

@@ -150,7 +150,7 @@ static int read_donors(const cli_task *t, const char *path, sis_data **out) {
         opt.names = sis_data_names(t->data); /* the same categories as the input */
         opt.n_names = sis_data_width(t->data, 0);
     }
-    int error = sis_data_open(path, &opt, out);
+    int error = sis_data_read(path, &opt, out);
     if (error)
         return cli_error("--mask: %s", sis_error_detail());
     size_t width = 0, wanted = t->inputs[0].n_values;

@@ -156,7 +156,7 @@ int cli_task_open(cli_task *t, const cli_source *s) {
         status = cli_encode_names(t);
     }
     if (status == CLI_DONE)
-        status = cli_fail(sis_data_open(s->input, &t->opt, &t->data));
+        status = cli_fail(sis_data_read(s->input, &t->opt, &t->data));
     if (status == CLI_DONE)
         status = choose_rows(t, s->rows);
     if (status == CLI_DONE)

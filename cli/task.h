@@ -148,6 +148,9 @@ const size_t *cli_shape(const cli_task *t, size_t i, size_t *rank, size_t out[3]
  * an error line. */
 size_t cli_output_of(const cli_task *t, const char *text, const double *scores);
 
+/* Token ids that a row of this network has; 0: as many as there are words. */
+size_t cli_token_length(const sis_net *net);
+
 /* Is it a model of token ids? */
 int cli_is_token(const cli_task *t);
 

@@ -3,7 +3,6 @@
  * Models that take token ids: features are the tokens that are not padding (id 0), called by the words
  * of the model's vocabulary, and a mask is an embedding or another token.
  */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,20 +22,16 @@ int cli_has_words(const cli_task *t) {
 
 /* ---- Words ----------------------------------------------------------------------------------- */
 
-/* The model's vocabulary, a JSON list of words; NULL if it carries none. */
-static json_t *vocabulary(const cli_task *t) {
-    const char *text = t->net ? sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY) : NULL;
-    json_t *list = text ? json_loads(text, 0, NULL) : NULL;
-    if (list && !json_is_array(list)) {
-        json_decref(list);
-        return NULL;
-    }
-    return list;
+/* The model's vocabulary, which also names the ids of an array; NULL if it carries none of use. */
+static sis_vocabulary *own_vocabulary(const cli_task *t) {
+    const char *json = t->net ? sis_net_meta_get(t->net, SIS_NET_META_VOCABULARY) : NULL;
+    sis_vocabulary *words = NULL;
+    return json && sis_vocabulary_parse(json, &words) == SIS_OK ? words : NULL;
 }
 
 /* What the tokens of an example are called by. */
 typedef struct {
-    const json_t *vocabulary;
+    const sis_vocabulary *vocabulary;
     const char *text; /* as it was written; NULL: there are ids only */
     sis_words split;
 } wording;
@@ -45,9 +40,8 @@ typedef struct {
 static char *word_of(const cli_task *t, size_t i, size_t v, const wording *w) {
     char number[32];
     double id = t->inputs[i].values[v];
-    const char *word = w->vocabulary && id >= 0
-                           ? json_string_value(json_array_get(w->vocabulary, (size_t)id))
-                           : NULL;
+    const char *word =
+        w->vocabulary && id >= 0 ? sis_vocabulary_word(w->vocabulary, (size_t)id) : NULL;
     const sis_word *written = w->text ? &w->split.items[t->word_at[i][v]] : NULL;
     snprintf(number, sizeof number, "#%.0f", id);
     char *copy =
@@ -115,7 +109,7 @@ int cli_token_features(cli_task *t) {
     t->n_human = cli_grab(t->n, sizeof *t->n_human);
     if (!t->maps || !t->words || !t->human || !t->n_human)
         return CLI_FAILED;
-    json_t *words = vocabulary(t);
+    sis_vocabulary *words = own_vocabulary(t);
     wording w = {.vocabulary = words};
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
@@ -124,7 +118,7 @@ int cli_token_features(cli_task *t) {
             status = number_tokens(t, i, &w);
     }
     sis_words_release(&w.split);
-    json_decref(words);
+    sis_vocabulary_free(words);
     return status;
 }
 
@@ -190,14 +184,12 @@ static int file_embedding(cli_task *t, const char *path) {
 
 /* token:WORD or token:ID. */
 static int fill_token(cli_task *t, const char *text) {
-    json_t *words = vocabulary(t);
+    sis_vocabulary *words = own_vocabulary(t);
     long id = -1;
-    for (size_t i = 0; id < 0 && words && i < json_array_size(words); i++) {
-        const char *word = json_string_value(json_array_get(words, i));
-        if (word && strcmp(word, text) == 0)
+    for (size_t i = 0; id < 0 && words && i < sis_vocabulary_size(words); i++)
+        if (strcmp(sis_vocabulary_word(words, i), text) == 0)
             id = (long)i;
-    }
-    json_decref(words);
+    sis_vocabulary_free(words);
     if (id < 0 && (!cli_whole(text, &id) || id < 0)) {
         cli_error("--mask token:%s: the model's vocabulary has no such word", text);
         return -1;

@@ -43,9 +43,9 @@ static int open_examples(const cli_lesson *l, cli_examples *e, const char *path,
         opt.names = sis_data_names(l->train.data);
         opt.n_names = opt.names ? sis_data_width(l->train.data, 0) : 0;
     }
-    int status = cli_fail(sis_data_open(path, &opt, &e->data));
+    int status = cli_fail(sis_data_read(path, &opt, &e->data));
     if (status == CLI_DONE && apart)
-        status = cli_fail(sis_data_read(labels, &e->labels));
+        status = cli_fail(sis_data_read(labels, NULL, &e->labels));
     if (status != CLI_DONE)
         return status;
     if (apart && sis_data_count(e->labels) != sis_data_count(e->data))

@@ -158,9 +158,9 @@ static int put_words(const cli_lesson *l, sis_net *net) {
     if (!error)
         error = sis_net_meta_set(net, SIS_NET_META_VOCABULARY, json);
     if (!error)
-        error = sis_net_meta_set(net, SIS_META_TOKENIZER, SIS_TOKENIZER);
+        error = sis_net_meta_set(net, SIS_NET_META_TOKENIZER, SIS_TOKENIZER);
     if (!error)
-        error = sis_net_meta_set(net, SIS_META_LENGTH, length);
+        error = sis_net_meta_set(net, SIS_NET_META_LENGTH, length);
     free(json);
     return cli_fail(error);
 }
@@ -173,7 +173,9 @@ static int put_names(const cli_lesson *l, sis_net *net) {
         json_array_append_new(list, json_string(names[i]));
     char *text = names ? json_dumps(list, JSON_COMPACT) : NULL;
     json_decref(list);
-    int error = text ? sis_net_meta_set(net, SIS_META_NAMES, text) : names ? SIS_E_NOMEM : SIS_OK;
+    int error = text    ? sis_net_meta_set(net, SIS_NET_META_NAMES, text)
+                : names ? SIS_E_NOMEM
+                        : SIS_OK;
     free(text);
     return cli_fail(error);
 }

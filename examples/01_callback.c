@@ -2,7 +2,8 @@
  *
  * The whole library in one call: a model that is a C function, one input, its subsets.
  *
- *     cc 01_callback.c $(pkg-config --cflags --libs sis) && ./a.out
+ *     cc 01_callback.c $(pkg-config --cflags --libs sis) -o 01_callback
+ *     ./01_callback
  */
 #include <stdio.h>
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was enough, again and again: subsets of several reviews, clustered by the words they share. A results
- * file would come in through sis_points_add_subset; here the words are given.
+ * What was enough, again and again: subsets of several reviews, clustered by the words they share.
+ *
+ *     ./04_clusters
+ *
+ * A results file would come in through sis_points_add_subset; here the words are given.
  */
 #include <stdio.h>
 

@@ -11,7 +11,7 @@ git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' > /tmp/sis-clang.$$ || e
 status=0
 cairo=$(pkg-config --cflags cairo)
 while read -r file; do
-    clang -fsyntax-only -std=c11 -D_GNU_SOURCE -DSIS_VERSION='"0"' -DSIS_SOURCE_DIR='"."' \
+    clang -fsyntax-only -std=c11 -D_GNU_SOURCE -DSIS_SOURCE_DIR='"."' \
         -DSIS_BINARY_DIR='"."' -DSIS_ONNX_CASES='"."' -Iinclude -Isrc -Icli -Ibench -Itests/unit -isystem "$build/generated" $cairo \
         -Wall -Wextra -Wshadow -Wconversion -Werror "$file" || status=1
 done < /tmp/sis-clang.$$

@@ -1,28 +1,67 @@
 #!/bin/sh
-# What is installed is enough: headers, libraries and pkg-config file build and run an example.
+# What is installed is enough, and no more than that: headers, libraries and pkg-config file build and run
+# an example; each header stands alone, in C and C++; the shared library has the functions of the
+# headers and nothing else; the versions agree.
 #   install.sh BUILD
 set -eu
 build=$(cd "$1" && pwd)
 here=$(cd "$(dirname "$0")" && pwd)
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-DESTDIR=$tmp cmake --install "$build" >/dev/null
-prefix=$tmp$(sed -n 's/^prefix=//p' "$build/sis.pc")
-export PKG_CONFIG_PATH=$prefix/lib/pkgconfig:$(dirname "$(find "$tmp" -name sis.pc)")
-set -- $(pkg-config --define-variable=prefix="$prefix" --cflags --libs sis)
-cc -std=c11 "$here/../examples/01_callback.c" "$@" -o "$tmp/shared"
-libdir=$(dirname "$(find "$tmp" -name libsis.so)")
-LD_LIBRARY_PATH=$libdir "$tmp/shared" > "$tmp/out"
-grep -q "subset 1" "$tmp/out"
-set -- $(pkg-config --static --define-variable=prefix="$prefix" --cflags --libs sis)
-cc -std=c11 "$here/../examples/01_callback.c" $(echo "$@" | sed "s|-lsis|$libdir/libsis.a|") -o "$tmp/static"
-"$tmp/static" | cmp - "$tmp/out"
+bad() {
+    echo "$*"
+    exit 1
+}
+
+DESTDIR=$tmp/root cmake --install "$build" >/dev/null
+prefix=$tmp/root$(sed -n 's/^prefix=//p' "$build/sis.pc")
+PKG_CONFIG_PATH=$(dirname "$(find "$tmp" -name sis.pc)")
+export PKG_CONFIG_PATH
+config() { pkg-config --define-variable=prefix="$prefix" "$@" sis; }
+libdir=$(config --variable=libdir)
+include=$(config --variable=includedir)
+
+# A program, by the shared and by the static library.
+example=$here/../examples/01_callback.c
+cc -std=c11 "$example" $(config --cflags --libs) -o "$tmp/shared"
+LD_LIBRARY_PATH=$libdir "$tmp/shared" | cmp - "$here/examples/01_callback.out"
+cc -std=c11 "$example" $(config --static --cflags --libs | sed "s|-lsis|$libdir/libsis.a|") -o "$tmp/static"
+"$tmp/static" | cmp - "$here/examples/01_callback.out"
 for page in sis sis-explain sis-show; do
-    [ -s "$(find "$tmp" -name "$page.1")" ]
+    [ -s "$(find "$tmp" -name "$page.1")" ] || bad "$page.1 is not installed"
 done
-"$prefix/bin/sis" --version | grep -q '^sis '
-# Nothing but the documented API is visible.
-nm -D --defined-only "$libdir/libsis.so" | awk '{ print $3 }' | while read -r symbol; do
-    grep -qw "$symbol" "$here"/../include/sis/*.h || { echo "$symbol is exported but in no header"; exit 1; }
+
+# One version, in header, program, pkg-config file; the ABI number in the library's name.
+version=$(sed -n 's/^#define SIS_VERSION "\(.*\)"/\1/p' "$include/sis/sis.h")
+abi=$(sed -n 's/^#define SIS_ABI //p' "$include/sis/sis.h")
+[ "$("$prefix/bin/sis" --version)" = "sis $version" ] || bad "sis --version is not $version"
+[ "$(config --modversion)" = "$version" ] || bad "sis.pc is not of version $version"
+[ -f "$libdir/libsis.so.$abi" ] || bad "there is no libsis.so.$abi"
+objdump -p "$libdir/libsis.so" | grep -q "SONAME *libsis.so.$abi\$" || bad "the SONAME is not libsis.so.$abi"
+
+# Headers alone.
+languages=c
+command -v c++ >/dev/null && languages="c c++"
+for header in "$include"/sis/*.h; do
+    echo "#include <sis/${header##*/}>" > "$tmp/alone.c"
+    for language in $languages; do
+        cc -x "$language" -fsyntax-only -pedantic -Wall -Wextra -Werror -I"$include" "$tmp/alone.c"
+    done
 done
-echo "installed files are enough"
+
+# Exported symbols are the declared functions. Whatever else the static library shows has our prefix.
+awk '{ text = text $0 "\n" }
+     END {
+         while ((from = index(text, "/*")) > 0) {
+             rest = substr(text, from)
+             text = substr(text, 1, from - 1) substr(rest, index(rest, "*/") + 2)
+         }
+         print text
+     }' "$include"/sis/*.h | grep -v '^ *#' | grep -oE '\bsis_[a-z0-9_]+\(' | tr -d '(' | sort -u > "$tmp/declared"
+nm -D --defined-only "$libdir/libsis.so" | awk '{ print $3 }' | sort > "$tmp/exported"
+diff "$tmp/declared" "$tmp/exported" > "$tmp/diff" ||
+    bad "$(sed -n -e 's/^< \(.*\)/\1 is declared in a header but not exported/p' \
+        -e 's/^> \(.*\)/\1 is exported but declared in no header/p' "$tmp/diff")"
+nm -g --defined-only "$libdir/libsis.a" | awk 'NF == 3 && $3 !~ /^(sis_|onnx__)/ { print $3 }' > "$tmp/others"
+[ ! -s "$tmp/others" ] || bad "libsis.a defines names without our prefix: $(cat "$tmp/others")"
+echo "installed files are enough; $(wc -l < "$tmp/declared") functions are declared and exported"

@@ -5,7 +5,7 @@
  * A data set is a number of examples, each a flat array of values with a shape:
  *
  *     sis_data *data;
- *     if (sis_data_read("train.csv", &data) == 0) {
+ *     if (sis_data_read("train.csv", NULL, &data) == 0) {
  *         double *row = malloc(sis_data_width(data, 0) * sizeof *row);
  *         for (size_t i = 0; i < sis_data_count(data); i++)
  *             if (sis_data_values(data, i, row) == 0)
@@ -70,12 +70,7 @@ extern "C" {
 
 typedef struct sis_data sis_data;
 
-/* Read a file with at least one example. Numbers of an array stay in the file's own type, so that
- * one byte a pixel in the file is one byte in memory. *out is NULL on failure. */
-int sis_data_read(const char *path, sis_data **out);
-void sis_data_free(sis_data *data);
-
-/* The same with a choice of what the file is to be taken for. */
+/* What the file is to be taken for. */
 typedef struct sis_data_opt {
     const char *label; /* the column or field that holds the label: by name, or by number from 0
                           where there is no header. Default NULL: "label" of a .jsonl, "Bound" of a
@@ -94,7 +89,10 @@ typedef struct sis_data_opt {
 /* Every default. */
 void sis_data_opt_init(sis_data_opt *opt);
 
-int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out);
+/* Read a file with at least one example; opt may be NULL. Numbers of an array stay in the file's own
+ * type, so that one byte a pixel in the file is one byte in memory. *out is NULL on failure. */
+int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out);
+void sis_data_free(sis_data *data);
 
 size_t sis_data_count(const sis_data *data);     /* examples */
 const char *sis_data_kind(const sis_data *data); /* "array", "table", "image", "text" or "dna" */
@@ -112,9 +110,6 @@ const char *const *sis_data_names(const sis_data *data);
 
 /* A name for each feature: the columns of a table; NULL if the file has none. */
 const char *const *sis_data_feature_names(const sis_data *data);
-
-/* Where a model's metadata hold the names of its values, as a JSON list. */
-#define SIS_META_NAMES "sis.names"
 
 /* Which feature each value of example i belongs to: the channels of a pixel are one feature, so are the
  * four values of a base and the categories of a column; otherwise each value is its own. `width` numbers to `map`, if that is not
@@ -179,17 +174,12 @@ typedef struct sis_vocabulary sis_vocabulary;
 #define SIS_WORD_PADDING "<padding>"
 #define SIS_WORD_UNKNOWN "<unknown>"
 
-/* Where a model's metadata (sis/net.h) say how text becomes numbers: the name of the tokenizer, and
- * the length of its input. The vocabulary itself is "sis.vocabulary". */
-#define SIS_META_TOKENIZER "sis.tokenizer"
-#define SIS_META_LENGTH "sis.length"
-
 /* Padding, unknown, then the `most` most frequent words of the texts rows[0..n_rows) (NULL: all),
  * most frequent first, equally frequent ones in the order of their first appearance. */
 int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,
                          sis_vocabulary **out);
 
-/* From and to a JSON list of words; free(*json). */
+/* From and to a JSON list of words, as models carry it (SIS_NET_META_VOCABULARY); free(*json). */
 int sis_vocabulary_parse(const char *json, sis_vocabulary **out);
 int sis_vocabulary_format(const sis_vocabulary *v, char **json);
 void sis_vocabulary_free(sis_vocabulary *v);

@@ -66,7 +66,7 @@ typedef enum sis_distance {
 #define SIS_DISTANCE_CODE(name, text, field) SIS_DISTANCE_##name,
     SIS_DISTANCES(SIS_DISTANCE_CODE)
 #undef SIS_DISTANCE_CODE
-        SIS_DISTANCE_CUSTOM /* a callback: sis_points_custom */
+        SIS_DISTANCE_CUSTOM /* a callback: sis_points_new_custom */
 } sis_distance;
 
 const char *sis_distance_name(sis_distance distance); /* "custom" for a callback */
@@ -104,7 +104,7 @@ int sis_points_add_cells(sis_points *points, const char *const *names, const dou
 /* n points of which only their distances are known: never negative, the same both ways, 0 for a point
  * and itself, which is not asked for. NaN ends the call. It is called by several threads at once. */
 typedef double (*sis_distance_fn)(void *ctx, size_t a, size_t b);
-int sis_points_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out);
+int sis_points_new_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out);
 
 /* The distance of two points, by its plain definition. */
 int sis_points_distance(const sis_points *points, size_t a, size_t b, double *out);

@@ -40,6 +40,16 @@
 extern "C" {
 #endif
 
+/* ---- Version ------------------------------------------------------------------------------- */
+
+/* Of these headers. The ABI number is the end of the shared library's name (libsis.so.0): it goes up
+ * whenever a program that was compiled before has to be compiled again. */
+#define SIS_VERSION "0.1.0"
+#define SIS_ABI 0
+
+/* SIS_VERSION of the library that is linked. */
+const char *sis_version(void);
+
 /* ---- Model --------------------------------------------------------------------------------- */
 
 typedef struct sis_input sis_input;

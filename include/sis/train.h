@@ -41,7 +41,7 @@ extern "C" {
 
 /* Sizes of a network. sis_arch_init fills in the paper's; change what your data needs. */
 typedef struct sis_arch {
-    const char *name; /* one of sis_arch_names, static */
+    const char *name; /* static */
     size_t inputs;    /* values of a row (mlp, linear), bases (dna-cnn) or words (text-*) of one */
     size_t outputs;   /* scores of a row: classes, or 1 for one probability or one number */
     size_t words;     /* text: vocabulary, token 0 is padding */
@@ -55,10 +55,8 @@ typedef struct sis_arch {
                               plain x, the factors lie in its first layer */
 } sis_arch;
 
-/* "mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm", "text-cnn", "mlp", "linear"; ended by NULL. */
-extern const char *const sis_arch_names[];
-
-/* The paper's sizes. SIS_E_ARGUMENT with the names there are if it is none of them. */
+/* The paper's sizes of "mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm" or "text-cnn", and the least of
+ * "mlp" and "linear". SIS_E_ARGUMENT with the names there are if it is none of them. */
 int sis_arch_init(sis_arch *arch, const char *name);
 
 /* NULL, or what is wrong with these sizes. */

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options, their defaults and their check; the decision itself; names of statuses.
+ * The version; options, their defaults and their check; the decision itself; names of statuses.
  */
 #include <float.h>
 #include <math.h>
 
 #include "core/core.h"
+
+const char *sis_version(void) {
+    return SIS_VERSION;
+}
 
 void sis_opt_init(sis_opt *opt) {
     *opt = (sis_opt){.threshold = NAN, .memory = (size_t)1 << 30, .jobs = 1};

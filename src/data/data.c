@@ -58,7 +58,7 @@ void sis_data_opt_init(sis_data_opt *opt) {
     *opt = (sis_data_opt){0};
 }
 
-int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out) {
+int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis_data_opt standard;
     sis_data_opt_init(&standard);
     opt = opt ? opt : &standard;
@@ -69,10 +69,6 @@ int sis_data_open(const char *path, const sis_data_opt *opt, sis_data **out) {
         if (ends_with(path, formats[k].extension))
             return formats[k].read(path, opt, out);
     return unknown_format(path);
-}
-
-int sis_data_read(const char *path, sis_data **out) {
-    return sis_data_open(path, NULL, out);
 }
 
 /* ---- What all share ------------------------------------------------------------------------ */

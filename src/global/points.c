@@ -64,7 +64,7 @@ int sis_points_new(sis_distance distance, sis_points **out) {
     return SIS_OK;
 }
 
-int sis_points_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out) {
+int sis_points_new_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out) {
     *out = NULL;
     if (!distance)
         return sis__fail(SIS_E_ARGUMENT, "a distance is missing");

@@ -296,9 +296,6 @@ static const struct {
 
 enum { N_MAKERS = sizeof makers / sizeof *makers };
 
-const char *const sis_arch_names[] = {"mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm",
-                                      "text-cnn",  "mlp",       "linear",  NULL};
-
 static size_t find(const char *name) {
     size_t i = 0;
     while (i < N_MAKERS && strcmp(makers[i].arch.name, name) != 0)

@@ -56,7 +56,7 @@ static inline void fuzz_read(const unsigned char *bytes, size_t n, const char *e
                              const sis_data_opt *opt) {
     sis_data *data;
     const char *path = fuzz_file(bytes, n, end);
-    if (sis_data_open(path, opt, &data) == 0)
+    if (sis_data_read(path, opt, &data) == 0)
         fuzz_use(data);
     sis_data_free(data);
     unlink(path);

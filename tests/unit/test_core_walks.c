@@ -405,6 +405,11 @@ static void wrong_arguments_are_refused_in_words(void **state) {
     assert_int_equal(sis_collect(&m, &good, &opt, &c), SIS_E_ARGUMENT);
 }
 
+static void the_library_is_of_its_headers_version(void **state) {
+    (void)state;
+    assert_string_equal(sis_version(), SIS_VERSION);
+}
+
 static int fails(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)rows, (void)width;
     for (size_t i = 0; i < n; i++)
@@ -510,6 +515,7 @@ int main(void) {
         cmocka_unit_test(means_of_a_constant_column_are_that_constant),
         cmocka_unit_test(walks_can_be_taken_by_hand),
         cmocka_unit_test(wrong_arguments_are_refused_in_words),
+        cmocka_unit_test(the_library_is_of_its_headers_version),
         cmocka_unit_test(a_failing_model_is_quoted),
         cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(a_large_image_needs_no_gigabytes),

@@ -16,7 +16,7 @@
 
 static sis_data *table(const char *name, const char *text) {
     sis_data *data;
-    if (sis_data_read(folder_text(name, text), &data) != 0)
+    if (sis_data_read(folder_text(name, text), NULL, &data) != 0)
         fail_msg("%s", sis_error_detail());
     assert_string_equal(sis_data_kind(data), "table");
     return data;
@@ -43,7 +43,7 @@ static void holds(sis_data *data, const char *names, size_t n, const double *num
 
 static void refused_as(const char *name, const char *text, size_t n, const char *part) {
     sis_data *data;
-    assert_int_equal(sis_data_read(folder_write(name, text, n), &data), SIS_E_FORMAT);
+    assert_int_equal(sis_data_read(folder_write(name, text, n), NULL, &data), SIS_E_FORMAT);
     assert_null(data);
     assert_message_has(part);
     assert_message_has(name);
@@ -125,11 +125,11 @@ static void names_of_files_decide(void **state) {
     sis_data *data;
     static const char *const names[] = {"t.txt2", "csv", ".csv.bak", "t.cs", ""};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        assert_int_equal(sis_data_read(names[i], &data), SIS_E_UNSUPPORTED);
+        assert_int_equal(sis_data_read(names[i], NULL, &data), SIS_E_UNSUPPORTED);
         assert_message_has("expected a name ending in .npy, .csv, .tsv");
         assert_null(data);
     }
-    assert_int_equal(sis_data_read(folder_path("absent.csv"), &data), SIS_E_IO);
+    assert_int_equal(sis_data_read(folder_path("absent.csv"), NULL, &data), SIS_E_IO);
     assert_message_has("absent.csv: No such file");
 }
 
@@ -139,10 +139,10 @@ static void standard_input_is_a_table(void **state) {
     const char *path = folder_text("stdin", "a,b\n1,2\n");
     sis_data *data;
     assert_non_null(freopen(path, "r", stdin));
-    assert_int_equal(sis_data_read("-", &data), 0);
+    assert_int_equal(sis_data_read("-", NULL, &data), 0);
     holds(data, "a|b", 2, numbers);
     assert_non_null(freopen(folder_text("stdin", "a,b\n1,z\n"), "r", stdin));
-    assert_int_equal(sis_data_read("-", &data), SIS_E_FORMAT);
+    assert_int_equal(sis_data_read("-", NULL, &data), SIS_E_FORMAT);
     assert_message_has("standard input, row 0 (line 2)");
 }
 
@@ -235,7 +235,7 @@ static void long_cells_are_refused_and_wide_tables_read(void **state) {
                 (size_t)sprintf(text + at, row ? "%zu%c" : "c%zu%c", k, k + 1 < width ? ',' : '\n');
     sis_data *data;
     double *v = (double *)malloc(width * sizeof *v);
-    assert_int_equal(sis_data_read(folder_write("t.csv", text, at), &data), 0);
+    assert_int_equal(sis_data_read(folder_write("t.csv", text, at), NULL, &data), 0);
     assert_int_equal(sis_data_values(data, 1, v), 0);
     assert_true(v[width - 1] == (double)width - 1);
     assert_string_equal(sis_data_names(data)[width - 1], "c19999");
@@ -257,7 +257,7 @@ static void means_are_exact_for_constants(void **state) {
 
 static void use_hostile(const char *path) {
     sis_data *data;
-    int code = sis_data_read(path, &data);
+    int code = sis_data_read(path, NULL, &data);
     if (code != SIS_OK) {
         assert_int_equal(code, SIS_E_FORMAT);
         assert_message_has("h.csv");
@@ -293,7 +293,7 @@ static void random_text_does_no_harm(void **state) {
 
 static int read_once(void *ctx) {
     sis_data *data;
-    int code = sis_data_read((const char *)ctx, &data);
+    int code = sis_data_read((const char *)ctx, NULL, &data);
     sis_data_free(data);
     return code;
 }
@@ -315,14 +315,14 @@ static void real_tables_that_are_not_all_numbers_are_explained(void **state) {
     const char *path = shared_data("table/compas_two_years_noid.csv");
     if (!path)
         skip();
-    assert_int_equal(sis_data_read(path, &data), SIS_E_FORMAT);
+    assert_int_equal(sis_data_read(path, NULL, &data), SIS_E_FORMAT);
     assert_message_has("row 0 (line 2), column \"sex\": expected a number, found \"Male\"");
 }
 
 /* ---- Categories and labels ---------------------------------------------------------------------- */
 
 static int open_with(const char *text, const sis_data_opt *opt, sis_data **out) {
-    return sis_data_open(folder_text("c.csv", text), opt, out);
+    return sis_data_read(folder_text("c.csv", text), opt, out);
 }
 
 static void refused_with(const char *text, const sis_data_opt *opt, const char *part) {
@@ -442,7 +442,7 @@ static void real_tables_are_read(void **state) {
     opt.label = "two_year_recid";
     const char *path = shared_data("table/compas_two_years_noid.csv");
     if (path) {
-        assert_int_equal(sis_data_open(path, &opt, &data), 0);
+        assert_int_equal(sis_data_read(path, &opt, &data), 0);
         assert_int_equal(sis_data_count(data), 7214);
         assert_int_equal(sis_data_features(data, 0, NULL), 12);
         assert_string_equal(sis_data_label(data, 1), "1");
@@ -450,7 +450,7 @@ static void real_tables_are_read(void **state) {
     }
     opt.label = "Status";
     if ((path = shared_data("table/modeldata_credit_data.csv"))) {
-        assert_int_equal(sis_data_open(path, &opt, &data), 0);
+        assert_int_equal(sis_data_read(path, &opt, &data), 0);
         assert_int_equal(sis_data_count(data), 4454);
         assert_string_equal(sis_data_label(data, 0), "good");
         sis_data_free(data);
@@ -463,7 +463,7 @@ static void read_categories(const char *path) {
     sis_data_opt_init(&opt);
     opt.categorical = 1;
     opt.label = "c";
-    int code = sis_data_open(path, &opt, &data);
+    int code = sis_data_read(path, &opt, &data);
     assert_true(code == SIS_OK || code == SIS_E_FORMAT || code == SIS_E_ARGUMENT);
     sis_data_free(data);
 }
@@ -482,12 +482,12 @@ static int read_categories_once(void *ctx) {
     sis_data_opt_init(&opt);
     opt.categorical = 1;
     opt.label = "c";
-    int code = sis_data_open((const char *)ctx, &opt, &data);
+    int code = sis_data_read((const char *)ctx, &opt, &data);
     sis_data_free(data);
     opt.names = names;
     opt.n_names = 3;
     if (code == SIS_OK) {
-        code = sis_data_open((const char *)ctx, &opt, &data);
+        code = sis_data_read((const char *)ctx, &opt, &data);
         sis_data_free(data);
     }
     return code;

@@ -15,7 +15,7 @@
 
 static sis_data *open_as(const char *name, const char *text) {
     sis_data *data;
-    if (sis_data_read(folder_text(name, text), &data) != 0)
+    if (sis_data_read(folder_text(name, text), NULL, &data) != 0)
         fail_msg("%s", sis_error_detail());
     assert_string_equal(sis_data_kind(data), "dna");
     return data;
@@ -23,7 +23,7 @@ static sis_data *open_as(const char *name, const char *text) {
 
 static void refused(const char *name, const char *text, const char *part) {
     sis_data *data;
-    assert_int_equal(sis_data_read(folder_text(name, text), &data), SIS_E_FORMAT);
+    assert_int_equal(sis_data_read(folder_text(name, text), NULL, &data), SIS_E_FORMAT);
     assert_null(data);
     assert_message_has(part);
 }
@@ -339,7 +339,7 @@ static void real_files_are_read(void **state) {
     sis_motifs m;
     const char *path = shared_data("dna/ctcf_test.fa.gz");
     if (path) {
-        assert_int_equal(sis_data_read(path, &data), 0);
+        assert_int_equal(sis_data_read(path, NULL, &data), 0);
         assert_int_equal(sis_data_count(data), 19544);
         assert_int_equal(sis_data_width(data, 19543), 404);
         assert_string_equal(sis_data_label(data, 0), "1");
@@ -347,7 +347,7 @@ static void real_files_are_read(void **state) {
     }
     if ((path = shared_data("dna/encode/MYC_B.seq.gz"))) {
         size_t bound = 0;
-        assert_int_equal(sis_data_read(path, &data), 0);
+        assert_int_equal(sis_data_read(path, NULL, &data), 0);
         for (size_t i = 0; i < sis_data_count(data); i++)
             bound += sis_data_label(data, i)[0] == '1';
         assert_int_equal(sis_data_count(data), 1000);
@@ -367,7 +367,7 @@ static void real_files_are_read(void **state) {
 
 static void read_and_free(const char *path) {
     sis_data *data = NULL;
-    int code = sis_data_read(path, &data);
+    int code = sis_data_read(path, NULL, &data);
     assert_true(code == SIS_E_FORMAT || code == SIS_OK);
     sis_data_free(data);
 }
@@ -391,7 +391,7 @@ static void spoiled_files_do_no_harm(void **state) {
 
 static int read_once(void *ctx) {
     sis_data *data;
-    int code = sis_data_read((const char *)ctx, &data);
+    int code = sis_data_read((const char *)ctx, NULL, &data);
     sis_data_free(data);
     return code;
 }

@@ -38,14 +38,14 @@ static void forget(const char *name) {
 
 static sis_data *open_data(const char *path) {
     sis_data *data;
-    if (sis_data_read(path, &data) != 0)
+    if (sis_data_read(path, NULL, &data) != 0)
         fail_msg("%s", sis_error_detail());
     return data;
 }
 
 static void refused(const char *path, const char *part) {
     sis_data *data;
-    assert_int_equal(sis_data_read(path, &data), SIS_E_FORMAT);
+    assert_int_equal(sis_data_read(path, NULL, &data), SIS_E_FORMAT);
     assert_null(data);
     assert_message_has(part);
 }
@@ -193,7 +193,7 @@ static void damaged_gzip_is_said(void **state) {
 
 static void read_and_free(const char *path) {
     sis_data *data = NULL;
-    int code = sis_data_read(path, &data);
+    int code = sis_data_read(path, NULL, &data);
     assert_true(code == SIS_E_FORMAT || code == SIS_OK);
     assert_true((data != NULL) == (code == SIS_OK));
     sis_data_free(data);
@@ -210,7 +210,7 @@ static void spoiled_files_do_no_harm(void **state) {
 
 static int read_once(void *ctx) {
     sis_data *data;
-    int code = sis_data_read((const char *)ctx, &data);
+    int code = sis_data_read((const char *)ctx, NULL, &data);
     sis_data_free(data);
     return code;
 }

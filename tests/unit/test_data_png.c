@@ -31,7 +31,7 @@ static void images_are_read(void **state) {
     double v[64];
     int map[64];
     size_t rank;
-    assert_int_equal(sis_data_read(image_file("g.png", PNG_FORMAT_GRAY, 3, 2), &data), 0);
+    assert_int_equal(sis_data_read(image_file("g.png", PNG_FORMAT_GRAY, 3, 2), NULL, &data), 0);
     const size_t *shape = sis_data_shape(data, 0, &rank);
     assert_string_equal(sis_data_kind(data), "image");
     assert_int_equal(sis_data_count(data), 1);
@@ -44,7 +44,7 @@ static void images_are_read(void **state) {
     assert_int_equal(sis_data_features(data, 0, NULL), 6);
     sis_data_free(data);
 
-    assert_int_equal(sis_data_read(image_file("c.PNG", PNG_FORMAT_RGB, 2, 2), &data), 0);
+    assert_int_equal(sis_data_read(image_file("c.PNG", PNG_FORMAT_RGB, 2, 2), NULL, &data), 0);
     shape = sis_data_shape(data, 0, &rank);
     assert_int_equal(rank, 3);
     assert_int_equal(shape[2], 3);
@@ -56,14 +56,14 @@ static void images_are_read(void **state) {
         assert_int_equal(map[k], k / 3);
     sis_data_free(data);
 
-    assert_int_equal(sis_data_read(image_file("a.png", PNG_FORMAT_RGBA, 1, 1), &data), 0);
+    assert_int_equal(sis_data_read(image_file("a.png", PNG_FORMAT_RGBA, 1, 1), NULL, &data), 0);
     assert_int_equal(sis_data_width(data, 0), 3);
     sis_data_free(data);
 }
 
 static void refused(const char *path, const char *part) {
     sis_data *data;
-    assert_int_equal(sis_data_read(path, &data), SIS_E_FORMAT);
+    assert_int_equal(sis_data_read(path, NULL, &data), SIS_E_FORMAT);
     assert_null(data);
     assert_message_has(part);
 }
@@ -100,7 +100,7 @@ static void damage_and_bombs_are_said(void **state) {
 
 static void read_and_free(const char *path) {
     sis_data *data = NULL;
-    int code = sis_data_read(path, &data);
+    int code = sis_data_read(path, NULL, &data);
     assert_true(code == SIS_E_FORMAT || code == SIS_OK);
     sis_data_free(data);
 }
@@ -115,7 +115,7 @@ static void spoiled_files_do_no_harm(void **state) {
 
 static int read_once(void *ctx) {
     sis_data *data;
-    int code = sis_data_read((const char *)ctx, &data);
+    int code = sis_data_read((const char *)ctx, NULL, &data);
     sis_data_free(data);
     return code;
 }
@@ -141,7 +141,7 @@ static void what_is_written_is_read(void **state) {
         const char *path = folder_path("w.png");
         size_t dims[] = {channels == 3 ? 1 : 2, channels == 3 ? 2 : 3, channels};
         assert_int_equal(sis_png_write(path, pixels, dims), SIS_OK);
-        assert_int_equal(sis_data_read(path, &data), SIS_OK);
+        assert_int_equal(sis_data_read(path, NULL, &data), SIS_OK);
         assert_int_equal(sis_data_width(data, 0), 6);
         assert_int_equal(sis_data_values(data, 0, got), SIS_OK);
         assert_memory_equal(got, want, sizeof want);

@@ -17,7 +17,7 @@ static sis_data *open_as(const char *name, const char *text, const char *label) 
     sis_data_opt opt;
     sis_data_opt_init(&opt);
     opt.label = label;
-    if (sis_data_open(folder_text(name, text), &opt, &data) != 0)
+    if (sis_data_read(folder_text(name, text), &opt, &data) != 0)
         fail_msg("%s", sis_error_detail());
     return data;
 }
@@ -28,7 +28,7 @@ static void refused_as(const char *name, const char *text, size_t n, const char 
     sis_data_opt opt;
     sis_data_opt_init(&opt);
     opt.label = label;
-    int code = sis_data_open(folder_write(name, text, n), &opt, &data);
+    int code = sis_data_read(folder_write(name, text, n), &opt, &data);
     assert_true(code == SIS_E_FORMAT || (label && code == SIS_E_ARGUMENT));
     assert_null(data);
     assert_message_has(part);
@@ -267,14 +267,14 @@ static void real_files_are_read(void **state) {
     const char *path = shared_data("text/beer_aspects.tsv");
     opt.label = "palate";
     if (path) {
-        assert_int_equal(sis_data_open(path, &opt, &data), 0);
+        assert_int_equal(sis_data_read(path, &opt, &data), 0);
         assert_int_equal(sis_data_count(data), 2469);
         assert_string_equal(sis_data_label(data, 0), "1.5");
         sis_data_free(data);
     }
     opt.label = "actual";
     if ((path = shared_data("text/palate_annotated.jsonl"))) {
-        assert_int_equal(sis_data_open(path, &opt, &data), 0);
+        assert_int_equal(sis_data_read(path, &opt, &data), 0);
         assert_int_equal(sis_data_count(data), 249);
         assert_string_equal(sis_data_label(data, 0), "0.7");
         assert_int_equal(sis_data_human(data, 0, &n)[0], 44);
@@ -283,7 +283,7 @@ static void real_files_are_read(void **state) {
     }
     if ((path = shared_data("text/movies_rationales.jsonl.gz"))) {
         char number[SIS_ID_SIZE];
-        assert_int_equal(sis_data_read(path, &data), 0);
+        assert_int_equal(sis_data_read(path, NULL, &data), 0);
         assert_int_equal(sis_data_count(data), 1800);
         assert_string_equal(sis_data_id(data, 0, number), "negR_000");
         assert_string_equal(sis_data_label(data, 0), "0");
@@ -294,7 +294,7 @@ static void real_files_are_read(void **state) {
 static void read_and_free(const char *path) {
     sis_data *data = NULL;
     sis_words w = {0};
-    int code = sis_data_read(path, &data);
+    int code = sis_data_read(path, NULL, &data);
     assert_true(code == SIS_E_FORMAT || code == SIS_OK);
     for (size_t i = 0; data && sis_data_text(data, 0) && i < sis_data_count(data); i++)
         assert_int_equal(sis_data_words(data, i, &w), 0);
@@ -316,7 +316,7 @@ static void spoiled_files_do_no_harm(void **state) {
 static int read_once(void *ctx) {
     sis_data *data;
     sis_words w = {0};
-    int code = sis_data_read((const char *)ctx, &data);
+    int code = sis_data_read((const char *)ctx, NULL, &data);
     if (code == SIS_OK)
         code = sis_data_words(data, 0, &w);
     sis_words_release(&w);

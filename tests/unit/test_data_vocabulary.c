@@ -15,7 +15,7 @@ static const char texts[] = "The cat saw the dog\nA dog saw a cat, the END\nzebr
 static sis_vocabulary *build(size_t most, const size_t *rows, size_t n) {
     sis_data *data;
     sis_vocabulary *v;
-    assert_int_equal(sis_data_read(folder_text("v.txt", texts), &data), 0);
+    assert_int_equal(sis_data_read(folder_text("v.txt", texts), NULL, &data), 0);
     assert_int_equal(sis_vocabulary_build(data, rows, n, most, &v), 0);
     sis_data_free(data);
     return v;
@@ -58,7 +58,7 @@ static void many_words_are_found_again(void **state) {
     sis_vocabulary *v;
     for (int i = 0; i < N; i++)
         at += sprintf(at, "w%d ", i);
-    assert_int_equal(sis_data_read(folder_text("many.txt", text), &data), 0);
+    assert_int_equal(sis_data_read(folder_text("many.txt", text), NULL, &data), 0);
     assert_int_equal(sis_vocabulary_build(data, NULL, 0, N, &v), 0);
     for (int i = 0; i < N; i++) {
         char word[16];
@@ -134,11 +134,11 @@ static void texts_without_words_have_none(void **state) {
     (void)state;
     sis_data *data;
     sis_vocabulary *v;
-    assert_int_equal(sis_data_read(folder_text("v.txt", "...\n"), &data), 0);
+    assert_int_equal(sis_data_read(folder_text("v.txt", "...\n"), NULL, &data), 0);
     assert_int_equal(sis_vocabulary_build(data, NULL, 0, 10, &v), SIS_E_ARGUMENT);
     assert_null(v);
     sis_data_free(data);
-    assert_int_equal(sis_data_read(folder_text("v.csv", "a\n1\n"), &data), 0);
+    assert_int_equal(sis_data_read(folder_text("v.csv", "a\n1\n"), NULL, &data), 0);
     assert_int_equal(sis_vocabulary_build(data, NULL, 0, 10, &v), SIS_E_ARGUMENT);
     assert_message_has("holds no texts");
     sis_data_free(data);
@@ -161,7 +161,7 @@ static int build_and_format(void *ctx) {
 static void allocations_may_fail(void **state) {
     (void)state;
     sis_data *data;
-    assert_int_equal(sis_data_read(folder_text("v.txt", texts), &data), 0);
+    assert_int_equal(sis_data_read(folder_text("v.txt", texts), NULL, &data), 0);
     assert_true(with_failing_allocations(build_and_format, data) > 10);
     sis_data_free(data);
 }

@@ -155,7 +155,7 @@ static void any_distance_can_be_given(void **state) {
     sis_points *p;
     sis_clusters c;
     (void)state;
-    assert_int_equal(sis_points_custom(7, line, x, &p), 0);
+    assert_int_equal(sis_points_new_custom(7, line, x, &p), 0);
     assert_int_equal(sis_cluster(p, &opt, &c), 0);
     assert_memory_equal(c.labels, expected, sizeof expected);
     assert_int_equal(c.n_clusters, 2);
@@ -163,11 +163,11 @@ static void any_distance_can_be_given(void **state) {
     assert_int_equal(c.medoids[1], 4);
     sis_clusters_release(&c);
     sis_points_free(p);
-    assert_int_equal(sis_points_custom(8, line, x, &p), 0);
+    assert_int_equal(sis_points_new_custom(8, line, x, &p), 0);
     assert_int_equal(sis_cluster(p, &opt, &c), SIS_E_NAN);
     assert_non_null(strstr(sis_error_detail(), "points 7 and 0"));
     sis_points_free(p);
-    assert_int_equal(sis_points_custom(3, NULL, NULL, &p), SIS_E_ARGUMENT);
+    assert_int_equal(sis_points_new_custom(3, NULL, NULL, &p), SIS_E_ARGUMENT);
 }
 
 /* ---- k-distances ----------------------------------------------------------------------------- */
@@ -220,7 +220,7 @@ static void the_knee_is_where_the_curve_turns(void **state) {
         x[i] = (double)(i / 2) * 100 + (double)(i % 2);
     x[60] = 5000;
     x[61] = 9000;
-    assert_int_equal(sis_points_custom(62, line, x, &p), 0);
+    assert_int_equal(sis_points_new_custom(62, line, x, &p), 0);
     assert_int_equal(sis_kdistances_find(p, &opt, &k), 0);
     assert_int_equal(k.n, 62);
     assert_true(k.values[k.knee] == 1);

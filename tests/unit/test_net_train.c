@@ -370,6 +370,7 @@ static void damaged_checkpoints_are_refused(void **state) {
         for (int cut = 0; cut < 2; cut++) {
             if (!cut && i < n)
                 bytes[i] ^= 0x20;
+            unlink(path); /* a new file does not wait for the disk */
             f = fopen(path, "wb");
             fwrite(bytes, 1, cut && i < n ? i : n, f);
             if (i >= n)

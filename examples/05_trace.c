@@ -2,6 +2,8 @@
  *
  * One backward selection, read at several thresholds: the trace answers them all, the model is
  * asked for none of them again.
+ *
+ *     ./05_trace
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Many inputs on all cores, in order, with progress and an audit of each result.
+ *
+ *     ./06_many
  */
 #include <math.h>
 #include <stdio.h>
