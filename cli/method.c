@@ -38,6 +38,12 @@ const cli_option cli_method_options[] = {
          "as for every method."},
     {"lengths", 0, "FILE", CLI_STRING(cli_method, lengths),
      "constraint length: results of --method sis to take lengths from", .unset = "explained anew"},
+    {"orders", 0, "FILE", CLI_STRING(cli_method, orders),
+     "results of the same method, with --trace, to take the order of features from",
+     .unset = "found anew",
+     .more =
+         "For another constraint at little cost. Of perturb, ig and lime; examples that are not "
+         "in FILE are explained anew."},
     {0},
 };
 
@@ -96,6 +102,10 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
         return CLI_USAGE;
     if (m->lengths && how.constraint != SIS_CONSTRAINT_LENGTH)
         return cli_usage("--lengths is for --constraint length");
+    if (m->orders && (cli_method_is_sis(m) || how.method == SIS_METHOD_GRADIENT ||
+                      how.constraint == SIS_CONSTRAINT_TOP))
+        return cli_usage("--orders is for perturb, ig and lime with --constraint sufficient or "
+                         "length");
     if (cli_method_is_sis(m))
         return how.constraint == SIS_CONSTRAINT_SUFFICIENT
                    ? CLI_DONE
@@ -106,32 +116,61 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
     return wrong ? cli_usage("--method %s: %s", m->name, wrong) : CLI_DONE;
 }
 
-/* ---- Lengths --------------------------------------------------------------------------------- */
+/* ---- Earlier results ------------------------------------------------------------------------- */
 
-/* Give the length of a record to the input it is of. `at` is where the last one was. */
-static int use_record(const sis_record *r, const cli_task *t, const size_t *which, size_t n,
-                      sis_method_opt *how, size_t *at) {
-    size_t tries = 0;
-    if (strcmp(r->method, "sis") != 0)
-        return cli_error("--lengths: record \"%s\" is of method %s; expected sis", r->id,
-                         r->method);
-    for (; tries < n && strcmp(t->ids[which[*at]], r->id) != 0; tries++)
-        *at = (*at + 1) % n; /* they mostly come in order */
-    if (tries < n)
-        how[*at].length = sis_collection_median(&r->collection);
+/* Take from a record what is needed for input i. */
+typedef int (*taker)(const sis_record *r, size_t i, cli_plan *plan);
+
+/* What is taken from one file, and what its records must be of. */
+typedef struct {
+    const char *option, *method;
+    taker take;
+} earlier;
+
+static int take_length(const sis_record *r, size_t i, cli_plan *plan) {
+    plan->how[i].length = sis_collection_median(&r->collection);
     return CLI_DONE;
 }
 
-static int read_lengths(const char *path, const cli_task *t, const size_t *which, size_t n,
-                        sis_method_opt *how) {
+static int take_order(const sis_record *r, size_t i, cli_plan *plan) {
+    const sis_collection *c = &r->collection;
+    if (c->status != SIS_STATUS_EXPLAINED || plan->orders[i])
+        return CLI_DONE;
+    if (c->n_subsets != 1 || c->subsets[0].trace.n == 0)
+        return cli_error("--orders: record \"%s\" has no trace; make the file with --trace", r->id);
+    const sis_trace *t = &c->subsets[0].trace;
+    plan->orders[i] = cli_grab(t->n, sizeof *plan->orders[i]);
+    if (!plan->orders[i])
+        return CLI_FAILED;
+    for (size_t k = 0; k < t->n; k++)
+        plan->orders[i][k] = t->order[t->n - 1 - k];
+    plan->how[i].order = plan->orders[i];
+    plan->how[i].n_order = t->n;
+    return CLI_DONE;
+}
+
+/* Give a record to the input it is of. `at` is where the last one was. */
+static int use_record(const sis_record *r, const earlier *e, const cli_task *t, const size_t *which,
+                      cli_plan *plan, size_t *at) {
+    size_t tries = 0;
+    if (strcmp(r->method, e->method) != 0)
+        return cli_error("%s: record \"%s\" is of method %s; expected %s", e->option, r->id,
+                         r->method, e->method);
+    for (; tries < plan->n && strcmp(t->ids[which[*at]], r->id) != 0; tries++)
+        *at = (*at + 1) % plan->n; /* they mostly come in order */
+    return tries < plan->n ? e->take(r, *at, plan) : CLI_DONE;
+}
+
+static int read_earlier(const char *path, const earlier *e, const cli_task *t, const size_t *which,
+                        cli_plan *plan) {
     sis_results *file;
     sis_record r;
     size_t at = 0;
     int found = 0, status = cli_fail(sis_results_open(path, &file));
     if (status != CLI_DONE)
         return status;
-    while (status == CLI_DONE && n > 0 && (found = sis_results_next(file, &r)) > 0) {
-        status = use_record(&r, t, which, n, how, &at);
+    while (status == CLI_DONE && plan->n > 0 && (found = sis_results_next(file, &r)) > 0) {
+        status = use_record(&r, e, t, which, plan, &at);
         sis_record_release(&r);
     }
     if (found < 0)
@@ -168,10 +207,24 @@ int cli_method_plan(const cli_method *m, const cli_task *t, const cli_question *
         return CLI_FAILED;
     for (size_t i = 0; i < n; i++)
         plan->how[i] = one;
-    return m->lengths ? read_lengths(m->lengths, t, which, n, plan->how) : CLI_DONE;
+    plan->n = n;
+    int status = CLI_DONE;
+    if (m->lengths)
+        status =
+            read_earlier(m->lengths, &(earlier){"--lengths", "sis", take_length}, t, which, plan);
+    if (status == CLI_DONE && m->orders) {
+        plan->orders = cli_grab(n, sizeof *plan->orders);
+        status = plan->orders ? read_earlier(m->orders, &(earlier){"--orders", m->name, take_order},
+                                             t, which, plan)
+                              : CLI_FAILED;
+    }
+    return status;
 }
 
 void cli_method_release(cli_plan *plan) {
+    for (size_t i = 0; plan->orders && i < plan->n; i++)
+        free(plan->orders[i]);
+    free(plan->orders);
     free(plan->how);
     free(plan->remove);
 }
