@@ -14,7 +14,7 @@
 set -eu
 sis=${SIS:-sis}
 here=$(cd "$(dirname "$0")" && pwd)
-models=$here/../models
+models=$(cd "$here/../models" && pwd)
 data=${XDG_DATA_HOME:-$HOME/.local/share}/sis
 name=$(basename "$0")
 out=$name-results
@@ -45,6 +45,18 @@ printf '# %s\n\nNumbers are those of the paper; S is its supplement.\n' "$name" 
 
 # some QUICK FULL: one of the two
 some() { if [ "$quick" ]; then echo "$1"; else echo "$2"; fi; }
+
+# spread FILE N: the numbers of N rows (fewer if it has fewer), evenly over a file of one a line, gzipped or not
+spread() {
+    case $1 in
+    *.gz) gzip -dc "$1" ;;
+    *) cat "$1" ;;
+    esac | awk -v n="$2" '
+        END {
+            n = n < NR ? n : NR
+            for (i = 0; i < n; i++) printf "%s%d", i ? "," : "", int(i * NR / n)
+        }'
+}
 
 title() { printf '\n== %s\n' "$*"; }
 
