@@ -107,7 +107,9 @@ static void write_piece(writer *w, size_t feature, const char *text, double widt
 static double word_width(const char *word) {
     double width = sis__text_width(word, SIZE) + 4;
     for (; *word; word++)
-        width += strchr("mwMW", *word) ? 0.36 * SIZE : *word >= 'A' && *word <= 'Z' ? 0.12 * SIZE : 0;
+        width += strchr("mwMW", *word)          ? 0.36 * SIZE
+                 : *word >= 'A' && *word <= 'Z' ? 0.12 * SIZE
+                                                : 0;
     return width;
 }
 
