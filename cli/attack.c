@@ -14,7 +14,7 @@
 
 typedef struct {
     cli_source source;
-    const char *target, *output, *values, *images;
+    const char *target, *output, *values, *before, *images;
     double confidence, low, high, rate, constant;
     size_t searches, steps;
     cli_common common;
@@ -40,6 +40,9 @@ static const cli_option options[] = {
     {"constant", 0, "C", CLI_NUMBER(attack_options, constant), "the first constant"},
     {"values", 0, "FILE.npy", CLI_STRING(attack_options, values),
      "write the changed inputs, first axis = examples"},
+    {"before", 0, "FILE.npy", CLI_STRING(attack_options, before),
+     "write the inputs as they were, in the same order",
+     .more = "Explained like --values, they have the same numbers: sis report draws both."},
     {"images", 0, "DIR", CLI_STRING(attack_options, images),
      "write PNG files: ID.png and ID-attacked.png"},
     {"output", 'o', "FILE", CLI_STRING(attack_options, output), "where the findings go",
@@ -222,7 +225,8 @@ static int write_finding(const campaign *c, cli_output *out, size_t i) {
     return status == CLI_DONE ? cli_output_write(out, "\n", 1) : status;
 }
 
-static int write_values(const campaign *c) {
+/* The inputs after the attack, or as they were, as an array. */
+static int write_values(const campaign *c, const char *path, int after) {
     size_t rank, own[3], dims[SIS_RANK_MAX];
     const size_t *shape = cli_shape(&c->task, 0, &rank, own);
     float *all = cli_grab(c->task.n, c->width * sizeof *all);
@@ -232,9 +236,10 @@ static int write_values(const campaign *c) {
     }
     dims[0] = c->task.n;
     memcpy(dims + 1, shape, rank * sizeof *dims);
-    for (size_t i = 0; i < c->task.n; i++)
-        memcpy(all + i * c->width, c->found[i].values, c->width * sizeof *all);
-    int status = cli_fail(sis_npy_write_float(c->o->values, all, rank + 1, dims));
+    const double *from = after ? c->changed : c->rows;
+    for (size_t v = 0; v < c->task.n * c->width; v++)
+        all[v] = (float)from[v];
+    int status = cli_fail(sis_npy_write_float(path, all, rank + 1, dims));
     free(all);
     return status;
 }
@@ -329,7 +334,9 @@ static int write_all(campaign *c) {
     int closed = cli_output_close(&out);
     status = status == CLI_DONE ? closed : status;
     if (status == CLI_DONE && c->o->values)
-        status = write_values(c);
+        status = write_values(c, c->o->values, 1);
+    if (status == CLI_DONE && c->o->before)
+        status = write_values(c, c->o->before, 0);
     if (status == CLI_DONE && c->o->images)
         status = write_images(c);
     if (status == CLI_DONE)
@@ -349,6 +356,12 @@ static void release(campaign *c) {
     cli_task_close(&c->task);
 }
 
+/* Nothing, or the name of an array. */
+static int is_npy(const char *path) {
+    size_t length = path ? strlen(path) : 0;
+    return !path || (length >= 5 && strcmp(path + length - 4, ".npy") == 0);
+}
+
 static int run(const void *p, const cli_list *args) {
     const attack_options *o = (const attack_options *)p;
     campaign c = {.o = o};
@@ -358,12 +371,15 @@ static int run(const void *p, const cli_list *args) {
     const char *wrong = sis_attack_opt_check(&opt);
     if (wrong)
         return cli_usage("%s", wrong);
-    size_t length = o->values ? strlen(o->values) : 5;
-    if (length < 5 || (o->values && strcmp(o->values + length - 4, ".npy") != 0))
-        return cli_usage("--values: expected FILE.npy, found \"%s\"", o->values);
+    if (!is_npy(o->values) || !is_npy(o->before))
+        return cli_usage("--%s: expected FILE.npy, found \"%s\"",
+                         is_npy(o->values) ? "before" : "values",
+                         is_npy(o->values) ? o->before : o->values);
     int status = cli_task_spares(&o->source, NULL, o->output);
     if (status == CLI_DONE)
         status = cli_task_spares(&o->source, NULL, o->values);
+    if (status == CLI_DONE)
+        status = cli_task_spares(&o->source, NULL, o->before);
     if (status == CLI_DONE)
         status = cli_task_open(&c.task, &o->source);
     if (status == CLI_DONE)

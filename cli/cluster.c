@@ -23,8 +23,10 @@ typedef struct {
 const cli_option cli_clustering_options[] = {
     {"eps", 'e', "E", CLI_STRING(cli_clustering, eps), "how far neighbours may be, or auto",
      .more = "auto looks at how far subsets have to look to find --min-size neighbours, sorted "
-             "from far to near, and takes the distance where that curve turns. At most 1000 "
-             "subsets, spread evenly, are looked at; fewer if there are more than 200,000."},
+             "from far to near, and takes the distance where that curve turns; of pictures, the "
+             "one from there down with which the most subsets are in clusters beside the largest. "
+             "At most 1000 subsets, spread evenly, are looked at; fewer if there are more than "
+             "200,000."},
     {"min-size", 0, "M", CLI_COUNT(cli_clustering, min_size), "neighbours that make a subset core",
      .min = 1, .max = 1e9, .more = "The subset itself is among them."},
     {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
@@ -77,61 +79,6 @@ static void init(void *p) {
     cli_clustering_init(&o->clustering);
     o->top = 4;
     o->most = 20;
-}
-
-/* Distances that auto may look at, and subsets that it must. */
-enum { LOOKS_MOST = 200000000, LEAST_SAMPLE = 100 };
-
-/* ---- eps --------------------------------------------------------------------------------------- */
-
-static int write_curve(const char *path, const sis_kdistances *k) {
-    cli_output out = {0};
-    int status = cli_output_open(&out, path, -1);
-    if (status == CLI_DONE)
-        fputs("rank\tdistance\n", out.file);
-    for (size_t i = 0; status == CLI_DONE && i < k->n; i++)
-        fprintf(out.file, "%zu\t%.9g\n", i + 1, k->values[i]);
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
-}
-
-static int find_eps(const cli_subsets *s, const cli_clustering *c, const sis_cluster_opt *opt,
-                    double *eps) {
-    sis_kdistances k;
-    int automatic = strcmp(c->eps, "auto") == 0;
-    if (!automatic && (!cli_number(c->eps, eps) || *eps < 0))
-        return cli_usage("--eps: expected a number from 0 up or auto, found \"%s\"", c->eps);
-    if (!automatic && !c->curve)
-        return CLI_DONE;
-    int error = sis_kdistances_find(s->points, opt, &k);
-    if (error == SIS_E_ARGUMENT && automatic && c->optional && !c->curve) {
-        *eps = NAN;
-        return CLI_DONE;
-    }
-    if (error)
-        return cli_error("--eps auto: %s; %s", sis_error_detail(),
-                         automatic ? "give a number, or a smaller --min-size"
-                                   : "leave out --curve");
-    if (automatic)
-        *eps = k.values[k.knee];
-    int status = c->curve ? write_curve(c->curve, &k) : CLI_DONE;
-    sis_kdistances_release(&k);
-    return status;
-}
-
-int cli_cluster_subsets(const cli_subsets *s, const cli_clustering *c, double *eps,
-                        sis_clusters *out) {
-    sis_cluster_opt opt;
-    *out = (sis_clusters){0};
-    sis_cluster_opt_init(&opt);
-    opt.min_size = c->min_size;
-    opt.jobs = (int)c->jobs;
-    if (s->n > LOOKS_MOST / opt.sample)
-        opt.sample = LOOKS_MOST / s->n > LEAST_SAMPLE ? LOOKS_MOST / s->n : LEAST_SAMPLE;
-    *eps = 0;
-    int status = find_eps(s, c, &opt, eps);
-    opt.eps = isnan(*eps) ? 0 : *eps;
-    return status == CLI_DONE ? cli_fail(sis_cluster(s->points, &opt, out)) : status;
 }
 
 /* ---- The command ------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * cluster.h - what cluster and compare share: subsets of results files, clustered and shown.
  *
+ *     cluster_eps.c     --eps
  *     cluster_read.c    results files -> subsets: points, patterns, where they come from
  *     cluster_text.c    clusters as a table for a person
  *     cluster_json.c    clusters as JSON

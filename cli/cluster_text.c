@@ -198,14 +198,22 @@ static int by_size(const void *a, const void *b, void *ctx) {
     return n != k ? (n < k ? 1 : -1) : (x > y) - (x < y);
 }
 
+/* How eps was chosen. */
+static const char *choice_of(const cli_cluster_page *p) {
+    if (!p->automatic)
+        return "";
+    return strncmp(p->distance, "energy", 6) == 0 ? " (from the curve)"
+                                                  : " (the knee of the curve)";
+}
+
 static void print_head(FILE *out, const cli_cluster_page *p) {
     const sis_clusters *c = p->clusters;
     size_t noise = p->members->start[c->n_clusters + 1] - p->members->start[c->n_clusters];
     fprintf(out, "%zu subset%s of %zu decision%s, %zu different\n", c->n, c->n == 1 ? "" : "s",
             p->subsets->n_origins, p->subsets->n_origins == 1 ? "" : "s", c->n_different);
     fprintf(out, "%s distance, eps %.4g%s, min size %zu: %zu cluster%s, %zu subset%s in none\n",
-            p->distance, p->eps, p->automatic ? " (the knee of the curve)" : "", p->min_size,
-            c->n_clusters, c->n_clusters == 1 ? "" : "s", noise, noise == 1 ? "" : "s");
+            p->distance, p->eps, choice_of(p), p->min_size, c->n_clusters,
+            c->n_clusters == 1 ? "" : "s", noise, noise == 1 ? "" : "s");
 }
 
 int cli_cluster_print(FILE *out, const cli_cluster_page *p) {

@@ -40,6 +40,10 @@ const cli_option cli_method_options[] = {
     {"lengths", 0, "FILE", CLI_STRING(cli_method, lengths),
      "sis results to take --constraint length from",
      .more = "Without them, each example is explained by sis first."},
+    {"orders", 0, "FILE", CLI_STRING(cli_method, orders),
+     "results with --trace to take the order from",
+     .more = "For another constraint at little cost: of the same method, perturb, ig or lime. "
+             "Examples that are not in FILE are explained anew."},
     {0},
 };
 
@@ -98,6 +102,10 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
         return CLI_USAGE;
     if (m->lengths && how.constraint != SIS_CONSTRAINT_LENGTH)
         return cli_usage("--lengths is for --constraint length");
+    if (m->orders && (cli_method_is_sis(m) || how.method == SIS_METHOD_GRADIENT ||
+                      how.constraint == SIS_CONSTRAINT_TOP))
+        return cli_usage("--orders is for perturb, ig and lime with --constraint sufficient or "
+                         "length");
     if (cli_method_is_sis(m))
         return how.constraint == SIS_CONSTRAINT_SUFFICIENT
                    ? CLI_DONE
@@ -108,20 +116,51 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
     return wrong ? cli_usage("--method %s: %s", m->name, wrong) : CLI_DONE;
 }
 
-/* ---- Lengths --------------------------------------------------------------------------------- */
+/* ---- Earlier results ------------------------------------------------------------------------- */
 
-static int read_lengths(const char *path, const cli_task *t, const size_t *which, size_t n,
-                        sis_method_opt *how) {
+/* Take from a record what is needed for input i. */
+typedef int (*taker)(const sis_record *r, size_t i, cli_plan *plan);
+
+/* What is taken from one file, and what its records must be of. */
+typedef struct {
+    const char *option, *method;
+    taker take;
+} earlier;
+
+static int take_length(const sis_record *r, size_t i, cli_plan *plan) {
+    plan->how[i].length = sis_collection_median(&r->collection);
+    return CLI_DONE;
+}
+
+static int take_order(const sis_record *r, size_t i, cli_plan *plan) {
+    const sis_collection *c = &r->collection;
+    if (c->status != SIS_STATUS_EXPLAINED)
+        return CLI_DONE;
+    if (c->n_subsets != 1 || c->subsets[0].trace.n == 0)
+        return cli_error("--orders: record \"%s\" has no trace; make the file with --trace", r->id);
+    const sis_trace *t = &c->subsets[0].trace;
+    plan->orders[i] = cli_grab(t->n, sizeof *plan->orders[i]);
+    if (!plan->orders[i])
+        return CLI_FAILED;
+    for (size_t k = 0; k < t->n; k++)
+        plan->orders[i][k] = t->order[t->n - 1 - k];
+    plan->how[i].order = plan->orders[i];
+    plan->how[i].n_order = t->n;
+    return CLI_DONE;
+}
+
+static int read_earlier(const char *path, const earlier *e, const cli_task *t, const size_t *which,
+                        cli_plan *plan) {
     cli_shelf s = {.path = path};
     int status = cli_shelf_read(&s, 0);
     for (size_t i = 0; status == CLI_DONE && i < s.n; i++)
-        if (strcmp(s.records[i].method, "sis") != 0)
-            status = cli_error("--lengths: %s: record \"%s\" is of method %s; expected sis", path,
-                               s.records[i].id, s.records[i].method);
-    for (size_t i = 0; status == CLI_DONE && i < n; i++) {
+        if (strcmp(s.records[i].method, e->method) != 0)
+            status = cli_error("%s: %s: record \"%s\" is of method %s; expected %s", e->option,
+                               path, s.records[i].id, s.records[i].method, e->method);
+    for (size_t i = 0; status == CLI_DONE && i < plan->n; i++) {
         const sis_record *r = cli_shelf_find(&s, t->ids[which[i]]);
         if (r)
-            how[i].length = sis_collection_median(&r->collection);
+            status = e->take(r, i, plan);
     }
     cli_shelf_release(&s);
     return status;
@@ -155,10 +194,24 @@ int cli_method_plan(const cli_method *m, const cli_task *t, const cli_question *
         return CLI_FAILED;
     for (size_t i = 0; i < n; i++)
         plan->how[i] = one;
-    return m->lengths ? read_lengths(m->lengths, t, which, n, plan->how) : CLI_DONE;
+    plan->n = n;
+    int status = CLI_DONE;
+    if (m->lengths)
+        status =
+            read_earlier(m->lengths, &(earlier){"--lengths", "sis", take_length}, t, which, plan);
+    if (status == CLI_DONE && m->orders) {
+        plan->orders = cli_grab(n, sizeof *plan->orders);
+        status = plan->orders ? read_earlier(m->orders, &(earlier){"--orders", m->name, take_order},
+                                             t, which, plan)
+                              : CLI_FAILED;
+    }
+    return status;
 }
 
 void cli_method_release(cli_plan *plan) {
+    for (size_t i = 0; plan->orders && i < plan->n; i++)
+        free(plan->orders[i]);
+    free(plan->orders);
     free(plan->how);
     free(plan->remove);
 }

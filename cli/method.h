@@ -11,7 +11,7 @@
 #include "task.h"
 
 typedef struct cli_method {
-    const char *name, *constraint, *lengths, *baseline;
+    const char *name, *constraint, *lengths, *orders, *baseline;
     size_t steps, step;
     int remove;
 } cli_method;
@@ -27,7 +27,9 @@ int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subs
 /* What the options mean for each input. */
 typedef struct cli_plan {
     sis_method_opt *how; /* (n) */
-    double *remove;      /* a mask that takes tokens out, if one was asked for */
+    int **orders;        /* (n) NULL: none; each NULL: found anew */
+    size_t n;
+    double *remove; /* a mask that takes tokens out, if one was asked for */
 } cli_plan;
 
 /* For the n inputs `which` of the task. The plan is zeroed before, and released whatever the

@@ -11,19 +11,23 @@
 #include <sis/report.h>
 
 #include "cli.h"
+#include "cluster.h"
 #include "output.h"
 
 static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
 typedef struct {
     const char *output, *title, *figures, *format;
-    cli_list clusters, comparisons, evaluations;
+    cli_list clusters, comparisons, evaluations, chosen;
+    const char *output_class;
     size_t examples;
+    int mistaken;
     cli_common common;
 } report_options;
 
 static const cli_option options[] = {
-    {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes"},
+    {"output", 'o', "FILE", CLI_STRING(report_options, output), "where the page goes",
+     .unset = "report.html"},
     {"title", 0, "TEXT", CLI_STRING(report_options, title), "what the page is called",
      .unset = "the model's name"},
     {"clusters", 0, "FILE", CLI_LIST(report_options, clusters),
@@ -40,8 +44,17 @@ static const cli_option options[] = {
     {"examples", 0, "N", CLI_COUNT(report_options, examples), "draw at most N examples",
      .unset = "all",
      .more = "Spread evenly over the results. Counts, distributions and clusters are of all."},
+    {"class", 'c', "OUTPUT", CLI_STRING(report_options, output_class),
+     "only decisions for this output of the model: label or number", .unset = "all"},
+    {"mistaken", 0, NULL, CLI_FLAG(report_options, mistaken),
+     "only examples that are decided to be something else than their label says"},
     {"figures", 0, "DIR", CLI_STRING(report_options, figures), "also write each figure into DIR",
      .more = "The folder is made if it is not there; files of the same names are overwritten."},
+    {"figure", 0, "NAME=FILE", CLI_LIST(report_options, chosen),
+     "write one figure to FILE, and no page unless --output is given",
+     .more =
+         "May be given several times. NAME is that of the file that --figures would make, without "
+         "its end; the end of FILE says whether it is svg, png or pdf."},
     {"format", 0, "F", CLI_CHOICE(report_options, format), "of the figures",
      .choices = "svg png pdf"},
     CLI_GROUP(report_options, common, cli_common, cli_common_options),
@@ -49,21 +62,39 @@ static const cli_option options[] = {
 };
 
 static void init(void *o) {
-    ((report_options *)o)->output = "report.html";
     ((report_options *)o)->format = "svg";
 }
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-static int add_results(sis_report *report, const char *path) {
+/* What the model decided is not what the label says. One output says yes (1) or no (0). */
+static int is_mistaken(const sis_record *r) {
+    char number[32];
+    if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
+        return 0;
+    snprintf(number, sizeof number, "%zu", r->output);
+    const char *decided = r->output_label ? r->output_label : number;
+    return (strcmp(decided, r->label) == 0) == r->below;
+}
+
+static int is_wanted(const report_options *o, const sis_record *r) {
+    return cli_record_is_output(r, o->output_class) && (!o->mistaken || is_mistaken(r));
+}
+
+static int add_results(sis_report *report, const report_options *o, const char *path) {
     sis_results *file;
     sis_record r;
     int found = sis_results_open(path, &file);
     if (found != SIS_OK)
         return cli_fail(found);
-    while ((found = sis_results_next(file, &r)) > 0)
+    while ((found = sis_results_next(file, &r)) > 0) {
+        if (!is_wanted(o, &r)) {
+            sis_record_release(&r);
+            continue;
+        }
         if ((found = sis_report_add(report, path, &r)) != SIS_OK)
             break;
+    }
     sis_results_close(file);
     return cli_fail(found);
 }
@@ -153,23 +184,75 @@ static int write_figure(void *ctx, const sis_figure *figure) {
     return status;
 }
 
-static int write_figures(const sis_report *report, const report_options *o) {
+/* The format of that name; -1: there is none. */
+static int find_format(const char *name) {
     static const char *const formats[] = {
 #define FORMAT(name, text) [SIS_FIGURE_##name] = text,
         SIS_FIGURE_FORMATS(FORMAT)
 #undef FORMAT
     };
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (strcmp(formats[k], name) == 0)
+            return (int)k;
+    return -1;
+}
+
+static int draw(const sis_report *report, const char *format,
+                int (*done)(void *, const sis_figure *), void *ctx) {
+    int status = sis_report_figures(report, (sis_figure_format)find_format(format), done, ctx);
+    return status < 0 ? cli_fail(status) : status;
+}
+
+static int write_figures(const sis_report *report, const report_options *o) {
     figure_folder folder = {.o = o};
-    int format = 0;
     if (mkdir(o->figures, 0777) != 0 && errno != EEXIST)
         return cli_error("--figures: cannot make %s: %s", o->figures, strerror(errno));
-    while (strcmp(formats[format], o->format) != 0)
-        format++;
-    int status = sis_report_figures(report, (sis_figure_format)format, write_figure, &folder);
-    if (status < 0)
-        return cli_fail(status);
+    int status = draw(report, o->format, write_figure, &folder);
     if (status == CLI_DONE)
         cli_note(o->common.quiet, "wrote %zu figures to %s", folder.n, o->figures);
+    return status;
+}
+
+/* ---- One figure ------------------------------------------------------------------------------ */
+
+/* NAME=FILE, taken apart. */
+typedef struct {
+    size_t name_length;
+    const char *text, *path, *format;
+    size_t found;
+} chosen_figure;
+
+static int choose(const char *text, chosen_figure *out) {
+    const char *equals = strchr(text, '='), *dot = equals ? strrchr(equals, '.') : NULL;
+    if (!dot || equals == text || find_format(dot + 1) < 0)
+        return cli_usage(
+            "--figure: expected NAME=FILE with a FILE that ends in .svg, .png or .pdf, "
+            "found \"%s\"",
+            text);
+    *out = (chosen_figure){(size_t)(equals - text), text, equals + 1, dot + 1, 0};
+    return CLI_DONE;
+}
+
+static int write_chosen(void *ctx, const sis_figure *figure) {
+    chosen_figure *c = (chosen_figure *)ctx;
+    if (strlen(figure->name) != c->name_length ||
+        strncmp(figure->name, c->text, c->name_length) != 0)
+        return CLI_DONE;
+    c->found++;
+    return write_file(c->path, figure->bytes, figure->n);
+}
+
+static int write_each(const sis_report *report, const cli_list *chosen) {
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < chosen->n; i++) {
+        chosen_figure c;
+        status = choose(chosen->items[i], &c);
+        if (status == CLI_DONE)
+            status = draw(report, c.format, write_chosen, &c);
+        if (status == CLI_DONE && c.found == 0)
+            status = cli_error("--figure: there is nothing to draw \"%.*s\" of", (int)c.name_length,
+                               c.text);
+    }
     return status;
 }
 
@@ -178,28 +261,35 @@ static int write_figures(const sis_report *report, const report_options *o) {
 static int check_paths(const report_options *o, const cli_list *args) {
     const cli_list *const inputs[] = {args, &o->clusters, &o->comparisons, &o->evaluations};
     int status = CLI_DONE;
-    for (size_t k = 0; k < sizeof inputs / sizeof *inputs; k++)
+    chosen_figure c;
+    for (size_t i = 0; status == CLI_DONE && i < o->chosen.n; i++)
+        status = choose(o->chosen.items[i], &c);
+    for (size_t k = 0; o->output && k < sizeof inputs / sizeof *inputs; k++)
         for (size_t i = 0; status == CLI_DONE && i < inputs[k]->n; i++)
             status = cli_output_spares(o->output, inputs[k]->items[i]);
     return status;
 }
 
 static int run(const void *p, const cli_list *args) {
-    const report_options *o = (const report_options *)p;
+    report_options all = *(const report_options *)p, *o = &all;
     sis_report *report;
+    if (!o->output && o->chosen.n == 0)
+        o->output = "report.html";
     int status = check_paths(o, args);
     if (status != CLI_DONE || (status = cli_fail(sis_report_new(&report))) != CLI_DONE)
         return status;
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = add_results(report, args->items[i]);
+        status = add_results(report, o, args->items[i]);
     if (status == CLI_DONE)
         status = add_files(report, &o->clusters, sis_report_add_clusters);
     if (status == CLI_DONE)
         status = add_files(report, &o->comparisons, sis_report_add_comparison);
     if (status == CLI_DONE)
         status = add_files(report, &o->evaluations, sis_report_add_evaluation);
-    if (status == CLI_DONE)
+    if (status == CLI_DONE && o->output)
         status = write_page(report, o);
+    if (status == CLI_DONE)
+        status = write_each(report, &o->chosen);
     if (status == CLI_DONE && o->figures)
         status = write_figures(report, o);
     sis_report_free(report);
@@ -229,12 +319,11 @@ const cli_command cli_report = {
         "needs no network and holds no script but its own, can be printed and read on a phone.\n\n"
         "Where the results hold traces (sis explain --trace), a control shows the first subset at "
         "any other threshold: one backward selection has the answer for all of them.\n\n"
-        "With --figures the plots are also written as files: scores, sizes, numbers, "
+        "With --figures the plots are also written as files: scores, decided, sizes, numbers, "
         "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
-        "examples, clusters and logo-N; of a comparison decisions, cross-scores, joint-shares, "
-        "joint-clusters and differences; of an evaluation lengths, score-length, importance, "
-        "sufficient, marked and divergence; those there is something to show of. Each says below "
-        "what "
-        "is shown and of how many "
-        "examples.",
+        "examples, passages, clusters and logo-N; of a comparison decisions, cross-scores, "
+        "joint-shares, joint-clusters and differences; of an evaluation lengths, score-length, "
+        "importance, sufficient, marked, quality, divergence and imputation; those there is "
+        "something to show of. Each says below what is shown and of how many examples. --figure "
+        "writes one of them to a file of another name.",
 };

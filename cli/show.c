@@ -17,7 +17,7 @@ enum { GAP = 3, COLUMN = 36 }; /* between files; least width of one */
 typedef struct {
     size_t subsets;
     int lines;
-    const char *colour;
+    const char *colour, *motifs;
     cli_common common;
 } show_options;
 
@@ -28,6 +28,9 @@ static const cli_option options[] = {
      "features as lines, also of texts, DNA and images"},
     {"colour", 0, "WHEN", CLI_STRING(show_options, colour),
      "auto (on a terminal, unless NO_COLOR is set), always or never"},
+    {"motifs", 0, "FILE", CLI_STRING(show_options, motifs),
+     "DNA: known motifs, of which each subset's best match is named",
+     .more = "JASPAR or MEME. The best is that with the least divergence, as in sis cluster."},
     CLI_GROUP(show_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -218,10 +221,16 @@ static int show_beside(cli_page *p, const cli_list *args) {
 static int run(const void *options_p, const cli_list *args) {
     const show_options *o = (const show_options *)options_p;
     cli_page p;
+    sis_motifs motifs = {0};
     int status = page_of(o, &p);
+    if (status == CLI_DONE && o->motifs) {
+        status = cli_fail(sis_motifs_read(o->motifs, &motifs));
+        p.motifs = &motifs;
+    }
     if (status == CLI_DONE)
         status =
             args->n == 1 ? show_file(&p, args->items[0], o->common.quiet) : show_beside(&p, args);
+    sis_motifs_release(&motifs);
     return status;
 }
 
@@ -240,6 +249,7 @@ const cli_command cli_show = {
             {"sis show results.jsonl", "Print every decision."},
             {"sis show --colour always reviews.jsonl | less -R", "Turn pages in colour."},
             {"sis show cnn.jsonl lstm.jsonl", "Two models beside each other."},
+            {"sis show dna.jsonl --motifs jaspar.pfm", "DNA, with the motif of each subset."},
             {"sis explain -m 'cmd:./score.py' -i cases.csv --mask zero "
              "-t 0.8 | sis show -",
              "Explain and read at once."},

@@ -5,6 +5,7 @@
  *     show.c          the command: files, several of them side by side
  *     show_record.c   a record: what was decided, its subsets; features as lines
  *     show_words.c    texts and DNA, with what was chosen marked in place
+ *     show_motif.c    the known motif that a subset of DNA is most like
  *     show_image.c    pictures in half blocks
  *     show_paint.c    colours, and how wide text is
  */
@@ -13,6 +14,7 @@
 
 #include <stdio.h>
 
+#include <sis/data.h>
 #include <sis/results.h>
 
 #include "cli.h"
@@ -22,9 +24,10 @@ typedef struct cli_page {
     FILE *out;
     const sis_record *r;
     int colour;
-    int lines;      /* features as lines, whatever the kind */
-    size_t subsets; /* at most, 0: all */
-    size_t width;   /* columns */
+    int lines;                /* features as lines, whatever the kind */
+    size_t subsets;           /* at most, 0: all */
+    size_t width;             /* columns */
+    const sis_motifs *motifs; /* to name those of DNA by; NULL: none */
 } cli_page;
 
 /* In colour and as wide as it is if `out` is a terminal (and NO_COLOR not set), else 80 columns; the
@@ -39,6 +42,9 @@ void cli_show_record(const cli_page *p);
 int cli_show_text(const cli_page *p);
 int cli_show_dna(const cli_page *p);
 int cli_show_image(const cli_page *p);
+
+/* A line with the known motif that subset k of DNA is most like. */
+void cli_show_motif(const cli_page *p, size_t k);
 
 /* How many of the subsets are shown. */
 size_t cli_shown_subsets(const cli_page *p);

@@ -201,6 +201,8 @@ static void print_motif(const cli_page *p, const int *places, size_t k) {
     for (size_t i = from; i <= to; i++)
         fputc(places[i] == (int)k ? p->r->sequence[i] : 'N', p->out);
     fputc('\n', p->out);
+    if (p->motifs)
+        cli_show_motif(p, k);
 }
 
 int cli_show_dna(const cli_page *p) {

@@ -1,34 +1,62 @@
 # common.sh - what the scripts of experiments share; read by them, not run.
 #
-#   NAME [--quick] [--data DIR] [--out DIR]
+#   NAME [--quick] [--data DIR] [--out DIR] [--jobs N] and what the script itself takes
 #
 # --quick takes fewer examples. DIR of data is where sis data puts them; results go into OUT (default:
-# the folder NAME-results). SIS names the program. Every table is printed and kept in OUT; a results file
-# that is there already is gone on with, so a script can be stopped and started again.
+# the folder NAME-results). SIS names the program. What comes out is
+#
+#   OUT/report.html   everything in one page
+#   OUT/paper.md      figures and tables under the numbers that they have in the paper
+#   OUT/figures/      the figures as files: figure-7.svg, ...
+#
+# and the results files they are made of. A results file that is there already is gone on with, so a script
+# can be stopped and started again.
 set -eu
 sis=${SIS:-sis}
 here=$(cd "$(dirname "$0")" && pwd)
-models=$here/../models
+models=$(cd "$here/../models" && pwd)
 data=${XDG_DATA_HOME:-$HOME/.local/share}/sis
 name=$(basename "$0")
 out=$name-results
 quick=
+jobs=
+usage() {
+    echo "usage: $name [--quick] [--data DIR] [--out DIR] [--jobs N]$(printf ' [--%s X]' ${takes-})" >&2
+    exit 2
+}
 while [ $# -gt 0 ]; do
-    case $1 in
-    --quick) quick=yes ;;
-    --data) data=$2 && shift ;;
-    --out) out=$2 && shift ;;
-    *)
-        echo "usage: $name [--quick] [--data DIR] [--out DIR]" >&2
-        exit 2
-        ;;
+    key=${1#--}
+    case " quick data out jobs ${takes-} " in
+    *" $key "*) ;;
+    *) usage ;;
     esac
+    if [ "$key" = quick ]; then
+        quick=yes
+    else
+        [ $# -gt 1 ] || usage
+        eval "$key=\$2"
+        shift
+    fi
     shift
 done
-mkdir -p "$out"
+mkdir -p "$out/figures"
+paper=$out/paper.md
+printf '# %s\n\nNumbers are those of the paper; S is its supplement.\n' "$name" > "$paper"
 
 # some QUICK FULL: one of the two
 some() { if [ "$quick" ]; then echo "$1"; else echo "$2"; fi; }
+
+# spread FILE N: the numbers of N rows (fewer if it has fewer), evenly over a file of one a line, gzipped or not
+spread() {
+    case $1 in
+    *.gz) gzip -dc "$1" ;;
+    *) cat "$1" ;;
+    esac | awk -v n="$2" '
+        END {
+            n = n < NR ? n : NR
+            for (i = 0; i < n; i++) printf "%s%d", i ? "," : "", int(i * NR / n)
+        }'
+}
 
 title() { printf '\n== %s\n' "$*"; }
 
@@ -36,26 +64,67 @@ title() { printf '\n== %s\n' "$*"; }
 explain() {
     results=$1
     shift
-    "$sis" explain "$@" --output "$results" --resume
+    "$sis" explain "$@" ${jobs:+--jobs "$jobs"} --output "$results" --resume
 }
 
-# methods PREFIX OPTIONS...: the same decisions by SIS and by the other methods, with as many features as
-# it takes (PREFIX-METHOD.jsonl) and with as many as SIS takes (PREFIX-METHOD-length.jsonl).
+# methods PREFIX OPTIONS...: the decisions of PREFIX-sis.jsonl by the other methods, with as many features as
+# it takes (PREFIX-METHOD.jsonl) and with as many as SIS takes (PREFIX-METHOD-length.jsonl). STEPS of ig and
+# SAMPLES of lime can be fewer than the usual.
 methods() {
     prefix=$1
     shift
-    explain "$prefix-sis.jsonl" "$@"
     for method in ig lime perturb; do
-        explain "$prefix-$method.jsonl" "$@" --method $method
-        explain "$prefix-$method-length.jsonl" "$@" --method $method --constraint length \
-            --lengths "$prefix-sis.jsonl"
+        case $method in
+        ig) fewer=${steps:+--steps $steps} ;;
+        lime) fewer=${samples:+--samples $samples} ;;
+        *) fewer= ;;
+        esac
+        explain "$prefix-$method.jsonl" "$@" --method $method $fewer --trace
+        explain "$prefix-$method-length.jsonl" "$@" --method $method $fewer --constraint length \
+            --lengths "$prefix-sis.jsonl" --orders "$prefix-$method.jsonl"
     done
 }
 
-# table FILE COMMAND...: what it prints, here and in a file
-table() {
-    file=$1
-    shift
-    "$@" > "$file"
-    cat "$file"
+# compared PREFIX NUMBER CAPTION OPTIONS...: the table of these methods, and that of rationales as long as
+# those of SIS
+compared() {
+    prefix=$1 number=$2 caption=$3
+    shift 3
+    table "$number" "$caption: as many features as it takes" "$sis" evaluate "$prefix-sis.jsonl" \
+        "$prefix-ig.jsonl" "$prefix-lime.jsonl" "$prefix-perturb.jsonl" "$@" \
+        --csv "$prefix-methods.csv" --json "$prefix-methods.json"
+    table "$number, as long as SIS" "$caption: as many features as SIS takes" "$sis" evaluate \
+        "$prefix-sis.jsonl" "$prefix-ig-length.jsonl" "$prefix-lime-length.jsonl" \
+        "$prefix-perturb-length.jsonl" "$@" --json "$prefix-length.json"
 }
+
+# entry NUMBER CAPTION: a heading in paper.md
+entry() { printf '\n## %s\n\n%s\n\n' "$1" "$2" >> "$paper"; }
+
+# figure NUMBER NAME CAPTION OPTIONS...: that figure of sis report
+figure() {
+    number=$1 kind=$2 caption=$3
+    shift 3
+    file=figures/figure-$number.svg
+    entry "Figure $number" "$caption"
+    if "$sis" report "$@" --quiet --figure "$kind=$out/$file"; then
+        printf '![Figure %s](%s)\n' "$number" "$file" >> "$paper"
+    else
+        printf 'Nothing to draw of these examples.\n' >> "$paper"
+    fi
+}
+
+# table NUMBER CAPTION COMMAND...: what it prints, here and in paper.md
+table() {
+    title "$1: $2"
+    entry "$1" "$2"
+    shift 2
+    printf '```\n' >> "$paper"
+    "$@" > "$out/table.txt"
+    tee -a "$paper" < "$out/table.txt"
+    printf '```\n' >> "$paper"
+    rm "$out/table.txt"
+}
+
+# report OPTIONS...: the page
+report() { "$sis" report "$@" --examples "$(some 100 200)" --output "$out/report.html"; }

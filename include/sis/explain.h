@@ -86,6 +86,9 @@ typedef struct sis_method_opt {
     size_t steps;            /* ig: points on the path, default 300 */
     int zero_baseline;       /* ig: from zero instead of the mask */
     size_t step;             /* gradient: features masked at once, default 1 */
+    const int *order;        /* (n_order) all features that are not absent, most important first, as
+                                the method found them before; NULL: it finds them */
+    size_t n_order;
 } sis_method_opt;
 
 /* Every default. */

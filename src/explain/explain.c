@@ -51,6 +51,8 @@ const char *sis_method_opt_check(const sis_method_opt *how) {
         return "the constraint top is for ig: only its attributions add up to the score";
     if (how->constraint != SIS_CONSTRAINT_SUFFICIENT && how->method == SIS_METHOD_GRADIENT)
         return "gradient finds sufficient subsets: it takes no other constraint";
+    if (how->order && (how->method == SIS_METHOD_GRADIENT || how->constraint == SIS_CONSTRAINT_TOP))
+        return "an order that was found before fits the constraints sufficient and length only";
     if (how->samples < 2 || how->samples > 10000000)
         return "lime needs 2 to 10,000,000 samples";
     if (!(how->width > 0) || isinf(how->width) || !(how->ridge > 0) || isinf(how->ridge))
@@ -200,21 +202,57 @@ static int constrain(sis__view *v, const sis_method_opt *how, const ranked *r, d
     return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
 }
 
-/* Attributions -> order -> rationale. */
+/* The order that was found before, if it is one of the features there are. `seen` (v->n) is zeroed. */
+static int take_order(const sis__view *v, const sis_method_opt *how, unsigned char *seen,
+                      ranked *r) {
+    size_t present = 0;
+    for (size_t f = 0; f < v->n; f++)
+        present += !v->absent[f];
+    if (how->n_order != present)
+        return sis__fail(SIS_E_ARGUMENT, "the order has %zu features; the input has %zu",
+                         how->n_order, present);
+    for (; r->n < present; r->n++) {
+        int f = how->order[r->n];
+        if (f < 0 || (size_t)f >= v->n || v->absent[f] || seen[f])
+            return sis__fail(SIS_E_ARGUMENT, "feature %d of the order is %s", f,
+                             f < 0 || (size_t)f >= v->n || v->absent[f] ? "not in the input"
+                                                                        : "in it twice");
+        seen[f] = 1;
+        r->order[r->n] = f;
+    }
+    return SIS_OK;
+}
+
+static int repeat_order(const sis__view *v, const sis_method_opt *how, ranked *r) {
+    unsigned char *seen = SIS_NEW(unsigned char, v->n);
+    int error = seen ? take_order(v, how, seen, r) : SIS_E_NOMEM;
+    free(seen);
+    return error;
+}
+
+/* Attributions -> order. */
+static int find_order(sis__view *v, const sis_method_opt *how, sis_rationale *out, ranked *r) {
+    r->ranking.importance = SIS_NEW(double, v->n);
+    r->ranking.attributions = out->attributions = SIS_NEW(double, v->n);
+    int error =
+        r->ranking.importance && out->attributions ? rank(v, how, &r->ranking) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        sis__order(v, r->ranking.importance, r->order, &r->n);
+    out->sum = r->ranking.sum;
+    out->difference = r->ranking.difference;
+    return error;
+}
+
+/* Order -> rationale. */
 static int attribute(sis__view *v, const sis_method_opt *how, sis_rationale *out) {
     sis_collection *c = &out->collection;
     size_t size;
-    ranked r = {.ranking = {.importance = SIS_NEW(double, v->n), .sum = NAN, .difference = NAN},
-                .order = SIS_NEW_RAW(int, v->n)};
-    r.ranking.attributions = out->attributions = SIS_NEW(double, v->n);
-    int error = r.order && r.ranking.importance && out->attributions ? rank(v, how, &r.ranking)
-                                                                     : SIS_E_NOMEM;
-    out->sum = r.ranking.sum;
-    out->difference = r.ranking.difference;
-    if (error == SIS_OK) {
-        sis__order(v, r.ranking.importance, r.order, &r.n);
+    ranked r = {.ranking = {.sum = NAN, .difference = NAN}, .order = SIS_NEW_RAW(int, v->n)};
+    int error = !r.order     ? SIS_E_NOMEM
+                : how->order ? repeat_order(v, how, &r)
+                             : find_order(v, how, out, &r);
+    if (error == SIS_OK)
         error = constrain(v, how, &r, c->score, &size);
-    }
     if (error == SIS_OK)
         error = sis__order_subset(v, r.order, size, c);
     if (error == SIS_OK && how->trace)

@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "report/intake.h"
@@ -23,8 +24,24 @@ static double take_measure(sis__intake *in, const json_t *rationale, int k) {
     return x;
 }
 
+/* The QHS of the example a rationale is of; NaN: it has none. Rationales mostly come in the order of the
+ * examples, so the search begins where the last one ended. */
+static double find_qhs(sis__intake *in, const json_t *rationale, size_t *at) {
+    const json_t *examples = json_object_get(in->root, "examples");
+    const char *id = json_string_value(json_object_get(rationale, "id"));
+    size_t n = json_array_size(examples);
+    for (size_t tries = 0; id && tries < n; tries++, *at = (*at + 1) % n) {
+        const json_t *e = json_array_get(examples, *at);
+        const char *other = json_string_value(json_object_get(e, "id"));
+        if (other && strcmp(other, id) == 0)
+            return sis__take_number(in, e, "qhs");
+    }
+    return NAN;
+}
+
 static void take_rationales(sis__intake *in, const json_t *method, sis__rated *m) {
     const json_t *list = sis__take_list(in, method, "rationales", 1);
+    size_t at = 0;
     m->n = json_array_size(list);
     for (size_t i = 0; i < m->n && in->code == SIS_OK; i++) {
         const json_t *o = json_array_get(list, i);
@@ -35,6 +52,9 @@ static void take_rationales(sis__intake *in, const json_t *method, sis__rated *m
             if (in->code == SIS_OK)
                 in->code = sis__numbers_add(&m->measures[k], x);
         }
+        double qhs = find_qhs(in, o, &at);
+        if (in->code == SIS_OK)
+            in->code = sis__numbers_add(&m->qhs, qhs);
     }
 }
 
@@ -59,6 +79,9 @@ static void take_evaluation(sis__intake *in, sis__evaluation *e) {
     e->model = sis__take_text(in, json_object_get(in->root, "model"));
     e->motif = sis__take_text(in, json_object_get(in->root, "motif"));
     e->n_examples = json_array_size(sis__take_list(in, in->root, "examples", 0));
+    const json_t *study = sis__take_object(in, in->root, "imputation");
+    sis__take_numbers(in, study, "by_mask", &e->imputation[0]);
+    sis__take_numbers(in, study, "by_hotdeck", &e->imputation[1]);
     e->methods = (sis__rated *)sis__take_room(in, n, sizeof *e->methods);
     for (size_t i = 0; i < n && in->code == SIS_OK; i++) {
         const json_t *o = json_array_get(list, i);
@@ -97,9 +120,12 @@ void sis__evaluation_release(sis__evaluation *e) {
     for (size_t i = 0; i < e->n_methods; i++) {
         for (int k = 0; k < SIS__MEASURES; k++)
             sis__numbers_release(&e->methods[i].measures[k]);
+        sis__numbers_release(&e->methods[i].qhs);
         free(e->methods[i].name);
         free(e->methods[i].file);
     }
+    for (int k = 0; k < 2; k++)
+        sis__numbers_release(&e->imputation[k]);
     free(e->methods);
     free(e->model);
     free(e->motif);

@@ -39,6 +39,7 @@ static size_t evaluations(const sis_report *report) {
 
 const sis__maker sis__makers[] = {
     {"spread", one, sis__make_scores},
+    {"spread", one, sis__make_decided},
     {"spread", one, sis__make_sizes},
     {"spread", one, sis__make_numbers},
     {"spread", one, sis__make_size_boxes},
@@ -50,6 +51,7 @@ const sis__maker sis__makers[] = {
     {NULL, one, sis__make_pictures},
     {NULL, sets, sis__make_cluster_rows},
     {NULL, clusters, sis__make_logo},
+    {NULL, one, sis__make_passages},
     {"comparison", comparisons, sis__make_decisions},
     {"comparison", comparisons, sis__make_cross_scores},
     {"comparison", comparisons, sis__make_joint_shares},
@@ -59,7 +61,9 @@ const sis__maker sis__makers[] = {
     {"methods", evaluations, sis__make_importance},
     {"methods", evaluations, sis__make_sufficient},
     {"methods", evaluations, sis__make_marked},
+    {"methods", evaluations, sis__make_quality},
     {"methods", evaluations, sis__make_divergence},
+    {"methods", evaluations, sis__make_imputation},
     {NULL, comparisons, sis__make_differences},
 };
 const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;
@@ -76,6 +80,7 @@ void sis__drawing_release(sis__drawing *d) {
     free(d->row_names);
     free(d->pictures.items);
     free(d->counts);
+    free(d->shown);
     sis__buf_release(&d->caption);
     *d = (sis__drawing){0};
 }

@@ -24,6 +24,8 @@ struct sis__drawing {
     sis__pictures pictures;
     double *counts; /* (n_counts, 4) of a logo */
     size_t n_counts;
+    const sis__example **shown; /* (n_shown) the report's, of a drawing of examples */
+    size_t n_shown;
     int (*draw)(sis__pen *p, const sis__drawing *d);
 };
 
@@ -49,6 +51,17 @@ void sis__drawing_number(sis__drawing *d, size_t k);
  * and d->names[series + i]. */
 int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 
+/* d->shown: the first explained examples that are wanted, at most `most`; each with those of the same id
+ * in other results files behind it, so that they can be compared. */
+int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
+                        int (*wanted)(const sis__example *));
+
+/* "7: 9", id and decision; with the name of its results file if there are several. */
+void sis__example_title(const sis_report *report, const sis__example *e, char *text, size_t size);
+
+/* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
+size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
+
 /* What draws a plot of each kind. */
 int sis__draw_histogram(sis__pen *p, const sis__drawing *d);
 int sis__draw_boxes(sis__pen *p, const sis__drawing *d);
@@ -66,8 +79,9 @@ int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *sect
 /* The drawing in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
 
-/* ---- Makers: figures_spread.c, figures_pictures.c, figures_compare.c -------------------------- */
+/* ---- Makers: figures_spread.c, figures_pictures.c, figures_passages.c, figures_compare.c --- */
 
+int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d);
@@ -78,6 +92,7 @@ int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d);
 
 /* The logo of one cluster; of cluster number k over all sets. */
@@ -97,6 +112,8 @@ int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d);
+int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d);
 
 /* Rows of pictures of a set of clusters; 0 if it has none. */

@@ -80,6 +80,33 @@ int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
     return make_boxes(report, k, d, SIS__DIVERGENCE);
 }
 
+/* A dot for each rationale that has both numbers, a series for each method; `second` answers the y of
+ * method i. */
+static int make_dots(const sis__evaluation *e, sis__drawing *d, int x_measure,
+                     const sis__numbers *(*second)(const sis__rated *m)) {
+    d->draw = sis__draw_scatter;
+    int code = sis__drawing_series(d, methods_shown(e), 0);
+    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
+        const sis__numbers *x = &e->methods[i].measures[x_measure], *y = second(&e->methods[i]);
+        snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
+        for (size_t j = 0; code == SIS_OK && j < x->n; j++)
+            if (isfinite(x->items[j]) && isfinite(y->items[j])) {
+                code = sis__numbers_add(&d->plot.series[i].x, x->items[j]);
+                if (code == SIS_OK)
+                    code = sis__numbers_add(&d->plot.series[i].y, y->items[j]);
+            }
+    }
+    return code == SIS_OK ? 1 : code;
+}
+
+static const sis__numbers *score_of(const sis__rated *m) {
+    return &m->measures[SIS__SCORE];
+}
+
+static const sis__numbers *qhs_of(const sis__rated *m) {
+    return &m->qhs;
+}
+
 int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d) {
     const sis__evaluation *e = &report->evaluations[k];
     if (count_measured(e, SIS__SCORE) == 0)
@@ -88,19 +115,44 @@ int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d) 
                        "features in a rationale", "score of the rationale alone");
     sis__drawing_number(d, k);
     d->plot.whole = 1;
-    d->draw = sis__draw_scatter;
     describe(e, d, "Everything else is masked.");
-    int code = sis__drawing_series(d, methods_shown(e), 0);
-    for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
-        const sis__numbers *x = &e->methods[i].measures[SIS__LENGTH],
-                           *y = &e->methods[i].measures[SIS__SCORE];
-        snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
-        for (size_t j = 0; code == SIS_OK && j < x->n; j++)
-            if (isfinite(x->items[j]) && isfinite(y->items[j])) {
-                code = sis__numbers_add(&d->plot.series[i].x, x->items[j]);
-                if (code == SIS_OK)
-                    code = sis__numbers_add(&d->plot.series[i].y, y->items[j]);
-            }
+    return make_dots(e, d, SIS__LENGTH, score_of);
+}
+
+int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d) {
+    const sis__evaluation *e = &report->evaluations[k];
+    size_t measured = 0;
+    for (size_t i = 0; i < methods_shown(e); i++)
+        for (size_t j = 0; j < e->methods[i].qhs.n; j++)
+            measured += (size_t)isfinite(e->methods[i].qhs.items[j]);
+    if (measured == 0 || count_measured(e, SIS__MARKED) == 0)
+        return 0;
+    sis__drawing_begin(d, "quality", "Agreement against the quality of what a person marked.",
+                       "share of a rationale that a person marked",
+                       "score of what is marked minus score of all");
+    sis__drawing_number(d, k);
+    describe(e, d, "Near 0 at the top: what a person marked is enough for the model.");
+    return make_dots(e, d, SIS__MARKED, qhs_of);
+}
+
+int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
+    static const char *const names[] = {"mask", "hot-deck value"};
+    const sis__evaluation *e = &report->evaluations[k];
+    if (e->imputation[0].n == 0)
+        return 0;
+    sis__drawing_begin(d, "imputation", "What masking one feature does to the score.",
+                       "change of the score", "draws");
+    sis__drawing_number(d, k);
+    d->draw = sis__draw_histogram;
+    sis__buf_printf(
+        &d->caption,
+        "%zu features drawn at random, replaced by the mask and by a value from another "
+        "example.",
+        e->imputation[0].n);
+    int code = sis__drawing_series(d, 2, 0);
+    for (size_t i = 0; code == SIS_OK && i < 2; i++) {
+        snprintf(d->names[i], SIS__NAME_SIZE, "%s", names[i]);
+        code = add_finite(&e->imputation[i], &d->plot.series[i].x);
     }
     return code == SIS_OK ? 1 : code;
 }

@@ -46,10 +46,8 @@ int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t 
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-static int add_example(sis__drawing *d, const sis__example *e) {
-    char output[SIS__NAME_SIZE / 2];
-    sis__output_name(&e->record, output, sizeof output);
-    snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s: %s", e->record.id, output);
+static int add_example(const sis_report *report, sis__drawing *d, const sis__example *e) {
+    sis__example_title(report, e, d->names[d->pictures.rows], SIS__NAME_SIZE);
     int code = sis__rows_add(d, e, SIZE_MAX, 0);
     for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MOST;
          k++)
@@ -58,19 +56,20 @@ static int add_example(sis__drawing *d, const sis__example *e) {
     return code;
 }
 
+static int is_image(const sis__example *e) {
+    return e->look == SIS__IMAGE;
+}
+
 int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
-    int code = SIS_OK;
+    size_t most = report->n_runs > 1 ? 2 * EXAMPLES_MOST : EXAMPLES_MOST;
+    int code = sis__drawing_choose(d, report, most, is_image);
     (void)k;
-    for (size_t i = 0; code == SIS_OK && i < report->n && d->pictures.rows < EXAMPLES_MOST; i++) {
-        const sis__example *e = &report->examples[i];
-        if (e->look != SIS__IMAGE || e->record.collection.n_subsets == 0)
-            continue;
-        if (!d->names)
-            code = sis__rows_make(d, EXAMPLES_MOST, SUBSETS_MOST + 1);
-        if (code == SIS_OK)
-            code = add_example(d, e);
-    }
-    if (code != SIS_OK || !d->names)
+    if (code != SIS_OK || d->n_shown == 0)
+        return code;
+    code = sis__rows_make(d, d->n_shown, SUBSETS_MOST + 1);
+    for (size_t i = 0; code == SIS_OK && i < d->n_shown; i++)
+        code = add_example(report, d, d->shown[i]);
+    if (code != SIS_OK)
         return code;
     snprintf(d->name, sizeof d->name, "examples");
     snprintf(d->title, sizeof d->title, "Pictures and their sufficient subsets.");

@@ -44,14 +44,21 @@ static int note_output(groups *g, size_t output) {
     return 1;
 }
 
+size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]) {
+    groups g = {.by = BY_OUTPUT};
+    for (size_t i = 0; i < report->n; i++)
+        if (is_explained(&report->examples[i]) &&
+            !note_output(&g, report->examples[i].record.output))
+            return 0;
+    memcpy(outputs, g.outputs, g.n * sizeof *outputs);
+    return g.n;
+}
+
 static groups find_groups(const sis_report *report) {
     groups g = {.by = BY_OUTPUT};
     if (report->n_runs > 1 && report->n_runs <= SIS__GROUPS_MOST)
         return (groups){.by = BY_RUN, .n = report->n_runs};
-    for (size_t i = 0; i < report->n; i++)
-        if (is_explained(&report->examples[i]) &&
-            !note_output(&g, report->examples[i].record.output))
-            return (groups){.by = BY_NOTHING, .n = 1};
+    g.n = sis__outputs_find(report, g.outputs);
     return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
@@ -193,16 +200,41 @@ static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__
 
 /* ---- Makers ---------------------------------------------------------------------------------- */
 
+/* Do all results files hold the same scores of the same examples, for other thresholds say? */
+static int are_same_scores(const sis_report *report) {
+    size_t n = report->n_runs ? report->n / report->n_runs : 0;
+    for (size_t i = n; i < report->n; i++) {
+        const sis__example *a = &report->examples[i - n], *b = &report->examples[i];
+        if (report->runs[b->run].n != n || a->record.output != b->record.output ||
+            strcmp(a->record.id, b->record.id) != 0 ||
+            !(a->record.collection.score == b->record.collection.score))
+            return 0;
+    }
+    return report->n_runs > 1;
+}
+
+/* The scores of the first file stand for all. */
+static int collect_scores_once(const sis_report *report, sis__drawing *d) {
+    groups g = {.by = BY_NOTHING, .n = 1};
+    int code = make_series(report, &g, d);
+    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
+        if (report->examples[i].run == 0)
+            code = add_score(&d->plot.series[0], &report->examples[i]);
+    return code;
+}
+
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
     groups g = few_groups(report);
+    int same = are_same_scores(report);
     (void)k;
     sis__drawing_begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
     mark_thresholds(report, d);
     sis__buf_printf(&d->caption,
                     "All %zu examples, decided or not; the dashed line is the "
                     "threshold of the decision.",
-                    report->n);
-    return finish(d, collect(report, &g, d, add_score), sis__draw_histogram);
+                    same ? report->runs[0].n : report->n);
+    return finish(d, same ? collect_scores_once(report, d) : collect(report, &g, d, add_score),
+                  sis__draw_histogram);
 }
 
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {

@@ -157,6 +157,7 @@ typedef struct sis__rated {
     char *name, *file;
     size_t n;                             /* rationales */
     sis__numbers measures[SIS__MEASURES]; /* NaN where a rationale lacks it: (n) each */
+    sis__numbers qhs;                     /* (n) of the example of each rationale */
     double sufficient_examples, pearson_r, pearson_p;
     double medians[SIS__TESTS], rank_sum[SIS__TESTS], signed_rank[SIS__TESTS];
 } sis__rated;
@@ -165,6 +166,7 @@ typedef struct sis__evaluation {
     char *model, *motif;
     size_t n_examples, n_methods;
     sis__rated *methods;
+    sis__numbers imputation[2]; /* change of the score by the mask, and by hot-deck values */
 } sis__evaluation;
 
 struct sis_report {

@@ -10,11 +10,14 @@ shapes() { # a vertical bar, a slanted one, a ring: OFF and ON for each pixel
     printf "$(shapes '\\000' '\\377')"
 } > digits-ubyte
 sis attack -m "$models/mnist-mlp.onnx" -i digits-ubyte --target next --confidence 10 \
-    --values fooled.npy --images drawn -o found.jsonl
+    --values fooled.npy --before whole.npy --images drawn -o found.jsonl
 sed -e 's/"distance":[0-9.]*/"distance"/' -e 's/"lead":1[0-9.]*/"lead"/' -e 's/"constant":[0-9.]*/"constant"/' \
     -e 's/"score":\(0.99\|1.0\)[0-9]*/"score"/g' found.jsonl
 sis predict -m "$models/mnist-mlp.onnx" -i fooled.npy | awk -F'[][]' '{ n = split($2, s, ","); b = 1
     for (i = 2; i <= n; i++) if (s[i] > s[b]) b = i; print b - 1 }'
+for file in digits-ubyte whole.npy; do
+    sis predict -m "$models/mnist-mlp.onnx" -i $file | cksum
+done | uniq | wc -l
 ls drawn
 for picture in drawn/0.png drawn/2-attacked.png; do
     sis predict -m "$models/mnist-mlp.onnx" -i $picture | awk -F'[][]' '{ n = split($2, s, ","); b = 1
@@ -42,3 +45,4 @@ try -m "$models/credit.onnx" -i cases.csv --high 1e6 --target 0 --images drawn
 try -m "cmd:$SIS_MODELS/sum.sh" -i digits-ubyte --target 0
 echo "A film." > text.txt
 try -m "$models/imdb-cnn.onnx" -i text.txt --target 0
+try -m "$m" -i digits-ubyte --target 3 --before x.png

@@ -65,3 +65,7 @@ echo == tables
     table 3 1 3,100
 } > table.jsonl
 sis cluster table.jsonl --eps 0.5 --min-size 3
+
+echo "== pictures: from the knee down"
+sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --curve curve.tsv | sed -n 2p
+sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --distance energy-sqrt | sed -n 2p

@@ -47,6 +47,16 @@ cmp one two && echo same
 echo "several subsets by gradient"
 dna --method gradient --max-subsets 5 --step 3 | grep -o '"complete":[a-z]*'
 
+echo "an order that was found before"
+credit -o sis.jsonl
+for method in ig lime perturb; do
+    credit --method $method --trace > before.jsonl
+    credit --method $method --constraint length --lengths sis.jsonl | grep -o '"subsets":.*"rest_score":[^,]*' > anew
+    credit --method $method --constraint length --lengths sis.jsonl --orders before.jsonl | grep -o '"subsets":.*"rest_score":[^,]*' > again
+    cmp anew again && echo "same $(wc -l < again | tr -d ' ')"
+done
+sis explain -q -m "$models/credit.onnx" -i cases.csv -t 0.7 --method perturb > untraced.jsonl
+
 echo "what is refused"
 try() { sis explain -q "$@" 2>&1; echo "status $?"; }
 try -m "cmd:$SIS_MODELS/sum.sh" -i cases.csv --mask zero -t 100 --method ig
@@ -64,3 +74,9 @@ try -m x.onnx -i x.csv -t 1 --method shap
 try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method lime --remove
 try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method perturb --constraint length --lengths length.jsonl
 try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method perturb --constraint length --lengths none.jsonl
+try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method perturb --orders untraced.jsonl
+try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method lime --orders untraced.jsonl
+try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method ig --constraint top --orders untraced.jsonl
+try -m x.onnx -i x.csv -t 1 --orders x.jsonl
+sed 's/"order":\[[0-9]*,/"order":[0,/; s/"order":\[0,0,/"order":[1,1,/' before.jsonl > torn.jsonl
+try -m "$models/credit.onnx" -i cases.csv -t 0.7 --method perturb --orders torn.jsonl

@@ -19,8 +19,17 @@ sis report "$results/dna.jsonl" --evaluation "$results/dna-evaluation.json" -q -
 for name in lengths score-length importance sufficient marked divergence; do
     mkdir -p methods && mv "rated/$name.svg" methods
 done
+cat > human.json <<END
+{"model":"m","examples":[{"id":"a","qhs":-0.1},{"id":"b","qhs":-0.6},{"id":"c","qhs":null}],
+ "methods":[{"name":"sis","rationales":[{"id":"b","marked":0.25},{"id":"a","marked":1},{"id":"a","marked":0.5},{"id":"c","marked":0}]}],
+ "imputation":{"by_mask":[-0.2,-0.1,0,0,0.1],"by_hotdeck":[-0.3,-0.1,0,0.1,0.3]}}
+END
+mkdir chosen
+sis report "$results/text.jsonl" --evaluation human.json --figure quality=chosen/quality.svg --figure imputation=chosen/imputation.svg
+[ -e report.html ] || echo "no page"
 compare image
 compare dna
+compare chosen
 compare both
 compare models
 compare methods
@@ -33,7 +42,18 @@ done
 sis report "$results/image.jsonl" -q -o page.html --figures twice --format pdf
 cmp image/sizes.pdf twice/sizes.pdf && echo "the same twice"
 
+# Some of the records, one of the figures.
+sed '2s|"label":"beam"|"label":"ring"|' "$results/image.jsonl" >labelled.jsonl
+sis report labelled.jsonl --mistaken --figure examples=mistaken.svg
+grep -o '1: beam\|The first [0-9]* explained' mistaken.svg
+sis report labelled.jsonl --class beam --figure sizes=beam.png -o beam.html 2>&1
+sis report "$results/image.jsonl" "$results/image-b.jsonl" --figure examples=pairs.svg
+grep -o '>image[-b]* [0-9]*: [a-z]*<' pairs.svg | head -4
+
 # What cannot be.
+sis report "$results/image.jsonl" --figure sizes 2>&1
+sis report "$results/image.jsonl" --figure sizes=a.gif 2>&1
+sis report "$results/image.jsonl" --figure lengths=a.svg 2>&1
 : >file
 sis report "$results/image.jsonl" -q -o page.html --figures file/in 2>&1
 sis report "$results/image.jsonl" -q -o page.html --figures file 2>&1

@@ -33,6 +33,24 @@ echo "== beside each other"
 COLUMNS=100 sis show text.jsonl other.jsonl
 echo "== too narrow for that"
 sis show other.jsonl text.jsonl
+echo "== with motifs"
+cat > motifs.pfm << END
+>MA0139.1 CTCF
+0 0 1 9 0 8 1 0 0 0
+1 9 9 0 9 1 8 0 0 1
+9 0 0 1 1 1 0 10 10 0
+0 1 0 0 0 0 1 0 0 9
+>MA0001.1 AGL3
+9 0 0 9 9
+0 0 0 1 0
+1 0 0 0 1
+0 10 10 0 0
+END
+sed 's|\[9,8,10,12\]|[4,5,6,7,9,10,11]|; s|\[20\]|[21,20,22]|' dna.jsonl > site.jsonl
+sis show site.jsonl --motifs motifs.pfm
+sis show text.jsonl --motifs motifs.pfm | head -3
+sis show dna.jsonl --motifs none.pfm 2>&1 || echo "exit $?"
+sis show dna.jsonl --motifs text.jsonl 2>&1 || echo "exit $?"
 echo "== in colour"
 for f in text dna image; do
     sis show --colour always $f.jsonl | sed 's/\x1b/ESC/g'

@@ -179,6 +179,42 @@ static void lengths_are_the_median_of_the_collection(void **state) {
 }
 
 /* Whatever a rationale claims, an audit finds it true; and finds it false when it is overstated. */
+static void orders_found_before_are_taken(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 17);
+    size_t explained = 0;
+    for (int round = 0; round < ROUNDS / 4; round++) {
+        problem p;
+        problem_init(&p, &r);
+        int order[MOST], torn[MOST];
+        double attributions[MOST];
+        sis_rationale found;
+        sis_opt opt = decision(p.threshold, 0);
+        sis_method_opt how = method(SIS_METHOD_LIME, SIS_CONSTRAINT_LENGTH);
+        plain_perturb(&p, 0, attributions, order);
+        how.order = order;
+        how.n_order = p.f.n;
+        how.length = 1 + sis__rng_below(&r, p.f.n);
+        assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &found), SIS_OK);
+        if (found.collection.status == SIS_STATUS_EXPLAINED) {
+            assert_prefix(&p, &found, order, how.length);
+            assert_null(found.attributions);
+            explained++;
+            memcpy(torn, order, sizeof torn);
+            torn[0] = p.f.n > 1 ? torn[1] : (int)p.f.n;
+            how.order = torn;
+            sis_rationale none;
+            assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &none), SIS_E_ARGUMENT);
+            how.order = order;
+            how.n_order--;
+            assert_int_equal(sis_explain(&p.model, &p.input, &opt, &how, &none), SIS_E_ARGUMENT);
+        }
+        sis_rationale_release(&found);
+    }
+    assert_true(explained > ROUNDS / 16);
+}
+
 static void claims_hold_in_an_audit(void **state) {
     (void)state;
     sis__rng r;
@@ -373,6 +409,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sufficient_rationales_are_those_of_findsis),
         cmocka_unit_test(lengths_are_the_median_of_the_collection),
+        cmocka_unit_test(orders_found_before_are_taken),
         cmocka_unit_test(claims_hold_in_an_audit),
         cmocka_unit_test(features_may_be_groups_or_absent),
         cmocka_unit_test(bad_questions_are_refused),

@@ -380,10 +380,11 @@ static void damaged_comparisons_are_refused(void **state) {
 /* ---- Evaluations ----------------------------------------------------------------------------- */
 
 static const char EVALUATION[] =
-    "{\"model\":\"<m>\",\"motif\":\"M1\",\"examples\":[{\"id\":\"7\"}],\"methods\":[{\"name\":\"<i>"
+    "{\"model\":\"<m>\",\"motif\":\"M1\",\"examples\":[{\"id\":\"7\",\"qhs\":-0.1}],\"imputation\":"
+    "{\"by_mask\":[0,0.1],\"by_hotdeck\":[0,-0.2]},\"methods\":[{\"name\":\"<i>"
     "\","
     "\"file\":\"f\",\"summary\":{\"length\":{\"median\":2},\"pearson_r\":0.5},\"rationales\":[{"
-    "\"length\":2,"
+    "\"id\":\"7\",\"length\":2,"
     "\"score\":0.8,\"sufficient\":true,\"inside\":0.2,\"outside\":null,\"marked\":0.5,"
     "\"divergence\":3,"
     "\"deck_holds\":0.5,\"half_holds\":1}]},{\"name\":\"b\",\"summary\":{\"length\":{\"median\":3,"

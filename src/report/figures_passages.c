@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts and sequences with the features of each subset in that subset's colour, the more important the
+ * stronger; what a person marked is underlined. Words are laid out by their estimated width and drawn in
+ * the middle of it, so that colours fit whatever the reader's font is; bases have cells of equal width.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "report/figures.h"
+#include "report/page.h"
+
+enum { PASSAGES_MOST = 6, WORDS_MOST = 250, WORD_BYTES = 40 };
+static const double WIDTH = 640, EDGE = 12, SIZE = 12, LINE = 20, HEAD = 24, CELL = 9.6;
+
+static int is_passage(const sis__example *e) {
+    return e->look == SIS__TEXT || e->look == SIS__DNA;
+}
+
+/* ---- Which examples -------------------------------------------------------------------------- */
+
+static int is_taken(const sis__drawing *d, const sis__example *e) {
+    for (size_t i = 0; i < d->n_shown; i++)
+        if (d->shown[i] == e)
+            return 1;
+    return 0;
+}
+
+static int is_shown(const sis__example *e, int (*wanted)(const sis__example *)) {
+    return e->record.collection.n_subsets > 0 && wanted(e);
+}
+
+int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
+                        int (*wanted)(const sis__example *)) {
+    if (!(d->shown = (const sis__example **)sis__alloc(most, sizeof *d->shown)))
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < report->n && d->n_shown < most; i++) {
+        const sis__example *e = &report->examples[i];
+        if (!is_shown(e, wanted) || is_taken(d, e))
+            continue;
+        d->shown[d->n_shown++] = e;
+        for (size_t j = i + 1; j < report->n && d->n_shown < most; j++) {
+            const sis__example *other = &report->examples[j];
+            if (other->run != e->run && strcmp(other->record.id, e->record.id) == 0 &&
+                is_shown(other, wanted))
+                d->shown[d->n_shown++] = other;
+        }
+    }
+    return SIS_OK;
+}
+
+void sis__example_title(const sis_report *report, const sis__example *e, char *text, size_t size) {
+    char output[SIS__NAME_SIZE / 2];
+    const char *source = report->runs[e->run].source, *slash = strrchr(source, '/');
+    const char *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
+    int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
+    sis__output_name(&e->record, output, sizeof output);
+    if (report->n_runs > 1)
+        snprintf(text, size, "%.*s %.20s: %s%s", length < 16 ? length : 16, name, e->record.id,
+                 e->record.below ? "not " : "", output);
+    else
+        snprintf(text, size, "%.20s: %s%s", e->record.id, e->record.below ? "not " : "", output);
+}
+
+/* ---- One passage ----------------------------------------------------------------------------- */
+
+/* Where the next word goes; the pen is NULL to measure only. */
+typedef struct {
+    sis__pen *pen;
+    const sis__example *e;
+    sis__choices choices;
+    double x, y;
+} writer;
+
+static int is_human(const sis_record *r, size_t feature) {
+    for (size_t i = 0; r->human && i < r->n_human; i++)
+        if ((size_t)r->human[i] == feature)
+            return 1;
+    return 0;
+}
+
+/* A word, or a base, in a box of that width. */
+static void write_piece(writer *w, size_t feature, const char *text, double width, double gap) {
+    if (w->x + width > WIDTH - EDGE && w->x > EDGE) {
+        w->x = EDGE;
+        w->y += LINE;
+    }
+    if (w->pen) {
+        const sis__choice *c = sis__choices_find(&w->choices, (int)feature);
+        if (c)
+            sis__pen_rect(w->pen, w->x, w->y - SIZE, width, SIZE + 4,
+                          (sis__ink){.colour = sis__series_colour(c->subset % SIS__COLOURS),
+                                     .opacity = 0.65 - 0.45 * (double)c->rank / (double)c->of});
+        sis__pen_text(w->pen, w->x + width / 2, w->y, text,
+                      (sis__letters){SIZE, SIS__MIDDLE, c ? SIS__INK : SIS__SOFT, 0, 0});
+        if (is_human(&w->e->record, feature))
+            sis__pen_line(w->pen, w->x, w->y + 5, w->x + width, w->y + 5,
+                          (sis__ink){.colour = SIS__INK});
+    }
+    w->x += width + gap;
+}
+
+/* As wide as the widest usual font makes it. */
+static double word_width(const char *word) {
+    double width = sis__text_width(word, SIZE) + 4;
+    for (; *word; word++)
+        width += strchr("mwMW", *word)          ? 0.36 * SIZE
+                 : *word >= 'A' && *word <= 'Z' ? 0.12 * SIZE
+                                                : 0;
+    return width;
+}
+
+static void write_words(writer *w) {
+    const sis_record *r = &w->e->record;
+    char word[WORD_BYTES];
+    for (size_t i = 0; i < r->n_words && i < WORDS_MOST; i++) {
+        size_t n = strlen(r->words[i]), kept = n < sizeof word ? n : sizeof word - 1;
+        while (kept < n && kept > 0 && ((unsigned char)r->words[i][kept] & 0xC0) == 0x80)
+            kept--;
+        snprintf(word, sizeof word, "%.*s", (int)kept, r->words[i]);
+        write_piece(w, i, word, word_width(word), 3);
+    }
+    if (r->n_words > WORDS_MOST)
+        write_piece(w, SIZE_MAX >> 1, "\xE2\x80\xA6", SIZE, 0);
+}
+
+static void write_bases(writer *w) {
+    const char *s = w->e->record.sequence;
+    for (size_t i = 0; s[i] && i < 4 * WORDS_MOST; i++) {
+        char base[2] = {s[i], '\0'};
+        write_piece(w, i, base, CELL, 0);
+    }
+}
+
+/* Title, the whole input, and a gap below; w->y moves on. */
+static int write_example(writer *w, const char *title) {
+    const sis_collection *c = &w->e->record.collection;
+    char line[160];
+    int code = sis__choices_make(c, 0, c->n_subsets, &w->choices);
+    if (code != SIS_OK)
+        return code;
+    snprintf(line, sizeof line, "%.64s (score %.3g), %zu subset%s", title, c->score, c->n_subsets,
+             c->n_subsets == 1 ? "" : "s");
+    if (w->pen)
+        sis__pen_text(w->pen, EDGE, w->y, line, (sis__letters){SIZE, SIS__START, SIS__INK, 1, 0});
+    w->y += LINE;
+    w->x = EDGE;
+    if (w->e->look == SIS__DNA)
+        write_bases(w);
+    else
+        write_words(w);
+    w->y += LINE + 8;
+    free(w->choices.items);
+    return SIS_OK;
+}
+
+static int write_all(sis__pen *pen, const sis__drawing *d, double *height) {
+    writer w = {.pen = pen, .y = HEAD};
+    int code = SIS_OK;
+    for (size_t i = 0; code == SIS_OK && i < d->n_shown; i++) {
+        w.e = d->shown[i];
+        code = write_example(&w, d->names[i]);
+    }
+    *height = w.y;
+    return code;
+}
+
+static int draw_passages(sis__pen *p, const sis__drawing *d) {
+    double height;
+    return write_all(p, d, &height);
+}
+
+int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
+    int code = sis__drawing_choose(d, report, PASSAGES_MOST, is_passage);
+    (void)k;
+    if (code != SIS_OK || d->n_shown == 0)
+        return code;
+    sis__drawing_begin(d, "passages", "Inputs with their sufficient subsets.", NULL, NULL);
+    if (!(d->names = sis__alloc(d->n_shown, sizeof *d->names)))
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < d->n_shown; i++)
+        sis__example_title(report, d->shown[i], d->names[i], SIS__NAME_SIZE);
+    d->width = WIDTH;
+    d->draw = draw_passages;
+    sis__buf_printf(&d->caption,
+                    "The first %zu explained examples, by name and decision. A colour for each "
+                    "subset, the stronger the more important; what a person marked is underlined.",
+                    d->n_shown);
+    code = write_all(NULL, d, &d->height);
+    return code == SIS_OK ? 1 : code;
+}
