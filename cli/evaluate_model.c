@@ -75,19 +75,38 @@ static int check_whole(evaluation *ev, const double *scores) {
     return CLI_DONE;
 }
 
+/* Scores of n parts, free()d by the caller; NULL after an error line. */
+static double *score_parts(const evaluation *ev, const sis_model *model, const sis_part *parts,
+                           size_t n) {
+    double *scores = cli_grab(n, sizeof *scores);
+    sis_opt opt;
+    eval_options_of(ev, ev->examples[0].record, &opt);
+    if (!scores || cli_fail(sis_part_scores(model, parts, n, &opt, scores)) == CLI_DONE)
+        return scores;
+    free(scores);
+    return NULL;
+}
+
+double *eval_score_alone(const evaluation *ev, const eval_method *m, const sis_model *model,
+                         const sis_input *inputs) {
+    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
+    for (size_t i = 0; parts && i < m->n_items; i++) {
+        const eval_rationale *x = &m->items[i];
+        parts[i] = (sis_part){inputs ? &inputs[x->example] : &ev->examples[x->example].input,
+                              x->features, (size_t)x->length, 0};
+    }
+    double *scores = parts ? score_parts(ev, model, parts, m->n_items) : NULL;
+    free(parts);
+    return scores;
+}
+
 /* Whole inputs must have the scores that their records have. */
 static int score_examples(evaluation *ev) {
     sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
-    double *scores = cli_grab(ev->n_examples, sizeof *scores);
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
-    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++)
+    for (size_t e = 0; parts && e < ev->n_examples; e++)
         parts[e] = (sis_part){.input = &ev->examples[e].input, .without = 1};
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&ev->task.model, parts, ev->n_examples, &opt, scores));
-    if (status == CLI_DONE)
-        status = check_whole(ev, scores);
+    double *scores = parts ? score_parts(ev, &ev->task.model, parts, ev->n_examples) : NULL;
+    int status = scores ? check_whole(ev, scores) : CLI_FAILED;
     free(parts);
     free(scores);
     return status;
@@ -107,20 +126,10 @@ static int check_part(const eval_method *m, eval_rationale *x, double score) {
 
 /* Rationales alone. */
 static int score_rationales(evaluation *ev, eval_method *m) {
-    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
-    double *scores = cli_grab(m->n_items, sizeof *scores);
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
-    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
-        parts[i] = (sis_part){.input = &ev->examples[m->items[i].example].input,
-                              .features = m->items[i].features,
-                              .n = (size_t)m->items[i].length};
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&ev->task.model, parts, m->n_items, &opt, scores));
+    double *scores = eval_score_alone(ev, m, &ev->task.model, NULL);
+    int status = scores ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
         status = check_part(m, &m->items[i], scores[i]);
-    free(parts);
     free(scores);
     return status;
 }
@@ -227,19 +236,14 @@ static int share_marked(const evaluation *ev, eval_method *m) {
  * decisions "<=". */
 static int measure_quality(evaluation *ev) {
     sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
-    double *scores = cli_grab(ev->n_examples, sizeof *scores);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
     size_t n = 0;
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+    for (size_t e = 0; parts && e < ev->n_examples; e++) {
         const eval_example *x = &ev->examples[e];
         if (is_marked(x))
             parts[n++] = (sis_part){&x->input, x->record->human, x->record->n_human, 0};
     }
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&ev->task.model, parts, n, &opt, scores));
-    for (size_t e = 0, k = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+    double *scores = parts ? score_parts(ev, &ev->task.model, parts, n) : NULL;
+    for (size_t e = 0, k = 0; scores && e < ev->n_examples; e++) {
         eval_example *x = &ev->examples[e];
         if (!is_marked(x))
             continue;
@@ -247,6 +251,7 @@ static int measure_quality(evaluation *ev) {
         x->qhs = x->human_score - x->record->collection.score;
         x->qhs = x->record->below ? -x->qhs : x->qhs;
     }
+    int status = scores ? CLI_DONE : CLI_FAILED;
     free(parts);
     free(scores);
     return status;
