@@ -21,8 +21,10 @@ void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
 /* The input that a record is about, or NULL after an error line. */
-static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, const sis_record *r) {
-    const sis_input *in = cli_record_input(&ev->task, ids, r);
+static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, const eval_method *m,
+                                   size_t example) {
+    const sis_record *r = m->of[example];
+    const sis_input *in = cli_record_input(&ev->task, ids, m->shelf.path, r);
     if (!in)
         return NULL;
     long n = sis_input_features(in);
@@ -31,8 +33,8 @@ static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, con
     if (n < 0)
         cli_fail((int)n);
     else
-        cli_error("record \"%s\" has %zu features, the input has %ld; give the same --features",
-                  r->id, r->collection.n_features, n);
+        cli_error("%s: record \"%s\" has %zu features, the input has %ld; give the same --features",
+                  m->shelf.path, r->id, r->collection.n_features, n);
     return NULL;
 }
 
@@ -44,7 +46,7 @@ static int find_inputs(evaluation *ev) {
         eval_example *x = &ev->examples[e];
         const sis_input *in = NULL;
         for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-            if (!(in = find_input(ev, &ids, ev->methods[k].of[e])))
+            if (!(in = find_input(ev, &ids, &ev->methods[k], e)))
                 status = CLI_FAILED;
         if (status == CLI_DONE) {
             x->input = *in;
@@ -68,9 +70,9 @@ static int check_whole(evaluation *ev, const double *scores) {
         const sis_record *r = ev->examples[e].record;
         if (!agree(r->collection.score, scores[e]))
             return cli_error(
-                "record \"%s\" has a score of %g, this model gives %g: give the --model "
+                "%s: record \"%s\" has a score of %g, this model gives %g; give the --model "
                 "it was made with (%s)",
-                r->id, r->collection.score, scores[e], r->model);
+                ev->methods[0].shelf.path, r->id, r->collection.score, scores[e], r->model);
     }
     return CLI_DONE;
 }
@@ -115,7 +117,7 @@ static int score_examples(evaluation *ev) {
 static int check_part(const eval_method *m, eval_rationale *x, double score) {
     const sis_record *r = m->of[x->example];
     if (!agree(x->score, score))
-        return cli_error("%s, record \"%s\": subset %zu alone has a score of %g, the model gives "
+        return cli_error("%s: record \"%s\": subset %zu alone has a score of %g, the model gives "
                          "%g now; give the --mask, --features, --samples and --seed it was made "
                          "with",
                          m->shelf.path, r->id, x->subset, x->score, score);

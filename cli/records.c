@@ -115,26 +115,29 @@ int cli_same_numbers(const double *a, const double *b, size_t n) {
     return 1;
 }
 
-const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const sis_record *r) {
+const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const char *path,
+                                  const sis_record *r) {
     size_t at = cli_ids_find(ids, r->id);
     const sis_input *in = at == SIZE_MAX ? NULL : &t->inputs[at];
     if (!in)
-        cli_error("record \"%s\" is of no example that was asked for; give the --input and --rows "
-                  "it was made with",
-                  r->id);
+        cli_error(
+            "%s: record \"%s\" is of no example that was asked for; give the --input and --rows "
+            "it was made with",
+            path, r->id);
     else if (r->output >= t->model.n_outputs)
-        cli_error("record \"%s\" is about output %zu, the model has %zu; give the --model it was "
-                  "made with (%s)",
-                  r->id, r->output, t->model.n_outputs, r->model);
+        cli_error(
+            "%s: record \"%s\" is about output %zu, the model has %zu; give the --model it was "
+            "made with (%s)",
+            path, r->id, r->output, t->model.n_outputs, r->model);
     else if (r->values &&
              (r->n_values != in->n_values || !cli_same_numbers(r->values, in->values, r->n_values)))
-        cli_error("record \"%s\" was made of another input than the one given; give the same "
+        cli_error("%s: record \"%s\" was made of another input than the one given; give the same "
                   "--input",
-                  r->id);
+                  path, r->id);
     else if (r->mask && (in->n_samples != 1 || !cli_same_numbers(r->mask, in->mask, r->n_values)))
-        cli_error("record \"%s\" was made with another mask than the one given; give the same "
+        cli_error("%s: record \"%s\" was made with another mask than the one given; give the same "
                   "--mask",
-                  r->id);
+                  path, r->id);
     else
         return in;
     return NULL;
