@@ -358,8 +358,7 @@ static int run(const void *p, const cli_list *args) {
     const char *wrong = sis_attack_opt_check(&opt);
     if (wrong)
         return cli_usage("%s", wrong);
-    size_t length = o->values ? strlen(o->values) : 5;
-    if (length < 5 || (o->values && strcmp(o->values + length - 4, ".npy") != 0))
+    if (o->values && !cli_ends_in(o->values, ".npy"))
         return cli_usage("--values: expected FILE.npy, found \"%s\"", o->values);
     int status = cli_task_spares(&o->source, NULL, o->output);
     if (status == CLI_DONE)

@@ -124,11 +124,10 @@ static int print_counts(const evaluation *ev) {
                                          "most", "sufficient examples", NULL});
     for (size_t k = 0; k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
-        const char *slash = strrchr(m->shelf.path, '/');
         size_t all, most;
         eval_count(ev, m, &all, &most);
         put(&t, "%s", m->name);
-        put(&t, "%s", slash ? slash + 1 : m->shelf.path);
+        put(&t, "%s", cli_last_part(m->shelf.path));
         put(&t, "%zu", m->n_items);
         put(&t, "%.2f", (double)all / (double)ev->n_examples);
         put(&t, "%zu", most);

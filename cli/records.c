@@ -59,6 +59,13 @@ size_t cli_ids_find(const cli_ids *x, const char *id) {
     return low < x->n && strcmp(x->items[low].id, id) == 0 ? x->items[low].at : SIZE_MAX;
 }
 
+const char *cli_ids_twice(const cli_ids *x) {
+    for (size_t i = 1; i < x->n; i++)
+        if (strcmp(x->items[i].id, x->items[i - 1].id) == 0)
+            return x->items[i].id;
+    return NULL;
+}
+
 int cli_shelf_add(void *shelf, sis_record *r) {
     cli_shelf *s = shelf;
     if (s->n == s->room) {
@@ -77,11 +84,10 @@ int cli_shelf_add(void *shelf, sis_record *r) {
 int cli_shelf_sort(cli_shelf *s, int once) {
     if (s->n && cli_ids_make(&s->ids, &s->records[0].id, sizeof *s->records, s->n) != CLI_DONE)
         return CLI_FAILED;
-    for (size_t i = 1; once && i < s->n; i++)
-        if (strcmp(s->ids.items[i].id, s->ids.items[i - 1].id) == 0)
-            return cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
-                             s->ids.items[i].id);
-    return CLI_DONE;
+    const char *twice = once ? cli_ids_twice(&s->ids) : NULL;
+    return twice ? cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
+                             twice)
+                 : CLI_DONE;
 }
 
 int cli_shelf_read(cli_shelf *s, int once) {

@@ -36,6 +36,9 @@ int cli_ids_make(cli_ids *x, const void *first, size_t stride, size_t n);
 /* The place of the first that is called so, or SIZE_MAX. */
 size_t cli_ids_find(const cli_ids *x, const char *id);
 
+/* One that two things have, or NULL. */
+const char *cli_ids_twice(const cli_ids *x);
+
 /* A whole file. */
 typedef struct cli_shelf {
     const char *path;    /* borrowed */

@@ -114,6 +114,9 @@ void *cli_grab(size_t n, size_t size);
 /* A whole number and nothing else. */
 int cli_whole(const char *text, long *value);
 
+/* Does the text end so, with something before it? */
+int cli_ends_in(const char *text, const char *end);
+
 /* A number and nothing else, finite. */
 int cli_number(const char *text, double *value);
 
