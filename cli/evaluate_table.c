@@ -28,16 +28,11 @@ static void put(table *t, const char *format, ...) __attribute__((format(printf,
 static void put(table *t, const char *format, ...) {
     if (t->status != CLI_DONE)
         return;
-    if (t->n == t->room) {
-        size_t room = t->room ? 2 * t->room : 64;
-        void *more = realloc(t->cells, room * sizeof *t->cells);
-        if (!more) {
-            t->status = cli_error("out of memory");
-            return;
-        }
-        t->cells = more;
-        t->room = room;
-    }
+    void *cells = t->cells;
+    t->status = cli_grow(&cells, &t->room, t->n, sizeof *t->cells);
+    t->cells = cells;
+    if (t->status != CLI_DONE)
+        return;
     va_list args;
     va_start(args, format);
     vsnprintf(t->cells[t->n++], CELL, format, args);

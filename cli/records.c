@@ -68,14 +68,11 @@ const char *cli_ids_twice(const cli_ids *x) {
 
 int cli_shelf_add(void *shelf, sis_record *r) {
     cli_shelf *s = shelf;
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        sis_record *grown = realloc(s->records, room * sizeof *grown);
-        if (!grown)
-            return cli_error("out of memory");
-        s->records = grown;
-        s->room = room;
-    }
+    void *records = s->records;
+    int status = cli_grow(&records, &s->room, s->n, sizeof *s->records);
+    s->records = records;
+    if (status != CLI_DONE)
+        return status;
     s->records[s->n++] = *r;
     *r = (sis_record){0};
     return CLI_DONE;
