@@ -358,8 +358,7 @@ static void release(campaign *c) {
 
 /* Nothing, or the name of an array. */
 static int is_npy(const char *path) {
-    size_t length = path ? strlen(path) : 0;
-    return !path || (length >= 5 && strcmp(path + length - 4, ".npy") == 0);
+    return !path || cli_ends_in(path, ".npy");
 }
 
 static int run(const void *p, const cli_list *args) {

@@ -65,6 +65,9 @@ int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * no detail. Returns CLI_FAILED, for code 0 CLI_DONE without printing. */
 int cli_fail(int code);
 
+/* A file could not be written: errno says why, or nobody knows. Returns CLI_FAILED. */
+int cli_cannot_write(const char *path);
+
 /* Text from elsewhere (files, models): what a terminal would act on instead of showing becomes "?". The
  * messages above are printed through this. */
 void cli_print_safe(FILE *out, const char *text);

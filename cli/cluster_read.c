@@ -10,19 +10,6 @@
 #include "cluster.h"
 #include "records.h"
 
-/* Room for one more item of `size` bytes. */
-static int grow(void **items, size_t *room, size_t n, size_t size) {
-    if (n < *room)
-        return CLI_DONE;
-    size_t wanted = *room ? *room + *room / 2 + 1 : 64;
-    void *p = wanted > SIZE_MAX / size ? NULL : realloc(*items, wanted * size);
-    if (!p)
-        return cli_error("out of memory");
-    *items = p;
-    *room = wanted;
-    return CLI_DONE;
-}
-
 /* ---- Patterns -------------------------------------------------------------------------------- */
 
 /* A word in lower case, as the tokenizer has it. */
@@ -102,7 +89,7 @@ static int find_model(cli_subsets *s, const char *model, size_t *number) {
         if (strcmp(s->models[*number], model) == 0)
             return CLI_DONE;
     void *models = s->models;
-    if (grow(&models, &s->models_room, s->n_models, sizeof *s->models) != CLI_DONE)
+    if (cli_grow(&models, &s->models_room, s->n_models, sizeof *s->models) != CLI_DONE)
         return CLI_FAILED;
     s->models = models;
     s->models[s->n_models] = strdup(model);
@@ -134,7 +121,7 @@ static int is_energy(const cli_subsets *s) {
 
 static int add_subset(cli_subsets *s, const sis_record *r, size_t k, const char *path) {
     void *items = s->items;
-    if (grow(&items, &s->items_room, s->n, sizeof *s->items) != CLI_DONE)
+    if (cli_grow(&items, &s->items_room, s->n, sizeof *s->items) != CLI_DONE)
         return CLI_FAILED;
     s->items = items;
     if (sis_points_add_subset(s->points, r, k) != SIS_OK)
@@ -185,7 +172,7 @@ int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
     if (status == CLI_DONE)
         status = find_model(s, r->model, &origin.model);
     if (status == CLI_DONE)
-        status = grow(&origins, &s->origins_room, s->n_origins, sizeof *s->origins);
+        status = cli_grow(&origins, &s->origins_room, s->n_origins, sizeof *s->origins);
     s->origins = origins;
     if (status != CLI_DONE)
         return status;

@@ -90,11 +90,6 @@ static void print_pattern(FILE *out, const char *text) {
 }
 
 /* The name of a source without its folders. */
-static const char *short_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void print_shares(FILE *out, const cli_cluster_page *p, size_t cluster) {
     const cli_members *m = p->members;
     size_t sources = cli_source_count(p->subsets), n = m->start[cluster + 1] - m->start[cluster];
@@ -103,7 +98,7 @@ static void print_shares(FILE *out, const cli_cluster_page *p, size_t cluster) {
         for (size_t k = m->start[cluster]; k < m->start[cluster + 1]; k++)
             count += cli_source_of(p->subsets, m->items[k]) == source;
         fputs(source ? ", " : "   ", out);
-        cli_print_safe(out, short_name(cli_source_name(p->subsets, source)));
+        cli_print_safe(out, cli_last_part(cli_source_name(p->subsets, source)));
         fprintf(out, " %.0f %%", 100 * (double)count / (double)n);
     }
 }

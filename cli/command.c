@@ -77,6 +77,10 @@ int cli_error(const char *format, ...) {
     return CLI_FAILED;
 }
 
+int cli_cannot_write(const char *path) {
+    return cli_error("cannot write %s: %s", path, errno ? strerror(errno) : "is the disk full?");
+}
+
 int cli_fail(int code) {
     if (code == SIS_OK)
         return CLI_DONE;

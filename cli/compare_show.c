@@ -15,11 +15,6 @@ static double agreement(const cli_comparison *c) {
 
 /* ---- Printing ------------------------------------------------------------------------------------ */
 
-static const char *short_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static void print_decisions(const cli_comparison *c) {
     static const char letters[] = "AB";
     for (size_t k = 0; k < 2; k++) {
@@ -31,9 +26,9 @@ static void print_decisions(const cli_comparison *c) {
                 features += s->shelf.records[i].collection.subsets[j].n;
         }
         printf("%c  ", letters[k]);
-        cli_print_safe(stdout, short_name(s->shelf.path));
+        cli_print_safe(stdout, cli_last_part(s->shelf.path));
         printf(", ");
-        cli_print_safe(stdout, strncmp(s->spec, "cmd:", 4) == 0 ? s->spec : short_name(s->spec));
+        cli_print_safe(stdout, cli_last_part(s->spec));
         printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->shelf.n,
                s->below ? "<=" : ">=", s->threshold, n);
         if (n)

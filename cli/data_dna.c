@@ -169,7 +169,7 @@ static int open_half(maker *m, half *h) {
             cli_part_name(part, h->paths[k]) != CLI_DONE)
             return CLI_FAILED;
         if (!(h->files[k] = fopen(part, "w")))
-            return cli_error("cannot write %s: %s", part, strerror(errno));
+            return cli_cannot_write(part);
     }
     if (h->files[PLANTED])
         fprintf(h->files[PLANTED], "id\tmotif\tstart\tend\tstrand\tsite\n");
@@ -210,7 +210,7 @@ static int close_half(half *h) {
     for (size_t k = 0; k < FILES; k++) {
         int bad = h->files[k] && ferror(h->files[k]);
         if (h->files[k] && (fclose(h->files[k]) != 0 || bad) && status == CLI_DONE)
-            status = cli_error("cannot write %s: is the disk full?", h->paths[k]);
+            status = cli_cannot_write(h->paths[k]);
         h->files[k] = NULL;
     }
     return status;

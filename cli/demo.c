@@ -6,6 +6,7 @@
  */
 #include "demo.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,10 +70,11 @@ static int write_text(const stage *s, const char *name, const char *text) {
     char path[CLI_PATH_MAX];
     if (cli_path(path, s->o->dir, name) != CLI_DONE)
         return CLI_FAILED;
+    errno = 0;
     FILE *f = fopen(path, "w");
     int bad = !f || fputs(text, f) < 0;
     bad |= f && fclose(f) != 0;
-    return bad ? cli_error("cannot write %s", path) : CLI_DONE;
+    return bad ? cli_cannot_write(path) : CLI_DONE;
 }
 
 /* ---- Commands ---------------------------------------------------------------------------------- */

@@ -71,12 +71,11 @@ static int check_usage(const eval_options *o, const cli_list *args) {
     if (!o->source.model && (o->imputation || o->robust))
         return cli_usage("--%s needs --model and --input", o->robust ? "robust" : "imputation");
     if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
-        return cli_usage("--%s is of use with --model and --input only",
-                         o->question.mask ? "mask" : "features");
+        return cli_usage("--%s is for --model and --input", o->question.mask ? "mask" : "features");
     if (o->second_mask && !o->robust)
-        return cli_usage("--second-mask is of use with --robust only");
+        return cli_usage("--second-mask is for --robust");
     if (strcmp(o->question.output, "top") != 0 && !o->imputation)
-        return cli_usage("--class is of use with --imputation only; results say themselves which "
+        return cli_usage("--class is for --imputation; results say themselves which "
                          "output they are about");
     return CLI_DONE;
 }

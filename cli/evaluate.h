@@ -90,6 +90,11 @@ int eval_read(evaluation *ev, const cli_list *paths);
 /* Open model and data, hold the records against them, measure scores and importance. */
 int eval_model(evaluation *ev);
 
+/* What the model makes of each rationale of a method alone, free()d by the caller; NULL after an error
+ * line. inputs (examples): in the place of the examples' own, unless NULL. */
+double *eval_score_alone(const evaluation *ev, const eval_method *m, const sis_model *model,
+                         const sis_input *inputs);
+
 int eval_human(evaluation *ev);
 int eval_motif(evaluation *ev);
 int eval_robust(evaluation *ev);

@@ -99,37 +99,36 @@ static int test_pairs(const double *x, const double *y, size_t n, sis_test *out)
     return status;
 }
 
-int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out) {
-    const eval_method *first = &ev->methods[0];
-    size_t n, n_first;
-    double *x = eval_column(m, offset, &n), *y = eval_column(first, offset, &n_first);
-    double *by_m = by_example(ev, m, offset), *by_first = by_example(ev, first, offset);
-    int status = x && y && by_m && by_first
-                     ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum))
+/* Both tests, of n and n_first numbers and of one for each example; frees all four lists. */
+static int test_both(const evaluation *ev, double *lists[4], size_t n, size_t n_first,
+                     eval_against *out) {
+    int status = lists[0] && lists[1] && lists[2] && lists[3]
+                     ? cli_fail(sis_test_rank_sum(lists[0], n, lists[1], n_first, &out->sum))
                      : CLI_FAILED;
     if (status == CLI_DONE)
-        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
-    free(x);
-    free(y);
-    free(by_m);
-    free(by_first);
+        status = test_pairs(lists[2], lists[3], ev->n_examples, &out->pairs);
+    for (size_t k = 0; k < 4; k++)
+        free(lists[k]);
     return status;
 }
 
+int eval_compare(const evaluation *ev, const eval_method *m, size_t offset, eval_against *out) {
+    const eval_method *first = &ev->methods[0];
+    size_t n = 0, n_first = 0;
+    double *lists[] = {eval_column(m, offset, &n), eval_column(first, offset, &n_first),
+                       by_example(ev, m, offset), by_example(ev, first, offset)};
+    return test_both(ev, lists, n, n_first, out);
+}
+
 int eval_compare_importance(const evaluation *ev, const eval_method *m, eval_against *out) {
-    size_t n, n_first;
+    size_t n = 0, n_first = 0;
     double *by_m = cli_grab(ev->n_examples, sizeof *by_m);
     double *by_first = cli_grab(ev->n_examples, sizeof *by_first);
-    double *x = by_m ? eval_importance(ev, m, 1, &n, by_m) : NULL;
-    double *y = by_first ? eval_importance(ev, &ev->methods[0], 1, &n_first, by_first) : NULL;
-    int status = x && y ? cli_fail(sis_test_rank_sum(x, n, y, n_first, &out->sum)) : CLI_FAILED;
-    if (status == CLI_DONE)
-        status = test_pairs(by_m, by_first, ev->n_examples, &out->pairs);
-    free(x);
-    free(y);
-    free(by_m);
-    free(by_first);
-    return status;
+    double *lists[] = {by_m ? eval_importance(ev, m, 1, &n, by_m) : NULL,
+                       by_first ? eval_importance(ev, &ev->methods[0], 1, &n_first, by_first)
+                                : NULL,
+                       by_m, by_first};
+    return test_both(ev, lists, n, n_first, out);
 }
 
 /* QHS and the share marked of every rationale that has both: *n pairs. */

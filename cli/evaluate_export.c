@@ -83,7 +83,7 @@ int eval_csv(const evaluation *ev, const char *path) {
     for (size_t k = 0; k < ev->n_methods; k++)
         for (size_t i = 0; i < ev->methods[k].n_items; i++)
             write_row(out.file, ev, &ev->methods[k], &ev->methods[k].items[i]);
-    status = ferror(out.file) ? cli_error("cannot write to %s", path) : CLI_DONE;
+    status = ferror(out.file) ? cli_cannot_write(path) : CLI_DONE;
     int closed = cli_output_close(&out);
     return status == CLI_DONE ? closed : status;
 }

@@ -21,8 +21,10 @@ void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
 /* The input that a record is about, or NULL after an error line. */
-static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, const sis_record *r) {
-    const sis_input *in = cli_record_input(&ev->task, ids, r);
+static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, const eval_method *m,
+                                   size_t example) {
+    const sis_record *r = m->of[example];
+    const sis_input *in = cli_record_input(&ev->task, ids, m->shelf.path, r);
     if (!in)
         return NULL;
     long n = sis_input_features(in);
@@ -31,8 +33,8 @@ static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, con
     if (n < 0)
         cli_fail((int)n);
     else
-        cli_error("record \"%s\" has %zu features, the input has %ld; give the same --features",
-                  r->id, r->collection.n_features, n);
+        cli_error("%s: record \"%s\" has %zu features, the input has %ld; give the same --features",
+                  m->shelf.path, r->id, r->collection.n_features, n);
     return NULL;
 }
 
@@ -44,7 +46,7 @@ static int find_inputs(evaluation *ev) {
         eval_example *x = &ev->examples[e];
         const sis_input *in = NULL;
         for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-            if (!(in = find_input(ev, &ids, ev->methods[k].of[e])))
+            if (!(in = find_input(ev, &ids, &ev->methods[k], e)))
                 status = CLI_FAILED;
         if (status == CLI_DONE) {
             x->input = *in;
@@ -68,26 +70,45 @@ static int check_whole(evaluation *ev, const double *scores) {
         const sis_record *r = ev->examples[e].record;
         if (!agree(r->collection.score, scores[e]))
             return cli_error(
-                "record \"%s\" has a score of %g, this model gives %g: give the --model "
+                "%s: record \"%s\" has a score of %g, this model gives %g; give the --model "
                 "it was made with (%s)",
-                r->id, r->collection.score, scores[e], r->model);
+                ev->methods[0].shelf.path, r->id, r->collection.score, scores[e], r->model);
     }
     return CLI_DONE;
+}
+
+/* Scores of n parts, free()d by the caller; NULL after an error line. */
+static double *score_parts(const evaluation *ev, const sis_model *model, const sis_part *parts,
+                           size_t n) {
+    double *scores = cli_grab(n, sizeof *scores);
+    sis_opt opt;
+    eval_options_of(ev, ev->examples[0].record, &opt);
+    if (!scores || cli_fail(sis_part_scores(model, parts, n, &opt, scores)) == CLI_DONE)
+        return scores;
+    free(scores);
+    return NULL;
+}
+
+double *eval_score_alone(const evaluation *ev, const eval_method *m, const sis_model *model,
+                         const sis_input *inputs) {
+    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
+    for (size_t i = 0; parts && i < m->n_items; i++) {
+        const eval_rationale *x = &m->items[i];
+        parts[i] = (sis_part){inputs ? &inputs[x->example] : &ev->examples[x->example].input,
+                              x->features, (size_t)x->length, 0};
+    }
+    double *scores = parts ? score_parts(ev, model, parts, m->n_items) : NULL;
+    free(parts);
+    return scores;
 }
 
 /* Whole inputs must have the scores that their records have. */
 static int score_examples(evaluation *ev) {
     sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
-    double *scores = cli_grab(ev->n_examples, sizeof *scores);
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
-    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++)
+    for (size_t e = 0; parts && e < ev->n_examples; e++)
         parts[e] = (sis_part){.input = &ev->examples[e].input, .without = 1};
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&ev->task.model, parts, ev->n_examples, &opt, scores));
-    if (status == CLI_DONE)
-        status = check_whole(ev, scores);
+    double *scores = parts ? score_parts(ev, &ev->task.model, parts, ev->n_examples) : NULL;
+    int status = scores ? check_whole(ev, scores) : CLI_FAILED;
     free(parts);
     free(scores);
     return status;
@@ -96,7 +117,7 @@ static int score_examples(evaluation *ev) {
 static int check_part(const eval_method *m, eval_rationale *x, double score) {
     const sis_record *r = m->of[x->example];
     if (!agree(x->score, score))
-        return cli_error("%s, record \"%s\": subset %zu alone has a score of %g, the model gives "
+        return cli_error("%s: record \"%s\": subset %zu alone has a score of %g, the model gives "
                          "%g now; give the --mask, --features, --samples and --seed it was made "
                          "with",
                          m->shelf.path, r->id, x->subset, x->score, score);
@@ -107,20 +128,10 @@ static int check_part(const eval_method *m, eval_rationale *x, double score) {
 
 /* Rationales alone. */
 static int score_rationales(evaluation *ev, eval_method *m) {
-    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
-    double *scores = cli_grab(m->n_items, sizeof *scores);
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
-    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
-        parts[i] = (sis_part){.input = &ev->examples[m->items[i].example].input,
-                              .features = m->items[i].features,
-                              .n = (size_t)m->items[i].length};
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&ev->task.model, parts, m->n_items, &opt, scores));
+    double *scores = eval_score_alone(ev, m, &ev->task.model, NULL);
+    int status = scores ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
         status = check_part(m, &m->items[i], scores[i]);
-    free(parts);
     free(scores);
     return status;
 }
@@ -227,19 +238,14 @@ static int share_marked(const evaluation *ev, eval_method *m) {
  * decisions "<=". */
 static int measure_quality(evaluation *ev) {
     sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
-    double *scores = cli_grab(ev->n_examples, sizeof *scores);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
     size_t n = 0;
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+    for (size_t e = 0; parts && e < ev->n_examples; e++) {
         const eval_example *x = &ev->examples[e];
         if (is_marked(x))
             parts[n++] = (sis_part){&x->input, x->record->human, x->record->n_human, 0};
     }
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&ev->task.model, parts, n, &opt, scores));
-    for (size_t e = 0, k = 0; status == CLI_DONE && e < ev->n_examples; e++) {
+    double *scores = parts ? score_parts(ev, &ev->task.model, parts, n) : NULL;
+    for (size_t e = 0, k = 0; scores && e < ev->n_examples; e++) {
         eval_example *x = &ev->examples[e];
         if (!is_marked(x))
             continue;
@@ -247,6 +253,7 @@ static int measure_quality(evaluation *ev) {
         x->qhs = x->human_score - x->record->collection.score;
         x->qhs = x->record->below ? -x->qhs : x->qhs;
     }
+    int status = scores ? CLI_DONE : CLI_FAILED;
     free(parts);
     free(scores);
     return status;

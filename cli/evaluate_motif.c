@@ -8,7 +8,7 @@
 
 #include "evaluate.h"
 
-/* FILE alone must hold one motif; FILE:NAME picks one. A file whose own name has a colon is a file. */
+/* FILE alone must hold one motif; FILE:ID picks one. A file whose own name has a colon is a file. */
 static int open_motif(evaluation *ev) {
     const char *text = ev->o->motif, *colon = strrchr(text, ':');
     char *path = strdup(text);
@@ -23,7 +23,7 @@ static int open_motif(evaluation *ev) {
     if (error)
         return cli_error("--motif: %s", sis_error_detail());
     if (!colon && ev->motifs.n != 1)
-        return cli_error("--motif: %s holds %zu motifs; say which with %s:NAME", text, ev->motifs.n,
+        return cli_error("--motif: %s holds %zu motifs; say which with %s:ID", text, ev->motifs.n,
                          text);
     ev->motif = colon ? sis_motifs_find(&ev->motifs, colon + 1) : &ev->motifs.items[0];
     return ev->motif ? CLI_DONE

@@ -72,23 +72,14 @@ static int open_second(const evaluation *ev, cli_task *second) {
     return status;
 }
 
-static int try_second(const evaluation *ev, const cli_task *second, sis_input *inputs,
+static int try_second(const evaluation *ev, const cli_task *second, const sis_input *inputs,
                       eval_method *m) {
-    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
-    double *scores = cli_grab(m->n_items, sizeof *scores);
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    int status = parts && scores ? CLI_DONE : CLI_FAILED;
-    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
-        parts[i] = (sis_part){&inputs[m->items[i].example], m->items[i].features,
-                              (size_t)m->items[i].length, 0};
-    if (status == CLI_DONE)
-        status = cli_fail(sis_part_scores(&second->model, parts, m->n_items, &opt, scores));
-    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++) {
+    double *scores = eval_score_alone(ev, m, &second->model, inputs);
+    for (size_t i = 0; scores && i < m->n_items; i++) {
         m->items[i].second = scores[i];
         m->items[i].second_holds = eval_enough(m->of[m->items[i].example], scores[i]);
     }
-    free(parts);
+    int status = scores ? CLI_DONE : CLI_FAILED;
     free(scores);
     return status;
 }

@@ -28,16 +28,11 @@ static void put(table *t, const char *format, ...) __attribute__((format(printf,
 static void put(table *t, const char *format, ...) {
     if (t->status != CLI_DONE)
         return;
-    if (t->n == t->room) {
-        size_t room = t->room ? 2 * t->room : 64;
-        void *more = realloc(t->cells, room * sizeof *t->cells);
-        if (!more) {
-            t->status = cli_error("out of memory");
-            return;
-        }
-        t->cells = more;
-        t->room = room;
-    }
+    void *cells = t->cells;
+    t->status = cli_grow(&cells, &t->room, t->n, sizeof *t->cells);
+    t->cells = cells;
+    if (t->status != CLI_DONE)
+        return;
     va_list args;
     va_start(args, format);
     vsnprintf(t->cells[t->n++], CELL, format, args);
@@ -124,11 +119,10 @@ static int print_counts(const evaluation *ev) {
                                          "most", "sufficient examples", NULL});
     for (size_t k = 0; k < ev->n_methods; k++) {
         const eval_method *m = &ev->methods[k];
-        const char *slash = strrchr(m->shelf.path, '/');
         size_t all, most;
         eval_count(ev, m, &all, &most);
         put(&t, "%s", m->name);
-        put(&t, "%s", slash ? slash + 1 : m->shelf.path);
+        put(&t, "%s", cli_last_part(m->shelf.path));
         put(&t, "%zu", m->n_items);
         put(&t, "%.2f", (double)all / (double)ev->n_examples);
         put(&t, "%zu", most);

@@ -181,8 +181,7 @@ int cli_part_done(const char *path) {
     char part[CLI_PATH_MAX];
     if (cli_part_name(part, path) != CLI_DONE)
         return CLI_FAILED;
-    return rename(part, path) == 0 ? CLI_DONE
-                                   : cli_error("cannot write %s: %s", path, strerror(errno));
+    return rename(part, path) == 0 ? CLI_DONE : cli_cannot_write(path);
 }
 
 static int copy(gzFile from, gzFile to) {

@@ -6,6 +6,7 @@
  * second and fourth quarter (training) and the first and third (test). Lines alternate between
  * negative and positive; an id is the number of the review in the package's list.
  */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,9 +42,10 @@ static int write_half(const json_t *reviews, const char *folder, const char *nam
     char path[CLI_PATH_MAX], part[CLI_PATH_MAX];
     if (cli_path(path, folder, name) != CLI_DONE || cli_part_name(part, path) != CLI_DONE)
         return CLI_FAILED;
+    errno = 0;
     gzFile to = gzopen(part, "wb6");
     if (!to)
-        return cli_error("cannot write %s", part);
+        return cli_cannot_write(part);
     int status = CLI_DONE;
     for (size_t i = first; status == CLI_DONE && i < first + QUARTER; i++) {
         status = write_review(to, reviews, i);
@@ -51,7 +53,7 @@ static int write_half(const json_t *reviews, const char *folder, const char *nam
             status = write_review(to, reviews, i + REVIEWS / 2);
     }
     if (gzclose(to) != Z_OK && status == CLI_DONE)
-        status = cli_error("cannot write %s: is the disk full?", part);
+        status = cli_cannot_write(part);
     return status;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "task.h"
+#include "records.h"
 
 enum { DRAWS = 32 }; /* of a hot-deck mask, unless --samples says otherwise */
 
@@ -58,7 +58,7 @@ void cli_question_init(cli_question *q) {
     q->memory = opt.memory >> 20;
 }
 
-static int ends_in(const char *text, const char *end) {
+int cli_ends_in(const char *text, const char *end) {
     size_t n = strlen(text), m = strlen(end);
     return n > m && strcmp(text + n - m, end) == 0;
 }
@@ -110,7 +110,7 @@ static int ask_features(cli_task *t, const char *text) {
         return status;
     if (strncmp(text, "axis:", 5) == 0)
         return features_by_axis(t, text + 5);
-    if (ends_in(text, ".npy"))
+    if (cli_ends_in(text, ".npy"))
         return cli_fail(sis_feature_map_read(text, t->inputs[0].n_values, &t->feature_of));
     return cli_usage("--features: expected each, axis:A or FILE.npy, found \"%s\"", text);
 }
@@ -313,7 +313,7 @@ static int ask_mask(cli_task *t, const cli_question *q) {
         return mask_value(t, text + 6);
     if (strncmp(text, "hotdeck:", 8) == 0)
         return mask_hotdeck(t, text + 8, q);
-    if (ends_in(text, ".npy"))
+    if (cli_ends_in(text, ".npy"))
         return mask_file(t, text);
     return cli_usage("--mask: expected mean:FILE, zero, value:V, uniform, FILE.npy or "
                      "hotdeck:FILE, found \"%s\"",
@@ -361,24 +361,16 @@ static int ask_output(cli_task *t, const cli_source *s, const char *text) {
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
-static int by_text(const void *a, const void *b) {
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Records are found again by the id of their example, so two of one name would be confused. */
 static int check_ids(const cli_task *t) {
-    char **sorted = cli_grab(t->n, sizeof *sorted);
-    int status = sorted ? CLI_DONE : CLI_FAILED;
-    if (sorted)
-        memcpy(sorted, t->ids, t->n * sizeof *sorted);
-    if (sorted)
-        qsort(sorted, t->n, sizeof *sorted, by_text);
-    for (size_t i = 1; status == CLI_DONE && i < t->n; i++)
-        if (strcmp(sorted[i], sorted[i - 1]) == 0)
-            status = cli_error("--input: two examples are called \"%s\"; give each a name of its "
-                               "own, or choose one of them with --rows",
-                               sorted[i]);
-    free(sorted);
+    cli_ids ids;
+    int status = cli_ids_make(&ids, t->ids, sizeof *t->ids, t->n);
+    const char *twice = status == CLI_DONE ? cli_ids_twice(&ids) : NULL;
+    if (twice)
+        status = cli_error("--input: two examples are called \"%s\"; give each a name of its own, "
+                           "or choose one of them with --rows",
+                           twice);
+    free(ids.items);
     return status;
 }
 

@@ -59,16 +59,20 @@ size_t cli_ids_find(const cli_ids *x, const char *id) {
     return low < x->n && strcmp(x->items[low].id, id) == 0 ? x->items[low].at : SIZE_MAX;
 }
 
+const char *cli_ids_twice(const cli_ids *x) {
+    for (size_t i = 1; i < x->n; i++)
+        if (strcmp(x->items[i].id, x->items[i - 1].id) == 0)
+            return x->items[i].id;
+    return NULL;
+}
+
 int cli_shelf_add(void *shelf, sis_record *r) {
     cli_shelf *s = shelf;
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 64;
-        sis_record *grown = realloc(s->records, room * sizeof *grown);
-        if (!grown)
-            return cli_error("out of memory");
-        s->records = grown;
-        s->room = room;
-    }
+    void *records = s->records;
+    int status = cli_grow(&records, &s->room, s->n, sizeof *s->records);
+    s->records = records;
+    if (status != CLI_DONE)
+        return status;
     s->records[s->n++] = *r;
     *r = (sis_record){0};
     return CLI_DONE;
@@ -77,11 +81,10 @@ int cli_shelf_add(void *shelf, sis_record *r) {
 int cli_shelf_sort(cli_shelf *s, int once) {
     if (s->n && cli_ids_make(&s->ids, &s->records[0].id, sizeof *s->records, s->n) != CLI_DONE)
         return CLI_FAILED;
-    for (size_t i = 1; once && i < s->n; i++)
-        if (strcmp(s->ids.items[i].id, s->ids.items[i - 1].id) == 0)
-            return cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
-                             s->ids.items[i].id);
-    return CLI_DONE;
+    const char *twice = once ? cli_ids_twice(&s->ids) : NULL;
+    return twice ? cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
+                             twice)
+                 : CLI_DONE;
 }
 
 int cli_shelf_read(cli_shelf *s, int once) {
@@ -115,26 +118,29 @@ int cli_same_numbers(const double *a, const double *b, size_t n) {
     return 1;
 }
 
-const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const sis_record *r) {
+const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const char *path,
+                                  const sis_record *r) {
     size_t at = cli_ids_find(ids, r->id);
     const sis_input *in = at == SIZE_MAX ? NULL : &t->inputs[at];
     if (!in)
-        cli_error("record \"%s\" is of no example that was asked for; give the --input and --rows "
-                  "it was made with",
-                  r->id);
+        cli_error(
+            "%s: record \"%s\" is of no example that was asked for; give the --input and --rows "
+            "it was made with",
+            path, r->id);
     else if (r->output >= t->model.n_outputs)
-        cli_error("record \"%s\" is about output %zu, the model has %zu; give the --model it was "
-                  "made with (%s)",
-                  r->id, r->output, t->model.n_outputs, r->model);
+        cli_error(
+            "%s: record \"%s\" is about output %zu, the model has %zu; give the --model it was "
+            "made with (%s)",
+            path, r->id, r->output, t->model.n_outputs, r->model);
     else if (r->values &&
              (r->n_values != in->n_values || !cli_same_numbers(r->values, in->values, r->n_values)))
-        cli_error("record \"%s\" was made of another input than the one given; give the same "
+        cli_error("%s: record \"%s\" was made of another input than the one given; give the same "
                   "--input",
-                  r->id);
+                  path, r->id);
     else if (r->mask && (in->n_samples != 1 || !cli_same_numbers(r->mask, in->mask, r->n_values)))
-        cli_error("record \"%s\" was made with another mask than the one given; give the same "
+        cli_error("%s: record \"%s\" was made with another mask than the one given; give the same "
                   "--mask",
-                  r->id);
+                  path, r->id);
     else
         return in;
     return NULL;

@@ -36,6 +36,9 @@ int cli_ids_make(cli_ids *x, const void *first, size_t stride, size_t n);
 /* The place of the first that is called so, or SIZE_MAX. */
 size_t cli_ids_find(const cli_ids *x, const char *id);
 
+/* One that two things have, or NULL. */
+const char *cli_ids_twice(const cli_ids *x);
+
 /* A whole file. */
 typedef struct cli_shelf {
     const char *path;    /* borrowed */
@@ -61,9 +64,10 @@ void cli_shelf_release(cli_shelf *s);
 
 /* ---- Against the task ------------------------------------------------------------------------ */
 
-/* The input of the task that a record is of, or NULL after an error line: there is none, or input,
+/* The input of the task that a record of a file is of, or NULL after an error line: there is none, or input,
  * mask or outputs are not those that the record was made with. */
-const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const sis_record *r);
+const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const char *path,
+                                  const sis_record *r);
 
 /* Are they the same, NaN being NaN? */
 int cli_same_numbers(const double *a, const double *b, size_t n);

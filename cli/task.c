@@ -61,6 +61,18 @@ void *cli_grab(size_t n, size_t size) {
     return p;
 }
 
+int cli_grow(void **items, size_t *room, size_t n, size_t size) {
+    if (n < *room)
+        return CLI_DONE;
+    size_t wanted = *room ? *room + *room / 2 + 1 : 64;
+    void *p = wanted > SIZE_MAX / size ? NULL : realloc(*items, wanted * size);
+    if (!p)
+        return cli_error("out of memory");
+    *items = p;
+    *room = wanted;
+    return CLI_DONE;
+}
+
 int cli_whole(const char *text, long *value) {
     char *end;
     errno = 0;

@@ -111,8 +111,14 @@ int cli_same_model(const char *a, const char *b);
 /* n zeroed items, or NULL after an error line. */
 void *cli_grab(size_t n, size_t size);
 
+/* Room for one more of n items of `size` bytes. CLI_DONE, or CLI_FAILED after an error line. */
+int cli_grow(void **items, size_t *room, size_t n, size_t size);
+
 /* A whole number and nothing else. */
 int cli_whole(const char *text, long *value);
+
+/* Does the text end so, with something before it? */
+int cli_ends_in(const char *text, const char *end);
 
 /* A number and nothing else, finite. */
 int cli_number(const char *text, double *value);

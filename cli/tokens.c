@@ -198,7 +198,6 @@ static int fill_token(cli_task *t, const char *text) {
 }
 
 int cli_token_mask(cli_task *t, const char *text) {
-    size_t length = strlen(text);
     double v;
     if (!*text)
         return fill(t, SIS_TOKEN_MASK); /* as the model was opened */
@@ -214,7 +213,7 @@ int cli_token_mask(cli_task *t, const char *text) {
         return fill(t, NAN);
     if (strncmp(text, "token:", 6) == 0)
         return fill_token(t, text + 6);
-    if (length > 4 && strcmp(text + length - 4, ".npy") == 0)
+    if (cli_ends_in(text, ".npy"))
         return file_embedding(t, text);
     if (strncmp(text, "hotdeck:", 8) == 0)
         return 0;

@@ -7,6 +7,7 @@
  */
 #include "train.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,9 +144,10 @@ static void report(const cli_lesson *l, const sis_epoch *e, size_t i) {
 static int write_curve(const char *path, sis_trainer *t) {
     size_t n;
     const sis_epoch *c = sis_trainer_curve(t, &n);
+    errno = 0;
     FILE *f = fopen(path, "w");
     if (!f)
-        return cli_error("cannot write %s", path);
+        return cli_cannot_write(path);
     fprintf(f, "epoch,loss,validation_loss,accuracy,auc,mse,correlation,seconds\n");
     for (size_t i = 0; i < n; i++) {
         const double v[] = {c[i].loss,      c[i].valid.loss, c[i].valid.accuracy,
@@ -159,7 +161,7 @@ static int write_curve(const char *path, sis_trainer *t) {
                 fprintf(f, ",%.6g", v[k]);
         fprintf(f, "\n");
     }
-    return fclose(f) == 0 ? CLI_DONE : cli_error("cannot write %s", path);
+    return fclose(f) == 0 ? CLI_DONE : cli_cannot_write(path);
 }
 
 /* ---- Training -------------------------------------------------------------------------------- */

@@ -59,7 +59,4 @@ int cli_train_furnish(const cli_lesson *l, sis_trainer *t, const sis_fit *test, 
 /* The scores that say most about this kind of training, as text: "accuracy 0.991". */
 void cli_fit_text(const cli_lesson *l, const sis_fit *fit, char *text, size_t size);
 
-/* The part of a path behind the last slash. */
-const char *cli_base_name(const char *path);
-
 #endif

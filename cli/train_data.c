@@ -17,11 +17,6 @@
 #include "task.h"
 #include "train.h"
 
-const char *cli_base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* ---- Labels ---------------------------------------------------------------------------------- */
 
 static int is_file(const char *path) {

@@ -46,7 +46,7 @@ static json_t *fit_json(const sis_fit *f) {
 static json_t *data_json(const cli_examples *e) {
     char digest[SIS_DIGEST_SIZE];
     json_t *o = json_object();
-    json_object_set_new(o, "file", json_string(cli_base_name(e->path)));
+    json_object_set_new(o, "file", json_string(cli_last_part(e->path)));
     if (sis_file_digest(e->path, digest) == SIS_OK)
         json_object_set_new(o, "sha256", json_string(digest));
     add_count(o, "examples", e->n);

@@ -42,6 +42,7 @@ typedef struct {
     const verify_options *o;
     cli_task *task;
     cli_output out;
+    const char *path;        /* of the records */
     cli_ids ids;             /* of the task's inputs */
     sis_record block[BLOCK]; /* (n_block) records that wait for their audit */
     size_t n_block;
@@ -73,7 +74,7 @@ static int audit_block(audit *a) {
     opt.exhaustive = a->o->exhaustive;
     opt.jobs = (int)a->o->source.jobs;
     for (size_t i = 0; i < a->n_block; i++) {
-        const sis_input *in = cli_record_input(a->task, &a->ids, &a->block[i]);
+        const sis_input *in = cli_record_input(a->task, &a->ids, a->path, &a->block[i]);
         if (!in)
             return CLI_FAILED;
         inputs[i] = *in;
@@ -120,6 +121,7 @@ static int take_record(void *ctx, sis_record *r) {
 }
 
 static int audit_file(audit *a, const char *path) {
+    a->path = path;
     int status = cli_records_each(path, SIZE_MAX, take_record, a);
     if (status == CLI_DONE && a->n_block)
         status = audit_block(a);

@@ -276,11 +276,14 @@ int sis_net_write(const sis_net *net, const char *path) {
     int error = sis_net_pack(net, &bytes, &n);
     if (error)
         return error;
+    errno = 0;
     FILE *f = fopen(path, "wb");
     int bad = !f || fwrite(bytes, 1, n, f) != n;
     bad |= f && fclose(f) != 0;
     free(bytes);
-    return bad ? sis__fail(SIS_E_IO, "cannot write %s", path) : SIS_OK;
+    return bad ? sis__fail(SIS_E_IO, "cannot write %s: %s", path,
+                           errno ? strerror(errno) : "is the disk full?")
+               : SIS_OK;
 }
 
 /* ---- One row ------------------------------------------------------------------------------- */

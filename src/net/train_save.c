@@ -118,6 +118,11 @@ static void save_all(stream *s, sis_trainer *t, sis__buf *what) {
     pass(s, &sum, sizeof sum);
 }
 
+static int fail_write(const char *path) {
+    return sis__fail(SIS_E_IO, "cannot write %s: %s", path,
+                     errno ? strerror(errno) : "is the disk full?");
+}
+
 int sis_trainer_save(const sis_trainer *t, const char *path) {
     sis__buf what, part;
     stream s = {.sum = 0xcbf29ce484222325u, .writing = 1};
@@ -126,14 +131,15 @@ int sis_trainer_save(const sis_trainer *t, const char *path) {
     describe(t, &what);
     sis__buf_printf(&part, "%s.part", path);
     int error = sis__buf_error(&what) ? sis__buf_error(&what) : sis__buf_error(&part);
+    errno = 0;
     if (!error && !(s.f = fopen(part.data, "wb")))
-        error = sis__fail(SIS_E_IO, "cannot write %s", part.data);
+        error = fail_write(part.data);
     if (s.f) {
         save_all(&s, (sis_trainer *)(uintptr_t)t, &what); /* writing changes nothing */
         s.bad |= fflush(s.f) != 0 || fsync(fileno(s.f)) != 0;
         s.bad |= fclose(s.f) != 0;
         if (s.bad || rename(part.data, path) != 0) {
-            error = sis__fail(SIS_E_IO, "cannot write %s", path);
+            error = fail_write(path);
             remove(part.data);
         }
     }
@@ -152,7 +158,9 @@ static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char
     pass_count(s, &version);
     pass_count(s, &length);
     if (s->bad || memcmp(head, magic, sizeof head) != 0 || version != VERSION)
-        return sis__fail(SIS_E_FORMAT, "%s is no checkpoint of a training", path);
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: not a checkpoint of a training; leave --resume out to begin anew",
+                         path);
     char *found = length == what->len ? SIS_NEW(char, length + 1) : NULL;
     if (length == what->len && !found)
         return SIS_E_NOMEM;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sis/error.h>
+#include <sis/data.h>
 
 #include "base/rng.h"
 
@@ -135,4 +135,19 @@ void with_spoiled_files(const char *name, const void *bytes, size_t n, int rando
         use(folder_write(name, copy, m));
     }
     free(copy);
+}
+
+void data_read_spoiled(const char *path) {
+    sis_data *data = NULL;
+    int code = sis_data_read(path, NULL, &data);
+    assert_true(code == SIS_E_FORMAT || code == SIS_OK);
+    assert_true((data != NULL) == (code == SIS_OK));
+    sis_data_free(data);
+}
+
+int data_read_once(void *ctx) {
+    sis_data *data;
+    int code = sis_data_read((const char *)ctx, NULL, &data);
+    sis_data_free(data);
+    return code;
 }

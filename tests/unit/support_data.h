@@ -44,4 +44,10 @@ void assert_message_has(const char *part);
 void with_spoiled_files(const char *name, const void *bytes, size_t n, int random,
                         void (*use)(const char *path));
 
+/* Read such a file as a data set: it is one, or an error of its format, and no harm is done. */
+void data_read_spoiled(const char *path);
+
+/* The same with allocations that fail: ctx is the path. */
+int data_read_once(void *ctx);
+
 #endif

@@ -169,3 +169,12 @@ void assert_answer(const sis_collection *c, const answer *a) {
         assert_true(t->scores[i] == a->trace[i]);
     }
 }
+
+void assert_holds(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                  const sis_collection *c) {
+    sis_audit audit;
+    assert_int_equal(sis_verify(model, input, opt, c, &audit), SIS_OK);
+    if (!audit.holds)
+        fail_msg("%s", audit.reason);
+    sis_audit_release(&audit);
+}

@@ -49,6 +49,10 @@ typedef struct answer {
 
 void oracle_collect(const problem *p, double threshold, int below, answer *out);
 
+/* Fails the test unless every claim of the collection holds. */
+void assert_holds(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                  const sis_collection *c);
+
 /* Fails the test unless the collection is that answer. */
 void assert_answer(const sis_collection *c, const answer *a);
 

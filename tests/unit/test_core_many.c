@@ -68,9 +68,7 @@ static void any_number_of_threads_gives_the_same_bytes(void **state) {
         .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
     listener one = {0}, other = {0};
     for (int jobs = 1; jobs <= 4; jobs++) {
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = 2;
+        sis_opt opt = decision(2);
         opt.jobs = jobs;
         listener *l = jobs == 1 ? &one : &other;
         l->next = 0;
@@ -111,9 +109,7 @@ static void nan_fails_one_input_and_a_broken_model_stops_all(void **state) {
                        .ctx = marks,
                        .n_outputs = 1,
                        .worker_new = sis_worker_share};
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = 2;
+        sis_opt opt = decision(2);
         opt.jobs = jobs;
         listener l = {0};
         assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_E_MODEL);
@@ -139,9 +135,7 @@ static void progress_is_told_and_can_cancel(void **state) {
     fill(&f, &r);
     sis_model m = {
         .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 2;
+    sis_opt opt = decision(2);
     opt.jobs = 2;
     opt.progress = count_down;
     long left = 1000;
@@ -159,9 +153,7 @@ static void the_caller_can_stop(void **state) {
     function f;
     fill(&f, &r);
     sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 2;
+    sis_opt opt = decision(2);
     opt.jobs = 4; /* one thread all the same: the model has no worker_new */
     listener l = {.stop_at = 5};
     assert_int_equal(sis_collect_many(&m, inputs, INPUTS, &opt, listen_to, &l), SIS_E_IO);
@@ -171,9 +163,7 @@ static void the_caller_can_stop(void **state) {
 
 static int many_once(void *ctx) {
     sis_model *m = (sis_model *)ctx;
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 2;
+    sis_opt opt = decision(2);
     opt.jobs = 2;
     listener l = {0};
     int error = sis_collect_many(m, inputs, 6, &opt, listen_to, &l);
@@ -229,9 +219,7 @@ static void a_cap_on_subsets_keeps_the_first_ones(void **state) {
     problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
     sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 2;
+    sis_opt opt = decision(2);
     opt.max_subsets = 3;
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
@@ -263,9 +251,7 @@ static void an_early_stop_gives_a_larger_subset(void **state) {
     const double x[] = {1, 1, 1, 1}, z[4] = {0};
     sis_model m = {.predict = dip, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 0.7;
+    sis_opt opt = decision(0.7);
     sis_collection full, early;
     assert_int_equal(sis_collect(&m, &in, &opt, &full), SIS_OK);
     assert_int_equal(full.subsets[0].n, 1);
@@ -284,16 +270,11 @@ static void early_stops_rank_and_verify_what_they_leave(void **state) {
     for (int round = 0; round < 1000; round++) {
         problem p;
         problem_init(&p, &r);
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = p.threshold;
+        sis_opt opt = decision(p.threshold);
         opt.early_stop = 1;
         sis_collection c;
         assert_int_equal(sis_collect(&p.model, &p.input, &opt, &c), SIS_OK);
-        sis_audit audit;
-        assert_int_equal(sis_verify(&p.model, &p.input, &opt, &c, &audit), SIS_OK);
-        assert_true(audit.holds);
-        sis_audit_release(&audit);
+        assert_holds(&p.model, &p.input, &opt, &c);
         sis_collection_release(&c);
     }
 }
@@ -307,9 +288,7 @@ static void false_claims_are_found(void **state) {
     problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
     sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 4;
+    sis_opt opt = decision(4);
     const struct {
         sis_status status;
         int a[4], b[4];
@@ -360,9 +339,7 @@ static void false_scores_are_found(void **state) {
     sis_model m = {
         .predict = function_predict, .ctx = &p.f, .n_outputs = 1, .worker_new = sis_worker_share};
     sis_input in = {.values = x, .mask = z, .n_values = 4};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 4;
+    sis_opt opt = decision(4);
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
     double *claims[] = {&c.score, &c.masked_score, &c.rest_score, &c.subsets[1].score};
@@ -402,9 +379,7 @@ static void a_model_that_changes_its_mind_is_survived(void **state) {
     int failed = 0;
     for (int round = 0; round < 2000; round++) {
         sis_input in = {.values = x, .mask = z, .n_values = 1 + sis__rng_below(&r, 40)};
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = sis__rng_uniform(&r);
+        sis_opt opt = decision(sis__rng_uniform(&r));
         opt.early_stop = round % 2;
         sis_collection c;
         int error = sis_collect(&m, &in, &opt, &c);
@@ -430,9 +405,7 @@ the_exhaustive_test_finds_a_smaller_subset_that_backward_selection_cannot(void *
     const double x[] = {1, 1, 1, 1, 1}, z[5] = {0};
     sis_model m = {.predict = needs_pair, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 5};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 0.5;
+    sis_opt opt = decision(0.5);
     opt.exhaustive = 16;
     int all[] = {0, 1, 2, 3, 4};
     sis_subset s = {.n = 5, .features = all};
@@ -457,9 +430,7 @@ static void the_exhaustive_test_misses_nothing(void **state) {
     for (int round = 0; round < 1000; round++) {
         problem p;
         problem_init(&p, &r);
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = p.threshold;
+        sis_opt opt = decision(p.threshold);
         opt.exhaustive = 10;
         sis_collection c;
         sis_audit audit;

@@ -14,9 +14,7 @@
 enum { ROUNDS = 3000 };
 
 static void collect(const problem *p, double threshold, int below, sis_collection *c) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = threshold;
+    sis_opt opt = decision(threshold);
     opt.below = below;
     assert_int_equal(sis_collect(&p->model, &p->input, &opt, c), SIS_OK);
 }
@@ -130,9 +128,7 @@ static void example_1_takes_the_largest_terms_of_a_linear_model(void **state) {
         double threshold = tanh(g.b0 + 0.05);
         sis_model m = {.predict = glm_predict, .ctx = &g, .n_outputs = 1};
         sis_input in = {.values = x, .mask = zero, .n_values = g.n};
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = threshold;
+        sis_opt opt = decision(threshold);
         sis_collection c;
         assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
         double sorted[MOST];
@@ -210,9 +206,7 @@ static void collect_gates(gates *g, size_t n, sis_collection *c) {
         x[v] = 1;
     sis_model m = {.predict = gates_predict, .ctx = g, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = n};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 0.5;
+    sis_opt opt = decision(0.5);
     assert_int_equal(sis_collect(&m, &in, &opt, c), SIS_OK);
 }
 
@@ -331,9 +325,7 @@ static void a_trace_answers_every_other_threshold(void **state) {
     for (int round = 0; round < ROUNDS; round++) {
         problem p;
         problem_init(&p, &r);
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = p.threshold;
+        sis_opt opt = decision(p.threshold);
         sis_walk *w;
         sis_trace t;
         assert_int_equal(sis_walk_new(&p.model, &p.input, &opt, &w), SIS_OK);

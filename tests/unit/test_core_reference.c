@@ -24,9 +24,7 @@ static sis_model sum_model(void) {
 }
 
 static void collect(const sis_model *m, const sis_input *in, double threshold, sis_collection *c) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = threshold;
+    sis_opt opt = decision(threshold);
     assert_int_equal(sis_collect(m, in, &opt, c), SIS_OK);
 }
 
@@ -127,9 +125,7 @@ static void nan_is_an_error_and_says_where(void **state) {
     (void)state;
     sis_model m = {.predict = nan_without_2, .n_outputs = 1};
     sis_input in = {.values = four, .mask = zeros, .n_values = 4};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 1;
+    sis_opt opt = decision(1);
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_E_NAN);
     assert_string_equal(sis_error_detail(),
@@ -180,9 +176,7 @@ static void below_explains_a_low_score(void **state) {
     const double x[] = {-1, 0.5, -2, 0.25};
     sis_model m = sum_model();
     sis_input in = {.values = x, .mask = zeros, .n_values = 4};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = -2;
+    sis_opt opt = decision(-2);
     opt.below = 1;
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);

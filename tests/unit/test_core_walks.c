@@ -30,9 +30,7 @@ static void the_memory_budget_and_batch_size_change_nothing(void **state) {
     for (int round = 0; round < 500; round++) {
         problem p;
         problem_init(&p, &r);
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = p.threshold;
+        sis_opt opt = decision(p.threshold);
         sis_collection whole, small;
         assert_int_equal(sis_collect(&p.model, &p.input, &opt, &whole), SIS_OK);
         p.model.max_rows = 1 + sis__rng_below(&r, 5);
@@ -92,9 +90,7 @@ static void rows_hold_what_the_masks_say(void **state) {
                        .n_outputs = 1,
                        .max_rows = 1 + sis__rng_below(&r, 30)};
         sis_input in = {.values = x, .mask = z, .n_values = n, .feature_of = map};
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = 0.5 + sis__rng_uniform(&r) * (double)n;
+        sis_opt opt = decision(0.5 + sis__rng_uniform(&r) * (double)n);
         sis_collection out;
         assert_int_equal(sis_collect(&m, &in, &opt, &out), SIS_OK);
         sis_collection_release(&out);
@@ -111,9 +107,7 @@ static void features_equal_to_their_mask_are_never_evaluated(void **state) {
     while (p.f.n < 10 || p.f.temper != NETWORK);
     memcpy(p.z, p.x, sizeof p.z);
     p.z[3] += 1;
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = -1e300;
+    sis_opt opt = decision(-1e300);
     sis_walk *w;
     assert_int_equal(sis_walk_new(&p.model, &p.input, &opt, &w), SIS_OK);
     sis_trace t;
@@ -130,9 +124,7 @@ static void nan_values_may_mean_missing(void **state) {
     problem p = {.f = {.temper = LINEAR, .n = 1, .w = {1}}};
     p.model = (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = 3};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 1;
+    sis_opt opt = decision(1);
     sis_collection c;
     assert_int_equal(sis_collect(&p.model, &in, &opt, &c), SIS_OK);
     assert_int_equal(c.subsets[0].n, 1);
@@ -212,19 +204,14 @@ static void a_rough_walk_gives_the_collections_of_full_passes(void **state) {
     for (int round = 0; round < 2000; round++) {
         problem p;
         problem_init(&p, &r);
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = p.threshold;
+        sis_opt opt = decision(p.threshold);
         opt.below = round % 3 == 0;
         sis_collection exact, rough_c;
         assert_int_equal(sis_collect(&p.model, &p.input, &opt, &exact), SIS_OK);
         p.model.walk_new = rough_new;
         assert_int_equal(sis_collect(&p.model, &p.input, &opt, &rough_c), SIS_OK);
         same_collections(&exact, &rough_c);
-        sis_audit audit;
-        assert_int_equal(sis_verify(&p.model, &p.input, &opt, &rough_c, &audit), SIS_OK);
-        assert_true(audit.holds);
-        sis_audit_release(&audit);
+        assert_holds(&p.model, &p.input, &opt, &rough_c);
         explained += exact.n_subsets > 0;
         opt.exact = 1; /* turns the model's walk off */
         sis_collection again;
@@ -249,9 +236,7 @@ static void nan_from_a_link_is_an_error(void **state) {
     p.model =
         (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = broken_link};
     sis_input in = {.values = x, .mask = z, .n_values = 2};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 0.5;
+    sis_opt opt = decision(0.5);
     sis_collection c;
     double score;
     assert_int_equal(sis_collect(&p.model, &in, &opt, &c), SIS_E_NAN);
@@ -269,9 +254,7 @@ static void margins_rank_where_scores_saturate(void **state) {
     p.model =
         (sis_model){.predict = function_predict, .ctx = &p.f, .n_outputs = 1, .link = logistic};
     sis_input in = {.values = x, .mask = z, .n_values = 3};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 0.5;
+    sis_opt opt = decision(0.5);
     sis_walk *w;
     sis_trace t;
     assert_int_equal(sis_walk_new(&p.model, &in, &opt, &w), SIS_OK);
@@ -311,9 +294,7 @@ static void hotdeck_scores_are_means_over_samples(void **state) {
         p.input.mask = mask;
         p.input.n_samples = samples;
         p.model.max_rows = 1 + sis__rng_below(&r, 40);
-        sis_opt opt;
-        sis_opt_init(&opt);
-        opt.threshold = 0;
+        sis_opt opt = decision(0);
         sis_walk *w;
         assert_int_equal(sis_walk_new(&p.model, &p.input, &opt, &w), SIS_OK);
         double score;
@@ -376,9 +357,7 @@ static void wrong_arguments_are_refused_in_words(void **state) {
     const double x[] = {1, 2, 3};
     problem p = {.f = {.temper = LINEAR, .n = 3}};
     sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 1;
+    sis_opt opt = decision(1);
     const struct {
         sis_input in;
         const char *message;
@@ -423,9 +402,7 @@ static void a_failing_model_is_quoted(void **state) {
     (void)state;
     const double x[] = {1, 2, 3}, z[] = {0, 0, 0};
     sis_input in = {.values = x, .mask = z, .n_values = 3};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 1;
+    sis_opt opt = decision(1);
     sis_collection c;
     sis_model m = {.predict = fails, .ctx = &in, .n_outputs = 1};
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_E_MODEL);
@@ -437,9 +414,7 @@ static void a_failing_model_is_quoted(void **state) {
 
 static int collect_once(void *ctx) {
     problem *p = (problem *)ctx;
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = p->threshold;
+    sis_opt opt = decision(p->threshold);
     opt.exhaustive = 4;
     sis_collection c;
     sis_audit audit;
@@ -487,9 +462,7 @@ static void a_large_image_needs_no_gigabytes(void **state) {
     }
     sis_model m = {.predict = wide_sum, .ctx = &most, .n_outputs = 1};
     sis_input in = {.values = x, .mask = z, .n_values = WIDTH, .feature_of = map};
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = 0.5;
+    sis_opt opt = decision(0.5);
     opt.memory = (size_t)16 << 20;
     sis_collection c;
     assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);

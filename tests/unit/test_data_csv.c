@@ -291,20 +291,13 @@ static void random_text_does_no_harm(void **state) {
     }
 }
 
-static int read_once(void *ctx) {
-    sis_data *data;
-    int code = sis_data_read((const char *)ctx, NULL, &data);
-    sis_data_free(data);
-    return code;
-}
-
 static void failing_allocations_are_reported(void **state) {
     (void)state;
     char text[4096] = "a,b,\"c\"\n", path[2048];
     for (int i = 0; i < 200; i++)
         strcat(text, "1,2.5,3\n");
     snprintf(path, sizeof path, "%s", folder_text("t.csv", text));
-    assert_true(with_failing_allocations(read_once, path) > 8);
+    assert_true(with_failing_allocations(data_read_once, path) > 8);
 }
 
 /* ---- Data beside the repository ------------------------------------------------------------ */

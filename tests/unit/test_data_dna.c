@@ -365,13 +365,6 @@ static void real_files_are_read(void **state) {
     }
 }
 
-static void read_and_free(const char *path) {
-    sis_data *data = NULL;
-    int code = sis_data_read(path, NULL, &data);
-    assert_true(code == SIS_E_FORMAT || code == SIS_OK);
-    sis_data_free(data);
-}
-
 static void read_motifs(const char *path) {
     sis_motifs m;
     int code = sis_motifs_read(path, &m);
@@ -383,17 +376,10 @@ static void spoiled_files_do_no_harm(void **state) {
     (void)state;
     static const char fasta[] = ">one x\nACgtN\nAA\n>two\nG\n";
     static const char seq[] = "EventID\tseq\tBound\np\tACG\t1\nq\tG\t0\n";
-    with_spoiled_files("s.fa", fasta, sizeof fasta - 1, 2000, read_and_free);
-    with_spoiled_files("s.seq", seq, sizeof seq - 1, 2000, read_and_free);
+    with_spoiled_files("s.fa", fasta, sizeof fasta - 1, 2000, data_read_spoiled);
+    with_spoiled_files("s.seq", seq, sizeof seq - 1, 2000, data_read_spoiled);
     for (size_t i = 0; i < 4; i++)
         with_spoiled_files("s.pfm", motif_files[i], strlen(motif_files[i]), 500, read_motifs);
-}
-
-static int read_once(void *ctx) {
-    sis_data *data;
-    int code = sis_data_read((const char *)ctx, NULL, &data);
-    sis_data_free(data);
-    return code;
 }
 
 static int make_once(void *ctx) {
@@ -419,9 +405,9 @@ static void allocations_may_fail(void **state) {
     char path[2048];
     folder_text("m.target", "1\n0\n");
     snprintf(path, sizeof path, "%s", folder_text("m.fa", ">a\nAC\n>b\nGG\n"));
-    assert_true(with_failing_allocations(read_once, path) > 5);
+    assert_true(with_failing_allocations(data_read_once, path) > 5);
     snprintf(path, sizeof path, "%s", folder_text("m.seq", "EventID\tseq\tBound\np\tACG\t1\n"));
-    assert_true(with_failing_allocations(read_once, path) > 5);
+    assert_true(with_failing_allocations(data_read_once, path) > 5);
     snprintf(path, sizeof path, "%s", folder_text("m.pfm", motif_files[0]));
     assert_true(with_failing_allocations(make_once, path) > 5);
 }

@@ -191,28 +191,13 @@ static void damaged_gzip_is_said(void **state) {
     free(bytes);
 }
 
-static void read_and_free(const char *path) {
-    sis_data *data = NULL;
-    int code = sis_data_read(path, NULL, &data);
-    assert_true(code == SIS_E_FORMAT || code == SIS_OK);
-    assert_true((data != NULL) == (code == SIS_OK));
-    sis_data_free(data);
-}
-
 static void spoiled_files_do_no_harm(void **state) {
     (void)state;
     size_t n;
-    with_spoiled_files("s.idx", images, sizeof images, 2000, read_and_free);
+    with_spoiled_files("s.idx", images, sizeof images, 2000, data_read_spoiled);
     char *bytes = file_bytes(folder_gzip("s.idx.gz", images, sizeof images, 2), &n);
-    with_spoiled_files("s.idx.gz", bytes, n, 2000, read_and_free);
+    with_spoiled_files("s.idx.gz", bytes, n, 2000, data_read_spoiled);
     free(bytes);
-}
-
-static int read_once(void *ctx) {
-    sis_data *data;
-    int code = sis_data_read((const char *)ctx, NULL, &data);
-    sis_data_free(data);
-    return code;
 }
 
 static void allocations_may_fail(void **state) {
@@ -220,7 +205,7 @@ static void allocations_may_fail(void **state) {
     char path[2048];
     folder_gzip("m-labels-idx1-ubyte.gz", labels, sizeof labels, 1);
     snprintf(path, sizeof path, "%s", folder_gzip("m-images-idx3-ubyte", images, sizeof images, 1));
-    assert_true(with_failing_allocations(read_once, path) > 5);
+    assert_true(with_failing_allocations(data_read_once, path) > 5);
 }
 
 static void digests_are_those_of_the_standard(void **state) {

@@ -98,33 +98,19 @@ static void damage_and_bombs_are_said(void **state) {
     refused(promise(4096, 4096), "not a PNG image, or a damaged one");
 }
 
-static void read_and_free(const char *path) {
-    sis_data *data = NULL;
-    int code = sis_data_read(path, NULL, &data);
-    assert_true(code == SIS_E_FORMAT || code == SIS_OK);
-    sis_data_free(data);
-}
-
 static void spoiled_files_do_no_harm(void **state) {
     (void)state;
     size_t n;
     char *bytes = file_bytes(image_file("s.png", PNG_FORMAT_RGB, 3, 2), &n);
-    with_spoiled_files("s.png", bytes, n, 1000, read_and_free);
+    with_spoiled_files("s.png", bytes, n, 1000, data_read_spoiled);
     free(bytes);
-}
-
-static int read_once(void *ctx) {
-    sis_data *data;
-    int code = sis_data_read((const char *)ctx, NULL, &data);
-    sis_data_free(data);
-    return code;
 }
 
 static void allocations_may_fail(void **state) {
     (void)state;
     char path[2048];
     snprintf(path, sizeof path, "%s", image_file("m.png", PNG_FORMAT_GRAY, 3, 2));
-    assert_true(with_failing_allocations(read_once, path) > 3);
+    assert_true(with_failing_allocations(data_read_once, path) > 3);
 }
 
 static int write_once(void *ctx) {

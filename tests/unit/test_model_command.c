@@ -298,10 +298,8 @@ static void later_rows_are_judged_like_the_first(void **state) {
 static void one_of_several_scores_may_be_nan(void **state) {
     (void)state;
     double rows[2] = {0}, scores[2] = {0}, z = 0;
-    sis_opt opt;
+    sis_opt opt = decision(4);
     sis_collection c;
-    sis_opt_init(&opt);
-    opt.threshold = 4;
     sis_model model = open_model("cmd:" ANSWER("{\"outputs\":[[5,NaN]]}"), 20);
     assert_int_equal(sis_model_measure(&model, rows, 1), SIS_OK);
     assert_int_equal(model.n_outputs, 2);

@@ -333,59 +333,52 @@ static void set_raw(Onnx__TensorProto *t, void *bytes, size_t n) {
 
 static void tensors_are_read_in_every_form(void **state) {
     (void)state;
-    int64_t three[] = {3};
+    enum { FLOAT = 1, I32 = 6, I64 = 7, BOOL = 9, HALF = 10, DOUBLE = 11, BRAIN = 16 };
+    int64_t three[] = {3}, i64[] = {1, -2, 7};
     const double want[] = {1, -2, 0.5}, whole[] = {1, -2, 7}, flags[] = {1, 0, 1};
     float f[] = {1, -2, 0.5f};
     double d[] = {1, -2, 0.5};
     int32_t i32[] = {1, -2, 7}, halves[] = {0x3C00, 0xC000, 0x3800}, yes[] = {1, 0, 5};
-    int64_t i64[] = {1, -2, 7};
     uint16_t half[] = {0x3C00, 0xC000, 0x3800}, brain[] = {0x3F80, 0xC000, 0x3F00};
     uint8_t bits[] = {1, 0, 9};
-    Onnx__TensorProto t = tensor(1, three, 1);
-    t.float_data = f;
-    t.n_float_data = 3;
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(1, three, 1);
-    set_raw(&t, f, sizeof f);
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(11, three, 1);
-    t.double_data = d;
-    t.n_double_data = 3;
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(11, three, 1);
-    set_raw(&t, d, sizeof d);
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(10, three, 1);
-    set_raw(&t, half, sizeof half);
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(10, three, 1);
-    t.int32_data = halves;
-    t.n_int32_data = 3;
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(16, three, 1);
-    set_raw(&t, brain, sizeof brain);
-    expect_decoded(&t, SIS__F32, want, 3);
-    t = tensor(6, three, 1);
-    t.int32_data = i32;
-    t.n_int32_data = 3;
-    expect_decoded(&t, SIS__I64, whole, 3);
-    t = tensor(6, three, 1);
-    set_raw(&t, i32, sizeof i32);
-    expect_decoded(&t, SIS__I64, whole, 3);
-    t = tensor(7, three, 1);
-    t.int64_data = i64;
-    t.n_int64_data = 3;
-    expect_decoded(&t, SIS__I64, whole, 3);
-    t = tensor(7, three, 1);
-    set_raw(&t, i64, sizeof i64);
-    expect_decoded(&t, SIS__I64, whole, 3);
-    t = tensor(9, three, 1);
-    t.int32_data = yes;
-    t.n_int32_data = 3;
-    expect_decoded(&t, SIS__BOOL, flags, 3);
-    t = tensor(9, three, 1);
-    set_raw(&t, bits, sizeof bits);
-    expect_decoded(&t, SIS__BOOL, flags, 3);
+    const struct {
+        int32_t type;
+        void *raw;
+        size_t bytes;
+        sis__dtype dtype;
+        const double *want;
+    } packed[] = {
+        {FLOAT, f, sizeof f, SIS__F32, want},        {DOUBLE, d, sizeof d, SIS__F32, want},
+        {HALF, half, sizeof half, SIS__F32, want},   {BRAIN, brain, sizeof brain, SIS__F32, want},
+        {I32, i32, sizeof i32, SIS__I64, whole},     {I64, i64, sizeof i64, SIS__I64, whole},
+        {BOOL, bits, sizeof bits, SIS__BOOL, flags},
+    };
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        Onnx__TensorProto t = tensor(packed[i].type, three, 1);
+        set_raw(&t, packed[i].raw, packed[i].bytes);
+        expect_decoded(&t, packed[i].dtype, packed[i].want, 3);
+    }
+    const struct {
+        int32_t type, *numbers;
+        sis__dtype dtype;
+        const double *want;
+    } spread[] = {
+        {HALF, halves, SIS__F32, want}, {I32, i32, SIS__I64, whole}, {BOOL, yes, SIS__BOOL, flags}};
+    for (size_t i = 0; i < sizeof spread / sizeof *spread; i++) {
+        Onnx__TensorProto t = tensor(spread[i].type, three, 1);
+        t.int32_data = spread[i].numbers;
+        t.n_int32_data = 3;
+        expect_decoded(&t, spread[i].dtype, spread[i].want, 3);
+    }
+    Onnx__TensorProto floats = tensor(FLOAT, three, 1), doubles = tensor(DOUBLE, three, 1),
+                      longs = tensor(I64, three, 1);
+    floats.float_data = f;
+    doubles.double_data = d;
+    longs.int64_data = i64;
+    floats.n_float_data = doubles.n_double_data = longs.n_int64_data = 3;
+    expect_decoded(&floats, SIS__F32, want, 3);
+    expect_decoded(&doubles, SIS__F32, want, 3);
+    expect_decoded(&longs, SIS__I64, whole, 3);
 }
 
 static void half_precision_keeps_its_extremes(void **state) {
