@@ -187,7 +187,8 @@ static void the_embedding_of_a_masked_token_can_be_set(void **state) {
     double one = 1;
     subject_open(&s, "mlp");
     assert_int_equal(sis_model_mask_token(&s.model, &one, 1), SIS_E_ARGUMENT);
-    assert_string_equal(sis_error_detail(), "only token models have an embedding for masked tokens");
+    assert_string_equal(sis_error_detail(),
+                        "only token models have an embedding for masked tokens");
     subject_close(&s);
 }
 

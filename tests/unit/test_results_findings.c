@@ -21,7 +21,12 @@ static void scores_are_a_line(void **state) {
 static int small[] = {4, 2};
 static sis_subset_audit subsets[] = {
     {.score = 0.8, .best_without_one = 0.6, .sufficient = 1, .minimal = 1},
-    {.score = 0.75, .best_without_one = 0.7, .sufficient = 1, .exhaustive = 1, .n_smaller = 2, .smaller = small},
+    {.score = 0.75,
+     .best_without_one = 0.7,
+     .sufficient = 1,
+     .exhaustive = 1,
+     .n_smaller = 2,
+     .smaller = small},
 };
 static const sis_audit audit = {.score = 0.9,
                                 .masked_score = 0.1,
