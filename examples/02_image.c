@@ -4,8 +4,8 @@
  *
  *     ./02_image ../models/mnist-cnn.onnx seven.png
  *
- * The model carries its mask. An image is read as (height, width), or (height, width, 3) in colour:
- * a network that wants colours first has to be given them so.
+ * The model carries its mask. A grey image is read as (height, width). One in colour would be
+ * (height, width, 3), and would have to be turned round for a network that wants colours first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,14 +51,14 @@ int main(int argc, char **argv) {
         goto fail;
 
     const sis_net *net = sis_model_net(&model);
-    size_t rank, n_mask, n = sis_data_width(data, 0);
+    size_t rank, n_mask = 0, n = sis_data_width(data, 0);
     const size_t *shape = sis_data_shape(data, 0, &rank);
-    const float *own = sis_net_mask(net, &n_mask);
+    const float *own = net ? sis_net_mask(net, &n_mask) : NULL;
     values = malloc(n * sizeof *values);
     mask = malloc(n * sizeof *mask);
     scores = malloc(model.n_outputs * sizeof *scores);
-    if (n_mask != n || !values || !mask || !scores) {
-        sis_error_set("this model's mask does not fit the image");
+    if (!own || n_mask != n || rank != 2 || !values || !mask || !scores) {
+        sis_error_set("expected a network that carries a mask, and a grey image of its size");
         goto fail;
     }
     for (size_t i = 0; i < n; i++)

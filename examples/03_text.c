@@ -28,8 +28,8 @@ typedef struct {
 
 static int encode(const sis_net *net, const sis_words *words, row *r) {
     sis_vocabulary *vocabulary;
-    const char *json = sis_net_meta_get(net, SIS_NET_META_VOCABULARY);
-    r->n = sis_net_values(net);
+    const char *json = net ? sis_net_meta_get(net, SIS_NET_META_VOCABULARY) : NULL;
+    r->n = net ? sis_net_values(net) : 0;
     if (!json || r->n == 0 || r->n > LENGTH) {
         sis_error_set("expected a network with a vocabulary and rows of at most 2000 words");
         return SIS_E_MODEL;

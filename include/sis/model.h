@@ -62,8 +62,9 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
  * already known. Call it before the model is used, from one thread. */
 int sis_model_measure(sis_model *model, const double *row, size_t n_values);
 
-/* The network behind an opened FILE.onnx, for its mask, labels and embeddings; NULL for other kinds.
- * Lives until the model is closed. */
+/* The network behind an opened FILE.onnx, for what it carries: sis_net_mask (a sis_input's mask, but
+ * for token models, see below), sis_net_label, sis_net_meta_get. NULL for other kinds. Lives until
+ * the model is closed. */
 const sis_net *sis_model_net(const sis_model *model);
 
 /* In a row of token ids: a masked token. */

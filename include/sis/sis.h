@@ -21,7 +21,12 @@
  *     sis_collection_release(&c);
  *
  * The rest of the header goes up step by step: many inputs at once, verification, one backward
- * selection and its trace, walks.
+ * selection and its trace, walks. Beside it stand, each of use by itself:
+ *
+ *     model.h     ONNX files and child processes as models     data.h      examples from files
+ *     net.h       the networks themselves; train.h             results.h   the results file
+ *     explain.h   other methods; attack.h                      global.h    distances and clusters
+ *     evaluate.h  the numbers by which they are compared       report.h    pages and figures
  *
  * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released with
  * the `_release` of its name, and releasing a zeroed or failed one is harmless.

@@ -195,7 +195,7 @@ static void plain_scores_are_the_model_s(void **state) {
         .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
     sis_opt opt;
     sis_opt_init(&opt);
-    for (opt.jobs = 1; opt.jobs < 4; opt.jobs++) {
+    for (opt.jobs = 0; opt.jobs < 4; opt.jobs++) {
         assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_OK);
         for (size_t i = 0; i < INPUTS; i++) {
             any_length(&f, values[i], 1, inputs[i].n_values, &expected);
@@ -208,6 +208,38 @@ static void plain_scores_are_the_model_s(void **state) {
     assert_string_equal(sis_error_detail(), "example 7: the model answered NaN for output 0");
     m.n_values = 3;
     assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
+    m = (sis_model){.predict = any_length, .ctx = &f};
+    assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_ARGUMENT);
+    assert_string_equal(sis_error_detail(), "a model needs predict and n_outputs");
+    m.n_outputs = 1;
+    sis_input bare[2] = {inputs[0], {.n_values = 0}};
+    assert_int_equal(sis_predict(&m, bare, 2, &opt, scores), SIS_E_ARGUMENT);
+    assert_string_equal(sis_error_detail(), "example 1: it has no values");
+}
+
+/* ctx: how many inputs may be done before it is enough. */
+static int enough(void *ctx, const sis_progress *p) {
+    assert_int_equal(p->inputs, INPUTS);
+    assert_int_equal(p->inputs_done, p->evaluations);
+    return p->inputs_done > *(const size_t *)ctx;
+}
+
+static void predicting_reports_progress_and_can_be_cancelled(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 28);
+    function f;
+    fill(&f, &r);
+    double scores[INPUTS];
+    size_t most = INPUTS;
+    sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1, .max_rows = 1};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.progress = enough;
+    opt.progress_ctx = &most;
+    assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_OK);
+    most = 0;
+    assert_int_equal(sis_predict(&m, inputs, INPUTS, &opt, scores), SIS_E_CANCELLED);
 }
 
 /* ---- Caps and early stops ----------------------------------------------------------------------
@@ -469,6 +501,7 @@ int main(void) {
         cmocka_unit_test(the_caller_can_stop),
         cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(plain_scores_are_the_model_s),
+        cmocka_unit_test(predicting_reports_progress_and_can_be_cancelled),
         cmocka_unit_test(a_cap_on_subsets_keeps_the_first_ones),
         cmocka_unit_test(an_early_stop_gives_a_larger_subset),
         cmocka_unit_test(early_stops_rank_and_verify_what_they_leave),

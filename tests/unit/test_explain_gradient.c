@@ -191,10 +191,81 @@ static void a_photo_takes_seconds(void **state) {
     free(map);
 }
 
+/* ---- A model without a walk ------------------------------------------------------------------ */
+
+enum { MANY = 600 };
+
+/* How many values are 1, as a share; saturates at `ctx` of them, where slopes vanish. */
+static int share(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    double most = *(const double *)ctx;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t v = 0; v < width; v++)
+            sum += rows[i * width + v];
+        scores[i] = (sum < most ? sum : most) / most;
+    }
+    return SIS_OK;
+}
+
+static int share_slopes(void *ctx, const sis_slopes *s) {
+    share(ctx, s->points, s->n, s->width, s->scores);
+    for (size_t i = 0; i < s->n * s->width; i++)
+        s->d_points[i] = s->scores[i / s->width] < 1 ? 1 / *(const double *)ctx : 0;
+    return SIS_OK;
+}
+
+static int no_slopes(void *ctx, const sis_slopes *s) {
+    share(ctx, s->points, s->n, s->width, s->scores);
+    for (size_t i = 0; i < s->n * s->width; i++)
+        s->d_points[i] = i == 3 ? NAN : 1;
+    return SIS_OK;
+}
+
+static void subsets_too_large_for_selection_are_pruned_in_pieces(void **state) {
+    (void)state;
+    /* Of 600 features the score needs so many, masked all at once: few enough for exact selection
+     * in the end, and still too many. */
+    static const size_t needed[] = {40, 256, 257, 500};
+    double x[2 * MANY] = {0};
+    for (size_t v = 0; v < MANY; v++)
+        x[v] = 1;
+    for (size_t k = 0; k < sizeof needed / sizeof *needed; k++) {
+        double most = (double)needed[k];
+        sis_model model = {
+            .predict = share, .ctx = &most, .n_outputs = 1, .gradient = share_slopes};
+        sis_input input = {.values = x, .mask = x + MANY, .n_values = MANY};
+        sis_opt opt = decision(1);
+        opt.max_subsets = 1;
+        sis_method_opt how = by_gradient(MANY);
+        sis_rationale found;
+        assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+        assert_int_equal(found.collection.n_subsets, 1);
+        assert_int_equal(found.collection.subsets[0].n, needed[k]);
+        assert_true(found.collection.subsets[0].score == 1);
+        assert_holds(&model, &input, &opt, &found);
+        sis_rationale_release(&found);
+    }
+}
+
+static void slopes_that_are_no_numbers_are_an_error(void **state) {
+    (void)state;
+    const double x[] = {1, 1, 1, 1, 1, 1}, z[6] = {0};
+    double most = 4;
+    sis_model model = {.predict = share, .ctx = &most, .n_outputs = 1, .gradient = no_slopes};
+    sis_input input = {.values = x, .mask = z, .n_values = 6};
+    sis_opt opt = decision(0.5);
+    sis_method_opt how = by_gradient(1);
+    sis_rationale found;
+    assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_E_NAN);
+    assert_string_equal(sis_error_detail(), "the slope of output 0 is not a number");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradient_subsets_pass_the_audit),
         cmocka_unit_test(a_photo_takes_seconds),
+        cmocka_unit_test(subsets_too_large_for_selection_are_pruned_in_pieces),
+        cmocka_unit_test(slopes_that_are_no_numbers_are_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

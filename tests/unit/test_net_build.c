@@ -420,6 +420,71 @@ static void what_cannot_run_is_refused_by_name(void **state) {
     refused(b, SIS_E_UNSUPPORTED, "2^31");
 }
 
+/* y = op(x, c). */
+static sis_net_builder *begin_binary(const char *op, const sis_net_shape *shape, const float *c) {
+    sis_net_builder *b = begin();
+    sis_net_add_param(b, "c", shape, c);
+    sis_net_add_node(b, op, "x c", "y");
+    sis_net_add_output(b, "y");
+    return b;
+}
+
+static void operands_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    static const float c[6] = {0};
+    refused(begin_binary("Add", SHAPE(3), c), SIS_E_FORMAT, "inputs whose shapes do not fit");
+    refused(begin_binary("Max", SHAPE(3), c), SIS_E_FORMAT, "inputs whose shapes do not fit");
+    refused(begin_binary("And", SHAPE(4), c), SIS_E_FORMAT, "inputs that are not bool");
+    refused(begin_binary("PRelu", SHAPE(3), c), SIS_E_FORMAT, "a slope that does not fit");
+    sis_net_builder *b = begin();
+    sis_net_add_ints(b, "i", SHAPE(4), (int64_t[]){1, 2, 3, 4});
+    sis_net_add_node(b, "Add", "x i", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "inputs of different types");
+    b = begin();
+    sis_net_add_node(b, "Where", "x x x", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "a condition that is not bool");
+    b = begin();
+    sis_net_add_node(b, "Greater", "x x", "g");
+    sis_net_add_node(b, "Add", "g g", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    b = begin();
+    sis_net_add_node(b, "Constant", "", "c");
+    sis_net_attr_text(b, "value_string", "no");
+    sis_net_add_node(b, "Add", "x c", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "value");
+}
+
+/* y = the largest of each half of (x + {1, 2, 3, 4}) * 0.5. */
+static void constants_are_whatever_exporters_write(void **state) {
+    (void)state;
+    const float x[4] = {1, -2, 3, 0.5f};
+    float y[2];
+    sis_net *net;
+    sis_net_builder *b = begin();
+    sis_net_add_node(b, "Constant", "", "c");
+    sis_net_attr_floats(b, "value_floats", (float[]){1, 2, 3, 4}, 4);
+    sis_net_add_node(b, "Constant", "", "half");
+    sis_net_attr_float(b, "value_float", 0.5f);
+    sis_net_add_node(b, "Constant", "", "shape");
+    sis_net_attr_ints(b, "value_ints", (int64_t[]){-1, 2, 2}, 3);
+    sis_net_add_node(b, "Add", "x c", "a");
+    sis_net_add_node(b, "Mul", "a half", "m");
+    sis_net_add_node(b, "Reshape", "m shape", "r");
+    sis_net_add_node(b, "ReduceMax", "r", "y");
+    sis_net_attr_ints(b, "axes", (int64_t[]){2}, 1);
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    sis_net_batch batch = {.rows = x, .n_rows = 1, .n_values = 4};
+    assert_int_equal(sis_net_forward(net, &batch, y), SIS_OK);
+    assert_true(y[0] == 1 && y[1] == 3);
+    sis_net_free(net);
+}
+
 /* ---- Failing allocations ------------------------------------------------------------------------
  */
 
@@ -499,6 +564,8 @@ int main(void) {
         cmocka_unit_test(parameters_can_be_replaced),
         cmocka_unit_test(a_description_shows_nodes_and_parameters),
         cmocka_unit_test(what_cannot_run_is_refused_by_name),
+        cmocka_unit_test(operands_that_do_not_fit_are_refused),
+        cmocka_unit_test(constants_are_whatever_exporters_write),
         cmocka_unit_test(allocations_may_fail_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels that walks and dense layers are made of, against their naive versions, for every
+ * instruction set this machine has: sums to a few units in the last place, and whatever only chooses,
+ * compares or sums in double to the bit.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "net/kernels.h"
+
+enum { M = 7, N = 45, K = 60 };
+
+static float *fill(sis__rng *r, size_t n) {
+    float *v = (float *)malloc((n ? n : 1) * sizeof *v);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)sis__rng_normal(r);
+    return v;
+}
+
+static int same_bits(float a, float b) {
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void assert_near(const float *a, const float *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        assert_true(fabsf(a[i] - b[i]) <= 1e-5f * (1 + fabsf(b[i])));
+}
+
+/* k terms by both; of SIS__LONG or more to the bit. */
+static void check_dense(const sis__kernels *kn, sis__rng *r, size_t k) {
+    float *a = fill(r, M * k), *b = fill(r, k * N), *c = fill(r, M * N);
+    float *packed = fill(r, sis__packed_size(kn, k, N));
+    float *plain = fill(r, sis__packed_size(&sis__kernels_naive, k, N)), want[M * N];
+    memcpy(want, c, sizeof want);
+    sis__pack(kn, k, N, b, N, 1, packed);
+    sis__pack(&sis__kernels_naive, k, N, b, N, 1, plain);
+    kn->dense(M, N, k, a, k, 1, packed, c, N);
+    sis__kernels_naive.dense(M, N, k, a, k, 1, plain, want, N);
+    if (k < SIS__LONG)
+        assert_near(c, want, M * N);
+    else
+        assert_memory_equal(c, want, sizeof want);
+    free(a);
+    free(b);
+    free(c);
+    free(packed);
+    free(plain);
+}
+
+static void dense_layers_agree_with_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 12);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        check_dense(*kn, &r, K);
+        check_dense(*kn, &r, SIS__LONG);
+        check_dense(*kn, &r, SIS__LONG + SIS__PIECE + 3);
+    }
+}
+
+static void check_added_rows(const sis__kernels *kn, sis__rng *r, size_t n, size_t count) {
+    float *w = fill(r, K * (n + 2)), *d = fill(r, K), *y = fill(r, n);
+    float *want = (float *)malloc(n * sizeof *want);
+    double wide_d[K], wide[N], wide_want[N];
+    int index[K];
+    for (size_t t = 0; t < K; t++) {
+        index[t] = (int)sis__rng_below(r, K);
+        wide_d[t] = sis__rng_normal(r);
+    }
+    for (size_t i = 0; i < n; i++) {
+        want[i] = y[i];
+        wide[i] = wide_want[i] = sis__rng_normal(r);
+    }
+    sis__rows rows = {w, n + 2, index, d, wide_d, count};
+    kn->add_rows(&rows, y, n);
+    sis__kernels_naive.add_rows(&rows, want, n);
+    assert_near(y, want, n);
+    kn->add_rows_wide(&rows, wide, n);
+    sis__kernels_naive.add_rows_wide(&rows, wide_want, n);
+    for (size_t i = 0; i < n; i++)
+        assert_true(fabs(wide[i] - wide_want[i]) <= 1e-13 * (1 + fabs(wide_want[i])));
+    free(w);
+    free(d);
+    free(y);
+    free(want);
+}
+
+static void sums_of_rows_agree_with_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 13);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= N; n++)
+            check_added_rows(*kn, &r, n, n % 7 ? K - n : 0);
+}
+
+/* Values of which many are equal, some NaN. */
+static void draw_alike(sis__rng *r, float *x, size_t n, int nan) {
+    for (size_t i = 0; i < n; i++)
+        x[i] = nan && sis__rng_below(r, 20) == 0 ? NAN : (float)sis__rng_below(r, 7) / 2 - 1;
+}
+
+static void assert_same(const float *a, const float *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        assert_true(same_bits(a[i], b[i]) || (isnan(a[i]) && isnan(b[i])));
+}
+
+static void sums_under_relu_and_maxima_agree_with_naive_ones(void **state) {
+    (void)state;
+    float a[N], b[N], base[N], y[N], want[N];
+    sis__rng r;
+    sis__rng_init(&r, 14);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t trial = 0; trial < 400; trial++) {
+            size_t n = 1 + sis__rng_below(&r, N);
+            draw_alike(&r, a, n, 0);
+            draw_alike(&r, b, n, 0);
+            (*kn)->add_relu(a, b, y, n);
+            sis__kernels_naive.add_relu(a, b, want, n);
+            assert_same(y, want, n);
+            draw_alike(&r, y, n, trial % 2);
+            memcpy(want, y, sizeof y);
+            (*kn)->add_max(a, b, y, n);
+            sis__kernels_naive.add_max(a, b, want, n);
+            assert_same(y, want, n);
+            sis__tops t = {.inside = a, .outside = b, .base = base, .n = n, .relu = trial % 3 == 0};
+            t.slack = trial % 2 ? 0.25f : -1;
+            for (size_t i = 0; i < n; i++) { /* mostly unchanged */
+                float top = a[i] > b[i] ? a[i] : b[i];
+                base[i] = sis__rng_below(&r, 40) == 0 ? 3 : t.relu && top < 0 ? 0 : top;
+            }
+            int changed = sis__kernels_naive.join_tops(&t, want);
+            assert_int_equal((*kn)->join_tops(&t, y) != 0, changed != 0);
+            assert_same(y, want, n);
+        }
+}
+
+static void differences_and_roundings_agree_with_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 15);
+    size_t close = 0, clear = 0;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t trial = 0; trial < 400; trial++) {
+            size_t n = 1 + sis__rng_below(&r, N);
+            float now[N], base[N], y[2][N];
+            double kept[2][N], change[2][N + 16], sum[N], slack[N];
+            int index[2][N + 16];
+            draw_alike(&r, now, n, 0);
+            draw_alike(&r, base, n, 0);
+            for (size_t i = 0; i < n; i++) {
+                kept[0][i] = kept[1][i] = sis__rng_below(&r, 2) ? now[i] - base[i] : 0.5;
+                sum[i] = sis__rng_normal(&r);
+                slack[i] = sis__rng_below(&r, 60) == 0 ? 1e-8 : 1e-12;
+            }
+            size_t found[2];
+            long more[2];
+            for (int k = 0; k < 2; k++) {
+                sis__compared c = {now, base, kept[k], n, 5, index[k], change[k], 0};
+                found[k] = (k ? *kn : &sis__kernels_naive)->changes(&c);
+                more[k] = c.more_nonzero;
+            }
+            assert_int_equal(found[0], found[1]);
+            assert_int_equal(more[0], more[1]);
+            assert_memory_equal(kept[0], kept[1], n * sizeof(double));
+            assert_memory_equal(index[0], index[1], found[0] * sizeof(int));
+            assert_memory_equal(change[0], change[1], found[0] * sizeof(double));
+            sis__sums s = {sum, trial % 2 ? kept[0] : NULL, slack, n, trial % 3 == 0};
+            int unsure = sis__kernels_naive.round_sums(&s, y[0]);
+            assert_int_equal((*kn)->round_sums(&s, y[1]) != 0, unsure != 0);
+            assert_memory_equal(y[0], y[1], n * sizeof(float));
+            close += unsure != 0;
+            clear += unsure == 0;
+        }
+    assert_true(close > 20 && clear > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dense_layers_agree_with_naive_ones),
+        cmocka_unit_test(sums_of_rows_agree_with_naive_ones),
+        cmocka_unit_test(sums_under_relu_and_maxima_agree_with_naive_ones),
+        cmocka_unit_test(differences_and_roundings_agree_with_naive_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
