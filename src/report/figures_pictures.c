@@ -89,10 +89,22 @@ static int is_picture(const sis_report *report, const sis__member *m) {
     return report->examples[m->example].look == SIS__IMAGE;
 }
 
+/* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 % cnn". */
+static void name_cluster(const sis__cluster *c, char *name) {
+    int n = snprintf(name, SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
+    if (c->n_shares < 2)
+        return;
+    const char *slash = strrchr(c->sources[0], '/'), *source = slash ? slash + 1 : c->sources[0];
+    const char *dot = strrchr(source, '.');
+    int length = (int)(dot && dot > source ? dot - source : (long)strlen(source));
+    snprintf(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s", 100 * c->shares[0],
+             length < 14 ? length : 14, source);
+}
+
 static int add_cluster(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
     size_t column = 0, shown = c->n_members < MEMBERS_MOST ? c->n_members : MEMBERS_MOST;
     int code = SIS_OK;
-    snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
+    name_cluster(c, d->names[d->pictures.rows]);
     for (size_t i = 0; code == SIS_OK && i < shown; i++) {
         const sis__member *m = &c->members[i * c->n_members / shown];
         if (is_picture(report, m))
