@@ -192,7 +192,9 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     int status = read_donors(t, path, &donors);
     if (status != CLI_DONE)
         return status;
-    size_t n = sis_data_count(donors);
+    size_t n = sis_data_count(donors), first = 0;
+    while (first + 1 < t->n && cli_task_excuse(t, first))
+        first++;
     double *rows = cli_grab(n, width * sizeof *rows);
     free(t->mask);
     t->n_samples = cli_draws(q);
@@ -201,7 +203,8 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     for (size_t i = 0; status == CLI_DONE && i < n; i++)
         status = cli_encode(t, donors, i, &(cli_row){width, rows + i * width, NULL});
     if (status == CLI_DONE)
-        status = cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[0], t->n_samples, q->seed, t->mask));
+        status =
+            cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[first], t->n_samples, q->seed, t->mask));
     free(rows);
     sis_data_free(donors);
     return status;
