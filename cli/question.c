@@ -20,16 +20,14 @@ const cli_option cli_question_options[] = {
              "draws. For models that take token ids also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
              "those before it up. Texts of a cmd: model: remove (the default) or token:WORD, which "
-             "stands "
-             "in the place of the missing one. Any other model that carries no mask needs one of "
-             "these, unless the input is DNA: then it is uniform."},
+             "stands in the place of the missing one. Any other model that carries no mask needs "
+             "one of these, unless the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features), "masked together: axis:A or FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
-         "image every pixel, of DNA every base. axis:A: "
-         "values that differ only along axis A of an example belong together (the channels of a "
-         "pixel). FILE.npy: a whole number for each value, the feature it belongs to, or -1 for "
-         "never masked."},
+         "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
+         "example belong together (the channels of a pixel). FILE.npy: a whole number for each "
+         "value, the feature it belongs to, or -1 for never masked."},
     {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
      .max = 100000, .unset = "32; lime 5000"},
     CLI_SEED(cli_question, seed),

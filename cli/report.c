@@ -234,7 +234,5 @@ const cli_command cli_report = {
         "examples, clusters and logo-N; of a comparison decisions, cross-scores, joint-shares, "
         "joint-clusters and differences; of an evaluation lengths, score-length, importance, "
         "sufficient, marked and divergence; those there is something to show of. Each says below "
-        "what "
-        "is shown and of how many "
-        "examples.",
+        "what is shown and of how many examples.",
 };
