@@ -25,9 +25,8 @@ static const cli_option options[] = {
     {"target", 0, "OUTPUT", CLI_STRING(attack_options, target),
      "what it becomes: a label, next or second", .required = 1,
      .more = "A number or a label of an output. next: the output after the one the network "
-             "chooses, the first after the last. second: "
-             "the runner-up, which is the nearest. A network with one output has 1 (a high score) "
-             "and 0 (a low one)."},
+             "chooses, the first after the last. second: the runner-up, which is the nearest. A "
+             "network with one output has 1 (a high score) and 0 (a low one)."},
     {"confidence", 0, "K", CLI_NUMBER(attack_options, confidence),
      "lead of the target, in log-odds", .max = 1e6},
     {"low", 0, "V", CLI_NUMBER(attack_options, low), "least value of a pixel"},
@@ -413,13 +412,12 @@ const cli_command cli_attack = {
     .description =
         "Carlini and Wagner's targeted attack: for each example the smallest change, in the sum of "
         "squares, with which the network chooses the target, found by gradient descent inside the "
-        "box of allowed values and bisection for the constant that weighs the target against "
-        "the distance. With --confidence K the target must lead the next output by K in front of "
-        "the softmax.\n\n"
+        "box of allowed values and bisection for the constant that weighs the target against the "
+        "distance. With --confidence K the target must lead the next output by K in front of the "
+        "softmax.\n\n"
         "Writes one line of JSON an example: target, whether it was reached, the distance (root of "
         "the sum of squares), how far the target leads, and what the network says before and "
-        "after. "
-        "--values writes the changed inputs exactly, for sis explain; pictures of --images are "
-        "rounded to 256 levels, which may undo a small change.\n\n"
+        "after. --values writes the changed inputs exactly, for sis explain; pictures of --images "
+        "are rounded to 256 levels, which may undo a small change.\n\n"
         "Explaining an image before and after shows what the network now holds for the evidence.",
 };

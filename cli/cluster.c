@@ -209,18 +209,14 @@ const cli_command cli_cluster = {
             {0}},
     .description =
         "One subset is about one decision. Clusters of the subsets of many decisions show what a "
-        "model "
-        "has learned to look for. They are those of DBSCAN: a subset with at least --min-size "
-        "neighbours, itself among them, is core; core subsets that are neighbours belong together, "
-        "and what is near a core subset belongs to its cluster; the rest is noise. Clusters are "
-        "numbered by their first core subset, in the order of the files.\n\n"
+        "model has learned to look for. They are those of DBSCAN: a subset with at least "
+        "--min-size neighbours, itself among them, is core; core subsets that are neighbours "
+        "belong together, and what is near a core subset belongs to its cluster; the rest is "
+        "noise. Clusters are numbered by their first core subset, in the order of the files.\n\n"
         "The table shows the largest clusters first: how many subsets, how many of them core, the "
-        "share "
-        "of each file if there are several (of each model, if one file holds several), and the "
-        "most "
-        "frequent patterns with their counts: words in the order of the text, bases from the first "
-        "to the last chosen one with N for gaps, names with values. Images are drawn by how often "
-        "each "
-        "pixel is chosen, two rows in a line.\n\n"
+        "share of each file if there are several (of each model, if one file holds several), and "
+        "the most frequent patterns with their counts: words in the order of the text, bases from "
+        "the first to the last chosen one with N for gaps, names with values. Images are drawn by "
+        "how often each pixel is chosen, two rows in a line.\n\n"
         "The same input gives the same clusters whatever the number of threads.",
 };

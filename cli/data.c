@@ -366,6 +366,5 @@ const cli_command cli_data = {
         "sis reads them beside the FASTA), and train.planted.tsv and test.planted.tsv, which say "
         "where each motif is: the id of the sequence, the motif, start (counted from 0), end (the "
         "first base after it), strand, and the bases there. The same options and seed make the "
-        "same "
-        "files.",
+        "same files.",
 };

@@ -242,11 +242,8 @@ const cli_command cli_demo = {
     .examples = (const cli_example[]){{"sis demo", "Run it."}, {0}},
     .description =
         "Explains decisions of the models that come with the program: film reviews, DNA, a loan, "
-        "and "
-        "handwritten digits (of MNIST, if it has been fetched or can be; drawn by the program "
+        "and handwritten digits (of MNIST, if it has been fetched or can be; drawn by the program "
         "otherwise), and writes a report of them all. Every command is printed before it is run, "
-        "and can be typed again. The models "
-        "are "
-        "found beside the program's sources or where they were installed, or where the variable "
-        "SIS_MODELS says.",
+        "and can be typed again. The models are found beside the program's sources or where they "
+        "were installed, or where the variable SIS_MODELS says.",
 };

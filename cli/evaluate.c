@@ -111,6 +111,7 @@ static void release(evaluation *ev) {
     }
     free(ev->methods);
     free(ev->examples);
+    free(ev->donors);
     free(ev->study.by_mask);
     free(ev->study.by_deck);
     sis_motifs_release(&ev->motifs);

@@ -77,6 +77,7 @@ typedef struct evaluation {
     eval_example *examples;
     size_t n_examples, n_shared; /* explained by all; in the files */
     cli_task task;
+    sis_input *donors; /* of the hot deck, once there is one */
     int with_model;
     size_t n_human; /* examples that a person has marked */
     sis_motifs motifs;

@@ -17,10 +17,17 @@ static int is_kind(const cli_task *t, const char *kind) {
     return strcmp(sis_data_kind(t->data), kind) == 0;
 }
 
-static int open_deck(const evaluation *ev, sis_deck **deck) {
+/* Of the inputs that have features; kept by ev, which outlives the deck. */
+static int open_deck(evaluation *ev, sis_deck **deck) {
     const cli_task *t = &ev->task;
     int anywhere = cli_is_token(t) || (is_kind(t, "dna") && t->by_default);
-    return cli_fail(sis_deck_new(t->inputs, t->n, anywhere, deck));
+    size_t n = 0;
+    if (!ev->donors && !(ev->donors = cli_grab(t->n, sizeof *ev->donors)))
+        return CLI_FAILED;
+    for (size_t i = 0; i < t->n; i++)
+        if (!cli_task_excuse(t, i))
+            ev->donors[n++] = t->inputs[i];
+    return cli_fail(sis_deck_new(ev->donors, n, anywhere, deck));
 }
 
 /* How the features of an example lie: in a row, in a grid, or nowhere (height 0). */

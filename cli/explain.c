@@ -277,12 +277,10 @@ const cli_command cli_explain = {
         "with subsets, most important feature first; below_threshold means that the example itself "
         "does not reach the threshold; default_decision, that even the fully masked input reaches "
         "it, so no part of the example is responsible; error, that the model answered NaN, or that "
-        "a "
-        "text has no word.\n\n"
+        "a text has no word.\n\n"
         "Other methods (--method) write one rationale an example into the same kind of file, with "
         "their attributions and whether the rationale is sufficient; docs/methods.md says how each "
         "works.\n\n"
         "The exit status is 1 if any record is an error. A model that fails otherwise ends the "
-        "run; "
-        "what was written before is kept, and --resume goes on from there.",
+        "run; what was written before is kept, and --resume goes on from there.",
 };

@@ -92,9 +92,8 @@ static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
     if (status != CLI_DONE || a.same)
         return status;
     return cli_error(
-        "--resume: record \"%s\" of %s comes out differently now; give the same --seed, "
-        "--samples, --steps, --step, --baseline, --remove and --lengths as before, or "
-        "name another --output",
+        "--resume: record \"%s\" of %s comes out differently now; give the same --seed, --samples, "
+        "--steps, --step, --baseline, --remove and --lengths as before, or name another --output",
         r->id, w->o->output);
 }
 

@@ -231,13 +231,11 @@ const cli_command cli_model = {
     .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"}, {0}},
     .description =
         "Prints the input, every node with its output shape, its parameters and what is computed "
-        "of "
-        "it for each candidate of a walk, and the output; then how much memory the walk keeps, and "
-        "the time of one backward selection on an input made up for the purpose, on one thread, "
-        "beside what it would take by full passes.\n\n"
+        "of it for each candidate of a walk, and the output; then how much memory the walk keeps, "
+        "and the time of one backward selection on an input made up for the purpose, on one "
+        "thread, beside what it would take by full passes.\n\n"
         "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
-        "that "
-        "is computed), \"kept\" what is not computed again as long as nothing near it is masked, "
-        "\"batch of candidates\" what is run for each of them as a whole, and \"each value by "
-        "itself\" what only moves or maps values.",
+        "that is computed), \"kept\" what is not computed again as long as nothing near it is "
+        "masked, \"batch of candidates\" what is run for each of them as a whole, and \"each value "
+        "by itself\" what only moves or maps values.",
 };

@@ -20,16 +20,14 @@ const cli_option cli_question_options[] = {
              "draws. For models that take token ids also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
              "those before it up. Texts of a cmd: model: remove (the default) or token:WORD, which "
-             "stands "
-             "in the place of the missing one. Any other model that carries no mask needs one of "
-             "these, unless the input is DNA: then it is uniform."},
+             "stands in the place of the missing one. Any other model that carries no mask needs "
+             "one of these, unless the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features), "masked together: axis:A or FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
-         "image every pixel, of DNA every base. axis:A: "
-         "values that differ only along axis A of an example belong together (the channels of a "
-         "pixel). FILE.npy: a whole number for each value, the feature it belongs to, or -1 for "
-         "never masked."},
+         "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
+         "example belong together (the channels of a pixel). FILE.npy: a whole number for each "
+         "value, the feature it belongs to, or -1 for never masked."},
     {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
      .max = 100000, .unset = "32; lime 5000"},
     CLI_SEED(cli_question, seed),
@@ -192,7 +190,9 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     int status = read_donors(t, path, &donors);
     if (status != CLI_DONE)
         return status;
-    size_t n = sis_data_count(donors);
+    size_t n = sis_data_count(donors), first = 0;
+    while (first + 1 < t->n && cli_task_excuse(t, first))
+        first++;
     double *rows = cli_grab(n, width * sizeof *rows);
     free(t->mask);
     t->n_samples = cli_draws(q);
@@ -201,7 +201,8 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     for (size_t i = 0; status == CLI_DONE && i < n; i++)
         status = cli_encode(t, donors, i, &(cli_row){width, rows + i * width, NULL});
     if (status == CLI_DONE)
-        status = cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[0], t->n_samples, q->seed, t->mask));
+        status =
+            cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[first], t->n_samples, q->seed, t->mask));
     free(rows);
     sis_data_free(donors);
     return status;

@@ -256,16 +256,12 @@ const cli_command cli_show = {
             {0}},
     .description =
         "For each example: what was decided, how sure the model was, and each subset. A text is "
-        "shown "
-        "with the words of its subsets marked, DNA with the chosen bases, an image beside its "
-        "subsets, "
-        "a table by feature names and values against what they look like when masked; in all of "
-        "them "
-        "the most important features stand first or are the darkest. What a person marked is "
-        "underlined. Where nothing was found, why.\n\n"
+        "shown with the words of its subsets marked, DNA with the chosen bases, an image beside "
+        "its subsets, a table by feature names and values against what they look like when masked; "
+        "in all of them the most important features stand first or are the darkest. What a person "
+        "marked is underlined. Where nothing was found, why.\n\n"
         "Several files over the same inputs are shown beside each other, or below each other where "
-        "the "
-        "terminal is too narrow; the first says which examples. A dash reads results from standard "
-        "input.\n\n"
+        "the terminal is too narrow; the first says which examples. A dash reads results from "
+        "standard input.\n\n"
         "The width is that of the terminal, 80 columns otherwise; COLUMNS overrides it.",
 };

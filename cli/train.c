@@ -268,22 +268,16 @@ const cli_command cli_train = {
             {0}},
     .description =
         "Architectures, with the paper's settings as defaults: mnist-cnn and mnist-mlp for images "
-        "of "
-        "28 x 28, dna-cnn for DNA, text-lstm and text-cnn for texts, mlp (two layers) and linear "
-        "for "
-        "tables.\n\n"
+        "of 28 x 28, dna-cnn for DNA, text-lstm and text-cnn for texts, mlp (two layers) and "
+        "linear for tables.\n\n"
         "Labels are classes, or with --loss mse or --range numbers. Two classes give one output, "
-        "the "
-        "probability of the second in the order of numbers or letters, except in the MNIST "
+        "the probability of the second in the order of numbers or letters, except in the MNIST "
         "networks.\n\n"
         "The file written holds the kind of input, labels, vocabulary, the mask (means of the "
         "training examples; every base alike; the mean embedding of the vocabulary), and a record "
-        "of "
-        "data, options and scores, which sis model shows. With --validation the weights are those "
-        "of "
-        "the epoch with the lowest loss on the held-out part.\n\n"
+        "of data, options and scores, which sis model shows. With --validation the weights are "
+        "those of the epoch with the lowest loss on the held-out part.\n\n"
         "The same seed, data and options give the same file, whatever the number of threads, and "
-        "also "
-        "when the training was killed and resumed with --resume. A checkpoint lies in OUTPUT.train "
-        "until the training is done.",
+        "also when the training was killed and resumed with --resume. A checkpoint lies in "
+        "OUTPUT.train until the training is done.",
 };

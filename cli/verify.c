@@ -190,16 +190,12 @@ const cli_command cli_verify = {
             {0}},
     .description =
         "Repeats, with full passes of the model, what sis explain checked before it wrote a "
-        "record: "
-        "that each subset alone reaches the threshold, that without any one of its features it "
-        "does "
-        "not, that subsets are disjoint, and that everything outside them does not reach the "
-        "threshold. Threshold, direction and output come from the records; model, input, mask and "
-        "features are given as they were to sis explain.\n\n"
+        "record: that each subset alone reaches the threshold, that without any one of its "
+        "features it does not, that subsets are disjoint, and that everything outside them does "
+        "not reach the threshold. Threshold, direction and output come from the records; model, "
+        "input, mask and features are given as they were to sis explain.\n\n"
         "Writes one line of JSON a record: what was found, and the reason if a claim is false. "
-        "With "
-        "--exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
-        "backward "
-        "selection guarantees only that no single feature can be left out.\n\n"
+        "With --exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
+        "backward selection guarantees only that no single feature can be left out.\n\n"
         "The exit status is 1 if any claim is false.",
 };

@@ -48,6 +48,8 @@ sis explain -q -m dna.onnx -i a.txt -t 0 2>&1
 sis explain -q -m cmd:cat -i a.txt -t 0 2>&1
 printf '...\n' > empty.txt
 sis explain -q -m text.onnx -i empty.txt -t 0 | grep -o '"status.*"n_features":[0-9]*'
+printf '...\nGood beer\n' > some.txt
+sis evaluate --imputation -m text.onnx -i some.txt --draws 10 | grep -c hot-deck
 printf 'good\nba\377d\n' > broken.txt
 sis explain -q -m text.onnx -i broken.txt -t 0 2>&1
 sis explain -q -m text.onnx -i c.jsonl --label none -t 0 2>&1
