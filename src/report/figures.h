@@ -56,7 +56,8 @@ int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
                         int (*wanted)(const sis__example *));
 
-/* "7: 9", id and decision; with the name of its results file if there are several. */
+/* "7: 9", id and decision; with the name of its results file in front if there are several, and its label
+ * behind if that is something else: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
 void sis__example_title(const sis_report *report, const sis__example *e, char *text, size_t size);
 
 /* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */

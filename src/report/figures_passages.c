@@ -58,11 +58,11 @@ void sis__example_title(const sis_report *report, const sis__example *e, char *t
     const char *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
     int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
     sis__output_name(&e->record, output, sizeof output);
-    if (report->n_runs > 1)
-        snprintf(text, size, "%.*s %.20s: %s%s", length < 16 ? length : 16, name, e->record.id,
-                 e->record.below ? "not " : "", output);
-    else
-        snprintf(text, size, "%.20s: %s%s", e->record.id, e->record.below ? "not " : "", output);
+    int n = report->n_runs > 1 ? snprintf(text, size, "%.*s ", length < 16 ? length : 16, name) : 0;
+    n += snprintf(text + n, size - (size_t)n, "%.20s: %s%.20s", e->record.id,
+                  e->record.below ? "not " : "", output);
+    if (e->record.label && strcmp(e->record.label, output) != 0 && !e->record.below)
+        snprintf(text + n, size - (size_t)n, " (%.12s)", e->record.label);
 }
 
 /* ---- One passage ----------------------------------------------------------------------------- */

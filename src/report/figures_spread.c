@@ -313,11 +313,20 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
     return code == SIS_OK ? 1 : code;
 }
 
+/* Are there decisions for high scores and for low ones? */
+static int goes_both_ways(const sis_report *report) {
+    for (size_t i = 1; i < report->n; i++)
+        if (!report->examples[i].record.below != !report->examples[0].record.below)
+            return 1;
+    return 0;
+}
+
 /* Lines of the same kind from all stored walks. */
 static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
     if (!(d->plot.series = SIS_NEW(sis__series, n)))
         return SIS_E_NOMEM;
     d->draw = sis__draw_lines;
+    d->plot.mixed = goes_both_ways(report);
     mark_thresholds(report, d);
     for (size_t i = 0; i < report->n; i++) {
         const sis__walked *w = &report->examples[i].walked;
@@ -350,11 +359,9 @@ int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "histories", "Score as features are masked.", "features masked (%)",
                        "score of what is left");
     d->plot.to = 100;
-    sis__buf_printf(
-        &d->caption,
-        "The first backward selection of %zu examples, a line each%s; the thick line is "
-        "their median.",
-        n, n > 150 ? " (about 150 of them drawn)" : "");
+    sis__buf_printf(&d->caption, "The first backward selection of %zu examples, a line each%s%s.",
+                    n, n > 150 ? " (about 150 of them drawn)" : "",
+                    goes_both_ways(report) ? "" : "; the thick line is their median");
     return make_lines(report, d, n, 0);
 }
 

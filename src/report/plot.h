@@ -32,6 +32,7 @@ typedef struct sis__plot {
     int whole;              /* values are whole numbers */
     int violin;             /* boxes: draw the density too */
     double from, to;        /* lines: where they begin and end; from may be more than to */
+    int mixed;              /* lines: of decisions both ways, whose median would say nothing */
     size_t n_bars;          /* bars */
     const char *const *bar_names;
     int stacked, percent; /* bars: on top of each other; of a hundred */
@@ -53,7 +54,7 @@ int sis__plot_bars(sis__pen *p, const sis__plot *a);
 int sis__plot_scatter(sis__pen *p, const sis__plot *a);
 
 /* Every series is a line of y, evenly spaced over from .. to; x is not used. The thick one is the median
- * of all. */
+ * of all, unless they are mixed. */
 int sis__plot_lines(sis__pen *p, const sis__plot *a);
 
 /* The series 0, 1 and 2 are the lower quartile, the median and the upper one of something over the same

@@ -162,7 +162,7 @@ int sis__plot_lines(sis__pen *p, const sis__plot *a) {
     for (size_t k = 0; code == SIS_OK && k < a->n; k += stride)
         if (a->series[k].y.n > 1)
             code = draw_line(&f, a, &a->series[k].y, opacity);
-    if (code == SIS_OK && a->n > 2)
+    if (code == SIS_OK && a->n > 2 && !a->mixed)
         code = draw_median(&f, a);
     draw_levels(&f, a, SIS__START);
     return code;
