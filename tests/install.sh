@@ -39,14 +39,12 @@ abi=$(sed -n 's/^#define SIS_ABI //p' "$include/sis/sis.h")
 [ -f "$libdir/libsis.so.$abi" ] || bad "there is no libsis.so.$abi"
 objdump -p "$libdir/libsis.so" | grep -q "SONAME *libsis.so.$abi\$" || bad "the SONAME is not libsis.so.$abi"
 
-# Headers alone.
-languages=c
-command -v c++ >/dev/null && languages="c c++"
+# Headers alone; in C++ where there is a compiler for it, which may not be cc's own.
 for header in "$include"/sis/*.h; do
-    echo "#include <sis/${header##*/}>" > "$tmp/alone.c"
-    for language in $languages; do
-        cc -x "$language" -fsyntax-only -pedantic -Wall -Wextra -Werror -I"$include" "$tmp/alone.c"
-    done
+    echo "#include <sis/${header##*/}>" | tee "$tmp/alone.c" > "$tmp/alone.cc"
+    set -- -fsyntax-only -pedantic -Wall -Wextra -Werror -I"$include"
+    cc "$@" "$tmp/alone.c"
+    ! command -v c++ >/dev/null || c++ "$@" "$tmp/alone.cc"
 done
 
 # Exported symbols are the declared functions. Whatever else the static library shows has our prefix.
