@@ -190,7 +190,7 @@ static void orders_found_before_are_taken(void **state) {
         int order[MOST], torn[MOST];
         double attributions[MOST];
         sis_rationale found;
-        sis_opt opt = decision(p.threshold, 0);
+        sis_opt opt = decision(p.threshold);
         sis_method_opt how = method(SIS_METHOD_LIME, SIS_CONSTRAINT_LENGTH);
         plain_perturb(&p, 0, attributions, order);
         how.order = order;
