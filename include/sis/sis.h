@@ -326,7 +326,8 @@ typedef struct sis_walk_ops {
     /* Start over with `masked` (n_features flags) masked; *margin is that state's margin. */
     int (*reset)(sis_walk *w, const unsigned char *masked, double *margin);
     /* margins[k] = margin if features[k] were masked too. features: present, ascending. A walk may
-     * only answer the current margin, bit for bit, for a feature that provably changes nothing. */
+     * only answer the current margin, bit for bit, for a feature that provably changes nothing. With
+     * w->wants set it may answer -wants * INFINITY for a feature that is provably not the best. */
     int (*probe)(sis_walk *w, const int *features, size_t n, double *margins);
     /* Mask it for good; *margin is the new state's margin, as probe answered it. */
     int (*mask)(sis_walk *w, int feature, double *margin);
@@ -338,6 +339,8 @@ struct sis_walk {
     const sis_walk_ops *ops;
     double tolerance; /* how far a probed margin m may lie from a full pass: tolerance * (1 + |m|).
                          Candidates closer than that are decided by full passes. 0: exact */
+    int wants;        /* set by the library: 1 while it looks for the highest margin, -1
+                                     for the lowest, 0 if it needs them all */
     size_t evaluations;           /* masked copies scored so far */
     const sis_walk *inner;        /* a walk that passes the verbs on to another: that one */
     struct sis_walk_state *state; /* the library's, not the maker's: what is masked */

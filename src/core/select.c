@@ -158,7 +158,9 @@ static int choose(sweep *w, int *feature, double *margin) {
     *margin = s->margin;
     if (w->n_live == 0)
         return SIS_OK;
+    s->walk->wants = w->sign > 0 ? 1 : -1;
     error = s->walk->ops->probe(s->walk, w->live, w->n_live, w->margins);
+    s->walk->wants = 0;
     for (size_t i = 0; error == SIS_OK && i < w->n_live; i++)
         if (isnan(w->margins[i]))
             error = sis__fail(SIS_E_NAN, "the model answered NaN with feature %d masked too",

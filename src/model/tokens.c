@@ -84,6 +84,7 @@ static int token_reset(sis_walk *w, const unsigned char *masked, double *margin)
 
 static int token_probe(sis_walk *w, const int *features, size_t n, double *margins) {
     sis_walk *inner = ((token_walk *)w)->inner;
+    inner->wants = w->wants;
     int error = inner->ops->probe(inner, features, n, margins);
     follow(w, inner);
     return error;

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "net/cache.h"
 #include "net/forward.h"
+#include "net/ops.h"
 #include "net/walk.h"
 
 static const size_t sizes[] = {256, 64, 16, 4, 1};
@@ -172,6 +173,17 @@ static int run_piece(sis__head *h, size_t i, const float *rows, double *margins)
     if (error == SIS_OK)
         sis__margins(h->s->net, z, sizes[i], h->outputs, h->s->output, margins, 1);
     return error;
+}
+
+const sis__gemm *sis__head_gemm(const sis__head *h) {
+    const sis__plan *p = h->plans[N_SIZES - 1];
+    const sis__step *s = p->n_steps == 1 ? &p->steps[0] : NULL;
+    if (!s || s->op != SIS__OP_GEMM || s->relu || !s->p.gemm.packed || s->outputs[0] != h->last)
+        return NULL;
+    for (size_t i = 0; i < h->n_views; i++)
+        if (s->inputs[0] == h->views[i])
+            return &s->p.gemm;
+    return NULL;
 }
 
 double sis__head_size(const sis__head *h) {

@@ -235,6 +235,12 @@ static void naive_gemm_placed(const sis__placed_product *g) {
         }
 }
 
+static void naive_max_up(const float *const *x, size_t count, size_t n, float *y) {
+    memcpy(y, x[0], n * sizeof *y);
+    for (size_t k = 1; k < count; k++)
+        naive_max_row(y, x[k], 1, n);
+}
+
 static void naive_add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
     for (size_t i = 0; i < n; i++) {
         float sum = x[0][i];
@@ -355,6 +361,7 @@ const sis__kernels sis__kernels_naive = {
     .add_rows = naive_add_rows,
     .dense = naive_dense,
     .gemm_placed = naive_gemm_placed,
+    .max_up = naive_max_up,
     .add_up = naive_add_up,
     .add_rows_wide = naive_add_rows_wide,
     .add_relu = naive_add_relu,

@@ -140,6 +140,8 @@ typedef struct sis__kernels {
 
     /* What walks are made of. */
     void (*gemm_placed)(const sis__placed_product *p);
+    /* y (n) = the largest of x[0], ..., x[count - 1], as max_row finds it. */
+    void (*max_up)(const float *const *x, size_t count, size_t n, float *y);
     /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
     void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
     /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */

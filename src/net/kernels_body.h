@@ -371,6 +371,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .gru = gru,
     .add_rows = add_rows,
     .gemm_placed = gemm_placed,
+    .max_up = max_up,
     .add_up = add_up,
     .dense = dense,
     .add_rows_wide = add_rows_wide,

@@ -419,6 +419,18 @@ static void add_max(const float *a, const float *b, float *y, size_t n) {
     }
 }
 
+static void max_up(const float *const *x, size_t count, size_t n, float *y) {
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t there = n - i;
+        vec top = load_some(x[0] + i, there);
+        for (size_t k = 1; k < count; k++) {
+            vec v = load_some(x[k] + i, there);
+            top = pick((v > top) | (v != v), v, top);
+        }
+        store_some(y + i, top, there);
+    }
+}
+
 /* One vector of join_tops: y, and which elements may have changed. */
 INLINE vec join_tops_at(const sis__tops *t, size_t i, size_t n, ivec *changed) {
     vec top = load_some(t->inside + i, n), out = load_some(t->outside + i, n);

@@ -162,6 +162,7 @@ static int walk_reset(sis_walk *w, const unsigned char *masked, double *margin) 
 
 static int walk_probe(sis_walk *w, const int *features, size_t n, double *margins) {
     net_walk *own = (net_walk *)w;
+    own->rule->wants = w->wants;
     int error = own->rule->ops->probe(own->rule, features, n, margins);
     w->evaluations += n;
     w->tolerance = own->rule->tolerance;

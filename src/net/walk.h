@@ -88,6 +88,9 @@ int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, si
  * there on, whatever n. */
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);
 
+/* The dense layer that is all of a head, or NULL if that is more or something else. */
+const sis__gemm *sis__head_gemm(const sis__head *h);
+
 /* The largest number in front of the last activation after a call for one row: what margins are
  * differences of, and rounding is relative to. */
 double sis__head_size(const sis__head *h);

@@ -38,6 +38,8 @@ typedef struct {
     size_t *place;         /* (n_rows) where their margins go */
     double *margins;       /* (n_rows) */
     size_t n_rows, masks;
+    sis__bound *bound;     /* NULL: every candidate is computed whenever it is asked for */
+    unsigned char *chosen; /* (n_features) of those asked for, which to compute */
 } window_walk;
 
 static int present_margin(window_walk *w, double *margin) {
@@ -69,8 +71,11 @@ static void update(window_walk *w, const size_t *features, size_t n) {
         if (f->sites[i].kind == SIS__SITE_KEEP)
             sis__conv_flush(f, &f->layers[f->sites[i].layer]);
     }
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; k < n; k++) {
         w->stale[features[k]] = 0;
+        if (w->bound)
+            sis__bound_forget(w->bound, features[k]);
+    }
 }
 
 static void update_all(window_walk *w, const int *features, size_t n) {
@@ -100,12 +105,14 @@ static int run_rows(window_walk *w, size_t n, double *margins) {
     return error;
 }
 
-static int window_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
-    window_walk *w = (window_walk *)walk;
+/* Margins of those of n features that are chosen (NULL: all). */
+static int compute(window_walk *w, const int *features, size_t n, const unsigned char *chosen,
+                   double *margins) {
     sis__front *f = w->f;
     size_t waiting = 0;
-    update_all(w, features, n);
     for (size_t k = 0; k < n; k++) {
+        if (chosen && !chosen[k])
+            continue;
         size_t j = (size_t)features[k];
         float *row = w->rows + waiting * f->row;
         int changes = 0;
@@ -124,6 +131,55 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
         waiting = 0;
     }
     return run_rows(w, waiting, margins);
+}
+
+/* The best wants * margin of those that were chosen, which become known. */
+static double learn(window_walk *w, const int *features, size_t n, const double *margins) {
+    double best = -INFINITY;
+    for (size_t k = 0; k < n; k++)
+        if (w->chosen[k]) {
+            sis__bound_learn(w->bound, (size_t)features[k], margins[k]);
+            best = fmax(best, w->walk.wants * margins[k]);
+        }
+    return best;
+}
+
+/* Those nothing is known of, and the most promising of the others, first. Then those that may come
+ * up to the best of them; the rest cannot be better. */
+static int probe_best(window_walk *w, const int *features, size_t n, double *margins) {
+    const sis__site *cut = &w->f->sites[w->f->n_sites - 1];
+    size_t top = n;
+    sis__bound_follow(w->bound, cut->sums, w->walk.wants, sis__head_size(w->head));
+    for (size_t k = 0; k < n; k++) {
+        double most = margins[k] = sis__bound_of(w->bound, (size_t)features[k]);
+        w->chosen[k] = isinf(most) != 0;
+        if (!w->chosen[k] && (top == n || most > margins[top]))
+            top = k;
+    }
+    if (top < n)
+        w->chosen[top] = 1;
+    int error = compute(w, features, n, w->chosen, margins);
+    if (error != SIS_OK)
+        return error;
+    double best = learn(w, features, n, margins);
+    for (size_t k = 0; k < n; k++) {
+        int maybe = !w->chosen[k] && !(margins[k] < best);
+        if (!w->chosen[k] && !maybe)
+            margins[k] = w->walk.wants > 0 ? -INFINITY : INFINITY;
+        w->chosen[k] = (unsigned char)maybe;
+    }
+    error = compute(w, features, n, w->chosen, margins);
+    if (error == SIS_OK)
+        learn(w, features, n, margins);
+    return error;
+}
+
+static int window_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
+    window_walk *w = (window_walk *)walk;
+    update_all(w, features, n);
+    if (w->bound && walk->wants)
+        return probe_best(w, features, n, margins);
+    return compute(w, features, n, NULL, margins);
 }
 
 /* How far changes that are added up are from full passes: measured on a few candidates. Differences
@@ -175,6 +231,8 @@ static int window_reset(sis_walk *walk, const unsigned char *masked, double *mar
         sis__site_reset(f, &f->sites[i]);
     memset(w->stale, 1, n);
     w->masks = 0;
+    if (w->bound)
+        sis__bound_reset(w->bound);
     int error = present_margin(w, margin);
     return error == SIS_OK && !f->exact ? measure(w) : error;
 }
@@ -233,8 +291,10 @@ static int window_mask(sis_walk *walk, int feature, double *margin) {
 
 static void window_free(sis_walk *walk) {
     window_walk *w = (window_walk *)walk;
+    sis__bound_free(w->bound);
     sis__head_free(w->head);
     sis__front_free(w->f);
+    free(w->chosen);
     free(w->masked);
     free(w->stale);
     free(w->base);
@@ -264,12 +324,14 @@ static int rows_init(window_walk *w) {
     w->n_rows = w->n_rows < n ? w->n_rows : n;
     w->masked = SIS_NEW(unsigned char, n);
     w->stale = SIS_NEW(unsigned char, n);
+    w->chosen = SIS_NEW(unsigned char, n);
     w->base = SIS_NEW(float, w->f->row);
     w->rows = (float *)sis__alloc_raw(w->n_rows, w->f->row * sizeof *w->rows);
     w->place = SIS_NEW(size_t, w->n_rows);
     w->margins = SIS_NEW(double, w->n_rows);
-    return w->masked && w->stale && w->base && w->rows && w->place && w->margins ? SIS_OK
-                                                                                 : SIS_E_NOMEM;
+    return w->masked && w->stale && w->chosen && w->base && w->rows && w->place && w->margins
+               ? SIS_OK
+               : SIS_E_NOMEM;
 }
 
 int sis__walk_window_new(const sis__subject *s, sis_walk **out) {
@@ -284,6 +346,8 @@ int sis__walk_window_new(const sis__subject *s, sis_walk **out) {
         error = head_init(w);
     if (error == SIS_OK)
         error = rows_init(w);
+    if (error == SIS_OK)
+        error = sis__bound_new(w->f, w->head, &w->bound);
     if (error != SIS_OK) {
         window_free(&w->walk);
         return error;

@@ -29,6 +29,7 @@
  *     walk_window_conv.c   convolutions: values, and changes
  *     walk_window_site.c   what is kept for each candidate
  *     walk_window_top.c    maxima over everything outside a box
+ *     walk_window_bound.c  candidates that cannot be the best
  */
 #ifndef SIS_NET_WALK_WINDOW_H
 #define SIS_NET_WALK_WINDOW_H
@@ -269,7 +270,7 @@ typedef struct sis__front {
     /* Scratch of layers and sites. */
     sis__box *need, *work; /* (n_layers + 1) */
     sis__queue queue;
-    const float **lines; /* (rows of a kernel at most) sums that make up a line of outputs */
+    const float **lines; /* sums that make up a line of outputs, or what a window sees */
     float *products;     /* the same for a block, where they are not kept */
     double *totals;      /* of averages */
     float *outside;      /* maxima outside a box */
@@ -362,6 +363,29 @@ void sis__site_refresh(sis__front *f, sis__site *s);
  * latter needs the former, and answers 0 only if they are provably the same in a full pass. */
 void sis__site_row(sis__front *f, sis__site *s, float *row);
 int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
+
+/* ---- Bounds ------------------------------------------------------------------------------- */
+
+/* What the margins of candidates can have become since they were computed. */
+typedef struct sis__bound sis__bound;
+
+/* *out is NULL if nothing can be said for this network. */
+int sis__bound_new(const sis__front *f, const sis__head *head, sis__bound **out);
+void sis__bound_free(sis__bound *b);
+
+/* Forget everything; forget feature j, whose own change is not what it was. */
+void sis__bound_reset(sis__bound *b);
+void sis__bound_forget(sis__bound *b, size_t j);
+
+/* The sums of the cut at the next probe, which wants the highest (1) or lowest (-1) margin, and the
+ * size of numbers in front of the last activation. */
+void sis__bound_follow(sis__bound *b, const double *sums, int wants, double size);
+
+/* A margin that was computed in this probe. */
+void sis__bound_learn(sis__bound *b, size_t j, double margin);
+
+/* The most that wants * margin of feature j can be. */
+double sis__bound_of(const sis__bound *b, size_t j);
 
 /* ---- Maxima -------------------------------------------------------------------------------- */
 

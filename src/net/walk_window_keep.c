@@ -224,10 +224,12 @@ static size_t larger(size_t a, size_t b) {
 /* Room for the products of the largest convolution. */
 static int queue_init(sis__front *f) {
     sis__queue *q = &f->queue;
-    size_t rows = 1, sums = 1;
+    size_t rows = 1, sums = 1, lines = 1;
     q->room = (size_t)16 << 10;
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__layer *l = &f->layers[i];
+        if (l->kind == SIS__LAYER_MAX)
+            lines = larger(lines, sis__conv_rows(l) * l->w.kernel[2]);
         if (l->kind != SIS__LAYER_CONV)
             continue;
         q->room = larger(q->room, sis__conv_sees(l));
@@ -238,7 +240,7 @@ static int queue_init(sis__front *f) {
     q->from = (const float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->from);
     q->to = (float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->to);
     q->count = (size_t *)sis__front_alloc(f, rows, sizeof *q->count);
-    f->lines = (const float **)sis__front_alloc(f, rows, sizeof *f->lines);
+    f->lines = (const float **)sis__front_alloc(f, larger(rows, lines), sizeof *f->lines);
     f->products = (float *)sis__front_alloc(f, SIS__BLOCK, sums * sizeof *f->products);
     return q->seen && q->from && q->to && q->count && f->lines && f->products ? SIS_OK
                                                                               : SIS_E_NOMEM;

@@ -81,20 +81,22 @@ static const float *seen(const sis__layer *l, const sis__part *in, const int *o,
     return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
 }
 
-static void pool_max(const sis__layer *l, const sis__part *in, const int *o, float *y) {
-    const sis__kernels *kn = sis__kernels_best();
+static void pool_max(const sis__front *f, const sis__layer *l, const sis__part *in, const int *o,
+                     float *y) {
     span s = span_of(&l->w, o);
-    size_t k[3], n = l->w.channels, first = 1;
+    size_t k[3], n = 0;
     for (k[0] = s.from[0]; k[0] < s.to[0]; k[0]++)
-        for (k[1] = s.from[1]; k[1] < s.to[1]; k[1]++)
-            for (k[2] = s.from[2]; k[2] < s.to[2]; k[2]++, first = 0) {
-                const float *x = seen(l, in, o, k);
-                if (first)
-                    memcpy(y, x, n * sizeof *y);
-                else
-                    kn->max_row(y, x, 1, n);
-            }
-    for (size_t c = 0; first && c < n; c++)
+        for (k[1] = s.from[1]; k[1] < s.to[1]; k[1]++) {
+            k[2] = s.from[2];
+            if (k[2] == s.to[2])
+                continue;
+            const float *x = seen(l, in, o, k);
+            for (; k[2] < s.to[2]; k[2]++, x += l->w.dilation[2] * l->w.channels)
+                f->lines[n++] = x;
+        }
+    if (n)
+        sis__kernels_best()->max_up(f->lines, n, l->w.channels, y);
+    for (size_t c = 0; !n && c < l->w.channels; c++)
         y[c] = -INFINITY;
 }
 
@@ -133,7 +135,7 @@ static void run_pool(sis__front *f, const sis__layer *l, const sis__part *in, co
         int o[3] = {z, y, x};
         float *to = sis__part_at(out, l->w.channels, z, y, x);
         if (l->kind == SIS__LAYER_MAX)
-            pool_max(l, in, o, to);
+            pool_max(f, l, in, o, to);
         else
             pool_average(f, l, in, o, to);
     }
