@@ -32,7 +32,8 @@ struct sis__bound {
     int wants;     /* the direction the rest is about; 0: nothing is known */
     double grown;  /* by how much any margin may have grown, added up */
     double size;   /* the largest number in front of the last activation */
-    double *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
+    double
+        *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
 };
 
 void sis__bound_free(sis__bound *b) {

@@ -298,7 +298,7 @@ static void functions_do_not_depend_on_the_place(void **state) {
     free(x);
 }
 
-static void lines_are_added_in_order(void **state) {
+static void lines_are_added_in_order_and_their_maxima_found(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 3);
@@ -312,6 +312,11 @@ static void lines_are_added_in_order(void **state) {
                     (*kn)->add_up(lines, count, n, relu, y[0]);
                     sis__kernels_naive.add_up(lines, count, n, relu, y[1]);
                     assert_memory_equal(y[0], y[1], sizeof y[0]);
+                    x[333] = relu ? NAN : 0.25f;
+                    (*kn)->max_up(lines, count, n, y[0]);
+                    sis__kernels_naive.max_up(lines, count, n, y[1]);
+                    assert_memory_equal(y[0], y[1], sizeof y[0]);
+                    x[333] = 0.25f;
                 }
     free(x);
 }
@@ -409,7 +414,7 @@ int main(void) {
         cmocka_unit_test(functions_are_accurate),
         cmocka_unit_test(functions_know_their_limits),
         cmocka_unit_test(functions_do_not_depend_on_the_place),
-        cmocka_unit_test(lines_are_added_in_order),
+        cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),
         cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(cells_agree_with_naive_ones),

@@ -72,6 +72,64 @@ static void collections_are_those_of_full_passes(void **state) {
     assert_true(subsets > 100 / SLOW);
 }
 
+/* One selection by two walks, one of which is only asked for the best: it may leave out others, and
+ * those alone. Returns how many it left out. */
+static size_t select_twice(const walk_case *c, sis_walk *asked, sis_walk *all, int wants) {
+    size_t n = 0, left_out = 0;
+    int features[4096];
+    double margins[2][4096], margin;
+    unsigned char masked[4096] = {0};
+    for (size_t j = 0; j < c->n_features; j++)
+        features[n++] = (int)j;
+    assert_int_equal(asked->ops->reset(asked, masked, &margin), SIS_OK);
+    assert_int_equal(all->ops->reset(all, masked, &margin), SIS_OK);
+    for (; n > 0; n--) {
+        size_t best = 0;
+        asked->wants = wants;
+        assert_int_equal(asked->ops->probe(asked, features, n, margins[0]), SIS_OK);
+        assert_int_equal(all->ops->probe(all, features, n, margins[1]), SIS_OK);
+        for (size_t k = 1; k < n; k++)
+            if (wants * margins[1][k] > wants * margins[1][best])
+                best = k;
+        for (size_t k = 0; k < n; k++)
+            if (margins[0][k] != margins[1][k]) {
+                left_out++;
+                if (!(isinf(margins[0][k]) && wants * margins[0][k] < 0) ||
+                    !(wants * margins[1][k] < wants * margins[1][best]))
+                    fail_msg("feature %d of %zu: %.17g, not %.17g; the best has %.17g", features[k],
+                             n, margins[0][k], margins[1][k], margins[1][best]);
+            }
+        int feature = features[best];
+        assert_int_equal(asked->ops->mask(asked, feature, &margin), SIS_OK);
+        assert_int_equal(all->ops->mask(all, feature, &margin), SIS_OK);
+        memmove(features + best, features + best + 1, (n - best - 1) * sizeof *features);
+    }
+    return left_out;
+}
+
+static void only_what_is_not_the_best_is_left_out(void **state) {
+    (void)state;
+    size_t left_out = 0;
+    for (size_t i = 0; i < n_window_families; i++)
+        for (unsigned seed = 0; seed < 12 / SLOW; seed++) {
+            walk_case c;
+            sis__rng r;
+            sis_walk *w[2];
+            draw_case(&window_families[i], 9000 + 1000 * (unsigned)i + seed, &c, &r);
+            sis_net_walk_opt opt = {c.embedded, 0};
+            if (sis_net_walk(c.net, &c.input, &opt, &w[0]) == SIS_OK) {
+                assert_int_equal(sis_net_walk(c.net, &c.input, &opt, &w[1]), SIS_OK);
+                if (w[0]->tolerance == 0)
+                    left_out += select_twice(&c, w[0], w[1], seed % 2 ? 1 : -1);
+                w[0]->ops->free(w[0]);
+                w[1]->ops->free(w[1]);
+            }
+            walk_case_release(&c);
+        }
+    printf("%zu left out\n", left_out);
+    assert_true(left_out > 0);
+}
+
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
 static int walk_a_little(void *ctx) {
@@ -110,6 +168,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_probe_agrees_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(only_what_is_not_the_best_is_left_out),
         cmocka_unit_test(failing_allocations_are_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
