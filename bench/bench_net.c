@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The five networks of the paper (random weights): how fast is our plain forward, how fast do walks
+ * The five networks of the paper, as trained (models/): how fast is our plain forward, how fast do walks
  * score masked copies, and how fast is ONNX Runtime, all on the same cores in the same run.
  *
  *     bench_net [--jobs N] [--seconds S] [NAME...]
@@ -14,28 +14,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sis/model.h>
 
 #include "base/parallel.h"
 #include "base/rng.h"
-#include "paper_models.h"
 
-enum { INPUTS = 64, WORDS = 120 };
+enum { INPUTS = 64, WORDS = 120, SIDE = 28, BASES = 101 };
 
 /* What a model is asked with, and what the design wants of it. */
 typedef struct {
-    const char *name;
+    const char *name, *file;
     size_t n_values, n_features;
     size_t batch; /* rows of one call of plain passes and of ONNX Runtime */
     double times; /* walk evaluations per second over ONNX Runtime's, at least */
 } subject;
 
 static const subject subjects[] = {
-    {"mnist-cnn", 784, 784, 256, 400},  {"mnist-mlp", 784, 784, 784, 10},
-    {"dna-cnn", 404, 101, 512, 60},     {"text-cnn", 500, WORDS, 120, 500},
-    {"text-lstm", 500, WORDS, 120, 10},
+    {"mnist-cnn", "mnist-cnn", SIDE * SIDE, SIDE *SIDE, 256, 400},
+    {"mnist-mlp", "mnist-mlp", SIDE * SIDE, SIDE *SIDE, 784, 10},
+    {"dna-cnn", "dna-ctcf", 4 * BASES, BASES, 512, 60},
+    {"text-cnn", "imdb-cnn", 500, WORDS, 120, 500},
+    {"text-lstm", "imdb-lstm", 500, WORDS, 120, 10},
 };
 
 typedef struct {
@@ -49,28 +49,49 @@ typedef struct {
 
 /* ---- Inputs -------------------------------------------------------------------------------- */
 
-static double pixel(sis__rng *r) {
-    return sis__rng_below(r, 5) ? 0 : sis__rng_uniform(r);
+/* Nines: a ring and a stem, a pen of four pixels. */
+static void draw_digit(sis__rng *r, double *x) {
+    double left = 12 + 2 * sis__rng_uniform(r), top = 9 + 2 * sis__rng_uniform(r);
+    double radius = 3.5 + 1.5 * sis__rng_uniform(r), lean = 4 * sis__rng_uniform(r);
+    for (size_t v = 0; v < SIDE * SIDE; v++) {
+        double px = (double)(v % SIDE), py = (double)(v / SIDE);
+        double ring = fabs(hypot(px - left, py - top) - radius), t = (py - top) / 12;
+        double stem = t < 0 || t > 1 ? SIDE : fabs(px - (left + radius - lean * t));
+        double light = 2.1 - fmin(ring, stem);
+        x[v] = light < 0 ? 0 : light > 1 ? 1 : light;
+    }
 }
 
-/* Images with one lit pixel in five, random bases, 120 words behind padding. */
+static void draw_bases(sis__rng *r, double *x) {
+    for (size_t p = 0; p < BASES; p++)
+        x[sis__rng_below(r, 4) * BASES + p] = 1;
+}
+
+/* Words behind padding. */
+static void draw_words(sis__rng *r, double *x, size_t n) {
+    for (size_t v = n - WORDS; v < n; v++)
+        x[v] = (double)(1 + sis__rng_below(r, 999));
+}
+
+/* What a missing value looks like, and which feature it belongs to; then the inputs. */
 static void fill(bench *b, sis__rng *r) {
-    size_t n = b->s->n_values;
+    size_t n = b->s->n_values, carried;
+    const float *mask = sis_net_mask(sis_model_net(&b->model), &carried);
     int dna = strncmp(b->s->name, "dna", 3) == 0, text = strncmp(b->s->name, "text", 4) == 0;
     for (size_t v = 0; v < n; v++) {
-        b->mask[v] = dna ? 0.25 : text ? SIS_TOKEN_MASK : 0.1307;
-        b->feature_of[v] = dna    ? (int)(v % 101)
+        b->mask[v] = text ? SIS_TOKEN_MASK : carried == n ? (double)mask[v] : dna ? 0.25 : 0;
+        b->feature_of[v] = dna    ? (int)(v % BASES)
                            : text ? (v < n - WORDS ? -1 : (int)(v - (n - WORDS)))
                                   : (int)v;
     }
     for (size_t i = 0; i < INPUTS; i++) {
         double *x = b->values + i * n;
-        for (size_t v = 0; v < n; v++)
-            x[v] = dna || (text && v < n - WORDS) ? 0
-                   : text                         ? (double)(1 + sis__rng_below(r, 999))
-                                                  : pixel(r);
-        for (size_t p = 0; dna && p < 101; p++)
-            x[sis__rng_below(r, 4) * 101 + p] = 1;
+        if (dna)
+            draw_bases(r, x);
+        else if (text)
+            draw_words(r, x, n);
+        else
+            draw_digit(r, x);
     }
 }
 
@@ -194,20 +215,14 @@ static int walks_agree(const bench *b) {
 
 static int run(const subject *s, int jobs, double seconds) {
     bench b = {.s = s};
-    sis_net *net;
     sis__rng r;
-    char path[64];
+    char path[4096];
     int agree = 0;
-    snprintf(path, sizeof path, "/tmp/sis-bench-%d.onnx", (int)getpid());
+    snprintf(path, sizeof path, "%s/models/%s.onnx", SIS_SOURCE_DIR, s->file);
     b.values = calloc(INPUTS * s->n_values, sizeof *b.values);
     b.mask = calloc(s->n_values, sizeof *b.mask);
     b.feature_of = calloc(s->n_values, sizeof *b.feature_of);
-    int error = paper_model(s->name, 1, &net);
-    if (error == 0)
-        error = sis_net_write(net, path);
-    sis_net_free(net);
-    if (error == 0)
-        error = sis_model_open(path, NULL, &b.model);
+    int error = sis_model_open(path, NULL, &b.model);
     if (error == 0 && b.values && b.mask && b.feature_of) {
         double each = 0;
         sis__rng_init(&r, 7);
@@ -229,7 +244,6 @@ static int run(const subject *s, int jobs, double seconds) {
         fprintf(stderr, "%s: %s\n", s->name, sis_error_detail());
     }
     sis_model_close(&b.model);
-    unlink(path);
     free(b.values);
     free(b.mask);
     free(b.feature_of);
