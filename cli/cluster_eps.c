@@ -100,7 +100,7 @@ static int find_eps(const cli_subsets *s, const cli_clustering *c, const sis_clu
         return CLI_DONE;
     }
     if (error)
-        return cli_error("--eps auto: %s; %s", sis_error_detail(),
+        return cli_error("--%s: %s; %s", automatic ? "eps auto" : "curve", sis_error_detail(),
                          automatic ? "give a number, or a smaller --min-size"
                                    : "leave out --curve");
     int status = c->curve ? write_curve(c->curve, &k) : CLI_DONE;

@@ -162,8 +162,9 @@ static int print_patterns(FILE *out, const cli_cluster_page *p, size_t cluster) 
         fprintf(out, "%8zu   ", top[k].count);
         print_pattern(out, top[k].text);
     }
+    int status = top ? CLI_DONE : CLI_FAILED;
     free(top);
-    return top ? CLI_DONE : CLI_FAILED;
+    return status;
 }
 
 static int print_cluster(FILE *out, const cli_cluster_page *p, size_t cluster) {

@@ -218,6 +218,8 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_output_spares(o->output, o->method.lengths);
     if (status == CLI_DONE)
+        status = cli_output_spares(o->output, o->method.orders);
+    if (status == CLI_DONE)
         status = cli_task_open(&task, &o->source);
     if (status == CLI_DONE)
         status = cli_task_ask(&task, &o->source, &o->question);

@@ -93,7 +93,8 @@ static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
         return status;
     return cli_error(
         "--resume: record \"%s\" of %s comes out differently now; give the same --seed, --samples, "
-        "--steps, --step, --baseline, --remove and --lengths as before, or name another --output",
+        "--steps, --step, --baseline, --remove, --lengths and --orders as before, or name another "
+        "--output",
         r->id, w->o->output);
 }
 

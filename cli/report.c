@@ -67,36 +67,43 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says. One output says yes (1) or no (0). */
+/* What the model decided is not what the label says: 1 or 0, -1 after an error line. The first output without a name may be one of several, or the only one, which says yes or no. */
 static int is_mistaken(const sis_record *r) {
     char number[32];
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
+    if (!r->output_label && r->output == 0) {
+        cli_error("--mistaken: record \"%s\" does not say what its output is called; explain with a "
+                  "model that has labels (sis.labels)",
+                  r->id);
+        return -1;
+    }
     snprintf(number, sizeof number, "%zu", r->output);
     const char *decided = r->output_label ? r->output_label : number;
     return (strcmp(decided, r->label) == 0) == r->below;
 }
 
 static int is_wanted(const report_options *o, const sis_record *r) {
-    return cli_record_is_output(r, o->output_class) && (!o->mistaken || is_mistaken(r));
+    if (!cli_record_is_output(r, o->output_class))
+        return 0;
+    return o->mistaken ? is_mistaken(r) : 1;
 }
 
 static int add_results(sis_report *report, const report_options *o, const char *path) {
     sis_results *file;
     sis_record r;
-    int found = sis_results_open(path, &file);
+    int found = sis_results_open(path, &file), wanted = 0;
     if (found != SIS_OK)
         return cli_fail(found);
-    while ((found = sis_results_next(file, &r)) > 0) {
-        if (!is_wanted(o, &r)) {
+    while (wanted >= 0 && (found = sis_results_next(file, &r)) > 0) {
+        wanted = is_wanted(o, &r);
+        if (wanted <= 0)
             sis_record_release(&r);
-            continue;
-        }
-        if ((found = sis_report_add(report, path, &r)) != SIS_OK)
+        else if ((found = sis_report_add(report, path, &r)) != SIS_OK)
             break;
     }
     sis_results_close(file);
-    return cli_fail(found);
+    return wanted < 0 ? CLI_FAILED : cli_fail(found);
 }
 
 /* The bytes of an open file: *bytes is free()d by the caller. */

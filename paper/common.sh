@@ -21,7 +21,7 @@ out=$name-results
 quick=
 jobs=
 usage() {
-    echo "usage: $name [--quick] [--data DIR] [--out DIR] [--jobs N]$(printf ' [--%s X]' ${takes-})" >&2
+    echo "usage: $name [--quick] [--data DIR] [--out DIR] [--jobs N]${takes:+$(printf ' [--%s X]' $takes)}" >&2
     exit 2
 }
 while [ $# -gt 0 ]; do

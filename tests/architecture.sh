@@ -3,6 +3,9 @@
 # in the file that its line names first.
 cd "$(dirname "$0")/.." || exit 1
 document=docs/architecture.md
+list=$(mktemp) || exit 1
+trap 'rm -f "$list"' EXIT
+trap 'exit 1' INT TERM
 awk '{
     file = "-"
     n = split($0, parts, "`")
@@ -19,7 +22,7 @@ awk '{
         print FNR, file, calls[k]
     }
     wanted = 0
-}' "$document" > "${TMPDIR:-/tmp}/sis-architecture.$$"
+}' "$document" > "$list"
 bad=0 names=0
 while read -r line file name; do
     names=$((names + 1))
@@ -30,8 +33,7 @@ while read -r line file name; do
         echo "$document:$line: $file defines no function $name"
         bad=1
     fi
-done < "${TMPDIR:-/tmp}/sis-architecture.$$"
-rm -f "${TMPDIR:-/tmp}/sis-architecture.$$"
+done < "$list"
 [ "$names" -gt 100 ] || { echo "$document: only $names names were found" && bad=1; }
 [ "$bad" = 0 ] && echo "$names names are those of the tree"
 exit "$bad"

@@ -43,7 +43,7 @@
  *                     how far it is from that, relatively
  *     verified      ? true: the claims were checked by full passes; false if absent
  *     complete      ? true: nothing sufficient is left outside the subsets; false if absent
- *     evaluations   ? masked copies scored; 0 if absent
+ *     evaluations   ? masked copies asked about; 0 if absent
  *     seconds       ? time taken, to the microsecond; 0 if absent
  *
  * and, each of them optional, what it takes to draw the example:

@@ -134,7 +134,7 @@ long sis_input_features(const sis_input *input);
 /* What a progress function is told. Totals are over all threads. */
 typedef struct sis_progress {
     size_t inputs, inputs_done; /* of this call */
-    size_t evaluations;         /* masked copies scored so far */
+    size_t evaluations;         /* masked copies asked about so far */
     double walk;                /* 0..1: how far the reporting thread's backward selection is */
 } sis_progress;
 
@@ -217,7 +217,7 @@ typedef struct sis_collection {
     sis_subset *subsets; /* disjoint, in the order found */
     int verified;        /* every claim above was checked by full passes */
     int complete;        /* rest_score does not reach the threshold (Proposition 2) */
-    size_t evaluations;  /* masked copies scored */
+    size_t evaluations;  /* masked copies asked about: scored, or provably not the best */
     double seconds;
 } sis_collection;
 
@@ -339,9 +339,9 @@ struct sis_walk {
     const sis_walk_ops *ops;
     double tolerance; /* how far a probed margin m may lie from a full pass: tolerance * (1 + |m|).
                          Candidates closer than that are decided by full passes. 0: exact */
-    int wants;        /* set by the library: 1 while it looks for the highest margin, -1
-                                     for the lowest, 0 if it needs them all */
-    size_t evaluations;           /* masked copies scored so far */
+    int wants;        /* set by the library: 1 while it looks for the highest margin, -1 for the
+                         lowest, 0 if it needs them all */
+    size_t evaluations;           /* masked copies asked about so far */
     const sis_walk *inner;        /* a walk that passes the verbs on to another: that one */
     struct sis_walk_state *state; /* the library's, not the maker's: what is masked */
 };

@@ -175,11 +175,15 @@ static int run_piece(sis__head *h, size_t i, const float *rows, double *margins)
     return error;
 }
 
-const sis__gemm *sis__head_gemm(const sis__head *h) {
+const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
     const sis__plan *p = h->plans[N_SIZES - 1];
     const sis__step *s = p->n_steps == 1 ? &p->steps[0] : NULL;
     if (!s || s->op != SIS__OP_GEMM || s->relu || !s->p.gemm.packed || s->outputs[0] != h->last)
         return NULL;
+    int added = s->n_inputs > 2 ? s->inputs[2] : -1;
+    *bias = added >= 0 ? (const float *)p->tensors[added].data : NULL;
+    if (added >= 0 && !*bias)
+        return NULL; /* it is not constant */
     for (size_t i = 0; i < h->n_views; i++)
         if (s->inputs[0] == h->views[i])
             return &s->p.gemm;

@@ -165,7 +165,7 @@ static void naive_log_rest(const float *z, size_t m, size_t n, size_t c, double 
     for (size_t i = 0; i < m; i++, z += n) {
         double top = -INFINITY, sum = 0;
         for (size_t j = 0; j < n; j++)
-            if (j != c && (double)z[j] > top)
+            if (j != c && ((double)z[j] > top || isnan(z[j])))
                 top = z[j];
         for (size_t j = 0; j < n; j++)
             if (j != c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loops where the time goes. One source (kernels_body.h) is compiled for each instruction set;
- * sis__kernels() answers the best one this machine can run. `sis__kernels_naive` computes the same
+ * sis__kernels_best() answers the best one this machine can run. `sis__kernels_naive` computes the same
  * with plain scalar loops: the oracle of the tests, and the reference for what is meant.
  *
  * What every kernel promises: an element of the result depends, to the bit, only on the values that

@@ -162,7 +162,7 @@ static void log_rest(const float *z, size_t m, size_t n, size_t c, double *y, si
         for (size_t j = 0; j < n; j++) {
             wide v = column(z, rows, n, j);
             if (j != c)
-                top = pick_wide(v > top, v, top);
+                top = pick_wide((v > top) | (v != v), v, top);
         }
         for (size_t j = 0; j < n; j++)
             if (j != c)

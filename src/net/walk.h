@@ -88,8 +88,9 @@ int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, si
  * there on, whatever n. */
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);
 
-/* The dense layer that is all of a head, or NULL if that is more or something else. */
-const sis__gemm *sis__head_gemm(const sis__head *h);
+/* The dense layer that is all of a head, and what is added to it (or NULL); NULL if that is more or
+ * something else. */
+const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias);
 
 /* The largest number in front of the last activation after a call for one row: what margins are
  * differences of, and rounding is relative to. */

@@ -94,6 +94,8 @@ static void update_all(window_walk *w, const int *features, size_t n) {
 
 /* Run the rows that wait. */
 static int run_rows(window_walk *w, size_t n, double *margins) {
+    if (w->bound && n > 0)
+        sis__bound_see(w->bound, sis__kernels_best()->max_of(w->rows, n * w->f->row));
     int error = sis__head_margins(w->head, w->rows, n, w->margins);
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
         double m = w->margins[i];
@@ -149,7 +151,7 @@ static double learn(window_walk *w, const int *features, size_t n, const double 
 static int probe_best(window_walk *w, const int *features, size_t n, double *margins) {
     const sis__site *cut = &w->f->sites[w->f->n_sites - 1];
     size_t top = n;
-    sis__bound_follow(w->bound, cut->sums, w->walk.wants, sis__head_size(w->head));
+    sis__bound_follow(w->bound, cut->sums, w->walk.wants);
     for (size_t k = 0; k < n; k++) {
         double most = margins[k] = sis__bound_of(w->bound, (size_t)features[k]);
         w->chosen[k] = isinf(most) != 0;

@@ -138,7 +138,6 @@ typedef struct sis__map {
     sis__box *box; /* (n_features) where masking each can change it */
     float *window; /* a candidate's values */
     int needed;    /* for some site */
-
 } sis__map;
 
 typedef enum sis__layer_kind {
@@ -377,9 +376,11 @@ void sis__bound_free(sis__bound *b);
 void sis__bound_reset(sis__bound *b);
 void sis__bound_forget(sis__bound *b, size_t j);
 
-/* The sums of the cut at the next probe, which wants the highest (1) or lowest (-1) margin, and the
- * size of numbers in front of the last activation. */
-void sis__bound_follow(sis__bound *b, const double *sums, int wants, double size);
+/* The sums of the cut at the next probe, which wants the highest (1) or lowest (-1) margin. */
+void sis__bound_follow(sis__bound *b, const double *sums, int wants);
+
+/* The largest value of rows that are about to be computed. */
+void sis__bound_see(sis__bound *b, float largest);
 
 /* A margin that was computed in this probe. */
 void sis__bound_learn(sis__bound *b, size_t j, double margin);

@@ -10,7 +10,11 @@
  *     max over k of the sum over u of the positive part of (w_cu - w_ku) * d_u
  *
  * which is added up from probe to probe. A candidate that could not have come up to the best of
- * those that were computed is not computed. Half of them are not, on digits.
+ * those that were computed is not computed.
+ *
+ * Margins are rounded when they are learnt and would be now: a value of the row once, then `width`
+ * steps of a sum in single precision. With no value of a row above `largest` and weights that add up
+ * to at most `reach` for two outputs, that is allowed for by (width + 4) 2^-23 of reach * largest.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,9 +25,6 @@
 #include "net/forward.h"
 #include "net/walk_window.h"
 
-/* Rounding, to the size of what margins are differences of: many standard deviations. */
-static const double roundings = 0x1p-16;
-
 struct sis__bound {
     size_t width, n_slopes, n_features;
     float *slopes; /* (width, n_slopes) how the margin may follow values of the row */
@@ -31,7 +32,8 @@ struct sis__bound {
     double *sums;  /* (width) at the last probe */
     int wants;     /* the direction the rest is about; 0: nothing is known */
     double grown;  /* by how much any margin may have grown, added up */
-    double size;   /* the largest number in front of the last activation */
+    double reach;  /* sizes of the weights of two outputs, added up, at most; and of what is added */
+    double largest; /* no value of a row is above that */
     double
         *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */
 };
@@ -52,8 +54,18 @@ static float weight_of(const sis__gemm *g, size_t u, size_t k) {
     return g->packed[(k / nr * g->k + u) * nr + k % nr];
 }
 
-static void find_slopes(sis__bound *b, const sis__gemm *g, size_t output) {
+/* Sizes of the weights of an output, added up, and of what is added to it. */
+static double size_of(const sis__gemm *g, const float *bias, size_t k) {
+    double sum = bias ? fabs((double)g->beta * (double)bias[k * g->c_col]) : 0;
+    for (size_t u = 0; u < g->k; u++)
+        sum += fabs((double)weight_of(g, u, k));
+    return sum;
+}
+
+static void find_slopes(sis__bound *b, const sis__gemm *g, const float *bias, size_t output) {
     float *to = b->slopes;
+    for (size_t k = 0; k < g->n; k++)
+        b->reach = fmax(b->reach, size_of(g, bias, output) + size_of(g, bias, k));
     for (size_t u = 0; u < b->width; u++)
         for (size_t k = 0; k < g->n; k++)
             if (k != output || g->n == 1)
@@ -61,13 +73,14 @@ static void find_slopes(sis__bound *b, const sis__gemm *g, size_t output) {
 }
 
 int sis__bound_new(const sis__front *f, const sis__head *head, sis__bound **out) {
-    const sis__gemm *g = sis__head_gemm(head);
+    const float *bias;
+    const sis__gemm *g = sis__head_gemm(head, &bias);
     const sis__site *s = &f->sites[f->n_sites - 1];
     const sis_net *net = f->s->net;
     int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
     *out = NULL;
-    if (!g || !f->exact || s->kind != SIS__SITE_DENSE || s->width != f->row || g->k != f->row ||
-        (g->n > 1) != softmax)
+    if (!g || !f->exact || s->kind != SIS__SITE_DENSE || !s->relu || s->width != f->row ||
+        g->k != f->row || (g->n > 1) != softmax)
         return SIS_OK;
     sis__bound *b = SIS_NEW(sis__bound, 1);
     if (!b)
@@ -82,7 +95,7 @@ int sis__bound_new(const sis__front *f, const sis__head *head, sis__bound **out)
         sis__bound_free(b);
         return SIS_E_NOMEM;
     }
-    find_slopes(b, g, f->s->output);
+    find_slopes(b, g, bias, f->s->output);
     *out = b;
     return SIS_OK;
 }
@@ -107,19 +120,33 @@ static double growth(const sis__bound *b, const double *sums) {
     }
     for (size_t k = 0; k < n; k++)
         most = grow[k] > most ? grow[k] : most;
-    return (double)most * (1 + roundings);
+    return (double)most * (1 + (double)(b->width + 4) * 0x1p-23);
 }
 
-void sis__bound_follow(sis__bound *b, const double *sums, int wants, double size) {
-    if (b->wants == wants)
-        b->grown += growth(b, sums);
-    else
-        for (size_t j = 0; j < b->n_features; j++)
-            b->known[j] = INFINITY;
+/* Nothing is known, in another direction. */
+static void begin(sis__bound *b, int wants) {
     b->wants = wants;
-    b->size = size;
-    for (size_t u = 0; u < b->width; u++)
+    b->grown = 0;
+    b->largest = 1;
+    for (size_t j = 0; j < b->n_features; j++)
+        b->known[j] = INFINITY;
+}
+
+void sis__bound_follow(sis__bound *b, const double *sums, int wants) {
+    double step = 0;
+    if (b->wants != wants)
+        begin(b, wants);
+    else
+        b->grown += growth(b, sums);
+    for (size_t u = 0; u < b->width; u++) {
+        step = fmax(step, fabs(sums[u] - b->sums[u]));
         b->sums[u] = sums[u];
+    }
+    b->largest += step;
+}
+
+void sis__bound_see(sis__bound *b, float largest) {
+    b->largest = (double)largest < b->largest ? b->largest : (double)largest;
 }
 
 void sis__bound_learn(sis__bound *b, size_t j, double margin) {
@@ -128,5 +155,6 @@ void sis__bound_learn(sis__bound *b, size_t j, double margin) {
 
 double sis__bound_of(const sis__bound *b, size_t j) {
     double most = b->known[j] + b->grown;
-    return most + roundings * (1 + fabs(most) + b->size);
+    return most + (double)(b->width + 4) * 0x1p-23 * b->reach * b->largest +
+           0x1p-40 * (1 + fabs(most) + b->grown);
 }

@@ -192,6 +192,18 @@ void sis__conv_flush(sis__front *f, const sis__layer *l) {
     q->used = q->outputs = 0;
 }
 
+/* Does any output of box r see line (z, y) of the input? */
+static int is_seen(const sis__window *w, const int *at, const sis__box *r) {
+    for (size_t d = 0; d < 2; d++) {
+        size_t k = 0;
+        while (k < w->kernel[d] && output_of(w, d, at[d], k, r) < 0)
+            k++;
+        if (k == w->kernel[d])
+            return 0;
+    }
+    return 1;
+}
+
 /* What line (z, y) of the input adds to the outputs of box r that see it, at most a block of them
  * side by side. */
 static void queue_line(sis__front *f, const sis__layer *l, const sis__part *in, const int *at,
@@ -199,6 +211,8 @@ static void queue_line(sis__front *f, const sis__layer *l, const sis__part *in, 
     const sis__window *w = &l->w;
     sis__queue *q = &f->queue;
     size_t n = (size_t)(r->hi[2] - r->lo[2]), width = seen_by(w, n);
+    if (!is_seen(w, at, r))
+        return;
     if (q->outputs + n > SIS__QUEUE || q->used + width * w->channels > q->room)
         sis__conv_flush(f, l);
     float *seen = q->seen + q->used;

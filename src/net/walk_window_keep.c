@@ -68,6 +68,18 @@ static int prefers_exact(const sis__reader *r) {
     return flops <= (close_calls * n + faint * faint / 2) * r->plan->flops;
 }
 
+/* Do the sums that an exact walk keeps leave room for the cuts? */
+static int exact_fits(const sis__front *f) {
+    double floats = 0;
+    for (size_t i = 0; i < f->n_layers; i++) {
+        const sis__map *out = &f->maps[f->layers[i].out];
+        if (f->layers[i].kind == SIS__LAYER_CONV)
+            floats += ((double)sis__positions(out) + sis__box_total(f, out)) *
+                      (double)(out->channels * sis__conv_rows(&f->layers[i]));
+    }
+    return floats < 0.75 * (double)(f->s->memory / sizeof(float));
+}
+
 /* A site at every convolution, ahead of the cuts. */
 static void site_convolutions(sis__front *f) {
     size_t n = 0;
@@ -100,7 +112,6 @@ static void mark_needed(sis__front *f) {
 
 /* A Relu reads what is kept for the convolution in front of it. */
 static void fuse(sis__front *f) {
-
     for (size_t i = 0; i < f->n_layers; i++) {
         sis__layer *l = &f->layers[i];
         int from = l->in[0] - 1;
@@ -221,6 +232,14 @@ static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
+/* Positions of the input that one output of a window sees, at most. */
+static size_t most_seen(const sis__window *w) {
+    size_t n = 1;
+    for (size_t d = 0; d < 3; d++)
+        n *= w->kernel[d] < w->in[d] ? w->kernel[d] : w->in[d];
+    return n;
+}
+
 /* Room for the products of the largest convolution. */
 static int queue_init(sis__front *f) {
     sis__queue *q = &f->queue;
@@ -229,13 +248,15 @@ static int queue_init(sis__front *f) {
     for (size_t i = 0; i < f->n_layers; i++) {
         const sis__layer *l = &f->layers[i];
         if (l->kind == SIS__LAYER_MAX)
-            lines = larger(lines, sis__conv_rows(l) * l->w.kernel[2]);
+            lines = larger(lines, most_seen(&l->w));
         if (l->kind != SIS__LAYER_CONV)
             continue;
         q->room = larger(q->room, sis__conv_sees(l));
         rows = larger(rows, sis__conv_rows(l));
         sums = larger(sums, sis__conv_rows(l) * l->w.filters);
     }
+    if (rows > f->s->memory / SIS__QUEUE / sizeof *q->from)
+        return SIS_E_UNSUPPORTED;
     q->seen = (float *)sis__front_alloc(f, q->room, sizeof *q->seen);
     q->from = (const float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->from);
     q->to = (float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->to);
@@ -273,7 +294,7 @@ static int scratch_init(sis__front *f) {
 int sis__keep(sis__reader *r) {
     sis__front *f = r->f;
     int error = SIS_OK;
-    f->exact = prefers_exact(r);
+    f->exact = prefers_exact(r) && exact_fits(f);
     site_convolutions(f);
     fuse(f);
     mark_needed(f);
