@@ -67,7 +67,8 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says: 1 or 0, -1 after an error line. The first output without a name may be one of several, or the only one, which says yes or no. */
+/* What the model decided is not what the label says: 1 or 0, -1 after an error line. The first
+ * output without a name may be one of several, or the only one, which says yes or no. */
 static int is_mistaken(const sis_record *r) {
     char number[32];
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
