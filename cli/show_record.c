@@ -36,15 +36,17 @@ static size_t values_of(const sis_record *r, int feature, size_t *count) {
     return first;
 }
 
-/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". */
+/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". Names are of features, or of
+ * values: then the first value's is taken. */
 static void feature_label(const sis_record *r, int feature, char *text, size_t size) {
     size_t count, at = values_of(r, feature, &count);
+    size_t named = r->n_names == r->collection.n_features ? (size_t)feature : at;
     if (r->words && (size_t)feature < r->n_words) {
         snprintf(text, size, "%s (word %d)", r->words[feature], feature);
         return;
     }
-    if (r->names && (size_t)feature < r->n_names) {
-        snprintf(text, size, "%s", r->names[feature]);
+    if (r->names && named < r->n_names) {
+        snprintf(text, size, "%s", r->names[named]);
         return;
     }
     if (r->rank == 2 && !r->feature_map) {
