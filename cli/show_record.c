@@ -240,7 +240,7 @@ void cli_show_record(const cli_page *p) {
     if (p->colour)
         fputs("\033[0m", p->out);
     if (r->label) {
-        fputs(" (", p->out);
+        fputs(" (labelled ", p->out);
         cli_print_safe(p->out, r->label);
         fputc(')', p->out);
     }
