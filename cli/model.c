@@ -13,7 +13,7 @@
 
 #include <sis/model.h>
 
-#include "cli.h"
+#include "task.h"
 
 typedef struct {
     int no_timing;
@@ -203,11 +203,12 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
 
 static int run(const void *p, const cli_list *args) {
     const model_options *o = (const model_options *)p;
+    const char *path = args->items[0];
     sis_model model;
-    int status = cli_fail(sis_model_open(args->items[0], NULL, &model));
+    if (strncmp(path, "cmd:", 4) == 0 || !cli_ends_in(path, ".onnx"))
+        return cli_error("%s is no network; expected FILE.onnx", path);
+    int status = cli_fail(sis_model_open(path, NULL, &model));
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
-    if (status == CLI_DONE && !net)
-        status = cli_error("%s is no network; only ONNX files can be looked into", args->items[0]);
     if (status == CLI_DONE && model.n_values)
         status = describe_walk(&model, net, o);
     else if (status == CLI_DONE) {

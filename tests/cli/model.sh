@@ -16,4 +16,5 @@ keeps 1024 lstm.onnx
 keeps 256 lstm.onnx --memory 256
 sis model --no-timing "$models/imdb-cnn.onnx" | grep 'Gather\|Conv\|Pool'
 sis model cmd:cat 2>&1
+sis model . 2>&1
 sis model no.onnx 2>&1 || echo "exit $?"
