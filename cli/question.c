@@ -255,12 +255,14 @@ static int mask_value(cli_task *t, const char *text) {
 }
 
 /* The mask that the model carries. */
-static int mask_own(cli_task *t) {
+static int mask_own(cli_task *t, const cli_question *q) {
     size_t n = 0;
     const float *own = t->net ? sis_net_mask(t->net, &n) : NULL;
     if (!own)
-        return cli_usage("--mask: this model has no mask of its own; say what a missing feature "
-                         "looks like: mean:FILE, zero, value:V, uniform, FILE.npy or hotdeck:FILE");
+        return cli_usage("--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
+                         "uniform, FILE.npy or hotdeck:FILE",
+                         q->output ? "say what a missing feature looks like"
+                                   : "give the --mask the results were made with");
     if (n != t->inputs[0].n_values)
         return cli_error("--mask: the model's own mask has %zu values, an example has %zu", n,
                          t->inputs[0].n_values);
@@ -303,7 +305,7 @@ static int ask_mask(cli_task *t, const cli_question *q) {
     if (status != CLI_DONE)
         return status;
     if (!*text)
-        return mask_own(t);
+        return mask_own(t, q);
     if (strcmp(text, "zero") == 0)
         return CLI_DONE;
     if (strcmp(text, "uniform") == 0)
