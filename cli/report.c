@@ -220,6 +220,8 @@ typedef struct {
     size_t name_length;
     const char *text, *path, *format;
     size_t found;
+    char others[1024]; /* names that were passed by, as far as they fit */
+    size_t used;
 } chosen_figure;
 
 static int choose(const char *text, chosen_figure *out) {
@@ -229,7 +231,17 @@ static int choose(const char *text, chosen_figure *out) {
             "--figure: expected NAME=FILE with a FILE that ends in .svg, .png or .pdf, "
             "found \"%s\"",
             text);
-    *out = (chosen_figure){(size_t)(equals - text), text, equals + 1, dot + 1, 0};
+    *out = (chosen_figure){.name_length = (size_t)(equals - text),
+                           .text = text,
+                           .path = equals + 1,
+                           .format = dot + 1};
+    return CLI_DONE;
+}
+
+static int pass_by(chosen_figure *c, const char *name) {
+    if (c->used + strlen(name) + 3 < sizeof c->others)
+        c->used += (size_t)snprintf(c->others + c->used, sizeof c->others - c->used, "%s%s",
+                                    c->used ? ", " : "", name);
     return CLI_DONE;
 }
 
@@ -237,7 +249,7 @@ static int write_chosen(void *ctx, const sis_figure *figure) {
     chosen_figure *c = (chosen_figure *)ctx;
     if (strlen(figure->name) != c->name_length ||
         strncmp(figure->name, c->text, c->name_length) != 0)
-        return CLI_DONE;
+        return pass_by(c, figure->name);
     c->found++;
     return write_file(c->path, figure->bytes, figure->n);
 }
@@ -250,8 +262,8 @@ static int write_each(const sis_report *report, const cli_list *chosen) {
         if (status == CLI_DONE)
             status = draw(report, c.format, write_chosen, &c);
         if (status == CLI_DONE && c.found == 0)
-            status = cli_error("--figure: there is nothing to draw \"%.*s\" of", (int)c.name_length,
-                               c.text);
+            status = cli_error("--figure: there is nothing to draw \"%.*s\" of; there are %s",
+                               (int)c.name_length, c.text, c.used ? c.others : "no figures at all");
     }
     return status;
 }
