@@ -144,13 +144,17 @@ static int name_features(cli_task *t) {
 /* A data set of examples as wide as those explained. */
 static int read_donors(const cli_task *t, const char *path, sis_data **out) {
     sis_data_opt opt = t->opt;
-    if (opt.categorical && !opt.names && sis_data_feature_names(t->data)) {
-        opt.names = sis_data_names(t->data); /* the same categories as the input */
+    int as_input = opt.categorical && !opt.names && sis_data_feature_names(t->data);
+    if (as_input) {
+        opt.names = sis_data_names(t->data);
         opt.n_names = sis_data_width(t->data, 0);
     }
     int error = sis_data_read(path, &opt, out);
     if (error)
-        return cli_error("--mask: %s", sis_error_detail());
+        return cli_error("--mask: %s%s", sis_error_detail(),
+                         as_input && error == SIS_E_FORMAT
+                             ? "; it must have the columns and categories of the input"
+                             : "");
     size_t width = 0, wanted = t->inputs[0].n_values;
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < sis_data_count(*out); i++) {
