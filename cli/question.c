@@ -329,6 +329,36 @@ static int ask_mask(cli_task *t, const cli_question *q) {
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
+/* `, the label "good"`, or `, a label ("cat", "dog")`, or "": the model names none. */
+static void labels_text(const cli_task *t, char *text, size_t size) {
+    enum { MOST = 10 };
+    size_t n = t->model.n_outputs, used = 0;
+    char label[256];
+    text[0] = '\0';
+    for (size_t k = 0; t->net && k < n && k < MOST && used < size; k++) {
+        if (sis_net_label(t->net, k, label, sizeof label) != SIS_OK)
+            break;
+        used += (size_t)snprintf(text + used, size - used, "%s\"%.40s\"",
+                                 k       ? ", "
+                                 : n > 1 ? ", a label ("
+                                         : ", the label ",
+                                 label);
+    }
+    if (used && n > 1 && used < size)
+        snprintf(text + used, size - used, n > MOST ? ", ...)" : ")");
+}
+
+static size_t no_such_output(const cli_task *t, const char *found) {
+    size_t n = t->model.n_outputs;
+    char labels[1024], last[32] = "";
+    labels_text(t, labels, sizeof labels);
+    if (n > 1)
+        snprintf(last, sizeof last, " to %zu", n - 1);
+    cli_error("--class: the model has %zu output%s; expected 0%s%s or top, found \"%s\"", n,
+              n > 1 ? "s" : "", last, labels, found);
+    return SIZE_MAX;
+}
+
 size_t cli_output_of(const cli_task *t, const char *text, const double *scores) {
     size_t n = t->model.n_outputs, best = 0;
     char label[256];
@@ -344,10 +374,7 @@ size_t cli_output_of(const cli_task *t, const char *text, const double *scores) 
             return k;
     if (cli_whole(text, &number) && number >= 0 && (size_t)number < n)
         return (size_t)number;
-    cli_error(
-        "--class: the model has %zu output%s; expected 0 to %zu, a label or top, found \"%s\"", n,
-        n > 1 ? "s" : "", n - 1, text);
-    return SIZE_MAX;
+    return no_such_output(t, text);
 }
 
 static int ask_output(cli_task *t, const cli_source *s, const char *text) {
