@@ -158,11 +158,16 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
     int error = sis_backselect(w, opt, &t);
     double took = seconds() - began,
            copies = (double)s->n_features * (double)(s->n_features + 1) / 2;
-    if (error == SIS_OK)
-        printf("One backward selection over %zu features scores %.0f masked copies: %.3g s, "
-               "%.3g s by full passes (%.*f times as long).\n",
-               s->n_features, copies, took, pass * copies, pass * copies < 10 * took,
-               pass * copies / took);
+    if (error == SIS_OK) {
+        double full = pass * copies;
+        printf("One backward selection over %zu features scores %.0f masked copies: by the walk "
+               "%.3g s, by full passes %.3g s (",
+               s->n_features, copies, took, full);
+        if (full < took)
+            printf("full passes are faster here).\n");
+        else
+            printf("%.*f times as long).\n", full < 10 * took, full / took);
+    }
     sis_trace_release(&t);
     return cli_fail(error);
 }
