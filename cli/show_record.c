@@ -11,6 +11,7 @@
  * Features without names are shown by their number, those of an image by row and column. Texts, DNA
  * and images are drawn instead, with what was chosen marked in place.
  */
+#include <math.h>
 #include <string.h>
 
 #include "show.h"
@@ -205,6 +206,22 @@ static void print_explained(const cli_page *p) {
         fprintf(p->out, "      and %zu more\n", c->n_subsets - n);
 }
 
+/* What to ask instead. The threshold has four digits, rounded so that the score reaches it. */
+static void print_opposite(const cli_page *p) {
+    const sis_record *r = p->r;
+    double score = r->collection.score, room = 6e-4 * fabs(score);
+    if (r->below)
+        fprintf(p->out,
+                "      For the opposite decision ask without --below and with a threshold of %.4g "
+                "or less.\n",
+                score - room);
+    else
+        fprintf(
+            p->out,
+            "      For the opposite decision ask with --below and a threshold of %.4g or more.\n",
+            score + room);
+}
+
 static void print_nothing(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
@@ -214,6 +231,7 @@ static void print_nothing(const cli_page *p) {
         cli_paint(p, YELLOW, "not decided");
         fprintf(p->out, "\n      The model does not reach this threshold, so there is no decision "
                         "to explain.\n");
+        print_opposite(p);
         break;
     case SIS_STATUS_DEFAULT_DECISION:
         cli_paint(p, YELLOW, "decided by default");
