@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "cluster.h"
 #include "output.h"
+#include "records.h"
 
 static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
@@ -81,22 +82,21 @@ static int is_wanted(const report_options *o, const sis_record *r) {
     return cli_record_is_output(r, o->output_class) && (!o->mistaken || is_mistaken(r));
 }
 
+/* Where the records of a file go. */
+typedef struct {
+    sis_report *report;
+    const report_options *o;
+    const char *path;
+} intake;
+
+static int add_record(void *ctx, sis_record *r) {
+    const intake *to = (const intake *)ctx;
+    return is_wanted(to->o, r) ? cli_fail(sis_report_add(to->report, to->path, r)) : CLI_DONE;
+}
+
 static int add_results(sis_report *report, const report_options *o, const char *path) {
-    sis_results *file;
-    sis_record r;
-    int found = sis_results_open(path, &file);
-    if (found != SIS_OK)
-        return cli_fail(found);
-    while ((found = sis_results_next(file, &r)) > 0) {
-        if (!is_wanted(o, &r)) {
-            sis_record_release(&r);
-            continue;
-        }
-        if ((found = sis_report_add(report, path, &r)) != SIS_OK)
-            break;
-    }
-    sis_results_close(file);
-    return cli_fail(found);
+    intake to = {report, o, path};
+    return cli_records_each(path, SIZE_MAX, add_record, &to);
 }
 
 /* The bytes of an open file: *bytes is free()d by the caller. */
