@@ -31,8 +31,8 @@ typedef struct {
 } subject;
 
 static const subject subjects[] = {
-    {"mnist-cnn", "mnist-cnn", SIDE * SIDE, SIDE *SIDE, 256, 400},
-    {"mnist-mlp", "mnist-mlp", SIDE * SIDE, SIDE *SIDE, 784, 10},
+    {"mnist-cnn", "mnist-cnn", SIDE *SIDE, SIDE *SIDE, 256, 400},
+    {"mnist-mlp", "mnist-mlp", SIDE *SIDE, SIDE *SIDE, 784, 10},
     {"dna-cnn", "dna-ctcf", 4 * BASES, BASES, 512, 60},
     {"text-cnn", "imdb-cnn", 500, WORDS, 120, 500},
     {"text-lstm", "imdb-lstm", 500, WORDS, 120, 10},
@@ -216,7 +216,7 @@ static int walks_agree(const bench *b) {
 static int run(const subject *s, int jobs, double seconds) {
     bench b = {.s = s};
     sis__rng r;
-    char path[4096];
+    char path[2048];
     int agree = 0;
     snprintf(path, sizeof path, "%s/models/%s.onnx", SIS_SOURCE_DIR, s->file);
     b.values = calloc(INPUTS * s->n_values, sizeof *b.values);

@@ -21,7 +21,9 @@ typedef struct {
 } attack_options;
 
 static const cli_option options[] = {
-    CLI_GROUP(attack_options, source, cli_source, cli_source_options),
+    {"model", 'm', "FILE.onnx", CLI_STRING(attack_options, source.model), "the network",
+     .required = 1},
+    CLI_GROUP(attack_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
     {"target", 0, "OUTPUT", CLI_STRING(attack_options, target),
      "what it becomes: a label, next or second", .required = 1,
      .more = "A number or a label of an output. next: the output after the one the network "

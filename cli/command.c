@@ -186,13 +186,21 @@ static int is(const char *arg, const char *name, const char *letter) {
     return strcmp(arg, name) == 0 || strcmp(arg, letter) == 0;
 }
 
-static int dispatch(const cli_program *program, int argc, char **argv) {
-    if (argc < 2)
-        return cli_usage("expected a command; see: %s --help", program->name);
-    if (is(argv[1], "--help", "-h")) {
+/* `sis --help`, or `sis --help explain`: the same as `sis help explain`. */
+static int help_for(const cli_program *program, const char *name) {
+    if (!name || name[0] == '-') {
         cli_help_program(program);
         return CLI_DONE;
     }
+    const cli_command *command = cli_find(program, name);
+    return command ? cli_help_command(program, command) : CLI_USAGE;
+}
+
+static int dispatch(const cli_program *program, int argc, char **argv) {
+    if (argc < 2)
+        return cli_usage("expected a command; see: %s --help", program->name);
+    if (is(argv[1], "--help", "-h"))
+        return help_for(program, argc > 2 ? argv[2] : NULL);
     if (is(argv[1], "--version", "-V")) {
         printf("%s %s\n", program->name, program->version);
         return CLI_DONE;

@@ -124,16 +124,10 @@ static const data_set sets[] = {
 enum { SETS = sizeof sets / sizeof *sets };
 
 static const data_set *find_set(const char *name) {
-    const char *names[SETS + 2] = {NULL};
-    names[SETS] = "dna";
-    for (size_t k = 0; k < SETS; k++) {
+    for (size_t k = 0; k < SETS; k++)
         if (strcmp(sets[k].name, name) == 0)
             return &sets[k];
-        names[k] = sets[k].name;
-    }
-    const char *nearest = cli_nearest(name, names);
-    cli_usage("there is no data set \"%s\"%s%s; see: sis data --help", name,
-              nearest ? "; did you mean " : "", nearest ? nearest : "");
+    cli_usage("there is no data set \"%s\"; expected %s", name, cli_data.args);
     return NULL;
 }
 
@@ -339,7 +333,7 @@ const cli_command cli_data = {
     .summary = "fetch or generate data sets",
     .options = options,
     .options_size = sizeof(cli_data_options),
-    .args = "SET",
+    .args = "mnist|fashion-mnist|imdb|jaspar|dna",
     .min_args = 1,
     .max_args = 1,
     .init = init,

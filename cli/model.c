@@ -2,6 +2,7 @@
  *
  * sis model: what is in an ONNX file, and what explaining one of its decisions costs.
  */
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 
 #include <sis/model.h>
 
-#include "cli.h"
+#include "task.h"
 
 typedef struct {
     int no_timing;
@@ -158,20 +159,155 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
     int error = sis_backselect(w, opt, &t);
     double took = seconds() - began,
            copies = (double)s->n_features * (double)(s->n_features + 1) / 2;
-    if (error == SIS_OK)
-        printf("One backward selection over %zu features scores %.0f masked copies: %.3g s, "
-               "%.3g s by full passes (%.*f times as long).\n",
-               s->n_features, copies, took, pass * copies, pass * copies < 10 * took,
-               pass * copies / took);
+    if (error == SIS_OK) {
+        double full = pass * copies;
+        printf("One backward selection over %zu features scores %.0f masked copies: by the walk "
+               "%.3g s, by full passes %.3g s (",
+               s->n_features, copies, took, full);
+        if (full < took)
+            printf("full passes are faster here).\n");
+        else
+            printf("%.*f times as long).\n", full < 10 * took, full / took);
+    }
     sis_trace_release(&t);
     return cli_fail(error);
 }
 
+/* ---- What the file carries --------------------------------------------------------------------- */
+
+/* "title: one, two, three", cut off where it gets long. */
+typedef struct {
+    const char *title;
+    size_t used; /* columns; 0: nothing was printed */
+    int full;
+} list_line;
+
+static void list_add(list_line *l, const char *item) {
+    enum { COLUMNS = 132 };
+    char text[104];
+    if (l->full)
+        return;
+    snprintf(text, sizeof text, "%.100s", item);
+    if (l->used == 0)
+        l->used = (size_t)printf("%s: ", l->title);
+    else
+        l->used += (size_t)printf(", ");
+    l->used += strlen(text);
+    l->full = l->used > COLUMNS;
+    cli_print_safe(stdout, l->full ? "..." : text);
+}
+
+static void list_end(const list_line *l) {
+    if (l->used)
+        putchar('\n');
+}
+
+static void print_names(const sis_net *net) {
+    const char *text = sis_net_meta_get(net, SIS_NET_META_NAMES);
+    json_t *names = text ? json_loads(text, 0, NULL) : NULL;
+    list_line l = {.title = "names"};
+    for (size_t k = 0; k < json_array_size(names) && !l.full; k++) {
+        const char *name = json_string_value(json_array_get(names, k));
+        list_add(&l, name ? name : "?");
+    }
+    list_end(&l);
+    json_decref(names);
+}
+
+static void print_labels(const sis_net *net) {
+    char label[256];
+    list_line l = {.title = "labels"};
+    for (size_t k = 0; !l.full && sis_net_label(net, k, label, sizeof label) == SIS_OK; k++)
+        list_add(&l, label);
+    list_end(&l);
+}
+
+/* "rate 0.001"; nothing for what is neither text nor a number. */
+static void add_member(list_line *l, const char *name, const json_t *value) {
+    char text[128];
+    if (json_is_string(value))
+        snprintf(text, sizeof text, "%s %s", name, json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(text, sizeof text, "%s %" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(text, sizeof text, "%s %.4g", name, json_real_value(value));
+    else
+        return;
+    list_add(l, text);
+}
+
+static void print_options(json_t *training) {
+    list_line l = {.title = "options"};
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(training, "options"), name, value)
+        add_member(&l, name, value);
+    list_end(&l);
+}
+
+/* Of each part of the data the accuracy, or of numbers the squared error. */
+static void print_scores(json_t *training) {
+    list_line l = {.title = "scores"};
+    const char *part;
+    json_t *fit;
+    json_object_foreach(json_object_get(training, "scores"), part, fit) {
+        const json_t *accuracy = json_object_get(fit, "accuracy");
+        char name[64];
+        snprintf(name, sizeof name, "%.40s %s", part, accuracy ? "accuracy" : "MSE");
+        add_member(&l, name, accuracy ? accuracy : json_object_get(fit, "mse"));
+    }
+    list_end(&l);
+}
+
+/* What sis train wrote: see train_record.c. */
+static void print_training(const sis_net *net) {
+    const char *record = sis_net_meta_get(net, SIS_NET_META_TRAINING);
+    json_t *o = record ? json_loads(record, 0, NULL) : NULL;
+    const json_t *data = json_object_get(o, "data"), *n = json_object_get(data, "examples");
+    const char *name =
+        json_string_value(json_object_get(json_object_get(o, "architecture"), "name"));
+    const char *file = json_string_value(json_object_get(data, "file"));
+    list_line l = {.title = "trained"};
+    char text[128];
+    snprintf(text, sizeof text, "%.40s on %.50s", name ? name : "", file ? file : "");
+    if (name && file)
+        list_add(&l, text);
+    snprintf(text, sizeof text, "%" JSON_INTEGER_FORMAT " examples", json_integer_value(n));
+    if (json_is_integer(n))
+        list_add(&l, text);
+    add_member(&l, "best epoch", json_object_get(o, "best_epoch"));
+    list_end(&l);
+    print_options(o);
+    print_scores(o);
+    json_decref(o);
+}
+
+static void print_carried(const sis_net *net) {
+    const char *kind = sis_net_meta_get(net, SIS_NET_META_KIND);
+    size_t n = 0;
+    list_line l = {.title = "kind"};
+    if (kind)
+        list_add(&l, kind);
+    list_end(&l);
+    print_names(net);
+    print_labels(net);
+    if (sis_net_mask(net, &n))
+        printf("mask: its own, %zu value%s\n", n, n == 1 ? "" : "s");
+    else
+        printf("mask: none of its own\n");
+    print_training(net);
+}
+
+/* The library's words, and after their first line, which is about the input, what else there is. */
 static int describe(const sis_net *net, const sis_walk *w) {
     char *text = NULL;
     int status = cli_fail(sis_net_describe(net, w, &text));
-    if (status == CLI_DONE)
-        fputs(text, stdout);
+    if (status == CLI_DONE) {
+        size_t first = strcspn(text, "\n") + 1;
+        printf("%.*s", (int)first, text);
+        print_carried(net);
+        fputs(text + first, stdout);
+    }
     free(text);
     return status;
 }
@@ -203,11 +339,12 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
 
 static int run(const void *p, const cli_list *args) {
     const model_options *o = (const model_options *)p;
+    const char *path = args->items[0];
     sis_model model;
-    int status = cli_fail(sis_model_open(args->items[0], NULL, &model));
+    if (strncmp(path, "cmd:", 4) == 0 || !cli_ends_in(path, ".onnx"))
+        return cli_error("%s is no network; expected FILE.onnx", path);
+    int status = cli_fail(sis_model_open(path, NULL, &model));
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
-    if (status == CLI_DONE && !net)
-        status = cli_error("%s is no network; only ONNX files can be looked into", args->items[0]);
     if (status == CLI_DONE && model.n_values)
         status = describe_walk(&model, net, o);
     else if (status == CLI_DONE) {
@@ -230,10 +367,11 @@ const cli_command cli_model = {
     .run = run,
     .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"}, {0}},
     .description =
-        "Prints the input, every node with its output shape, its parameters and what is computed "
-        "of it for each candidate of a walk, and the output; then how much memory the walk keeps, "
-        "and the time of one backward selection on an input made up for the purpose, on one "
-        "thread, beside what it would take by full passes.\n\n"
+        "Prints the input, what else the file carries (the kind of input, names of values, labels, "
+        "whether there is a mask, how sis train made it), every node with its output shape, its "
+        "parameters and what is computed of it for each candidate of a walk, and the output; then "
+        "how much memory the walk keeps, and the time of one backward selection on an input made "
+        "up for the purpose, on one thread, beside what it would take by full passes.\n\n"
         "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
         "that is computed), \"kept\" what is not computed again as long as nothing near it is "
         "masked, \"batch of candidates\" what is run for each of them as a whole, and \"each value "

@@ -144,13 +144,17 @@ static int name_features(cli_task *t) {
 /* A data set of examples as wide as those explained. */
 static int read_donors(const cli_task *t, const char *path, sis_data **out) {
     sis_data_opt opt = t->opt;
-    if (opt.categorical && !opt.names && sis_data_feature_names(t->data)) {
-        opt.names = sis_data_names(t->data); /* the same categories as the input */
+    int as_input = opt.categorical && !opt.names && sis_data_feature_names(t->data);
+    if (as_input) {
+        opt.names = sis_data_names(t->data);
         opt.n_names = sis_data_width(t->data, 0);
     }
     int error = sis_data_read(path, &opt, out);
     if (error)
-        return cli_error("--mask: %s", sis_error_detail());
+        return cli_error("--mask: %s%s", sis_error_detail(),
+                         as_input && error == SIS_E_FORMAT
+                             ? "; it must have the columns and categories of the input"
+                             : "");
     size_t width = 0, wanted = t->inputs[0].n_values;
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < sis_data_count(*out); i++) {
@@ -255,12 +259,14 @@ static int mask_value(cli_task *t, const char *text) {
 }
 
 /* The mask that the model carries. */
-static int mask_own(cli_task *t) {
+static int mask_own(cli_task *t, const cli_question *q) {
     size_t n = 0;
     const float *own = t->net ? sis_net_mask(t->net, &n) : NULL;
     if (!own)
-        return cli_usage("--mask: this model has no mask of its own; say what a missing feature "
-                         "looks like: mean:FILE, zero, value:V, uniform, FILE.npy or hotdeck:FILE");
+        return cli_usage("--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
+                         "uniform, FILE.npy or hotdeck:FILE",
+                         q->output ? "say what a missing feature looks like"
+                                   : "give the --mask the results were made with");
     if (n != t->inputs[0].n_values)
         return cli_error("--mask: the model's own mask has %zu values, an example has %zu", n,
                          t->inputs[0].n_values);
@@ -303,7 +309,7 @@ static int ask_mask(cli_task *t, const cli_question *q) {
     if (status != CLI_DONE)
         return status;
     if (!*text)
-        return mask_own(t);
+        return mask_own(t, q);
     if (strcmp(text, "zero") == 0)
         return CLI_DONE;
     if (strcmp(text, "uniform") == 0)
@@ -323,6 +329,36 @@ static int ask_mask(cli_task *t, const cli_question *q) {
 
 /* ---- Output ---------------------------------------------------------------------------------- */
 
+/* `, the label "good"`, or `, a label ("cat", "dog")`, or "": the model names none. */
+static void labels_text(const cli_task *t, char *text, size_t size) {
+    enum { MOST = 10 };
+    size_t n = t->model.n_outputs, used = 0;
+    char label[256];
+    text[0] = '\0';
+    for (size_t k = 0; t->net && k < n && k < MOST && used < size; k++) {
+        if (sis_net_label(t->net, k, label, sizeof label) != SIS_OK)
+            break;
+        used += (size_t)snprintf(text + used, size - used, "%s\"%.40s\"",
+                                 k       ? ", "
+                                 : n > 1 ? ", a label ("
+                                         : ", the label ",
+                                 label);
+    }
+    if (used && n > 1 && used < size)
+        snprintf(text + used, size - used, n > MOST ? ", ...)" : ")");
+}
+
+static size_t no_such_output(const cli_task *t, const char *found) {
+    size_t n = t->model.n_outputs;
+    char labels[1024], last[32] = "";
+    labels_text(t, labels, sizeof labels);
+    if (n > 1)
+        snprintf(last, sizeof last, " to %zu", n - 1);
+    cli_error("--class: the model has %zu output%s; expected 0%s%s or top, found \"%s\"", n,
+              n > 1 ? "s" : "", last, labels, found);
+    return SIZE_MAX;
+}
+
 size_t cli_output_of(const cli_task *t, const char *text, const double *scores) {
     size_t n = t->model.n_outputs, best = 0;
     char label[256];
@@ -338,10 +374,7 @@ size_t cli_output_of(const cli_task *t, const char *text, const double *scores) 
             return k;
     if (cli_whole(text, &number) && number >= 0 && (size_t)number < n)
         return (size_t)number;
-    cli_error(
-        "--class: the model has %zu output%s; expected 0 to %zu, a label or top, found \"%s\"", n,
-        n > 1 ? "s" : "", n - 1, text);
-    return SIZE_MAX;
+    return no_such_output(t, text);
 }
 
 static int ask_output(cli_task *t, const cli_source *s, const char *text) {

@@ -13,17 +13,21 @@
 int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx) {
     sis_results *file;
     sis_record r;
+    size_t n = 0;
     int status = CLI_DONE, found = sis_results_open(path, &file);
     if (found != SIS_OK)
         return cli_fail(found);
-    for (size_t n = 0; n < most && (found = sis_results_next(file, &r)) > 0; n++) {
+    while (status == CLI_DONE && n < most && (found = sis_results_next(file, &r)) > 0) {
         status = visit(ctx, &r);
         sis_record_release(&r);
-        if (status != CLI_DONE)
-            break;
+        n++;
     }
     sis_results_close(file);
-    return status == CLI_DONE && found < 0 ? cli_fail(found) : status;
+    if (status == CLI_DONE && found < 0)
+        status = cli_fail(found);
+    else if (n == 0 && most > 0 && strcmp(path, "-") != 0) /* what fills a pipe speaks for itself */
+        status = cli_error("%s: holds no records", path);
+    return status;
 }
 
 /* ---- By id ----------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 typedef int cli_visit(void *ctx, sis_record *r);
 
 /* Give the first `most` records of a file to `visit`. CLI_DONE, what `visit` returned, or CLI_FAILED
- * after one line. */
+ * after one line. A file without any is an error; standard input may be empty. */
 int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx);
 
 /* ---- By id ----------------------------------------------------------------------------------- */

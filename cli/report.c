@@ -13,6 +13,7 @@
 #include "cli.h"
 #include "cluster.h"
 #include "output.h"
+#include "records.h"
 
 static const size_t FILE_MOST = (size_t)1 << 30; /* bytes */
 
@@ -74,9 +75,10 @@ static int is_mistaken(const sis_record *r) {
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
     if (!r->output_label && r->output == 0) {
-        cli_error("--mistaken: record \"%s\" does not say what its output is called; explain with a "
-                  "model that has labels (sis.labels)",
-                  r->id);
+        cli_error(
+            "--mistaken: record \"%s\" does not say what its output is called; explain with a "
+            "model that has labels (sis.labels)",
+            r->id);
         return -1;
     }
     snprintf(number, sizeof number, "%zu", r->output);
@@ -90,21 +92,24 @@ static int is_wanted(const report_options *o, const sis_record *r) {
     return o->mistaken ? is_mistaken(r) : 1;
 }
 
+/* Where the records of a file go. */
+typedef struct {
+    sis_report *report;
+    const report_options *o;
+    const char *path;
+} intake;
+
+static int add_record(void *ctx, sis_record *r) {
+    const intake *to = (const intake *)ctx;
+    int wanted = is_wanted(to->o, r);
+    if (wanted <= 0)
+        return wanted < 0 ? CLI_FAILED : CLI_DONE;
+    return cli_fail(sis_report_add(to->report, to->path, r));
+}
+
 static int add_results(sis_report *report, const report_options *o, const char *path) {
-    sis_results *file;
-    sis_record r;
-    int found = sis_results_open(path, &file), wanted = 0;
-    if (found != SIS_OK)
-        return cli_fail(found);
-    while (wanted >= 0 && (found = sis_results_next(file, &r)) > 0) {
-        wanted = is_wanted(o, &r);
-        if (wanted <= 0)
-            sis_record_release(&r);
-        else if ((found = sis_report_add(report, path, &r)) != SIS_OK)
-            break;
-    }
-    sis_results_close(file);
-    return wanted < 0 ? CLI_FAILED : cli_fail(found);
+    intake to = {report, o, path};
+    return cli_records_each(path, SIZE_MAX, add_record, &to);
 }
 
 /* The bytes of an open file: *bytes is free()d by the caller. */
@@ -228,6 +233,8 @@ typedef struct {
     size_t name_length;
     const char *text, *path, *format;
     size_t found;
+    char others[1024]; /* names that were passed by, as far as they fit */
+    size_t used;
 } chosen_figure;
 
 static int choose(const char *text, chosen_figure *out) {
@@ -237,7 +244,17 @@ static int choose(const char *text, chosen_figure *out) {
             "--figure: expected NAME=FILE with a FILE that ends in .svg, .png or .pdf, "
             "found \"%s\"",
             text);
-    *out = (chosen_figure){(size_t)(equals - text), text, equals + 1, dot + 1, 0};
+    *out = (chosen_figure){.name_length = (size_t)(equals - text),
+                           .text = text,
+                           .path = equals + 1,
+                           .format = dot + 1};
+    return CLI_DONE;
+}
+
+static int pass_by(chosen_figure *c, const char *name) {
+    if (c->used + strlen(name) + 3 < sizeof c->others)
+        c->used += (size_t)snprintf(c->others + c->used, sizeof c->others - c->used, "%s%s",
+                                    c->used ? ", " : "", name);
     return CLI_DONE;
 }
 
@@ -245,7 +262,7 @@ static int write_chosen(void *ctx, const sis_figure *figure) {
     chosen_figure *c = (chosen_figure *)ctx;
     if (strlen(figure->name) != c->name_length ||
         strncmp(figure->name, c->text, c->name_length) != 0)
-        return CLI_DONE;
+        return pass_by(c, figure->name);
     c->found++;
     return write_file(c->path, figure->bytes, figure->n);
 }
@@ -258,8 +275,8 @@ static int write_each(const sis_report *report, const cli_list *chosen) {
         if (status == CLI_DONE)
             status = draw(report, c.format, write_chosen, &c);
         if (status == CLI_DONE && c.found == 0)
-            status = cli_error("--figure: there is nothing to draw \"%.*s\" of", (int)c.name_length,
-                               c.text);
+            status = cli_error("--figure: there is nothing to draw \"%.*s\" of; there are %s",
+                               (int)c.name_length, c.text, c.used ? c.others : "no figures at all");
     }
     return status;
 }

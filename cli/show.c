@@ -54,27 +54,15 @@ static int page_of(const show_options *o, cli_page *p) {
 
 /* ---- One file -------------------------------------------------------------------------------- */
 
-/* Where records go, and how many there were. */
-typedef struct {
-    cli_page *page;
-    size_t n;
-} printer;
-
 static int print_record(void *ctx, sis_record *r) {
-    printer *to = ctx;
-    to->page->r = r;
-    cli_show_record(to->page);
-    to->n++;
+    cli_page *p = ctx;
+    p->r = r;
+    cli_show_record(p);
     return CLI_DONE;
 }
 
-static int show_file(cli_page *p, const char *path, int quiet) {
-    printer to = {.page = p};
-    int status = cli_records_each(path, SIZE_MAX, print_record, &to);
-    if (status == CLI_DONE && to.n == 0 &&
-        strcmp(path, "-") != 0) /* whatever fills a pipe speaks for itself */
-        cli_note(quiet, "%s: holds no records", path);
-    return status;
+static int show_file(cli_page *p, const char *path) {
+    return cli_records_each(path, SIZE_MAX, print_record, p);
 }
 
 /* ---- Several -------------------------------------------------------------------------------- */
@@ -228,8 +216,7 @@ static int run(const void *options_p, const cli_list *args) {
         p.motifs = &motifs;
     }
     if (status == CLI_DONE)
-        status =
-            args->n == 1 ? show_file(&p, args->items[0], o->common.quiet) : show_beside(&p, args);
+        status = args->n == 1 ? show_file(&p, args->items[0]) : show_beside(&p, args);
     sis_motifs_release(&motifs);
     return status;
 }

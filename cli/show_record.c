@@ -11,6 +11,7 @@
  * Features without names are shown by their number, those of an image by row and column. Texts, DNA
  * and images are drawn instead, with what was chosen marked in place.
  */
+#include <math.h>
 #include <string.h>
 
 #include "show.h"
@@ -36,15 +37,17 @@ static size_t values_of(const sis_record *r, int feature, size_t *count) {
     return first;
 }
 
-/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". */
+/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". Names are of features, or of
+ * values: then the first value's is taken. */
 static void feature_label(const sis_record *r, int feature, char *text, size_t size) {
     size_t count, at = values_of(r, feature, &count);
+    size_t named = r->n_names == r->collection.n_features ? (size_t)feature : at;
     if (r->words && (size_t)feature < r->n_words) {
         snprintf(text, size, "%s (word %d)", r->words[feature], feature);
         return;
     }
-    if (r->names && (size_t)feature < r->n_names) {
-        snprintf(text, size, "%s", r->names[feature]);
+    if (r->names && named < r->n_names) {
+        snprintf(text, size, "%s", r->names[named]);
         return;
     }
     if (r->rank == 2 && !r->feature_map) {
@@ -203,6 +206,22 @@ static void print_explained(const cli_page *p) {
         fprintf(p->out, "      and %zu more\n", c->n_subsets - n);
 }
 
+/* What to ask instead. The threshold has four digits, rounded so that the score reaches it. */
+static void print_opposite(const cli_page *p) {
+    const sis_record *r = p->r;
+    double score = r->collection.score, room = 6e-4 * fabs(score);
+    if (r->below)
+        fprintf(p->out,
+                "      For the opposite decision ask without --below and with a threshold of %.4g "
+                "or less.\n",
+                score - room);
+    else
+        fprintf(
+            p->out,
+            "      For the opposite decision ask with --below and a threshold of %.4g or more.\n",
+            score + room);
+}
+
 static void print_nothing(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
@@ -212,6 +231,7 @@ static void print_nothing(const cli_page *p) {
         cli_paint(p, YELLOW, "not decided");
         fprintf(p->out, "\n      The model does not reach this threshold, so there is no decision "
                         "to explain.\n");
+        print_opposite(p);
         break;
     case SIS_STATUS_DEFAULT_DECISION:
         cli_paint(p, YELLOW, "decided by default");
@@ -238,7 +258,7 @@ void cli_show_record(const cli_page *p) {
     if (p->colour)
         fputs("\033[0m", p->out);
     if (r->label) {
-        fputs(" (", p->out);
+        fputs(" (labelled ", p->out);
         cli_print_safe(p->out, r->label);
         fputc(')', p->out);
     }

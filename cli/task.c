@@ -37,13 +37,14 @@ const cli_option cli_source_options[] = {
              "feature, so take columns that are none (names of cases) out of the file."},
     CLI_CATEGORICAL(
         cli_source, categorical,
-        .more = "A column with any cell that is no number becomes one value, 0 or 1, for each of "
-                "its different cells (at most 1000), in the order of their bytes, and these are one "
-                "feature. A cmd: model gets these values in the place of the cell. Which there are "
-                "depends on the file given by --input: give one that holds every category the "
-                "model knows, and choose examples with --rows. A network that has the names of its "
-                "values (sis.names) says itself which categories there are; this option is then "
-                "not needed."),
+        .more =
+            "A column with any cell that is no number becomes one value, 0 or 1, for each of "
+            "its different cells (at most 1000), in the order of their bytes, and these are one "
+            "feature. A cmd: model gets these values in the place of the cell. Which there are "
+            "depends on the file given by --input: give one that holds every category the "
+            "model knows, and choose examples with --rows. A network that has the names of its "
+            "values (sis.names) says itself which categories there are; this option is then "
+            "not needed."),
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads, and cmd: children"),
     CLI_TIMEOUT(cli_source, timeout),

@@ -28,6 +28,7 @@ typedef struct cli_source {
     size_t jobs;
 } cli_source;
 extern const cli_option cli_source_options[];
+#define CLI_SOURCE_WITHOUT_MODEL (cli_source_options + 1) /* where --model is not any model */
 void cli_source_init(cli_source *s);
 
 /* What a feature is, what a missing one looks like, which output is meant. */

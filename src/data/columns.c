@@ -155,15 +155,12 @@ static int no_number(const layout *l, size_t column) {
     char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
     const sis__column *c = &l->t->columns[column];
     if (c->full) /* which cell it was is no longer known */
-        return sis__fail(SIS_E_FORMAT,
-                         "%s, row %zu, column \"%s\": expected a finite number, as the model takes",
+        return sis__fail(SIS_E_FORMAT, "%s, row %zu, column \"%s\": expected a finite number",
                          l->t->path, c->word_row, sis__cell_excerpt(c->name, name));
     const char *found = cell_text(c, l->t->codes[c->word_row * l->t->width + column]);
-    return sis__fail(SIS_E_FORMAT,
-                     "%s, row %zu, column \"%s\": expected a finite number, as the model takes, "
-                     "found \"%s\"",
-                     l->t->path, c->word_row, sis__cell_excerpt(c->name, name),
-                     sis__cell_excerpt(found, cell));
+    return sis__fail(
+        SIS_E_FORMAT, "%s, row %zu, column \"%s\": expected a finite number, found \"%s\"",
+        l->t->path, c->word_row, sis__cell_excerpt(c->name, name), sis__cell_excerpt(found, cell));
 }
 
 /* The value called so: a column of numbers, or a category of a column of words. */
@@ -181,8 +178,8 @@ static int add_named(layout *l, const char *name) {
             return add_value(l, k, code ? code - 1 : UNWANTED, name);
         }
     }
-    return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\" that the model takes",
-                     l->t->path, sis__cell_excerpt(name, excerpt));
+    return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\"", l->t->path,
+                     sis__cell_excerpt(name, excerpt));
 }
 
 static int lay_out_named(layout *l, const sis_data_opt *opt) {
@@ -207,8 +204,9 @@ static int check_known(const layout *l, size_t row, const unsigned char *is_cate
         const sis__column *c = &l->t->columns[k];
         if (sum != 1)
             return sis__fail(
-                SIS_E_FORMAT, "%s, row %zu, column \"%s\": the model does not know \"%s\"",
-                l->t->path, row, sis__cell_excerpt(c->name, name),
+                SIS_E_FORMAT,
+                "%s, row %zu, column \"%s\": \"%s\" is not among the known categories", l->t->path,
+                row, sis__cell_excerpt(c->name, name),
                 sis__cell_excerpt(cell_text(c, l->t->codes[row * l->t->width + k]), cell));
     }
     return SIS_OK;

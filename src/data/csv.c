@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/buf.h"
 #include "base/error.h"
@@ -241,24 +242,46 @@ static int read_header(table *t) {
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
+/* Does the cell hold a word? What stands for a number that is missing is none. */
+static int is_word(const char *cell) {
+    static const char *const none[] = {"nan", "na", "n/a", "null", "none", "inf", "infinity"};
+    cell += strspn(cell, " \t");
+    for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+        if (strcasecmp(cell, none[k]) == 0)
+            return 0;
+    return (*cell >= 'A' && *cell <= 'Z') || (*cell >= 'a' && *cell <= 'z') ||
+           (unsigned char)*cell >= 0x80;
+}
+
+/* What to do about a cell that is no number; "" if there is nothing to say. */
+static const char *advice(const table *t, size_t column) {
+    const char *cell = t->cell.data;
+    if (t->width == 1 && strpbrk(cell, ",;\t"))
+        return t->separator == ',' ? " (cells are separated by commas here; tabs need .tsv)"
+                                   : " (cells are separated by tabs here; commas need .csv)";
+    if (!is_word(cell))
+        return "";
+    return strcasecmp(t->names[column], "text") == 0
+               ? "; texts are read from a .tsv with a column \"text\", a .txt or a .jsonl"
+               : "; for a column of words there are the options categorical and label, or take it "
+                 "out of the table";
+}
+
 /* Why the cell of this column cannot be used. */
 static int bad_cell(const table *t, size_t column) {
     char name[SIS__EXCERPT_SIZE], found[SIS__EXCERPT_SIZE];
-    const char *cell = t->cell.data, *hint = "";
+    const char *cell = t->cell.data;
     sis__cell_excerpt(t->names[column], name);
     if (sis__cell_blank(cell))
         return sis__fail(SIS_E_FORMAT,
                          "%s, row %zu (line %zu), column \"%s\": expected a number, found an empty "
                          "cell",
                          t->source.name, t->height, t->row_line, name);
-    if (t->width == 1 && strpbrk(cell, ",;\t"))
-        hint = t->separator == ',' ? " (cells are separated by commas here; tabs need .tsv)"
-                                   : " (cells are separated by tabs here; commas need .csv)";
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu (line %zu), column \"%s\": expected a %snumber, found \"%s\"%s",
                      t->source.name, t->height, t->row_line, name,
                      strspn(cell, "+-.0123456789eE \t") == strlen(cell) ? "finite " : "",
-                     sis__cell_excerpt(cell, found), hint);
+                     sis__cell_excerpt(cell, found), advice(t, column));
 }
 
 static int ragged(const table *t, size_t found) {

@@ -230,7 +230,9 @@ static int read_length(sis__source *s, size_t *n) {
     size_t got = read_bytes(s, magic, MAGIC);
     if (s->error != SIS_OK)
         return s->error;
-    if (got == 0 || memcmp(magic, "\x93NUMPY", got < 6 ? got : 6) != 0)
+    if (got == 0)
+        return sis__fail(SIS_E_FORMAT, "%s: is empty; expected a NumPy array", s->name);
+    if (memcmp(magic, "\x93NUMPY", got < 6 ? got : 6) != 0)
         return sis__fail(SIS_E_FORMAT, "%s: not a .npy file: it does not begin with \\x93NUMPY",
                          s->name);
     if (got == MAGIC && (magic[6] < 1 || magic[6] > 3 || magic[7] != 0))

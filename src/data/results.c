@@ -74,26 +74,41 @@ void sis_results_close(sis_results *results) {
     free(results);
 }
 
+/* Is the line the beginning of one of ours? */
+static int begins_record(const sis__buf *line) {
+    static const char start[] = "{\"sis\":";
+    size_t n = line->len < sizeof start - 1 ? line->len : sizeof start - 1;
+    return memcmp(line->data, start, n) == 0;
+}
+
+/* Why the line that was read is no record: what the parser said, unless something simpler is true.
+ * Others may write the fields in another order, so ours is known by its first field wherever it is. */
+static int refuse_line(const sis_results *r, int code) {
+    if (code != SIS_E_FORMAT)
+        return in_line(r, code);
+    if (r->number == 1 && !begins_record(&r->line) && !strstr(r->line.data, "\"sis\""))
+        return sis__fail(code, "%s: no results file; expected what sis explain --output writes",
+                         r->source.name);
+    if (!is_whole(&r->line) && begins_record(&r->line))
+        sis__fail_in(code, "cut off (was the run interrupted? --resume finishes it)");
+    return in_line(r, code);
+}
+
 int sis_results_next(sis_results *results, sis_record *out) {
     *out = (sis_record){0};
     int found = next_line(results);
     if (found <= 0)
         return found;
     int code = sis_record_parse(results->line.data, results->line.len, out);
-    if (code == SIS_OK)
-        return 1;
-    if (code == SIS_E_FORMAT && !is_whole(&results->line))
-        sis__fail_in(code, "cut off (was the run interrupted? --resume finishes it)");
-    return in_line(results, code);
+    return code == SIS_OK ? 1 : refuse_line(results, code);
 }
 
 /* ---- Going on ------------------------------------------------------------------------------ */
 
-/* Is the line the beginning of one of ours? */
-static int begins_record(const sis__buf *line) {
-    static const char start[] = "{\"sis\":";
-    size_t n = line->len < sizeof start - 1 ? line->len : sizeof start - 1;
-    return memcmp(line->data, start, n) == 0;
+static int not_ours(const sis_results *r) {
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, line %zu: not a record of a results file; give --output another name",
+                     r->source.name, r->number);
 }
 
 /* All whole lines: their number, their end, their ids. */
@@ -103,15 +118,11 @@ static int scan_lines(sis_results *r, sis_resume *out, sis__strings *ids) {
         sis_record record;
         if (!is_whole(&r->line)) {
             out->torn = r->line.len;
-            return begins_record(&r->line)
-                       ? SIS_OK
-                       : sis__fail(SIS_E_FORMAT,
-                                   "%s, line %zu: not a record of a results file; give --output "
-                                   "another name",
-                                   r->source.name, r->number);
+            return begins_record(&r->line) ? SIS_OK : not_ours(r);
         }
         if ((code = sis_record_parse(r->line.data, r->line.len, &record)) != SIS_OK)
-            return in_line(r, code);
+            return code == SIS_E_FORMAT && !begins_record(&r->line) ? not_ours(r)
+                                                                    : in_line(r, code);
         sis__strings_add(ids, record.id);
         sis_record_release(&record);
         out->n++;

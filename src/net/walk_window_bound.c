@@ -32,7 +32,7 @@ struct sis__bound {
     double *sums;  /* (width) at the last probe */
     int wants;     /* the direction the rest is about; 0: nothing is known */
     double grown;  /* by how much any margin may have grown, added up */
-    double reach;  /* sizes of the weights of two outputs, added up, at most; and of what is added */
+    double reach; /* sizes of the weights of two outputs, added up, at most; and of what is added */
     double largest; /* no value of a row is above that */
     double
         *known; /* (n_features) wants * margin - grown when it was computed; INFINITY: it was not */

@@ -67,6 +67,21 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     sis__buf_str(b, "</p>\n");
 }
 
+/* What to ask instead. The threshold has four digits, rounded so that the score reaches it. */
+static void add_opposite(sis__buf *b, const sis_record *r) {
+    double score = r->collection.score, room = 6e-4 * fabs(score);
+    if (r->below)
+        sis__buf_printf(b,
+                        " For the opposite decision ask without --below and with a threshold of "
+                        "%.4g or less.",
+                        score - room);
+    else
+        sis__buf_printf(b,
+                        " For the opposite decision ask with --below and a threshold of %.4g or "
+                        "more.",
+                        score + room);
+}
+
 /* Why there is nothing to see. */
 static void add_reason(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
@@ -74,10 +89,12 @@ static void add_reason(sis__buf *b, const sis_record *r) {
     if (c->status == SIS_STATUS_BELOW_THRESHOLD) {
         sis__buf_str(b, "The model does not reach the threshold, so there is no decision to "
                         "explain.");
+        add_opposite(b, r);
     } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
         sis__buf_str(b, "Even with everything masked the score is ");
         sis__html_number(b, c->masked_score);
-        sis__buf_str(b, ": no part of this input is responsible.");
+        sis__buf_str(b, ": no part of this input is responsible. Ask for a threshold beyond that, "
+                        "or take another mask.");
     } else {
         sis__buf_str(b, "The model failed: <bdi>");
         sis__html_clip(b, c->message ? c->message : "it did not say why", 500);

@@ -75,7 +75,7 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
         sis__buf_printf(b, "%.2g", 100 * share);
         sis__buf_str(b, " % of the input</small></div>\n");
     }
-    add_tile(b, t.verified, "records verified", "by full passes of the model", SIZE_MAX);
+    add_tile(b, t.verified, "explanations verified", "by full passes of the model", SIZE_MAX);
     sis__buf_str(b, "</div>\n");
     return code;
 }
@@ -178,7 +178,7 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run,
     case 7:
         sis__html_count(b, run->verified);
         sis__buf_str(b, " of ");
-        sis__html_count(b, run->n);
+        sis__html_count(b, run->status[SIS_STATUS_EXPLAINED]);
         break;
     default:
         add_cost(b, run);
@@ -193,7 +193,7 @@ static void add_runs(sis__buf *b, const sis_report *report) {
                                         "Score of the mask",
                                         "Decided",
                                         "Collections",
-                                        "Records verified",
+                                        "Explanations verified",
                                         "Cost"};
     sis__buf_printf(b,
                     "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Runs\">"

@@ -153,7 +153,7 @@ static void count_record(const sis_report *report, sis__run *run, const sis__exa
     const sis_collection *c = &r->collection;
     run->n++;
     run->status[c->status]++;
-    run->verified += c->verified != 0;
+    run->verified += c->verified && c->status == SIS_STATUS_EXPLAINED;
     run->complete += c->complete && c->n_subsets;
     run->subsets += c->n_subsets;
     run->walked += e->walked.n_steps > 0;

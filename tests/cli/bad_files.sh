@@ -13,6 +13,7 @@ try none.csv
 printf 'a,b\n' > header.csv && try header.csv
 printf 'a,b\n1,2\n3\n' > ragged.csv && try ragged.csv
 printf 'a,b\n1,2\n3,x\n' > word.csv && try word.csv
+printf 'label,text\n1,a good film\n' > text.csv && try text.csv
 printf 'a,b\n1,\n' > hole.csv && try hole.csv
 printf 'a,b\n1,nan\n' > nan.csv && try nan.csv
 printf '1,2\n3,4\n' > headless.csv && try headless.csv

@@ -7,3 +7,4 @@ sed -e 's/"model":"[^"]*"/"model":"M"/' -e 's/"seconds":[0-9.e-]*/"seconds":0/' 
 sis show out.jsonl
 sis verify out.jsonl -m "$model" -i credit.csv --mask mean:credit.csv --exhaustive 8
 sis explain -m "$model" -i credit.csv --mask mean:credit.csv -t 0.2 --below --rows 8 --quiet | sis show -
+sis explain -m "$model" -i credit.csv --mask mean:credit.csv -t 0.2 --below --rows 2 --quiet | sis show -

@@ -10,10 +10,16 @@ keeps() { # MIB FILE OPTIONS...: does a walk stay below? (Sanitizers hide what i
 sis model --no-timing "$models/mnist-cnn.onnx" | grep -v '^A walk keeps'
 keeps 64 "$models/mnist-cnn.onnx"
 keeps 64 "$models/mnist-cnn.onnx" --memory 4
+sis model --no-timing "$models/credit.onnx" | sed -n '1,/^scores/p'
+make_model tiny-dna odd.onnx 3 'sis.kind=5' 'sis.names=["a\u001b[31m",7]' 'sis.labels={}' 'sis.training={"options":{"rate":[1]},"scores":4,"data":[]}'
+sis model --no-timing odd.onnx | sed -n '2,/operator/p'
 make_model text-lstm lstm.onnx
 sis model --no-timing lstm.onnx | grep LSTM
 keeps 1024 lstm.onnx
 keeps 256 lstm.onnx --memory 256
 sis model --no-timing "$models/imdb-cnn.onnx" | grep 'Gather\|Conv\|Pool'
+make_model tiny-dna dna.onnx 3
+sis model dna.onnx | grep -c 'by the walk [-0-9.e]* s, by full passes [-0-9.e]* s (\(full passes are faster here\|[0-9.]* times as long\))\.$'
 sis model cmd:cat 2>&1
+sis model . 2>&1
 sis model no.onnx 2>&1 || echo "exit $?"

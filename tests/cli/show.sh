@@ -19,7 +19,11 @@ END
 cat > table.jsonl << END
 {"sis":1,"id":"7",$head,"n_features":3,"subsets":[{"features":[2,0],"score":0.8}],"kind":"table","shape":[3],"values":[1,2,30000],"mask":[0.5,1,2e4],"names":["age","debt","income"]}
 END
-for f in text dna image table; do
+cat > named.jsonl << END
+{"sis":1,"id":"values",$head,"n_features":2,"subsets":[{"features":[1,0],"score":0.8}],"kind":"table","shape":[4],"values":[1,0,0,7],"names":["home=rent","home=own","home=free","income"],"feature_map":[0,0,0,1]}
+{"sis":1,"id":"features",$head,"n_features":2,"subsets":[{"features":[1,0],"score":0.8}],"kind":"table","shape":[4],"values":[1,0,0,7],"names":["home","income"],"feature_map":[0,0,0,1]}
+END
+for f in text dna image table named; do
     echo "== $f"
     sis show $f.jsonl
 done

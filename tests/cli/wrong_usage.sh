@@ -33,4 +33,5 @@ wrong try parse --method lim
 wrong try parse --method ""
 wrong try parse --file x a b c
 wrong try help nonsense
+wrong try --help nonsense
 wrong sis xplain

@@ -93,6 +93,8 @@ static void what_is_wrong_is_said_with_its_place(void **state) {
     (void)state;
     refused("age,b\n1,2\n\nabc,2\n",
             "t.csv, row 1 (line 4), column \"age\": expected a number, found \"abc\"");
+    refused("home,b\nown,2\n", "found \"own\"; for a column of words there are the options");
+    refused("b,Text\n2,good\n", "found \"good\"; texts are read from a .tsv");
     refused("\"a\nb\",c\n1,2\n3,x\n", "row 1 (line 4), column \"c\"");
     refused("a,b\n1,2\n1,\n",
             "row 1 (line 3), column \"b\": expected a number, found an empty cell");
@@ -400,11 +402,10 @@ static void categories_can_be_those_of_a_model(void **state) {
     assert_string_equal(sis_data_feature_names(data)[0], "race");
     sis_data_free(data);
     refused_with("age,race\n5,A\n6,D\n", &opt,
-                 "row 1, column \"race\": the model does not know \"D\"");
+                 "row 1, column \"race\": \"D\" is not among the known categories");
     refused_with("age,rice\n5,A\n", &opt, "has no column for the value \"race=B\"");
-    refused_with(
-        "age,race\n5,A\nNA,A\n", &opt,
-        "row 1, column \"age\": expected a finite number, as the model takes, found \"NA\"");
+    refused_with("age,race\n5,A\nNA,A\n", &opt,
+                 "row 1, column \"age\": expected a finite number, found \"NA\"");
     refused_with("age,race\n1e400,A\n", &opt, "row 0, column \"age\": expected a finite number");
     refused_with("age,race\n,A\n", &opt, "found \"\"");
 }

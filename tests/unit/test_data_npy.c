@@ -237,7 +237,7 @@ static void headers_are_read_strictly(void **state) {
 static void files_that_are_no_npy_say_so(void **state) {
     (void)state;
     npy_image m;
-    refused(folder_text("a.npy", ""), SIS_E_FORMAT, "not a .npy file");
+    refused(folder_text("a.npy", ""), SIS_E_FORMAT, "is empty; expected a NumPy array");
     refused(folder_text("a.npy", "PK\x03\x04"), SIS_E_FORMAT, "not a .npy file");
     refused(folder_text("a.npy", "\x93NUM"), SIS_E_FORMAT, "cut off");
     npy_image_make(&m, 4, "{}", NULL, 0);

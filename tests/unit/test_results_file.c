@@ -62,6 +62,13 @@ static void files_are_read_record_by_record(void **state) {
     assert_int_equal(count_records(results_file(2, "{\"sis\":1,\"i", NULL), &n), SIS_E_FORMAT);
     assert_message_has("r.jsonl, line 3: cut off (was the run interrupted? --resume");
     assert_int_equal(n, 2);
+    assert_int_equal(count_records(results_file(2, "hello", NULL), &n), SIS_E_FORMAT);
+    assert_message_has("r.jsonl, line 3: not a record");
+    assert_int_equal(count_records(results_file(0, "a,b\n1,2\n", NULL), &n), SIS_E_FORMAT);
+    assert_message_has("r.jsonl: no results file; expected what sis explain");
+    assert_int_equal(count_records(results_file(0, "{\"id\":\"0\",\"sis\":1}\n", NULL), &n),
+                     SIS_E_FORMAT);
+    assert_message_has("r.jsonl, line 1: field");
     assert_int_equal(count_records(folder_path("absent.jsonl"), &n), SIS_E_IO);
     assert_message_has("cannot open");
     assert_int_equal(count_records(SIS_BINARY_DIR, &n), SIS_E_IO);
