@@ -21,7 +21,7 @@ typedef struct {
 } attack_options;
 
 static const cli_option options[] = {
-    {"model", 'm', "FILE.onnx", CLI_STRING(attack_options, source.model), "the network",
+    {"model", 'm', "MODEL", CLI_STRING(attack_options, source.model), "the network: FILE.onnx",
      .required = 1},
     CLI_GROUP(attack_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
     {"target", 0, "OUTPUT", CLI_STRING(attack_options, target),
