@@ -35,7 +35,7 @@ static const subject subjects[] = {
     {"mnist-mlp", "mnist-mlp", SIDE *SIDE, SIDE *SIDE, 784, 10},
     {"dna-cnn", "dna-ctcf", 4 * BASES, BASES, 512, 60},
     {"text-cnn", "imdb-cnn", 500, WORDS, 120, 500},
-    {"text-lstm", "imdb-lstm", 500, WORDS, 120, 10},
+    {"text-lstm", "imdb-lstm", 400, WORDS, 120, 10},
 };
 
 typedef struct {

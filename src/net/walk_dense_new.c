@@ -117,7 +117,7 @@ static int measure(sis__dense_walk *w, errors *e) {
     return error;
 }
 
-/* Twenty times the typical error, at least four times the worst of those seen. Not less than a few
+/* Twelve times the typical error, at least two and a half times the worst of those seen. Not less than a few
  * units in the last place either, and more with few features, where errors are rare and coarse. */
 static void choose_unit(sis__dense_walk *w, const errors *e) {
     double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->s->n_features);
@@ -129,7 +129,7 @@ static void choose_unit(sis__dense_walk *w, const errors *e) {
         worst = fmax(worst, off);
         squares += off * off;
     }
-    w->unit = fmax(20 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(4 * worst, least));
+    w->unit = fmax(12 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(2.5 * worst, least));
     w->most = w->walk.tolerance = w->unit * w->least_size;
 }
 
