@@ -259,7 +259,7 @@ int main(int argc, char **argv) {
         if (strcmp(argv[i], "--seconds") == 0)
             seconds = atof(argv[i + 1]);
     }
-    printf("%d cores; evaluations (masked copies scored) per second; ORT: ONNX Runtime\n", jobs);
+    printf("%d cores; masked copies per second; ORT: ONNX Runtime\n", jobs);
     printf("%-10s %5s %10s %12s %10s %9s  %10s %9s %9s\n", "model", "p", "plain/s", "walk/s",
            "selection", "walk/pl.", "ORT/s", "walk/ORT", "plain/ORT");
     for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
