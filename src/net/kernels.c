@@ -310,8 +310,9 @@ static int naive_round_sums(const sis__sums *s, float *y) {
     int close = 0;
     for (size_t i = 0; i < s->n; i++) {
         double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
-        y[i] = s->relu && (float)v < 0 ? 0 : (float)v;
-        close |= (float)(v - s->slack[i]) != (float)(v + s->slack[i]);
+        float rounded = (float)(v - s->slack[i]);
+        y[i] = s->relu && rounded < 0 ? 0 : rounded;
+        close |= rounded != (float)(v + s->slack[i]);
     }
     return close;
 }

@@ -155,7 +155,8 @@ typedef struct sis__kernels {
     /* Differences that changed: fills index and change, returns how many. */
     size_t (*changes)(sis__compared *c);
     /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the
-     * middle between two floats that an error of slack[i] decides which one it is. */
+     * middle between two floats that an error of slack[i] decides which one it is; that is then the
+     * lower one. */
     int (*round_sums)(const sis__sums *s, float *y);
 
     /* Walks over dense layers (walk_dense.c); n is a multiple of 16 in all three.

@@ -508,8 +508,9 @@ static int round_sums(const sis__sums *s, float *y) {
         any |= close[k];
     for (; i < s->n; i++) {
         double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
-        y[i] = s->relu && (float)v < 0 ? 0 : (float)v;
-        any |= (float)(v - s->slack[i]) != (float)(v + s->slack[i]);
+        float rounded = (float)(v - s->slack[i]);
+        y[i] = s->relu && rounded < 0 ? 0 : rounded;
+        any |= rounded != (float)(v + s->slack[i]);
     }
     return any;
 }
