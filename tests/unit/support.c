@@ -89,3 +89,13 @@ sis_opt decision(double threshold) {
     opt.threshold = threshold;
     return opt;
 }
+
+void assert_same_subsets(const sis_collection *a, const sis_collection *b) {
+    assert_int_equal(a->status, b->status);
+    assert_int_equal(a->n_subsets, b->n_subsets);
+    for (size_t k = 0; k < a->n_subsets; k++) {
+        assert_int_equal(a->subsets[k].n, b->subsets[k].n);
+        assert_memory_equal(a->subsets[k].features, b->subsets[k].features,
+                            a->subsets[k].n * sizeof(int));
+    }
+}

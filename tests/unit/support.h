@@ -17,6 +17,9 @@
 /* Every default, and the decision score >= threshold. */
 sis_opt decision(double threshold);
 
+/* The same status and the same subsets, feature by feature. */
+void assert_same_subsets(const sis_collection *a, const sis_collection *b);
+
 /* Fail the n-th allocation from now on made by the library or the test (1 = the next), and every
  * one after it if `forever`; 0 = never again. */
 void fail_allocation(long n, int forever);

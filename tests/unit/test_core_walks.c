@@ -13,14 +13,9 @@
 #include "support_oracle.h"
 
 static void same_collections(const sis_collection *a, const sis_collection *b) {
-    assert_int_equal(a->status, b->status);
-    assert_int_equal(a->n_subsets, b->n_subsets);
-    for (size_t k = 0; k < a->n_subsets; k++) {
-        assert_int_equal(a->subsets[k].n, b->subsets[k].n);
-        assert_memory_equal(a->subsets[k].features, b->subsets[k].features,
-                            a->subsets[k].n * sizeof(int));
+    assert_same_subsets(a, b);
+    for (size_t k = 0; k < a->n_subsets; k++)
         assert_true(a->subsets[k].score == b->subsets[k].score);
-    }
 }
 
 static void the_memory_budget_and_batch_size_change_nothing(void **state) {

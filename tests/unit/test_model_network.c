@@ -73,16 +73,6 @@ static sis_opt between(const subject *s, const sis_input *in) {
     return opt;
 }
 
-static void assert_same(const sis_collection *a, const sis_collection *b) {
-    assert_int_equal(a->status, b->status);
-    assert_int_equal(a->n_subsets, b->n_subsets);
-    for (size_t k = 0; k < a->n_subsets; k++) {
-        assert_int_equal(a->subsets[k].n, b->subsets[k].n);
-        assert_memory_equal(a->subsets[k].features, b->subsets[k].features,
-                            a->subsets[k].n * sizeof(int));
-    }
-}
-
 static void token_walks_give_what_full_passes_give(void **state) {
     (void)state;
     static const char *const names[] = {"text", "lstm"};
@@ -100,7 +90,7 @@ static void token_walks_give_what_full_passes_give(void **state) {
             assert_int_equal(sis_collect(&s.model, &s.inputs[i], &opt, &walked), SIS_OK);
             opt.exact = 1;
             assert_int_equal(sis_collect(&s.model, &s.inputs[i], &opt, &passed), SIS_OK);
-            assert_same(&walked, &passed);
+            assert_same_subsets(&walked, &passed);
             assert_int_equal(walked.verified, 1);
             found += walked.n_subsets;
             sis_collection_release(&walked);
@@ -136,7 +126,7 @@ typedef struct {
 static int look(void *ctx, size_t i, const sis_collection *c) {
     seen *s = (seen *)ctx;
     assert_int_equal(i, s->n++);
-    assert_same(c, &s->expected[i]);
+    assert_same_subsets(c, &s->expected[i]);
     return 0;
 }
 
