@@ -274,15 +274,15 @@ static float larger(float x, float y) {
     return isnan(x) || x > y ? x : y;
 }
 
-static void naive_add_max(const float *a, const float *b, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = larger(a[i] + b[i], y[i]);
+static void naive_add_max(const float *a, const float *b, size_t count, float *y, size_t n) {
+    for (size_t k = 0; k < count * n; k++)
+        y[k % n] = larger(a[k] + b[k], y[k % n]);
 }
 
 static int naive_join_tops(const sis__tops *t, float *y) {
     int changed = 0;
     for (size_t i = 0; i < t->n; i++) {
-        float top = larger(t->inside[i], t->outside[i]), far = t->outside[i];
+        float far = larger(t->outside[0][i], t->outside[1][i]), top = larger(t->inside[i], far);
         y[i] = t->relu && top < 0 ? 0 : top;
         far = t->relu && far < 0 ? 0 : far;
         changed |= t->slack < 0 ? y[i] != t->base[i]

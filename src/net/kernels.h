@@ -67,10 +67,10 @@ typedef struct sis__sums {
     int relu;
 } sis__sums;
 
-/* Maxima of each channel inside and outside a box, and those of everything before the box changed,
- * all of them before a Relu if one follows, but for `base`. */
+/* Maxima of each channel inside a box and on two sides of it, and those of everything before the box
+ * changed, all of them before a Relu if one follows, but for `base`. */
 typedef struct sis__tops {
-    const float *inside, *outside, *base; /* (n) */
+    const float *inside, *outside[2], *base; /* (n) */
     size_t n;
     int relu;
     float slack; /* how far `inside` may be off; negative: it is exact */
@@ -148,7 +148,8 @@ typedef struct sis__kernels {
     void (*add_rows)(const sis__rows *r, float *y, size_t n);
     void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
     void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
-    void (*add_max)(const float *a, const float *b, float *y, size_t n);  /* larger of y, a + b */
+    /* y (n) = the largest of y and all a + b; a, b (count, n). */
+    void (*add_max)(const float *a, const float *b, size_t count, float *y, size_t n);
     /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base,
      * whatever the error of `inside`. */
     int (*join_tops)(const sis__tops *t, float *y);

@@ -14,6 +14,9 @@
  * Functions: exp by 2^n * polynomial, sigmoid and tanh from exp. The last vector of an array is
  * computed in a padded copy, so that an element's result does not depend on its place.
  */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 #include <math.h>
 #include <string.h>
 
@@ -272,6 +275,19 @@ INLINE float larger(float a, float b) {
     return b > a || b != b ? b : a;
 }
 
+/* x where it is larger than y or NaN, else y. The machines' own maxima answer y if either is NaN. */
+INLINE vec larger_of(vec x, vec y) {
+#if VBYTES == 64
+    __m512 a = (__m512)x, top = _mm512_max_ps(a, (__m512)y);
+    return (vec)_mm512_mask_mov_ps(top, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+#elif VBYTES == 32
+    __m256 a = (__m256)x, top = _mm256_max_ps(a, (__m256)y);
+    return (vec)_mm256_blendv_ps(top, a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+#else
+    return pick((x > y) | (x != x), x, y);
+#endif
+}
+
 static void max_row(float *y, const float *x, size_t step, size_t n) {
     if (step == 1)
         for (size_t i = 0; i < n; i++)
@@ -289,10 +305,8 @@ static float max_of(const float *x, size_t n) {
     float best = x[0], lanes[LANES];
     if (n >= LANES) {
         vec top = load(x);
-        for (i = LANES; i + LANES <= n; i += LANES) {
-            vec v = load(x + i);
-            top = pick((v > top) | (v != v), v, top);
-        }
+        for (i = LANES; i + LANES <= n; i += LANES)
+            top = larger_of(load(x + i), top);
         store(lanes, top);
         for (size_t k = 0; k < LANES; k++)
             best = larger(best, lanes[k]);

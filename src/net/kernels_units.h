@@ -3,10 +3,6 @@
  * The kernels of walks over dense layers: rectified units that switch, and narrow products. Part of
  * kernels_body.h, which includes it once for each instruction set.
  */
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 /* One bit a lane that is set. */
 INLINE unsigned lanes_of(ivec which) {
 #if VBYTES == 64

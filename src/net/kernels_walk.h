@@ -6,10 +6,6 @@
  * Long sums in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, kept as twice as many
  * vectors of doubles; otherwise as gemm does it. Each piece of k is summed by itself.
  */
-#ifdef __AVX__
-#include <immintrin.h>
-#endif
-
 typedef double wide __attribute__((vector_size(VBYTES)));
 typedef float half __attribute__((vector_size(VBYTES / 2)));
 typedef long long wide_mask __attribute__((vector_size(VBYTES)));
@@ -405,36 +401,47 @@ static void add_relu(const float *a, const float *b, float *y, size_t n) {
         store_some(y + i, relu_of(load_some(a + i, n - i) + load_some(b + i, n - i)), n - i);
 }
 
-INLINE vec larger_of(vec x, vec y) {
-    return pick((x > y) | (x != x), x, y);
+/* vecs vectors of y stay in registers while the rows of a and b run; vecs is a constant where
+ * inlined. */
+INLINE void add_max_block(const size_t vecs, const float *a, const float *b, size_t count, float *y,
+                          size_t n) {
+    vec top[8];
+    UNROLL for (size_t i = 0; i < vecs; i++) top[i] = load(y + i * LANES);
+    for (size_t k = 0; k < count; k++, a += n, b += n)
+        UNROLL for (size_t i = 0; i < vecs; i++) top[i] =
+            larger_of(load(a + i * LANES) + load(b + i * LANES), top[i]);
+    UNROLL for (size_t i = 0; i < vecs; i++) store(y + i * LANES, top[i]);
 }
 
-static void add_max(const float *a, const float *b, float *y, size_t n) {
-    size_t i = 0;
+static void add_max(const float *a, const float *b, size_t count, float *y, size_t n) {
+    size_t i = 0, rest = n % LANES;
+    for (; i + 8 * LANES <= n; i += 8 * LANES)
+        add_max_block(8, a + i, b + i, count, y + i, n);
     for (; i + LANES <= n; i += LANES)
-        store(y + i, larger_of(load(a + i) + load(b + i), load(y + i)));
-    if (i < n) {
-        vec sum = load_some(a + i, n - i) + load_some(b + i, n - i);
-        store_some(y + i, larger_of(sum, load_some(y + i, n - i)), n - i);
-    }
+        add_max_block(1, a + i, b + i, count, y + i, n);
+    if (rest == 0)
+        return;
+    vec top = load_some(y + i, rest);
+    for (size_t k = 0; k < count; k++)
+        top = larger_of(load_some(a + k * n + i, rest) + load_some(b + k * n + i, rest), top);
+    store_some(y + i, top, rest);
 }
 
 static void max_up(const float *const *x, size_t count, size_t n, float *y) {
     for (size_t i = 0; i < n; i += LANES) {
         size_t there = n - i;
         vec top = load_some(x[0] + i, there);
-        for (size_t k = 1; k < count; k++) {
-            vec v = load_some(x[k] + i, there);
-            top = pick((v > top) | (v != v), v, top);
-        }
+        for (size_t k = 1; k < count; k++)
+            top = larger_of(load_some(x[k] + i, there), top);
         store_some(y + i, top, there);
     }
 }
 
 /* One vector of join_tops: y, and which elements may have changed. */
 INLINE vec join_tops_at(const sis__tops *t, size_t i, size_t n, ivec *changed) {
-    vec top = load_some(t->inside + i, n), out = load_some(t->outside + i, n);
-    vec base = load_some(t->base + i, n), y = larger_of(top, out), far = out;
+    vec top = load_some(t->inside + i, n), base = load_some(t->base + i, n);
+    vec out = larger_of(load_some(t->outside[0] + i, n), load_some(t->outside[1] + i, n));
+    vec y = larger_of(top, out), far = out;
     if (t->relu) {
         y = relu_of(y);
         far = relu_of(out);

@@ -393,7 +393,9 @@ double sis__bound_of(const sis__bound *b, size_t j);
 int sis__top_init(sis__front *f, sis__top *t, const sis__map *m, size_t n_features);
 void sis__top_reset(sis__top *t, const sis__map *m);
 void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r);
-/* Maxima of everything outside a box that is not empty. */
-void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y);
+/* Maxima of everything outside a box that is not empty: the larger of two vectors. y (channels) is
+ * room for one. */
+void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y,
+                      const float *sides[2]);
 
 #endif

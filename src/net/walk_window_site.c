@@ -154,10 +154,12 @@ static void update_kept_max(const sis__front *f, const sis__layer *conv, size_t 
     const sis__map *m = &f->maps[conv->out];
     const sis__box *b = &m->box[j];
     const float *kept = f->store + f->sites[conv->site].spots[j].out;
-    SIS__EACH_ROW(b, z, y)
-    for (int x = b->lo[2]; x < b->hi[2]; x++, kept += m->channels)
-        kn->add_max(m->base + sis__box_at(&m->whole, z, y, x) * m->channels, kept, top,
-                    m->channels);
+    size_t n = (size_t)(b->hi[2] - b->lo[2]);
+    SIS__EACH_ROW(b, z, y) {
+        const float *base = m->base + sis__box_at(&m->whole, z, y, b->lo[2]) * m->channels;
+        kn->add_max(base, kept, n, top, m->channels);
+        kept += n * m->channels;
+    }
 }
 
 static void update_max(sis__front *f, sis__site *s, size_t j) {
@@ -329,8 +331,10 @@ static void refresh_slack(const sis__front *f, sis__site *s) {
     const sis__map *m = &f->maps[s->map];
     size_t n = sis__box_volume(&m->whole) * m->channels;
     float most = 1;
-    for (size_t i = 0; i < n; i++)
-        most = fmaxf(most, fabsf(m->base[i]));
+    for (size_t i = 0; i < n; i++) {
+        float size = fabsf(m->base[i]);
+        most = size > most ? size : most;
+    }
     s->slack_top = f->exact ? -1 : top_share * most;
 }
 
@@ -495,8 +499,12 @@ int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *ba
     row += s->at;
     base += s->at;
     if (s->kind == SIS__SITE_MAX && !sis__box_empty(b)) {
-        sis__top_outside(&s->top, &f->maps[s->map], b, f->outside);
-        sis__tops t = {f->store + p->out, f->outside, base, s->width, s->relu, s->slack_top};
+        sis__tops t = {.inside = f->store + p->out,
+                       .base = base,
+                       .n = s->width,
+                       .relu = s->relu,
+                       .slack = s->slack_top};
+        sis__top_outside(&s->top, &f->maps[s->map], b, f->outside, t.outside);
         return sis__kernels_best()->join_tops(&t, row) && !provably_still(f, j);
     }
     if (!sis__box_empty(b) && s->kind != SIS__SITE_WHOLE && p->changed) {

@@ -53,14 +53,9 @@ static float *side(const sis__top *t, float *of, int row, int x) {
     return of + ((size_t)row * width + (size_t)(x - t->from)) * t->channels;
 }
 
-static void copy(const sis__top *t, const float *from, float *to) {
-    memcpy(to, from, t->channels * sizeof *to);
-}
-
 /* to = larger of from and x. */
 static void extend(const sis__top *t, const float *from, const float *x, float *to) {
-    copy(t, from, to);
-    sis__kernels_best()->max_row(to, x, 1, t->channels);
+    sis__kernels_best()->max_up((const float *const[]){from, x}, 2, t->channels, to);
 }
 
 /* Left maxima behind position x >= lo and right ones up to x < hi of a row. */
@@ -119,18 +114,26 @@ void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r) {
     update_rows(t, first, last);
 }
 
-void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y) {
+/* y = the larger of the two, which become y both. */
+static void merge(const sis__top *t, const float *sides[2], float *y) {
+    extend(t, sides[0], sides[1], y);
+    sides[0] = sides[1] = y;
+}
+
+void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y,
+                      const float *sides[2]) {
     const sis__kernels *kn = sis__kernels_best();
     size_t n = t->channels;
     int first, last, height = m->whole.hi[1];
     row_range(m, b, &first, &last);
-    for (int row = first; row < last; row++) {
+    sides[0] = side(t, t->left, first, b->lo[2]);
+    sides[1] = side(t, t->right, first, b->hi[2]);
+    if (t->rows == 1)
+        return;
+    merge(t, sides, y);
+    for (int row = first + 1; row < last; row++) {
         int inside = row % height >= b->lo[1] && row % height < b->hi[1];
-        const float *left = side(t, t->left, row, inside ? b->lo[2] : t->to);
-        if (row == first)
-            copy(t, left, y);
-        else
-            kn->max_row(y, left, 1, n);
+        kn->max_row(y, side(t, t->left, row, inside ? b->lo[2] : t->to), 1, n);
         kn->max_row(y, side(t, t->right, row, inside ? b->hi[2] : t->to), 1, n);
     }
     if (first > 0)

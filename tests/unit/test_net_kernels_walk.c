@@ -112,26 +112,28 @@ static void assert_same(const float *a, const float *b, size_t n) {
 
 static void sums_under_relu_and_maxima_agree_with_naive_ones(void **state) {
     (void)state;
-    float a[N], b[N], base[N], y[N], want[N];
+    enum { COUNT = 3, MOST = 150 };
+    float a[COUNT * MOST], b[COUNT * MOST], base[MOST], y[MOST], want[MOST];
     sis__rng r;
     sis__rng_init(&r, 14);
     for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
         for (size_t trial = 0; trial < 400; trial++) {
-            size_t n = 1 + sis__rng_below(&r, N);
-            draw_alike(&r, a, n, 0);
-            draw_alike(&r, b, n, 0);
+            size_t n = 1 + sis__rng_below(&r, MOST), count = sis__rng_below(&r, COUNT + 1);
+            draw_alike(&r, a, COUNT * n, 0);
+            draw_alike(&r, b, COUNT * n, trial % 5 == 0);
             (*kn)->add_relu(a, b, y, n);
             sis__kernels_naive.add_relu(a, b, want, n);
             assert_same(y, want, n);
             draw_alike(&r, y, n, trial % 2);
             memcpy(want, y, sizeof y);
-            (*kn)->add_max(a, b, y, n);
-            sis__kernels_naive.add_max(a, b, want, n);
+            (*kn)->add_max(a, b, count, y, n);
+            sis__kernels_naive.add_max(a, b, count, want, n);
             assert_same(y, want, n);
-            sis__tops t = {.inside = a, .outside = b, .base = base, .n = n, .relu = trial % 3 == 0};
+            sis__tops t = {.inside = a, .outside = {b, b + n}, .base = base, .n = n};
+            t.relu = trial % 3 == 0;
             t.slack = trial % 2 ? 0.25f : -1;
             for (size_t i = 0; i < n; i++) { /* mostly unchanged */
-                float top = a[i] > b[i] ? a[i] : b[i];
+                float far = b[i] > b[n + i] ? b[i] : b[n + i], top = a[i] > far ? a[i] : far;
                 base[i] = sis__rng_below(&r, 40) == 0 ? 3 : t.relu && top < 0 ? 0 : top;
             }
             int changed = sis__kernels_naive.join_tops(&t, want);
