@@ -125,14 +125,22 @@ static int is_turned(const sis__gemm *g) {
            g->k > g->n;
 }
 
+/* beta * c, which all rows share if it has one. */
+static void fill_rows(const sis__gemm *g, const float *c, float *y) {
+    for (size_t i = 0; i < g->m; i++)
+        if (i > 0 && (!c || g->c_row == 0))
+            memcpy(y + i * g->n, y, g->n * sizeof *y);
+        else
+            for (size_t j = 0; j < g->n; j++)
+                y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
+}
+
 static int gemm_forward(const sis__step *s, sis__run *r) {
     const sis__gemm *g = &s->p.gemm;
     const sis__kernels *kn = sis__kernels_best();
     const float *c = sis__in(s, r, 2), *b = sis__in(s, r, 1);
     float *y = sis__out(s, r, 0);
-    for (size_t i = 0; i < g->m; i++)
-        for (size_t j = 0; j < g->n; j++)
-            y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
+    fill_rows(g, c, y);
     sis__view a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
         kn->dense(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);

@@ -184,36 +184,58 @@ static int window_probe(sis_walk *walk, const int *features, size_t n, double *m
     return compute(w, features, n, NULL, margins);
 }
 
+/* Rows of n candidates as full passes make them. 0: some cut cannot. */
+static int rows_anew(window_walk *w, const int *features, size_t n) {
+    sis__front *f = w->f;
+    int can = n <= w->n_rows;
+    for (size_t k = 0; k < n && can; k++)
+        for (size_t i = 0; i < f->n_sites && can; i++)
+            can = sis__site_row_anew(f, &f->sites[i], (size_t)features[k], w->base,
+                                     w->rows + k * f->row);
+    return can;
+}
+
+/* Margins of n candidates by full passes. */
+static int full_margins(const window_walk *w, const int *features, size_t n, double *margins) {
+    const sis__subject *s = w->f->s;
+    size_t outputs = sis_net_outputs(s->net);
+    float *rows = (float *)sis__alloc_raw(n, s->n_values * sizeof *rows);
+    double *full = (double *)sis__alloc_raw(n, outputs * sizeof *full);
+    int error = rows && full ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        sis__subject_row(s, w->masked, features[i], rows + i * s->n_values);
+    sis_net_batch b = {rows, n, s->n_values, s->fed == s->net->embedded, 1};
+    if (error == SIS_OK)
+        error = sis_net_margins(s->net, &b, full);
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        margins[i] = full[i * outputs + s->output];
+    free(rows);
+    free(full);
+    return error;
+}
+
 /* How far changes that are added up are from full passes: measured on a few candidates. Differences
  * are random; among the many thousands of a sweep the largest is about five standard deviations,
  * and it must stay well below the tolerance. */
 static int measure(window_walk *w) {
-    const sis__subject *s = w->f->s;
-    size_t n = s->n_features, outputs = sis_net_outputs(s->net), used = 0;
-    int features[SAMPLES], error = SIS_OK;
-    double walked[SAMPLES], sum = 0;
+    size_t n = w->f->s->n_features, used = 0;
+    int features[SAMPLES], error;
+    double walked[SAMPLES], full[SAMPLES], sum = 0;
     for (size_t i = 0, j; i < SAMPLES && i < n; i++)
         if (!w->masked[j = i * n / (n < SAMPLES ? n : SAMPLES)])
             features[used++] = (int)j;
-    float *rows = (float *)sis__alloc_raw(used, s->n_values * sizeof *rows);
-    double *full = (double *)sis__alloc_raw(used, outputs * sizeof *full);
-    if (!rows || !full)
-        error = SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_OK && i < used; i++)
-        sis__subject_row(s, w->masked, features[i], rows + i * s->n_values);
-    sis_net_batch b = {rows, used, s->n_values, s->fed == s->net->embedded, 1};
-    if (error == SIS_OK)
-        error = sis_net_margins(s->net, &b, full);
+    if (rows_anew(w, features, used))
+        error = sis__head_margins(w->head, w->rows, used, full);
+    else
+        error = full_margins(w, features, used, full);
     if (error == SIS_OK)
         error = window_probe(&w->walk, features, used, walked);
     for (size_t i = 0; error == SIS_OK && i < used; i++) {
-        double e = walked[i] - full[i * outputs + s->output];
+        double e = walked[i] - full[i];
         sum += isfinite(e) ? e * e : 0;
     }
     if (error == SIS_OK && used)
         w->walk.tolerance = fmax(w->walk.tolerance, deviations * sqrt(sum / (double)used));
-    free(rows);
-    free(full);
     return error;
 }
 
@@ -258,7 +280,7 @@ static void spoil(window_walk *w, size_t i) {
             continue;
         for (size_t k = 0; k < f->n_sites; k++) {
             const sis__box *box = f->sites[k].box;
-            if (!sis__box_meets(&box[i], &box[j]))
+            if (f->sites[k].fixed || !sis__box_meets(&box[i], &box[j]))
                 continue;
             sis__box met = sis__box_meet(&box[i], &box[j]);
             sis__box *dirty = &f->sites[k].spots[j].dirty;

@@ -28,6 +28,8 @@
  *     walk_window_layer.c  layers over boxes, and candidates' values
  *     walk_window_conv.c   convolutions: values, and changes
  *     walk_window_site.c   what is kept for each candidate
+ *     walk_window_sum.c    the same for dense layers and means
+ *     walk_window_fixed.c  what is kept of the input's changes
  *     walk_window_top.c    maxima over everything outside a box
  *     walk_window_bound.c  candidates that cannot be the best
  */
@@ -191,8 +193,9 @@ typedef struct sis__spot {
     sis__box dirty; /* part of the site's box: what must be computed again */
     size_t in, out; /* in the store, or for DENSE and MEAN in the wide store.
                        CONV, DENSE, MEAN: the change of the map inside the box, and of what is
-                       computed from it; MAX: out is the maximum inside the box; KEEP: in is the
-                       sums, WHOLE: the values inside the box */
+                       computed from it, which several share where it is fixed: then `in` is
+                       the feature it was computed for; MAX: out is the maximum inside the box;
+                       KEEP: in is the sums, WHOLE: the values inside the box */
     long changed;   /* CONV, DENSE, MEAN: values of `in` that are not 0 */
     int updates;    /* CONV: since `out` was last summed anew */
 } sis__spot;
@@ -216,6 +219,10 @@ typedef struct sis__site {
     sis__sight sight;    /* DENSE, WHOLE: how the tensor shows the map */
     const sis__box *box; /* (n_features) of the map; KEEP: see sis__conv_lines */
     sis__spot *spots;    /* (n_features) */
+    /* CONV: (n_features) the outputs that are kept; and whether that is the input itself, whose
+     * changes stay what they are (walk_window_fixed.c). */
+    const sis__box *over;
+    int fixed;
     /* DENSE: the layer; its weights (positions * channels, padded) and their lengths (width); what
      * is added to its output, and whether a Relu follows. */
     const sis__step *step;
@@ -266,6 +273,7 @@ typedef struct sis__front {
     double *wide;
     size_t n_store, n_wide;
     int exact; /* candidates are computed as in a full pass */
+    int anew;  /* for the moment they are, without what is kept */
     /* Scratch of layers and sites. */
     sis__box *need, *work; /* (n_layers + 1) */
     sis__queue queue;
@@ -286,6 +294,12 @@ void sis__front_free(sis__front *f);
 /* Memory that lives as long as the front. zeroed: floats set to 0. */
 void *sis__front_alloc(sis__front *f, size_t n, size_t size);
 
+/* How a convolution changes when feature j is masked too, as it is kept: over its box, at least. */
+static inline sis__part sis__site_kept(const sis__front *f, const sis__layer *conv, size_t j) {
+    const sis__site *s = &f->sites[conv->site];
+    return (sis__part){f->store + s->spots[j].out, s->over[j]};
+}
+
 /* ---- Layers -------------------------------------------------------------------------------- */
 
 /* The box of the output that box b of an input reaches; of an input that box b of the output
@@ -296,7 +310,8 @@ sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__bo
 /* Compute box r of the base of a layer's output. */
 void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
 
-/* Values of box r of a map with feature j masked too: maps[map].window, over the box. */
+/* Values of box r of a map with feature j masked too: maps[map].window, over the box. With
+ * front->anew as a full pass computes them. */
 sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r);
 
 /* ---- Convolutions -------------------------------------------------------------------------- */
@@ -362,6 +377,24 @@ void sis__site_refresh(sis__front *f, sis__site *s);
  * latter needs the former, and answers 0 only if they are provably the same in a full pass. */
 void sis__site_row(sis__front *f, sis__site *s, float *row);
 int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
+
+/* The latter as a full pass computes it, without anything that is kept. 0: this kind cannot. */
+int sis__site_row_anew(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
+
+/* Where position (z, y, x) of the map lies in the tensor of a cut. */
+static inline size_t sis__site_place(const sis__site *s, int z, int y, int x) {
+    return (size_t)z * s->sight.stride[1] + (size_t)y * s->sight.stride[2] +
+           (size_t)x * s->sight.stride[3];
+}
+
+/* The parts of the above for DENSE and MEAN. sis__sum_row: with feature j masked too, unless j is
+ * SIZE_MAX. */
+void sis__sum_reset(sis__front *f, sis__site *s);
+void sis__sum_refresh(sis__front *f, sis__site *s);
+void sis__sum_update(sis__front *f, sis__site *s, size_t j);
+void sis__sum_before(sis__front *f, sis__site *s, size_t j);
+void sis__sum_after(sis__front *f, sis__site *s, size_t j);
+void sis__sum_row(sis__front *f, sis__site *s, size_t j, float *row);
 
 /* ---- Bounds ------------------------------------------------------------------------------- */
 

@@ -97,7 +97,9 @@ static void site_convolutions(sis__front *f) {
                                     .map = f->exact ? l->out : l->in[0],
                                     .layer = (int)i,
                                     .value = -1,
-                                    .divisor = 1};
+                                    .divisor = 1,
+                                    .fixed = !f->exact && l->in[0] == 0,
+                                    .over = f->maps[l->out].box};
     }
 }
 
@@ -145,7 +147,7 @@ static int dense_weights(sis__front *f, sis__site *s) {
     return SIS_OK;
 }
 
-static size_t take(size_t *used, size_t n) {
+size_t sis__keep_room(size_t *used, size_t n) {
     size_t at = *used;
     *used += (n + 15) / 16 * 16;
     return at;
@@ -158,15 +160,13 @@ static void place_spots(sis__front *f, sis__site *s) {
     size_t n = f->s->n_features, *used = wide ? &f->n_wide : &f->n_store;
     size_t copies = s->kind == SIS__SITE_KEEP ? sis__conv_rows(&f->layers[s->layer]) : 1;
     for (size_t j = 0; j < n && s->kind != SIS__SITE_MAX; j++)
-        s->spots[j].in = take(used, sis__box_volume(&m->box[j]) * m->channels * copies);
+        s->spots[j].in = sis__keep_room(used, sis__box_volume(&m->box[j]) * m->channels * copies);
     /* What cuts read at every step lies together. */
     for (size_t j = 0; j < n; j++) {
         size_t out = wide ? s->padded : s->kind == SIS__SITE_MAX ? m->channels : 0;
-        if (s->kind == SIS__SITE_CONV) {
-            const sis__map *to = &f->maps[f->layers[s->layer].out];
-            out = sis__box_volume(&to->box[j]) * to->channels;
-        }
-        s->spots[j].out = take(used, out);
+        if (s->kind == SIS__SITE_CONV)
+            out = sis__box_volume(&s->over[j]) * f->layers[s->layer].w.filters;
+        s->spots[j].out = sis__keep_room(used, out);
     }
 }
 
@@ -196,6 +196,8 @@ static int site_init(sis__front *f, sis__site *s) {
                 (float *)sis__front_alloc(f, sis__positions(m) * m->channels, sizeof *s->flat);
         error = s->sums && s->slack && (s->flat || !f->exact) ? SIS_OK : SIS_E_NOMEM;
     }
+    if (!error && s->fixed)
+        return sis__fixed_init(f, s);
     if (!error)
         place_spots(f, s);
     return error;
@@ -307,5 +309,10 @@ int sis__keep(sis__reader *r) {
         error = site_init(f, &f->sites[i]);
     if (!error && f->n_store + 2 * f->n_wide > f->s->memory / sizeof(float))
         error = SIS_E_UNSUPPORTED;
-    return error ? error : scratch_init(f);
+    if (!error)
+        error = scratch_init(f);
+    for (size_t i = 0; i < f->n_sites && !error; i++)
+        if (f->sites[i].fixed)
+            sis__fixed_sum(f, &f->sites[i]);
+    return error;
 }

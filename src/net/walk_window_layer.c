@@ -277,6 +277,11 @@ void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
+/* Is something kept that tells what a layer makes of a candidate? */
+static int is_kept(const sis__front *f, const sis__layer *l) {
+    return !f->anew && (l->site >= 0 || l->fused);
+}
+
 /* Which box of each map is needed for need[map], and which part of it the candidate changes. */
 static void request(sis__front *f, size_t j, int map) {
     for (int m = map; m >= 1; m--) {
@@ -284,7 +289,7 @@ static void request(sis__front *f, size_t j, int map) {
         if (sis__box_empty(&f->need[m]))
             continue;
         f->work[m] = sis__box_meet(&f->need[m], &f->maps[m].box[j]);
-        if (sis__box_empty(&f->work[m]) || l->site >= 0 || l->fused)
+        if (sis__box_empty(&f->work[m]) || is_kept(f, l))
             continue;
         for (size_t i = 0; i < l->n_in; i++) {
             sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->work[m]);
@@ -334,9 +339,7 @@ static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int
                       const sis__part *out, const sis__box *r) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__map *m = &f->maps[conv->out];
-    const sis__spot *p = &f->sites[conv->site].spots[j];
-    const sis__part base = {m->base, m->whole};
-    const sis__part kept = {f->store + p->out, m->box[j]};
+    const sis__part base = {m->base, m->whole}, kept = sis__site_kept(f, conv, j);
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
     SIS__EACH_ROW(r, z, y) {
         float *to = sis__part_at(out, channels, z, y, r->lo[2]);
@@ -353,28 +356,18 @@ static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int
     }
 }
 
-/* What a layer makes of the windows in front of it. */
-static void run_windows(sis__front *f, size_t j, int map, const sis__part *out) {
-    const sis__layer *l = &f->layers[map - 1];
-    sis__part in[SIS__LAYER_INPUTS];
-    for (size_t i = 0; i < l->n_in; i++)
-        in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
-    if (l->fused)
-        copy_kept(f, j, &f->layers[l->in[0] - 1], 1, out, &f->work[map]);
-    else
-        run_layer(f, l, in, out, &f->work[map]);
-}
-
 static void run_candidate(sis__front *f, size_t j, int map) {
     const sis__layer *l = &f->layers[map - 1];
     const sis__part out = {f->maps[map].window, f->need[map]};
-    if (!sis__box_empty(&f->work[map])) {
-        if (l->site >= 0)
-            copy_kept(f, j, l, 0, &out, &f->work[map]);
-        else
-            run_windows(f, j, map, &out);
-    }
-    fill_around(&f->maps[map], &out, &f->work[map]);
+    const sis__box *r = &f->work[map];
+    sis__part in[SIS__LAYER_INPUTS];
+    for (size_t i = 0; i < l->n_in; i++)
+        in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
+    if (!sis__box_empty(r) && !is_kept(f, l))
+        run_layer(f, l, in, &out, r);
+    else if (!sis__box_empty(r))
+        copy_kept(f, j, l->fused ? &f->layers[l->in[0] - 1] : l, l->fused, &out, r);
+    fill_around(&f->maps[map], &out, r);
 }
 
 sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {

@@ -7,6 +7,7 @@
  *     walk_window_rules.c  steps that become layers
  *     walk_window_cuts.c   steps that end the front
  *     walk_window_keep.c   what is kept for candidates, and the memory for it
+ *     walk_window_fixed.c  the same where the input itself is convolved
  */
 #ifndef SIS_NET_WALK_WINDOW_READ_H
 #define SIS_NET_WALK_WINDOW_READ_H
@@ -74,5 +75,13 @@ int sis__find_slots(const sis__tensor *t, const sis__sight *v, size_t *slot);
 
 /* Decide how convolutions are kept, and make room for everything. */
 int sis__keep(sis__reader *r);
+
+/* Place for n values in a store of which `*used` are taken. */
+size_t sis__keep_room(size_t *used, size_t n);
+
+/* A convolution of the input itself: find features that change it alike and make room for what is
+ * kept; then, with all memory there, compute that. */
+int sis__fixed_init(sis__front *f, sis__site *s);
+void sis__fixed_sum(sis__front *f, sis__site *s);
 
 #endif
