@@ -18,7 +18,8 @@
 
 static float change_of(const sis__front *f, const sis__element *e) {
     const sis__map *m = &f->maps[0];
-    return e->masked - f->input[sis__box_at(&m->whole, e->z, e->y, e->x) * m->channels + (size_t)e->c];
+    return e->masked -
+           f->input[sis__box_at(&m->whole, e->z, e->y, e->x) * m->channels + (size_t)e->c];
 }
 
 /* ---- Which are alike ------------------------------------------------------------------------- */

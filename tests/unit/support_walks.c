@@ -69,6 +69,9 @@ void walk_case_init(walk_case *c, sis_net *net, int embedded, sis__rng *r) {
         if (!ids && chance(r, 0.2))
             c->x[i] = 0;
     }
+    if (chance(r, 0.4)) /* a few shades: features that are alike */
+        for (size_t i = 0; i < n; i++)
+            c->x[i] = rint(c->x[i]);
     c->n_features =
         embedded ? draw_words(c->feature_of, n, dim, r) : draw_features(c->feature_of, n, r);
     c->input =

@@ -109,9 +109,10 @@ static size_t select_twice(const walk_case *c, sis_walk *asked, sis_walk *all, i
 
 static void only_what_is_not_the_best_is_left_out(void **state) {
     (void)state;
-    size_t left_out = 0;
-    for (size_t i = 0; i < n_window_families; i++)
-        for (unsigned seed = 0; seed < 12; seed++) { /* few networks leave any out */
+    size_t left_out = 0, leaving = 0;
+    for (size_t i = 0; i < 2;
+         i++) /* images: those that end in two dense layers may leave some out */
+        for (unsigned seed = 0; seed < 60; seed++) {
             walk_case c;
             sis__rng r;
             sis_walk *w[2];
@@ -119,15 +120,17 @@ static void only_what_is_not_the_best_is_left_out(void **state) {
             sis_net_walk_opt opt = {c.embedded, 0};
             if (sis_net_walk(c.net, &c.input, &opt, &w[0]) == SIS_OK) {
                 assert_int_equal(sis_net_walk(c.net, &c.input, &opt, &w[1]), SIS_OK);
-                if (w[0]->tolerance == 0)
-                    left_out += select_twice(&c, w[0], w[1], seed % 2 ? 1 : -1);
+                size_t more =
+                    w[0]->tolerance == 0 ? select_twice(&c, w[0], w[1], seed % 2 ? 1 : -1) : 0;
+                left_out += more;
+                leaving += more > 0;
                 w[0]->ops->free(w[0]);
                 w[1]->ops->free(w[1]);
             }
             walk_case_release(&c);
         }
-    printf("%zu left out\n", left_out);
-    assert_true(left_out > 0);
+    printf("%zu networks left %zu out\n", leaving, left_out);
+    assert_true(leaving >= 3);
 }
 
 /* ---- Allocations ----------------------------------------------------------------------------- */
