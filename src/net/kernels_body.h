@@ -194,16 +194,30 @@ INLINE vec pick(ivec which, vec yes, vec no) {
     return (vec)(((ivec)yes & which) | ((ivec)no & ~which));
 }
 
-/* Where x is NaN the result is NaN. */
-INLINE vec keep_nan(vec x, vec y) {
-    return pick(x == x, y, x);
+/* x, but within low and high; NaN stays NaN. */
+INLINE vec within(vec x, vec low, vec high) {
+#if VBYTES == 64
+    return (vec)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)x));
+#elif VBYTES == 32
+    return (vec)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)x));
+#else
+    return pick(x > high, high, pick(x < low, low, x));
+#endif
 }
 
-/* e^x; 0 below -103.97, infinity above 88.72. Relative error below 2e-7 (denormals excepted). */
+/* p * 2^n for p around 1 and whole n, also where that is denormal, 0 or infinite. */
+INLINE vec scale(vec p, vec n) {
+#if VBYTES == 64
+    return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1; /* in two factors */
+    return (vec)((half + 127) << 23) * p * (vec)((whole - half + 127) << 23);
+#endif
+}
+
+/* e^x; 0 below -104, infinity above 88.73. Relative error below 2e-7 (denormals excepted). */
 INLINE vec exp_of(vec x) {
-    vec big = all(88.7228394f), small = all(-103.972076f);
-    ivec over = x > big, under = x < small;
-    vec t = pick(over, big, pick(under, small, x));
+    vec t = within(x, all(-105.0f), all(89.0f));
     vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
     vec n = (t * 1.44269504f + magic) - magic;
     vec r = t - n * 0.693145752f;
@@ -215,12 +229,7 @@ INLINE vec exp_of(vec x) {
     p = p * r + 1.66666657e-1f;
     p = p * r + 0.5f;
     p = p * r * r + r + 1.0f;
-    /* 2^n in two factors, so that n = 128 and denormal results work. */
-    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1;
-    vec s = (vec)((half + 127) << 23) * p;
-    s = s * (vec)((whole - half + 127) << 23);
-    s = pick(over, all(__builtin_inff()), pick(under, all(0.0f), s));
-    return keep_nan(x, s);
+    return scale(p, n);
 }
 
 INLINE vec magnitude(vec x) {
@@ -229,7 +238,7 @@ INLINE vec magnitude(vec x) {
 
 INLINE vec sigmoid_of(vec x) {
     vec e = exp_of(-magnitude(x)), d = 1.0f / (1.0f + e);
-    return keep_nan(x, pick(x < 0.0f, e * d, d));
+    return pick(x < 0.0f, e * d, d);
 }
 
 /* Odd polynomial for small |x|, else 1 - 2 / (e^2|x| + 1). */
@@ -243,7 +252,7 @@ INLINE vec tanh_of(vec x) {
     vec near = p * q * x + x;
     vec far = 1.0f - 2.0f / (exp_of(a + a) + 1.0f);
     far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
-    return keep_nan(x, pick(a < 0.625f, near, far));
+    return pick(a < 0.625f, near, far);
 }
 
 /* Apply f to n values; the last few through a padded copy. */
