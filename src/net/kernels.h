@@ -132,9 +132,10 @@ typedef struct sis__kernels {
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
 
-    /* gemm as dense layers use it: from SIS__LONG terms on the sum runs in double, is rounded
-     * once, and is what c holds plus the sum of each SIS__PIECE terms. Products of floats are exact
-     * in double, so this is the same on every machine, and almost the same in any order. */
+    /* gemm as dense layers use it, for a finite b: terms that are 0 may be left out. From SIS__LONG
+     * terms on the sum runs in double, is rounded once, and is what c holds plus the sum of each
+     * SIS__PIECE terms. Products of floats are exact in double, so this is the same on every
+     * machine, and almost the same in any order. */
     void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                   const float *b, float *c, size_t ldc);
 

@@ -47,6 +47,41 @@ INLINE vec all(float x) {
     return x - (vec){0};
 }
 
+/* n <= LANES values at p, the rest zero. */
+INLINE vec load_some(const float *p, size_t n) {
+    float copy[LANES] = {0};
+    if (n >= LANES)
+        return load(p);
+    memcpy(copy, p, n * sizeof *p);
+    return load(copy);
+}
+
+INLINE void store_some(float *p, vec v, size_t n) {
+    float copy[LANES];
+    if (n >= LANES) {
+        store(p, v);
+        return;
+    }
+    store(copy, v);
+    memcpy(p, copy, n * sizeof *p);
+}
+
+/* One bit a lane that is set. */
+INLINE unsigned lanes_of(ivec which) {
+#if VBYTES == 64
+    return (unsigned)_mm512_cmplt_epi32_mask((__m512i)which, _mm512_setzero_si512());
+#elif VBYTES == 32
+    return (unsigned)_mm256_movemask_ps((__m256)which);
+#elif defined(__x86_64__)
+    return (unsigned)_mm_movemask_ps((__m128)which);
+#else
+    unsigned bits = 0;
+    for (unsigned i = 0; i < LANES; i++)
+        bits |= (unsigned)(which[i] < 0) << i;
+    return bits;
+#endif
+}
+
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
 /* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`, and
@@ -54,15 +89,16 @@ INLINE vec all(float x) {
 typedef struct {
     size_t k;
     const float *a, *b;
+    const int *index;   /* (k) which rows of b these are; NULL: 0, 1, 2 ... */
     const float *start; /* (rows) or NULL */
     int add;
     float *c;
     size_t ldc;
 } tile;
 
-/* rows is a constant where this is inlined. */
-INLINE void run_tile(const size_t rows, const tile *t) {
-    const float *a = t->a, *b = t->b;
+/* rows and direct are constants where this is inlined. */
+INLINE void run_tile(const size_t rows, const int direct, const tile *t) {
+    const float *a = t->a;
     float *c = t->c;
     const size_t ldc = t->ldc, k = t->k;
     vec s[MR][2];
@@ -74,7 +110,8 @@ INLINE void run_tile(const size_t rows, const tile *t) {
             s[i][1] = load(c + i * ldc + LANES);
         }
     }
-    for (size_t p = 0; p < k; p++, a += MR, b += NR) {
+    for (size_t p = 0; p < k; p++, a += MR) {
+        const float *b = t->b + (direct ? p : (size_t)t->index[p]) * NR;
         vec b0 = load(b), b1 = load(b + LANES);
         UNROLL for (size_t i = 0; i < rows; i++) {
             vec x = all(a[i]);
@@ -98,7 +135,10 @@ static void run_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
     case n:                                                                                        \
-        run_tile(n, t);                                                                            \
+        if (t->index)                                                                              \
+            run_tile(n, 0, t);                                                                     \
+        else                                                                                       \
+            run_tile(n, 1, t);                                                                     \
         break;
         ROWS(1)
         ROWS(2)
@@ -162,6 +202,39 @@ static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, siz
             size_t rows = m - i < MR ? m - i : MR;
             tile t = {.k = depth, .a = strip, .c = c + i * ldc, .ldc = ldc};
             pack_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
+            run_strip(rows, n, b + from * NR, k, &t);
+        }
+    }
+}
+
+/* Numbers of the columns p of `rows` rows of a that are not all 0, from k0 on, LANES at most. */
+INLINE size_t filled(size_t rows, size_t n, const float *a, size_t a_row, int k0, int *index) {
+    ivec some = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        some |= load_some(a + i * a_row, n) != 0.0f;
+    for (unsigned bits = lanes_of(some); bits; bits &= bits - 1)
+        index[count++] = k0 + __builtin_ctz(bits);
+    return count;
+}
+
+/* gemm for rows of a that lie side by side and a finite b: columns of a that are 0 in a whole strip
+ * add nothing and are left out. */
+static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
+                        float *c, size_t ldc) {
+    float strip[MR * KC];
+    int index[KC];
+    for (size_t from = 0; from < k; from += KC) {
+        size_t depth = k - from < KC ? k - from : KC;
+        for (size_t i = 0; i < m; i += MR) {
+            size_t rows = m - i < MR ? m - i : MR, count = 0;
+            const float *at = a + i * a_row + from;
+            for (size_t p = 0; p < depth; p += LANES)
+                count += filled(rows, depth - p, at + p, a_row, (int)p, index + count);
+            for (size_t r = 0; r < rows; r++)
+                for (size_t p = 0; p < count; p++)
+                    strip[p * MR + r] = at[r * a_row + (size_t)index[p]];
+            tile t = {.k = count, .a = strip, .index = index, .c = c + i * ldc, .ldc = ldc};
             run_strip(rows, n, b + from * NR, k, &t);
         }
     }
@@ -326,25 +399,6 @@ static float max_of(const float *x, size_t n) {
 }
 
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
-
-/* n <= LANES values at p, the rest zero. */
-INLINE vec load_some(const float *p, size_t n) {
-    float copy[LANES] = {0};
-    if (n >= LANES)
-        return load(p);
-    memcpy(copy, p, n * sizeof *p);
-    return load(copy);
-}
-
-INLINE void store_some(float *p, vec v, size_t n) {
-    float copy[LANES];
-    if (n >= LANES) {
-        store(p, v);
-        return;
-    }
-    store(copy, v);
-    memcpy(p, copy, n * sizeof *p);
-}
 
 static void lstm(float *gates, float *c, float *h, size_t hidden) {
     for (size_t j = 0; j < hidden; j += LANES) {

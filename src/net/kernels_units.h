@@ -3,22 +3,6 @@
  * The kernels of walks over dense layers: rectified units that switch, and narrow products. Part of
  * kernels_body.h, which includes it once for each instruction set.
  */
-/* One bit a lane that is set. */
-INLINE unsigned lanes_of(ivec which) {
-#if VBYTES == 64
-    return (unsigned)_mm512_cmplt_epi32_mask((__m512i)which, _mm512_setzero_si512());
-#elif VBYTES == 32
-    return (unsigned)_mm256_movemask_ps((__m256)which);
-#elif defined(__x86_64__)
-    return (unsigned)_mm_movemask_ps((__m128)which);
-#else
-    unsigned bits = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        bits |= (unsigned)(which[i] < 0) << i;
-    return bits;
-#endif
-}
-
 static size_t switched(const float *a, const float *b, const int *on, size_t n, int *units,
                        float *sizes) {
     size_t count = 0;

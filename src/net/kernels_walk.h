@@ -287,6 +287,10 @@ static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, si
         dense_short(m, n, k, a, a_row, b, c, ldc);
         return;
     }
+    if (k < SIS__LONG && a_col == 1) {
+        gemm_filled(m, n, k, a, a_row, b, c, ldc);
+        return;
+    }
     if (k < SIS__LONG) {
         gemm(m, n, k, a, a_row, a_col, b, c, ldc);
         return;

@@ -3,6 +3,7 @@
  * Gemm and MatMul over the packed matrix product of kernels.h. A constant right side is packed when
  * the plan is made, any other one in each run.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -12,6 +13,22 @@
 #include "net/product.h"
 
 static int is_turned(const sis__gemm *g);
+
+static int all_finite(const float *x, size_t n, float times) {
+    int bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= !isfinite(times * x[i]);
+    return !bad;
+}
+
+/* y += a . packed right side. */
+static void multiply_packed(const sis__gemm *g, const sis__view *a, float *y) {
+    const sis__kernels *kn = sis__kernels_best();
+    if (g->finite || g->k >= SIS__LONG)
+        kn->dense(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
+    else
+        kn->gemm(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
+}
 
 static int pack_right(sis__cx *c) {
     sis__gemm *g = &c->step->p.gemm;
@@ -25,6 +42,7 @@ static int pack_right(sis__cx *c) {
             &(sis__matrix){
                 .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha},
             &g->packed);
+        g->finite = all_finite(b, g->k * g->n, g->alpha);
         if (!error && c->plan->gradients)
             error = sis__cx_pack(
                 c,
@@ -125,14 +143,14 @@ static int is_turned(const sis__gemm *g) {
            g->k > g->n;
 }
 
-/* beta * c, which all rows share if it has one. */
+/* beta * c, which all rows share if it has one; never -0, so that adding 0 changes nothing. */
 static void fill_rows(const sis__gemm *g, const float *c, float *y) {
     for (size_t i = 0; i < g->m; i++)
         if (i > 0 && (!c || g->c_row == 0))
             memcpy(y + i * g->n, y, g->n * sizeof *y);
         else
             for (size_t j = 0; j < g->n; j++)
-                y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
+                y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] + 0.0f : 0.0f;
 }
 
 static int gemm_forward(const sis__step *s, sis__run *r) {
@@ -143,7 +161,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
     fill_rows(g, c, y);
     sis__view a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
-        kn->dense(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
+        multiply_packed(g, &a, y);
     else if (is_turned(g))
         multiply_turned(g, a.at, b, y, (float *)(void *)r->scratch);
     else
@@ -263,8 +281,7 @@ static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, si
     sis__view left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
     float *out = sis__out(s, r, 0) + y * g->m * g->n;
     if (g->packed)
-        sis__kernels_best()->dense(g->m, g->n, g->k, left.at, left.row, left.col, g->packed, out,
-                                   g->n);
+        multiply_packed(g, &left, out);
     else
         sis__product_add(&(sis__product){g->m, g->n, g->k, left,
                                          right_of(g, sis__in(s, r, 1) + b * g->k * g->n), 1.0f, out,

@@ -186,6 +186,29 @@ static void margins_and_scores_agree(void **state) {
     }
 }
 
+/* Terms with a factor 0 are left out of sums, but not where 0 times the other is not 0. */
+static void zero_times_an_infinite_weight_is_not_a_number(void **state) {
+    (void)state;
+    enum { IN = 70, OUT = 40 };
+    for (int infinite = 0; infinite < 2; infinite++) {
+        static float w[IN * OUT], x[3 * IN], y[3 * OUT];
+        sis_net_builder *b = sis_net_builder_new("one layer");
+        sis_net *net;
+        for (size_t i = 0; i < IN * OUT; i++)
+            w[i] = 1;
+        w[5 * OUT + 7] = infinite ? INFINITY : 1;
+        sis_net_add_input(b, "x", 0, SHAPE(0, IN));
+        sis_net_add_param(b, "w", SHAPE(IN, OUT), w);
+        sis_net_add_node(b, "Gemm", "x w", "y");
+        sis_net_add_output(b, "y");
+        assert_int_equal(sis_net_build(b, &net), 0);
+        assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, 3, IN, 0, 1}, y), 0);
+        for (size_t i = 0; i < 3 * OUT; i++)
+            assert_true(infinite && i % OUT == 7 ? isnan(y[i]) : y[i] == 0);
+        sis_net_free(net);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
@@ -193,6 +216,7 @@ int main(void) {
         cmocka_unit_test(reusing_memory_changes_nothing),
         cmocka_unit_test(callers_may_share_a_network),
         cmocka_unit_test(margins_and_scores_agree),
+        cmocka_unit_test(zero_times_an_infinite_weight_is_not_a_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,6 +86,36 @@ static void products_are_sums_in_order_to_the_bit(void **state) {
     }
 }
 
+/* Dense layers leave out columns that are 0 in some rows that follow each other, whichever. */
+static void zeros_that_are_left_out_change_nothing(void **state) {
+    (void)state;
+    const dims shapes[] = {{1, 40, 1}, {5, 70, 30}, {12, 64, 256}, {30, 100, 600}, {25, 33, 257}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+            for (unsigned share = 0; share <= 10; share += 2) {
+                dims d = shapes[i];
+                sis__rng r;
+                sis__rng_init(&r, 100 * i + share);
+                float *a = fill(&r, d.m * d.k), *b = fill(&r, d.k * d.n);
+                float *right = fill(&r, sis__packed_size(*kn, d.k, d.n));
+                float *want = fill(&r, d.m * d.n), *got = fill(&r, d.m * d.n);
+                memcpy(got, want, d.m * d.n * sizeof *got);
+                for (size_t p = 0; p < d.k; p++)
+                    for (size_t k = 0, gone = sis__rng_below(&r, 10) < share; k < d.m; k++)
+                        if (gone || sis__rng_below(&r, 5) == 0)
+                            a[k * d.k + p] = k % 2 ? 0.0f : -0.0f;
+                sis__pack(*kn, d.k, d.n, b, d.n, 1, right);
+                (*kn)->gemm(d.m, d.n, d.k, a, d.k, 1, right, want, d.n);
+                (*kn)->dense(d.m, d.n, d.k, a, d.k, 1, right, got, d.n);
+                assert_memory_equal(got, want, d.m * d.n * sizeof *got);
+                free(a);
+                free(b);
+                free(right);
+                free(want);
+                free(got);
+            }
+}
+
 /* Both sides packed, starting from given numbers: the same sums again. */
 static void packed_products_are_the_same(void **state) {
     (void)state;
@@ -407,6 +437,7 @@ static void cells_agree_with_naive_ones(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_in_order_to_the_bit),
+        cmocka_unit_test(zeros_that_are_left_out_change_nothing),
         cmocka_unit_test(packed_products_are_the_same),
         cmocka_unit_test(rows_of_kernels_are_summed_apart),
         cmocka_unit_test(placed_products_are_the_same),
