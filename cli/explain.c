@@ -85,6 +85,7 @@ static int write_record(cli_explaining *w, size_t at, const sis_rationale *found
                     .method = w->o->method.name,
                     .constraint = cli_explain_constraint(w->o),
                     .output = t->inputs[at].output,
+                    .n_outputs = t->model.n_outputs,
                     .below = w->o->below,
                     .threshold = w->threshold,
                     .collection = *c,

@@ -68,13 +68,14 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says: 1 or 0, -1 after an error line. The first
- * output without a name may be one of several, or the only one, which says yes or no. */
+/* What the model decided is not what the label says: 1 or 0, -1 after an error line. An output without
+ * a name is called by its number, unless it is the only one, which says yes or no (or may be: older
+ * records do not tell). */
 static int is_mistaken(const sis_record *r) {
     char number[32];
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
-    if (!r->output_label && r->output == 0) {
+    if (!r->output_label && r->output == 0 && r->n_outputs < 2) {
         cli_error(
             "--mistaken: record \"%s\" does not say what its output is called; explain with a "
             "model that has labels (sis.labels)",

@@ -164,7 +164,7 @@ static void print_decision(const cli_page *p) {
     if (r->output_label) {
         fputs(is_number(r->output_label) ? " for class " : " for ", p->out);
         cli_print_safe(p->out, r->output_label);
-    } else if (r->output > 0) {
+    } else if (r->output > 0 || r->n_outputs > 1) {
         fprintf(p->out, " for output %zu", r->output);
     }
 }

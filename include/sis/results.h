@@ -6,10 +6,11 @@
  * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at most
  * one torn one at the end. One line, here on several:
  *
- *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"direction":">=","threshold":0.7,
- *      "score":0.999,"masked_score":0.065,"status":"explained","n_features":784,
- *      "subsets":[{"features":[233,234],"score":0.704}],"rest_score":0.31,"verified":true,
- *      "complete":true,"evaluations":307723,"seconds":0.15,"kind":"image","shape":[28,28],...}
+ *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"n_outputs":10,
+ *      "direction":">=","threshold":0.7,"score":0.999,"masked_score":0.065,"status":"explained",
+ *      "n_features":784,"subsets":[{"features":[233,234],"score":0.704}],"rest_score":0.31,
+ *      "verified":true,"complete":true,"evaluations":307723,"seconds":0.15,"kind":"image",
+ *      "shape":[28,28],...}
  *
  * Fields are written in this order; readers take them in any order and ignore those they do not
  * know. "?" marks what may be absent.
@@ -21,6 +22,7 @@
  *                     are rationales, which need not be minimal, and with the last two not even
  *                     sufficient. They say so: "sufficient" is a field of each
  *     output          which of the model's outputs, from 0
+ *     n_outputs     ? how many outputs the model has, more than `output`
  *     output_label  ? text: what that output is called
  *     direction       ">=" or "<=": how the score must compare with the threshold
  *     threshold       number
@@ -86,7 +88,7 @@ extern "C" {
 typedef struct sis_record {
     const char *id, *model, *method;
     const char *constraint;
-    size_t output;
+    size_t output, n_outputs; /* n_outputs 0: not known */
     const char *output_label;
     int below; /* direction "<=" */
     double threshold;

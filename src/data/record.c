@@ -34,6 +34,8 @@ static void put_decision(sis__buf *b, const sis_record *r) {
     sis__json_text(b, "method", r->method);
     sis__json_text(b, "constraint", r->constraint);
     sis__json_count(b, "output", r->output);
+    if (r->n_outputs)
+        sis__json_count(b, "n_outputs", r->n_outputs);
     sis__json_text(b, "output_label", r->output_label);
     sis__json_text(b, "direction", r->below ? "<=" : ">=");
     sis__json_number(b, "threshold", r->threshold);

@@ -85,6 +85,9 @@ static int check_head(const sis_record *r, int code) {
     if (r->output > PTRDIFF_MAX || c->evaluations > PTRDIFF_MAX)
         return sis__fail(code, "field \"%s\": is too large",
                          r->output > PTRDIFF_MAX ? "output" : "evaluations");
+    if (r->n_outputs > PTRDIFF_MAX || (r->n_outputs && r->output >= r->n_outputs))
+        return sis__fail(code, "field \"n_outputs\": output %zu is none of %zu", r->output,
+                         r->n_outputs);
     if ((unsigned)c->status > SIS_STATUS_ERROR)
         return sis__fail(code, "field \"status\": there is no status %d", (int)c->status);
     if (!isfinite(r->threshold))

@@ -122,6 +122,10 @@ void sis__output_name(const sis_record *r, char *text, size_t size) {
         snprintf(text, size, "output %zu", r->output);
 }
 
+int sis__output_is_plain(const sis_record *r) {
+    return !r->output_label && r->n_outputs == 1;
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* The run of that source, made if it is not there. NULL: no memory. */

@@ -203,6 +203,9 @@ size_t sis__feature_values(const sis_record *r, int feature, size_t *count);
 /* What the example was decided to be: the output's label, or its number. */
 void sis__output_name(const sis_record *r, char *text, size_t size);
 
+/* Is it the model's only output, without a name? Then there is nothing to say about it. */
+int sis__output_is_plain(const sis_record *r);
+
 /* The feature of a pixel of an IMAGE; negative: it is never masked. */
 int sis__pixel_feature(const sis__example *e, size_t pixel);
 

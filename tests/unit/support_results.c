@@ -27,6 +27,7 @@ void sample_make(sample *s) {
                              .model = "m.onnx",
                              .method = "sis",
                              .output = 3,
+                             .n_outputs = 4,
                              .output_label = "three",
                              .threshold = 0.7,
                              .collection = {.status = SIS_STATUS_EXPLAINED,

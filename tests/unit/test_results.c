@@ -19,7 +19,8 @@ static void records_are_written_field_by_field(void **state) {
     char *line = record_line(&s.record, 1);
     assert_string_equal(
         line,
-        "{\"sis\":1,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":3,"
+        "{\"sis\":1,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":3,\"n_"
+        "outputs\":4,"
         "\"output_label\":\"three\",\"direction\":\">=\",\"threshold\":0.7,\"score\":0.95,"
         "\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":6,\"subsets\":[{\"features\":"
         "[4,1],\"score\":0.75,\"start\":0.95,\"order\":[3,0,2,5,1,4],\"trace\":[0.9,0.85,0.8,0.75,"
@@ -47,7 +48,8 @@ static void records_hold_what_was_read(void **state) {
     char *line = record_line(&s.record, 1);
     assert_int_equal(sis_record_parse(line, strlen(line), &r), 0);
     const sis_collection *c = &r.collection;
-    assert_true(r.below && r.output == 3 && r.threshold == 0.7 && r.n_human == 2);
+    assert_true(r.below && r.output == 3 && r.n_outputs == 4 && r.threshold == 0.7 &&
+                r.n_human == 2);
     assert_true(c->verified && c->complete && c->evaluations == 123 && c->seconds == 0.012346);
     assert_true(c->score == 0.95 && c->masked_score == 0.1 && c->rest_score == 0.25);
     assert_true(c->subsets[0].trace.start == 0.95 && isnan(c->subsets[1].trace.start));
@@ -80,6 +82,7 @@ static void short_records_are_enough(void **state) {
     assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
     assert_true(r.collection.subsets[0].trace.start == 0.999);
     assert_true(!r.collection.verified && !r.collection.complete && !r.values && !r.names);
+    assert_int_equal(r.n_outputs, 0);
     assert_int_equal(r.collection.n_features, 784);
     sis_record_release(&r);
 }
@@ -180,6 +183,7 @@ static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     c->rank = left & 2048 ? 2 : 0;
     c->threshold = any_number(r);
     c->output = sis__rng_below(r, 1000);
+    c->n_outputs = left & 8192 ? c->output + 1 + sis__rng_below(r, 10) : 0;
     c->collection.score = any_number(r);
     c->collection.masked_score = any_number(r);
     c->collection.rest_score = any_number(r);

@@ -55,6 +55,9 @@ static void every_field_is_held_to_its_type_and_rule(void **state) {
         {"method", "{}", "\"method\": expected text, found an object"},
         {"output", "-1", "\"output\": -1 is out of range"},
         {"output", "true", "\"output\": expected a number, found true"},
+        {"n_outputs", "3", "\"n_outputs\": output 3 is none of 3"},
+        {"n_outputs", "0", "\"n_outputs\": 0 is out of range"},
+        {"n_outputs", "\"9\"", "\"n_outputs\": expected a number, found text"},
         {"output_label", "1", "\"output_label\": expected text"},
         {"direction", "\">\"", "\"direction\": \">\" is none of its values"},
         {"direction", NULL, "\"direction\": is missing"},
@@ -163,6 +166,8 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
     sample_make(&s);
     s.record.id = NULL;
     not_written(&s, "\"id\"");
+    s.record.n_outputs = 2;
+    not_written(&s, "\"n_outputs\"");
     s.record.threshold = NAN;
     not_written(&s, "\"threshold\"");
     s.record.collection.score = NAN;
