@@ -40,7 +40,8 @@ const cli_option cli_source_options[] = {
         .more =
             "A column with any cell that is no number becomes one value, 0 or 1, for each of "
             "its different cells (at most 1000), in the order of their bytes, and these are one "
-            "feature. A cmd: model gets these values in the place of the cell. Which there are "
+            "feature, shown by the name of its category. A cmd: model gets these values in the "
+            "place of the cell. Which there are "
             "depends on the file given by --input: give one that holds every category the "
             "model knows, and choose examples with --rows. A network that has the names of its "
             "values (sis.names) says itself which categories there are; this option is then "

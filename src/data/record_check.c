@@ -143,9 +143,11 @@ static int check_subsets(const sis_record *r, int code) {
 /* ---- The drawing --------------------------------------------------------------------------- */
 
 static int check_values(const sis_record *r, int code) {
-    if (!r->values && (r->mask || r->feature_map))
+    if (!r->values && (r->mask || r->feature_map || r->value_names))
         return sis__fail(code, "field \"%s\": there are no values it could belong to",
-                         r->mask ? "mask" : "feature_map");
+                         r->mask          ? "mask"
+                         : r->feature_map ? "feature_map"
+                                          : "value_names");
     if (r->values && r->n_values == 0)
         return sis__fail(code, "field \"values\": is empty");
     if (r->shape && (r->rank > SIS_RANK_MAX ||

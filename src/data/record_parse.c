@@ -317,6 +317,9 @@ static void take_drawing(fields *f, sis_record *r) {
     if (r->mask)
         check_pair(f, "mask", n, "values", r->n_values);
     r->names = take_texts(f, "names", &r->n_names);
+    r->value_names = take_texts(f, "value_names", &n);
+    if (r->value_names)
+        check_pair(f, "value_names", n, "values", r->n_values);
     r->feature_map = take_ints(f, "feature_map", OPTIONAL, &n);
     if (r->feature_map)
         check_pair(f, "feature_map", n, "values", r->n_values);

@@ -32,7 +32,7 @@ int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
         return sis__thumb_dna(b, e, k);
     sis__buf_str(b, "<span class=\"words\">");
     for (size_t i = 0; i < s->n && i < 12; i++) {
-        sis__feature_name(&e->record, s->features[i], name, sizeof name);
+        sis_record_name(&e->record, s->features[i], name, sizeof name);
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
         sis__html_clip(b, name, 40);
         sis__buf_str(b, "</bdi>");

@@ -27,7 +27,9 @@ static void records_are_written_field_by_field(void **state) {
         "0.5,0.1]},{\"features\":[5,0,2],\"score\":0.7}],\"rest_score\":0.25,\"verified\":true,"
         "\"complete\":true,\"evaluations\":123,\"seconds\":0.012346,\"kind\":\"table\",\"shape\":"
         "[2,4],\"values\":[1,2.5,-3,0,1e-07,1e+22,0.1,7],\"mask\":[0,0,0,0,0,0,0,0],\"names\":"
-        "[\"a\",\"b \\\"q\\\"\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"],\"feature_map\":[0,1,2,3,4,5,"
+        "[\"a\",\"b "
+        "\\\"q\\\"\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"],\"value_names\":[\"a=1\",\"b\",\"c\","
+        "\"d\",\"e\",\"f\",\"g\",\"a=2\"],\"feature_map\":[0,1,2,3,4,5,"
         "-1,0],\"label\":\"cat\",\"words\":[\"the\",\"caf\xC3\xA9\",\"\",\"\\n\",\"\\\\\",\"end\"],"
         "\"sequence\":\"ACGTNA\",\"human\":[1,5]}\n");
     assert_stable(line);
@@ -60,6 +62,7 @@ static void records_hold_what_was_read(void **state) {
     assert_memory_equal(r.feature_map, s.map, sizeof s.map);
     assert_memory_equal(r.shape, s.shape, sizeof s.shape);
     assert_string_equal(r.names[1], "b \"q\"");
+    assert_string_equal(r.value_names[7], "a=2");
     assert_string_equal(r.words[1], "caf\xC3\xA9");
     assert_string_equal(r.sequence, "ACGTNA");
     assert_string_equal(r.output_label, "three");
@@ -156,7 +159,7 @@ static void shuffle(sis__rng *r, int *v, size_t n) {
 static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     sis_record *c = &s->record;
     size_t t = 0;
-    int left = (int)sis__rng_below(r, 1 << 14);
+    int left = (int)sis__rng_below(r, 1 << 15);
     sample_make(s);
     c->id = any_text(r, texts[t++]);
     c->model = any_text(r, texts[t++]);
@@ -175,6 +178,7 @@ static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     c->mask = left & 16 ? s->mask : NULL;
     c->names = left & 32 ? s->names : NULL;
     c->n_names = left & 32 ? (left & 64 ? VALUES : FEATURES) : 0;
+    c->value_names = left & 16384 ? s->value_names : NULL;
     c->sequence = left & 128 ? "GATTAC" : NULL;
     c->human = left & 256 ? s->human : NULL;
     c->n_human = left & 512 && c->human ? 2 : 0;
