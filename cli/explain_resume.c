@@ -119,7 +119,7 @@ static int take_record(void *ctx, sis_record *r) {
     size_t at = cli_ids_find(&e->ids, r->id);
     if (at == SIZE_MAX)
         return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
-                         "same --input and --rows, or name another --output",
+                         "same --input, --id and --rows, or name another --output",
                          w->o->output, r->id);
     e->done[at] = 1;
     if (r->collection.status == SIS_STATUS_ERROR) {

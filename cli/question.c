@@ -205,6 +205,10 @@ static int read_donors(const cli_task *t, const char *path, sis_data **out) {
         opt.n_names = sis_data_width(t->data, 0);
     }
     int error = sis_data_read(path, &opt, out);
+    if (error == SIS_E_ARGUMENT && opt.id) { /* it need not have names for its examples */
+        opt.id = NULL;
+        error = sis_data_read(path, &opt, out);
+    }
     if (error)
         return cli_error("--mask: %s%s", sis_error_detail(),
                          as_input && error == SIS_E_FORMAT

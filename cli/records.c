@@ -128,8 +128,8 @@ const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const c
     const sis_input *in = at == SIZE_MAX ? NULL : &t->inputs[at];
     if (!in)
         cli_error(
-            "%s: record \"%s\" is of no example that was asked for; give the --input and --rows "
-            "it was made with",
+            "%s: record \"%s\" is of no example that was asked for; give the --input, --id and "
+            "--rows it was made with",
             path, r->id);
     else if (r->output >= t->model.n_outputs)
         cli_error(

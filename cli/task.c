@@ -34,7 +34,13 @@ const cli_option cli_source_options[] = {
     {"label", 0, "COLUMN", CLI_STRING(cli_source, label), "column or field that holds the label",
      .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
              "label along. A table of numbers has none unless it is named here: every column is a "
-             "feature, so take columns that are none (names of cases) out of the file."},
+             "feature, so take columns that are none out of the file."},
+    {"id", 0, "COLUMN", CLI_STRING(cli_source, id), "column or field that holds the id",
+     .more =
+         "Results are called by it in the place of the number of the example, and of a table it "
+         "is no feature. No two examples may have the same, and none an empty one. A data set "
+         "given by --mask may have the column or not. By default the field id of a .jsonl and "
+         "the column EventID of a .seq."},
     CLI_CATEGORICAL(
         cli_source, categorical,
         .more =
@@ -167,6 +173,7 @@ int cli_task_open(cli_task *t, const cli_source *s) {
     opt.timeout = s->timeout;
     sis_data_opt_init(&t->opt);
     t->opt.label = s->label;
+    t->opt.id = s->id;
     t->opt.categorical = s->categorical;
     int status = cli_fail(sis_model_open(s->model, &opt, &t->model));
     if (status == CLI_DONE) {

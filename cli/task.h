@@ -22,7 +22,7 @@
 
 /* Which model, which examples. */
 typedef struct cli_source {
-    const char *model, *input, *rows, *label;
+    const char *model, *input, *rows, *label, *id;
     int categorical;
     double timeout;
     size_t jobs;

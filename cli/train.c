@@ -23,6 +23,8 @@ static const cli_option options[] = {
      .more = "Of any kind that sis explain reads."},
     {"labels", 'l', "LABELS", CLI_STRING(cli_train_options, labels),
      "column, field or file of labels", .unset = "their own"},
+    {"id", 0, "COLUMN", CLI_STRING(cli_train_options, id), "column or field that holds the id",
+     .more = "Nothing is learnt from it."},
     CLI_CATEGORICAL(cli_train_options, categorical),
     CLI_ROWS(cli_train_options, rows),
     {"output", 'o', "FILE.onnx", CLI_STRING(cli_train_options, output), "where the network goes",

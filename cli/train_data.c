@@ -33,6 +33,7 @@ static int open_examples(const cli_lesson *l, cli_examples *e, const char *path,
     int apart = is_file(labels);
     if (!apart)
         opt.label = labels;
+    opt.id = l->o->id;
     opt.categorical = l->o->categorical;
     if (l->o->categorical && l->train.data) {
         opt.names = sis_data_names(l->train.data);
