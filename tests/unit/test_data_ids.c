@@ -42,7 +42,8 @@ static void every_format_with_columns_has_ids(void **state) {
     (void)state;
     called("a.csv", "case,age\n A-1 ,3\n\"B, 2\",4\n", "case", "A-1", "B, 2");
     called("a.csv", "age,case\n3,12\n4,007\n", "case", "12", "007");
-    called("a.csv", "age,case\n3,12\n4,12\n", "case", "12", "12"); /* who needs them to differ asks */
+    /* Who needs them to differ has to look. */
+    called("a.csv", "age,case\n3,12\n4,12\n", "case", "12", "12");
     called("a.csv", "age,case\n3,12\n4,007\n", NULL, "0", "1");
     called("a.tsv", "case\tage\nA\t3\nB\t4\n", "case", "A", "B");
     called("t.tsv", "label\ttext\tcase\n1\ta fine film\tx\n0\ta bad film\ty\n", "case", "x", "y");
@@ -50,8 +51,8 @@ static void every_format_with_columns_has_ids(void **state) {
     called("t.tsv", "case\ttext\nx\ta fine film\ny\ta bad film\n", "case", "x", "y");
     called("a.jsonl", "{\"values\":[1],\"case\":\"x\",\"id\":7}\n{\"values\":[2],\"case\":5}\n",
            "case", "x", "5");
-    called("a.jsonl", "{\"values\":[1],\"case\":\"x\",\"id\":7}\n{\"values\":[2],\"case\":5}\n", NULL,
-           "7", "1");
+    called("a.jsonl", "{\"values\":[1],\"case\":\"x\",\"id\":7}\n{\"values\":[2],\"case\":5}\n",
+           NULL, "7", "1");
     called("a.seq", "seq\tcase\tEventID\nACGT\tx\tp\nAC\ty\t\n", "case", "x", "y");
     called("a.seq", "seq\tcase\tEventID\nACGT\tx\tp\nAC\ty\t\n", NULL, "p", "1");
 }
@@ -115,14 +116,18 @@ static void what_is_no_id_is_refused(void **state) {
     refused("a.csv", "a,b\nx\xFF,2\n", "a", SIS_E_FORMAT, "found bytes that are not UTF-8 text");
     refused("a.csv", "a\n1\n", "a", SIS_E_FORMAT, "leave nothing to explain");
     refused("a.csv", "a,b\n1,x\n", "a", SIS_E_FORMAT, "expected a number, found \"x\"");
-    refused("t.tsv", "text\tcase\na fine film\tx\n", "id", SIS_E_ARGUMENT, "there is no column \"id\"");
-    refused("t.tsv", "text\tcase\na fine film\t \n", "case", SIS_E_FORMAT, "line 2: the id is empty");
-    refused("t.tsv", "pos\ta fine film\n", "id", SIS_E_ARGUMENT, "has no header, so no column \"id\"");
+    refused("t.tsv", "text\tcase\na fine film\tx\n", "id", SIS_E_ARGUMENT,
+            "there is no column \"id\"");
+    refused("t.tsv", "text\tcase\na fine film\t \n", "case", SIS_E_FORMAT,
+            "line 2: the id is empty");
+    refused("t.tsv", "pos\ta fine film\n", "id", SIS_E_ARGUMENT,
+            "has no header, so no column \"id\"");
     refused("a.jsonl", "{\"values\":[1]}\n", "case", SIS_E_FORMAT,
             "line 1: has no field \"case\", which is to be the id");
     refused("a.jsonl", "{\"values\":[1],\"id\":\"\"}\n", NULL, SIS_E_FORMAT,
             "line 1: field \"id\": is empty; expected an id");
-    refused("a.jsonl", "{\"values\":[1],\"id\":[]}\n", "id", SIS_E_FORMAT, "expected text or a number");
+    refused("a.jsonl", "{\"values\":[1],\"id\":[]}\n", "id", SIS_E_FORMAT,
+            "expected text or a number");
     refused("a.seq", "seq\tcase\nA\t\n", "case", SIS_E_FORMAT, "line 2: the id is empty");
     refused("a.seq", "seq\nA\n", "case", SIS_E_ARGUMENT, "there is no column \"case\"");
     refused("a.txt", "a fine film\n", "case", SIS_E_ARGUMENT,
