@@ -141,7 +141,7 @@ static void add_decided(sis__buf *b, const sis__run *run) {
 
 static void add_cost(sis__buf *b, const sis__run *run) {
     sis__html_count(b, run->evaluations);
-    sis__buf_printf(b, " masked copies scored, %.3g s", run->seconds);
+    sis__buf_printf(b, " masked copies asked about, %.3g s", run->seconds);
 }
 
 static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run, int fact) {
