@@ -31,16 +31,19 @@ const cli_option cli_source_options[] = {
              "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
              "is fine. Texts become token ids by the model's own vocabulary. A dash reads a .csv "
              "from standard input."},
-    {"label", 0, "COLUMN", CLI_STRING(cli_source, label), "column or field that holds the label",
-     .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
-             "label along. A table of numbers has none unless it is named here: every column is a "
-             "feature, so take columns that are none out of the file."},
-    {"id", 0, "COLUMN", CLI_STRING(cli_source, id), "column or field that holds the id",
-     .more =
-         "Results are called by it in the place of the number of the example, and of a table it "
-         "is no feature. No two examples may have the same, and none an empty one. A data set "
-         "given by --mask may have the column or not. By default the field id of a .jsonl and "
-         "the column EventID of a .seq."},
+    CLI_LABEL(
+        cli_source, label,
+        .more =
+            "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
+            "label along. A table of numbers has none unless it is named here: every column is a "
+            "feature, so take columns that are none out of the file."),
+    CLI_ID(
+        cli_source, id,
+        .more =
+            "Results are called by it in the place of the number of the example, and of a table it "
+            "is no feature. No two examples may have the same, and none an empty one. A data set "
+            "given by --mask may have the column or not. By default the field id of a .jsonl and "
+            "the column EventID of a .seq."),
     CLI_CATEGORICAL(
         cli_source, categorical,
         .more =

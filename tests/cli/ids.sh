@@ -25,5 +25,5 @@ sed 's/A-19//' cases.csv > hole.csv
 sis explain -m "$model" -i hole.csv --id application_id --mask zero -t 4 2>&1
 sis explain -m "$model" -i cases.csv --mask zero -t 4 2>&1
 echo "a network learns nothing from it"
-sis train linear -q -i cases.csv --labels repaid --id application_id --epochs 1 -o m.onnx 2>&1
+sis train linear -q -i cases.csv --label repaid --id application_id --epochs 1 -o m.onnx 2>&1
 sis explain -q -m m.onnx -i cases.csv --id application_id --label repaid -t 0 2>&1 | cut -c1-40
