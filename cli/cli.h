@@ -152,6 +152,16 @@ typedef struct cli_option {
         "rows", 'r', "A:B", CLI_STRING(type, member), "only these examples: A:B or 0,5,7",         \
             .unset = "all", .more = "Numbers from 0; B itself is left out."                        \
     }
+#define CLI_LABEL(type, member, ...)                                                               \
+    {                                                                                              \
+        "label", 0, "COLUMN", CLI_STRING(type, member), "column or field that holds the label",    \
+            __VA_ARGS__                                                                            \
+    }
+#define CLI_ID(type, member, ...)                                                                  \
+    {                                                                                              \
+        "id", 0, "COLUMN", CLI_STRING(type, member), "column or field that holds the id",          \
+            __VA_ARGS__                                                                            \
+    }
 #define CLI_CATEGORICAL(type, member, ...)                                                         \
     {                                                                                              \
         "categorical", 0, NULL, CLI_FLAG(type, member),                                            \

@@ -71,6 +71,7 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     r->mask = in->n_samples == 1 ? in->mask : NULL;
     r->names = (const char *const *)t->names;
     r->n_names = t->names ? t->n_features : 0;
+    r->value_names = t->value_names;
 }
 
 /* What was found for input `at` of the task -> a line in the file. */
@@ -85,6 +86,7 @@ static int write_record(cli_explaining *w, size_t at, const sis_rationale *found
                     .method = w->o->method.name,
                     .constraint = cli_explain_constraint(w->o),
                     .output = t->inputs[at].output,
+                    .n_outputs = t->model.n_outputs,
                     .below = w->o->below,
                     .threshold = w->threshold,
                     .collection = *c,

@@ -35,13 +35,16 @@ static int same_question(const cli_explaining *w, const sis_record *r, size_t at
     int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method.name) == 0 &&
                strcmp(before, now ? now : "") == 0 && r->threshold == w->threshold &&
                r->below == o->below && r->output == in->output && n > 0 &&
+               (!r->n_outputs || r->n_outputs == w->task->model.n_outputs) &&
                r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
                !r->mask == !mask && (!mask || cli_same_numbers(r->mask, mask, in->n_values));
     if (same)
         return CLI_DONE;
     return cli_error(
         "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
-        "%s --threshold %g%s, output %zu, %zu features, or another constraint, input or mask); "
+        "%s --threshold %g%s, output %zu, %zu features, or another constraint, input, mask or "
+        "number "
+        "of outputs); "
         "give the same options, or name another --output",
         r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
         r->collection.n_features);
@@ -116,7 +119,7 @@ static int take_record(void *ctx, sis_record *r) {
     size_t at = cli_ids_find(&e->ids, r->id);
     if (at == SIZE_MAX)
         return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
-                         "same --input and --rows, or name another --output",
+                         "same --input, --id and --rows, or name another --output",
                          w->o->output, r->id);
     e->done[at] = 1;
     if (r->collection.status == SIS_STATUS_ERROR) {

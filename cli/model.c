@@ -161,8 +161,8 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
            copies = (double)s->n_features * (double)(s->n_features + 1) / 2;
     if (error == SIS_OK) {
         double full = pass * copies;
-        printf("One backward selection over %zu features scores %.0f masked copies: by the walk "
-               "%.3g s, by full passes %.3g s (",
+        printf("One backward selection over %zu features asks about %.0f masked copies: by the "
+               "walk %.3g s, by full passes %.3g s (",
                s->n_features, copies, took, full);
         if (full < took)
             printf("full passes are faster here).\n");

@@ -27,7 +27,8 @@ const cli_option cli_question_options[] = {
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
          "example belong together (the channels of a pixel). FILE.npy: a whole number for each "
-         "value, the feature it belongs to, or -1 for never masked."},
+         "value, the feature it belongs to, or -1 for never masked; columns put together so are "
+         "called by what their names share, housing for housing=own and housing=rent."},
     {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
      .max = 100000, .unset = "32; lime 5000"},
     CLI_SEED(cli_question, seed),
@@ -113,7 +114,55 @@ static int ask_features(cli_task *t, const char *text) {
     return cli_usage("--features: expected each, axis:A or FILE.npy, found \"%s\"", text);
 }
 
-/* Names of features from names of values: a feature of several is called after its first. */
+/* The feature of value v of every example; -1: none. */
+static int feature_at(const cli_task *t, size_t v) {
+    return t->inputs[0].feature_of ? t->inputs[0].feature_of[v] : (int)v;
+}
+
+/* For each feature its name as far as the names of all its values share it. */
+static int share_names(const cli_task *t, const char *const *names, char **shared) {
+    size_t *ends = cli_grab(t->n_features, sizeof *ends); /* 1 + length; 0: a single value */
+    int status = ends ? CLI_DONE : CLI_FAILED;
+    for (size_t v = 0; status == CLI_DONE && v < t->inputs[0].n_values; v++) {
+        int f = feature_at(t, v);
+        if (f < 0 || strcmp(t->names[f], names[v]) == 0)
+            continue;
+        size_t end = 1 + sis_name_stem(t->names[f], names[v]);
+        ends[f] = ends[f] == 0 || end < ends[f] ? end : ends[f];
+    }
+    for (size_t f = 0; status == CLI_DONE && f < t->n_features; f++) {
+        size_t n = ends[f] > 1 ? ends[f] - 1 : strlen(t->names[f]);
+        if (!(shared[f] = strndup(t->names[f], n)))
+            status = cli_error("out of memory");
+    }
+    free(ends);
+    return status;
+}
+
+/* Call features what the names of their values share, "housing" for housing=own and housing=rent, unless
+ * two would then have the same name. */
+static int shorten_names(cli_task *t, const char *const *names) {
+    char **shared = cli_grab(t->n_features, sizeof *shared);
+    cli_ids ids = {0};
+    int status = shared ? share_names(t, names, shared) : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = cli_ids_make(&ids, shared, sizeof *shared, t->n_features);
+    for (size_t i = 0; status == CLI_DONE && i < ids.n; i++) {
+        const char *name = ids.items[i].id;
+        size_t f = ids.items[i].at;
+        int alone = (i == 0 || strcmp(ids.items[i - 1].id, name) != 0) &&
+                    (i + 1 == ids.n || strcmp(ids.items[i + 1].id, name) != 0);
+        if (alone)
+            strcpy(t->names[f], name); /* never longer */
+    }
+    for (size_t f = 0; shared && f < t->n_features; f++)
+        free(shared[f]);
+    free(shared);
+    free(ids.items);
+    return status;
+}
+
+/* Names of features from names of values, which are kept too if they say more. */
 static int name_features(cli_task *t) {
     const char *const *names = sis_data_names(t->data);
     const char *const *features = sis_data_feature_names(t->data);
@@ -129,14 +178,20 @@ static int name_features(cli_task *t) {
     if (!t->names)
         return CLI_FAILED;
     for (size_t v = 0; v < t->inputs[0].n_values; v++) {
-        int f = t->inputs[0].feature_of ? t->inputs[0].feature_of[v] : (int)v;
+        int f = feature_at(t, v);
         if (f < 0 || t->names[f])
             continue;
         t->names[f] = strdup(t->by_default ? features[f] : names[v]);
         if (!t->names[f])
             return cli_error("out of memory");
     }
-    return CLI_DONE;
+    int status = t->by_default ? CLI_DONE : shorten_names(t, names);
+    for (size_t v = 0; status == CLI_DONE && v < t->inputs[0].n_values; v++) {
+        int f = feature_at(t, v);
+        if (f >= 0 && strcmp(t->names[f], names[v]) != 0)
+            t->value_names = names;
+    }
+    return status;
 }
 
 /* ---- Mask ------------------------------------------------------------------------------------ */
@@ -150,6 +205,10 @@ static int read_donors(const cli_task *t, const char *path, sis_data **out) {
         opt.n_names = sis_data_width(t->data, 0);
     }
     int error = sis_data_read(path, &opt, out);
+    if (error == SIS_E_ARGUMENT && opt.id) { /* it need not have names for its examples */
+        opt.id = NULL;
+        error = sis_data_read(path, &opt, out);
+    }
     if (error)
         return cli_error("--mask: %s%s", sis_error_detail(),
                          as_input && error == SIS_E_FORMAT

@@ -128,14 +128,19 @@ const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const c
     const sis_input *in = at == SIZE_MAX ? NULL : &t->inputs[at];
     if (!in)
         cli_error(
-            "%s: record \"%s\" is of no example that was asked for; give the --input and --rows "
-            "it was made with",
+            "%s: record \"%s\" is of no example that was asked for; give the --input, --id and "
+            "--rows it was made with",
             path, r->id);
     else if (r->output >= t->model.n_outputs)
         cli_error(
             "%s: record \"%s\" is about output %zu, the model has %zu; give the --model it was "
             "made with (%s)",
             path, r->id, r->output, t->model.n_outputs, r->model);
+    else if (r->n_outputs && r->n_outputs != t->model.n_outputs)
+        cli_error("%s: record \"%s\" is of a model of %zu output%s, this one has %zu; give the "
+                  "--model it was made with (%s)",
+                  path, r->id, r->n_outputs, r->n_outputs > 1 ? "s" : "", t->model.n_outputs,
+                  r->model);
     else if (r->values &&
              (r->n_values != in->n_values || !cli_same_numbers(r->values, in->values, r->n_values)))
         cli_error("%s: record \"%s\" was made of another input than the one given; give the same "

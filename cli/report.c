@@ -68,13 +68,14 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says: 1 or 0, -1 after an error line. The first
- * output without a name may be one of several, or the only one, which says yes or no. */
+/* What the model decided is not what the label says: 1 or 0, -1 after an error line. An output without
+ * a name is called by its number, unless it is the only one, which says yes or no (or may be: older
+ * records do not tell). */
 static int is_mistaken(const sis_record *r) {
     char number[32];
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
-    if (!r->output_label && r->output == 0) {
+    if (!r->output_label && r->output == 0 && r->n_outputs < 2) {
         cli_error(
             "--mistaken: record \"%s\" does not say what its output is called; explain with a "
             "model that has labels (sis.labels)",
@@ -210,9 +211,9 @@ static int find_format(const char *name) {
     return -1;
 }
 
-static int draw(const sis_report *report, const char *format,
+static int draw(const sis_report *report, sis_figure_format format,
                 int (*done)(void *, const sis_figure *), void *ctx) {
-    int status = sis_report_figures(report, (sis_figure_format)find_format(format), done, ctx);
+    int status = sis_report_figures(report, format, done, ctx);
     return status < 0 ? cli_fail(status) : status;
 }
 
@@ -220,22 +221,29 @@ static int write_figures(const sis_report *report, const report_options *o) {
     figure_folder folder = {.o = o};
     if (mkdir(o->figures, 0777) != 0 && errno != EEXIST)
         return cli_error("--figures: cannot make %s: %s", o->figures, strerror(errno));
-    int status = draw(report, o->format, write_figure, &folder);
+    int status = draw(report, (sis_figure_format)find_format(o->format), write_figure, &folder);
     if (status == CLI_DONE)
         cli_note(o->common.quiet, "wrote %zu figures to %s", folder.n, o->figures);
     return status;
 }
 
-/* ---- One figure ------------------------------------------------------------------------------ */
+/* ---- Some figures ---------------------------------------------------------------------------- */
 
 /* NAME=FILE, taken apart. */
 typedef struct {
-    size_t name_length;
-    const char *text, *path, *format;
-    size_t found;
-    char others[1024]; /* names that were passed by, as far as they fit */
-    size_t used;
+    const char *text, *path;
+    int name_length, format;
+    int found;
 } chosen_figure;
+
+/* All of them, and what there is to choose from. */
+typedef struct {
+    chosen_figure *items; /* (n) */
+    size_t n;
+    int format;       /* that is drawn now */
+    char names[1024]; /* of all figures, as far as they fit */
+    size_t used;
+} selection;
 
 static int choose(const char *text, chosen_figure *out) {
     const char *equals = strchr(text, '='), *dot = equals ? strrchr(equals, '.') : NULL;
@@ -244,40 +252,61 @@ static int choose(const char *text, chosen_figure *out) {
             "--figure: expected NAME=FILE with a FILE that ends in .svg, .png or .pdf, "
             "found \"%s\"",
             text);
-    *out = (chosen_figure){.name_length = (size_t)(equals - text),
-                           .text = text,
+    *out = (chosen_figure){.text = text,
                            .path = equals + 1,
-                           .format = dot + 1};
+                           .name_length = (int)(equals - text),
+                           .format = find_format(dot + 1)};
     return CLI_DONE;
 }
 
-static int pass_by(chosen_figure *c, const char *name) {
-    if (c->used + strlen(name) + 3 < sizeof c->others)
-        c->used += (size_t)snprintf(c->others + c->used, sizeof c->others - c->used, "%s%s",
-                                    c->used ? ", " : "", name);
-    return CLI_DONE;
+static void add_name(selection *s, const char *name) {
+    if (s->used + strlen(name) + 3 < sizeof s->names)
+        s->used += (size_t)snprintf(s->names + s->used, sizeof s->names - s->used, "%s%s",
+                                    s->used ? ", " : "", name);
 }
 
 static int write_chosen(void *ctx, const sis_figure *figure) {
-    chosen_figure *c = (chosen_figure *)ctx;
-    if (strlen(figure->name) != c->name_length ||
-        strncmp(figure->name, c->text, c->name_length) != 0)
-        return pass_by(c, figure->name);
-    c->found++;
-    return write_file(c->path, figure->bytes, figure->n);
+    selection *s = (selection *)ctx;
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < s->n; i++) {
+        chosen_figure *c = &s->items[i];
+        if (c->format != s->format || strlen(figure->name) != (size_t)c->name_length ||
+            strncmp(figure->name, c->text, strlen(figure->name)) != 0)
+            continue;
+        c->found = 1;
+        status = write_file(c->path, figure->bytes, figure->n);
+    }
+    add_name(s, figure->name);
+    return status;
+}
+
+/* All figures are drawn once in each format that is asked for. */
+static int write_selection(const sis_report *report, selection *s) {
+    int status = CLI_DONE;
+    for (s->format = 0; status == CLI_DONE && s->format <= SIS_FIGURE_PDF; s->format++) {
+        int wanted = 0;
+        for (size_t i = 0; i < s->n; i++)
+            wanted |= s->items[i].format == s->format;
+        s->used = 0;
+        if (wanted)
+            status = draw(report, (sis_figure_format)s->format, write_chosen, s);
+        for (size_t i = 0; wanted && status == CLI_DONE && i < s->n; i++)
+            if (s->items[i].format == s->format && !s->items[i].found)
+                status = cli_error("--figure: there is nothing to draw \"%.*s\" of; there are %s",
+                                   s->items[i].name_length, s->items[i].text,
+                                   s->used ? s->names : "no figures at all");
+    }
+    return status;
 }
 
 static int write_each(const sis_report *report, const cli_list *chosen) {
-    int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < chosen->n; i++) {
-        chosen_figure c;
-        status = choose(chosen->items[i], &c);
-        if (status == CLI_DONE)
-            status = draw(report, c.format, write_chosen, &c);
-        if (status == CLI_DONE && c.found == 0)
-            status = cli_error("--figure: there is nothing to draw \"%.*s\" of; there are %s",
-                               (int)c.name_length, c.text, c.used ? c.others : "no figures at all");
-    }
+    selection s = {.items = cli_grab(chosen->n, sizeof *s.items), .n = chosen->n};
+    int status = s.items ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < s.n; i++)
+        status = choose(chosen->items[i], &s.items[i]);
+    if (status == CLI_DONE)
+        status = write_selection(report, &s);
+    free(s.items);
     return status;
 }
 

@@ -21,53 +21,39 @@ static const char *const BOLD = "1", *const GREEN = "32", *const YELLOW = "33", 
 
 /* ---- Features -------------------------------------------------------------------------------- */
 
-/* The first value of a feature, and how many there are. */
-static size_t values_of(const sis_record *r, int feature, size_t *count) {
-    if (!r->feature_map) {
-        *count = 1;
-        return (size_t)feature;
-    }
-    size_t first = SIZE_MAX;
-    *count = 0;
-    for (size_t v = 0; v < r->n_values; v++)
-        if (r->feature_map[v] == feature) {
-            first = first == SIZE_MAX ? v : first;
-            ++*count;
-        }
-    return first;
-}
-
-/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". Names are of features, or of
- * values: then the first value's is taken. */
+/* "name", or "great (word 12)", or "row 3, column 7", or "feature 12". */
 static void feature_label(const sis_record *r, int feature, char *text, size_t size) {
-    size_t count, at = values_of(r, feature, &count);
-    size_t named = r->n_names == r->collection.n_features ? (size_t)feature : at;
-    if (r->words && (size_t)feature < r->n_words) {
-        snprintf(text, size, "%s (word %d)", r->words[feature], feature);
-        return;
-    }
-    if (r->names && named < r->n_names) {
-        snprintf(text, size, "%s", r->names[named]);
-        return;
-    }
-    if (r->rank == 2 && !r->feature_map) {
+    int named = sis_record_name(r, feature, text, size);
+    size_t n = strlen(text), at = (size_t)feature;
+    if (r->words && n < size)
+        snprintf(text + n, size - n, " (word %d)", feature);
+    else if (!named && r->rank == 2 && !r->feature_map)
         snprintf(text, size, "row %zu, column %zu", at / r->shape[1], at % r->shape[1]);
-        return;
-    }
-    snprintf(text, size, "feature %d", feature);
 }
 
-/* The values of a feature, "0.5" or "[0.5 0.1 0.9]", at most four of them. */
+/* The values of a feature: the category it is, or "0.5", "[0.5 0.1 0.9]" or, of named ones, "own 0.7, rent
+ * 0.3", at most four of them. */
 static void values_text(const sis_record *r, const double *values, int feature, char *text,
                         size_t size) {
-    size_t count, first = values_of(r, feature, &count), shown = 0, n = 0;
-    const char *open = count > 1 ? "[" : "";
-    text[0] = '\0';
-    for (size_t v = first; v < r->n_values && shown < 4 && shown < count && n < size; v++)
-        if (!r->feature_map || r->feature_map[v] == feature)
-            n += (size_t)snprintf(text + n, size - n, "%s%g", shown++ ? " " : open, values[v]);
-    if (count > 1 && n < size)
-        snprintf(text + n, size - n, "%s", count > 4 ? " ...]" : "]");
+    size_t count, first = sis_record_values(r, feature, &count), shown = 0, n = 0;
+    const char *category = sis_record_category(r, values, feature);
+    int named = count > 1 && sis_record_value_name(r, first), bare = count > 1 && !named;
+    snprintf(text, size, "%s", category ? category : bare ? "[" : "");
+    if (category)
+        return;
+    for (size_t v = first; v < r->n_values && shown < 4 && shown < count; v++) {
+        if (r->feature_map && r->feature_map[v] != feature)
+            continue;
+        n = strlen(text);
+        snprintf(text + n, size - n, "%s%s%s%g",
+                 !shown  ? ""
+                 : named ? ", "
+                         : " ",
+                 named ? sis_record_value_name(r, v) : "", named ? " " : "", values[v]);
+        shown++;
+    }
+    n = strlen(text);
+    snprintf(text + n, size - n, "%s%s", count > 4 ? " ..." : "", bare ? "]" : "");
 }
 
 /* Numbers worth showing: those of a text are only ids. */
@@ -85,6 +71,16 @@ static void print_padded(const cli_page *p, const char *text, size_t width) {
     fprintf(p->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
+/* A word of ours and a text from elsewhere in one style. */
+static void print_styled(const cli_page *p, const char *style, const char *word, const char *text) {
+    if (p->colour)
+        fprintf(p->out, "\033[%sm", style);
+    fputs(word, p->out);
+    cli_print_safe(p->out, text);
+    if (p->colour)
+        fputs("\033[0m", p->out);
+}
+
 /* name = value   masked value, in columns of these widths. */
 static void print_feature(const cli_page *p, int feature, size_t label_width, size_t value_width) {
     const sis_record *r = p->r;
@@ -99,7 +95,8 @@ static void print_feature(const cli_page *p, int feature, size_t label_width, si
     }
     if (has_values(r) && r->mask) {
         values_text(r, r->mask, feature, text, sizeof text);
-        cli_paint(p, DIM, "   masked %s", text);
+        fputs("   ", p->out);
+        print_styled(p, DIM, "masked ", text);
     }
     fputc('\n', p->out);
 }
@@ -164,7 +161,7 @@ static void print_decision(const cli_page *p) {
     if (r->output_label) {
         fputs(is_number(r->output_label) ? " for class " : " for ", p->out);
         cli_print_safe(p->out, r->output_label);
-    } else if (r->output > 0) {
+    } else if (r->output > 0 || r->n_outputs > 1) {
         fprintf(p->out, " for output %zu", r->output);
     }
 }
@@ -251,12 +248,7 @@ static void print_nothing(const cli_page *p) {
 
 void cli_show_record(const cli_page *p) {
     const sis_record *r = p->r;
-    cli_paint(p, BOLD, "example ");
-    if (p->colour)
-        fputs("\033[1m", p->out);
-    cli_print_safe(p->out, r->id);
-    if (p->colour)
-        fputs("\033[0m", p->out);
+    print_styled(p, BOLD, "example ", r->id);
     if (r->label) {
         fputs(" (labelled ", p->out);
         cli_print_safe(p->out, r->label);

@@ -31,16 +31,26 @@ const cli_option cli_source_options[] = {
              "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
              "is fine. Texts become token ids by the model's own vocabulary. A dash reads a .csv "
              "from standard input."},
-    {"label", 0, "COLUMN", CLI_STRING(cli_source, label), "column or field that holds the label",
-     .more = "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
-             "label along. A table of numbers has none unless it is named here: every column is a "
-             "feature, so take columns that are none (names of cases) out of the file."},
+    CLI_LABEL(
+        cli_source, label,
+        .more =
+            "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
+            "label along. A table of numbers has none unless it is named here: every column is a "
+            "feature, so take columns that are none out of the file."),
+    CLI_ID(
+        cli_source, id,
+        .more =
+            "Results are called by it in the place of the number of the example, and of a table it "
+            "is no feature. No two examples may have the same, and none an empty one. A data set "
+            "given by --mask may have the column or not. By default the field id of a .jsonl and "
+            "the column EventID of a .seq."),
     CLI_CATEGORICAL(
         cli_source, categorical,
         .more =
             "A column with any cell that is no number becomes one value, 0 or 1, for each of "
             "its different cells (at most 1000), in the order of their bytes, and these are one "
-            "feature. A cmd: model gets these values in the place of the cell. Which there are "
+            "feature, shown by the name of its category. A cmd: model gets these values in the "
+            "place of the cell. Which there are "
             "depends on the file given by --input: give one that holds every category the "
             "model knows, and choose examples with --rows. A network that has the names of its "
             "values (sis.names) says itself which categories there are; this option is then "
@@ -166,6 +176,7 @@ int cli_task_open(cli_task *t, const cli_source *s) {
     opt.timeout = s->timeout;
     sis_data_opt_init(&t->opt);
     t->opt.label = s->label;
+    t->opt.id = s->id;
     t->opt.categorical = s->categorical;
     int status = cli_fail(sis_model_open(s->model, &opt, &t->model));
     if (status == CLI_DONE) {

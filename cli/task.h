@@ -22,7 +22,7 @@
 
 /* Which model, which examples. */
 typedef struct cli_source {
-    const char *model, *input, *rows, *label;
+    const char *model, *input, *rows, *label, *id;
     int categorical;
     double timeout;
     size_t jobs;
@@ -73,6 +73,8 @@ typedef struct cli_task {
     int by_default;   /* features are what the data say, so `sequence` and `human` fit them */
     char **names;     /* (n_features) names that all examples share, or NULL */
     size_t n_features;
+    const char *const
+        *value_names; /* (width) those of values, where they are others; of the data */
 } cli_task;
 
 /* Open model and data, choose and load rows. CLI_DONE or an exit status after one line on stderr.

@@ -15,7 +15,7 @@
 #include "cli.h"
 
 typedef struct cli_train_options {
-    const char *input, *labels, *rows, *test, *test_labels;
+    const char *input, *label, *labels, *id, *rows, *test, *test_labels;
     const char *output, *curve;
     const char *loss, *optimizer, *range, *keep;
     double rate, momentum, validation, dropout;

@@ -21,34 +21,38 @@
 
 static int is_file(const char *path) {
     struct stat st;
-    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Read a file and, if that is apart, its labels. A test table has the values of the training table. */
+/* Read a file and, from another (NULL: from itself), its labels. A test table has the values of the
+ * training table. */
 static int open_examples(const cli_lesson *l, cli_examples *e, const char *path,
                          const char *labels) {
     sis_data_opt opt;
     sis_data_opt_init(&opt);
     e->path = path;
-    int apart = is_file(labels);
-    if (!apart)
-        opt.label = labels;
+    if (labels && !is_file(labels))
+        return cli_error("there is no file of labels %s; a column or field is named with --label",
+                         labels);
+    opt.label = labels ? NULL : l->o->label;
+    opt.id = l->o->id;
     opt.categorical = l->o->categorical;
     if (l->o->categorical && l->train.data) {
         opt.names = sis_data_names(l->train.data);
         opt.n_names = opt.names ? sis_data_width(l->train.data, 0) : 0;
     }
     int status = cli_fail(sis_data_read(path, &opt, &e->data));
-    if (status == CLI_DONE && apart)
+    if (status == CLI_DONE && labels)
         status = cli_fail(sis_data_read(labels, NULL, &e->labels));
     if (status != CLI_DONE)
         return status;
-    if (apart && sis_data_count(e->labels) != sis_data_count(e->data))
+    if (labels && sis_data_count(e->labels) != sis_data_count(e->data))
         return cli_error("%s has %zu labels for the %zu examples of %s", labels,
                          sis_data_count(e->labels), sis_data_count(e->data), path);
-    if (!apart && !sis_data_label(e->data, 0))
-        return cli_error("%s has no labels%s%s; name a column or a file with --labels", path,
-                         labels ? " in " : "", labels ? labels : "");
+    if (!labels && !sis_data_label(e->data, 0))
+        return cli_error("%s has no labels; name a column with --label, or a file of labels with "
+                         "--labels",
+                         path);
     return CLI_DONE;
 }
 
@@ -332,10 +336,7 @@ static int open_test(cli_lesson *l) {
     const cli_train_options *o = l->o;
     if (!o->test)
         return CLI_DONE;
-    const char *labels = o->test_labels                     ? o->test_labels
-                         : o->labels && !is_file(o->labels) ? o->labels
-                                                            : NULL;
-    int status = open_examples(l, &l->test, o->test, labels);
+    int status = open_examples(l, &l->test, o->test, o->test_labels);
     if (status == CLI_DONE)
         status = check_kind(l, &l->test);
     if (status == CLI_DONE)
@@ -347,6 +348,8 @@ static int open_test(cli_lesson *l) {
 int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o) {
     *l = (cli_lesson){.o = o};
     int status = sis_arch_init(&l->arch, arch) ? cli_usage("%s", sis_error_detail()) : CLI_DONE;
+    if (status == CLI_DONE && o->label && o->labels)
+        status = cli_usage("--label and --labels: labels come from one of them");
     if (status == CLI_DONE)
         status = read_range(l);
     if (status == CLI_DONE)

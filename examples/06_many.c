@@ -71,7 +71,7 @@ int main(void) {
         fprintf(stderr, "%s\n", sis_error_detail());
         return 1;
     }
-    printf("%d inputs, %zu masked copies scored, %zu subsets, %zu of %d audits hold\n", INPUTS,
+    printf("%d inputs, %zu masked copies asked about, %zu subsets, %zu of %d audits hold\n", INPUTS,
            evaluations, t.subsets, t.holds, INPUTS);
     return t.holds == INPUTS ? 0 : 1;
 }

@@ -101,17 +101,23 @@ compared() {
 # entry NUMBER CAPTION: a heading in paper.md
 entry() { printf '\n## %s\n\n%s\n\n' "$1" "$2" >> "$paper"; }
 
-# figure NUMBER NAME CAPTION OPTIONS...: that figure of sis report
+# figure NUMBER NAME CAPTION OPTIONS...: that figure of sis report, if there is something to draw
 figure() {
     number=$1 kind=$2 caption=$3
     shift 3
     file=figures/figure-$number.svg
     entry "Figure $number" "$caption"
-    if "$sis" report "$@" --quiet --figure "$kind=$out/$file"; then
+    if said=$("$sis" report "$@" --quiet --figure "$kind=$out/$file" 2>&1); then
         printf '![Figure %s](%s)\n' "$number" "$file" >> "$paper"
-    else
-        printf 'Nothing to draw of these examples.\n' >> "$paper"
+        return
     fi
+    case $said in
+    *"there is nothing to draw"*) printf 'Nothing to draw of these examples.\n' >> "$paper" ;;
+    *)
+        printf '%s\n' "$said" >&2
+        exit 1
+        ;;
+    esac
 }
 
 # table NUMBER CAPTION COMMAND...: what it prints, here and in paper.md

@@ -30,5 +30,5 @@ cases() { # COUNT SEED; numbers come from a generator of our own, so that every 
 }
 cases 5000 1 > "$data/credit/train.csv"
 cases 1000 2 > "$data/credit/test.csv"
-"$sis" train mlp --input "$data/credit/train.csv" --labels repaid --test "$data/credit/test.csv" \
+"$sis" train mlp --input "$data/credit/train.csv" --label repaid --test "$data/credit/test.csv" \
     --validation 0.2 --hidden 32 --output "$out/credit.onnx" --resume

@@ -74,12 +74,15 @@ typedef struct sis_data sis_data;
 typedef struct sis_data_opt {
     const char *label; /* the column or field that holds the label: by name, or by number from 0
                           where there is no header. Default NULL: "label" of a .jsonl, "Bound" of a
-                          .seq, the first column but the text of a .tsv of texts. Of a table, that
-                          column is then no feature */
+                          .seq, the first column but the text and the id of a .tsv of texts. Of a
+                          table, that column is then no feature */
+    const char *id;    /* the column or field, by name, whose text each example is called by; it may
+                          not be empty. Of a table, that column is then no feature. Default NULL:
+                          "id" of a .jsonl, "EventID" of a .seq; rows of tables have numbers */
     int categorical;   /* tables: a column with any cell that is no number (an empty one, too) is
-                          categories, at most 1000 different ones. Each is a value, 0 or 1, called "column=category", sorted
-                          by that name; all values of the column are one feature. Default 0: such
-                          a cell is an error */
+                          categories, at most 1000 different ones. Each is a value, 0 or 1, called
+                          "column=category", sorted by that name; all values of the column are one
+                          feature. Default 0: such a cell is an error */
     const char *const *names; /* categorical tables: the values as they are to be, by name (what
                                  sis_data_names gave when a model was trained); a category that is
                                  not among them is an error. Default NULL: those of the file */

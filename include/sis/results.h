@@ -6,10 +6,11 @@
  * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at most
  * one torn one at the end. One line, here on several:
  *
- *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"direction":">=","threshold":0.7,
- *      "score":0.999,"masked_score":0.065,"status":"explained","n_features":784,
- *      "subsets":[{"features":[233,234],"score":0.704}],"rest_score":0.31,"verified":true,
- *      "complete":true,"evaluations":307723,"seconds":0.15,"kind":"image","shape":[28,28],...}
+ *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"n_outputs":10,
+ *      "direction":">=","threshold":0.7,"score":0.999,"masked_score":0.065,"status":"explained",
+ *      "n_features":784,"subsets":[{"features":[233,234],"score":0.704}],"rest_score":0.31,
+ *      "verified":true,"complete":true,"evaluations":307723,"seconds":0.15,"kind":"image",
+ *      "shape":[28,28],...}
  *
  * Fields are written in this order; readers take them in any order and ignore those they do not
  * know. "?" marks what may be absent.
@@ -21,6 +22,7 @@
  *                     are rationales, which need not be minimal, and with the last two not even
  *                     sufficient. They say so: "sufficient" is a field of each
  *     output          which of the model's outputs, from 0
+ *     n_outputs     ? how many outputs the model has, more than `output`
  *     output_label  ? text: what that output is called
  *     direction       ">=" or "<=": how the score must compare with the threshold
  *     threshold       number
@@ -53,6 +55,8 @@
  *     values          numbers
  *     mask            numbers, as many as values: what each looks like when it is missing
  *     names           text for each value or each feature
+ *     value_names     text for each value, where it says more than `names`: the values of a column that
+ *                     holds categories are called "housing=own", "housing=rent"
  *     feature_map     for each value the number of its feature, -1 = never masked; absent if each
  *                     value is a feature (there are then n_features values)
  *     label           text: what the example really is
@@ -86,7 +90,7 @@ extern "C" {
 typedef struct sis_record {
     const char *id, *model, *method;
     const char *constraint;
-    size_t output;
+    size_t output, n_outputs; /* n_outputs 0: not known */
     const char *output_label;
     int below; /* direction "<=" */
     double threshold;
@@ -101,8 +105,9 @@ typedef struct sis_record {
     size_t n_values;
     const double *values, *mask; /* (n_values) */
     size_t n_names;
-    const char *const *names; /* (n_names) */
-    const int *feature_map;   /* (n_values) */
+    const char *const *names;       /* (n_names) */
+    const char *const *value_names; /* (n_values) */
+    const int *feature_map;         /* (n_values) */
     const char *label;
     size_t n_words;
     const char *const *words; /* (n_words) */
@@ -121,6 +126,27 @@ int sis_record_parse(const char *line, size_t n, sis_record *out);
 
 /* Release what was parsed. Harmless on a zeroed or failed one. */
 void sis_record_release(sis_record *record);
+
+/* ---- Features of a record -------------------------------------------------------------------- */
+
+/* The first value of a feature, and how many it has: those with its number in feature_map. SIZE_MAX
+ * and 0: there are none. */
+size_t sis_record_values(const sis_record *record, int feature, size_t *count);
+
+/* What a feature is called, at most `size` bytes with the NUL: its word or name, and what the names of
+ * its values share if only they have names. 1, or 0 if it has no name: "feature 12". */
+int sis_record_name(const sis_record *record, int feature, char *text, size_t size);
+
+/* What a value is called beside its feature, "own" of "housing=own"; NULL: it has no name of its own. */
+const char *sis_record_value_name(const sis_record *record, size_t value);
+
+/* If exactly one of the feature's values is 1 and the others are 0, and they are categories by their
+ * names: that one's name, "own". Otherwise NULL. `values` are the record's values or its mask. */
+const char *sis_record_category(const sis_record *record, const double *values, int feature);
+
+/* How many bytes of the names of two values are the name of their feature: 7 of "housing=own" and
+ * "housing=rent", where the part before the last common '=' or '_' ends. 0: none. */
+size_t sis_name_stem(const char *a, const char *b);
 
 /* ---- Lines beside results ------------------------------------------------------------------- */
 

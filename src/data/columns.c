@@ -80,8 +80,11 @@ typedef struct {
     value *values; /* (n) */
     size_t n, room;
     sis__strings names;
-    size_t label; /* the column that is no feature; SIZE_MAX: none */
 } layout;
+
+static int is_aside(const layout *l, size_t column) {
+    return column == l->t->label || column == l->t->id;
+}
 
 static int add_value(layout *l, size_t column, int category, const char *name) {
     void *values = l->values;
@@ -140,7 +143,7 @@ static int lay_out(layout *l) {
     int code = SIS_OK;
     for (size_t k = 0; k < l->t->width && code == SIS_OK; k++) {
         const sis__column *c = &l->t->columns[k];
-        if (k == l->label)
+        if (is_aside(l, k))
             continue;
         if (c->words && c->full)
             code = too_many(l, k);
@@ -169,7 +172,7 @@ static int add_named(layout *l, const char *name) {
     for (size_t k = 0; k < l->t->width; k++) {
         const sis__column *c = &l->t->columns[k];
         size_t n = strlen(c->name);
-        if (k == l->label || strncmp(name, c->name, n) != 0)
+        if (is_aside(l, k) || strncmp(name, c->name, n) != 0)
             continue;
         if (name[n] == '\0')
             return c->words ? no_number(l, k) : add_value(l, k, NUMBER, name);
@@ -253,23 +256,11 @@ static int map_features(const layout *l, sis_data *data) {
     return data->feature_names ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int find_label(layout *l, const sis_data_opt *opt) {
-    char name[SIS__EXCERPT_SIZE];
-    l->label = SIZE_MAX;
-    for (size_t k = 0; opt->label && k < l->t->width; k++)
-        if (strcmp(l->t->columns[k].name, opt->label) == 0)
-            l->label = k;
-    if (opt->label && l->label == SIZE_MAX)
-        return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header", l->t->path,
-                         sis__cell_excerpt(opt->label, name));
-    return l->label != SIZE_MAX && l->t->columns[l->label].full ? too_many(l, l->label) : SIS_OK;
-}
-
 static int add_labels(const layout *l, sis_data *data) {
     sis__strings labels = {0};
-    const sis__column *c = &l->t->columns[l->label];
+    const sis__column *c = &l->t->columns[l->t->label];
     for (size_t i = 0; i < l->t->height; i++)
-        sis__strings_add(&labels, cell_text(c, l->t->codes[i * l->t->width + l->label]));
+        sis__strings_add(&labels, cell_text(c, l->t->codes[i * l->t->width + l->t->label]));
     const char **list = sis__strings_finish(&labels);
     if (list)
         sis__data_set_labels(data, list);
@@ -301,14 +292,15 @@ static int make_rows(layout *l, int given, sis_data **out) {
 
 int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out) {
     layout l = {.t = t};
-    int code = find_label(&l, opt);
+    int labelled = t->label != SIZE_MAX;
+    int code = labelled && t->columns[t->label].full ? too_many(&l, t->label) : SIS_OK;
     if (code == SIS_OK)
         code = opt->names ? lay_out_named(&l, opt) : lay_out(&l);
     if (code == SIS_OK)
         code = make_rows(&l, opt->names != NULL, out);
     if (code == SIS_OK)
         code = map_features(&l, *out);
-    if (code == SIS_OK && l.label != SIZE_MAX)
+    if (code == SIS_OK && labelled)
         code = add_labels(&l, *out);
     if (code != SIS_OK) {
         sis_data_free(*out);

@@ -38,6 +38,7 @@ typedef struct sis__columns {
     sis__column *columns;  /* (width) */
     const double *numbers; /* (height, width) where the cell is one */
     const uint16_t *codes; /* (height, width) */
+    size_t label, id;      /* columns that are no features; SIZE_MAX: there is none */
 } sis__columns;
 
 /* The data set of such a table, with the values of opt. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tables of numbers: a header with the names of the features, then a row of numbers an example; where
- * the caller allows it, also categories and a column of labels (columns.c).
+ * the caller allows it, also categories, a column of labels and one of ids (columns.c).
  *
  * Cells are read one at a time off the source (RFC 4180: quotes, doubled quotes, newlines inside
  * quotes; lines may end in LF, CRLF or CR), so memory holds the numbers and one cell, never the
@@ -21,6 +21,7 @@
 #include "data/cell.h"
 #include "data/columns.h"
 #include "data/source.h"
+#include "data/words.h"
 
 enum { CELL_MAX = 1 << 20 };
 
@@ -38,11 +39,13 @@ typedef struct {
     double *numbers;      /* (height, width) */
     size_t used, room;
 
-    /* Cells as text too, where columns may be categories or labels; else NULL. */
+    /* Cells as text too, where columns may be categories, labels or ids; else NULL. */
     const sis_data_opt *opt;
     sis__column *columns; /* (width) */
     uint16_t *codes;      /* (height, width) */
     size_t codes_room;
+    size_t label, id; /* columns; SIZE_MAX: none */
+    sis__strings ids; /* so far */
 } table;
 
 /* ---- Cells --------------------------------------------------------------------------------- */
@@ -263,8 +266,8 @@ static const char *advice(const table *t, size_t column) {
         return "";
     return strcasecmp(t->names[column], "text") == 0
                ? "; texts are read from a .tsv with a column \"text\", a .txt or a .jsonl"
-               : "; for a column of words there are the options categorical and label, or take it "
-                 "out of the table";
+               : "; for a column of words there are the options categorical, label and id, or "
+                 "take it out of the table";
 }
 
 /* Why the cell of this column cannot be used. */
@@ -293,8 +296,7 @@ static int ragged(const table *t, size_t found) {
 /* Remember the cell as text, and what kind of column it makes. */
 static int keep_text(table *t, size_t column, int number) {
     sis__column *c = &t->columns[column];
-    int label = t->opt->label && strcmp(c->name, t->opt->label) == 0;
-    if (!number && (label ? sis__cell_blank(t->cell.data) : !t->opt->categorical))
+    if (!number && (column == t->label ? sis__cell_blank(t->cell.data) : !t->opt->categorical))
         return bad_cell(t, column);
     const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
     if (!number && !c->words) {
@@ -304,8 +306,26 @@ static int keep_text(table *t, size_t column, int number) {
     return sis__column_add(c, cell, &t->codes[t->used + column]);
 }
 
+/* The cell is what its row is called. */
+static int keep_id(table *t) {
+    char name[SIS__EXCERPT_SIZE];
+    const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
+    size_t n = strlen(cell);
+    if (sis__cell_blank(cell) || sis__utf8_check(cell, n) != n)
+        return sis__fail(
+            SIS_E_FORMAT, "%s, row %zu (line %zu), column \"%s\": expected an id, found %s",
+            t->source.name, t->height, t->row_line, sis__cell_excerpt(t->names[t->id], name),
+            sis__cell_blank(cell) ? "an empty cell" : "bytes that are not UTF-8 text");
+    t->numbers[t->used + t->id] = 0;
+    t->codes[t->used + t->id] = 0;
+    sis__strings_add(&t->ids, cell);
+    return sis__buf_error(&t->ids.text);
+}
+
 static int keep_cell(table *t, size_t column) {
     double v = 0;
+    if (column == t->id)
+        return keep_id(t);
     int number = sis__cell_number(t->cell.data, &v) && isfinite(v);
     t->numbers[t->used + column] = v;
     return t->columns ? keep_text(t, column, number) : number ? SIS_OK : bad_cell(t, column);
@@ -343,10 +363,30 @@ static int read_row(table *t) {
     return SIS_OK;
 }
 
+/* The column of that name; SIZE_MAX for NULL. */
+static int find_column(const table *t, const char *name, size_t *column) {
+    char excerpt[SIS__EXCERPT_SIZE];
+    *column = SIZE_MAX;
+    for (size_t k = 0; name && k < t->width; k++)
+        if (strcmp(t->names[k], name) == 0)
+            *column = k;
+    return !name || *column != SIZE_MAX
+               ? SIS_OK
+               : sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
+                           t->source.name, sis__cell_excerpt(name, excerpt));
+}
+
 /* Columns to remember cells in, if anything but numbers is wanted. */
 static int begin_columns(table *t) {
-    if (!t->opt->categorical && !t->opt->label)
-        return SIS_OK;
+    char name[SIS__EXCERPT_SIZE];
+    int code = find_column(t, t->opt->label, &t->label);
+    if (code == SIS_OK)
+        code = find_column(t, t->opt->id, &t->id);
+    if (code == SIS_OK && t->id != SIZE_MAX && t->id == t->label)
+        code = sis__fail(SIS_E_ARGUMENT, "%s: column \"%s\" cannot be both the id and the label",
+                         t->source.name, sis__cell_excerpt(t->opt->id, name));
+    if (code != SIS_OK || (!t->opt->categorical && !t->opt->label && !t->opt->id))
+        return code;
     if (!(t->columns = SIS_NEW(sis__column, t->width)))
         return SIS_E_NOMEM;
     for (size_t k = 0; k < t->width; k++)
@@ -387,8 +427,21 @@ static int finish_columns(const table *t, sis_data **out) {
                             .height = t->height,
                             .columns = t->columns,
                             .numbers = t->numbers,
-                            .codes = t->codes};
+                            .codes = t->codes,
+                            .label = t->label,
+                            .id = t->id};
     return sis__columns_finish(&columns, t->opt, out);
+}
+
+static int finish_ids(table *t, sis_data **out) {
+    const char **ids = sis__strings_finish(&t->ids);
+    if (ids) {
+        sis__data_set_ids(*out, ids);
+        return SIS_OK;
+    }
+    sis_data_free(*out);
+    *out = NULL;
+    return SIS_E_NOMEM;
 }
 
 static int read_separated(const char *path, char separator, const sis_data_opt *opt,
@@ -399,10 +452,13 @@ static int read_separated(const char *path, char separator, const sis_data_opt *
         code = read_table(&t);
     if (code == SIS_OK)
         code = t.columns ? finish_columns(&t, out) : finish_numbers(&t, path, out);
+    if (code == SIS_OK && t.id != SIZE_MAX)
+        code = finish_ids(&t, out);
     for (size_t k = 0; t.columns && k < t.width; k++)
         sis__column_release(&t.columns[k]);
     free(t.columns);
     free(t.codes);
+    sis__strings_release(&t.ids);
     free(t.numbers);
     free(t.names);
     sis__buf_release(&t.cell);

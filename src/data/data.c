@@ -24,13 +24,14 @@
 static const struct {
     const char *extension;
     sis__data_reader *read;
+    int named; /* it has columns or fields with names */
 } formats[] = {
-    {".npy", sis__data_read_npy},     {".csv", sis__data_read_csv},
-    {".tsv", sis__data_read_tsv},     {".txt", sis__data_read_text},
-    {".jsonl", sis__data_read_jsonl}, {".idx", sis__data_read_idx},
-    {"-ubyte", sis__data_read_idx},   {".fa", sis__data_read_fasta},
-    {".fasta", sis__data_read_fasta}, {".seq", sis__data_read_seq},
-    {".png", sis__data_read_png},
+    {".npy", sis__data_read_npy, 0},     {".csv", sis__data_read_csv, 1},
+    {".tsv", sis__data_read_tsv, 1},     {".txt", sis__data_read_text, 0},
+    {".jsonl", sis__data_read_jsonl, 1}, {".idx", sis__data_read_idx, 0},
+    {"-ubyte", sis__data_read_idx, 0},   {".fa", sis__data_read_fasta, 0},
+    {".fasta", sis__data_read_fasta, 0}, {".seq", sis__data_read_seq, 1},
+    {".png", sis__data_read_png, 0},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -54,6 +55,12 @@ static int unknown_format(const char *path) {
                      "%s: cannot tell what it holds; expected a name ending in %s", path, list);
 }
 
+static int no_columns(const char *path, const char *name) {
+    char excerpt[SIS__EXCERPT_SIZE];
+    return sis__fail(SIS_E_ARGUMENT, "%s: has no columns with names, so none called \"%s\"", path,
+                     sis__cell_excerpt(name, excerpt));
+}
+
 void sis_data_opt_init(sis_data_opt *opt) {
     *opt = (sis_data_opt){0};
 }
@@ -67,7 +74,8 @@ int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
         return sis__data_read_csv(path, opt, out);
     for (size_t k = 0; k < FORMATS; k++)
         if (ends_with(path, formats[k].extension))
-            return formats[k].read(path, opt, out);
+            return opt->id && !formats[k].named ? no_columns(path, opt->id)
+                                                : formats[k].read(path, opt, out);
     return unknown_format(path);
 }
 
@@ -207,6 +215,7 @@ typedef struct {
     sis__packed rows;
     double divisor;      /* of every value */
     const char **labels; /* (count), one allocation, owned; NULL: none */
+    const char **ids;    /* the same */
 } row_data;
 
 static int row_values(const sis_data *data, size_t i, double *out) {
@@ -222,6 +231,11 @@ static const char *row_label(const sis_data *data, size_t i) {
     return d->labels ? d->labels[i] : NULL;
 }
 
+static const char *row_id(const sis_data *data, size_t i) {
+    const row_data *d = (const row_data *)data;
+    return d->ids ? d->ids[i] : NULL;
+}
+
 static const size_t *row_shape(const sis_data *data, size_t i, size_t *rank) {
     static const size_t single = 1;
     const sis__packed *rows = &((const row_data *)data)->rows;
@@ -234,6 +248,7 @@ static void row_free(sis_data *data) {
     row_data *d = (row_data *)data;
     sis__packed_release(&d->rows);
     free(d->labels);
+    free(d->ids);
     free(d);
 }
 
@@ -245,10 +260,17 @@ void sis__data_set_labels(sis_data *data, const char **labels) {
     ((row_data *)data)->labels = labels;
 }
 
+void sis__data_set_ids(sis_data *data, const char **ids) {
+    ((row_data *)data)->ids = ids;
+}
+
 int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
                         sis_data **out) {
-    static const sis__data_ops ops = {
-        .values = row_values, .shape = row_shape, .label = row_label, .free = row_free};
+    static const sis__data_ops ops = {.values = row_values,
+                                      .shape = row_shape,
+                                      .id = row_id,
+                                      .label = row_label,
+                                      .free = row_free};
     row_data *data = SIS_NEW(row_data, 1);
     char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);
     if (!data || !name) {

@@ -157,6 +157,7 @@ int sis__data_read_fasta(const char *path, const sis_data_opt *opt, sis_data **o
 
 typedef struct {
     size_t columns, sequence, id, label;
+    int named; /* every sequence must have an id */
 } layout;
 
 static int read_header(sis__lines *l, const sis_data_opt *opt, layout *a) {
@@ -165,19 +166,21 @@ static int read_header(sis__lines *l, const sis_data_opt *opt, layout *a) {
     int code = found > 0 ? sis__lines_cut(l) : found;
     if (code != SIS_OK)
         return code;
-    *a = (layout){l->n, SIS__NONE, SIS__NONE, SIS__NONE};
+    *a = (layout){l->n, SIS__NONE, SIS__NONE, SIS__NONE, opt->id != NULL};
     if (found > 0) {
         a->sequence = sis__lines_find(l, "seq");
-        a->id = sis__lines_find(l, "EventID");
+        a->id = sis__lines_find(l, opt->id ? opt->id : "EventID");
         a->label = sis__lines_find(l, opt->label ? opt->label : "Bound");
     }
     if (a->sequence == SIS__NONE)
         return sis__fail(SIS_E_FORMAT, "%s: expected a header with a column \"seq\"",
                          l->source.name);
-    if (opt->label && a->label == SIS__NONE)
-        return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
-                         l->source.name, sis__cell_excerpt(opt->label, excerpt));
-    return SIS_OK;
+    const char *missing = opt->label && a->label == SIS__NONE ? opt->label
+                          : opt->id && a->id == SIS__NONE     ? opt->id
+                                                              : NULL;
+    return missing ? sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
+                               l->source.name, sis__cell_excerpt(missing, excerpt))
+                   : SIS_OK;
 }
 
 static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
@@ -191,6 +194,8 @@ static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
         return code != SIS_OK ? code : SIS_E_NOMEM;
     const char *id = a->id == SIS__NONE ? "" : l->cells[a->id];
     const char *label = a->label == SIS__NONE ? "" : l->cells[a->label];
+    if (a->named && sis__cell_blank(id))
+        return sis__lines_fail(l, "the id is empty");
     if (!sis__cell_blank(id))
         x->id = sis__examples_text(e, id, strlen(id));
     if (a->label != SIS__NONE && sis__cell_blank(label))

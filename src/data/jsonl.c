@@ -26,7 +26,8 @@ static const char *const content_names[] = {"text", "words", "values"};
 typedef struct {
     const char *name;
     size_t line;
-    const char *label; /* field with the label */
+    const char *label; /* field with the label; NULL: "label", if it is there */
+    const char *id;    /* the same of the id */
     content content;   /* of the first line, and so of all */
     sis__examples *e;
     const json_t *object;
@@ -141,6 +142,17 @@ static int add_name(reader *r, const char *field, size_t *at) {
     return code;
 }
 
+static int add_id(reader *r, sis__example *x) {
+    const char *field = r->id ? r->id : "id";
+    int code = add_name(r, field, &x->id);
+    if (code == SIS_OK && r->id && x->id == SIS__NONE)
+        return fail_at(r, "has no field \"%.40s\", which is to be the id", field);
+    if (code == SIS_OK && x->id != SIS__NONE && sis__buf_error(&r->e->text) == SIS_OK &&
+        sis__cell_blank(r->e->text.data + x->id))
+        return fail_at(r, "field \"%.40s\": is empty; expected an id", field);
+    return code;
+}
+
 /* Features of the example under way. */
 static int count_features(reader *r, const sis__example *x, size_t *n) {
     int code = r->content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
@@ -194,7 +206,7 @@ static int add_example(reader *r) {
                : r->content == WORDS ? add_words(r, x)
                                      : add_values(r, x);
     if (code == SIS_OK)
-        code = add_name(r, "id", &x->id);
+        code = add_id(r, x);
     if (code == SIS_OK)
         code = add_name(r, r->label ? r->label : "label", &x->label);
     if (code == SIS_OK && r->label && x->label == SIS__NONE)
@@ -245,7 +257,7 @@ static int read_lines(reader *r, sis__source *s) {
 int sis__data_read_jsonl(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__source s;
     int code = sis__source_open(&s, path);
-    reader r = {.name = s.name, .label = opt->label, .content = CONTENTS};
+    reader r = {.name = s.name, .label = opt->label, .id = opt->id, .content = CONTENTS};
     if (code == SIS_OK)
         code = read_lines(&r, &s);
     if (r.e)

@@ -34,6 +34,8 @@ static void put_decision(sis__buf *b, const sis_record *r) {
     sis__json_text(b, "method", r->method);
     sis__json_text(b, "constraint", r->constraint);
     sis__json_count(b, "output", r->output);
+    if (r->n_outputs)
+        sis__json_count(b, "n_outputs", r->n_outputs);
     sis__json_text(b, "output_label", r->output_label);
     sis__json_text(b, "direction", r->below ? "<=" : ">=");
     sis__json_number(b, "threshold", r->threshold);
@@ -80,6 +82,7 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_numbers(b, "values", r->values, r->n_values);
     sis__json_numbers(b, "mask", r->mask, r->n_values);
     sis__json_texts(b, "names", r->names, r->n_names);
+    sis__json_texts(b, "value_names", r->value_names, r->n_values);
     sis__json_ints(b, "feature_map", r->feature_map, r->n_values);
     sis__json_text(b, "label", r->label);
     sis__json_texts(b, "words", r->words, r->n_words);
@@ -113,12 +116,12 @@ static void drop(const void *p) {
 void sis_record_release(sis_record *record) {
     if (!record)
         return;
-    const void *const owned[] = {record->id,           record->model,       record->method,
-                                 record->output_label, record->kind,        record->shape,
-                                 record->values,       record->mask,        record->names,
-                                 record->feature_map,  record->label,       record->words,
-                                 record->sequence,     record->human,       record->constraint,
-                                 record->attributions, record->completeness};
+    const void *const owned[] = {record->id,           record->model,        record->method,
+                                 record->output_label, record->kind,         record->shape,
+                                 record->values,       record->mask,         record->names,
+                                 record->feature_map,  record->label,        record->words,
+                                 record->sequence,     record->human,        record->constraint,
+                                 record->attributions, record->completeness, record->value_names};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     sis_collection_release(&record->collection);

@@ -85,6 +85,9 @@ static int check_head(const sis_record *r, int code) {
     if (r->output > PTRDIFF_MAX || c->evaluations > PTRDIFF_MAX)
         return sis__fail(code, "field \"%s\": is too large",
                          r->output > PTRDIFF_MAX ? "output" : "evaluations");
+    if (r->n_outputs > PTRDIFF_MAX || (r->n_outputs && r->output >= r->n_outputs))
+        return sis__fail(code, "field \"n_outputs\": output %zu is none of %zu", r->output,
+                         r->n_outputs);
     if ((unsigned)c->status > SIS_STATUS_ERROR)
         return sis__fail(code, "field \"status\": there is no status %d", (int)c->status);
     if (!isfinite(r->threshold))
@@ -140,9 +143,11 @@ static int check_subsets(const sis_record *r, int code) {
 /* ---- The drawing --------------------------------------------------------------------------- */
 
 static int check_values(const sis_record *r, int code) {
-    if (!r->values && (r->mask || r->feature_map))
+    if (!r->values && (r->mask || r->feature_map || r->value_names))
         return sis__fail(code, "field \"%s\": there are no values it could belong to",
-                         r->mask ? "mask" : "feature_map");
+                         r->mask          ? "mask"
+                         : r->feature_map ? "feature_map"
+                                          : "value_names");
     if (r->values && r->n_values == 0)
         return sis__fail(code, "field \"values\": is empty");
     if (r->shape && (r->rank > SIS_RANK_MAX ||

@@ -92,6 +92,13 @@ static void take_count(fields *f, const char *name, int required, size_t *out) {
         *out = (size_t)as_whole(f, name, v, 0, PTRDIFF_MAX);
 }
 
+/* A count of what there is at least one of. */
+static void take_some(fields *f, const char *name, size_t *out) {
+    const json_t *v = find(f, name, OPTIONAL);
+    if (v)
+        *out = (size_t)as_whole(f, name, v, 1, PTRDIFF_MAX);
+}
+
 static void take_flag(fields *f, const char *name, int *out) {
     const json_t *v = find(f, name, OPTIONAL);
     if (v && !json_is_boolean(v))
@@ -207,6 +214,7 @@ static void take_decision(fields *f, sis_record *r) {
     r->method = take_text(f, "method", REQUIRED);
     r->constraint = take_text(f, "constraint", OPTIONAL);
     take_count(f, "output", REQUIRED, &r->output);
+    take_some(f, "n_outputs", &r->n_outputs);
     r->output_label = take_text(f, "output_label", OPTIONAL);
     r->below = (int)take_choice(f, "direction", directions, 2);
     take_number(f, "threshold", REQUIRED, &r->threshold);
@@ -309,6 +317,9 @@ static void take_drawing(fields *f, sis_record *r) {
     if (r->mask)
         check_pair(f, "mask", n, "values", r->n_values);
     r->names = take_texts(f, "names", &r->n_names);
+    r->value_names = take_texts(f, "value_names", &n);
+    if (r->value_names)
+        check_pair(f, "value_names", n, "values", r->n_values);
     r->feature_map = take_ints(f, "feature_map", OPTIONAL, &n);
     if (r->feature_map)
         check_pair(f, "feature_map", n, "values", r->n_values);

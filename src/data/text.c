@@ -112,24 +112,38 @@ int sis__data_is_labelled_text(const char *path) {
 
 /* Which columns hold what. */
 typedef struct {
-    size_t columns, text, label; /* label: SIS__NONE if there is none */
-    int rated;                   /* numbers, separated by tabs or blanks, in front of the text */
-    size_t rating;               /* which of them */
+    size_t columns, text, label, id; /* label, id: SIS__NONE if there is none */
+    int rated;     /* numbers, separated by tabs or blanks, in front of the text */
+    size_t rating; /* which of them */
 } layout;
+
+static int no_column(const sis__lines *l, const char *name) {
+    char excerpt[SIS__EXCERPT_SIZE];
+    return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header", l->source.name,
+                     sis__cell_excerpt(name, excerpt));
+}
+
+/* The line is a header with a column "text". */
+static int read_header(const sis__lines *l, const sis_data_opt *opt, layout *a) {
+    a->id = opt->id ? sis__lines_find(l, opt->id) : SIS__NONE;
+    a->label = opt->label ? sis__lines_find(l, opt->label) : SIS__NONE;
+    for (size_t k = l->n; k-- > 0 && !opt->label;)
+        if (k != a->text && k != a->id)
+            a->label = k; /* the first of the others */
+    if (opt->id && a->id == SIS__NONE)
+        return no_column(l, opt->id);
+    return opt->label && a->label == SIS__NONE ? no_column(l, opt->label) : SIS_OK;
+}
 
 static int read_layout(sis__lines *l, const sis_data_opt *opt, layout *a) {
     char excerpt[SIS__EXCERPT_SIZE];
-    *a = (layout){.columns = l->n, .text = sis__lines_find(l, "text")};
+    *a = (layout){.columns = l->n, .text = sis__lines_find(l, "text"), .id = SIS__NONE};
     double number = 0;
-    if (a->text != SIS__NONE) {
-        a->label = opt->label ? sis__lines_find(l, opt->label)
-                   : l->n > 1 ? a->text == 0
-                              : SIS__NONE;
-        if (opt->label && a->label == SIS__NONE)
-            return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
-                             l->source.name, sis__cell_excerpt(opt->label, excerpt));
-        return SIS_OK;
-    }
+    if (a->text != SIS__NONE)
+        return read_header(l, opt, a);
+    if (opt->id)
+        return sis__fail(SIS_E_ARGUMENT, "%s: has no header, so no column \"%s\"", l->source.name,
+                         sis__cell_excerpt(opt->id, excerpt));
     a->text = l->n - 1;
     a->rated = is_rated(l);
     if (opt->label && (!sis__cell_number(opt->label, &number) || number < 0 || number > 1000 ||
@@ -183,15 +197,17 @@ static int add_line(sis__lines *l, const layout *a, sis__examples *e) {
     int code = find_label(l, a, &label);
     if (code != SIS_OK)
         return code;
-    const char *text = l->cells[a->text];
-    if (sis__cell_blank(text))
-        return sis__lines_fail(l, "the text is empty");
+    const char *text = l->cells[a->text], *id = a->id == SIS__NONE ? NULL : l->cells[a->id];
+    if (sis__cell_blank(text) || (id && sis__cell_blank(id)))
+        return sis__lines_fail(l, sis__cell_blank(text) ? "the text is empty" : "the id is empty");
     sis__example *x = sis__examples_add(e);
     if (!x)
         return SIS_E_NOMEM;
     x->text = sis__examples_text(e, text, strlen(text));
     if (label)
         x->label = sis__examples_text(e, label, strlen(label));
+    if (id)
+        x->id = sis__examples_text(e, id, strlen(id));
     return sis__buf_error(&e->text);
 }
 

@@ -10,15 +10,32 @@
 
 enum { ROWS_MOST = 200, NAME_MOST = 80, VALUES_MOST = 4 };
 
-/* The values of a feature, "0.5" or "0.5 0.1 0.9". */
+static void add_name(sis__buf *b, const char *name) {
+    sis__buf_str(b, "<bdi>");
+    sis__html_clip(b, name, NAME_MOST);
+    sis__buf_str(b, "</bdi>");
+}
+
+/* The values of a feature: the category it is, or "0.5", "0.5 0.1 0.9", "own 0.7, rent 0.3". */
 static void add_values(sis__buf *b, const sis_record *r, const double *values, int feature) {
-    size_t count, first = sis__feature_values(r, feature, &count), shown = 0;
-    for (size_t v = first; v < r->n_values && shown < VALUES_MOST && shown < count; v++)
-        if (!r->feature_map || r->feature_map[v] == feature) {
-            if (shown++)
-                sis__buf_char(b, ' ');
-            sis__html_number(b, values[v]);
+    size_t count, first = sis_record_values(r, feature, &count), shown = 0;
+    const char *category = sis_record_category(r, values, feature);
+    if (category) {
+        add_name(b, category);
+        return;
+    }
+    for (size_t v = first; v < r->n_values && shown < VALUES_MOST && shown < count; v++) {
+        if (r->feature_map && r->feature_map[v] != feature)
+            continue;
+        const char *name = count > 1 ? sis_record_value_name(r, v) : NULL;
+        if (shown++)
+            sis__buf_str(b, name ? ", " : " ");
+        if (name) {
+            add_name(b, name);
+            sis__buf_char(b, ' ');
         }
+        sis__html_number(b, values[v]);
+    }
     if (shown < count)
         sis__buf_str(b, " \xE2\x80\xA6");
 }
@@ -34,12 +51,12 @@ static void add_head(sis__buf *b, const sis_record *r) {
 
 static void add_row(sis__buf *b, const sis_record *r, int feature, const sis__choice *choice) {
     char name[4 * NAME_MOST + 1];
-    sis__feature_name(r, feature, name, sizeof name);
+    sis_record_name(r, feature, name, sizeof name);
     sis__buf_printf(b, "<tr data-f=\"%d\"", feature);
     sis__choice_class(b, choice, 0);
-    sis__buf_str(b, "><th scope=\"row\"><bdi>");
-    sis__html_clip(b, name, NAME_MOST);
-    sis__buf_str(b, "</bdi></th>");
+    sis__buf_str(b, "><th scope=\"row\">");
+    add_name(b, name);
+    sis__buf_str(b, "</th>");
     for (int masked = 0; masked < 2; masked++) {
         const double *values = masked ? r->mask : r->values;
         if (!values)

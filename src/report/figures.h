@@ -20,7 +20,7 @@ struct sis__drawing {
     char (*names)[SIS__NAME_SIZE]; /* of the series, or of the rows of pictures */
     const char **row_names;
     sis__mark marks[SIS__MARKS_MOST];
-    char mark_texts[SIS__MARKS_MOST][40];
+    char mark_texts[SIS__MARKS_MOST][SIS__NAME_SIZE + 32];
     sis__pictures pictures;
     double *counts; /* (n_counts, 4) of a logo */
     size_t n_counts;

@@ -24,7 +24,7 @@ static int side_colour(size_t side) {
 
 int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
     const sis__comparison *c = &report->comparisons[k];
-    char a[20], b[20];
+    char a[SIS__NAME_SIZE - 8], b[SIS__NAME_SIZE - 8];
     if (c->common == 0)
         return 0;
     sis__side_name(c, 0, a, sizeof a);
@@ -79,7 +79,7 @@ static int add_all(const sis__numbers *from, sis__numbers *out) {
 static int add_columns(const sis_report *report, const sis__comparison *c, size_t scorer,
                        sis__drawing *d) {
     sis__series *own = &d->plot.series[2 * scorer], *other = own + 1;
-    char name[SIS__NAME_SIZE / 2];
+    char name[SIS__NAME_SIZE - 4];
     sis__side_name(c, !scorer, name, sizeof name);
     snprintf(d->names[2 * scorer], SIS__NAME_SIZE, "its own");
     snprintf(d->names[2 * scorer + 1], SIS__NAME_SIZE, "of %s", name);
@@ -94,9 +94,10 @@ static int add_columns(const sis_report *report, const sis__comparison *c, size_
 }
 
 static void mark_scorer(const sis__comparison *c, size_t scorer, sis__drawing *d) {
-    char name[18];
+    char name[SIS__NAME_SIZE];
     double at = c->sides[scorer].threshold;
     sis__side_name(c, scorer, name, sizeof name);
+    sis__text_fit(name, sizeof name, 11, 110);
     if (!isfinite(at))
         return;
     size_t k = d->plot.n_marks++;
@@ -153,7 +154,8 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) 
     d->plot.stacked = d->plot.percent = 1;
     int code = sis__drawing_series(d, 2, shown);
     for (size_t side = 0; code == SIS_OK && side < 2; side++) {
-        sis__side_name(c, side, d->names[side], SIS__NAME_SIZE / 2);
+        sis__side_name(c, side, d->names[side], SIS__NAME_SIZE);
+        sis__text_fit(d->names[side], SIS__NAME_SIZE, 11, 180);
         d->plot.series[side].colour = side_colour(side);
         for (size_t i = 0; code == SIS_OK && i < shown; i++)
             code = sis__numbers_add(&d->plot.series[side].x,

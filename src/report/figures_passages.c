@@ -57,10 +57,14 @@ void sis__example_title(const sis_report *report, const sis__example *e, char *t
     const char *source = report->runs[e->run].source, *slash = strrchr(source, '/');
     const char *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
     int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
-    sis__output_name(&e->record, output, sizeof output);
     int n = report->n_runs > 1 ? snprintf(text, size, "%.*s ", length < 16 ? length : 16, name) : 0;
-    n += snprintf(text + n, size - (size_t)n, "%.20s: %s%.20s", e->record.id,
-                  e->record.below ? "not " : "", output);
+    n += snprintf(text + n, size - (size_t)n, "%.20s", e->record.id);
+    output[0] = '\0';
+    if (!sis__output_is_plain(&e->record)) {
+        sis__output_name(&e->record, output, sizeof output);
+        n += snprintf(text + n, size - (size_t)n, ": %s%.20s", e->record.below ? "not " : "",
+                      output);
+    }
     if (e->record.label && strcmp(e->record.label, output) != 0 && !e->record.below)
         snprintf(text + n, size - (size_t)n, " (%.12s)", e->record.label);
 }

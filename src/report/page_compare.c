@@ -148,12 +148,15 @@ static int add_half(sis__buf *b, const sis_report *report, const sis__comparison
     if (i != SIZE_MAX) {
         char output[200];
         const sis_record *r = &report->examples[i].record;
-        sis__output_name(r, output, sizeof output);
         sis__buf_str(b, " <span class=\"soft\">score ");
         sis__html_number(b, r->collection.score);
-        sis__buf_str(b, " for <bdi>");
-        sis__html_clip(b, output, 40);
-        sis__buf_str(b, "</bdi></span>");
+        if (!sis__output_is_plain(r)) {
+            sis__output_name(r, output, sizeof output);
+            sis__buf_str(b, " for <bdi>");
+            sis__html_clip(b, output, 40);
+            sis__buf_str(b, "</bdi>");
+        }
+        sis__buf_str(b, "</span>");
     }
     sis__buf_str(b, "</p>\n");
     if (i != SIZE_MAX)

@@ -32,7 +32,7 @@ int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
         return sis__thumb_dna(b, e, k);
     sis__buf_str(b, "<span class=\"words\">");
     for (size_t i = 0; i < s->n && i < 12; i++) {
-        sis__feature_name(&e->record, s->features[i], name, sizeof name);
+        sis_record_name(&e->record, s->features[i], name, sizeof name);
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
         sis__html_clip(b, name, 40);
         sis__buf_str(b, "</bdi>");
@@ -47,15 +47,17 @@ int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
-    sis__output_name(r, output, sizeof output);
     sis__buf_str(b, "<p class=\"verdict\">score <b>");
     sis__html_number(b, c->score);
     sis__buf_printf(b, "</b> %s%s ", c->status == SIS_STATUS_BELOW_THRESHOLD ? "is not " : "",
                     r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
     sis__html_number(b, r->threshold);
-    sis__buf_str(b, " for <b><bdi>");
-    sis__html_clip(b, output, 60);
-    sis__buf_str(b, "</bdi></b>");
+    if (!sis__output_is_plain(r)) {
+        sis__output_name(r, output, sizeof output);
+        sis__buf_str(b, " for <b><bdi>");
+        sis__html_clip(b, output, 60);
+        sis__buf_str(b, "</bdi></b>");
+    }
     if (c->status == SIS_STATUS_EXPLAINED) {
         sis__buf_str(b, " \xC2\xB7 ");
         sis__html_plural(b, c->n_subsets, "subset");

@@ -104,7 +104,7 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* What missing features look like, from the values that the record holds. */
+/* What masked features look like, from the values that the record holds. */
 static void add_mask(sis__buf *b, const sis__example *e) {
     const sis_record *r = &e->record;
     int constant = 1;
@@ -113,11 +113,11 @@ static void add_mask(sis__buf *b, const sis__example *e) {
     if (e->look == SIS__TEXT) {
         sis__buf_str(b, "the model's masked word");
     } else if (!r->mask) {
-        sis__buf_str(b, "not stored");
+        sis__buf_str(b, "something that the results do not hold");
     } else if (!constant) {
-        sis__buf_str(b, "a value of its own for each feature");
+        sis__buf_str(b, "a value that differs from feature to feature");
     } else {
-        sis__buf_str(b, e->look == SIS__DNA ? "every base equally likely, " : "every value ");
+        sis__buf_str(b, e->look == SIS__DNA ? "every base equally likely, " : "the value ");
         sis__html_number(b, r->mask[0]);
     }
 }
@@ -141,7 +141,7 @@ static void add_decided(sis__buf *b, const sis__run *run) {
 
 static void add_cost(sis__buf *b, const sis__run *run) {
     sis__html_count(b, run->evaluations);
-    sis__buf_printf(b, " masked copies scored, %.3g s", run->seconds);
+    sis__buf_printf(b, " masked copies asked about, %.3g s", run->seconds);
 }
 
 static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run, int fact) {
@@ -189,7 +189,7 @@ static void add_runs(sis__buf *b, const sis_report *report) {
     static const char *const facts[] = {"Model",
                                         "Method",
                                         "Decision",
-                                        "A missing feature is",
+                                        "A masked feature becomes",
                                         "Score of the mask",
                                         "Decided",
                                         "Collections",

@@ -5,6 +5,8 @@
 #include "report/pen.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Okabe and Ito's palette, without the yellow that is lost on white paper and the black of the ink. */
 const unsigned char *sis__colour_rgb(int colour) {
@@ -24,6 +26,20 @@ double sis__text_width(const char *text, double size) {
         if ((*s & 0xC0) != 0x80)
             width += *s >= 0xE2 ? 1.0 : *s == 'i' || *s == 'l' || *s == '.' ? 0.3 : 0.56;
     return width * size;
+}
+
+void sis__text_fit(char *text, size_t room, double size, double width) {
+    static const char ellipsis[] = "\xE2\x80\xA6";
+    size_t n = strlen(text);
+    if (sis__text_width(text, size) <= width)
+        return;
+    while (n > 0 && (n + sizeof ellipsis > room ||
+                     sis__text_width(text, size) + sis__text_width(ellipsis, size) > width)) {
+        while (--n > 0 && ((unsigned char)text[n] & 0xC0) == 0x80)
+            continue;
+        text[n] = '\0';
+    }
+    snprintf(text + n, room - n, "%s", ellipsis);
 }
 
 int sis__pen_finish(sis__pen *p, sis__buf *out) {

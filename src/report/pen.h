@@ -76,6 +76,9 @@ void sis__pen_text(sis__pen *p, double x, double y, const char *text, sis__lette
 /* The width of a text, near enough to lay out by, without asking any font. */
 double sis__text_width(const char *text, double size);
 
+/* Cut a text that is in `room` bytes so that it is no wider, with an ellipsis for the rest. */
+void sis__text_fit(char *text, size_t room, double size, double width);
+
 /* Red, green and blue of a colour on white paper. */
 const unsigned char *sis__colour_rgb(int colour);
 

@@ -8,8 +8,8 @@
 
 #include "report/plot.h"
 
-static const double SMALL = 11, LABEL = 12, LARGEST = 1e300;
-enum { NAMES_LEVEL = 8 };
+static const double SMALL = 11, LABEL = 12, LINE = 13, LARGEST = 1e300;
+enum { NAMES_LEVEL = 8, NAME_SIZE = 80 };
 
 int sis__series_colour(size_t k) {
     return SIS__FIRST + (int)(k % SIS__COLOURS);
@@ -88,29 +88,88 @@ static void draw_y(const sis__frame *f) {
                   (sis__letters){LABEL, SIS__MIDDLE, SIS__INK, 0, 1});
 }
 
-/* The size of letters at which every name fits under its place, if that can still be read. */
-static double name_size(const sis__frame *f) {
-    double room = (f->right - f->left) / (double)f->x.n_names - 6, widest = 1;
-    for (size_t k = 0; k < f->x.n_names; k++)
-        widest = fmax(widest, sis__text_width(f->x.names[k], SMALL));
-    return fmax(8, SMALL * fmin(1, room / widest));
+/* ---- Names under the axis -------------------------------------------------------------------- */
+
+/* Few names stand level, each under its place: on two lines if one is too short for them, in smaller
+ * letters if these are too, and cut if even they would be too small to read. Many stand upright. */
+
+static int is_level(const sis__axis *a, size_t k) {
+    return a->n_names <= NAMES_LEVEL || strlen(a->names[k]) < 4;
 }
 
-/* Names under the axis, upwards if there are many. */
+static double name_width(const sis__frame *f) {
+    return (f->right - f->left) / (double)f->x.n_names - 10;
+}
+
+/* Where a name goes on below: after the blank, '-' or '_' that makes both lines shortest, or nowhere. */
+static size_t find_break(const char *name) {
+    size_t n = strlen(name), best = n, shortest = n;
+    for (size_t i = 1; i < n; i++) {
+        size_t longer = i > n - i ? i : n - i;
+        if (strchr(" -_", name[i - 1]) && longer < shortest) {
+            best = i;
+            shortest = longer;
+        }
+    }
+    return best;
+}
+
+static void name_lines(const sis__frame *f, size_t k, char lines[2][NAME_SIZE]) {
+    const char *name = f->x.names[k];
+    size_t n = strlen(name);
+    int folds = f->x.n_names <= NAMES_LEVEL && sis__text_width(name, SMALL) > name_width(f);
+    size_t at = folds ? find_break(name) : n, end = at > 0 && name[at - 1] == ' ' ? at - 1 : at;
+    snprintf(lines[0], NAME_SIZE, "%.*s", (int)(end < NAME_SIZE ? end : NAME_SIZE), name);
+    snprintf(lines[1], NAME_SIZE, "%s", name + at);
+}
+
+/* The size of letters at which every name fits under its place, if that can still be read. */
+static double name_size(const sis__frame *f) {
+    double widest = 1;
+    char lines[2][NAME_SIZE];
+    for (size_t k = 0; k < f->x.n_names; k++) {
+        name_lines(f, k, lines);
+        for (int i = 0; i < 2; i++)
+            widest = fmax(widest, sis__text_width(lines[i], SMALL));
+    }
+    return fmax(8, SMALL * fmin(1, name_width(f) / widest));
+}
+
 static void draw_names(const sis__frame *f) {
     double size = f->x.n_names ? name_size(f) : SMALL;
+    char lines[2][NAME_SIZE];
     for (size_t k = 0; k < f->x.n_names; k++) {
         double x = sis__frame_x(f, (double)k);
-        char text[80];
-        snprintf(text, sizeof text, "%s", f->x.names[k]);
-        if (f->x.n_names <= NAMES_LEVEL || strlen(text) < 4)
-            sis__pen_text(f->pen, x, f->bottom + 17, text,
-                          (sis__letters){size, SIS__MIDDLE, SIS__SOFT, 0, 0});
-        else
-            sis__pen_text(f->pen, x + 4, f->bottom + 8, text,
+        name_lines(f, k, lines);
+        if (!is_level(&f->x, k)) {
+            sis__pen_text(f->pen, x + 4, f->bottom + 8, lines[0],
                           (sis__letters){SMALL, SIS__END, SIS__SOFT, 0, 1});
+            continue;
+        }
+        for (int i = 0; i < 2; i++) {
+            sis__text_fit(lines[i], NAME_SIZE, size, name_width(f) + 4);
+            if (lines[i][0])
+                sis__pen_text(f->pen, x, f->bottom + 17 + LINE * i, lines[i],
+                              (sis__letters){size, SIS__MIDDLE, SIS__SOFT, 0, 0});
+        }
     }
 }
+
+/* Room for a second line of names, or for names that stand upright. */
+static double name_room(const sis__frame *f) {
+    double room = 0;
+    char lines[2][NAME_SIZE];
+    for (size_t k = 0; k < f->x.n_names; k++) {
+        name_lines(f, k, lines);
+        if (!is_level(&f->x, k))
+            room = fmax(room, sis__text_width(lines[0], SMALL) - 10);
+        else if (lines[1][0])
+            room = fmax(room, LINE);
+    }
+    return room;
+}
+
+/* ---- The frame ------------------------------------------------------------------------------- */
 
 static void draw_x(const sis__frame *f) {
     char text[32];
@@ -127,20 +186,11 @@ static void draw_x(const sis__frame *f) {
                   (sis__letters){LABEL, SIS__MIDDLE, SIS__INK, 0, 0});
 }
 
-/* Room for names that stand upright. */
-static double name_room(const sis__axis *a) {
-    double room = 0;
-    for (size_t k = 0; a->n_names > NAMES_LEVEL && k < a->n_names; k++)
-        if (strlen(a->names[k]) >= 4)
-            room = fmax(room, sis__text_width(a->names[k], SMALL) - 10);
-    return room;
-}
-
 void sis__frame_draw(sis__frame *f, double head) {
     f->left = 22 + widest_tick(&f->y) + 8;
     f->right = f->pen->width - 14;
     f->top = 10 + head;
-    f->bottom = f->pen->height - 44 - fmin(name_room(&f->x), f->pen->height / 3);
+    f->bottom = f->pen->height - 44 - fmin(name_room(f), f->pen->height / 3);
     draw_y(f);
     draw_x(f);
 }

@@ -5,6 +5,7 @@
  * keeps files small; pictures wider than 64 pixels are drawn with every second, third, ... pixel.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,18 +104,24 @@ static int draw_picture(sis__pen *p, const sis__picture *a, double left, double 
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
+/* A name over the columns from `first` on, no wider than up to `end`, or (0) the edge of the paper. */
+static void draw_head(sis__pen *p, const char *name, double left, size_t first, size_t end) {
+    char text[80];
+    double x = left + (double)first * (CELL + GAP);
+    double right = end ? left + (double)end * (CELL + GAP) - 4 : p->width;
+    if (!name)
+        return;
+    snprintf(text, sizeof text, "%s", name);
+    sis__text_fit(text, sizeof text, 11, right - x);
+    sis__pen_text(p, x, HEAD - 8, text, (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
+}
+
 int sis__plot_pictures(sis__pen *p, const sis__pictures *a) {
     double left = name_width(a);
     int code = SIS_OK;
-    if (a->first_name)
-        sis__pen_text(p, left, HEAD - 8, a->first_name,
-                      (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
-    if (a->other_name)
-        sis__pen_text(p, left + (a->first_name ? CELL + GAP : 0), HEAD - 8, a->other_name,
-                      (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
-    if (a->last_name)
-        sis__pen_text(p, left + (double)a->last * (CELL + GAP), HEAD - 8, a->last_name,
-                      (sis__letters){11, SIS__START, SIS__SOFT, 0, 0});
+    draw_head(p, a->first_name, left, 0, 1);
+    draw_head(p, a->other_name, left, a->first_name != NULL, a->last_name ? a->last : 0);
+    draw_head(p, a->last_name, left, a->last, 0);
     for (size_t i = 0; i < a->rows; i++)
         sis__pen_text(p, left - 10, HEAD + (double)i * (CELL + GAP) + CELL / 2 + 4, a->row_names[i],
                       (sis__letters){11, SIS__END, SIS__INK, 0, 0});

@@ -87,39 +87,17 @@ int sis__pixel_feature(const sis__example *e, size_t pixel) {
     return e->record.feature_map ? e->record.feature_map[v] : (int)v;
 }
 
-/* ---- Features -------------------------------------------------------------------------------- */
-
-size_t sis__feature_values(const sis_record *r, int feature, size_t *count) {
-    size_t first = SIZE_MAX;
-    *count = r->values ? 1 : 0;
-    if (!r->values || !r->feature_map)
-        return r->values ? (size_t)feature : SIZE_MAX;
-    *count = 0;
-    for (size_t v = 0; v < r->n_values; v++)
-        if (r->feature_map[v] == feature) {
-            first = first == SIZE_MAX ? v : first;
-            ++*count;
-        }
-    return first;
-}
-
-void sis__feature_name(const sis_record *r, int feature, char *text, size_t size) {
-    size_t count, f = (size_t)feature;
-    if (r->words && f < r->n_words)
-        snprintf(text, size, "%s", r->words[f]);
-    else if (r->names && r->n_names == r->collection.n_features)
-        snprintf(text, size, "%s", r->names[f]);
-    else if (r->names && (f = sis__feature_values(r, feature, &count)) < r->n_names)
-        snprintf(text, size, "%s", r->names[f]);
-    else
-        snprintf(text, size, "feature %d", feature);
-}
+/* ---- Outputs --------------------------------------------------------------------------------- */
 
 void sis__output_name(const sis_record *r, char *text, size_t size) {
     if (r->output_label)
         snprintf(text, size, "%s", r->output_label);
     else
         snprintf(text, size, "output %zu", r->output);
+}
+
+int sis__output_is_plain(const sis_record *r) {
+    return !r->output_label && r->n_outputs == 1;
 }
 
 /* ---- Runs ------------------------------------------------------------------------------------ */

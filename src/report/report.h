@@ -194,14 +194,11 @@ size_t sis__walked_find(const sis__walked *w, double threshold, int below);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 
-/* What the feature is called, at most `size` bytes. */
-void sis__feature_name(const sis_record *r, int feature, char *text, size_t size);
-
-/* The first value of a feature, and how many it has. SIZE_MAX and 0: it has none. */
-size_t sis__feature_values(const sis_record *r, int feature, size_t *count);
-
 /* What the example was decided to be: the output's label, or its number. */
 void sis__output_name(const sis_record *r, char *text, size_t size);
+
+/* Is it the model's only output, without a name? Then there is nothing to say about it. */
+int sis__output_is_plain(const sis_record *r);
 
 /* The feature of a pixel of an IMAGE; negative: it is never masked. */
 int sis__pixel_feature(const sis__example *e, size_t pixel);

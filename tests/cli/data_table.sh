@@ -10,8 +10,21 @@ echo "words are an error"
 sis explain -q -m "$model" -i people.csv --mask zero -t 3 2>&1
 echo "unless they are categories, or the label"
 sis explain -q -m "$model" -i people.csv --label risk --categorical --mask zero -t 2.5 > out.jsonl
-sed 's/.*"status":"\([^"]*\)".*"n_features":\([0-9]*\).*"subsets":\(.*\),"rest.*"shape":\([^]]*\]\),"values":\([^]]*\]\).*"names":\([^]]*\]\),"feature_map":\([^]]*\]\),"label":"\([^"]*\)".*/\1 \2 \3 \4 \5 \6 \7 \8/' out.jsonl | sed 's/.*below_threshold.*/below the threshold/'
+sed 's/.*"status":"\([^"]*\)".*"n_features":\([0-9]*\).*"subsets":\(.*\),"rest.*"shape":\([^]]*\]\),"values":\([^]]*\]\).*"names":\([^]]*\]\),"value_names.*"feature_map":\([^]]*\]\),"label":"\([^"]*\)".*/\1 \2 \3 \4 \5 \6 \7 \8/' out.jsonl | sed 's/.*below_threshold.*/below the threshold/'
 sis explain -q -m "$model" -i people.csv --label risk --categorical --mask mean:people.csv -t 2.5 | grep -o '"mask":[^]]*]' | head -1
+echo "a category is shown by its name"
+sis show out.jsonl | sed -n 1,6p
+sis report out.jsonl -q -o - | grep -o '<tr data-f="[12]"[^>]*>.*' | head -3
+echo "so are columns of 0 and 1 that are put together by their names"
+printf 'age,home_own,home_rent,job=a,job=b\n0,1,0,0,1\n0,0,1,0.5,0.5\n' > hot.csv
+printf '\223NUMPY\001\000\166\000%-117s\n\000\001\001\002\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" > map.npy
+sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 -o hot.jsonl
+grep -o '"names":.*' hot.jsonl | head -1
+sis show hot.jsonl
+echo "unless two features would have one name"
+printf '\223NUMPY\001\000\166\000%-117s\n\000\001\001\001\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" > map.npy
+printf 'age,home_x_1,home_x_2,home_y,home\n0,1,0,0,1\n' > hot.csv
+sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*'
 echo "what can be wrong"
 sis explain -q -m "$model" -i people.csv --label none --categorical --mask zero -t 3 2>&1
 printf 'age,sex\n1,Male\n' > men.csv

@@ -50,6 +50,12 @@ sis report labelled.jsonl --class beam --figure sizes=beam.png -o beam.html 2>&1
 sis report "$results/image.jsonl" "$results/image-b.jsonl" --figure examples=pairs.svg
 grep -o '>image[-b]* [0-9]*: [a-z]*<' pairs.svg | head -4
 
+# Several at once, in several formats, one of them twice.
+sis report "$results/image.jsonl" --figure sizes=a.svg --figure scores=b.svg --figure sizes=c.png --figure sizes=d.svg
+cmp a.svg image/sizes.svg && cmp a.svg d.svg && cmp b.svg image/scores.svg && cmp c.png image/sizes.png && echo "the same as all"
+sis report "$results/image.jsonl" --figure sizes=a.svg --figure lengths=e.pdf --figure scores=b.svg 2>&1
+[ -e e.pdf ] || echo "no e.pdf"
+
 # What cannot be.
 sis report "$results/image.jsonl" --figure sizes 2>&1
 sis report "$results/image.jsonl" --figure sizes=a.gif 2>&1

@@ -6,7 +6,7 @@ table() { # a point is "in" if it lies in a ring; the last column is noise
 }
 table 600 1 > ring.csv
 table 200 2 > test.csv
-train() { sis train mlp -i ring.csv --labels place --validation 0.2 --epochs 60 --rate 0.01 "$@"; }
+train() { sis train mlp -i ring.csv --label place --validation 0.2 --epochs 60 --rate 0.01 "$@"; }
 echo "a table"
 train -j 1 -o ring.onnx --test test.csv --curve curve.csv 2> log
 sed -n -e '1p' -e 's/ [0-9.]* s$//' -e '$p' log | sed -e 's/epoch [0-9]*$/epoch .../' | sed -n -e '1p' -e '$p'
@@ -18,7 +18,7 @@ echo "the same again, with more threads, and killed on the way"
 train -q -j 3 -o again.onnx --test test.csv && cmp ring.onnx again.onnx && echo same
 train -q -o other.onnx --test test.csv --seed 2 && { cmp -s ring.onnx other.onnx || echo "another seed, other weights"; }
 ( # killed once its checkpoint is there
-    sis train mlp -i ring.csv --labels place --validation 0.2 --epochs 4000 --rate 0.01 -q --patience 4000 -j 1 -o cut.onnx &
+    sis train mlp -i ring.csv --label place --validation 0.2 --epochs 4000 --rate 0.01 -q --patience 4000 -j 1 -o cut.onnx &
     for i in $(seq 200); do [ -e cut.onnx.train ] && break; sleep 0.05; done
     kill -9 $! && wait $!
 ) 2> /dev/null
@@ -33,12 +33,12 @@ sis explain -q -m ring.onnx -i cases.csv -r 0:20 -t 0.9 | grep -c '"status"'
 echo "categories"
 awk 'BEGIN { srand(6); split("red green blue", c); print "size,colour,ripe"
     for (i = 0; i < 300; i++) { k = 1 + int(rand() * 3); z = rand(); printf "%.3f,%s,%s\n", z, c[k], (k == 1 || (k == 3 && z > 0.5)) ? "yes" : "no" } }' > fruit.csv
-sis train mlp -q -i fruit.csv --labels ripe --categorical --epochs 40 --rate 0.01 -o fruit.onnx
+sis train mlp -q -i fruit.csv --label ripe --categorical --epochs 40 --rate 0.01 -o fruit.onnx
 printf 'size,colour\n0.1,red\n0.9,green\n0.9,blue\n0.1,blue\n' > basket.csv
 sis predict -m fruit.onnx -i basket.csv --categorical | awk -F'[][]' '{ print ($2 > 0.5 ? "ripe" : "not ripe") }'
 echo "numbers"
 awk 'BEGIN { srand(3); print "a,b,c"; for (i = 0; i < 300; i++) { a = rand(); b = rand(); printf "%.5f,%.5f,%.5f\n", a, b, 50 + 3 * a - 2 * b } }' > line.csv
-sis train linear -i line.csv --labels c --loss mse --validation 0.2 --optimizer sgd -o line.onnx 2>&1 |
+sis train linear -i line.csv --label c --loss mse --validation 0.2 --optimizer sgd -o line.onnx 2>&1 |
     awk '/wrote/ { print } /correlation/ { c = $0 } END { sub(/.*correlation /, "", c); print (c + 0 > 0.999 ? "found" : "not found: " c) }'
 echo "texts"
 awk 'BEGIN { srand(4); split("good fine great lovely", g); split("bad poor awful sad", b)
@@ -54,21 +54,23 @@ sis train text-lstm -q -i films.jsonl --length 40 --words 60 --hidden 16 --epoch
 echo "what can be wrong"
 sis train resnet -i ring.csv -o x.onnx 2>&1
 sis train mlp -i ring.csv -o x.onnx 2>&1
-sis train mlp -i ring.csv --labels nowhere -o x.onnx 2>&1
-sis train mlp -i none.csv --labels place -o x.onnx 2>&1
-sis train text-cnn -i ring.csv --labels place -o x.onnx 2>&1
+sis train mlp -i ring.csv --label nowhere -o x.onnx 2>&1
+sis train mlp -i none.csv --label place -o x.onnx 2>&1
+sis train text-cnn -i ring.csv --label place -o x.onnx 2>&1
 sis train mlp -i films.jsonl -o x.onnx 2>&1
-sis train mnist-cnn -i ring.csv --labels place -o x.onnx 2>&1
-sis train dna-cnn -i ring.csv --labels place -o x.onnx 2>&1
-sis train mlp -i ring.csv --labels place --hidden 0 --words 5 -o x.onnx 2>&1
-sis train linear -i ring.csv --labels place --hidden 5 -o x.onnx 2>&1
-sis train mlp -i ring.csv --labels place --rate 0 -o x.onnx 2>&1
-sis train mlp -i ring.csv --labels x --loss binary -o x.onnx 2>&1
-sis train linear -i line.csv --labels c --range 5:1 -o x.onnx 2>&1
-sis train linear -i line.csv --labels c --range 0:1 -o x.onnx 2>&1
-sis train mlp -q -i ring.csv --labels place --epochs 1 -o nowhere/x.onnx 2>&1
+sis train mnist-cnn -i ring.csv --label place -o x.onnx 2>&1
+sis train dna-cnn -i ring.csv --label place -o x.onnx 2>&1
+sis train mlp -i ring.csv --label place --hidden 0 --words 5 -o x.onnx 2>&1
+sis train linear -i ring.csv --label place --hidden 5 -o x.onnx 2>&1
+sis train mlp -i ring.csv --label place --rate 0 -o x.onnx 2>&1
+sis train mlp -i ring.csv --label x --loss binary -o x.onnx 2>&1
+sis train linear -i line.csv --label c --range 5:1 -o x.onnx 2>&1
+sis train linear -i line.csv --label c --range 0:1 -o x.onnx 2>&1
+sis train mlp -q -i ring.csv --label place --epochs 1 -o nowhere/x.onnx 2>&1
 head -n 5 ring.csv | cut -d, -f4 | tail -n 4 > few.txt
 sis train mlp -i ring.csv --labels few.txt -o x.onnx 2>&1
+sis train mlp -i ring.csv --labels place -o x.onnx 2>&1
+sis train mlp -i ring.csv --label place --labels few.txt -o x.onnx 2>&1
 echo garbage > x.onnx.train
-sis train mlp -i ring.csv --labels place --resume -o x.onnx 2>&1 | tail -n 1
+sis train mlp -i ring.csv --label place --resume -o x.onnx 2>&1 | tail -n 1
 true

@@ -16,6 +16,7 @@ void sample_make(sample *s) {
                   .values = {1, 2.5, -3, 0, 1e-7, 1e22, 0.1, 7},
                   .shape = {2, 4},
                   .names = {"a", "b \"q\"", "c", "d", "e", "f", "g", "h"},
+                  .value_names = {"a=1", "b", "c", "d", "e", "f", "g", "a=2"},
                   .words = {"the", "caf\xC3\xA9", "", "\n", "\\", "end"}};
     s->subsets[0] = (sis_subset){
         .n = 2,
@@ -27,6 +28,7 @@ void sample_make(sample *s) {
                              .model = "m.onnx",
                              .method = "sis",
                              .output = 3,
+                             .n_outputs = 4,
                              .output_label = "three",
                              .threshold = 0.7,
                              .collection = {.status = SIS_STATUS_EXPLAINED,
@@ -48,6 +50,7 @@ void sample_make(sample *s) {
                              .mask = s->mask,
                              .n_names = VALUES,
                              .names = s->names,
+                             .value_names = s->value_names,
                              .feature_map = s->map,
                              .label = "cat",
                              .n_words = FEATURES,

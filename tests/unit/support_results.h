@@ -18,7 +18,7 @@ typedef struct {
     int features[2][FEATURES], order[FEATURES], map[VALUES], human[2];
     double scores[FEATURES], values[VALUES], mask[VALUES];
     size_t shape[2];
-    const char *names[VALUES], *words[FEATURES];
+    const char *names[VALUES], *words[FEATURES], *value_names[VALUES];
 } sample;
 
 void sample_make(sample *s);

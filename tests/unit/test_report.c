@@ -160,7 +160,7 @@ static void kinds_make(sample *s, sis_record out[5]) {
         out[k].sequence = NULL;
     out[3].kind = "image";
     out[4].values = out[4].mask = NULL;
-    out[4].names = NULL;
+    out[4].names = out[4].value_names = NULL;
     out[4].feature_map = NULL;
     out[4].shape = NULL;
 }
@@ -218,7 +218,7 @@ static void data_stay_data(void **state) {
         kinds_make(&s, kinds);
         char *plain = page_of(kinds, 5, "t");
         for (int i = 0; i < VALUES; i++)
-            s.names[i] = attacks[a];
+            s.names[i] = s.value_names[i] = attacks[a];
         for (int i = 0; i < FEATURES; i++)
             s.words[i] = attacks[a];
         for (int k = 0; k < 5; k++) {

@@ -168,6 +168,56 @@ static void plots_may_run_out_of_memory(void **state) {
         }
 }
 
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static void texts_are_cut_to_a_width(void **state) {
+    (void)state;
+    char text[32] = "short", wide[32] = "caf\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9",
+         full[8] = "wwwwwww";
+    sis__text_fit(text, sizeof text, 10, 100);
+    assert_string_equal(text, "short");
+    sis__text_fit(wide, sizeof wide, 10, 40);
+    assert_string_equal(wide, "caf\xC3\xA9\xC3\xA9\xE2\x80\xA6");
+    sis__text_fit(full, sizeof full, 10, 38); /* the ellipsis needs the bytes of others */
+    assert_string_equal(full, "wwww\xE2\x80\xA6");
+    sis__text_fit(text, sizeof text, 10, 1);
+    assert_string_equal(text, "\xE2\x80\xA6");
+}
+
+/* The SVG of bars with these names. */
+static void bars_of(const char *const *names, size_t n, sis__buf *out) {
+    sis__series s = {.name = "bars"};
+    sis__pen *pen;
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(sis__numbers_add(&s.x, 1), 0);
+    sis__plot plot = {
+        .x_label = "x", .y_label = "y", .n = 1, .series = &s, .n_bars = n, .bar_names = names};
+    assert_int_equal(sis__pen_svg(480, 300, "t", 0, &pen), SIS_OK);
+    assert_int_equal(sis__plot_bars(pen, &plot), SIS_OK);
+    sis__buf_init(out);
+    assert_int_equal(sis__pen_finish(pen, out), SIS_OK);
+    sis__numbers_release(&s.x);
+}
+
+static void names_that_are_too_long_take_two_lines(void **state) {
+    (void)state;
+    static const char *const names[] = {"the same", "differently", "only fashion-convolutional",
+                                        "only averyveryverylongname", "neither"};
+    sis__buf out;
+    bars_of(names, 5, &out);
+    assert_non_null(strstr(out.data, ">the same<"));
+    assert_non_null(strstr(out.data, ">only fashion-<"));
+    assert_non_null(strstr(out.data, ">convolutional<"));
+    assert_non_null(strstr(out.data, ">only<"));
+    assert_non_null(strstr(out.data, ">averyveryver"));
+    assert_non_null(strstr(out.data, "\xE2\x80\xA6<"));
+    assert_null(strstr(out.data, "longname"));
+    sis__buf_release(&out);
+    bars_of(names, 2, &out);
+    assert_non_null(strstr(out.data, ">differently<"));
+    sis__buf_release(&out);
+}
+
 /* ---- Motifs ---------------------------------------------------------------------------------- */
 
 /* Three sequences with the same word at different places; the last lacks its middle. */
@@ -209,6 +259,8 @@ int main(void) {
         cmocka_unit_test(no_numbers_break_a_plot),
         cmocka_unit_test(crowds_are_drawn_as_density),
         cmocka_unit_test(plots_may_run_out_of_memory),
+        cmocka_unit_test(texts_are_cut_to_a_width),
+        cmocka_unit_test(names_that_are_too_long_take_two_lines),
         cmocka_unit_test(motifs_are_laid_over_each_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

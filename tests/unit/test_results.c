@@ -19,14 +19,17 @@ static void records_are_written_field_by_field(void **state) {
     char *line = record_line(&s.record, 1);
     assert_string_equal(
         line,
-        "{\"sis\":1,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":3,"
+        "{\"sis\":1,\"id\":\"7\",\"model\":\"m.onnx\",\"method\":\"sis\",\"output\":3,\"n_"
+        "outputs\":4,"
         "\"output_label\":\"three\",\"direction\":\">=\",\"threshold\":0.7,\"score\":0.95,"
         "\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":6,\"subsets\":[{\"features\":"
         "[4,1],\"score\":0.75,\"start\":0.95,\"order\":[3,0,2,5,1,4],\"trace\":[0.9,0.85,0.8,0.75,"
         "0.5,0.1]},{\"features\":[5,0,2],\"score\":0.7}],\"rest_score\":0.25,\"verified\":true,"
         "\"complete\":true,\"evaluations\":123,\"seconds\":0.012346,\"kind\":\"table\",\"shape\":"
         "[2,4],\"values\":[1,2.5,-3,0,1e-07,1e+22,0.1,7],\"mask\":[0,0,0,0,0,0,0,0],\"names\":"
-        "[\"a\",\"b \\\"q\\\"\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"],\"feature_map\":[0,1,2,3,4,5,"
+        "[\"a\",\"b "
+        "\\\"q\\\"\",\"c\",\"d\",\"e\",\"f\",\"g\",\"h\"],\"value_names\":[\"a=1\",\"b\",\"c\","
+        "\"d\",\"e\",\"f\",\"g\",\"a=2\"],\"feature_map\":[0,1,2,3,4,5,"
         "-1,0],\"label\":\"cat\",\"words\":[\"the\",\"caf\xC3\xA9\",\"\",\"\\n\",\"\\\\\",\"end\"],"
         "\"sequence\":\"ACGTNA\",\"human\":[1,5]}\n");
     assert_stable(line);
@@ -47,7 +50,8 @@ static void records_hold_what_was_read(void **state) {
     char *line = record_line(&s.record, 1);
     assert_int_equal(sis_record_parse(line, strlen(line), &r), 0);
     const sis_collection *c = &r.collection;
-    assert_true(r.below && r.output == 3 && r.threshold == 0.7 && r.n_human == 2);
+    assert_true(r.below && r.output == 3 && r.n_outputs == 4 && r.threshold == 0.7 &&
+                r.n_human == 2);
     assert_true(c->verified && c->complete && c->evaluations == 123 && c->seconds == 0.012346);
     assert_true(c->score == 0.95 && c->masked_score == 0.1 && c->rest_score == 0.25);
     assert_true(c->subsets[0].trace.start == 0.95 && isnan(c->subsets[1].trace.start));
@@ -58,6 +62,7 @@ static void records_hold_what_was_read(void **state) {
     assert_memory_equal(r.feature_map, s.map, sizeof s.map);
     assert_memory_equal(r.shape, s.shape, sizeof s.shape);
     assert_string_equal(r.names[1], "b \"q\"");
+    assert_string_equal(r.value_names[7], "a=2");
     assert_string_equal(r.words[1], "caf\xC3\xA9");
     assert_string_equal(r.sequence, "ACGTNA");
     assert_string_equal(r.output_label, "three");
@@ -80,6 +85,7 @@ static void short_records_are_enough(void **state) {
     assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
     assert_true(r.collection.subsets[0].trace.start == 0.999);
     assert_true(!r.collection.verified && !r.collection.complete && !r.values && !r.names);
+    assert_int_equal(r.n_outputs, 0);
     assert_int_equal(r.collection.n_features, 784);
     sis_record_release(&r);
 }
@@ -153,7 +159,7 @@ static void shuffle(sis__rng *r, int *v, size_t n) {
 static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     sis_record *c = &s->record;
     size_t t = 0;
-    int left = (int)sis__rng_below(r, 1 << 14);
+    int left = (int)sis__rng_below(r, 1 << 15);
     sample_make(s);
     c->id = any_text(r, texts[t++]);
     c->model = any_text(r, texts[t++]);
@@ -172,6 +178,7 @@ static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     c->mask = left & 16 ? s->mask : NULL;
     c->names = left & 32 ? s->names : NULL;
     c->n_names = left & 32 ? (left & 64 ? VALUES : FEATURES) : 0;
+    c->value_names = left & 16384 ? s->value_names : NULL;
     c->sequence = left & 128 ? "GATTAC" : NULL;
     c->human = left & 256 ? s->human : NULL;
     c->n_human = left & 512 && c->human ? 2 : 0;
@@ -180,6 +187,7 @@ static void sample_randomise(sample *s, sis__rng *r, char texts[][12]) {
     c->rank = left & 2048 ? 2 : 0;
     c->threshold = any_number(r);
     c->output = sis__rng_below(r, 1000);
+    c->n_outputs = left & 8192 ? c->output + 1 + sis__rng_below(r, 10) : 0;
     c->collection.score = any_number(r);
     c->collection.masked_score = any_number(r);
     c->collection.rest_score = any_number(r);

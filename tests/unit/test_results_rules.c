@@ -55,6 +55,9 @@ static void every_field_is_held_to_its_type_and_rule(void **state) {
         {"method", "{}", "\"method\": expected text, found an object"},
         {"output", "-1", "\"output\": -1 is out of range"},
         {"output", "true", "\"output\": expected a number, found true"},
+        {"n_outputs", "3", "\"n_outputs\": output 3 is none of 3"},
+        {"n_outputs", "0", "\"n_outputs\": 0 is out of range"},
+        {"n_outputs", "\"9\"", "\"n_outputs\": expected a number, found text"},
         {"output_label", "1", "\"output_label\": expected text"},
         {"direction", "\">\"", "\"direction\": \">\" is none of its values"},
         {"direction", NULL, "\"direction\": is missing"},
@@ -115,6 +118,9 @@ static void every_field_is_held_to_its_type_and_rule(void **state) {
         {"mask", "\"zero\"", "\"mask\": expected a list, found text"},
         {"names", "[\"a\"]", "\"names\": expected 6 entries, one for each feature, found 1"},
         {"names", "[1]", "\"names\": expected text"},
+        {"value_names", "[\"a\"]", "\"value_names\": expected 8 entries as in \"values\", found 1"},
+        {"value_names", "[1]", "\"value_names\": expected text"},
+        {"value_names", "\"a\"", "\"value_names\": expected a list, found text"},
         {"feature_map", "[0,1,2,3,4,5,6,0]", "\"feature_map\": 6 is not one of the 6 features"},
         {"feature_map", "[0,1,2,3,4,5,-2,0]", "\"feature_map\": -2 is not one of"},
         {"feature_map", "[0]", "\"feature_map\": expected 8 entries as in \"values\", found 1"},
@@ -163,6 +169,8 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
     sample_make(&s);
     s.record.id = NULL;
     not_written(&s, "\"id\"");
+    s.record.n_outputs = 2;
+    not_written(&s, "\"n_outputs\"");
     s.record.threshold = NAN;
     not_written(&s, "\"threshold\"");
     s.record.collection.score = NAN;

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a feature of a record is called, and what it was. A feature of several values is most often a
+ * column of a table whose categories are values, 0 or 1, called "housing=own" or "housing_own": then the
+ * feature is "housing", and what it was is "own".
+ *
+ * Names come from files and may be anything; whatever is not like that is called what it is called.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sis/results.h>
+
+static int is_separator(char c) {
+    return c == '=' || c == '_';
+}
+
+size_t sis_name_stem(const char *a, const char *b) {
+    size_t stem = 0;
+    for (size_t i = 0; a[i] && a[i] == b[i]; i++)
+        if (is_separator(a[i]))
+            stem = i;
+    return stem;
+}
+
+size_t sis_record_values(const sis_record *r, int feature, size_t *count) {
+    size_t first = SIZE_MAX;
+    *count = r->values ? 1 : 0;
+    if (!r->values || !r->feature_map)
+        return r->values ? (size_t)feature : SIZE_MAX;
+    *count = 0;
+    for (size_t v = 0; v < r->n_values; v++)
+        if (r->feature_map[v] == feature) {
+            first = first == SIZE_MAX ? v : first;
+            ++*count;
+        }
+    return first;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static int names_features(const sis_record *r) {
+    return r->names && r->n_names == r->collection.n_features;
+}
+
+/* The names of all values; NULL: they have none of their own. */
+static const char *const *value_names(const sis_record *r) {
+    return r->value_names ? r->value_names : names_features(r) ? NULL : r->names;
+}
+
+/* How many bytes of the names of its values are the name of the feature; 0: they have no such part. */
+static size_t stem_of(const sis_record *r, int feature) {
+    const char *const *names = value_names(r);
+    size_t count, stem, first = sis_record_values(r, feature, &count);
+    if (!names || first >= r->n_values)
+        return 0;
+    if (names_features(r)) {
+        stem = strlen(r->names[feature]);
+        return strncmp(names[first], r->names[feature], stem) == 0 &&
+                       is_separator(names[first][stem])
+                   ? stem
+                   : 0;
+    }
+    stem = count > 1 ? strlen(names[first]) : 0;
+    for (size_t v = first + 1; v < r->n_values && stem; v++)
+        if (r->feature_map && r->feature_map[v] == feature) {
+            size_t shared = sis_name_stem(names[first], names[v]);
+            stem = shared < stem ? shared : stem;
+        }
+    return stem;
+}
+
+int sis_record_name(const sis_record *r, int feature, char *text, size_t size) {
+    size_t count, f = (size_t)feature, first = sis_record_values(r, feature, &count);
+    const char *const *names = value_names(r);
+    if (r->words && f < r->n_words)
+        snprintf(text, size, "%s", r->words[f]);
+    else if (names_features(r) && f < r->n_names)
+        snprintf(text, size, "%s", r->names[f]);
+    else if (names && first < r->n_values) {
+        size_t stem = stem_of(r, feature);
+        snprintf(text, stem && stem < size ? stem + 1 : size, "%s", names[first]);
+    } else {
+        snprintf(text, size, "feature %d", feature);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+const char *sis_record_value_name(const sis_record *r, size_t value) {
+    const char *const *names = value_names(r);
+    int feature = r->feature_map ? r->feature_map[value] : (int)value;
+    if (!names)
+        return NULL;
+    size_t stem = feature < 0 ? 0 : stem_of(r, feature);
+    const char *name = stem && strlen(names[value]) > stem ? names[value] + stem + 1 : names[value];
+    return *name ? name : "\"\"";
+}
+
+const char *sis_record_category(const sis_record *r, const double *values, int feature) {
+    size_t count, first = sis_record_values(r, feature, &count), one = SIZE_MAX;
+    for (size_t v = first; v < r->n_values && count; v++) {
+        if (r->feature_map && r->feature_map[v] != feature)
+            continue;
+        if (values[v] == 1 && one == SIZE_MAX)
+            one = v;
+        else if (values[v] != 0)
+            return NULL;
+        count--;
+    }
+    return one != SIZE_MAX && stem_of(r, feature) ? sis_record_value_name(r, one) : NULL;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Features of records: what they are called, and which category they are.
+ */
+#include "support_results.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/* A table: age, housing as three categories, job as two. */
+typedef struct {
+    sis_record record;
+    double values[6], mask[6];
+    int map[6];
+    const char *features[3], *names[6];
+} table;
+
+static void table_make(table *t) {
+    *t = (table){.values = {30, 0, 1, 0, 1, 0},
+                 .mask = {1, 0.5, 0.25, 0.25, 0, 1},
+                 .map = {0, 1, 1, 1, 2, 2},
+                 .features = {"age", "housing", "job"},
+                 .names = {"age", "housing=free", "housing=own", "housing=", "job_a", "job_b"}};
+    t->record = (sis_record){.collection = {.n_features = 3},
+                             .n_values = 6,
+                             .values = t->values,
+                             .mask = t->mask,
+                             .n_names = 3,
+                             .names = t->features,
+                             .value_names = t->names,
+                             .feature_map = t->map};
+}
+
+static void assert_name(const sis_record *r, int feature, const char *name) {
+    char text[64];
+    assert_int_equal(sis_record_name(r, feature, text, sizeof text), 1);
+    assert_string_equal(text, name);
+}
+
+static void categories_are_called_by_their_name(void **state) {
+    (void)state;
+    table t;
+    table_make(&t);
+    const sis_record *r = &t.record;
+    assert_null(sis_record_category(r, t.values, 0));
+    assert_string_equal(sis_record_category(r, t.values, 1), "own");
+    assert_string_equal(sis_record_category(r, t.values, 2), "a");
+    assert_null(sis_record_category(r, t.mask, 0)); /* a number that happens to be 1 */
+    assert_null(sis_record_category(r, t.mask, 1));
+    assert_string_equal(sis_record_category(r, t.mask, 2), "b");
+    t.values[2] = 0;
+    assert_null(sis_record_category(r, t.values, 1));
+    t.values[3] = 1;
+    assert_string_equal(sis_record_category(r, t.values, 1), "\"\"");
+    t.values[2] = 1;
+    assert_null(sis_record_category(r, t.values, 1));
+    assert_string_equal(sis_record_value_name(r, 1), "free");
+    assert_string_equal(sis_record_value_name(r, 0), "age");
+}
+
+/* Records that others wrote may have names of values only, or of features only. */
+static void names_of_values_alone_are_enough(void **state) {
+    (void)state;
+    table t;
+    table_make(&t);
+    t.record.value_names = NULL;
+    assert_null(sis_record_category(&t.record, t.values, 1));
+    assert_null(sis_record_value_name(&t.record, 1));
+    assert_name(&t.record, 1, "housing");
+    t.record.names = t.names;
+    t.record.n_names = 6;
+    assert_name(&t.record, 0, "age");
+    assert_name(&t.record, 1, "housing");
+    assert_name(&t.record, 2, "job");
+    assert_string_equal(sis_record_category(&t.record, t.values, 1), "own");
+    t.map[4] = t.map[5] = -1;
+    assert_string_equal(sis_record_value_name(&t.record, 4), "job_a");
+}
+
+/* Values that belong together for another reason are no categories, even if they are 0 and 1. */
+static void other_groups_are_no_categories(void **state) {
+    (void)state;
+    table t;
+    table_make(&t);
+    t.names[1] = "height", t.names[2] = "weight", t.names[3] = "x";
+    assert_null(sis_record_category(&t.record, t.values, 1));
+    assert_string_equal(sis_record_value_name(&t.record, 2), "weight");
+    t.record.names = t.names;
+    t.record.n_names = 6;
+    t.record.value_names = NULL;
+    assert_name(&t.record, 1, "height");
+    assert_null(sis_record_category(&t.record, t.values, 1));
+}
+
+static void features_without_names_have_numbers(void **state) {
+    (void)state;
+    table t;
+    char text[64];
+    size_t count;
+    table_make(&t);
+    t.record.names = t.record.value_names = NULL;
+    t.record.n_names = 0;
+    assert_int_equal(sis_record_name(&t.record, 2, text, sizeof text), 0);
+    assert_string_equal(text, "feature 2");
+    assert_null(sis_record_category(&t.record, t.values, 1));
+    assert_int_equal(sis_record_values(&t.record, 1, &count), 1);
+    assert_int_equal(count, 3);
+    t.record.values = NULL;
+    assert_true(sis_record_values(&t.record, 1, &count) == SIZE_MAX && count == 0);
+    const char *words[] = {"a", "fine", "film"};
+    t.record.words = words;
+    t.record.n_words = 3;
+    assert_name(&t.record, 1, "fine");
+}
+
+static void names_are_cut_to_the_room_there_is(void **state) {
+    (void)state;
+    table t;
+    char text[4];
+    table_make(&t);
+    assert_int_equal(sis_record_name(&t.record, 1, text, sizeof text), 1);
+    assert_string_equal(text, "hou");
+    t.record.names = t.names;
+    t.record.n_names = 6;
+    assert_int_equal(sis_record_name(&t.record, 1, text, sizeof text), 1);
+    assert_string_equal(text, "hou");
+}
+
+static void names_share_what_is_before_a_separator(void **state) {
+    (void)state;
+    assert_int_equal(sis_name_stem("housing=own", "housing=rent"), 7);
+    assert_int_equal(sis_name_stem("job_self_made", "job_self_taught"), 8);
+    assert_int_equal(sis_name_stem("age", "age"), 0);
+    assert_int_equal(sis_name_stem("_a", "_b"), 0);
+    assert_int_equal(sis_name_stem("height", "weight"), 0);
+    assert_int_equal(sis_name_stem("", ""), 0);
+    assert_int_equal(sis_name_stem("a=", "a=b"), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(categories_are_called_by_their_name),
+        cmocka_unit_test(names_of_values_alone_are_enough),
+        cmocka_unit_test(other_groups_are_no_categories),
+        cmocka_unit_test(features_without_names_have_numbers),
+        cmocka_unit_test(names_are_cut_to_the_room_there_is),
+        cmocka_unit_test(names_share_what_is_before_a_separator),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
