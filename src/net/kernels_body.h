@@ -429,6 +429,8 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 
 #include "net/kernels_walk.h"
 
+#include "net/kernels_softmax.h"
+
 #include "net/kernels_units.h"
 
 const sis__kernels KERNELS_NAME(sis__kernels_) = {

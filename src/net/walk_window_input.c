@@ -145,14 +145,33 @@ static int find_lead(sis__reader *r, lead *l, int *last) {
                                                                           : SIS_E_UNSUPPORTED;
 }
 
-/* Where element i of the tensor lies in the map it shows. */
-static sis__element element_at(const sis__tensor *t, const sis__sight *v, size_t i) {
-    int at[4] = {0};
-    for (size_t d = t->rank; d-- > 0; i /= t->dims[d])
-        for (size_t k = 0; k < 4; k++)
+/* Elements of a tensor in order, and where they lie in the map that it shows. */
+typedef struct {
+    size_t rank, dims[SIS__MAX_RANK], at[SIS__MAX_RANK];
+    int axis[SIS__MAX_RANK]; /* of the map: 0 channels, 1 to 3 positions, 4 none */
+    int place[5];
+} tour;
+
+static tour tour_of(const sis__tensor *t, const sis__sight *v) {
+    tour r = {.rank = t->rank};
+    for (size_t d = 0; d < t->rank; d++) {
+        r.dims[d] = t->dims[d];
+        r.axis[d] = 4;
+        for (int k = 0; k < 4; k++)
             if (v->role[d] == 1 << k)
-                at[k] = (int)(i % t->dims[d]);
-    return (sis__element){.c = at[0], .z = at[1], .y = at[2], .x = at[3]};
+                r.axis[d] = k;
+    }
+    return r;
+}
+
+static void tour_next(tour *r) {
+    for (size_t d = r->rank; d-- > 0;) {
+        r->place[r->axis[d]]++;
+        if (++r->at[d] < r->dims[d])
+            return;
+        r->at[d] = 0;
+        r->place[r->axis[d]] = 0;
+    }
 }
 
 static void input_size(const sis__tensor *t, const sis__sight *v, sis__map *m) {
@@ -174,31 +193,29 @@ static int feature_of(const sis__subject *s, size_t value) {
 /* Elements sorted by feature, and the box of each feature. */
 static void sort_elements(sis__front *f, const lead *l, const sis__tensor *t, const sis__sight *v) {
     sis__map *m = &f->maps[0];
+    size_t n = f->s->n_features;
+    tour r = tour_of(t, v);
     for (size_t i = 0; i < l->n; i++) {
         int j = feature_of(f->s, l->owner[i]);
         if (j >= 0)
             f->start[j + 1]++;
     }
-    for (size_t j = 0; j < f->s->n_features; j++)
+    for (size_t j = 0; j < n; j++)
         f->start[j + 1] += f->start[j];
-    for (size_t i = l->n; i-- > 0;) {
-        sis__element e = element_at(t, v, i);
+    for (size_t i = 0; i < l->n; i++, tour_next(&r)) {
+        sis__element e = {.c = r.place[0], .z = r.place[1], .y = r.place[2], .x = r.place[3]};
         int j = feature_of(f->s, l->owner[i]);
         f->input[sis__box_at(&m->whole, e.z, e.y, e.x) * m->channels + (size_t)e.c] = l->x[i];
         if (j < 0)
             continue;
         e.masked = l->z[i];
-        f->elements[--f->start[j + 1]] = e;
+        f->elements[f->start[j]++] = e;
         sis__box one = {{e.z, e.y, e.x}, {e.z + 1, e.y + 1, e.x + 1}};
         m->box[j] = sis__box_join(&m->box[j], &one);
     }
-    /* start[j + 1] now holds where j begins: move down, and put the end back. */
-    for (size_t j = 0; j < f->s->n_features; j++)
-        f->start[j] = f->start[j + 1];
-    size_t total = 0;
-    for (size_t i = 0; i < l->n; i++)
-        total += feature_of(f->s, l->owner[i]) >= 0;
-    f->start[f->s->n_features] = total;
+    /* start[j] now holds where j ends. */
+    memmove(f->start + 1, f->start, n * sizeof *f->start);
+    f->start[0] = 0;
 }
 
 int sis__read_input(sis__reader *r) {
