@@ -95,16 +95,16 @@ static int gemm_shape(sis__cx *c) {
     return error ? error : pack_right(c);
 }
 
-static sis__view left_of(const sis__gemm *g, const float *a) {
-    return g->trans_a ? (sis__view){a, 1, g->m} : (sis__view){a, g->k, 1};
+static sis__operand left_of(const sis__gemm *g, const float *a) {
+    return g->trans_a ? (sis__operand){a, 1, g->m} : (sis__operand){a, g->k, 1};
 }
 
-static sis__view right_of(const sis__gemm *g, const float *b) {
-    return g->trans_b ? (sis__view){b, 1, g->k} : (sis__view){b, g->n, 1};
+static sis__operand right_of(const sis__gemm *g, const float *b) {
+    return g->trans_b ? (sis__operand){b, 1, g->k} : (sis__operand){b, g->n, 1};
 }
 
-static sis__view turned(sis__view v) {
-    return (sis__view){v.at, v.col, v.row};
+static sis__operand turned(sis__operand v) {
+    return (sis__operand){v.at, v.col, v.row};
 }
 
 /* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other way
@@ -133,7 +133,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
     for (size_t i = 0; i < g->m; i++)
         for (size_t j = 0; j < g->n; j++)
             y[i * g->n + j] = c ? g->beta * c[i * g->c_row + j * g->c_col] : 0.0f;
-    sis__view a = left_of(g, sis__in(s, r, 0));
+    sis__operand a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
         kn->dense(g->m, g->n, g->k, a.at, a.row, a.col, g->packed, y, g->n);
     else if (is_turned(g))
@@ -149,7 +149,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
 /* da = alpha * dy . op(b)^T, in the order a is stored in. */
 static void left_backward(const sis__gemm *g, const float *b, const float *dy, float *da,
                           void *scratch) {
-    sis__view d = {dy, g->n, 1}, right = right_of(g, b);
+    sis__operand d = {dy, g->n, 1}, right = right_of(g, b);
     if (g->back && !g->trans_a)
         sis__kernels_best()->gemm(g->m, g->k, g->n, dy, g->n, 1, g->back, da, g->k);
     else if (g->trans_a)
@@ -163,7 +163,7 @@ static void left_backward(const sis__gemm *g, const float *b, const float *dy, f
 /* db = alpha * op(a)^T . dy, in the order b is stored in. */
 static void right_backward(const sis__gemm *g, const float *a, const float *dy, float *db,
                            void *scratch) {
-    sis__view d = {dy, g->n, 1}, left = left_of(g, a);
+    sis__operand d = {dy, g->n, 1}, left = left_of(g, a);
     if (g->trans_b)
         sis__product_add(&(sis__product){g->n, g->k, g->m, turned(d), left, g->alpha, db, g->k},
                          scratch);
@@ -252,7 +252,7 @@ static void each_pair(const sis__step *s, sis__run *r,
 
 static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, size_t y) {
     const sis__gemm *g = &s->p.gemm;
-    sis__view left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
+    sis__operand left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
     float *out = sis__out(s, r, 0) + y * g->m * g->n;
     if (g->packed)
         sis__kernels_best()->dense(g->m, g->n, g->k, left.at, left.row, left.col, g->packed, out,

@@ -24,7 +24,7 @@ struct sis__drawing {
     sis__pictures pictures;
     double *counts; /* (n_counts, 4) of a logo */
     size_t n_counts;
-    const sis__example **shown; /* (n_shown) the report's, of a drawing of examples */
+    const sis__report_example **shown; /* (n_shown) the report's, of a drawing of examples */
     size_t n_shown;
     int (*draw)(sis__pen *p, const sis__drawing *d);
 };
@@ -54,11 +54,12 @@ int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 /* d->shown: the first explained examples that are wanted, at most `most`; each with those of the same id
  * in other results files behind it, so that they can be compared. */
 int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
-                        int (*wanted)(const sis__example *));
+                        int (*wanted)(const sis__report_example *));
 
 /* "7: 9", id and decision; with the name of its results file in front if there are several, and its label
  * behind if that is something else: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
-void sis__example_title(const sis_report *report, const sis__example *e, char *text, size_t size);
+void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
+                        size_t size);
 
 /* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
 size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
@@ -123,7 +124,7 @@ int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__
 /* Rows of pictures, one after the other: room for them, then each picture into row d->pictures.rows.
  * subset SIZE_MAX is the original. */
 int sis__rows_make(sis__drawing *d, size_t rows, size_t columns);
-int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t column);
+int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column);
 
 /* ---- motif.c --------------------------------------------------------------------------------- */
 

@@ -179,14 +179,15 @@ int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d) {
 /* ---- Differences ----------------------------------------------------------------------------- */
 
 /* The example of a side if it is a picture. */
-static const sis__example *picture_of(const sis_report *report, const sis__difference *f,
-                                      size_t side) {
-    const sis__example *e =
+static const sis__report_example *picture_of(const sis_report *report, const sis__difference *f,
+                                             size_t side) {
+    const sis__report_example *e =
         f->examples[side] == SIZE_MAX ? NULL : &report->examples[f->examples[side]];
     return e && e->look == SIS__IMAGE ? e : NULL;
 }
 
-static int add_difference(sis__drawing *d, const sis__difference *f, const sis__example *e[2]) {
+static int add_difference(sis__drawing *d, const sis__difference *f,
+                          const sis__report_example *e[2]) {
     int code = sis__rows_add(d, e[0], SIZE_MAX, 0);
     snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s", f->id);
     for (size_t side = 0; side < 2; side++)
@@ -202,8 +203,8 @@ int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
     int code = sis__rows_make(d, DIFFERENCES_MOST, 1 + 2 * SUBSETS_MOST);
     for (size_t i = 0;
          code == SIS_OK && i < c->n_differences && d->pictures.rows < DIFFERENCES_MOST; i++) {
-        const sis__example *e[2] = {picture_of(report, &c->differences[i], 0),
-                                    picture_of(report, &c->differences[i], 1)};
+        const sis__report_example *e[2] = {picture_of(report, &c->differences[i], 0),
+                                           picture_of(report, &c->differences[i], 1)};
         if (e[0] && e[1])
             code = add_difference(d, &c->differences[i], e);
     }

@@ -12,7 +12,7 @@
 static size_t count_decided(const sis_report *report, size_t output, size_t run) {
     size_t n = 0;
     for (size_t i = 0; i < report->n; i++) {
-        const sis__example *e = &report->examples[i];
+        const sis__report_example *e = &report->examples[i];
         n += e->record.collection.status == SIS_STATUS_EXPLAINED && e->record.output == output &&
              (run == (size_t)-1 || e->run == run);
     }

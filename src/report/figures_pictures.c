@@ -34,7 +34,7 @@ int sis__rows_make(sis__drawing *d, size_t rows, size_t columns) {
     return d->names && d->row_names && d->pictures.items ? SIS_OK : SIS_E_NOMEM;
 }
 
-int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t column) {
+int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column) {
     sis__pictures *a = &d->pictures;
     unsigned char *rgba;
     int code = sis__paint_image(e, subset, &rgba);
@@ -46,7 +46,7 @@ int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t 
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-static int add_example(const sis_report *report, sis__drawing *d, const sis__example *e) {
+static int add_example(const sis_report *report, sis__drawing *d, const sis__report_example *e) {
     sis__example_title(report, e, d->names[d->pictures.rows], SIS__NAME_SIZE);
     int code = sis__rows_add(d, e, SIZE_MAX, 0);
     for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MOST;
@@ -56,7 +56,7 @@ static int add_example(const sis_report *report, sis__drawing *d, const sis__exa
     return code;
 }
 
-static int is_image(const sis__example *e) {
+static int is_image(const sis__report_example *e) {
     return e->look == SIS__IMAGE;
 }
 

@@ -25,7 +25,7 @@ typedef struct {
     size_t outputs[SIS__GROUPS_MOST]; /* BY_OUTPUT: the outputs, ascending */
 } groups;
 
-static int is_explained(const sis__example *e) {
+static int is_explained(const sis__report_example *e) {
     return e->record.collection.status == SIS_STATUS_EXPLAINED;
 }
 
@@ -62,7 +62,7 @@ static groups find_groups(const sis_report *report) {
     return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
-static size_t group_of(const groups *g, const sis__example *e) {
+static size_t group_of(const groups *g, const sis__report_example *e) {
     if (g->by == BY_RUN)
         return e->run;
     for (size_t k = 0; g->by == BY_OUTPUT && k < g->n; k++)
@@ -148,7 +148,7 @@ static int describe(sis__drawing *d) {
 
 /* ---- What is counted of each example --------------------------------------------------------- */
 
-static int add_sizes(sis__series *s, const sis__example *e) {
+static int add_sizes(sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++)
@@ -156,17 +156,17 @@ static int add_sizes(sis__series *s, const sis__example *e) {
     return code;
 }
 
-static int add_number(sis__series *s, const sis__example *e) {
+static int add_number(sis__series *s, const sis__report_example *e) {
     return is_explained(e) ? sis__numbers_add(&s->x, (double)e->record.collection.n_subsets)
                            : SIS_OK;
 }
 
-static int add_score(sis__series *s, const sis__example *e) {
+static int add_score(sis__series *s, const sis__report_example *e) {
     double score = e->record.collection.score;
     return isfinite(score) ? sis__numbers_add(&s->x, score) : SIS_OK;
 }
 
-static int add_points(sis__series *s, const sis__example *e) {
+static int add_points(sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++) {
@@ -178,7 +178,7 @@ static int add_points(sis__series *s, const sis__example *e) {
 }
 
 static int collect(const sis_report *report, const groups *g, sis__drawing *d,
-                   int (*take)(sis__series *, const sis__example *)) {
+                   int (*take)(sis__series *, const sis__report_example *)) {
     int code = make_series(report, g, d);
     for (size_t i = 0; code == SIS_OK && i < report->n; i++)
         code = take(&d->plot.series[group_of(g, &report->examples[i])], &report->examples[i]);
@@ -204,7 +204,7 @@ static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__
 static int are_same_scores(const sis_report *report) {
     size_t n = report->n_runs ? report->n / report->n_runs : 0;
     for (size_t i = n; i < report->n; i++) {
-        const sis__example *a = &report->examples[i - n], *b = &report->examples[i];
+        const sis__report_example *a = &report->examples[i - n], *b = &report->examples[i];
         if (report->runs[b->run].n != n || a->record.output != b->record.output ||
             strcmp(a->record.id, b->record.id) != 0 ||
             !(a->record.collection.score == b->record.collection.score))
@@ -387,7 +387,7 @@ static int sizes_at(const sis_report *report, double threshold, sis__numbers *ou
     int code = SIS_OK;
     out->n = 0;
     for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
-        const sis__example *e = &report->examples[i];
+        const sis__report_example *e = &report->examples[i];
         size_t size = sis__walked_find(&e->walked, threshold, e->record.below);
         if (size != 0 && size != SIZE_MAX)
             code = sis__numbers_add(out, (double)size);

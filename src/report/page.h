@@ -31,22 +31,22 @@ void sis__choice_class(sis__buf *b, const sis__choice *choice, int human);
 
 /* ---- Cards: one example ---------------------------------------------------------------------- */
 
-int sis__card_text(sis__buf *b, const sis__example *e);
-int sis__card_dna(sis__buf *b, const sis__example *e);
-int sis__card_image(sis__buf *b, const sis__example *e);
-int sis__card_table(sis__buf *b, const sis__example *e);
-int sis__card_body(sis__buf *b, const sis__example *e); /* as its kind is */
+int sis__card_text(sis__buf *b, const sis__report_example *e);
+int sis__card_dna(sis__buf *b, const sis__report_example *e);
+int sis__card_image(sis__buf *b, const sis__report_example *e);
+int sis__card_table(sis__buf *b, const sis__report_example *e);
+int sis__card_body(sis__buf *b, const sis__report_example *e); /* as its kind is */
 
 /* Subset k of the example, small: in rows of clusters. */
-int sis__thumb(sis__buf *b, const sis__example *e, size_t k);
-int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k);
-int sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k);
+int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k);
+int sis__thumb_image(sis__buf *b, const sis__report_example *e, size_t k);
+int sis__thumb_dna(sis__buf *b, const sis__report_example *e, size_t k);
 
 /* "subset 1 · 12 of 784 features · score 0.703", without the first part for the only one. */
-void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k);
+void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k);
 
 /* Pixels of a drawing of subset k, or of the original for SIZE_MAX: (height * width * 4). */
-int sis__paint_image(const sis__example *e, size_t k, unsigned char **rgba);
+int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgba);
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 
 #include "report/page.h"
 
-void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k) {
+void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_collection *c = &e->record.collection;
     static const char *const nouns[] = {[SIS__LIST] = "feature",
                                         [SIS__TABLE] = "feature",
@@ -23,7 +23,7 @@ void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k) {
     sis__html_number(b, c->subsets[k].score);
 }
 
-int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
+int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     char name[160];
     if (e->look == SIS__IMAGE)
@@ -111,7 +111,7 @@ static const char *status_words(sis_status status) {
     return words[status];
 }
 
-static void add_heading(sis__buf *b, const sis_report *report, const sis__example *e) {
+static void add_heading(sis__buf *b, const sis_report *report, const sis__report_example *e) {
     const sis_record *r = &e->record;
     sis__buf_str(b, "<header><h3><bdi>");
     sis__html_clip(b, r->id, 60);
@@ -136,7 +136,7 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__exampl
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int sis__card_body(sis__buf *b, const sis__example *e) {
+int sis__card_body(sis__buf *b, const sis__report_example *e) {
     switch (e->look) {
     case SIS__TEXT:
         return sis__card_text(b, e);
@@ -155,7 +155,7 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
                                         [SIS__IMAGE] = "image",
                                         [SIS__TEXT] = "text",
                                         [SIS__DNA] = "dna"};
-    const sis__example *e = &report->examples[i];
+    const sis__report_example *e = &report->examples[i];
     sis__buf_printf(b,
                     "<article class=\"card\" id=\"e%zu\" data-run=\"%zu\" data-status=\"%s\" "
                     "data-look=\"%s\"",

@@ -20,7 +20,7 @@ typedef struct {
 static totals count(const sis_report *report) {
     totals t = {0};
     for (size_t i = 0; i < report->n_runs; i++) {
-        const sis__run *run = &report->runs[i];
+        const sis__report_run *run = &report->runs[i];
         t.n += run->n;
         t.verified += run->verified;
         t.subsets += run->subsets;
@@ -105,7 +105,7 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* What missing features look like, from the values that the record holds. */
-static void add_mask(sis__buf *b, const sis__example *e) {
+static void add_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     int constant = 1;
     for (size_t v = 1; r->mask && constant && v < r->n_values; v++)
@@ -130,7 +130,7 @@ static void add_range(sis__buf *b, double low, double high) {
     }
 }
 
-static void add_decided(sis__buf *b, const sis__run *run) {
+static void add_decided(sis__buf *b, const sis__report_run *run) {
     size_t decided = run->status[SIS_STATUS_EXPLAINED] + run->status[SIS_STATUS_DEFAULT_DECISION];
     sis__html_count(b, decided);
     sis__buf_str(b, " of ");
@@ -139,12 +139,12 @@ static void add_decided(sis__buf *b, const sis__run *run) {
         sis__buf_printf(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
 }
 
-static void add_cost(sis__buf *b, const sis__run *run) {
+static void add_cost(sis__buf *b, const sis__report_run *run) {
     sis__html_count(b, run->evaluations);
     sis__buf_printf(b, " masked copies scored, %.3g s", run->seconds);
 }
 
-static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run, int fact) {
+static void add_fact(sis__buf *b, const sis_report *report, const sis__report_run *run, int fact) {
     const sis_record *r = &report->examples[run->first].record;
     switch (fact) {
     case 0:

@@ -88,21 +88,22 @@ void sis__plot_logo(sis__pen *p, const double *counts, size_t n);
 
 /* ---- Frame ----------------------------------------------------------------------------------- */
 
-typedef struct sis__axis {
+typedef struct sis__plot_axis {
     const char *label;
     double low, high, first, step; /* ticks from `first` on; step 0: none */
     size_t n_names;                /* names instead of ticks, at 0, 1, 2, ... */
     const char *const *names;
-} sis__axis;
+} sis__plot_axis;
 
 typedef struct sis__frame {
     sis__pen *pen;
     double left, top, right, bottom; /* the inside, on the paper */
-    sis__axis x, y;
+    sis__plot_axis x, y;
 } sis__frame;
 
 /* An axis with round ends and about `ticks` ticks around low..high. */
-sis__axis sis__axis_fit(const char *label, double low, double high, double ticks, int whole);
+sis__plot_axis sis__plot_axis_fit(const char *label, double low, double high, double ticks,
+                                  int whole);
 
 /* Draw the grid, the ticks and the labels, leaving `head` points at the top for a legend. */
 void sis__frame_draw(sis__frame *f, double head);

@@ -30,17 +30,17 @@ typedef enum { SIS__LIST, SIS__TABLE, SIS__IMAGE, SIS__TEXT, SIS__DNA } sis__loo
 
 /* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example they
  * are sorted by size, and each score is further on than the one before it. */
-typedef struct sis__step {
+typedef struct sis__walked_step {
     size_t size;
     double score;
-} sis__step;
+} sis__walked_step;
 
 enum { SIS__TAIL = 60 };
 
 /* What is kept of the first backward selection of an example. */
 typedef struct sis__walked {
     size_t n_steps;
-    sis__step *steps;
+    sis__walked_step *steps;
     size_t n_order;
     int *order; /* (n_order) most important first: as far as the steps go */
     size_t n_history;
@@ -49,17 +49,17 @@ typedef struct sis__walked {
                         NULL if there are hardly more than that anyway */
 } sis__walked;
 
-typedef struct sis__example {
+typedef struct sis__report_example {
     sis_record record; /* without its traces */
     sis__look look;
     size_t run;                     /* which of the report's runs it belongs to */
     size_t height, width, channels; /* IMAGE */
     int channels_first;
     sis__walked walked;
-} sis__example;
+} sis__report_example;
 
 /* One results file. */
-typedef struct sis__run {
+typedef struct sis__report_run {
     char *source;
     size_t first; /* its first example */
     size_t n, status[4], verified, complete, subsets, walked;
@@ -67,7 +67,7 @@ typedef struct sis__run {
     size_t evaluations;
     double seconds;
     int mixed; /* models, methods or directions differ from record to record */
-} sis__run;
+} sis__report_run;
 
 /* A subset that belongs to a cluster. */
 typedef struct sis__member {
@@ -171,9 +171,9 @@ typedef struct sis__evaluation {
 
 struct sis_report {
     size_t n, cap;
-    sis__example *examples;
+    sis__report_example *examples;
     size_t n_runs, cap_runs;
-    sis__run *runs;
+    sis__report_run *runs;
     size_t n_sets;
     sis__clusters *sets; /* (n_sets) of clusters */
     size_t n_comparisons;
@@ -204,7 +204,7 @@ size_t sis__feature_values(const sis_record *r, int feature, size_t *count);
 void sis__output_name(const sis_record *r, char *text, size_t size);
 
 /* The feature of a pixel of an IMAGE; negative: it is never masked. */
-int sis__pixel_feature(const sis__example *e, size_t pixel);
+int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
 /* ---- clusters.c ------------------------------------------------------------------------------ */
 
