@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "report/intake.h"
 
 /* ---- Members --------------------------------------------------------------------------------- */
@@ -119,25 +118,8 @@ void sis__take_clusters(sis__intake *in, const json_t *root, sis__clusters *set)
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n) {
-    static const sis__format format = {"clusters", "sis cluster", "clusters"};
-    sis__intake in = {.name = name};
-    sis__clusters set = {0};
-    sis__clusters *sets = NULL;
-    if (sis__intake_open(&in, report, &format, json, n) == SIS_OK)
-        sis__take_clusters(&in, in.root, &set);
-    if (in.code == SIS_OK) {
-        sets = (sis__clusters *)sis__realloc(report->sets, report->n_sets + 1, sizeof *sets);
-        in.code = sets ? SIS_OK : SIS_E_NOMEM;
-    }
-    sis__intake_close(&in);
-    if (in.code != SIS_OK) {
-        sis__clusters_release(&set);
-        return in.code;
-    }
-    report->sets = sets;
-    report->sets[report->n_sets++] = set;
-    return SIS_OK;
+static void take_set(sis__intake *in, void *item) {
+    sis__take_clusters(in, in->root, (sis__clusters *)item);
 }
 
 static void release_cluster(sis__cluster *c) {
@@ -152,11 +134,20 @@ static void release_cluster(sis__cluster *c) {
     free(c->shares);
 }
 
-void sis__clusters_release(sis__clusters *c) {
-    for (size_t i = 0; i < c->n_clusters; i++)
-        release_cluster(&c->clusters[i]);
-    free(c->clusters);
-    free(c->distance);
-    free(c->name);
-    *c = (sis__clusters){0};
+static void release_set(void *item) {
+    sis__clusters *set = (sis__clusters *)item;
+    for (size_t i = 0; i < set->n_clusters; i++)
+        release_cluster(&set->clusters[i]);
+    free(set->clusters);
+    free(set->distance);
+    free(set->name);
+}
+
+const sis__kind sis__kind_clusters = {
+    "clusters", "sis cluster", "clusters", sizeof(sis__clusters), take_set, release_set,
+};
+
+int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n) {
+    sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
+    return sis__intake_add(&in, &sis__kind_clusters, (void **)&report->sets, &report->n_sets);
 }

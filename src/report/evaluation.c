@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "report/intake.h"
 
 static const char *const MEASURES[SIS__MEASURES] = {"length",     "score",      "inside",
@@ -73,7 +72,8 @@ static void take_summary(sis__intake *in, const json_t *method, sis__rated *m) {
     }
 }
 
-static void take_evaluation(sis__intake *in, sis__evaluation *e) {
+static void take_evaluation(sis__intake *in, void *item) {
+    sis__evaluation *e = (sis__evaluation *)item;
     const json_t *list = sis__take_list(in, in->root, "methods", 1);
     size_t n = json_array_size(list);
     e->model = sis__take_text(in, json_object_get(in->root, "model"));
@@ -95,28 +95,8 @@ static void take_evaluation(sis__intake *in, sis__evaluation *e) {
     }
 }
 
-int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n) {
-    static const sis__format format = {"an evaluation", "sis evaluate --json", "methods"};
-    sis__intake in = {.name = name};
-    sis__evaluation e = {0}, *all = NULL;
-    if (sis__intake_open(&in, report, &format, json, n) == SIS_OK)
-        take_evaluation(&in, &e);
-    if (in.code == SIS_OK) {
-        all = (sis__evaluation *)sis__realloc(report->evaluations, report->n_evaluations + 1,
-                                              sizeof *all);
-        in.code = all ? SIS_OK : SIS_E_NOMEM;
-    }
-    sis__intake_close(&in);
-    if (in.code != SIS_OK) {
-        sis__evaluation_release(&e);
-        return in.code;
-    }
-    report->evaluations = all;
-    report->evaluations[report->n_evaluations++] = e;
-    return SIS_OK;
-}
-
-void sis__evaluation_release(sis__evaluation *e) {
+static void release_evaluation(void *item) {
+    sis__evaluation *e = (sis__evaluation *)item;
     for (size_t i = 0; i < e->n_methods; i++) {
         for (int k = 0; k < SIS__MEASURES; k++)
             sis__numbers_release(&e->methods[i].measures[k]);
@@ -129,5 +109,15 @@ void sis__evaluation_release(sis__evaluation *e) {
     free(e->methods);
     free(e->model);
     free(e->motif);
-    *e = (sis__evaluation){0};
+}
+
+const sis__kind sis__kind_evaluation = {
+    "an evaluation",         "sis evaluate --json", "methods",
+    sizeof(sis__evaluation), take_evaluation,       release_evaluation,
+};
+
+int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n) {
+    sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
+    return sis__intake_add(&in, &sis__kind_evaluation, (void **)&report->evaluations,
+                           &report->n_evaluations);
 }

@@ -177,20 +177,7 @@ static int is_of(const sis__maker *maker, const char *section) {
     return maker->section && strcmp(maker->section, section) == 0;
 }
 
-int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n) {
-    int code = SIS_OK;
-    *n = 0;
-    for (size_t m = 0; code >= 0 && m < sis__n_makers; m++) {
-        const sis__maker *maker = &sis__makers[m];
-        for (size_t k = 0; is_of(maker, section) && code >= 0 && k < maker->count(report); k++) {
-            code = add_made(b, report, maker, k);
-            *n += code > 0;
-        }
-    }
-    return code < 0 ? code : SIS_OK;
-}
-
-int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *section, size_t k) {
+int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k) {
     int code = SIS_OK;
     for (size_t m = 0; code >= 0 && m < sis__n_makers; m++)
         if (is_of(&sis__makers[m], section))

@@ -72,11 +72,8 @@ int sis__draw_scatter(sis__pen *p, const sis__drawing *d);
 int sis__draw_lines(sis__pen *p, const sis__drawing *d);
 int sis__draw_band(sis__pen *p, const sis__drawing *d);
 
-/* The figures of a section of the page, as <figure> elements; *n counts them. */
-int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n);
-
-/* Only those of number k of their families. */
-int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *section, size_t k);
+/* The figures of a section of the page, number k of each family, as <figure> elements. */
+int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 
 /* The drawing in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);

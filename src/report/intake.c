@@ -35,29 +35,36 @@ static size_t *sort_examples(const sis_report *report) {
     return sorted;
 }
 
-int sis__intake_open(sis__intake *in, const sis_report *report, const sis__format *format,
-                     const char *json, size_t n) {
+static int open_file(sis__intake *in, const sis__kind *kind) {
     json_error_t error;
-    in->report = report;
-    if (memchr(json, '\0', n))
-        return in->code = sis__fail(SIS_E_FORMAT, "%s: not %s: it holds a NUL byte", in->name,
-                                    format->what);
-    if (!(in->root = json_loadb(json, n, JSON_REJECT_DUPLICATES, &error)))
-        return in->code = sis__fail(SIS_E_FORMAT, "%s, line %d: not %s: %s", in->name, error.line,
-                                    format->what, error.text);
-    if (!json_is_object(in->root) || !json_object_get(in->root, format->field))
-        return in->code =
-                   sis__fail(SIS_E_FORMAT, "%s: not %s: expected the JSON object that %s writes",
-                             in->name, format->what, format->writer);
-    in->by_id = sort_examples(report);
-    return in->code = in->by_id ? SIS_OK : SIS_E_NOMEM;
+    if (memchr(in->json, '\0', in->n_json))
+        return sis__fail(SIS_E_FORMAT, "%s: not %s: it holds a NUL byte", in->name, kind->what);
+    if (!(in->root = json_loadb(in->json, in->n_json, JSON_REJECT_DUPLICATES, &error)))
+        return sis__fail(SIS_E_FORMAT, "%s, line %d: not %s: %s", in->name, error.line, kind->what,
+                         error.text);
+    if (!json_is_object(in->root) || !json_object_get(in->root, kind->field))
+        return sis__fail(SIS_E_FORMAT, "%s: not %s: expected the JSON object that %s writes",
+                         in->name, kind->what, kind->writer);
+    in->by_id = sort_examples(in->report);
+    return in->by_id ? SIS_OK : SIS_E_NOMEM;
 }
 
-void sis__intake_close(sis__intake *in) {
+int sis__intake_add(sis__intake *in, const sis__kind *kind, void **list, size_t *n) {
+    char *items = (char *)sis__realloc(*list, *n + 1, kind->size);
+    if (!items)
+        return SIS_E_NOMEM;
+    *list = items;
+    void *item = memset(items + *n * kind->size, 0, kind->size);
+    in->code = open_file(in, kind);
+    if (in->code == SIS_OK)
+        kind->take(in, item);
+    if (in->code == SIS_OK)
+        ++*n;
+    else
+        kind->release(item);
     json_decref(in->root);
     free(in->by_id);
-    in->root = NULL;
-    in->by_id = NULL;
+    return in->code;
 }
 
 /* ---- Fields ---------------------------------------------------------------------------------- */

@@ -50,8 +50,9 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
+/* What is inside them; nothing is written where there is nothing to show. At most `most` examples, 0 for
+ * all. */
 int sis__page_overview(sis__buf *b, const sis_report *report);
-/* At most `most` examples, 0 for all. */
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
 int sis__page_evaluations(sis__buf *b, const sis_report *report);

@@ -166,10 +166,7 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
 
 int sis__page_clusters(sis__buf *b, const sis_report *report) {
     int code = SIS_OK;
-    sis__buf_str(b, "<section id=\"clusters\" aria-labelledby=\"t-clusters\">\n"
-                    "<h2 id=\"t-clusters\">Clusters</h2>\n");
     for (size_t i = 0; code == SIS_OK && i < report->n_sets; i++)
         code = add_set(b, report, &report->sets[i]);
-    sis__buf_str(b, "</section>\n");
     return code;
 }

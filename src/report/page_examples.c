@@ -267,8 +267,6 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
     double *grid;
     size_t n_grid, walk = 0;
     int code = sis__picker_grid(report, &grid, &n_grid);
-    sis__buf_str(b, "<section id=\"examples\" aria-labelledby=\"t-examples\">\n"
-                    "<h2 id=\"t-examples\">Examples</h2>\n");
     if (code == SIS_OK)
         add_bar(b, report, most, grid, n_grid);
     if (most && most < report->n) {
@@ -287,7 +285,6 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
         }
     sis__buf_str(b, "</div>\n<p id=\"none\" hidden>No example is like that.</p>\n");
     add_pager(b);
-    sis__buf_str(b, "</section>\n");
     if (code == SIS_OK)
         sis__page_picker(b, report, most, grid, n_grid);
     free(grid);

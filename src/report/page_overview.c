@@ -218,8 +218,6 @@ static void add_runs(sis__buf *b, const sis_report *report) {
 }
 
 int sis__page_overview(sis__buf *b, const sis_report *report) {
-    sis__buf_str(b, "<section id=\"overview\" aria-labelledby=\"t-overview\">\n"
-                    "<h2 id=\"t-overview\">Overview</h2>\n");
     int code = add_tiles(b, report);
     add_status_bar(b, report);
     add_runs(b, report);
@@ -228,6 +226,6 @@ int sis__page_overview(sis__buf *b, const sis_report *report) {
            "whose values alone, with everything else masked, still lead to the same decision. The "
            "subsets of one example have no feature in common. Verified means: with full passes of "
            "the model, each subset reaches the threshold, none does without one of its features, "
-           "and what is outside all of them does not.</p>\n</section>\n");
+           "and what is outside all of them does not.</p>\n");
     return code;
 }

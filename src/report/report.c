@@ -16,12 +16,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "report/intake.h"
 
 static const size_t PIXELS_MOST = (size_t)1 << 20;
 
 int sis_report_new(sis_report **out) {
     *out = SIS_NEW(sis_report, 1);
     return *out ? SIS_OK : SIS_E_NOMEM;
+}
+
+static void free_list(const sis__kind *kind, void *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        kind->release((char *)list + i * kind->size);
+    free(list);
 }
 
 void sis_report_free(sis_report *report) {
@@ -33,17 +40,11 @@ void sis_report_free(sis_report *report) {
     }
     for (size_t i = 0; i < report->n_runs; i++)
         free(report->runs[i].source);
-    for (size_t i = 0; i < report->n_sets; i++)
-        sis__clusters_release(&report->sets[i]);
-    for (size_t i = 0; i < report->n_comparisons; i++)
-        sis__comparison_release(&report->comparisons[i]);
     free(report->examples);
     free(report->runs);
-    free(report->sets);
-    for (size_t i = 0; i < report->n_evaluations; i++)
-        sis__evaluation_release(&report->evaluations[i]);
-    free(report->comparisons);
-    free(report->evaluations);
+    free_list(&sis__kind_clusters, report->sets, report->n_sets);
+    free_list(&sis__kind_comparison, report->comparisons, report->n_comparisons);
+    free_list(&sis__kind_evaluation, report->evaluations, report->n_evaluations);
     free(report);
 }
 

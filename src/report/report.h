@@ -206,15 +206,7 @@ void sis__output_name(const sis_record *r, char *text, size_t size);
 /* The feature of a pixel of an IMAGE; negative: it is never masked. */
 int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
-/* ---- clusters.c ------------------------------------------------------------------------------ */
-
-void sis__clusters_release(sis__clusters *c);
-
 /* ---- comparison.c ---------------------------------------------------------------------------- */
-
-void sis__comparison_release(sis__comparison *c);
-
-void sis__evaluation_release(sis__evaluation *e); /* evaluation.c */
 
 /* The share of the cluster's subsets that are of side 0 or 1, between 0 and 1. */
 double sis__side_share(const sis__comparison *c, const sis__cluster *cluster, size_t side);
