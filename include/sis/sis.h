@@ -260,11 +260,7 @@ int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const
  * with its number, starting at 1. A constant column keeps exactly its constant. */
 void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number);
 
-/* Hot-deck: n_samples masks, each feature of each drawn at random from the rows of a data set
- * (the values of one feature stay together). rows (n_rows, n_values) -> mask (n_samples, n_values).
- * feature_of as in sis_input; values that are never masked are copied from the first row. */
-int sis_mask_hotdeck(const double *rows, size_t n_rows, const sis_input *shape, size_t n_samples,
-                     uint64_t seed, double *mask);
+/* Hot-deck masks, with values drawn from other inputs, are sis_deck_draw's (sis/evaluate.h). */
 
 /* ---- Verification -------------------------------------------------------------------------- */
 

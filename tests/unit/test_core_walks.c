@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/evaluate.h>
+
 #include "base/mem.h"
 #include "support_oracle.h"
 
@@ -265,6 +267,19 @@ static void margins_rank_where_scores_saturate(void **state) {
 
 /* ---- Hot-deck -------------------------------------------------------------------------------- */
 
+static void draw_masks(const sis_input *input, const double *rows, size_t n_rows, size_t samples,
+                       double *mask) {
+    sis_input donors[9];
+    sis_deck *deck;
+    for (size_t i = 0; i < n_rows; i++) {
+        donors[i] = *input;
+        donors[i].values = rows + i * input->n_values;
+    }
+    assert_int_equal(sis_deck_new(donors, n_rows, 0, &deck), SIS_OK);
+    assert_int_equal(sis_deck_draw(deck, input, samples, 5, mask), SIS_OK);
+    sis_deck_free(deck);
+}
+
 static void hotdeck_scores_are_means_over_samples(void **state) {
     (void)state;
     sis__rng r;
@@ -276,8 +291,8 @@ static void hotdeck_scores_are_means_over_samples(void **state) {
         double rows[9 * MOST], mask[7 * MOST], again[7 * MOST];
         for (size_t i = 0; i < n_rows * n; i++)
             rows[i] = sis__rng_normal(&r);
-        assert_int_equal(sis_mask_hotdeck(rows, n_rows, &p.input, samples, 5, mask), SIS_OK);
-        assert_int_equal(sis_mask_hotdeck(rows, n_rows, &p.input, samples, 5, again), SIS_OK);
+        draw_masks(&p.input, rows, n_rows, samples, mask);
+        draw_masks(&p.input, rows, n_rows, samples, again);
         assert_memory_equal(mask, again, samples * n * sizeof *mask);
         for (size_t s = 0; s < samples; s++)
             for (size_t v = 0; v < n; v++) {
