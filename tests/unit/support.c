@@ -90,6 +90,13 @@ sis_opt decision(double threshold) {
     return opt;
 }
 
+sis_method_opt method_opt(sis_method method) {
+    sis_method_opt how;
+    sis_method_opt_init(&how);
+    how.method = method;
+    return how;
+}
+
 void assert_same_subsets(const sis_collection *a, const sis_collection *b) {
     assert_int_equal(a->status, b->status);
     assert_int_equal(a->n_subsets, b->n_subsets);

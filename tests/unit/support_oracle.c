@@ -53,7 +53,6 @@ double function_value(const function *f, const double *x) {
 
 int function_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     function *f = (function *)ctx;
-    f->calls++;
     f->rows += n;
     for (size_t i = 0; i < n; i++)
         scores[i] = function_value(f, rows + i * width);

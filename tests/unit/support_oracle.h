@@ -20,7 +20,7 @@ typedef struct function {
     size_t n;
     double w[MOST], v[MOST][MOST];
     uint64_t salt;
-    size_t calls, rows; /* what predict was asked */
+    size_t rows; /* what predict was asked */
 } function;
 
 /* A random function, input and mask. Some values equal their mask. */

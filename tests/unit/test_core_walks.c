@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/evaluate.h>
-
 #include "base/mem.h"
 #include "support_oracle.h"
 
@@ -265,42 +263,19 @@ static void margins_rank_where_scores_saturate(void **state) {
     sis_walk_free(w);
 }
 
-/* ---- Hot-deck -------------------------------------------------------------------------------- */
+/* ---- Masks ----------------------------------------------------------------------------------- */
 
-static void draw_masks(const sis_input *input, const double *rows, size_t n_rows, size_t samples,
-                       double *mask) {
-    sis_input donors[9];
-    sis_deck *deck;
-    for (size_t i = 0; i < n_rows; i++) {
-        donors[i] = *input;
-        donors[i].values = rows + i * input->n_values;
-    }
-    assert_int_equal(sis_deck_new(donors, n_rows, 0, &deck), SIS_OK);
-    assert_int_equal(sis_deck_draw(deck, input, samples, 5, mask), SIS_OK);
-    sis_deck_free(deck);
-}
-
-static void hotdeck_scores_are_means_over_samples(void **state) {
+static void scores_are_means_over_the_samples_of_a_mask(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 15);
     for (int round = 0; round < 200; round++) {
         problem p;
         problem_init(&p, &r);
-        size_t n = p.f.n, samples = 1 + sis__rng_below(&r, 7), n_rows = 1 + sis__rng_below(&r, 9);
-        double rows[9 * MOST], mask[7 * MOST], again[7 * MOST];
-        for (size_t i = 0; i < n_rows * n; i++)
-            rows[i] = sis__rng_normal(&r);
-        draw_masks(&p.input, rows, n_rows, samples, mask);
-        draw_masks(&p.input, rows, n_rows, samples, again);
-        assert_memory_equal(mask, again, samples * n * sizeof *mask);
-        for (size_t s = 0; s < samples; s++)
-            for (size_t v = 0; v < n; v++) {
-                size_t i = 0;
-                while (i < n_rows && rows[i * n + v] != mask[s * n + v])
-                    i++;
-                assert_true(i < n_rows); /* each from its own column */
-            }
+        size_t n = p.f.n, samples = 1 + sis__rng_below(&r, 7);
+        double mask[7 * MOST];
+        for (size_t i = 0; i < samples * n; i++)
+            mask[i] = sis__rng_normal(&r);
         p.input.mask = mask;
         p.input.n_samples = samples;
         p.model.max_rows = 1 + sis__rng_below(&r, 40);
@@ -494,7 +469,7 @@ int main(void) {
         cmocka_unit_test(a_rough_walk_gives_the_collections_of_full_passes),
         cmocka_unit_test(nan_from_a_link_is_an_error),
         cmocka_unit_test(margins_rank_where_scores_saturate),
-        cmocka_unit_test(hotdeck_scores_are_means_over_samples),
+        cmocka_unit_test(scores_are_means_over_the_samples_of_a_mask),
         cmocka_unit_test(means_of_a_constant_column_are_that_constant),
         cmocka_unit_test(walks_can_be_taken_by_hand),
         cmocka_unit_test(wrong_arguments_are_refused_in_words),

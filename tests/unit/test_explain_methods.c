@@ -64,9 +64,7 @@ static sis_opt decision_of(double threshold, int below) {
 }
 
 static sis_method_opt method(sis_method name, sis_constraint constraint) {
-    sis_method_opt how;
-    sis_method_opt_init(&how);
-    how.method = name;
+    sis_method_opt how = method_opt(name);
     how.constraint = constraint;
     return how;
 }
