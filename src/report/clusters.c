@@ -82,7 +82,6 @@ static void take_cluster(sis__intake *in, const json_t *object, sis__cluster *c)
         sis__intake_wrong(in, "clusters", "objects");
     c->name = take_name(in, json_object_get(object, "id"));
     c->size = sis__take_count(in, object, "size");
-    c->core = sis__take_count(in, object, "core");
     take_members(in, sis__take_list(in, object, "members", 1), c);
     c->medoid = medoid ? take_member(in, medoid) : (sis__member){SIZE_MAX, 0};
     take_patterns(in, object, c);
@@ -108,7 +107,6 @@ void sis__take_clusters(sis__intake *in, const json_t *root, sis__clusters *set)
     set->name = sis__take_copy(in, in->name);
     set->distance = sis__take_text(in, json_object_get(root, "distance"));
     set->eps = sis__take_number(in, root, "eps");
-    set->min_size = sis__take_count(in, root, "min_size");
     set->n = sis__take_count(in, root, "n");
     set->clusters = (sis__cluster *)sis__take_room(in, n + 1, sizeof *set->clusters);
     for (size_t i = 0; i < n && in->code == SIS_OK; i++)

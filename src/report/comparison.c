@@ -89,7 +89,6 @@ static void take_comparison(sis__intake *in, void *item) {
     sis__comparison *c = (sis__comparison *)item;
     const json_t *scores = sis__take_object(in, in->root, "scores");
     const json_t *joint = sis__take_object(in, in->root, "joint");
-    c->name = sis__take_copy(in, in->name);
     for (size_t k = 0; k < 2; k++)
         take_side(in, SIDES[k], &c->sides[k]);
     take_decisions(in, c);
@@ -123,7 +122,6 @@ static void release_comparison(void *item) {
         release_difference(&c->differences[i]);
     sis__kind_clusters.release(&c->joint);
     free(c->differences);
-    free(c->name);
 }
 
 const sis__kind sis__kind_comparison = {

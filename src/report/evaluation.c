@@ -61,7 +61,6 @@ static void take_summary(sis__intake *in, const json_t *method, sis__rated *m) {
     static const char *const tests[SIS__TESTS] = {"length", "score", "importance", "marked",
                                                   "divergence"};
     const json_t *o = sis__take_object(in, method, "summary");
-    m->sufficient_examples = sis__take_number(in, o, "sufficient_examples");
     m->pearson_r = sis__take_number(in, o, "pearson_r");
     m->pearson_p = sis__take_number(in, o, "pearson_p");
     for (int k = 0; k < SIS__TESTS; k++) {
@@ -89,7 +88,6 @@ static void take_evaluation(sis__intake *in, void *item) {
         if (!json_is_object(o))
             sis__intake_wrong(in, "methods", "objects");
         m->name = sis__take_text(in, json_object_get(o, "name"));
-        m->file = sis__take_text(in, json_object_get(o, "file"));
         take_summary(in, o, m);
         take_rationales(in, o, m);
     }
@@ -102,7 +100,6 @@ static void release_evaluation(void *item) {
             sis__numbers_release(&e->methods[i].measures[k]);
         sis__numbers_release(&e->methods[i].qhs);
         free(e->methods[i].name);
-        free(e->methods[i].file);
     }
     for (int k = 0; k < 2; k++)
         sis__numbers_release(&e->imputation[k]);

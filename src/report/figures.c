@@ -37,7 +37,14 @@ static size_t evaluations(const sis_report *report) {
     return report->n_evaluations;
 }
 
-const sis__maker sis__makers[] = {
+/* Families of drawings: how many there are of this report, and what makes number k. */
+typedef struct {
+    const char *section; /* of the page: "spread", "histories"; NULL: only in files */
+    size_t (*count)(const sis_report *report);
+    int (*make)(const sis_report *report, size_t k, sis__drawing *d);
+} maker;
+
+static const maker MAKERS[] = {
     {"spread", one, sis__make_scores},
     {"spread", one, sis__make_decided},
     {"spread", one, sis__make_sizes},
@@ -66,7 +73,7 @@ const sis__maker sis__makers[] = {
     {"methods", evaluations, sis__make_imputation},
     {NULL, comparisons, sis__make_differences},
 };
-const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;
+enum { N_MAKERS = sizeof MAKERS / sizeof *MAKERS };
 
 void sis__drawing_release(sis__drawing *d) {
     for (size_t k = 0; d->plot.series && k < d->plot.n; k++) {
@@ -166,22 +173,22 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
 }
 
 /* Make and add number k of a family; 1 if there was something to show. */
-static int add_made(sis__buf *b, const sis_report *report, const sis__maker *maker, size_t k) {
+static int add_made(sis__buf *b, const sis_report *report, const maker *by, size_t k) {
     sis__drawing d = {0};
-    int made = maker->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
+    int made = by->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
     sis__drawing_release(&d);
     return code < 0 ? code : made;
 }
 
-static int is_of(const sis__maker *maker, const char *section) {
-    return maker->section && strcmp(maker->section, section) == 0;
+static int is_of(const maker *by, const char *section) {
+    return by->section && strcmp(by->section, section) == 0;
 }
 
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k) {
     int code = SIS_OK;
-    for (size_t m = 0; code >= 0 && m < sis__n_makers; m++)
-        if (is_of(&sis__makers[m], section))
-            code = add_made(b, report, &sis__makers[m], k);
+    for (size_t m = 0; code >= 0 && m < N_MAKERS; m++)
+        if (is_of(&MAKERS[m], section))
+            code = add_made(b, report, &MAKERS[m], k);
     return code < 0 ? code : SIS_OK;
 }
 
@@ -262,10 +269,10 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
     if ((unsigned)format > SIS_FIGURE_PDF)
         return sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format);
     int code = SIS_OK;
-    for (size_t m = 0; code == SIS_OK && m < sis__n_makers; m++)
-        for (size_t k = 0; code == SIS_OK && k < sis__makers[m].count(report); k++) {
+    for (size_t m = 0; code == SIS_OK && m < N_MAKERS; m++)
+        for (size_t k = 0; code == SIS_OK && k < MAKERS[m].count(report); k++) {
             sis__drawing d = {0};
-            code = sis__makers[m].make(report, k, &d);
+            code = MAKERS[m].make(report, k, &d);
             if (code > 0)
                 code = hand_over(&d, format, done, ctx);
             sis__drawing_release(&d);

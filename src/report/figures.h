@@ -29,17 +29,6 @@ struct sis__drawing {
     int (*draw)(sis__pen *p, const sis__drawing *d);
 };
 
-/* A family of drawings: `count` of them for this report, made one at a time. make answers 1, 0 if
- * there is nothing to show, or a negative code. */
-typedef struct sis__maker {
-    const char *section; /* of the page: "spread", "histories"; NULL: only in files */
-    size_t (*count)(const sis_report *report);
-    int (*make)(const sis_report *report, size_t k, sis__drawing *d);
-} sis__maker;
-
-extern const sis__maker sis__makers[];
-extern const size_t sis__n_makers;
-
 void sis__drawing_release(sis__drawing *d);
 
 /* Name, title, labels, and the usual size. Of number k > 0 of a family, the name ends in "-2", ... */
@@ -78,7 +67,9 @@ int sis__page_figures(sis__buf *b, const sis_report *report, const char *section
 /* The drawing in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
 
-/* ---- Makers: figures_spread.c, figures_pictures.c, figures_passages.c, figures_compare.c --- */
+/* ---- Makers: figures_spread.c, figures_pictures.c, figures_passages.c, figures_compare.c ----
+ *
+ * Each makes number k of its family: 1, 0 if there is nothing to show, or a negative code. */
 
 int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d);
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d);

@@ -81,8 +81,7 @@ typedef struct sis__pattern {
 
 typedef struct sis__cluster {
     char *name; /* "1", or "noise" */
-    size_t size, core;
-    size_t n_members;
+    size_t size, n_members;
     sis__member *members; /* those that are kept to be drawn */
     sis__member medoid;
     size_t n_patterns;
@@ -95,7 +94,7 @@ typedef struct sis__cluster {
 typedef struct sis__clusters {
     char *distance, *name;
     double eps;
-    size_t min_size, n, noise, n_clusters;
+    size_t n, noise, n_clusters;
     sis__cluster *clusters;
 } sis__clusters;
 
@@ -126,7 +125,6 @@ typedef struct sis__difference {
 } sis__difference;
 
 typedef struct sis__comparison {
-    char *name;
     sis__side sides[2];
     size_t common, decisions[SIS__DECISIONS];
     sis__cross cross[2]; /* 0: A's subsets by B; 1: B's by A */
@@ -154,11 +152,11 @@ enum { SIS__TESTS = 5 };
 
 /* One method of an evaluation. */
 typedef struct sis__rated {
-    char *name, *file;
+    char *name;
     size_t n;                             /* rationales */
     sis__numbers measures[SIS__MEASURES]; /* NaN where a rationale lacks it: (n) each */
     sis__numbers qhs;                     /* (n) of the example of each rationale */
-    double sufficient_examples, pearson_r, pearson_p;
+    double pearson_r, pearson_p;
     double medians[SIS__TESTS], rank_sum[SIS__TESTS], signed_rank[SIS__TESTS];
 } sis__rated;
 
