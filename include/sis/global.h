@@ -105,7 +105,7 @@ int sis_points_add_cells(sis_points *points, const char *const *names, const dou
  * and itself, which is not asked for. NaN ends the call with SIS_E_NAN. It is called by several threads at
  * once, for every pair of points, since there is no index for it; ctx is borrowed and must outlive the
  * points. Points are only numbers: keep what they stand for yourself, for example the records of a
- * file, released after sis_cluster. */
+ * file, released after sis_cluster (examples/07_distance.c). */
 typedef double (*sis_distance_fn)(void *ctx, size_t a, size_t b);
 int sis_points_new_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out);
 
