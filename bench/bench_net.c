@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * The five networks of the paper, as trained (models/): how fast is our plain forward, how fast do walks
- * score masked copies, and how fast is ONNX Runtime, all on the same cores in the same run.
+ * The five networks of the paper, as trained (models/): how fast is our plain forward, how fast do
+ * walks score masked copies, and how fast is ONNX Runtime, all on the same cores in the same run.
  *
  *     bench_net [--jobs N] [--seconds S] [NAME...]
  *
- * For each model, first the collections of several inputs are audited by full passes. Then
- * backward selections of several inputs run on all cores (set-up and the full passes that settle close
- * calls included), full passes in batches, and ONNX Runtime, if node finds onnxruntime-node (make bench
+ * For each model, first the collections of several inputs are audited by full passes. Then backward
+ * selections of several inputs run on all cores (set-up and the full passes that settle close calls
+ * included), full passes in batches, and ONNX Runtime, if node finds onnxruntime-node (make bench
  * installs it into the build folder).
  */
 #include <math.h>
@@ -128,8 +128,9 @@ static int select_one(void *ctx, size_t item, int worker) {
     return error;
 }
 
-/* Evaluations per second of backward selections on all cores, one each at a time: the best of several
- * rounds, as for the others, since other work may disturb some. *each is seconds of one on one core. */
+/* Evaluations per second of backward selections on all cores, one each at a time: the best of
+ * several rounds, as for the others, since other work may disturb some. *each is seconds of one on
+ * one core. */
 static double walk_rate(bench *b, int jobs, double seconds, double *each) {
     double best = 0, end = sis__seconds() + seconds;
     for (int round = 0; round < 3 || sis__seconds() < end; round++) {
@@ -219,8 +220,8 @@ static int found_again(const bench *b, size_t i, const sis_opt *opt, const sis_c
     return same;
 }
 
-/* The collections of several inputs of every model are audited; where a selection by full passes takes
- * seconds and not minutes, the first subset of one is also found again by it. */
+/* The collections of several inputs of every model are audited; where a selection by full passes
+ * takes seconds and not minutes, the first subset of one is also found again by it. */
 static int walks_agree(const bench *b) {
     int same = 1;
     for (size_t i = 0; same && i < AUDITED; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters by a distance of one's own: how far the worst placed pixel of one subset is from the other
- * subset (Hausdorff). Subsets that lie in the same place are alike, whatever their shape.
+ * Clusters by a distance of one's own: how far the worst placed pixel of one subset is from the
+ * other subset (Hausdorff). Subsets that lie in the same place are alike, whatever their shape.
  *
  *     ./07_distance
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distances by their plain definitions: what everything faster in this folder must agree with, to the
- * bit. sis/global.h states them.
+ * Distances by their plain definitions: what everything faster in this folder must agree with, to
+ * the bit. sis/global.h states them.
  *
- * An energy distance is a sum of roots, so its last bits depend on the order of summation. The order
- * is part of the definition here: for each pixel of the point that comes first (sis__row_order), in
- * order, the sum of its distances to the pixels of the other, in order.
+ * An energy distance is a sum of roots, so its last bits depend on the order of summation. The
+ * order is part of the definition here: for each pixel of the point that comes first
+ * (sis__row_order), in order, the sum of its distances to the pixels of the other, in order.
  */
 #include <math.h>
 #include <stdlib.h>

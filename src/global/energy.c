@@ -2,20 +2,22 @@
  *
  * Neighbours among sets of pixels.
  *
- * The root of the energy distance is a distance in a Hilbert space: a set of pixels is a vector there,
- * too long to write down, but its coordinates along a few directions can be had, and the distance of
- * these coordinates is never more than that of the vectors. Directions are found by a pivoted incomplete
- * Cholesky decomposition: each goes through the set that the ones before describe worst. What they leave
- * over of a vector has a known length, and two lengths differ by no more than the vectors:
+ * The root of the energy distance is a distance in a Hilbert space: a set of pixels is a vector
+ * there, too long to write down, but its coordinates along a few directions can be had, and the
+ * distance of these coordinates is never more than that of the vectors. Directions are found by a
+ * pivoted incomplete Cholesky decomposition: each goes through the set that the ones before
+ * describe worst. What they leave over of a vector has a known length, and two lengths differ by no
+ * more than the vectors:
  *
  *     D(u, v)  >=  sum over k of (c_k(u) - c_k(v))^2  +  (rest(u) - rest(v))^2
  *
- * A dozen products rule out nearly all pairs. Sets are sorted by the first coordinate, so that most are
- * not even looked at.
+ * A dozen products rule out nearly all pairs. Sets are sorted by the first coordinate, so that most
+ * are not even looked at.
  *
- * For the others, the sum of distances of one place to all pixels of u (a field) is remembered for each
- * place asked about: the double sum over 25 x 25 pixels becomes a sum over 25. Sums over one set's own
- * pixels are computed once. All sums are in the order of the plain definition, so they have its bits.
+ * For the others, the sum of distances of one place to all pixels of u (a field) is remembered for
+ * each place asked about: the double sum over 25 x 25 pixels becomes a sum over 25. Sums over one
+ * set's own pixels are computed once. All sums are in the order of the plain definition, so they
+ * have its bits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +37,8 @@ enum {
 typedef struct {
     size_t rows, columns;
     size_t width; /* 2 columns - 1 */
-    /* (rows, width) how far pixels are apart, by rows between them and by columns from -(columns - 1)
-     * to columns - 1; NULL if that would be too large */
+    /* (rows, width) how far pixels are apart, by rows between them and by columns from
+     * -(columns - 1) to columns - 1; NULL if that would be too large */
     double *gaps;
     uint32_t *at; /* as s->items: row * columns + column */
     double *own;  /* (n) sum over the pairs of own pixels */

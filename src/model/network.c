@@ -4,8 +4,8 @@
  * back; every thread has its own rows and all share the network. The network's own walk answers
  * probes where one fits.
  *
- * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids are
- * looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
+ * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids
+ * are looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
  */
 #include "model/network.h"
 

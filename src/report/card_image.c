@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures: the original, and beside it each subset. What was chosen must be seen whether it is ink or
- * the absence of ink, so chosen pixels are orange where the picture is bright and blue where it is
- * dark; the rest is a ghost of the original that shows on light and on dark paper. Chosen pixels of
- * colour pictures keep their colours.
+ * Pictures: the original, and beside it each subset. What was chosen must be seen whether it is ink
+ * or the absence of ink, so chosen pixels are orange where the picture is bright and blue where it
+ * is dark; the rest is a ghost of the original that shows on light and on dark paper. Chosen pixels
+ * of colour pictures keep their colours.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and sequences: the whole of it with the features of each subset in that subset's colour, the
- * more important the stronger, and below it each subset by itself: words by rank, bases as the
+ * Texts and sequences: the whole of it with the features of each subset in that subset's colour,
+ * the more important the stronger, and below it each subset by itself: words by rank, bases as the
  * pattern they form.
  *
  * Every word and base is an element, so that the script can mark others for another threshold.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters come in, as JSON in the format of sis cluster. Members are found among the examples by id
- * and by the file they are from: the same path, or the same name in another folder. Those that are
- * not there, and subsets that an example does not have, are counted in the cluster's size only.
+ * Clusters come in, as JSON in the format of sis cluster. Members are found among the examples by
+ * id and by the file they are from: the same path, or the same name in another folder. Those that
+ * are not there, and subsets that an example does not have, are counted in the cluster's size only.
  */
 #include <math.h>
 #include <stdint.h>

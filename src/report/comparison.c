@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A comparison of two models comes in, as JSON in the format of sis compare. Its joint clusters are
- * read as any clusters are, and examples whose subsets differ are found among those of the report, by
- * id and file.
+ * read as any clusters are, and examples whose subsets differ are found among those of the report,
+ * by id and file.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * An evaluation of several methods comes in, as JSON in the format of sis evaluate: of each method the
- * numbers of its rationales, and what was tested.
+ * An evaluation of several methods comes in, as JSON in the format of sis evaluate: of each method
+ * the numbers of its rationales, and what was tested.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static double take_measure(sis__intake *in, const json_t *rationale, int k) {
     return x;
 }
 
-/* The QHS of the example a rationale is of; NaN: it has none. Rationales mostly come in the order of the
- * examples, so the search begins where the last one ended. */
+/* The QHS of the example a rationale is of; NaN: it has none. Rationales mostly come in the order
+ * of the examples, so the search begins where the last one ended. */
 static double find_qhs(sis__intake *in, const json_t *rationale, size_t *at) {
     const json_t *examples = json_object_get(in->root, "examples");
     const char *id = json_string_value(json_object_get(rationale, "id"));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of all figures, and the two ways they come out: inside the page, where the caption is text
- * of the page, and as files, where title and caption are drawn below the plot.
+ * The list of all figures, and the two ways they come out: inside the page, where the caption is
+ * text of the page, and as files, where title and caption are drawn below the plot.
  */
 #include "report/figures.h"
 

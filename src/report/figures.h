@@ -31,26 +31,28 @@ struct sis__drawing {
 
 void sis__drawing_release(sis__drawing *d);
 
-/* Name, title, labels, and the usual size. Of number k > 0 of a family, the name ends in "-2", ... */
+/* Name, title, labels, and the usual size. Of number k > 0 of a family, the name ends in "-2",
+ * ... */
 void sis__drawing_begin(sis__drawing *d, const char *name, const char *title, const char *x,
                         const char *y);
 void sis__drawing_number(sis__drawing *d, size_t k);
 
-/* Room for series and bars with names: d->plot.series[k].name and d->plot.bar_names[i] are d->names[k]
- * and d->names[series + i]. */
+/* Room for series and bars with names: d->plot.series[k].name and d->plot.bar_names[i] are
+ * d->names[k] and d->names[series + i]. */
 int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 
-/* d->shown: the first explained examples that are wanted, at most `most`; each with those of the same id
- * in other results files behind it, so that they can be compared. */
+/* d->shown: the first explained examples that are wanted, at most `most`; each with those of the
+ * same id in other results files behind it, so that they can be compared. */
 int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
                         int (*wanted)(const sis__report_example *));
 
-/* "7: 9", id and decision; with the name of its results file in front if there are several, and its label
- * behind if that is something else: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
+/* "7: 9", id and decision; with the name of its results file in front if there are several, and its
+ * label behind if that is something else: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size);
 
-/* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
+/* The outputs that examples are decided to be, ascending; 0 if they are more than
+ * SIS__GROUPS_MOST. */
 size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
 
 /* What draws a plot of each kind. */
@@ -109,16 +111,16 @@ int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d);
 /* Rows of pictures of a set of clusters; 0 if it has none. */
 int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d);
 
-/* Rows of pictures, one after the other: room for them, then each picture into row d->pictures.rows.
- * subset SIZE_MAX is the original. */
+/* Rows of pictures, one after the other: room for them, then each picture into row
+ * d->pictures.rows. subset SIZE_MAX is the original. */
 int sis__rows_make(sis__drawing *d, size_t rows, size_t columns);
 int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column);
 
 /* ---- motif.c --------------------------------------------------------------------------------- */
 
 /* How often each base was chosen in each column, the members laid over the medoid (or the first of
- * them) where they agree most: *counts (n, 4). A base that a member masks counts as a quarter of each.
- * n is 0 if no member is a sequence. */
+ * them) where they agree most: *counts (n, 4). A base that a member masks counts as a quarter of
+ * each. n is 0 if no member is a sequence. */
 int sis__motif_count(const sis_report *report, const sis__cluster *c, double **counts, size_t *n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of a comparison of two models: how they decide, how each scores the subsets of the other, whose
- * subsets joint clusters hold, and pictures on which the two see different things.
+ * Figures of a comparison of two models: how they decide, how each scores the subsets of the other,
+ * whose subsets joint clusters hold, and pictures on which the two see different things.
  */
 #include <math.h>
 #include <stdint.h>

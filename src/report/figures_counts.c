@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How many examples are decided to be what: a bar for each output, beside each other those of several
- * results files.
+ * How many examples are decided to be what: a bar for each output, beside each other those of
+ * several results files.
  */
 #include <stdio.h>
 #include <string.h>

@@ -80,8 +80,8 @@ int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
     return make_boxes(report, k, d, SIS__DIVERGENCE);
 }
 
-/* A dot for each rationale that has both numbers, a series for each method; `second` answers the y of
- * method i. */
+/* A dot for each rationale that has both numbers, a series for each method; `second` answers the y
+ * of method i. */
 static int make_dots(const sis__evaluation *e, sis__drawing *d, int x_measure,
                      const sis__numbers *(*second)(const sis__rated *m)) {
     d->draw = sis__draw_scatter;

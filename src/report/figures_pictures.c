@@ -89,7 +89,8 @@ static int is_picture(const sis_report *report, const sis__member *m) {
     return report->examples[m->example].look == SIS__IMAGE;
 }
 
-/* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 % cnn". */
+/* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 %
+ * cnn". */
 static void name_cluster(const sis__cluster *c, char *name) {
     int n = snprintf(name, SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
     if (c->n_shares < 2)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fields of JSON files, and the examples that they speak of. Examples are sorted by id once, then each
- * is a binary search.
+ * Fields of JSON files, and the examples that they speak of. Examples are sorted by id once, then
+ * each is a binary search.
  */
 #include "report/intake.h"
 

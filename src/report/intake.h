@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sis cluster, sis compare and sis evaluate wrote, read back: JSON in, fields out. The first thing
- * that is wrong sticks, and everything after it is passed over, so that readers need no check a line.
+ * What sis cluster, sis compare and sis evaluate wrote, read back: JSON in, fields out. The first
+ * thing that is wrong sticks, and everything after it is passed over, so that readers need no check
+ * a line.
  */
 #ifndef SIS_REPORT_INTAKE_H
 #define SIS_REPORT_INTAKE_H
@@ -57,8 +58,8 @@ const json_t *sis__take_list(sis__intake *in, const json_t *object, const char *
 /* The finite numbers of a list, added to `out`; null is passed over. */
 void sis__take_numbers(sis__intake *in, const json_t *object, const char *field, sis__numbers *out);
 
-/* The example of that id from that file: the same path, or the same name in another folder; any file
- * if it is NULL. SIZE_MAX: it is not there. */
+/* The example of that id from that file: the same path, or the same name in another folder; any
+ * file if it is NULL. SIZE_MAX: it is not there. */
 size_t sis__find_example(const sis__intake *in, const char *id, const char *source);
 
 /* Everything of an object that sis cluster wrote; release the set whatever the outcome. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The page as a whole. Its security policy allows the one script below by its hash and no other, and
- * no request of any kind: should a text ever get through as markup, it still could do nothing.
+ * The page as a whole. Its security policy allows the one script below by its hash and no other,
+ * and no request of any kind: should a text ever get through as markup, it still could do nothing.
  */
 #include <string.h>
 

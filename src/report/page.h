@@ -26,7 +26,8 @@ typedef struct sis__choices {
 int sis__choices_make(const sis_collection *c, size_t first, size_t n, sis__choices *out);
 const sis__choice *sis__choices_find(const sis__choices *choices, int feature);
 
-/* ' class="s0 r2 h"': subset, rank from 0 (strongest) to 3, marked by a person. choice may be NULL. */
+/* ' class="s0 r2 h"': subset, rank from 0 (strongest) to 3, marked by a person. choice may be
+ * NULL. */
 void sis__choice_class(sis__buf *b, const sis__choice *choice, int human);
 
 /* ---- Cards: one example ---------------------------------------------------------------------- */
@@ -50,16 +51,16 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
 
 /* ---- Sections -------------------------------------------------------------------------------- */
 
-/* What is inside them; nothing is written where there is nothing to show. At most `most` examples, 0 for
- * all. */
+/* What is inside them; nothing is written where there is nothing to show. At most `most` examples,
+ * 0 for all. */
 int sis__page_overview(sis__buf *b, const sis_report *report);
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_clusters(sis__buf *b, const sis_report *report);
 int sis__page_evaluations(sis__buf *b, const sis_report *report);
 int sis__page_comparisons(sis__buf *b, const sis_report *report);
 
-/* What a cluster of the set holds: its motif or patterns, and rows of members; those of each of n runs
- * in a row of its own, or all in one for n = 0. */
+/* What a cluster of the set holds: its motif or patterns, and rows of members; those of each of n
+ * runs in a row of its own, or all in one for n = 0. */
 int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i,
                       const size_t *runs, size_t n);
 void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their motif
- * beside the most frequent patterns, with members below; words and tables as the patterns with how
- * often each is there. And where members are from, if they are from several files.
+ * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their
+ * motif beside the most frequent patterns, with members below; words and tables as the patterns
+ * with how often each is there. And where members are from, if they are from several files.
  */
 #include <math.h>
 #include <stdlib.h>

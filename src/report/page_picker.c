@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the threshold picker knows: a hundred or so thresholds, and for each example with a stored walk
- * the size of its first subset at each, and its features by rank. The comparison with the threshold
- * is made here, by the rule of the library, and not again by the script.
+ * What the threshold picker knows: a hundred or so thresholds, and for each example with a stored
+ * walk the size of its first subset at each, and its features by rank. The comparison with the
+ * threshold is made here, by the rule of the library, and not again by the script.
  *
  *     {"t":[0.1,0.2],"x":[{"k":[0,3,1,5],"o":[12,7,9,4,2]}]}
  *

@@ -35,8 +35,8 @@ static void number_text(const sis__plot *a, double v, char *text, size_t size) {
         snprintf(text, size, "%.6g", v);
 }
 
-/* From `low` up to low + v; the number is inside a stacked bar if there is room for it, and on top of
- * others. */
+/* From `low` up to low + v; the number is inside a stacked bar if there is room for it, and on top
+ * of others. */
 static void draw_bar(const sis__frame *f, const sis__plot *a, size_t series, double x, double half,
                      double low, double v) {
     double top = sis__frame_y(f, low + v), bottom = sis__frame_y(f, low);

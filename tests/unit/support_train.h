@@ -21,8 +21,8 @@ typedef struct {
 void lesson_make(lesson *k, const char *name, size_t n);
 void lesson_release(lesson *k);
 
-/* Train for some epochs, from the checkpoint `resume` unless it is NULL. The packed network is to be
- * freed; *loss, unless NULL, is that of the last epoch. */
+/* Train for some epochs, from the checkpoint `resume` unless it is NULL. The packed network is to
+ * be freed; *loss, unless NULL, is that of the last epoch. */
 void lesson_train(const lesson *k, size_t epochs, const char *resume, void **bytes, size_t *n,
                   double *loss);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Collections that end early: a cap on subsets, a stop at the first drop, and models whose answers lead
- * nowhere.
+ * Collections that end early: a cap on subsets, a stop at the first drop, and models whose answers
+ * lead nowhere.
  */
 #include "support.h"
 

@@ -308,8 +308,7 @@ static void means_of_a_constant_column_are_that_constant(void **state) {
     assert_true(fabs(mean[1] - 500.5) < 1e-9);
 }
 
-/* ---- Single steps, bad arguments, failure ------------------------------------------------------
- */
+/* ---- Single steps, bad arguments, failure ---------------------------------------------------- */
 
 static void walks_can_be_taken_by_hand(void **state) {
     (void)state;

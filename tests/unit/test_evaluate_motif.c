@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rationales on motifs: by hand, and against section S2.3 of the paper written out with full matrices.
+ * Rationales on motifs: by hand, and against section S2.3 of the paper written out with full
+ * matrices.
  */
 #include "support_data.h"
 

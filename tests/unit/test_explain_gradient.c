@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batched gradient SIS gives subsets that pass the audit, on random networks and of an image too large
- * for backward selection.
+ * Batched gradient SIS gives subsets that pass the audit, on random networks and of an image too
+ * large for backward selection.
  */
 #include "support.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The methods on a linear model, where what they must find is known: LIME its coefficients, integrated
- * gradients each product exactly.
+ * The methods on a linear model, where what they must find is known: LIME its coefficients,
+ * integrated gradients each product exactly.
  */
 #include "support.h"
 
@@ -203,7 +203,7 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     assert_non_null(strstr(sis_error_detail(), "each of 3000 features, which takes 83 MiB"));
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int explain_each_way(void *ctx) {
     const sis_model *model = (const sis_model *)ctx;

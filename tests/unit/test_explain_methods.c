@@ -244,7 +244,7 @@ static void claims_hold_in_an_audit(void **state) {
     assert_true(overstated > ROUNDS / 20);
 }
 
-/* ---- Features of several values, absent ones, several masks ------------------------------------ */
+/* ---- Features of several values, absent ones, several masks ---------------------------------- */
 
 static int sum_of_squares(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;
@@ -281,7 +281,7 @@ static void features_may_be_groups_or_absent(void **state) {
     sis_rationale_release(&r);
 }
 
-/* ---- What can go wrong --------------------------------------------------------------------------- */
+/* ---- What can go wrong ----------------------------------------------------------------------- */
 
 static int answers_nan(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;
@@ -325,7 +325,7 @@ static void bad_questions_are_refused(void **state) {
     assert_null(r.collection.subsets);
 }
 
-/* ---- Many ---------------------------------------------------------------------------------------- */
+/* ---- Many ------------------------------------------------------------------------------------ */
 
 typedef struct {
     size_t n;
@@ -369,7 +369,7 @@ static void many_inputs_come_in_order(void **state) {
     assert_int_equal(l.statuses[3], SIS_STATUS_ERROR);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int ignore(void *ctx, size_t i, const sis_rationale *r) {
     (void)ctx, (void)i, (void)r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records of other methods: constraint, attributions and completeness there and back, what they claim,
- * and what is refused.
+ * Records of other methods: constraint, attributions and completeness there and back, what they
+ * claim, and what is refused.
  */
 #include "support.h"
 

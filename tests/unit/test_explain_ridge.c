@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weighted ridge regression: at the coefficients found, the slope of what is minimised is zero in all of
- * them and in the intercept; one case is solved by hand.
+ * Weighted ridge regression: at the coefficients found, the slope of what is minimised is zero in
+ * all of them and in the intercept; one case is solved by hand.
  */
 #include "support.h"
 

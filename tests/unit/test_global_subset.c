@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From records to points, strings to matrices, matrices to motifs; and the lanes of the edit distance
- * against the table.
+ * From records to points, strings to matrices, matrices to motifs; and the lanes of the edit
+ * distance against the table.
  */
 #include "support_global.h"
 
@@ -13,7 +13,7 @@
 #include "global/lanes.h"
 #include "support.h"
 
-/* ---- Records ----------------------------------------------------------------------------------- */
+/* ---- Records --------------------------------------------------------------------------------- */
 
 static int chosen[] = {4, 0, 2};
 static sis_subset subset = {.n = 3, .features = chosen};
@@ -158,7 +158,7 @@ static void what_is_missing_is_named(void **state) {
     }
 }
 
-/* ---- Lanes ------------------------------------------------------------------------------------- */
+/* ---- Lanes ----------------------------------------------------------------------------------- */
 
 static uint64_t table(const uint8_t *a, size_t n, const uint8_t *b, size_t m) {
     uint64_t cost[200];
@@ -237,7 +237,7 @@ static void many_letters_are_compared_too(void **state) {
     sis_points_free(p);
 }
 
-/* ---- Motifs ------------------------------------------------------------------------------------ */
+/* ---- Motifs ---------------------------------------------------------------------------------- */
 
 static void strings_are_laid_over_one_another(void **state) {
     static const char *const strings[] = {"GATTACA", "ATTACAG", "CGATTA", "GANTACA"};

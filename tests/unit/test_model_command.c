@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models behind `cmd:`: what goes to a child and what comes back, right or wrong. Most children are a
- * line of shell; where volume matters the child is this program itself, started with the name of a
- * behaviour.
+ * Models behind `cmd:`: what goes to a child and what comes back, right or wrong. Most children are
+ * a line of shell; where volume matters the child is this program itself, started with the name of
+ * a behaviour.
  */
 #include "support_command.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Networks asked: tokens, margins, folded shapes and constants, free lengths, parameters, descriptions.
+ * Networks asked: tokens, margins, folded shapes and constants, free lengths, parameters,
+ * descriptions.
  */
 #include "support.h"
 

@@ -171,8 +171,7 @@ static void random_damage_does_no_harm(void **state) {
     }
 }
 
-/* ---- Contradictions ----------------------------------------------------------------------------
- */
+/* ---- Contradictions -------------------------------------------------------------------------- */
 
 /* A document to be spoilt: Gemm over x (rows, 4) with w (4, 2), reshaped by s. */
 static Onnx__ModelProto *sound_document(void) {

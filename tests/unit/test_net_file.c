@@ -64,8 +64,7 @@ static void files_are_written_and_read(void **state) {
     sis_net_free(net);
 }
 
-/* ---- What a model carries ----------------------------------------------------------------------
- */
+/* ---- What a model carries -------------------------------------------------------------------- */
 
 static sis_net *round_trip(sis_net *net) {
     void *bytes;
@@ -133,8 +132,7 @@ static void classifiers_know_their_labels(void **state) {
     sis_net_free(net);
 }
 
-/* ---- Failing allocations ------------------------------------------------------------------------
- */
+/* ---- Failing allocations --------------------------------------------------------------------- */
 
 static int build_all(void *ctx) {
     sis_net *net;

@@ -240,8 +240,7 @@ static void trees_that_are_none_are_refused(void **state) {
     refuse_ensemble(stray_weight, "weight 0 belongs to no leaf");
 }
 
-/* ---- Linear models, scaling --------------------------------------------------------------------
- */
+/* ---- Linear models, scaling ------------------------------------------------------------------ */
 
 static void linear_models_match_their_formula(void **state) {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Training: every architecture learns 64 examples by heart, padding that is computed once gives what full
- * rows give, training stops early, and what cannot be trained is refused.
+ * Training: every architecture learns 64 examples by heart, padding that is computed once gives
+ * what full rows give, training stops early, and what cannot be trained is refused.
  */
 #include "support_train.h"
 

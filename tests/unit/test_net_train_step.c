@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts of a training step: losses against differences, optimisers against numbers computed by hand.
+ * The parts of a training step: losses against differences, optimisers against numbers computed by
+ * hand.
  */
 #include "support.h"
 

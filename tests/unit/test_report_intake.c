@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What comes into a report beside records: clusters, comparisons and evaluations; whole, damaged, and
- * without memory.
+ * What comes into a report beside records: clusters, comparisons and evaluations; whole, damaged,
+ * and without memory.
  */
 #include "support_report.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plots of numbers that no sane file holds, order statistics, and motifs. What plots look like is in
- * tests/report/golden.
+ * Plots of numbers that no sane file holds, order statistics, and motifs. What plots look like is
+ * in tests/report/golden.
  */
 #include <float.h>
 #include <math.h>
