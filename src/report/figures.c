@@ -41,10 +41,10 @@ static size_t evaluations(const sis_report *report) {
 typedef struct {
     const char *section; /* of the page: "spread", "histories"; NULL: only in files */
     size_t (*count)(const sis_report *report);
-    int (*make)(const sis_report *report, size_t k, sis__drawing *d);
-} maker;
+    sis__maker *make;
+} family;
 
-static const maker MAKERS[] = {
+static const family FAMILIES[] = {
     {"spread", one, sis__make_scores},
     {"spread", one, sis__make_decided},
     {"spread", one, sis__make_sizes},
@@ -73,7 +73,7 @@ static const maker MAKERS[] = {
     {"methods", evaluations, sis__make_imputation},
     {NULL, comparisons, sis__make_differences},
 };
-enum { N_MAKERS = sizeof MAKERS / sizeof *MAKERS };
+enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
 void sis__drawing_release(sis__drawing *d) {
     for (size_t k = 0; d->plot.series && k < d->plot.n; k++) {
@@ -125,28 +125,8 @@ int sis__drawing_series(sis__drawing *d, size_t series, size_t bars) {
     return SIS_OK;
 }
 
-int sis__draw_histogram(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_histogram(p, &d->plot);
-}
-
-int sis__draw_boxes(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_boxes(p, &d->plot);
-}
-
-int sis__draw_bars(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_bars(p, &d->plot);
-}
-
-int sis__draw_scatter(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_scatter(p, &d->plot);
-}
-
-int sis__draw_lines(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_lines(p, &d->plot);
-}
-
-int sis__draw_band(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_band(p, &d->plot);
+static int draw(sis__pen *p, const sis__drawing *d) {
+    return d->chart ? d->chart(p, &d->plot) : d->draw(p, d);
 }
 
 /* ---- In the page ----------------------------------------------------------------------------- */
@@ -156,7 +136,7 @@ int sis__drawing_inline(sis__buf *b, const sis__drawing *d) {
     int code = sis__pen_svg(d->width, d->height, d->title, 1, &pen);
     if (code != SIS_OK)
         return code;
-    int drawn = d->draw(pen, d);
+    int drawn = draw(pen, d);
     code = sis__pen_finish(pen, b);
     return drawn != SIS_OK ? drawn : code;
 }
@@ -173,22 +153,22 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
 }
 
 /* Make and add number k of a family; 1 if there was something to show. */
-static int add_made(sis__buf *b, const sis_report *report, const maker *by, size_t k) {
+static int add_made(sis__buf *b, const sis_report *report, const family *f, size_t k) {
     sis__drawing d = {0};
-    int made = by->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
+    int made = f->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
     sis__drawing_release(&d);
     return code < 0 ? code : made;
 }
 
-static int is_of(const maker *by, const char *section) {
-    return by->section && strcmp(by->section, section) == 0;
+static int is_of(const family *f, const char *section) {
+    return f->section && strcmp(f->section, section) == 0;
 }
 
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k) {
     int code = SIS_OK;
-    for (size_t m = 0; code >= 0 && m < N_MAKERS; m++)
-        if (is_of(&MAKERS[m], section))
-            code = add_made(b, report, &MAKERS[m], k);
+    for (size_t m = 0; code >= 0 && m < N_FAMILIES; m++)
+        if (is_of(&FAMILIES[m], section))
+            code = add_made(b, report, &FAMILIES[m], k);
     return code < 0 ? code : SIS_OK;
 }
 
@@ -242,7 +222,7 @@ static int draw_file(const sis__drawing *d, sis_figure_format format, sis__buf *
         return code;
     pen->width = d->width;
     pen->height = d->height;
-    int drawn = d->draw(pen, d);
+    int drawn = draw(pen, d);
     sis__pen_text(pen, 12, d->height + 26, d->title,
                   (sis__letters){12, SIS__START, SIS__INK, 1, 0});
     draw_caption(pen, caption, width - 24, d->height + 26 + LEADING);
@@ -269,10 +249,10 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
     if ((unsigned)format > SIS_FIGURE_PDF)
         return sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format);
     int code = SIS_OK;
-    for (size_t m = 0; code == SIS_OK && m < N_MAKERS; m++)
-        for (size_t k = 0; code == SIS_OK && k < MAKERS[m].count(report); k++) {
+    for (size_t m = 0; code == SIS_OK && m < N_FAMILIES; m++)
+        for (size_t k = 0; code == SIS_OK && k < FAMILIES[m].count(report); k++) {
             sis__drawing d = {0};
-            code = MAKERS[m].make(report, k, &d);
+            code = FAMILIES[m].make(report, k, &d);
             if (code > 0)
                 code = hand_over(&d, format, done, ctx);
             sis__drawing_release(&d);

@@ -26,6 +26,7 @@ struct sis__drawing {
     size_t n_counts;
     const sis__report_example **shown; /* (n_shown) the report's, of a drawing of examples */
     size_t n_shown;
+    int (*chart)(sis__pen *p, const sis__plot *plot); /* of `plot`; NULL: drawn by `draw` */
     int (*draw)(sis__pen *p, const sis__drawing *d);
 };
 
@@ -55,14 +56,6 @@ void sis__example_title(const sis_report *report, const sis__report_example *e, 
  * SIS__GROUPS_MOST. */
 size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
 
-/* What draws a plot of each kind. */
-int sis__draw_histogram(sis__pen *p, const sis__drawing *d);
-int sis__draw_boxes(sis__pen *p, const sis__drawing *d);
-int sis__draw_bars(sis__pen *p, const sis__drawing *d);
-int sis__draw_scatter(sis__pen *p, const sis__drawing *d);
-int sis__draw_lines(sis__pen *p, const sis__drawing *d);
-int sis__draw_band(sis__pen *p, const sis__drawing *d);
-
 /* The figures of a section of the page, number k of each family, as <figure> elements. */
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 
@@ -73,40 +66,23 @@ int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
  *
  * Each makes number k of its family: 1, 0 if there is nothing to show, or a negative code. */
 
-int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d);
+typedef int sis__maker(const sis_report *report, size_t k, sis__drawing *d);
 
-/* The logo of one cluster; of cluster number k over all sets. */
-int sis__make_logo(const sis_report *report, size_t k, sis__drawing *d);
+sis__maker sis__make_decided, sis__make_scores, sis__make_sizes, sis__make_numbers,
+    sis__make_size_boxes, sis__make_number_boxes, sis__make_score_size, sis__make_histories,
+    sis__make_history_ends, sis__make_thresholds, sis__make_pictures, sis__make_passages;
+
+/* Of set k of clusters; of cluster k over all sets, and of any one cluster. */
+sis__maker sis__make_cluster_rows, sis__make_logo;
 int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d);
 
 /* Of comparison k. */
-int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d);
+sis__maker sis__make_decisions, sis__make_cross_scores, sis__make_joint_shares,
+    sis__make_joint_rows, sis__make_differences;
 
 /* Of evaluation k: figures_evaluate.c. */
-int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d);
+sis__maker sis__make_lengths, sis__make_score_length, sis__make_importance, sis__make_sufficient,
+    sis__make_marked, sis__make_quality, sis__make_imputation, sis__make_divergence;
 
 /* Rows of pictures of a set of clusters; 0 if it has none. */
 int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d);

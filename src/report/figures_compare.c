@@ -31,7 +31,7 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
     sis__side_name(c, 1, b, sizeof b);
     sis__drawing_begin(d, "decisions", "Do they decide alike?", "the models decide", "examples");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     d->plot.whole = 1;
     if (sis__drawing_series(d, 1, SIS__DECISIONS) != SIS_OK)
         return SIS_E_NOMEM;
@@ -126,7 +126,7 @@ int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d) 
     sis__drawing_begin(d, "cross-scores", "Is what is enough for one enough for the other?",
                        "subsets", "score of a subset alone");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_boxes;
+    d->chart = sis__plot_boxes;
     d->plot.violin = 1;
     int code = sis__drawing_series(d, 4, 0);
     for (size_t scorer = 0; code == SIS_OK && scorer < 2; scorer++) {
@@ -149,7 +149,7 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) 
     sis__drawing_begin(d, "joint-shares", "Whose subsets are in which cluster?",
                        "joint cluster (its subsets)", "share of the subsets (%)");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     d->plot.stacked = d->plot.percent = 1;
     int code = sis__drawing_series(d, 2, shown);
     for (size_t side = 0; code == SIS_OK && side < 2; side++) {

@@ -35,7 +35,7 @@ int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
         return 0;
     sis__drawing_begin(d, "decided", "Decisions for each output.", "decided to be", "examples");
     d->plot.whole = 1;
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     int code = sis__drawing_series(d, runs, n);
     for (size_t r = 0; code == SIS_OK && r < runs; r++) {
         const char *source = report->runs[r].source, *slash = strrchr(source, '/');

@@ -36,11 +36,10 @@ static void describe(const sis__evaluation *e, sis__drawing *d, const char *what
 }
 
 /* One measure as boxes, method by method. */
-static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure) {
-    const sis__evaluation *e = &report->evaluations[k];
+static int make_boxes(const sis__evaluation *e, size_t k, sis__drawing *d, int measure) {
     int code = sis__drawing_series(d, methods_shown(e), 0);
     sis__drawing_number(d, k);
-    d->draw = sis__draw_boxes;
+    d->chart = sis__plot_boxes;
     d->plot.violin = 1;
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
@@ -57,7 +56,7 @@ int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "lengths", "Length of rationales.", "method", "features in a rationale");
     d->plot.whole = 1;
     describe(e, d, "Boxes reach from quartile to quartile, the line is the median.");
-    return make_boxes(report, k, d, SIS__LENGTH);
+    return make_boxes(e, k, d, SIS__LENGTH);
 }
 
 int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
@@ -67,7 +66,7 @@ int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "marked", "Agreement with people.", "method",
                        "share that a person marked");
     describe(e, d, "The share of a rationale's features that a person marked, too.");
-    return make_boxes(report, k, d, SIS__MARKED);
+    return make_boxes(e, k, d, SIS__MARKED);
 }
 
 int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
@@ -77,14 +76,14 @@ int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "divergence", "Divergence from the motif.", "method",
                        "divergence (nats)");
     describe(e, d, "The less, the more alike a rationale and the known motif are.");
-    return make_boxes(report, k, d, SIS__DIVERGENCE);
+    return make_boxes(e, k, d, SIS__DIVERGENCE);
 }
 
 /* A dot for each rationale that has both numbers, a series for each method; `second` answers the y
  * of method i. */
 static int make_dots(const sis__evaluation *e, sis__drawing *d, int x_measure,
                      const sis__numbers *(*second)(const sis__rated *m)) {
-    d->draw = sis__draw_scatter;
+    d->chart = sis__plot_scatter;
     int code = sis__drawing_series(d, methods_shown(e), 0);
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         const sis__numbers *x = &e->methods[i].measures[x_measure], *y = second(&e->methods[i]);
@@ -143,7 +142,7 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "imputation", "What masking one feature does to the score.",
                        "change of the score", "draws");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_histogram;
+    d->chart = sis__plot_histogram;
     sis__buf_printf(
         &d->caption,
         "%zu features drawn at random, replaced by the mask and by a value from another "
@@ -164,7 +163,7 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "importance", "Importance inside and outside of rationales.", "method",
                        "median importance of a feature");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_boxes;
+    d->chart = sis__plot_boxes;
     describe(e, d,
              "The importance of a feature is what masking it alone takes off the score; a value "
              "is the median of the features inside a rationale, or of all others.");
@@ -190,7 +189,7 @@ int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
                        "sufficient (%)");
     sis__drawing_number(d, k);
     d->plot.percent = 1;
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     describe(e, d, "The share that reaches the threshold, by what the other features are.");
     int code = sis__drawing_series(d, series, bars);
     for (size_t s = 0; code == SIS_OK && s < series; s++) {

@@ -191,8 +191,8 @@ static groups few_groups(const sis_report *report) {
     return g.by == BY_RUN && g.n <= SIS__COLOURS ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
-static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__drawing *)) {
-    d->draw = draw;
+static int finish(sis__drawing *d, int code, int (*chart)(sis__pen *, const sis__plot *)) {
+    d->chart = chart;
     if (code == SIS_OK)
         code = describe(d);
     return code == SIS_OK ? 1 : code;
@@ -234,7 +234,7 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
                     "threshold of the decision.",
                     same ? report->runs[0].n : report->n);
     return finish(d, same ? collect_scores_once(report, d) : collect(report, &g, d, add_score),
-                  sis__draw_histogram);
+                  sis__plot_histogram);
 }
 
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -247,7 +247,7 @@ int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "%zu sufficient subsets of %zu explained examples.", c.subsets,
                     c.explained);
-    return finish(d, collect(report, &g, d, add_sizes), sis__draw_histogram);
+    return finish(d, collect(report, &g, d, add_sizes), sis__plot_histogram);
 }
 
 int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
@@ -261,7 +261,7 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "How many disjoint subsets each of %zu explained examples has.",
                     c.explained);
-    return finish(d, collect(report, &g, d, add_number), sis__draw_histogram);
+    return finish(d, collect(report, &g, d, add_number), sis__plot_histogram);
 }
 
 int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -277,7 +277,7 @@ int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
                     "%zu subsets of %zu examples. Boxes reach from quartile to quartile, the line "
                     "is the median; shaded, the density.",
                     c.subsets, c.explained);
-    return finish(d, collect(report, &g, d, add_sizes), sis__draw_boxes);
+    return finish(d, collect(report, &g, d, add_sizes), sis__plot_boxes);
 }
 
 int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -293,7 +293,7 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
                     "%zu explained examples. Boxes reach from quartile to quartile, the line is "
                     "the median, dots are outliers.",
                     c.explained);
-    return finish(d, collect(report, &g, d, add_number), sis__draw_boxes);
+    return finish(d, collect(report, &g, d, add_number), sis__plot_boxes);
 }
 
 int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
@@ -309,7 +309,7 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
     sis__buf_printf(&d->caption, "%zu subsets of %zu examples; everything else is masked.",
                     c.subsets, c.explained);
     int code = collect(report, &g, d, add_points);
-    d->draw = sis__draw_scatter;
+    d->chart = sis__plot_scatter;
     return code == SIS_OK ? 1 : code;
 }
 
@@ -325,7 +325,7 @@ static int goes_both_ways(const sis_report *report) {
 static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
     if (!(d->plot.series = SIS_NEW(sis__series, n)))
         return SIS_E_NOMEM;
-    d->draw = sis__draw_lines;
+    d->chart = sis__plot_lines;
     d->plot.mixed = goes_both_ways(report);
     mark_thresholds(report, d);
     for (size_t i = 0; i < report->n; i++) {
@@ -430,7 +430,7 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
         n);
     d->plot.whole = 1;
     mark_thresholds(report, d);
-    d->draw = sis__draw_band;
+    d->chart = sis__plot_band;
     int code = sis__picker_grid(report, &grid, &n_grid);
     if (code == SIS_OK && !(d->plot.series = SIS_NEW(sis__series, 3)))
         code = SIS_E_NOMEM;
