@@ -40,6 +40,15 @@ static int any_length(void *ctx, const double *rows, size_t n, size_t width, dou
     return 0;
 }
 
+/* Fill the inputs, and the function of a model that several threads may ask. */
+static sis_model shared_model(uint64_t seed, function *f) {
+    sis__rng r;
+    sis__rng_init(&r, seed);
+    fill(f, &r);
+    return (sis_model){
+        .predict = any_length, .ctx = f, .n_outputs = 1, .worker_new = sis_worker_share};
+}
+
 typedef struct {
     sis__buf text;
     size_t next, stop_at;
@@ -59,12 +68,8 @@ static int listen_to(void *ctx, size_t i, const sis_collection *c) {
 
 static void any_number_of_threads_gives_the_same_bytes(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 21);
     function f;
-    fill(&f, &r);
-    sis_model m = {
-        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_model m = shared_model(21, &f);
     listener one = {0}, other = {0};
     for (int jobs = 1; jobs <= 4; jobs++) {
         sis_opt opt = decision(2);
@@ -98,16 +103,12 @@ static int nan_or_failure(void *ctx, const double *rows, size_t n, size_t width,
 
 static void nan_fails_one_input_and_a_broken_model_stops_all(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 22);
     function f;
-    fill(&f, &r);
+    sis_model m = shared_model(22, &f);
+    double marks[] = {values[7][3], values[50][0]};
+    m.predict = nan_or_failure;
+    m.ctx = marks;
     for (int jobs = 1; jobs <= 2; jobs++) {
-        double marks[] = {values[7][3], values[50][0]};
-        sis_model m = {.predict = nan_or_failure,
-                       .ctx = marks,
-                       .n_outputs = 1,
-                       .worker_new = sis_worker_share};
         sis_opt opt = decision(2);
         opt.jobs = jobs;
         listener l = {0};
@@ -128,12 +129,8 @@ static int count_down(void *ctx, const sis_progress *p) {
 
 static void progress_is_told_and_can_cancel(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 23);
     function f;
-    fill(&f, &r);
-    sis_model m = {
-        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_model m = shared_model(23, &f);
     sis_opt opt = decision(2);
     opt.jobs = 2;
     opt.progress = count_down;
@@ -147,11 +144,9 @@ static void progress_is_told_and_can_cancel(void **state) {
 
 static void the_caller_can_stop(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 24);
     function f;
-    fill(&f, &r);
-    sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1};
+    sis_model m = shared_model(24, &f);
+    m.worker_new = NULL;
     sis_opt opt = decision(2);
     opt.jobs = 4; /* one thread all the same: the model has no worker_new */
     listener l = {.stop_at = 5};
@@ -174,24 +169,16 @@ static int many_once(void *ctx) {
 
 static void every_failing_allocation_is_survived(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 25);
     function f;
-    fill(&f, &r);
-    sis_model m = {
-        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
+    sis_model m = shared_model(25, &f);
     assert_true(with_failing_allocations(many_once, &m) > 10);
 }
 
 static void plain_scores_are_the_model_s(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 28);
     function f;
-    fill(&f, &r);
+    sis_model m = shared_model(28, &f);
     double marks[] = {values[7][3], 1e9}, scores[INPUTS], expected;
-    sis_model m = {
-        .predict = any_length, .ctx = &f, .n_outputs = 1, .worker_new = sis_worker_share};
     sis_opt opt;
     sis_opt_init(&opt);
     for (opt.jobs = 0; opt.jobs < 4; opt.jobs++) {
@@ -225,13 +212,12 @@ static int enough(void *ctx, const sis_progress *p) {
 
 static void predicting_reports_progress_and_can_be_cancelled(void **state) {
     (void)state;
-    sis__rng r;
-    sis__rng_init(&r, 28);
     function f;
-    fill(&f, &r);
+    sis_model m = shared_model(28, &f);
+    m.worker_new = NULL;
+    m.max_rows = 1;
     double scores[INPUTS];
     size_t most = INPUTS;
-    sis_model m = {.predict = any_length, .ctx = &f, .n_outputs = 1, .max_rows = 1};
     sis_opt opt;
     sis_opt_init(&opt);
     opt.progress = enough;
