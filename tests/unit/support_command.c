@@ -4,8 +4,6 @@
  */
 #include "support_command.h"
 
-#include <string.h>
-
 const double ROW[3] = {1, 2, 3};
 
 sis_model open_model(const char *spec, double timeout) {
@@ -15,10 +13,4 @@ sis_model open_model(const char *spec, double timeout) {
     opt.timeout = timeout;
     assert_int_equal(sis_model_open(spec, &opt, &model), SIS_OK);
     return model;
-}
-
-void assert_says(const char *wanted) {
-    if (!strstr(sis_error_detail(), wanted))
-        fail_msg("expected \"%s\" in: %s", wanted, sis_error_detail());
-    assert_null(strchr(sis_error_detail(), '\n'));
 }

@@ -19,7 +19,4 @@ extern const double ROW[3];
 
 sis_model open_model(const char *spec, double timeout);
 
-/* Fail unless the last error message has `wanted` in it, and is one line. */
-void assert_says(const char *wanted);
-
 #endif

@@ -88,14 +88,6 @@ const char *npy_file(const char *header, const void *numbers, size_t n) {
     return npy_image_file(&m);
 }
 
-void assert_message_has(const char *part) {
-    const char *message = sis_error_detail();
-    if (!strstr(message, part))
-        fail_msg("the message is \"%s\", without \"%s\"", message, part);
-    if (strpbrk(message, "\n\r\x1b"))
-        fail_msg("the message is not one plain line: \"%s\"", message);
-}
-
 static void spoil_at_random(sis__rng *r, unsigned char *bytes, size_t *n) {
     for (size_t k = 1 + sis__rng_below(r, 4); k > 0; k--) {
         size_t at = sis__rng_below(r, *n), what = sis__rng_below(r, 3);

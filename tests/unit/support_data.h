@@ -36,9 +36,6 @@ void npy_image_make(npy_image *m, int major, const char *header, const void *num
 const char *npy_image_file(const npy_image *m);
 const char *npy_file(const char *header, const void *numbers, size_t n);
 
-/* Fail unless the last error message has `part` in it, and is one line. */
-void assert_message_has(const char *part);
-
 /* Hand `use` every spoiled version of the bytes: cut after each byte, each bit turned, and `random`
  * times a few random bytes set, inserted or removed. `name` is the file it is in. */
 void with_spoiled_files(const char *name, const void *bytes, size_t n, int random,

@@ -166,7 +166,7 @@ static void any_distance_can_be_given(void **state) {
     sis_points_free(p);
     assert_int_equal(sis_points_new_custom(8, line, x, &p), 0);
     assert_int_equal(sis_cluster(p, &opt, &c), SIS_E_NAN);
-    assert_non_null(strstr(sis_error_detail(), "points 7 and 0"));
+    assert_message_has("points 7 and 0");
     sis_points_free(p);
     assert_int_equal(sis_points_new_custom(3, NULL, NULL, &p), SIS_E_ARGUMENT);
 }

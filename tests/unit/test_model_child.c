@@ -30,7 +30,7 @@ static void sigpipe_never_reaches_the_host(void **state) {
     sigaction(SIGPIPE, &mine, &before);
     sis_model model = open_model("cmd:exec <&-; sleep 0.2; exit 4", 20);
     assert_int_equal(sis_model_measure(&model, row, 100000), SIS_E_MODEL);
-    assert_says("ended with exit status 4");
+    assert_message_has("ended with exit status 4");
     sis_model_close(&model);
     sigset_t pending, mask;
     sigpending(&pending);
@@ -139,7 +139,7 @@ static void odd_hosts_are_served(void **state) {
     assert_int_equal(taken, 0);
     assert_int_equal(first, SIS_OK);
     assert_int_equal(second, SIS_E_MODEL);
-    assert_says("request 1: ended; it said: out of ideas");
+    assert_message_has("request 1: ended; it said: out of ideas");
 }
 
 typedef struct {

@@ -229,7 +229,7 @@ static void every_failure_says_what_happened(void **state) {
         int code = sis_model_measure(&model, ROW, 3);
         if (code != cases[i].code)
             fail_msg("%s: %d, %s", spec, code, sis_error_detail());
-        assert_says(cases[i].says);
+        assert_message_has(cases[i].says);
         assert_int_equal(model.n_outputs, 0);
         sis_model_close(&model);
     }
@@ -260,7 +260,7 @@ static void later_rows_are_judged_like_the_first(void **state) {
         sis_model model = open_model(spec, 20);
         assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
         assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), cases[i].code);
-        assert_says(cases[i].says);
+        assert_message_has(cases[i].says);
         /* A bad answer that kept to the protocol is no reason to give the child up. */
         assert_int_equal(model.predict(model.ctx, rows, 1, 3, scores), SIS_OK);
         assert_true(scores[0] == 8 && scores[1] == 9);
@@ -283,9 +283,9 @@ static void one_of_several_scores_may_be_nan(void **state) {
     sis_collection_release(&c);
     input.output = 1;
     assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_E_NAN);
-    assert_says("the model answered NaN for output 1");
+    assert_message_has("the model answered NaN for output 1");
     assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_NAN);
-    assert_says("the model answered NaN for output 1");
+    assert_message_has("the model answered NaN for output 1");
     sis_model_close(&model);
 }
 
@@ -298,9 +298,9 @@ static void a_child_that_hangs_is_killed(void **state) {
         double before = sis__seconds();
         sis_model model = open_model(commands[i], 0.3);
         assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
-        assert_says("no answer within 0.3 s");
+        assert_message_has("no answer within 0.3 s");
         if (i == 0)
-            assert_says("; it said: thinking");
+            assert_message_has("; it said: thinking");
         sis_model_close(&model);
         assert_true(sis__seconds() - before < 10);
     }
@@ -313,9 +313,9 @@ static void a_lost_child_stays_lost(void **state) {
         open_model("cmd:read -r l; echo '{\"outputs\":[1]}'; read -r l; echo bye >&2", 10);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
     assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
-    assert_says("request 2: ended with exit status 0; it said: bye");
+    assert_message_has("request 2: ended with exit status 0; it said: bye");
     assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
-    assert_says("has failed before and is no longer there");
+    assert_message_has("has failed before and is no longer there");
     sis_model_close(&model);
 }
 
@@ -326,7 +326,7 @@ static void only_the_end_of_a_long_speech_is_quoted(void **state) {
                    "head -c 1000 /dev/zero | tr '\\0' z >&2; exit 1",
                    20);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
-    assert_says("exit status 1; it said: zzzz");
+    assert_message_has("exit status 1; it said: zzzz");
     assert_true(strlen(sis_error_detail()) < 700);
     sis_model_close(&model);
 }
@@ -335,7 +335,7 @@ static void an_answer_without_end_is_refused(void **state) {
     (void)state;
     sis_model model = open_model(self("flood"), 60);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
-    assert_says("an answer of more than 256 MiB");
+    assert_message_has("an answer of more than 256 MiB");
     sis_model_close(&model);
 }
 
@@ -346,18 +346,18 @@ static void unknown_specs_are_answered_with_the_known_ones(void **state) {
     const char *const specs[] = {"", "nonsense", "CMD:true", "cmd", "file.txt"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         assert_int_equal(sis_model_open(specs[i], NULL, &model), SIS_E_ARGUMENT);
-        assert_says("cmd:COMMAND (a program that reads rows and writes scores)");
+        assert_message_has("cmd:COMMAND (a program that reads rows and writes scores)");
         sis_model_close(&model);
     }
     assert_int_equal(sis_model_open("cmd:  ", NULL, &model), SIS_E_ARGUMENT);
-    assert_says("expected a command after cmd:");
+    assert_message_has("expected a command after cmd:");
     sis_model_opt_init(&opt);
     assert_true(opt.timeout == 60);
     const double timeouts[] = {-1, NAN, INFINITY};
     for (size_t i = 0; i < 3; i++) {
         opt.timeout = timeouts[i];
         assert_int_equal(sis_model_open("cmd:true", &opt, &model), SIS_E_ARGUMENT);
-        assert_says("timeout: expected seconds");
+        assert_message_has("timeout: expected seconds");
     }
 }
 
