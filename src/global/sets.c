@@ -18,7 +18,6 @@
  * Costs one word a word of every prefix in memory, and the lengths of the lists asked for in time.
  * From eps = 1 on everything is a neighbour, and nobody asks (dbscan.c).
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

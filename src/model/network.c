@@ -9,9 +9,7 @@
  */
 #include "model/network.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"

@@ -4,10 +4,8 @@
  * id and by the file they are from: the same path, or the same name in another folder. Those that
  * are not there, and subsets that an example does not have, are counted in the cluster's size only.
  */
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/intake.h"
 

@@ -7,7 +7,6 @@
  * Costs the length of both patterns for each shift, and as many shifts as they can overlap.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"

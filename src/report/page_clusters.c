@@ -5,7 +5,6 @@
  * with how often each is there. And where members are from, if they are from several files.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "report/figures.h"
 #include "report/page.h"

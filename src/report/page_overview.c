@@ -5,8 +5,6 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/page.h"
 #include "report/stats.h"

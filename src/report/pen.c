@@ -4,8 +4,6 @@
  */
 #include "report/pen.h"
 
-#include <math.h>
-
 /* Okabe and Ito's palette, without the yellow that is lost on white paper and the black of the
  * ink. */
 const unsigned char *sis__colour_rgb(int colour) {

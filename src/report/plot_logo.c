@@ -4,7 +4,6 @@
  * their share of a column: fonts cannot be stretched alike by every reader, and do not fill a box.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "report/plot.h"
 

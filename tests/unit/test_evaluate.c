@@ -6,7 +6,6 @@
 #include "support_data.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <sis/evaluate.h>
 

@@ -6,8 +6,6 @@
 #include "support_data.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <sis/evaluate.h>
 

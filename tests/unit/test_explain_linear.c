@@ -6,7 +6,6 @@
 #include "support.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <sis/explain.h>
 

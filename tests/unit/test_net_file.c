@@ -6,7 +6,6 @@
 #include "support.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "support_net.h"
