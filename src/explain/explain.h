@@ -10,6 +10,7 @@
  *     gradient.c   batched gradient SIS
  *     explain.c    options; one input, many inputs
  *     attack.c     Carlini-Wagner (sis/attack.h)
+ *     evaluate_*.c, stats*.c   sis/evaluate.h: parts, importance, motifs, masks; tests of samples
  *
  * A *margin* is what a model answers; a *score* is link(margin). With several mask samples margins
  * are mean scores and there is no link.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021): backward selection for inputs that
- * are too large for it. A mask m, one number a feature, mixes input and mask, x_m = (1 - m) x + m
- * z; the gradient of the score in m says for all features at once what masking each would do, to
- * first order. Each step masks the k features with the largest values:
+ * are too large for it. A mask m, one number a feature, mixes input and mask,
+ * x_m = (1 - m) x + m z; the gradient of the score in m says for all features at once what masking
+ * each would do, to first order. Each step masks the k features with the largest values:
  *
  *     step      0     1     2     3     4     5
  *     score    0.99  0.98  0.97  0.71  0.75  0.31     threshold 0.7

@@ -62,7 +62,7 @@ int sis__page_figures(sis__buf *b, const sis_report *report, const char *section
 /* The drawing in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
 
-/* ---- Makers: figures_spread.c, figures_pictures.c, figures_passages.c, figures_compare.c ----
+/* ---- Makers: figures_*.c --------------------------------------------------------------------
  *
  * Each makes number k of its family: 1, 0 if there is nothing to show, or a negative code. */
 

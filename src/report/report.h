@@ -4,12 +4,14 @@
  *
  *     report.c      records come in; runs (one a results file) count them
  *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
- *     intake.c      fields of the JSON files that come in: clusters.c (motif.c lays those of sequences
- *                   over each other), comparison.c, evaluation.c
+ *     intake.c      JSON files that come in beside them, each kind by a reader of its own:
+ *                   clusters.c, comparison.c, evaluation.c; motif.c lays the members of a cluster
+ *                   of sequences over each other
  *
- *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c, page_clusters.c
- *                   are sections, card_*.c what one kind of input looks like, choices.c which feature
- *                   is in which subset, page_picker.c the numbers for the script
+ *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c,
+ *                   page_clusters.c, page_compare.c and page_evaluate.c are sections, card_*.c what
+ *                   one kind of input looks like, choices.c which feature is in which subset,
+ *                   page_picker.c the numbers for the script
  *     html.c        text for HTML, whatever it holds; numbers; pictures as data: addresses
  *     page.css, page.js   become arrays in report/page_files.h when the build is configured
  *
@@ -80,7 +82,7 @@ typedef struct sis__pattern {
 } sis__pattern;
 
 typedef struct sis__cluster {
-    char *name; /* "1", or "noise" */
+    char *name; /* "1", or "none" for what is in no cluster */
     size_t size, n_members;
     sis__member *members; /* those that are kept to be drawn */
     sis__member medoid;
