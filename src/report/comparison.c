@@ -157,24 +157,16 @@ size_t sis__side_run(const sis_report *report, const sis__side *side) {
     return best;
 }
 
-/* The last part of a path, without its ending. */
-static size_t find_stem(const char *path, const char **stem) {
-    const char *slash = strrchr(path, '/');
-    *stem = slash ? slash + 1 : path;
-    const char *dot = strrchr(*stem, '.');
-    return dot && dot > *stem ? (size_t)(dot - *stem) : strlen(*stem);
-}
-
 /* The stem of what tells both sides apart: their models, otherwise their results. */
 void sis__side_name(const sis__comparison *c, size_t side, char *text, size_t size) {
     const sis__side *s = c->sides;
     const char *stems[2];
-    size_t n[2];
+    int n[2];
     for (int by_results = 0; by_results < 2; by_results++) {
         for (size_t k = 0; k < 2; k++)
-            n[k] = find_stem(by_results ? s[k].results : s[k].model, &stems[k]);
-        if (n[0] != n[1] || memcmp(stems[0], stems[1], n[0]) != 0) {
-            snprintf(text, size, "%.*s", (int)(n[side] < 200 ? n[side] : 200), stems[side]);
+            stems[k] = sis__file_name(by_results ? s[k].results : s[k].model, &n[k]);
+        if (n[0] != n[1] || memcmp(stems[0], stems[1], (size_t)n[0]) != 0) {
+            snprintf(text, size, "%.*s", n[side] < 200 ? n[side] : 200, stems[side]);
             return;
         }
     }

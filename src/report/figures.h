@@ -56,6 +56,9 @@ void sis__example_title(const sis_report *report, const sis__report_example *e, 
  * SIS__GROUPS_MOST. */
 size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
 
+/* What the output is called by the first example of it. */
+void sis__outputs_name(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]);
+
 /* The figures of a section of the page, number k of each family, as <figure> elements. */
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 

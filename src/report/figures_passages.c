@@ -55,9 +55,8 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size) {
     char output[SIS__NAME_SIZE / 2];
-    const char *source = report->runs[e->run].source, *slash = strrchr(source, '/');
-    const char *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
-    int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
+    int length;
+    const char *name = sis__file_name(report->runs[e->run].source, &length);
     sis__output_name(&e->record, output, sizeof output);
     int n = report->n_runs > 1 ? snprintf(text, size, "%.*s ", length < 16 ? length : 16, name) : 0;
     n += snprintf(text + n, size - (size_t)n, "%.20s: %s%.20s", e->record.id,

@@ -94,9 +94,8 @@ static void name_cluster(const sis__cluster *c, char *name) {
     int n = snprintf(name, SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
     if (c->n_shares < 2)
         return;
-    const char *slash = strrchr(c->sources[0], '/'), *source = slash ? slash + 1 : c->sources[0];
-    const char *dot = strrchr(source, '.');
-    int length = (int)(dot && dot > source ? dot - source : (long)strlen(source));
+    int length;
+    const char *source = sis__file_name(c->sources[0], &length);
     snprintf(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s", 100 * c->shares[0],
              length < 14 ? length : 14, source);
 }

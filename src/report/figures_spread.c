@@ -71,12 +71,9 @@ static size_t group_of(const groups *g, const sis__report_example *e) {
     return 0;
 }
 
-static void name_group(const sis_report *report, const groups *g, size_t k, char *name) {
-    const char *source = report->runs[g->by == BY_RUN ? k : 0].source;
-    const char *slash = strrchr(source, '/');
-    snprintf(name, SIS__NAME_SIZE, "%s", slash ? slash + 1 : source);
-    for (size_t i = 0; g->by == BY_OUTPUT && i < report->n; i++)
-        if (report->examples[i].record.output == g->outputs[k]) {
+void sis__outputs_name(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
+    for (size_t i = 0; i < report->n; i++)
+        if (report->examples[i].record.output == output) {
             sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE);
             return;
         }
@@ -84,16 +81,14 @@ static void name_group(const sis_report *report, const groups *g, size_t k, char
 
 /* Series with the names of the groups. */
 static int make_series(const sis_report *report, const groups *g, sis__drawing *d) {
-    d->names = sis__alloc(g->n, sizeof *d->names);
-    d->plot.series = SIS_NEW(sis__series, g->n);
-    if (!d->names || !d->plot.series)
-        return SIS_E_NOMEM;
-    d->plot.n = g->n;
-    for (size_t k = 0; k < g->n; k++) {
-        name_group(report, g, k, d->names[k]);
-        d->plot.series[k].name = d->names[k];
-    }
-    return SIS_OK;
+    int code = sis__drawing_series(d, g->n, 0);
+    for (size_t k = 0; code == SIS_OK && k < g->n; k++)
+        if (g->by == BY_OUTPUT)
+            sis__outputs_name(report, g->outputs[k], d->names[k]);
+        else
+            snprintf(d->names[k], SIS__NAME_SIZE, "%s",
+                     sis__file_name(report->runs[k].source, NULL));
+    return code;
 }
 
 static const char *group_label(const groups *g) {
@@ -166,6 +161,11 @@ static int add_score(sis__series *s, const sis__report_example *e) {
     return isfinite(score) ? sis__numbers_add(&s->x, score) : SIS_OK;
 }
 
+/* The scores of the first file stand for all. */
+static int add_first_score(sis__series *s, const sis__report_example *e) {
+    return e->run == 0 ? add_score(s, e) : SIS_OK;
+}
+
 static int add_points(sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
     int code = SIS_OK;
@@ -213,19 +213,9 @@ static int are_same_scores(const sis_report *report) {
     return report->n_runs > 1;
 }
 
-/* The scores of the first file stand for all. */
-static int collect_scores_once(const sis_report *report, sis__drawing *d) {
-    groups g = {.by = BY_NOTHING, .n = 1};
-    int code = make_series(report, &g, d);
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
-        if (report->examples[i].run == 0)
-            code = add_score(&d->plot.series[0], &report->examples[i]);
-    return code;
-}
-
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = few_groups(report);
     int same = are_same_scores(report);
+    groups g = same ? (groups){.by = BY_NOTHING, .n = 1} : few_groups(report);
     (void)k;
     sis__drawing_begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
     mark_thresholds(report, d);
@@ -233,7 +223,7 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
                     "All %zu examples, decided or not; the dashed line is the "
                     "threshold of the decision.",
                     same ? report->runs[0].n : report->n);
-    return finish(d, same ? collect_scores_once(report, d) : collect(report, &g, d, add_score),
+    return finish(d, collect(report, &g, d, same ? add_first_score : add_score),
                   sis__plot_histogram);
 }
 

@@ -139,15 +139,18 @@ void sis__take_numbers(sis__intake *in, const json_t *object, const char *field,
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+const char *sis__file_name(const char *path, int *stem) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    if (stem)
+        *stem = (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
+    return name;
 }
 
 int sis__same_source(const char *found, const char *wanted) {
     if (!wanted || strcmp(found, wanted) == 0)
         return 2;
-    return strcmp(base_name(found), base_name(wanted)) == 0;
+    return strcmp(sis__file_name(found, NULL), sis__file_name(wanted, NULL)) == 0;
 }
 
 size_t sis__find_example(const sis__intake *in, const char *id, const char *source) {

@@ -3,11 +3,9 @@
  * The page as a whole. Its security policy allows the one script below by its hash and no other,
  * and no request of any kind: should a text ever get through as markup, it still could do nothing.
  */
-#include <string.h>
-
+#include "report/page.h"
 #include "base/error.h"
 #include "report/figures.h"
-#include "report/page.h"
 #include "report/page_files.h"
 
 /* ---- Head ------------------------------------------------------------------------------------ */
@@ -33,9 +31,8 @@ static void add_title(sis__buf *b, const sis_report *report, const char *title) 
         sis__buf_printf(b, "Decisions in %zu results files", report->n_runs);
     else {
         const char *model = report->examples[report->runs[0].first].record.model;
-        const char *slash = strrchr(model, '/');
         sis__buf_str(b, "Decisions of ");
-        sis__html_clip(b, slash ? slash + 1 : model, 100);
+        sis__html_clip(b, sis__file_name(model, NULL), 100);
     }
 }
 

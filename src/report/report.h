@@ -206,6 +206,11 @@ void sis__output_name(const sis_record *r, char *text, size_t size);
 /* The feature of a pixel of an IMAGE; negative: it is never masked. */
 int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
+/* ---- intake.c -------------------------------------------------------------------------------- */
+
+/* The last part of a path. *stem, unless NULL, is how long it is without its ending. */
+const char *sis__file_name(const char *path, int *stem);
+
 /* ---- comparison.c ---------------------------------------------------------------------------- */
 
 /* The share of the cluster's subsets that are of side 0 or 1, between 0 and 1. */
