@@ -58,12 +58,6 @@ typedef struct {
     uint32_t now;
 } field;
 
-static double gap(uint32_t p, uint32_t q) {
-    double dy = (double)(p >> 16) - (double)(q >> 16);
-    double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
-    return sqrt(dy * dy + dx * dx);
-}
-
 /* The sum of the distances of place p to the pixels of u. */
 static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     double sum = 0;
@@ -72,7 +66,7 @@ static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     for (size_t k = 0; k < u->n; k++) {
         uint32_t q = u->items[k];
         sum += x->gaps ? x->gaps[(size_t)abs(y - (int)(q >> 16)) * x->width + column - (q & 0xFFFF)]
-                       : gap(p, q);
+                       : sis__pixel_gap(p, q);
     }
     return sum;
 }
@@ -311,7 +305,7 @@ static int tabulate(const sis__space *s, energy_index *x) {
     for (size_t k = 0; k < x->rows * x->width; k++) {
         size_t dy = k / x->width, dx = k % x->width;
         dx = dx < x->columns - 1 ? x->columns - 1 - dx : dx - (x->columns - 1);
-        x->gaps[k] = gap(0, (uint32_t)dy << 16 | (uint32_t)dx);
+        x->gaps[k] = sis__pixel_gap(0, (uint32_t)dy << 16 | (uint32_t)dx);
     }
     return SIS_OK;
 }

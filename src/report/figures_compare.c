@@ -66,13 +66,6 @@ static int add_own(const sis_report *report, const sis__side *side, sis__numbers
     return code;
 }
 
-static int add_all(const sis__numbers *from, sis__numbers *out) {
-    int code = SIS_OK;
-    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
-        code = sis__numbers_add(out, from->items[i]);
-    return code;
-}
-
 /* Column 2 * scorer: its own subsets; the next: the other's. */
 static int add_columns(const sis_report *report, const sis__comparison *c, size_t scorer,
                        sis__drawing *d) {
@@ -86,9 +79,9 @@ static int add_columns(const sis_report *report, const sis__comparison *c, size_
     int code = add_own(report, &c->sides[scorer], &own->x);
     if (code == SIS_OK && own->x.n == 0) { /* the same box, but not the same density */
         d->plot.violin = 0;
-        code = add_all(&c->cross[scorer].own_quantiles, &own->x);
+        code = sis__numbers_add_finite(&own->x, &c->cross[scorer].own_quantiles);
     }
-    return code == SIS_OK ? add_all(&c->cross[!scorer].scores, &other->x) : code;
+    return code == SIS_OK ? sis__numbers_add_finite(&other->x, &c->cross[!scorer].scores) : code;
 }
 
 static void mark_scorer(const sis__comparison *c, size_t scorer, sis__drawing *d) {

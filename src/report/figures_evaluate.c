@@ -19,14 +19,6 @@ static size_t count_measured(const sis__evaluation *e, int measure) {
     return n;
 }
 
-static int add_finite(const sis__numbers *from, sis__numbers *out) {
-    int code = SIS_OK;
-    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
-        if (isfinite(from->items[i]))
-            code = sis__numbers_add(out, from->items[i]);
-    return code;
-}
-
 static void describe(const sis__evaluation *e, sis__drawing *d, const char *what) {
     size_t n = 0;
     for (size_t i = 0; i < methods_shown(e); i++)
@@ -44,7 +36,7 @@ static int make_boxes(const sis__evaluation *e, size_t k, sis__drawing *d, int m
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
         d->plot.series[i].colour = sis__series_colour(i);
-        code = add_finite(&e->methods[i].measures[measure], &d->plot.series[i].x);
+        code = sis__numbers_add_finite(&d->plot.series[i].x, &e->methods[i].measures[measure]);
     }
     return code == SIS_OK ? 1 : code;
 }
@@ -151,7 +143,7 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     int code = sis__drawing_series(d, 2, 0);
     for (size_t i = 0; code == SIS_OK && i < 2; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%s", names[i]);
-        code = add_finite(&e->imputation[i], &d->plot.series[i].x);
+        code = sis__numbers_add_finite(&d->plot.series[i].x, &e->imputation[i]);
     }
     return code == SIS_OK ? 1 : code;
 }
@@ -172,8 +164,8 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,
                  i % 2 ? "out" : "in");
         d->plot.series[i].colour = sis__series_colour(i % 2);
-        code = add_finite(&e->methods[i / 2].measures[i % 2 ? SIS__OUTSIDE : SIS__INSIDE],
-                          &d->plot.series[i].x);
+        code = sis__numbers_add_finite(
+            &d->plot.series[i].x, &e->methods[i / 2].measures[i % 2 ? SIS__OUTSIDE : SIS__INSIDE]);
     }
     return code == SIS_OK ? 1 : code;
 }
