@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * PNG images in and out, by libpng's simple interface: it checks, looks palettes up and lays
- * transparency on a background. Whether an image is grey or colour is what its header says. The size is known before
- * any pixel is unpacked, so a small file cannot ask for much memory.
+ * transparency on a background. Whether an image is grey or colour is what its header says. The
+ * size is known before any pixel is unpacked, so a small file cannot ask for much memory.
  */
 #include <stdlib.h>
 #include <string.h>
