@@ -107,8 +107,9 @@ static sis__operand turned(sis__operand v) {
     return (sis__operand){v.at, v.col, v.row};
 }
 
-/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other way
- * round, y^T += w . x^T, so that it is x that is packed. Sums have the same terms in the same order. */
+/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other
+ * way round, y^T += w . x^T, so that it is x that is packed. Sums have the same terms in the same
+ * order. */
 static void multiply_turned(const sis__gemm *g, const float *x, const float *w, float *y,
                             float *scratch) {
     float *turned = scratch + sis__packed_size(sis__kernels_best(), g->k, g->m);

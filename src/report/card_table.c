@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables, and inputs of which nothing but numbers is known: each subset as a small table of features by
- * rank, their values against what they look like when masked; below it, folded, the whole input.
+ * Tables, and inputs of which nothing but numbers is known: each subset as a small table of
+ * features by rank, their values against what they look like when masked; below it, folded, the
+ * whole input.
  */
 #include <stdint.h>
 #include <stdlib.h>

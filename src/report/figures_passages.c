@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and sequences with the features of each subset in that subset's colour, the more important the
- * stronger; what a person marked is underlined. Words are laid out by their estimated width and drawn in
- * the middle of it, so that colours fit whatever the reader's font is; bases have cells of equal width.
+ * Texts and sequences with the features of each subset in that subset's colour, the more important
+ * the stronger; what a person marked is underlined. Words are laid out by their estimated width and
+ * drawn in the middle of it, so that colours fit whatever the reader's font is; bases have cells of
+ * equal width.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two models side by side: how often they decide alike, whether the subsets of one are enough for the
- * other, which clusters their subsets form together, and the examples on which they see different
- * things. A is green and B pink wherever they are.
+ * Two models side by side: how often they decide alike, whether the subsets of one are enough for
+ * the other, which clusters their subsets form together, and the examples on which they see
+ * different things. A is green and B pink wherever they are.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The examples, a card each: what was decided, the input, its subsets. All cards are in the page; the
- * script shows twenty at a time, and a page without scripts, or on paper, shows them all.
+ * The examples, a card each: what was decided, the input, its subsets. All cards are in the page;
+ * the script shows twenty at a time, and a page without scripts, or on paper, shows them all.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records come in. Each becomes an example: the record itself, which is what it takes to draw it, and
- * what is kept of its trace. The records of one results file are a run, counted as they come.
+ * Records come in. Each becomes an example: the record itself, which is what it takes to draw it,
+ * and what is kept of its trace. The records of one results file are a run, counted as they come.
  *
  * How an example looks is decided by what it has: words, a sequence, values in the shape of a
  * picture, any values, or nothing but the numbers of its features.

@@ -30,8 +30,8 @@
 /* How an example is drawn. */
 typedef enum { SIS__LIST, SIS__TABLE, SIS__IMAGE, SIS__TEXT, SIS__DNA } sis__look;
 
-/* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example they
- * are sorted by size, and each score is further on than the one before it. */
+/* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example
+ * they are sorted by size, and each score is further on than the one before it. */
 typedef struct sis__walked_step {
     size_t size;
     double score;
