@@ -88,6 +88,20 @@ const char *npy_file(const char *header, const void *numbers, size_t n) {
     return npy_image_file(&m);
 }
 
+sis_data *data_open(const char *path) {
+    sis_data *data;
+    if (sis_data_read(path, NULL, &data) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return data;
+}
+
+void data_refused(const char *path, int code, const char *part) {
+    sis_data *data = (sis_data *)(void *)&data;
+    assert_int_equal(sis_data_read(path, NULL, &data), code);
+    assert_null(data);
+    assert_message_has(part);
+}
+
 static void spoil_at_random(sis__rng *r, unsigned char *bytes, size_t *n) {
     for (size_t k = 1 + sis__rng_below(r, 4); k > 0; k--) {
         size_t at = sis__rng_below(r, *n), what = sis__rng_below(r, 3);

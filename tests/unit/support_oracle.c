@@ -79,6 +79,13 @@ void problem_init(problem *p, sis__rng *r) {
     p->input = (sis_input){.values = p->x, .mask = p->z, .n_values = f->n};
 }
 
+double present_value(const problem *p, const unsigned char *present) {
+    double row[MOST];
+    for (size_t i = 0; i < p->f.n; i++)
+        row[i] = present[i] ? p->x[i] : p->z[i];
+    return function_value(&p->f, row);
+}
+
 /* f(x_S): S as flags of what is masked. */
 static double masked_value(const problem *p, const unsigned char *masked) {
     double row[MOST];

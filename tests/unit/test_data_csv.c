@@ -15,9 +15,7 @@
 #include "data/cell.h"
 
 static sis_data *table(const char *name, const char *text) {
-    sis_data *data;
-    if (sis_data_read(folder_text(name, text), NULL, &data) != 0)
-        fail_msg("%s", sis_error_detail());
+    sis_data *data = data_open(folder_text(name, text));
     assert_string_equal(sis_data_kind(data), "table");
     return data;
 }
@@ -42,10 +40,7 @@ static void holds(sis_data *data, const char *names, size_t n, const double *num
 }
 
 static void refused_as(const char *name, const char *text, size_t n, const char *part) {
-    sis_data *data;
-    assert_int_equal(sis_data_read(folder_write(name, text, n), NULL, &data), SIS_E_FORMAT);
-    assert_null(data);
-    assert_message_has(part);
+    data_refused(folder_write(name, text, n), SIS_E_FORMAT, part);
     assert_message_has(name);
 }
 

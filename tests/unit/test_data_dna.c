@@ -14,18 +14,13 @@
 #include "base/rng.h"
 
 static sis_data *open_as(const char *name, const char *text) {
-    sis_data *data;
-    if (sis_data_read(folder_text(name, text), NULL, &data) != 0)
-        fail_msg("%s", sis_error_detail());
+    sis_data *data = data_open(folder_text(name, text));
     assert_string_equal(sis_data_kind(data), "dna");
     return data;
 }
 
 static void refused(const char *name, const char *text, const char *part) {
-    sis_data *data;
-    assert_int_equal(sis_data_read(folder_text(name, text), NULL, &data), SIS_E_FORMAT);
-    assert_null(data);
-    assert_message_has(part);
+    data_refused(folder_text(name, text), SIS_E_FORMAT, part);
 }
 
 static void fasta_is_read_however_it_is_written(void **state) {

@@ -16,10 +16,7 @@
 #include "base/rng.h"
 
 static void refused(const char *path, int code, const char *part) {
-    sis_data *data = (sis_data *)(void *)&data;
-    assert_int_equal(sis_data_read(path, NULL, &data), code);
-    assert_null(data);
-    assert_message_has(part);
+    data_refused(path, code, part);
     assert_message_has("a.npy");
 }
 

@@ -14,19 +14,12 @@
 
 enum { ROUNDS = 2000 };
 
-static double score_of(const problem *p, const unsigned char *present) {
-    double row[MOST];
-    for (size_t i = 0; i < p->f.n; i++)
-        row[i] = present[i] ? p->x[i] : p->z[i];
-    return function_value(&p->f, row);
-}
-
 /* Score with only the first `size` of the order present. */
 static double prefix_score(const problem *p, const int *order, size_t size) {
     unsigned char present[MOST] = {0};
     for (size_t k = 0; k < size; k++)
         present[order[k]] = 1;
-    return score_of(p, present);
+    return present_value(p, present);
 }
 
 /* Selection sort: the largest first, the higher number among equals. */
@@ -46,10 +39,10 @@ static void plain_perturb(const problem *p, int below, double *attributions, int
     unsigned char present[MOST];
     double importance[MOST];
     memset(present, 1, sizeof present);
-    double all = score_of(p, present);
+    double all = present_value(p, present);
     for (size_t i = 0; i < p->f.n; i++) {
         present[i] = 0;
-        attributions[i] = all - score_of(p, present);
+        attributions[i] = all - present_value(p, present);
         importance[i] = below ? -attributions[i] : attributions[i];
         present[i] = 1;
     }
@@ -80,7 +73,7 @@ static void assert_prefix(const problem *p, const sis_rationale *r, const int *o
         rest[order[k]] = 0;
     }
     assert_true(c->subsets[0].score == prefix_score(p, order, size));
-    assert_true(c->rest_score == score_of(p, rest));
+    assert_true(c->rest_score == present_value(p, rest));
 }
 
 static void sufficient_rationales_are_those_of_findsis(void **state) {
