@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clustering without a matrix against clustering with one, both on one thread, in seconds of its own time.
+ * Clustering without a matrix against clustering with one, both on one thread, in seconds of its
+ * own time.
  *
- * The plain version computes the distance of every pair once, by definition, and keeps the matrix. Of a set
- * of 100,000 points that would take hours and 40 GB, so it computes some rows of the matrix and the time of
- * all of them is the time of these, scaled; the pairs of a row are all computed, and half of them are
- * counted. Whether the answers are the same is checked first: every label on a part of the points that is
- * small enough for a matrix, and on the whole set whether each point of those rows is core.
+ * The plain version computes the distance of every pair once, by definition, and keeps the matrix.
+ * Of a set of 100,000 points that would take hours and 40 GB, so it computes some rows of the
+ * matrix and the time of all of them is the time of these, scaled; the pairs of a row are all
+ * computed, and half of them are counted. Whether the answers are the same is checked first: every
+ * label on a part of the points that is small enough for a matrix, and on the whole set whether
+ * each point of those rows is core.
  *
  * Last, a million sets of words: time and memory.
  */
@@ -46,9 +48,10 @@ static void die(const char *what) {
     exit(1);
 }
 
-/* ---- Points ------------------------------------------------------------------------------------ */
+/* ---- Points ---------------------------------------------------------------------------------- */
 
-/* What models look for in images: parts of a few strokes, here and there, and pixels around them. */
+/* What models look for in images: parts of a few strokes, here and there, and pixels around
+ * them. */
 static void make_pixels(sis__rng *r, plain_point *p) {
     size_t stroke = sis__rng_below(r, 40), y = 4 + stroke % 5 * 4, x = 4 + stroke / 5 * 3;
     int taken[28][28] = {{0}}, wanted = 10 + (int)sis__rng_below(r, 31), n = 0;
@@ -95,8 +98,8 @@ static void make_words(sis__rng *r, plain_point *p) {
     qsort(p->items, (size_t)p->n, sizeof *p->items, by_number);
 }
 
-/* What models look for in DNA: sites of a few motifs, now and then with another base, with gaps where
- * the base did not matter; and chance. */
+/* What models look for in DNA: sites of a few motifs, now and then with another base, with gaps
+ * where the base did not matter; and chance. */
 static void make_letters(sis__rng *r, plain_point *p) {
     static const char *const motifs[] = {"TGGCCACCAGGGGGCGCTA", "GCTGAGTCAGCA", "CCGGAAGTGACGT",
                                          "TTGCATAACAAT", "CACGTGACCGGA"};
@@ -113,7 +116,7 @@ static void make_letters(sis__rng *r, plain_point *p) {
         p->items[p->n++] = text[k];
 }
 
-/* ---- Plain distances --------------------------------------------------------------------------- */
+/* ---- Plain distances ------------------------------------------------------------------------- */
 
 static double gaps(const plain_point *a, const plain_point *b) {
     double sum = 0;
@@ -163,7 +166,7 @@ static double plain_levenshtein(const plain_point *a, const plain_point *b) {
     return cost[b->n];
 }
 
-/* ---- The library's points ---------------------------------------------------------------------- */
+/* ---- The library's points -------------------------------------------------------------------- */
 
 static int add_point(sis_points *points, const plain_point *p) {
     char text[TEXT_MOST], words[WORDS_MOST][16];
@@ -213,7 +216,7 @@ static double cluster(const contest *c, const sis_points *points, int jobs, sis_
     return (jobs == 1 ? own_seconds() : sis__seconds()) - began;
 }
 
-/* ---- With a matrix ------------------------------------------------------------------------------- */
+/* ---- With a matrix --------------------------------------------------------------------------- */
 
 /* DBSCAN as it is written down, on a matrix of distances. */
 static void matrix_dbscan(const contest *c, const plain_point *p, size_t n, int *labels) {
@@ -283,7 +286,7 @@ static double time_rows(const contest *c, const plain_point *p, const sis_cluste
     return seconds;
 }
 
-/* ---- The contest --------------------------------------------------------------------------------- */
+/* ---- The contest ----------------------------------------------------------------------------- */
 
 static plain_point *make_points(const contest *c) {
     plain_point *p = calloc(c->n, sizeof *p);

@@ -5,9 +5,9 @@
  *     bench_train [--jobs N] [--seconds S] [NAME...]
  *
  * Some batches of 128 rows are trained, S seconds of each network (5), with the paper's loss and
- * optimiser; an epoch is 60,000 images, 50,000 sequences, or 25,000 texts of 60 to 500 words, 220 on
- * average. Beside seconds on the clock stand processor seconds divided by threads: what an epoch takes
- * where nobody else uses the cores.
+ * optimiser; an epoch is 60,000 images, 50,000 sequences, or 25,000 texts of 60 to 500 words, 220
+ * on average. Beside seconds on the clock stand processor seconds divided by threads: what an epoch
+ * takes where nobody else uses the cores.
  */
 #include <stdio.h>
 #include <stdlib.h>

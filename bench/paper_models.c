@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * See paper_models.h. The architectures are the library's; weights are drawn here so that activations
- * keep their scale from layer to layer and scores spread, as they do after training.
+ * See paper_models.h. The architectures are the library's; weights are drawn here so that
+ * activations keep their scale from layer to layer and scores spread, as they do after training.
  */
 #include "paper_models.h"
 
@@ -13,7 +13,7 @@
 
 #include "base/rng.h"
 
-/* ---- Two that are no architecture of the library ----------------------------------------------- */
+/* ---- Two that are no architecture of the library --------------------------------------------- */
 
 static float zeros[256];
 
@@ -51,7 +51,7 @@ static void colours(sis_net_builder *b) {
     sis_net_add_node(b, "Sigmoid", "d", "y");
 }
 
-/* ---- All of them --------------------------------------------------------------------------------- */
+/* ---- All of them ----------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The five networks of the paper with random weights: what benchmarks and tests run where the values do
- * not matter.
+ * The five networks of the paper with random weights: what benchmarks and tests run where the
+ * values do not matter.
  */
 #ifndef SIS_BENCH_PAPER_MODELS_H
 #define SIS_BENCH_PAPER_MODELS_H

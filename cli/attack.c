@@ -91,7 +91,7 @@ typedef struct {
     sis_attack_result *found;
 } campaign;
 
-/* ---- Targets ----------------------------------------------------------------------------------- */
+/* ---- Targets --------------------------------------------------------------------------------- */
 
 /* The output with the largest score but `except` (SIZE_MAX: none). */
 static size_t largest(const double *scores, size_t n, size_t except) {
@@ -141,7 +141,7 @@ static int find_target(const campaign *c, size_t i, size_t *target) {
     return CLI_DONE;
 }
 
-/* ---- The attack ---------------------------------------------------------------------------------- */
+/* ---- The attack ------------------------------------------------------------------------------ */
 
 static int prepare(campaign *c) {
     cli_task *t = &c->task;
@@ -193,7 +193,7 @@ static int strike(campaign *c) {
     return status;
 }
 
-/* ---- What is written ------------------------------------------------------------------------------ */
+/* ---- What is written ------------------------------------------------------------------------- */
 
 static json_t *verdict(const campaign *c, const double *scores) {
     size_t output = decided(c, scores);

@@ -18,7 +18,7 @@ typedef struct {
     cli_common common;
 } cluster_options;
 
-/* ---- Options that compare has too -------------------------------------------------------------- */
+/* ---- Options that compare has too ------------------------------------------------------------ */
 
 const cli_option cli_clustering_options[] = {
     {"eps", 'e', "E", CLI_STRING(cli_clustering, eps), "how far neighbours may be, or auto",
@@ -81,7 +81,7 @@ static void init(void *p) {
     o->most = 20;
 }
 
-/* ---- The command ------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 /* Does every option fit the kind of the points? */
 static int check_options(const cluster_options *o, const cli_subsets *s) {

@@ -64,7 +64,8 @@ int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file);
 int cli_subsets_check(const cli_subsets *s, const char *verb);
 void cli_subsets_release(cli_subsets *s);
 
-/* Where a subset comes from, in words: its file, or its model if there is one file of several models. */
+/* Where a subset comes from, in words: its file, or its model if there is one file of several
+ * models. */
 size_t cli_source_count(const cli_subsets *s);
 size_t cli_source_of(const cli_subsets *s, size_t item);
 const char *cli_source_name(const cli_subsets *s, size_t source);
@@ -106,8 +107,8 @@ int cli_matrices_find(const cli_subsets *s, const sis_clusters *c, const cli_mem
 int cli_matrices_write(const cli_matrices *x, const char *path);
 void cli_matrices_release(cli_matrices *x);
 
-/* Mean images: (n_clusters, 2, height, width), how often a pixel is chosen and what it then adds to the
- * mean of all members. */
+/* Mean images: (n_clusters, 2, height, width), how often a pixel is chosen and what it then adds to
+ * the mean of all members. */
 typedef struct cli_means {
     size_t n, height, width;
     double *values;
@@ -127,8 +128,8 @@ typedef struct cli_cluster_page {
     size_t min_size, top, most; /* patterns of a cluster; clusters shown, 0: all */
 } cli_cluster_page;
 
-/* The most frequent patterns of a cluster: at most p->top, most frequent first; free()d by the caller.
- * NULL after an error line. */
+/* The most frequent patterns of a cluster: at most p->top, most frequent first; free()d by the
+ * caller. NULL after an error line. */
 typedef struct cli_pattern {
     const char *text;
     size_t count, first; /* first: the first item that has it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Matrices of DNA clusters: members laid over the medoid, written as JASPAR, and the known motifs that
- * they are most like.
+ * Matrices of DNA clusters: members laid over the medoid, written as JASPAR, and the known motifs
+ * that they are most like.
  */
 #include <stdlib.h>
 #include <string.h>

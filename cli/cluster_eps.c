@@ -2,10 +2,11 @@
  *
  * --eps: a number, or auto, which looks at the k-distance curve (sis_kdistances_find).
  *
- * For sets and strings auto is the knee of the curve. Distances between pictures have no such steps: what is
- * written alike forms chains, along which everything is one cluster long before the knee. Of the values of
- * the curve from the knee down, auto then takes the one with which the most subsets are in clusters beside the
- * largest: fewer of them are if clusters run into each other, and fewer if they fall apart into noise.
+ * For sets and strings auto is the knee of the curve. Distances between pictures have no such
+ * steps: what is written alike forms chains, along which everything is one cluster long before the
+ * knee. Of the values of the curve from the knee down, auto then takes the one with which the most
+ * subsets are in clusters beside the largest: fewer of them are if clusters run into each other,
+ * and fewer if they fall apart into noise.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static int try_eps(const cli_subsets *s, const sis_cluster_opt *opt, double eps,
     return status;
 }
 
-/* The value from the knee down with the most points in clusters beside the largest; the knee if there are
- * none with any. */
+/* The value from the knee down with the most points in clusters beside the largest; the knee if
+ * there are none with any. */
 static int part_clusters(const cli_subsets *s, const sis_cluster_opt *opt, const sis_kdistances *k,
                          double *eps) {
     size_t most = 0, left = k->n - k->knee, beside;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters as one JSON object, written as it goes: a million members need no tree of them in memory.
+ * Clusters as one JSON object, written as it goes: a million members need no tree of them in
+ * memory.
  */
 #include <jansson.h>
 #include <math.h>
@@ -10,7 +11,8 @@
 #include "cluster.h"
 #include "task.h"
 
-/* Bytes of the character that begins here; 0 if it is no UTF-8. Only names of files can hold such. */
+/* Bytes of the character that begins here; 0 if it is no UTF-8. Only names of files can hold
+ * such. */
 static size_t utf8_length(const unsigned char *s) {
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
     for (size_t i = 1; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From results files to subsets: the points that are clustered, and beside each where it comes from and
- * what it looks like in a line.
+ * From results files to subsets: the points that are clustered, and beside each where it comes from
+ * and what it looks like in a line.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 
 enum { LINE_MOST = 88 }; /* columns of a pattern */
 
-/* ---- Members and patterns ---------------------------------------------------------------------- */
+/* ---- Members and patterns -------------------------------------------------------------------- */
 
 int cli_members_find(const sis_clusters *c, cli_members *out) {
     size_t groups = c->n_clusters + 1;
@@ -71,7 +71,7 @@ cli_pattern *cli_patterns_find(const cli_cluster_page *p, size_t cluster, size_t
     return all;
 }
 
-/* ---- One cluster ------------------------------------------------------------------------------- */
+/* ---- One cluster ----------------------------------------------------------------------------- */
 
 /* At most LINE_MOST columns of a pattern. */
 static void print_pattern(FILE *out, const char *text) {
@@ -103,8 +103,8 @@ static void print_shares(FILE *out, const cli_cluster_page *p, size_t cluster) {
     }
 }
 
-/* The most likely base of each column, small where it is not much more likely than others, N where any
- * is as good as another. */
+/* The most likely base of each column, small where it is not much more likely than others, N where
+ * any is as good as another. */
 static void print_consensus(FILE *out, const sis_motif *m) {
     for (size_t k = 0; k < m->length; k++) {
         const double *p = m->probabilities + 4 * k;
@@ -185,7 +185,7 @@ static int print_cluster(FILE *out, const cli_cluster_page *p, size_t cluster) {
     return status;
 }
 
-/* ---- All --------------------------------------------------------------------------------------- */
+/* ---- All ------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b, void *ctx) {
     const cli_members *m = (const cli_members *)ctx;

@@ -21,8 +21,8 @@ const cli_program *cli_current(void) {
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Length of the character at s if it is safe to show: whole UTF-8, no control character (C0, DEL, C1)
- * and no mark that turns the direction of the text. 0 if it is not. */
+/* Length of the character at s if it is safe to show: whole UTF-8, no control character (C0, DEL,
+ * C1) and no mark that turns the direction of the text. 0 if it is not. */
 static size_t safe_length(const unsigned char *s) {
     size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
     if (*s < 0x20 || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0))

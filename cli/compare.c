@@ -42,7 +42,7 @@ static void init(void *p) {
     o->differ = 5;
 }
 
-/* ---- Reading ----------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 /* Where a record goes. */
 typedef struct {
@@ -119,7 +119,7 @@ static void note_other_models(const cli_comparison *c) {
     }
 }
 
-/* ---- Decisions --------------------------------------------------------------------------------- */
+/* ---- Decisions ------------------------------------------------------------------------------- */
 
 static int same_output(const sis_record *a, const sis_record *b) {
     return a->output_label && b->output_label ? strcmp(a->output_label, b->output_label) == 0
@@ -142,7 +142,7 @@ static void count_decisions(cli_comparison *c) {
     }
 }
 
-/* ---- Differences --------------------------------------------------------------------------------- */
+/* ---- Differences ----------------------------------------------------------------------------- */
 
 /* The mean, over the subsets of both, of the distance to the nearest of the other. */
 static int distance_of(const cli_comparison *c, cli_difference *d) {
@@ -193,7 +193,7 @@ static int find_differences(cli_comparison *c) {
     return status;
 }
 
-/* ---- The command ----------------------------------------------------------------------------------- */
+/* ---- The command ----------------------------------------------------------------------------- */
 
 static int cluster_all(cli_comparison *c) {
     const cli_compare_options *o = c->o;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What does one model make of the evidence that is enough for the other? Each subset becomes an input of
- * the model that scores it, as that model takes inputs: its own token ids, its own mask, its own order of
- * axes. Everything comes from the records; the data set is not needed.
+ * What does one model make of the evidence that is enough for the other? Each subset becomes an
+ * input of the model that scores it, as that model takes inputs: its own token ids, its own mask,
+ * its own order of axes. Everything comes from the records; the data set is not needed.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 enum { BATCH = 256 }; /* subsets scored at a time */
 
-/* ---- Models ------------------------------------------------------------------------------------ */
+/* ---- Models ---------------------------------------------------------------------------------- */
 
 int cli_side_open(cli_side *s, double timeout) {
     sis_model_opt opt;
@@ -47,7 +47,7 @@ static int find_output(const cli_side *by, const sis_record *r, size_t *output) 
                            by->spec, by->model.n_outputs);
 }
 
-/* ---- Masks ------------------------------------------------------------------------------------- */
+/* ---- Masks ----------------------------------------------------------------------------------- */
 
 /* The mask of a model for inputs of n values: that of its own results, else the one it carries. */
 typedef struct {
@@ -75,7 +75,7 @@ static int find_mask(const cli_side *by, const sis_record *r, mask *m) {
                            r->id, by->shelf.path, by->spec, by->spec);
 }
 
-/* ---- Rows -------------------------------------------------------------------------------------- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static int contains(const int *sorted, size_t n, int feature) {
     return bsearch(&feature, sorted, n, sizeof *sorted, cli_by_number) != NULL;
@@ -165,7 +165,7 @@ static int encode(const cli_side *by, const sis_record *r, const sis_subset *s, 
     return status;
 }
 
-/* ---- Scores ------------------------------------------------------------------------------------ */
+/* ---- Scores ---------------------------------------------------------------------------------- */
 
 /* Inputs that wait to be scored together. */
 typedef struct {

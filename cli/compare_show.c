@@ -13,7 +13,7 @@ static double agreement(const cli_comparison *c) {
     return c->decisions.common ? (double)same / (double)c->decisions.common : 0;
 }
 
-/* ---- Printing ------------------------------------------------------------------------------------ */
+/* ---- Printing -------------------------------------------------------------------------------- */
 
 static void print_decisions(const cli_comparison *c) {
     static const char letters[] = "AB";
@@ -162,7 +162,7 @@ int cli_comparison_print(const cli_comparison *c) {
     return status;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 static void put_numbers(FILE *out, const char *name, const double *v, size_t n) {
     fprintf(out, "\"%s\":[", name);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis demo: the whole story on the models that come with the program. Each chapter writes its inputs
- * into a folder, prints the commands a person would type and runs them, so that everything that is
- * shown can be done again by hand.
+ * sis demo: the whole story on the models that come with the program. Each chapter writes its
+ * inputs into a folder, prints the commands a person would type and runs them, so that everything
+ * that is shown can be done again by hand.
  */
 #include "demo.h"
 
@@ -38,7 +38,7 @@ typedef struct {
     char models[CLI_PATH_MAX];
 } stage;
 
-/* ---- Files ------------------------------------------------------------------------------------- */
+/* ---- Files ----------------------------------------------------------------------------------- */
 
 static int is_file(const char *path) {
     struct stat s;
@@ -77,10 +77,10 @@ static int write_text(const stage *s, const char *name, const char *text) {
     return bad ? cli_cannot_write(path) : CLI_DONE;
 }
 
-/* ---- Commands ---------------------------------------------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
-/* Print a command and run it. Words of `line` are separated by blanks; MODELS/ and DIR/ stand for the
- * two folders. */
+/* Print a command and run it. Words of `line` are separated by blanks; MODELS/ and DIR/ stand for
+ * the two folders. */
 static int type(const stage *s, const char *line) {
     enum { MOST = 32 };
     char words[MOST][CLI_PATH_MAX], *argv[MOST + 1] = {"sis"};
@@ -113,7 +113,7 @@ static int type_all(const stage *s, const char *const *lines) {
     return status;
 }
 
-/* ---- Chapters ---------------------------------------------------------------------------------- */
+/* ---- Chapters -------------------------------------------------------------------------------- */
 
 static int reviews(const stage *s) {
     static const char *const lines[] = {

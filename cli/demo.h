@@ -7,8 +7,8 @@
 
 #include "cli.h"
 
-/* Draw a few digits as MNIST has them and write them as an IDX file. CLI_DONE, or CLI_FAILED after an
- * error line. */
+/* Draw a few digits as MNIST has them and write them as an IDX file. CLI_DONE, or CLI_FAILED after
+ * an error line. */
 int cli_demo_digits(const char *path);
 
 #endif

@@ -91,8 +91,8 @@ int eval_read(evaluation *ev, const cli_list *paths);
 /* Open model and data, hold the records against them, measure scores and importance. */
 int eval_model(evaluation *ev);
 
-/* What the model makes of each rationale of a method alone, free()d by the caller; NULL after an error
- * line. inputs (examples): in the place of the examples' own, unless NULL. */
+/* What the model makes of each rationale of a method alone, free()d by the caller; NULL after an
+ * error line. inputs (examples): in the place of the examples' own, unless NULL. */
 double *eval_score_alone(const evaluation *ev, const eval_method *m, const sis_model *model,
                          const sis_input *inputs);
 
@@ -114,12 +114,12 @@ int eval_tables(const evaluation *ev);
 int eval_csv(const evaluation *ev, const char *path);
 int eval_json(const evaluation *ev, const char *path);
 
-/* The numbers at `offset` of a method's rationales that are not NaN: *n, free()d by the caller. NULL
- * after an error line. */
+/* The numbers at `offset` of a method's rationales that are not NaN: *n, free()d by the caller.
+ * NULL after an error line. */
 double *eval_column(const eval_method *m, size_t offset, size_t *n);
 
-/* Importance of features inside (or outside) a method's rationales, those of one example after those
- * of the other; *n of them. `medians` (examples), if not NULL, gets the median of each. */
+/* Importance of features inside (or outside) a method's rationales, those of one example after
+ * those of the other; *n of them. `medians` (examples), if not NULL, gets the median of each. */
 double *eval_importance(const evaluation *ev, const eval_method *m, int inside, size_t *n,
                         double *medians);
 

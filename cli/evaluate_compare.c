@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Samples of an evaluation and the tests between them: any number of rationales as a list, as one number
- * an example, importance inside and outside, and what they say of a method against the first.
+ * Samples of an evaluation and the tests between them: any number of rationales as a list, as one
+ * number an example, importance inside and outside, and what they say of a method against the
+ * first.
  */
 #include <math.h>
 #include <stdlib.h>

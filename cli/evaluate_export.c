@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every value of an evaluation, for plotting: a row a rationale as CSV, and all of it as one JSON object
- * in which examples and draws have their place too. What was not measured is an empty cell, or null.
+ * Every value of an evaluation, for plotting: a row a rationale as CSV, and all of it as one JSON
+ * object in which examples and draws have their place too. What was not measured is an empty cell,
+ * or null.
  */
 #include <math.h>
 #include <stddef.h>
@@ -90,7 +91,8 @@ int eval_csv(const evaluation *ev, const char *path) {
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Members that are NULL, for want of memory, are noticed at the end: json_object_set_new returns -1. */
+/* Members that are NULL, for want of memory, are noticed at the end: json_object_set_new returns
+ * -1. */
 typedef struct {
     int failed;
 } writer;

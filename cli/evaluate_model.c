@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What only the model can tell of rationales: their score alone, how much each feature counts, what it
- * makes of the words a person marked. Before that, records are held against model and data: a score
- * that comes out differently means another model, mask or feature map than the file was made with.
+ * What only the model can tell of rationales: their score alone, how much each feature counts, what
+ * it makes of the words a person marked. Before that, records are held against model and data: a
+ * score that comes out differently means another model, mask or feature map than the file was made
+ * with.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -204,7 +205,8 @@ static int is_marked(const eval_example *x) {
     return x->record->human && x->record->n_human > 0;
 }
 
-/* The marked features of an example in order, so that looking one up costs no more than the list. */
+/* The marked features of an example in order, so that looking one up costs no more than the
+ * list. */
 static int *sort_marks(const sis_record *r) {
     int *sorted = cli_grab(r->n_human, sizeof *sorted);
     if (sorted) {

@@ -8,7 +8,8 @@
 
 #include "evaluate.h"
 
-/* FILE alone must hold one motif; FILE:ID picks one. A file whose own name has a colon is a file. */
+/* FILE alone must hold one motif; FILE:ID picks one. A file whose own name has a colon is a
+ * file. */
 static int open_motif(evaluation *ev) {
     const char *text = ev->o->motif, *colon = strrchr(text, ':');
     char *path = strdup(text);

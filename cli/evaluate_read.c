@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files of several methods: each is read whole, then all are held against the first. They must
- * be of the same examples, decisions and model, because anything else would be compared in vain.
- * Examples that every file explains become the rows of the evaluation.
+ * Results files of several methods: each is read whole, then all are held against the first. They
+ * must be of the same examples, decisions and model, because anything else would be compared in
+ * vain. Examples that every file explains become the rows of the evaluation.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -95,7 +95,8 @@ static char *stem(const char *path) {
     return strndup(from, end && end > from ? (size_t)(end - from) : strlen(from));
 }
 
-/* "ig", or "ig length": how features were ranked, and how many were taken if not as many as needed. */
+/* "ig", or "ig length": how features were ranked, and how many were taken if not as many as
+ * needed. */
 static char *method_name(const sis_record *r) {
     int plain = !r->constraint || strcmp(r->constraint, "sufficient") == 0;
     size_t n = strlen(r->method) + (plain ? 0 : strlen(r->constraint) + 1) + 1;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Subsets under other masks than the one they were found with (--robust), and the study that compares
- * a mask with hot-deck values one feature at a time (--imputation). The hot deck is the input file: all
- * its examples that --rows leaves. Words and bases may come from anywhere in it, other features from
- * the same place.
+ * Subsets under other masks than the one they were found with (--robust), and the study that
+ * compares a mask with hot-deck values one feature at a time (--imputation). The hot deck is the
+ * input file: all its examples that --rows leaves. Words and bases may come from anywhere in it,
+ * other features from the same place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -110,8 +110,8 @@ static int robust_second(evaluation *ev) {
 
 /* ---- Hot-deck and neighbours ----------------------------------------------------------------- */
 
-/* Rationales from `first` on that can be tried together: of the same example, so that the decision and
- * the grid are the same. */
+/* Rationales from `first` on that can be tried together: of the same example, so that the decision
+ * and the grid are the same. */
 static size_t block_of(const eval_method *m, size_t first) {
     size_t n = 1;
     while (first + n < m->n_items && n < BLOCK &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of sis evaluate: a method a row, against the first one. Medians are over rationales, or
- * over features; signed-rank tests pair the examples, each with the median of its rationales.
+ * The tables of sis evaluate: a method a row, against the first one. Medians are over rationales,
+ * or over features; signed-rank tests pair the examples, each with the median of its rationales.
  */
 #include <math.h>
 #include <stdarg.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Ctrl-C and its kin. Children of cmd: models live in process groups of their own, so the terminal does
- * not reach them, and one that computes does not notice that nobody waits any more. A thread of our
- * own waits for the signals, ends the groups of all our children, and then lets the signal do what it
- * always does.
+ * Ctrl-C and its kin. Children of cmd: models live in process groups of their own, so the terminal
+ * does not reach them, and one that computes does not notice that nobody waits any more. A thread
+ * of our own waits for the signals, ends the groups of all our children, and then lets the signal
+ * do what it always does.
  */
 #include <dirent.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Texts for models that are given them as they are: a child process with a tokenizer of its own.
- * Each text is cut into pieces, one a word with the blanks and punctuation behind it, so that all of
- * them together are the text to the byte:
+ * Each text is cut into pieces, one a word with the blanks and punctuation behind it, so that all
+ * of them together are the text to the byte:
  *
  *     "A wonderful, moving film." -> "A " "wonderful, " "moving " "film."
  *

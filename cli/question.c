@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/evaluate.h>
+
 #include "records.h"
 
 enum { DRAWS = 32 }; /* of a hot-deck mask, unless --samples says otherwise */
@@ -247,6 +249,25 @@ static int mask_mean(cli_task *t, const char *path) {
     return status;
 }
 
+/* The samples of the mask, for inputs like this one, from n rows of a data set. */
+static int draw_masks(cli_task *t, const sis_input *like, const double *rows, size_t n,
+                      uint64_t seed) {
+    sis_input *donors = cli_grab(n, sizeof *donors);
+    sis_deck *deck = NULL;
+    if (!donors)
+        return CLI_FAILED;
+    for (size_t i = 0; i < n; i++) {
+        donors[i] = *like;
+        donors[i].values = rows + i * like->n_values;
+    }
+    int error = sis_deck_new(donors, n, 0, &deck);
+    if (!error)
+        error = sis_deck_draw(deck, &donors[0], t->n_samples, seed, t->mask);
+    sis_deck_free(deck);
+    free(donors);
+    return cli_fail(error);
+}
+
 static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     size_t width = t->inputs[0].n_values;
     sis_data *donors;
@@ -264,8 +285,7 @@ static int mask_hotdeck(cli_task *t, const char *path, const cli_question *q) {
     for (size_t i = 0; status == CLI_DONE && i < n; i++)
         status = cli_encode(t, donors, i, &(cli_row){width, rows + i * width, NULL});
     if (status == CLI_DONE)
-        status =
-            cli_fail(sis_mask_hotdeck(rows, n, &t->inputs[first], t->n_samples, q->seed, t->mask));
+        status = draw_masks(t, &t->inputs[first], rows, n, q->seed);
     free(rows);
     sis_data_free(donors);
     return status;

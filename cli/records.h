@@ -15,8 +15,8 @@
  * ends the reading. */
 typedef int cli_visit(void *ctx, sis_record *r);
 
-/* Give the first `most` records of a file to `visit`. CLI_DONE, what `visit` returned, or CLI_FAILED
- * after one line. A file without any is an error; standard input may be empty. */
+/* Give the first `most` records of a file to `visit`. CLI_DONE, what `visit` returned, or
+ * CLI_FAILED after one line. A file without any is an error; standard input may be empty. */
 int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx);
 
 /* ---- By id ----------------------------------------------------------------------------------- */
@@ -64,8 +64,8 @@ void cli_shelf_release(cli_shelf *s);
 
 /* ---- Against the task ------------------------------------------------------------------------ */
 
-/* The input of the task that a record of a file is of, or NULL after an error line: there is none, or input,
- * mask or outputs are not those that the record was made with. */
+/* The input of the task that a record of a file is of, or NULL after an error line: there is none,
+ * or input, mask or outputs are not those that the record was made with. */
 const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const char *path,
                                   const sis_record *r);
 

@@ -111,7 +111,8 @@ typedef struct {
     size_t indent; /* of that, if it is the rest of a line that was too long */
 } column;
 
-/* The next line of a column, folded to a width; NULL at the end. *indent columns stand before it. */
+/* The next line of a column, folded to a width; NULL at the end. *indent columns stand before
+ * it. */
 static char *next_line(column *c, size_t width, size_t *indent) {
     char *line = c->at, *end = strchr(line, '\n');
     *indent = c->indent;

@@ -30,8 +30,8 @@ typedef struct cli_page {
     const sis_motifs *motifs; /* to name those of DNA by; NULL: none */
 } cli_page;
 
-/* In colour and as wide as it is if `out` is a terminal (and NO_COLOR not set), else 80 columns; the
- * variable COLUMNS has the last word. */
+/* In colour and as wide as it is if `out` is a terminal (and NO_COLOR not set), else 80 columns;
+ * the variable COLUMNS has the last word. */
 void cli_page_init(cli_page *p, FILE *out);
 
 void cli_show_record(const cli_page *p);
@@ -68,8 +68,8 @@ int cli_subset_colour(size_t k, size_t rank, size_t n);
 /* Columns a text takes on a terminal: wide characters two, combining ones none, escapes none. */
 size_t cli_columns(const char *text);
 
-/* For each feature the subset it is in, -1: none; and its rank there. Two arrays of n_features behind
- * each other, free()d by you; NULL if there is no memory. */
+/* For each feature the subset it is in, -1: none; and its rank there. Two arrays of n_features
+ * behind each other, free()d by you; NULL if there is no memory. */
 int *cli_places(const cli_page *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The known motif that a subset of DNA is most like: its letters as a matrix of one sequence, searched for
- * as sis cluster searches for the matrices of clusters.
+ * The known motif that a subset of DNA is most like: its letters as a matrix of one sequence,
+ * searched for as sis cluster searches for the matrices of clusters.
  */
 #include <stdlib.h>
 #include <string.h>

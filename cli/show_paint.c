@@ -60,7 +60,8 @@ static int within(unsigned c, const span *spans, size_t n) {
     return 0;
 }
 
-/* The scripts of East Asia and pictographs fill two columns; marks that join what is before none. */
+/* The scripts of East Asia and pictographs fill two columns; marks that join what is before
+ * none. */
 static size_t columns_of(unsigned c) {
     static const span none[] = {
         {0x300, 0x36F},   {0x483, 0x489},   {0x591, 0x5BD},   {0x610, 0x61A},    {0x64B, 0x65F},

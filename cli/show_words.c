@@ -7,8 +7,8 @@
  *     TTGGCCACTAGGGGGCGCTATTAC
  *     ..111111.1111111.1......
  *
- * On a terminal the marks are colours, a hue for each subset, darker the more important; what a person
- * marked is underlined (_so_ where there are no colours).
+ * On a terminal the marks are colours, a hue for each subset, darker the more important; what a
+ * person marked is underlined (_so_ where there are no colours).
  */
 #include <stdlib.h>
 #include <string.h>

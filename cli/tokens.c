@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models that take token ids: features are the tokens that are not padding (id 0), called by the words
- * of the model's vocabulary, and a mask is an embedding or another token.
+ * Models that take token ids: features are the tokens that are not padding (id 0), called by the
+ * words of the model's vocabulary, and a mask is an embedding or another token.
  */
 #include <math.h>
 #include <stdio.h>

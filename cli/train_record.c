@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a trained model carries, so that it can be used without asking where it came from: the kind of
- * its input, labels, vocabulary, the mask, and how it was trained.
+ * What a trained model carries, so that it can be used without asking where it came from: the kind
+ * of its input, labels, vocabulary, the mask, and how it was trained.
  */
 #include <jansson.h>
 #include <math.h>

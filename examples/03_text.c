@@ -10,7 +10,6 @@
  */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <sis/data.h>
 #include <sis/model.h>

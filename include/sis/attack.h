@@ -14,8 +14,8 @@
  *
  *     |x' - x|^2 + c * max(max over i != t of z_i - z_t, -confidence)
  *
- * where z are the values in front of the softmax, t the target: by Adam on w with x' = tanh(w) mapped
- * to the box, and a binary search for the smallest constant c that leads to the target.
+ * where z are the values in front of the softmax, t the target: by Adam on w with x' = tanh(w)
+ * mapped to the box, and a binary search for the smallest constant c that leads to the target.
  */
 #ifndef SIS_ATTACK_H
 #define SIS_ATTACK_H

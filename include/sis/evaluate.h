@@ -6,9 +6,9 @@
  *     if (sis_test_rank_sum(sis_lengths, 200, ig_lengths, 200, &t) == 0)
  *         printf("p = %g\n", t.p);
  *
- * From the bottom up: statistics of samples, the score of any part of an input, and what is said of a
- * rationale by them: how important its features are one by one, how it lies to a motif, whether it
- * holds under other masks.
+ * From the bottom up: statistics of samples, the score of any part of an input, and what is said of
+ * a rationale by them: how important its features are one by one, how it lies to a motif, whether
+ * it holds under other masks.
  *
  * A sample that holds NaN has NaN for every statistic, as an empty one has.
  * Errors: 0 or a negative code of sis/error.h. Nothing here keeps what it was given.
@@ -32,7 +32,8 @@ extern "C" {
 /* Ranks from 1, equal numbers sharing the mean of theirs: n numbers to `ranks`. */
 int sis_sample_ranks(const double *x, size_t n, double *ranks);
 
-/* The percentile (0 to 100), between the two nearest numbers as numpy takes it: 50 is the median. */
+/* The percentile (0 to 100), between the two nearest numbers as numpy takes it: 50 is the
+ * median. */
 int sis_sample_percentile(const double *x, size_t n, double percent, double *out);
 
 double sis_sample_mean(const double *x, size_t n);
@@ -50,22 +51,24 @@ typedef struct sis_test {
     int exact; /* p is of the exact distribution, not of its normal approximation */
 } sis_test;
 
-/* Wilcoxon's rank-sum test of two independent samples, also called Mann and Whitney's. The statistic
- * is U of x: how many pairs have x > y, equal ones counted half. Exact if there are no ties and the
- * smaller sample has at most 8 numbers (and nx * ny is at most a million); otherwise normal, corrected
- * for ties and continuity. The same as scipy.stats.mannwhitneyu(x, y) with its defaults;
- * scipy.stats.ranksums differs, it makes neither correction. */
+/* Wilcoxon's rank-sum test of two independent samples, also called Mann and Whitney's. The
+ * statistic is U of x: how many pairs have x > y, equal ones counted half. Exact if there are no
+ * ties and the smaller sample has at most 8 numbers (and nx * ny is at most a million); otherwise
+ * normal, corrected for ties and continuity. The same as scipy.stats.mannwhitneyu(x, y) with its
+ * defaults; scipy.stats.ranksums differs, it makes neither correction. */
 int sis_test_rank_sum(const double *x, size_t nx, const double *y, size_t ny, sis_test *out);
 
 /* Wilcoxon's signed-rank test of pairs. The statistic is the smaller of the two rank sums, of the
  * positive and of the negative differences x - y; pairs without a difference are left out (t.n are
- * left), and if none has one p is 1. Exact if at most 50 differences are left, none is left out and no
- * two are equally large; otherwise normal, corrected for ties and continuity. The same as
- * scipy.stats.wilcoxon(x, y, correction=True) with the method, "exact" or "approx", that this chooses. */
+ * left), and if none has one p is 1. Exact if at most 50 differences are left, none is left out and
+ * no two are equally large; otherwise normal, corrected for ties and continuity. The same as
+ * scipy.stats.wilcoxon(x, y, correction=True) with the method, "exact" or "approx", that this
+ * chooses. */
 int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *out);
 
-/* Pearson's correlation: the statistic is r, p that of the t distribution with n - 2 degrees of freedom
- * (scipy.stats.pearsonr). Two pairs have p = 1; a sample without any difference has r = NaN. */
+/* Pearson's correlation: the statistic is r, p that of the t distribution with n - 2 degrees of
+ * freedom (scipy.stats.pearsonr). Two pairs have p = 1; a sample without any difference has r =
+ * NaN. */
 int sis_test_pearson(const double *x, const double *y, size_t n, sis_test *out);
 
 /* ---- Parts of inputs ----------------------------------------------------------------------- */
@@ -78,8 +81,8 @@ typedef struct sis_part {
     int without;
 } sis_part;
 
-/* The score of the output that is explained, for each of n parts, by full passes; of several masks the
- * mean. Only jobs, memory and progress of the options matter. */
+/* The score of the output that is explained, for each of n parts, by full passes; of several masks
+ * the mean. Only jobs, memory and progress of the options matter. */
 int sis_part_scores(const sis_model *model, const sis_part *parts, size_t n, const sis_opt *opt,
                     double *scores);
 
@@ -102,8 +105,9 @@ typedef struct sis_alignment {
 #define SIS_MOTIF_UNIFORM 0.01
 
 /* Lay n features of a sequence of A C G T N, all its other bases being N, on a motif where that is
- * likeliest: any place inside the sequence, either strand (of equals the first, the given strand before
- * the other). An N is any base with probability 1/4, and so is what the motif does not cover. */
+ * likeliest: any place inside the sequence, either strand (of equals the first, the given strand
+ * before the other). An N is any base with probability 1/4, and so is what the motif does not
+ * cover. */
 int sis_motif_align(const sis_motif *motif, const char *sequence, const int *features, size_t n,
                     sis_alignment *out);
 
@@ -112,9 +116,9 @@ int sis_motif_align(const sis_motif *motif, const char *sequence, const int *fea
 /* A hot deck: inputs that lend their values to missing features. */
 typedef struct sis_deck sis_deck;
 
-/* Borrows the inputs. anywhere: a feature takes the values of any feature of any input, each equally
- * often (words, bases); otherwise those of the same feature of any input, and all inputs have the same
- * number of values. */
+/* Borrows the inputs. anywhere: a feature takes the values of any feature of any input, each
+ * equally often (words, bases); otherwise those of the same feature of any input, and all inputs
+ * have the same number of values. */
 int sis_deck_new(const sis_input *inputs, size_t n, int anywhere, sis_deck **out);
 void sis_deck_free(sis_deck *deck);
 
@@ -123,14 +127,14 @@ int sis_deck_draw(const sis_deck *deck, const sis_input *input, size_t n_samples
                   double *mask);
 
 /* The study of masks: `draws` times an input of the deck and one of its features are drawn; by_mask
- * (draws) is the change of the score when its own mask takes the feature's place, by_deck (draws) when
- * a value drawn from the deck does. */
+ * (draws) is the change of the score when its own mask takes the feature's place, by_deck (draws)
+ * when a value drawn from the deck does. */
 int sis_deck_study(const sis_deck *deck, const sis_model *model, const sis_opt *opt, size_t draws,
                    uint64_t seed, double *by_mask, double *by_deck);
 
-/* Features in rows of `width`, row after row, `height` of them (1: a sequence): set keep[f] for each of
- * the n features and for all that lie within `distance` of one, in rows as in columns. keep has
- * height * width flags, which are otherwise left as they are. */
+/* Features in rows of `width`, row after row, `height` of them (1: a sequence): set keep[f] for
+ * each of the n features and for all that lie within `distance` of one, in rows as in columns. keep
+ * has height * width flags, which are otherwise left as they are. */
 int sis_features_around(size_t height, size_t width, const int *features, size_t n, size_t distance,
                         unsigned char *keep);
 

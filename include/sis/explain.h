@@ -11,9 +11,9 @@
  *
  * Each method gives every feature an attribution; the attributions give an order, most important
  * first; a constraint says how many features from its top are the rationale. Masks, features,
- * outputs, thresholds and statuses are those of sis/sis.h, and the scores that are reported come from
- * full passes. Ties go to the higher feature number, so that the lowest goes first when features are
- * masked, as in backward selection.
+ * outputs, thresholds and statuses are those of sis/sis.h, and the scores that are reported come
+ * from full passes. Ties go to the higher feature number, so that the lowest goes first when
+ * features are masked, as in backward selection.
  *
  *     method      attribution of a feature                                        importance
  *     perturb     score of the input minus the score with only it masked          the same
@@ -25,10 +25,10 @@
  *
  * With opt.below importances change sign, but for ig, whose have none.
  *
- * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021) is backward selection that masks the
- * `step` features at once whose masking, by the gradient, costs least: n / step gradients instead of
- * n^2 / 2 evaluations. What was left when the score last reached the threshold is then pruned by
- * exact removal of single features until each is needed (Proposition 1).
+ * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021) is backward selection that masks
+ * the `step` features at once whose masking, by the gradient, costs least: n / step gradients
+ * instead of n^2 / 2 evaluations. What was left when the score last reached the threshold is then
+ * pruned by exact removal of single features until each is needed (Proposition 1).
  */
 #ifndef SIS_EXPLAIN_H
 #define SIS_EXPLAIN_H
@@ -112,12 +112,12 @@ void sis_rationale_release(sis_rationale *r);
 /* |sum - difference| / |difference|; NaN if there is nothing to compare. */
 double sis_rationale_error(const sis_rationale *r);
 
-/* The median number of features of the subsets of a collection, halves rounded up: what LENGTH goes by.
- * 0 if it has none. */
+/* The median number of features of the subsets of a collection, halves rounded up: what LENGTH goes
+ * by. 0 if it has none. */
 size_t sis_collection_median(const sis_collection *c);
 
-/* Explain one decision. On failure *out is empty and needs no release. SIS_E_UNSUPPORTED: the method
- * needs gradients and the model has none. */
+/* Explain one decision. On failure *out is empty and needs no release. SIS_E_UNSUPPORTED: the
+ * method needs gradients and the model has none. */
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 const sis_method_opt *how, sis_rationale *out);
 

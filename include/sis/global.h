@@ -16,12 +16,13 @@
  *     sis_clusters_release(&found);
  *     sis_points_free(points);
  *
- * Clusters are those of DBSCAN (Ester et al. 1996), numbered as scikit-learn numbers them. Neighbours are
- * found through an index that fits the distance; a matrix of distances is never made. Memory is that of
- * the points and of at most opt.memory bytes of neighbours, whatever eps is.
+ * Clusters are those of DBSCAN (Ester et al. 1996), numbered as scikit-learn numbers them.
+ * Neighbours are found through an index that fits the distance; a matrix of distances is never
+ * made. Memory is that of the points and of at most opt.memory bytes of neighbours, whatever eps
+ * is.
  *
- * Ownership and errors as in sis/sis.h. Points may be read by several threads at once, not while points
- * are added. Results are the same for any number of threads.
+ * Ownership and errors as in sis/sis.h. Points may be read by several threads at once, not while
+ * points are added. Results are the same for any number of threads.
  */
 #ifndef SIS_GLOBAL_H
 #define SIS_GLOBAL_H
@@ -89,11 +90,12 @@ void sis_points_free(sis_points *points);
 size_t sis_points_count(const sis_points *points);
 sis_distance sis_points_distance_kind(const sis_points *points);
 
-/* Subset k of a record. SIS_E_FORMAT if the record lacks what the distance needs; the message names the
- * record and the field. */
+/* Subset k of a record. SIS_E_FORMAT if the record lacks what the distance needs; the message names
+ * the record and the field. */
 int sis_points_add_subset(sis_points *points, const sis_record *record, size_t k);
 
-/* The same from plain arrays, at least one item each; SIS_E_ARGUMENT for points of another distance. */
+/* The same from plain arrays, at least one item each; SIS_E_ARGUMENT for points of another
+ * distance. */
 int sis_points_add_words(sis_points *points, const char *const *words, size_t n);
 int sis_points_add_letters(sis_points *points, const char *letters, size_t n); /* n <= 65535 */
 int sis_points_add_pixels(sis_points *points, const int *places, size_t n); /* (n, 2) row, column,
@@ -101,11 +103,11 @@ int sis_points_add_pixels(sis_points *points, const int *places, size_t n); /* (
 int sis_points_add_cells(sis_points *points, const char *const *names, const double *values,
                          size_t n);
 
-/* n points of which only their distances are known: never negative, the same both ways, 0 for a point
- * and itself, which is not asked for. NaN ends the call with SIS_E_NAN. It is called by several threads at
- * once, for every pair of points, since there is no index for it; ctx is borrowed and must outlive the
- * points. Points are only numbers: keep what they stand for yourself, for example the records of a
- * file, released after sis_cluster. */
+/* n points of which only their distances are known: never negative, the same both ways, 0 for a
+ * point and itself, which is not asked for. NaN ends the call with SIS_E_NAN. It is called by
+ * several threads at once, for every pair of points, since there is no index for it; ctx is
+ * borrowed and must outlive the points. Points are only numbers: keep what they stand for yourself,
+ * for example the records of a file, released after sis_cluster (examples/07_distance.c). */
 typedef double (*sis_distance_fn)(void *ctx, size_t a, size_t b);
 int sis_points_new_custom(size_t n, sis_distance_fn distance, void *ctx, sis_points **out);
 
@@ -139,9 +141,9 @@ typedef struct sis_clusters {
     size_t n_neighbours; /* pairs of different points at most eps apart */
 } sis_clusters;
 
-/* DBSCAN. A cluster is a set of core points connected through neighbours that are core, and every other
- * neighbour of these. Clusters are numbered in the order of their first core points; a point that is
- * not core belongs to the lowest cluster it is a neighbour of. */
+/* DBSCAN. A cluster is a set of core points connected through neighbours that are core, and every
+ * other neighbour of these. Clusters are numbered in the order of their first core points; a point
+ * that is not core belongs to the lowest cluster it is a neighbour of. */
 int sis_cluster(const sis_points *points, const sis_cluster_opt *opt, sis_clusters *out);
 void sis_clusters_release(sis_clusters *clusters);
 
@@ -161,9 +163,10 @@ void sis_kdistances_release(sis_kdistances *k);
 
 /* ---- Images -------------------------------------------------------------------------------- */
 
-/* The pixels of subset k of a record whose shape is that of an image, (height, width) or with channels
- * first or last: *n of them, each once, row by row. places (n, 2) row and column; values (n) what the
- * image is there, the mean of its channels, 0 if the record has no values. Both are free()d by you. */
+/* The pixels of subset k of a record whose shape is that of an image, (height, width) or with
+ * channels first or last: *n of them, each once, row by row. places (n, 2) row and column; values
+ * (n) what the image is there, the mean of its channels, 0 if the record has no values. Both are
+ * free()d by you. */
 int sis_subset_pixels(const sis_record *record, size_t k, int **places, double **values, size_t *n);
 
 /* ---- DNA ----------------------------------------------------------------------------------- */
@@ -172,17 +175,17 @@ int sis_subset_pixels(const sis_record *record, size_t k, int **places, double *
  * A C G T is N too. *n letters and a NUL, free()d by you. */
 int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_t *n);
 
-/* A position frequency matrix from n strings of A C G T N: each is laid, without gaps, where it agrees
- * best with the first one, then twice more where it agrees best with what all of them make; N counts as a
- * quarter of each base. Ends that fewer than half of the strings reach are cut off. `name` is that of
- * the motif. *numbers is what the motif points to: free() it. */
+/* A position frequency matrix from n strings of A C G T N: each is laid, without gaps, where it
+ * agrees best with the first one, then twice more where it agrees best with what all of them make;
+ * N counts as a quarter of each base. Ends that fewer than half of the strings reach are cut off.
+ * `name` is that of the motif. *numbers is what the motif points to: free() it. */
 int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_motif *out,
                     double **numbers);
 
-/* How a matrix compares with a known motif (the paper's S2.3): laid where the motif makes the matrix
- * likeliest, on either strand; both continued by uniform columns; the sum over all columns of the
- * Kullback-Leibler divergence from the motif, in nats. A hundredth of the motif is uniform, so that it is
- * finite. */
+/* How a matrix compares with a known motif (the paper's S2.3): laid where the motif makes the
+ * matrix likeliest, on either strand; both continued by uniform columns; the sum over all columns
+ * of the Kullback-Leibler divergence from the motif, in nats. A hundredth of the motif is uniform,
+ * so that it is finite. */
 typedef struct sis_motif_match {
     size_t motif;      /* number in the set */
     double divergence; /* 0: the same */
@@ -192,8 +195,8 @@ typedef struct sis_motif_match {
 
 void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_motif_match *out);
 
-/* The `most` motifs with the least divergence, best first: *matches holds the number returned; free() it.
- * Negative on failure. */
+/* The `most` motifs with the least divergence, best first: *matches holds the number returned;
+ * free() it. Negative on failure. */
 long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
                       sis_motif_match **matches);
 

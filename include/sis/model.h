@@ -10,10 +10,10 @@
  *
  * What can be opened:
  *
- *     FILE.onnx     a network (sis/net.h), explained by its own walks. Rows are its input. Those of a
- *                   model that begins by looking token ids up hold ids; SIS_TOKEN_MASK in the place of
- *                   one is the embedding of a masked token, and NaN removes the token: those before
- *                   it move up and padding (id 0) comes in front.
+ *     FILE.onnx     a network (sis/net.h), explained by its own walks. Rows are its input. Those of
+ *                   a model that begins by looking token ids up hold ids; SIS_TOKEN_MASK in the
+ *                   place of one is the embedding of a masked token, and NaN removes the token:
+ *                   those before it move up and padding (id 0) comes in front.
  *
  *     cmd:COMMAND   a child process. `sh -c COMMAND` is started once for each thread and lives
  *                   until the model is closed. For every request it reads one line and writes one:
@@ -29,8 +29,8 @@
  *
  *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB.
  *         The child must flush its output after each line, write nothing else to stdout, and end
- *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process group of
- *         its own, which is killed if it does not end.
+ *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process
+ *         group of its own, which is killed if it does not end.
  *
  * Whatever goes wrong with a model is SIS_E_MODEL, a score that is no number SIS_E_NAN, with one
  * line in sis_error_detail() that names the model, the request and the row, and quotes what the
@@ -62,16 +62,16 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
  * already known. Call it before the model is used, from one thread. */
 int sis_model_measure(sis_model *model, const double *row, size_t n_values);
 
-/* The network behind an opened FILE.onnx, for what it carries: sis_net_mask (a sis_input's mask, but
- * for token models, see below), sis_net_label, sis_net_meta_get. NULL for other kinds. Lives until
- * the model is closed. */
+/* The network behind an opened FILE.onnx, for what it carries: sis_net_mask (a sis_input's mask,
+ * but for token models, see below), sis_net_label, sis_net_meta_get. NULL for other kinds. Lives
+ * until the model is closed. */
 const sis_net *sis_model_net(const sis_model *model);
 
 /* In a row of token ids: a masked token. */
 #define SIS_TOKEN_MASK (-1.0)
 
-/* What SIS_TOKEN_MASK looks like to a token model: n values, its embedding. As opened, it is the mask the
- * model carries or else the mean over its vocabulary. Not while the model is in use. */
+/* What SIS_TOKEN_MASK looks like to a token model: n values, its embedding. As opened, it is the
+ * mask the model carries or else the mean over its vocabulary. Not while the model is in use. */
 int sis_model_mask_token(sis_model *model, const double *embedding, size_t n);
 
 /* A part of a text, not terminated. Borrowed. */
@@ -80,9 +80,9 @@ typedef struct sis_piece {
     size_t length;
 } sis_piece;
 
-/* From now on rows of a cmd: model are texts: each value is the number of a piece from 0, or NaN for
- * none, and the child is sent the pieces one behind the other. `pieces` are borrowed until the model
- * is closed. SIS_E_UNSUPPORTED for other kinds. Not while the model is in use. */
+/* From now on rows of a cmd: model are texts: each value is the number of a piece from 0, or NaN
+ * for none, and the child is sent the pieces one behind the other. `pieces` are borrowed until the
+ * model is closed. SIS_E_UNSUPPORTED for other kinds. Not while the model is in use. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n);
 
 /* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one

@@ -80,9 +80,10 @@ int sis_net_has_link(const sis_net *net);
 /* Multiply-adds for one row, about; 0 if rows have different lengths. */
 double sis_net_flops(const sis_net *net);
 
-/* A description for people: input, nodes with their shapes and parameters, output; and, given a walk
- * over the network (sis_net_walk, or one that passes on to it), how each node takes part in it: what
- * is kept and what is computed of it for each candidate. walk: may be NULL. free(*text). */
+/* A description for people: input, nodes with their shapes and parameters, output; and, given a
+ * walk over the network (sis_net_walk, or one that passes on to it), how each node takes part in
+ * it: what is kept and what is computed of it for each candidate. walk: may be NULL.
+ * free(*text). */
 int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text);
 
 /* ---- Running ------------------------------------------------------------------------------- */
@@ -130,8 +131,8 @@ typedef struct sis_net_walk_opt {
 } sis_net_walk_opt;
 
 /* A walk over one input (sis.h) that computes only what masking a feature changes; margins as
- * sis_net_margins gives them. Borrows network and input; opt may be NULL. SIS_E_UNSUPPORTED: no rule
- * fits this network, or not within that memory: predict every masked copy instead. */
+ * sis_net_margins gives them. Borrows network and input; opt may be NULL. SIS_E_UNSUPPORTED: no
+ * rule fits this network, or not within that memory: predict every masked copy instead. */
 int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
                  sis_walk **out);
 

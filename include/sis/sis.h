@@ -3,8 +3,9 @@
  * sis/sis.h - which part of this input was enough for the decision?
  *
  * A model maps an input to a score; the decision is `score >= threshold`. A sufficient input subset
- * (SIS) is a minimal set of features whose values alone, everything else masked, still reach it. This
- * header finds all disjoint ones of an input (Carter, Mueller, Jain and Gifford, AISTATS 2019):
+ * (SIS) is a minimal set of features whose values alone, everything else masked, still reach it.
+ * This header finds all disjoint ones of an input (Carter, Mueller, Jain and Gifford, AISTATS
+ * 2019):
  *
  *     static int predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
  *         for (size_t i = 0; i < n; i++)                      // any model: n rows in, n scores out
@@ -28,10 +29,10 @@
  *     explain.h   other methods; attack.h                      global.h    distances and clusters
  *     evaluate.h  the numbers by which they are compared       report.h    pages and figures
  *
- * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released with
- * the `_release` of its name, and releasing a zeroed or failed one is harmless.
- * Errors: 0 or a negative code of sis/error.h. Threads: there are no globals; any two calls may run at
- * the same time if their models may. Results are the same, to the bit, for any number of threads.
+ * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
+ * with the `_release` of its name, and releasing a zeroed or failed one is harmless. Errors: 0 or a
+ * negative code of sis/error.h. Threads: there are no globals; any two calls may run at the same
+ * time if their models may. Results are the same, to the bit, for any number of threads.
  */
 #ifndef SIS_H
 #define SIS_H
@@ -47,8 +48,8 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------------------------- */
 
-/* Of these headers. The ABI number is the end of the shared library's name (libsis.so.0): it goes up
- * whenever a program that was compiled before has to be compiled again. */
+/* Of these headers. The ABI number is the end of the shared library's name (libsis.so.0): it goes
+ * up whenever a program that was compiled before has to be compiled again. */
 #define SIS_VERSION "0.1.0"
 #define SIS_ABI 0
 
@@ -91,14 +92,14 @@ typedef struct sis_model {
     int (*worker_new)(void *ctx, void **worker);
     void (*worker_free)(void *worker);
 
-    /* A walk of the model's own that is faster than predicting every masked copy (see "Walks").
-     * It should stay below `memory` bytes. NULL: the batch walk. SIS_E_UNSUPPORTED from it also means
+    /* A walk of the model's own that is faster than predicting every masked copy (see "Walks"). It
+     * should stay below `memory` bytes. NULL: the batch walk. SIS_E_UNSUPPORTED from it also means
      * the batch walk. */
     int (*walk_new)(void *ctx, const sis_input *input, size_t memory, sis_walk **walk);
 
     /* For methods that follow slopes (sis/explain.h); NULL: the model has none. Slopes are taken at
-     * points. A point is a row, unless the model looks its values up (token ids): then `embed` makes
-     * a point of a row, `dim` values for each. */
+     * points. A point is a row, unless the model looks its values up (token ids): then `embed`
+     * makes a point of a row, `dim` values for each. */
     int (*gradient)(void *ctx, const sis_slopes *slopes);
     int (*embed)(void *ctx, const double *row, size_t n_values, double *point);
     size_t dim; /* with embed */
@@ -238,8 +239,8 @@ int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, 
 
 /* The same with another way to explain one input. */
 typedef struct sis_finder {
-    /* Called for input i, by several threads at once, with a model and options for the thread it runs
-     * on; answers as sis_collect does. */
+    /* Called for input i, by several threads at once, with a model and options for the thread it
+     * runs on; answers as sis_collect does. */
     int (*find)(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
                 sis_collection *out);
     int (*done)(void *ctx, size_t i, const sis_collection *c); /* as for sis_collect_many */
@@ -260,11 +261,7 @@ int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const
  * with its number, starting at 1. A constant column keeps exactly its constant. */
 void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number);
 
-/* Hot-deck: n_samples masks, each feature of each drawn at random from the rows of a data set
- * (the values of one feature stay together). rows (n_rows, n_values) -> mask (n_samples, n_values).
- * feature_of as in sis_input; values that are never masked are copied from the first row. */
-int sis_mask_hotdeck(const double *rows, size_t n_rows, const sis_input *shape, size_t n_samples,
-                     uint64_t seed, double *mask);
+/* Hot-deck masks, with values drawn from other inputs, are sis_deck_draw's (sis/evaluate.h). */
 
 /* ---- Verification -------------------------------------------------------------------------- */
 
@@ -288,9 +285,9 @@ typedef struct sis_audit {
     size_t evaluations;
 } sis_audit;
 
-/* Check the claims of a collection with full passes only: its status, every score (but for rounding),
- * that subsets are disjoint, sufficient and minimal as far as claim->claim goes, and completeness if it
- * claims that. 0 even if the claims are false: read out->holds. */
+/* Check the claims of a collection with full passes only: its status, every score (but for
+ * rounding), that subsets are disjoint, sufficient and minimal as far as claim->claim goes, and
+ * completeness if it claims that. 0 even if the claims are false: read out->holds. */
 int sis_verify(const sis_model *model, const sis_input *input, const sis_opt *opt,
                const sis_collection *claim, sis_audit *out);
 
@@ -326,8 +323,9 @@ typedef struct sis_walk_ops {
     /* Start over with `masked` (n_features flags) masked; *margin is that state's margin. */
     int (*reset)(sis_walk *w, const unsigned char *masked, double *margin);
     /* margins[k] = margin if features[k] were masked too. features: present, ascending. A walk may
-     * only answer the current margin, bit for bit, for a feature that provably changes nothing. With
-     * w->wants set it may answer -wants * INFINITY for a feature that is provably not the best. */
+     * only answer the current margin, bit for bit, for a feature that provably changes nothing.
+     * With w->wants set it may answer -wants * INFINITY for a feature that is provably not the
+     * best. */
     int (*probe)(sis_walk *w, const int *features, size_t n, double *margins);
     /* Mask it for good; *margin is the new state's margin, as probe answered it. */
     int (*mask)(sis_walk *w, int feature, double *margin);

@@ -55,8 +55,8 @@ typedef struct sis_arch {
                               plain x, the factors lie in its first layer */
 } sis_arch;
 
-/* The paper's sizes of "mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm" or "text-cnn", and the least of
- * "mlp" and "linear". SIS_E_ARGUMENT with the names there are if it is none of them. */
+/* The paper's sizes of "mnist-cnn", "mnist-mlp", "dna-cnn", "text-lstm" or "text-cnn", and the
+ * least of "mlp" and "linear". SIS_E_ARGUMENT with the names there are if it is none of them. */
 int sis_arch_init(sis_arch *arch, const char *name);
 
 /* NULL, or what is wrong with these sizes. */
@@ -162,8 +162,8 @@ int sis_trainer_evaluate(sis_trainer *t, const sis_examples *examples, sis_fit *
 int sis_trainer_finish(sis_trainer *t, sis_net **net);
 
 /* Everything that is needed to go on, written whole or not at all. Loading checks that arch,
- * options (but for epochs, patience, keep_last and jobs) and the data are those of the file: SIS_E_FORMAT. A
- * trainer whose load failed can only be freed. */
+ * options (but for epochs, patience, keep_last and jobs) and the data are those of the file:
+ * SIS_E_FORMAT. A trainer whose load failed can only be freed. */
 int sis_trainer_save(const sis_trainer *t, const char *path);
 int sis_trainer_load(sis_trainer *t, const char *path);
 

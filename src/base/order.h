@@ -11,7 +11,8 @@
 int sis__by_int(const void *a, const void *b);
 int sis__by_double(const void *a, const void *b);
 
-/* The q-quantile (0..1) of n sorted numbers, between neighbours by proportion; NaN if there are none. */
+/* The q-quantile (0..1) of n sorted numbers, between neighbours by proportion; NaN if there are
+ * none. */
 double sis__quantile(const double *sorted, size_t n, double q);
 
 #endif

@@ -30,10 +30,9 @@
 #include "core/core.h"
 
 enum { NOTHING = -1, MEMO_LARGEST = 1 << 16, ROWS_LEAST = 64 };
-#define ROWS_BYTES                                                                                 \
-    ((size_t)4                                                                                     \
-     << 20) /* slots beyond the cache help no model that states no wish                  \
-                       */
+
+/* Slots beyond the cache help no model that states no wish. */
+static const size_t ROWS_BYTES = (size_t)4 << 20;
 
 typedef struct {
     uint64_t a, b;

@@ -41,7 +41,8 @@ __attribute__((format(printf, 2, 3))) static void refute(auditor *a, const char 
     va_end(args);
 }
 
-/* A claimed score must be the one found, but for rounding: models may compute it elsewhere today. */
+/* A claimed score must be the one found, but for rounding: models may compute it elsewhere
+ * today. */
 static void compare(auditor *a, const char *what, double claimed, double found) {
     if (fabs(claimed - found) > 1e-4 * (1 + fabs(found)) || isnan(claimed))
         refute(a, "%s is said to be %.9g, found %.9g", what, claimed, found);

@@ -282,7 +282,7 @@ static int make_rows(layout *l, int given, sis_data **out) {
         free(numbers);
         return code;
     }
-    sis__packed rows = {.type = sis__dtype_find('f', sizeof(double)),
+    sis__packed rows = {.type = sis__packed_type_find('f', sizeof(double)),
                         .rank = 2,
                         .dims = {l->t->height, l->n},
                         .n = l->n * l->t->height,

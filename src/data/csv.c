@@ -410,7 +410,7 @@ static int read_table(table *t) {
 /* The numbers as they are, which become the data set's. */
 static int finish_numbers(table *t, const char *path, sis_data **out) {
     void *fitted = sis__realloc(t->numbers, t->used, sizeof *t->numbers);
-    sis__packed rows = {.type = sis__dtype_find('f', sizeof(double)),
+    sis__packed rows = {.type = sis__packed_type_find('f', sizeof(double)),
                         .rank = 2,
                         .dims = {t->height, t->width},
                         .n = t->used,

@@ -3,10 +3,10 @@
  * DNA made up: shuffles that keep every pair of neighbours, backgrounds, planted motifs.
  *
  * A sequence is a path through a graph whose vertices are letters and whose edges are the pairs of
- * neighbours. Another sequence with the same pairs is another path over the same edges. To draw one,
- * draw the last edge that leaves each letter: they must form a tree towards the last letter, and
- * Wilson's walk (wander at random, forget loops) draws such trees evenly. Every other order of edges
- * is then free, and the path cannot get stuck.
+ * neighbours. Another sequence with the same pairs is another path over the same edges. To draw
+ * one, draw the last edge that leaves each letter: they must form a tree towards the last letter,
+ * and Wilson's walk (wander at random, forget loops) draws such trees evenly. Every other order of
+ * edges is then free, and the path cannot get stuck.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +49,8 @@ static void make_graph(const char *s, size_t n, graph *g) {
         g->to[next[letter(s[i])]++] = (unsigned char)letter(s[i + 1]);
 }
 
-/* Choose the last edge of each letter but the root, and put it at the end of that letter's edges. */
+/* Choose the last edge of each letter but the root, and put it at the end of that letter's
+ * edges. */
 static void draw_tree(graph *g, size_t root, sis__rng *r) {
     int in_tree[LETTERS] = {0};
     size_t edge[LETTERS] = {0};

@@ -24,20 +24,20 @@
 
 /* ---- One array ----------------------------------------------------------------------------- */
 
-static const sis__dtype *type_of(int code) {
+static const sis__packed_type *type_of(int code) {
     switch (code) {
     case 0x08:
-        return sis__dtype_find('u', 1);
+        return sis__packed_type_find('u', 1);
     case 0x09:
-        return sis__dtype_find('i', 1);
+        return sis__packed_type_find('i', 1);
     case 0x0B:
-        return sis__dtype_find('i', 2);
+        return sis__packed_type_find('i', 2);
     case 0x0C:
-        return sis__dtype_find('i', 4);
+        return sis__packed_type_find('i', 4);
     case 0x0D:
-        return sis__dtype_find('f', 4);
+        return sis__packed_type_find('f', 4);
     case 0x0E:
-        return sis__dtype_find('f', 8);
+        return sis__packed_type_find('f', 8);
     default:
         return NULL;
     }
@@ -203,7 +203,7 @@ static int add_labels(const char *path, sis_data *images) {
 
 /* Bytes in two or three axes are pixels. */
 static int is_image(const sis__packed *a) {
-    return a->type == sis__dtype_find('u', 1) && (a->rank == 3 || a->rank == 4);
+    return a->type == sis__packed_type_find('u', 1) && (a->rank == 3 || a->rank == 4);
 }
 
 /* Labels of the examples: their own values, or those in the file beside it. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Files of motifs. Every format is names and rows of numbers; which way the rows run is settled when
- * the whole file is known: four rows a motif are bases unless some motif has another number of them.
+ * Files of motifs. Every format is names and rows of numbers; which way the rows run is settled
+ * when the whole file is known: four rows a motif are bases unless some motif has another number of
+ * them.
  */
 #include <math.h>
 #include <stdint.h>
@@ -38,7 +39,8 @@ typedef struct {
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-/* The name in an id like "MA0139.1_MA0139.1.CTCF": what follows the last full stop, if it is a word. */
+/* The name in an id like "MA0139.1_MA0139.1.CTCF": what follows the last full stop, if it is a
+ * word. */
 static const char *name_in(const char *id) {
     const char *dot = strrchr(id, '.');
     return dot && (dot[1] < '0' || dot[1] > '9') && dot[1] != '\0' ? dot + 1 : id;

@@ -95,7 +95,7 @@ static int take_descr(header *h) {
     size_t size = text[0] && text[1] && text[2] >= '1' && text[2] <= '9' && !text[3]
                       ? (size_t)(text[2] - '0')
                       : 0;
-    h->array->type = size ? sis__dtype_find(text[1], size) : NULL;
+    h->array->type = size ? sis__packed_type_find(text[1], size) : NULL;
     if (!h->array->type || !strchr("<>=|", text[0]) || (text[0] == '|' && size != 1))
         return unsupported(h, text);
     h->swap = size > 1 && text[0] == (BIG_ENDIAN_HERE ? '<' : '>');

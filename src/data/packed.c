@@ -56,8 +56,8 @@ static void decode_f2(const unsigned char *from, size_t stride, size_t n, double
     }
 }
 
-const sis__dtype *sis__dtype_find(char kind, size_t size) {
-    static const sis__dtype types[] = {
+const sis__packed_type *sis__packed_type_find(char kind, size_t size) {
+    static const sis__packed_type types[] = {
         {'f', 2, decode_f2}, {'f', 4, decode_f4}, {'f', 8, decode_f8}, {'i', 1, decode_i1},
         {'i', 2, decode_i2}, {'i', 4, decode_i4}, {'i', 8, decode_i8}, {'u', 1, decode_u1},
         {'u', 2, decode_u2}, {'u', 4, decode_u4}, {'u', 8, decode_u8}, {'b', 1, decode_bool},
@@ -122,7 +122,7 @@ static void view_merge(view *v) {
 }
 
 /* Run by run along the last axis, the other axes counted like the digits of an odometer. */
-static void view_decode(view *v, const sis__dtype *type, double *out) {
+static void view_decode(view *v, const sis__packed_type *type, double *out) {
     view_merge(v);
     if (v->rank == 0) {
         type->decode(v->start, 0, 1, out);

@@ -10,17 +10,17 @@
 #include <sis/data.h>
 
 /* One type of number. `decode` turns n of them, `stride` bytes apart, into doubles. */
-typedef struct sis__dtype {
+typedef struct sis__packed_type {
     char kind; /* 'f', 'i', 'u' or 'b' (bool) */
     size_t size;
     void (*decode)(const unsigned char *from, size_t stride, size_t n, double *out);
-} sis__dtype;
+} sis__packed_type;
 
 /* NULL if there is none of that kind and size. */
-const sis__dtype *sis__dtype_find(char kind, size_t size);
+const sis__packed_type *sis__packed_type_find(char kind, size_t size);
 
 typedef struct sis__packed {
-    const sis__dtype *type;
+    const sis__packed_type *type;
     size_t rank, dims[SIS_RANK_MAX];
     size_t n;             /* values: the product of dims */
     int fortran;          /* the first axis varies fastest, not the last */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * PNG images in and out, by libpng's simple interface: it checks, looks palettes up and lays
- * transparency on a background. Whether an image is grey or colour is what its header says. The size is known before
- * any pixel is unpacked, so a small file cannot ask for much memory.
+ * transparency on a background. Whether an image is grey or colour is what its header says. The
+ * size is known before any pixel is unpacked, so a small file cannot ask for much memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int decode(const char *path, const sis__buf *bytes, sis__packed *a) {
     int code = check_size(path, &image);
     size_t channels = image.format & PNG_FORMAT_FLAG_COLOR ? 3 : 1;
     image.format = channels == 3 ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
-    *a = (sis__packed){.type = sis__dtype_find('u', 1),
+    *a = (sis__packed){.type = sis__packed_type_find('u', 1),
                        .rank = channels == 3 ? 4 : 3,
                        .dims = {1, image.height, image.width, channels},
                        .n = (size_t)image.height * image.width * channels};

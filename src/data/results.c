@@ -82,7 +82,8 @@ static int begins_record(const sis__buf *line) {
 }
 
 /* Why the line that was read is no record: what the parser said, unless something simpler is true.
- * Others may write the fields in another order, so ours is known by its first field wherever it is. */
+ * Others may write the fields in another order, so ours is known by its first field wherever it
+ * is. */
 static int refuse_line(const sis_results *r, int code) {
     if (code != SIS_E_FORMAT)
         return in_line(r, code);

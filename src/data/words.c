@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Text into words. Letters are made small in place: of the alphabets covered here a letter and its
- * small form have the same number of bytes in UTF-8, so offsets into the small text are offsets into
- * the text as it was written.
+ * small form have the same number of bytes in UTF-8, so offsets into the small text are offsets
+ * into the text as it was written.
  */
 #include "data/words.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Carlini and Wagner's L2 attack. Rows are attacked in batches, each with a constant and a state of
- * its own, because a network runs many rows faster than one at a time, and each batch on one thread; a
- * row's result depends neither on the others nor on the number of threads. One step costs a forward pass of every row that still moves and a gradient of those
- * that do not lead by the confidence yet: the others are only pulled back to the input.
+ * its own, because a network runs many rows faster than one at a time, and each batch on one
+ * thread; a row's result depends neither on the others nor on the number of threads. One step costs
+ * a forward pass of every row that still moves and a gradient of those that do not lead by the
+ * confidence yet: the others are only pulled back to the input.
  *
  * Networks answer margins, log(p / (1 - p)); differences of z are differences of log p, which is
  * -log(1 + exp(-margin)) and loses nothing where p is close to 1.

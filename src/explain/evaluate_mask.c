@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a subset is worth beyond the mask it was found with: values drawn from other inputs (a hot deck)
- * in the place of missing ones, the study that compares them with a mask feature by feature, and the
- * surroundings of a subset.
+ * What a subset is worth beyond the mask it was found with: values drawn from other inputs (a hot
+ * deck) in the place of missing ones, the study that compares them with a mask feature by feature,
+ * and the surroundings of a subset.
  *
- * A deck draws the lender of each feature at random. With `anywhere` the lending feature is drawn too,
- * uniformly among all features of all inputs, as words are drawn by how often they are used; it must
- * have as many values as the one that is missing. Drawing a mask then costs a scan of the lender for
- * each feature, otherwise a copy of each value.
+ * A deck draws the lender of each feature at random. With `anywhere` the lending feature is drawn
+ * too, uniformly among all features of all inputs, as words are drawn by how often they are used;
+ * it must have as many values as the one that is missing. Drawing a mask then costs a scan of the
+ * lender for each feature, otherwise a copy of each value.
  */
 #include <stdlib.h>
 #include <string.h>

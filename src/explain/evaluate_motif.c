@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * A rationale on a motif (section S2.3 of the paper). The rationale is a distribution over A C G T at
- * every position of the sequence: certain where a base belongs to it, uniform elsewhere. The motif is
- * laid inside the sequence and continued by uniform bases on both sides.
+ * A rationale on a motif (section S2.3 of the paper). The rationale is a distribution over A C G T
+ * at every position of the sequence: certain where a base belongs to it, uniform elsewhere. The
+ * motif is laid inside the sequence and continued by uniform bases on both sides.
  *
  *     likelihood   sum over i of log sum_j R_i(j) M_i(j): a base counts with its probability, an N
  *                  always with 1/4. Where it is highest is the alignment
- *     divergence   sum over i of sum_j R_i(j) log (R_i(j) / M_i(j)) at that place. Outside the motif a
- *                  base of the rationale costs log 4 and an N nothing, so a rationale is also charged
- *                  for what lies beside the motif
+ *     divergence   sum over i of sum_j R_i(j) log (R_i(j) / M_i(j)) at that place. Outside the
+ *                  motif a base of the rationale costs log 4 and an N nothing, so a rationale is
+ *                  also charged for what lies beside the motif
  *
  * Costs (length of the sequence) x (length of the motif), twice.
  */

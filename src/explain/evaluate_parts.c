@@ -2,9 +2,10 @@
  *
  * The score of parts of inputs, and of inputs without one feature.
  *
- * Parts are dressed as rows, one for each mask of their input, and predicted in blocks that fit half of
- * the memory budget (the other half is the prediction's own). Leaving out one feature after the other
- * is what a walk's probe does, so importance costs what one step of backward selection costs.
+ * Parts are dressed as rows, one for each mask of their input, and predicted in blocks that fit
+ * half of the memory budget (the other half is the prediction's own). Leaving out one feature after
+ * the other is what a walk's probe does, so importance costs what one step of backward selection
+ * costs.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A subset that is enough only under one mask is evidence about that mask. So it is scored again with
- * other things around it: values of other inputs (a hot deck), its own neighbours, random halves of all
- * the other features of the input. All parts of all rationales are scored in one call.
+ * A subset that is enough only under one mask is evidence about that mask. So it is scored again
+ * with other things around it: values of other inputs (a hot deck), its own neighbours, random
+ * halves of all the other features of the input. All parts of all rationales are scored in one
+ * call.
  *
- * For each rationale there are `samples` hot-deck parts, `samples` halves, and one with neighbours, in
- * this order; lists of features lie one behind the other in `kept`.
+ * For each rationale there are `samples` hot-deck parts, `samples` halves, and one with neighbours,
+ * in this order; lists of features lie one behind the other in `kept`.
  */
 #include <math.h>
 #include <stdlib.h>

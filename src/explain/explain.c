@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One decision explained by another method: status, attributions, order, as many of its first
- * features as the constraint wants, and the scores of what is reported by full passes. Then the same
- * for many inputs on several threads.
+ * features as the constraint wants, and the scores of what is reported by full passes. Then the
+ * same for many inputs on several threads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -202,7 +202,8 @@ static int constrain(sis__view *v, const sis_method_opt *how, const ranked *r, d
     return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
 }
 
-/* The order that was found before, if it is one of the features there are. `seen` (v->n) is zeroed. */
+/* The order that was found before, if it is one of the features there are. `seen` (v->n) is
+ * zeroed. */
 static int take_order(const sis__view *v, const sis_method_opt *how, unsigned char *seen,
                       ranked *r) {
     size_t present = 0;

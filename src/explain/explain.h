@@ -10,9 +10,10 @@
  *     gradient.c   batched gradient SIS
  *     explain.c    options; one input, many inputs
  *     attack.c     Carlini-Wagner (sis/attack.h)
+ *     evaluate_*.c, stats*.c   sis/evaluate.h: parts, importance, motifs, masks; tests of samples
  *
- * A *margin* is what a model answers; a *score* is link(margin). With several mask samples margins are
- * mean scores and there is no link.
+ * A *margin* is what a model answers; a *score* is link(margin). With several mask samples margins
+ * are mean scores and there is no link.
  */
 #ifndef SIS_EXPLAIN_EXPLAIN_H
 #define SIS_EXPLAIN_EXPLAIN_H
@@ -102,8 +103,8 @@ typedef struct sis__points {
 int sis__points_init(sis__points *p, const sis__view *v, const char *method);
 void sis__points_release(sis__points *p);
 
-/* Scores and slopes at s->n points, at the cost of as many evaluations. Width and output are filled in
- * here. */
+/* Scores and slopes at s->n points, at the cost of as many evaluations. Width and output are filled
+ * in here. */
 int sis__points_slopes(sis__view *v, const sis__points *p, sis_slopes *s);
 
 /* ---- gradient.c ---------------------------------------------------------------------------- */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021): backward selection for inputs that are
- * too large for it. A mask m, one number a feature, mixes input and mask, x_m = (1 - m) x + m z; the
- * gradient of the score in m says for all features at once what masking each would do, to first
- * order. Each step masks the k features with the largest values:
+ * Batched gradient SIS (Carter, Jain, Mueller and Gifford 2021): backward selection for inputs that
+ * are too large for it. A mask m, one number a feature, mixes input and mask,
+ * x_m = (1 - m) x + m z; the gradient of the score in m says for all features at once what masking
+ * each would do, to first order. Each step masks the k features with the largest values:
  *
  *     step      0     1     2     3     4     5
  *     score    0.99  0.98  0.97  0.71  0.75  0.31     threshold 0.7
  *     left      12     9     6     5     4     0      -> the 4 left at step 4
  *
  * What was left when the score last reached the threshold is sufficient but, since slopes are not
- * differences, holds features that are not needed. It is pruned by removals that are each tried on the
- * model: in large pieces first, if there are many; then, from MOST_WALKED on down (MOST_PASSED if the
- * model has no walk of its own), by exact backward selection inside it (sis_collect, everything else
- * absent), or, if still more are left, one by one until every single one is needed. Either way
- * Proposition 1 holds of what is reported, by full passes.
+ * differences, holds features that are not needed. It is pruned by removals that are each tried on
+ * the model: in large pieces first, if there are many; then, from MOST_WALKED on down (MOST_PASSED
+ * if the model has no walk of its own), by exact backward selection inside it (sis_collect,
+ * everything else absent), or, if still more are left, one by one until every single one is needed.
+ * Either way Proposition 1 holds of what is reported, by full passes.
  *
  * Cost: n / k gradients, then at most MOST^2 / 2 evaluations, or a few times as many full passes as
  * features were left.
@@ -225,8 +225,8 @@ static int drop_pieces(search *c, int *left, size_t *n, size_t piece, size_t *dr
     return SIS_OK;
 }
 
-/* Drop pieces, halving their size, until few enough are left for exact selection; at size one, until
- * every single feature is needed. */
+/* Drop pieces, halving their size, until few enough are left for exact selection; at size one,
+ * until every single feature is needed. */
 static int prune(search *c, int *left, size_t *n) {
     size_t piece = 1, dropped;
     while (piece * 2 < *n)

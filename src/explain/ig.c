@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Integrated gradients (Sundararajan, Taly and Yan 2017): the attribution of a coordinate is the way
- * it goes from the baseline to the input, times the mean of its slope along the straight path,
+ * Integrated gradients (Sundararajan, Taly and Yan 2017): the attribution of a coordinate is the
+ * way it goes from the baseline to the input, times the mean of its slope along the straight path,
  *
  *     a_v = (x_v - b_v) * sum over k of h_k dscore/dx_v (b + t_k (x - b))
  *
- * where t_k is the middle and h_k the length of part k of the path (the midpoint rule: half the error
- * of the trapezoid rule where the score is smooth, and no point is spent on the ends). Attributions
- * add up to score(x) - score(b) but for the error of the sum, so the difference of the two is the
- * measure of that error and is reported (completeness).
+ * where t_k is the middle and h_k the length of part k of the path (the midpoint rule: half the
+ * error of the trapezoid rule where the score is smooth, and no point is spent on the ends).
+ * Attributions add up to score(x) - score(b) but for the error of the sum, so the difference of the
+ * two is the measure of that error and is reported (completeness).
  *
- * A confident network's score stays where it is for most of the path and then changes within a tenth
- * of it. With equal parts only that tenth of the points matters, and the error, which comes from the
- * kinks of rectifiers and maxima, was above 1 % on one DNA sequence in fifty at 300 steps. So a tenth of
- * the steps first surveys the path, and the others divide it into parts half of whose measure is
- * length and half the change of the score:
+ * A confident network's score stays where it is for most of the path and then changes within a
+ * tenth of it. With equal parts only that tenth of the points matters, and the error, which comes
+ * from the kinks of rectifiers and maxima, was above 1 % on one DNA sequence in fifty at 300 steps.
+ * So a tenth of the steps first surveys the path, and the others divide it into parts half of whose
+ * measure is length and half the change of the score:
  *
  *     score    ________/-------      survey    .   .   .   .   .   .
  *     parts    |  |  |||||  |  |
  *
- * A feature's attribution is the sum over its values; its importance, as in the paper, is the sum of
- * their absolute values. With several masks everything is the mean over them.
+ * A feature's attribution is the sum over its values; its importance, as in the paper, is the sum
+ * of their absolute values. With several masks everything is the mean over them.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * LIME (Ribeiro, Singh and Guestrin 2016) as their code does it for texts: score copies of the input in
- * which a random number of random features is missing, weigh each by how near it is to the input, fit
- * a linear model to the scores by ridge regression; its weights are the attributions.
+ * LIME (Ribeiro, Singh and Guestrin 2016) as their code does it for texts: score copies of the
+ * input in which a random number of random features is missing, weigh each by how near it is to the
+ * input, fit a linear model to the scores by ridge regression; its weights are the attributions.
  *
  *     missing     between 1 and q features, each number equally likely; the first copy misses none
  *     distance    100 times the cosine distance of the present features to all of them,

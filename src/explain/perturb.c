@@ -4,7 +4,8 @@
  * feature, by full passes; those equal to their mask are known to change nothing.
  *
  * Attributions are differences of scores, as in the paper. The order is made of differences of
- * margins, which rank the same and still tell features apart where the score is 1 to the last digit.
+ * margins, which rank the same and still tell features apart where the score is 1 to the last
+ * digit.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where slopes are taken. For most models a point is a row; for those that look token ids up, a point
- * is the embeddings they find, because there is nothing between two ids but there is between two
- * embeddings. What is never masked has in the mask's point the value of the input.
+ * Where slopes are taken. For most models a point is a row; for those that look token ids up, a
+ * point is the embeddings they find, because there is nothing between two ids but there is between
+ * two embeddings. What is never masked has in the mask's point the value of the input.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -5,8 +5,9 @@
  *     minimise  sum over s of w_s (y_s - b - x_s . c)^2  +  penalty * |c|^2
  *
  * Centring by the weighted means takes the intercept out; what is left are the normal equations of
- * the q columns, symmetric and positive definite, solved by Cholesky's decomposition. Cost: n * k^2 / 2
- * additions for rows with k ones (no products: they are ones), q^3 / 6 multiply-adds; memory: q^2.
+ * the q columns, symmetric and positive definite, solved by Cholesky's decomposition. Cost:
+ * n * k^2 / 2 additions for rows with k ones (no products: they are ones), q^3 / 6 multiply-adds;
+ * memory: q^2.
  *
  * The decomposition works through blocks of columns so that the rows of one block stay in the cache
  * while all rows below are brought up to date. At the few hundred columns there mostly are it takes

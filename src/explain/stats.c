@@ -2,13 +2,14 @@
  *
  * Samples and the tests between them: ranks, percentiles, Wilcoxon's two tests.
  *
- * Ranks cost a sort. The exact distributions are counted in doubles, which hold them to the last digit
- * where it matters: only the lower tail up to the statistic is counted, from its small numbers upwards,
- * never as one minus the rest.
+ * Ranks cost a sort. The exact distributions are counted in doubles, which hold them to the last
+ * digit where it matters: only the lower tail up to the statistic is counted, from its small
+ * numbers upwards, never as one minus the rest.
  *
  *     signed-rank   subsets of {1..n} by their sum; n <= 50, so every count is below 2^53
  *     rank-sum      ways to reach U = u with m against n numbers are the coefficients of
- *                   (1 - x^(n+1)) ... (1 - x^(n+m)) / ((1 - x) ... (1 - x^m)): m passes over the tail
+ *                   (1 - x^(n+1)) ... (1 - x^(n+m)) / ((1 - x) ... (1 - x^m)): m passes over
+ *                   the tail
  */
 #include <math.h>
 #include <stdlib.h>

@@ -4,8 +4,9 @@
  *
  * Without a correlation r^2 follows a beta distribution, so the two-sided p is the regularised
  * incomplete beta function I(1 - r^2; n/2 - 1, 1/2). It is computed as its continued fraction by
- * Lentz's method, on the side where that converges fast; small p-values keep their relative precision,
- * because the fraction's factor is formed from logarithms and nothing is subtracted from 1.
+ * Lentz's method, on the side where that converges fast; small p-values keep their relative
+ * precision, because the fraction's factor is formed from logarithms and nothing is subtracted from
+ * 1.
  */
 #include <float.h>
 #include <math.h>

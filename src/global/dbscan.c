@@ -3,18 +3,18 @@
  * DBSCAN over a space.
  *
  * The order in which clusters grow does not matter to what they are: clusters are the connected
- * components of the core points, a number goes to each by its first core point, and a point that is not
- * core belongs to the lowest of those it touches. So two passes over the neighbours are enough, both of
- * them parallel:
+ * components of the core points, a number goes to each by its first core point, and a point that is
+ * not core belongs to the lowest of those it touches. So two passes over the neighbours are enough,
+ * both of them parallel:
  *
  *     1. count the neighbours of every point (weights included) -> who is core
  *     2. join neighbours that are both core; note those of which one is
  *
- * The second pass reads the neighbours that the first has kept, as many as fit in opt->memory, and finds
- * the rest again. Notes are few: a point that is not core has fewer than min_size neighbours.
+ * The second pass reads the neighbours that the first has kept, as many as fit in opt->memory, and
+ * finds the rest again. Notes are few: a point that is not core has fewer than min_size neighbours.
  *
- * Joining is a union-find in which a root is the lowest number of its set and is only ever replaced by a
- * lower one, by compare-and-swap: the outcome is the same whatever the threads do.
+ * Joining is a union-find in which a root is the lowest number of its set and is only ever replaced
+ * by a lower one, by compare-and-swap: the outcome is the same whatever the threads do.
  */
 #include <math.h>
 #include <stdatomic.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Distances by their plain definitions: what everything faster in this folder must agree with, to the
- * bit. sis/global.h states them.
+ * Distances by their plain definitions: what everything faster in this folder must agree with, to
+ * the bit. sis/global.h states them.
  *
- * An energy distance is a sum of roots, so its last bits depend on the order of summation. The order
- * is part of the definition here: for each pixel of the point that comes first (sis__row_order), in
- * order, the sum of its distances to the pixels of the other, in order.
+ * An energy distance is a sum of roots, so its last bits depend on the order of summation. The
+ * order is part of the definition here: for each pixel of the point that comes first
+ * (sis__row_order), in order, the sum of its distances to the pixels of the other, in order.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -69,18 +69,12 @@ static int letters_distance(const sis__row *a, const sis__row *b, double *out) {
 
 /* ---- Pixels -------------------------------------------------------------------------------- */
 
-static double gap(uint32_t p, uint32_t q) {
-    double dy = (double)(p >> 16) - (double)(q >> 16);
-    double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
-    return sqrt(dy * dy + dx * dx);
-}
-
 static double sum_of_gaps(const sis__row *a, const sis__row *b) {
     double all = 0;
     for (size_t i = 0; i < a->n; i++) {
         double one = 0;
         for (size_t j = 0; j < b->n; j++)
-            one += gap(a->items[i], b->items[j]);
+            one += sis__pixel_gap(a->items[i], b->items[j]);
         all += one;
     }
     return all;

@@ -2,18 +2,19 @@
  *
  * Neighbours among strings of letters.
  *
- * Strings are sorted by length, then by how many of each letter they have, and cut into blocks of 32 of
- * the same length, which are compared with a text at once (lanes.h). A block is passed over if it must be
- * farther away than eps by one of three lower bounds:
+ * Strings are sorted by length, then by how many of each letter they have, and cut into blocks of
+ * 32 of the same length, which are compared with a text at once (lanes.h). A block is passed over
+ * if it must be farther away than eps by one of three lower bounds:
  *
  *     length     every letter more has to be inserted
- *     letters    one edit takes away one letter and brings another at most: so many letters too many of
- *                some kinds (or too few) are so many edits. Blocks have counts in narrow ranges
- *     pairs      one edit changes two pairs of neighbouring letters at most: pairs of the text that no
- *                string of the block has, and pairs that all have and the text lacks, by two
+ *     letters    one edit takes away one letter and brings another at most: so many letters too
+ *                many of some kinds (or too few) are so many edits. Blocks have counts in narrow
+ *                ranges
+ *     pairs      one edit changes two pairs of neighbouring letters at most: pairs of the text that
+ *                no string of the block has, and pairs that all have and the text lacks, by two
  *
- * Strings of more than 64 letters, or of more than 8 different ones, are compared one at a time with
- * the recurrence on as many words as it takes.
+ * Strings of more than 64 letters, or of more than 8 different ones, are compared one at a time
+ * with the recurrence on as many words as it takes.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -227,8 +228,8 @@ static void begin(const sis__space *s, edit_scratch *t, size_t u) {
 
 /* ---- One string at a time ------------------------------------------------------------------- */
 
-/* The recurrence over one word of the column. `in` and the result are what comes in above and goes out
- * below, -1, 0 or 1; `last` is the bit of the last row, if it is in this word. */
+/* The recurrence over one word of the column. `in` and the result are what comes in above and goes
+ * out below, -1, 0 or 1; `last` is the bit of the last row, if it is in this word. */
 static int advance(uint64_t same, uint64_t *up, uint64_t *down, int in, uint64_t last) {
     uint64_t p = *up, m = *down, x = same | m;
     same |= in < 0;

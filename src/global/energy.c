@@ -2,20 +2,22 @@
  *
  * Neighbours among sets of pixels.
  *
- * The root of the energy distance is a distance in a Hilbert space: a set of pixels is a vector there,
- * too long to write down, but its coordinates along a few directions can be had, and the distance of
- * these coordinates is never more than that of the vectors. Directions are found by a pivoted incomplete
- * Cholesky decomposition: each goes through the set that the ones before describe worst. What they leave
- * over of a vector has a known length, and two lengths differ by no more than the vectors:
+ * The root of the energy distance is a distance in a Hilbert space: a set of pixels is a vector
+ * there, too long to write down, but its coordinates along a few directions can be had, and the
+ * distance of these coordinates is never more than that of the vectors. Directions are found by a
+ * pivoted incomplete Cholesky decomposition: each goes through the set that the ones before
+ * describe worst. What they leave over of a vector has a known length, and two lengths differ by no
+ * more than the vectors:
  *
  *     D(u, v)  >=  sum over k of (c_k(u) - c_k(v))^2  +  (rest(u) - rest(v))^2
  *
- * A dozen products rule out nearly all pairs. Sets are sorted by the first coordinate, so that most are
- * not even looked at.
+ * A dozen products rule out nearly all pairs. Sets are sorted by the first coordinate, so that most
+ * are not even looked at.
  *
- * For the others, the sum of distances of one place to all pixels of u (a field) is remembered for each
- * place asked about: the double sum over 25 x 25 pixels becomes a sum over 25. Sums over one set's own
- * pixels are computed once. All sums are in the order of the plain definition, so they have its bits.
+ * For the others, the sum of distances of one place to all pixels of u (a field) is remembered for
+ * each place asked about: the double sum over 25 x 25 pixels becomes a sum over 25. Sums over one
+ * set's own pixels are computed once. All sums are in the order of the plain definition, so they
+ * have its bits.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,8 +37,8 @@ enum {
 typedef struct {
     size_t rows, columns;
     size_t width; /* 2 columns - 1 */
-    /* (rows, width) how far pixels are apart, by rows between them and by columns from -(columns - 1)
-     * to columns - 1; NULL if that would be too large */
+    /* (rows, width) how far pixels are apart, by rows between them and by columns from
+     * -(columns - 1) to columns - 1; NULL if that would be too large */
     double *gaps;
     uint32_t *at; /* as s->items: row * columns + column */
     double *own;  /* (n) sum over the pairs of own pixels */
@@ -56,12 +58,6 @@ typedef struct {
     uint32_t now;
 } field;
 
-static double gap(uint32_t p, uint32_t q) {
-    double dy = (double)(p >> 16) - (double)(q >> 16);
-    double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
-    return sqrt(dy * dy + dx * dx);
-}
-
 /* The sum of the distances of place p to the pixels of u. */
 static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     double sum = 0;
@@ -70,7 +66,7 @@ static double sum_to(const energy_index *x, uint32_t p, const sis__row *u) {
     for (size_t k = 0; k < u->n; k++) {
         uint32_t q = u->items[k];
         sum += x->gaps ? x->gaps[(size_t)abs(y - (int)(q >> 16)) * x->width + column - (q & 0xFFFF)]
-                       : gap(p, q);
+                       : sis__pixel_gap(p, q);
     }
     return sum;
 }
@@ -309,7 +305,7 @@ static int tabulate(const sis__space *s, energy_index *x) {
     for (size_t k = 0; k < x->rows * x->width; k++) {
         size_t dy = k / x->width, dx = k % x->width;
         dx = dx < x->columns - 1 ? x->columns - 1 - dx : dx - (x->columns - 1);
-        x->gaps[k] = gap(0, (uint32_t)dy << 16 | (uint32_t)dx);
+        x->gaps[k] = sis__pixel_gap(0, (uint32_t)dy << 16 | (uint32_t)dx);
     }
     return SIS_OK;
 }

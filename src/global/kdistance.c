@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far a point has to look until it is core, for a sample of the points, and where the curve of these
- * distances turns. Ester et al. choose eps there: left of the turn lie the outliers, right of it the
- * clusters.
+ * How far a point has to look until it is core, for a sample of the points, and where the curve of
+ * these distances turns. Ester et al. choose eps there: left of the turn lie the outliers, right of
+ * it the clusters.
  *
  *     far  |*
  *          | *
@@ -28,8 +28,8 @@ typedef struct {
     size_t weight;
 } neighbour;
 
-/* What one thread keeps: the nearest points so far, no more than it takes for their weights to reach
- * min_size, as a heap with the farthest on top. */
+/* What one thread keeps: the nearest points so far, no more than it takes for their weights to
+ * reach min_size, as a heap with the farthest on top. */
 typedef struct {
     neighbour *heap; /* (min_size + 1) */
     size_t n, weight;
@@ -119,9 +119,9 @@ static int farthest_first(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Where the curve is farthest below the line between its ends; the middle if it never is. Points that
- * are core at eps 0 say nothing about eps, and a few outliers would stretch the curve until everything
- * else lies flat: neither they nor the farthest twentieth count. */
+/* Where the curve is farthest below the line between its ends; the middle if it never is. Points
+ * that are core at eps 0 say nothing about eps, and a few outliers would stretch the curve until
+ * everything else lies flat: neither they nor the farthest twentieth count. */
 static size_t find_knee(const double *values, size_t n) {
     while (n > 1 && values[n - 1] == 0)
         n--;

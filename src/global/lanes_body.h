@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The body of lanes_base.c and lanes_avx2.c, which say how many bytes a register has (VBYTES) and what
- * the functions are called (LANES_NAME).
+ * The body of lanes_base.c and lanes_avx2.c, which say how many bytes a register has (VBYTES) and
+ * what the functions are called (LANES_NAME).
  */
 #include "global/lanes.h"
 
 #include <string.h>
 
-/* Myers' recurrence for one register of lanes of type `lane`, from the first to the last letter. The
- * score follows the last row: bit `length - 1`. */
+/* Myers' recurrence for one register of lanes of type `lane`, from the first to the last letter.
+ * The score follows the last row: bit `length - 1`. */
 #define RUN(bits, lane)                                                                            \
     typedef lane vector##bits __attribute__((vector_size(VBYTES)));                                \
     static void run##bits(const lane *masks, unsigned length, const uint8_t *text, size_t n,       \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the DNA of a cluster looks like: its members laid over one another, and the known motif that this
- * is most like.
+ * What the DNA of a cluster looks like: its members laid over one another, and the known motif that
+ * this is most like.
  *
- * The likelihood criterion of the paper and its divergence choose the same place: the divergence is the
- * entropy of the matrix, which is the same everywhere, minus the mean log-likelihood. So the least
- * divergence over all places and both strands is both.
+ * The likelihood criterion of the paper and its divergence choose the same place: the divergence is
+ * the entropy of the matrix, which is the same everywhere, minus the mean log-likelihood. So the
+ * least divergence over all places and both strands is both.
  */
 #include <limits.h>
 #include <math.h>
@@ -18,7 +18,7 @@
 
 enum { ROUNDS = 3, LETTERS_MOST = 65535 };
 
-/* ---- Laying strings over one another ---------------------------------------------------------- */
+/* ---- Laying strings over one another --------------------------------------------------------- */
 
 /* A base of a string: where, and which of A C G T. */
 typedef struct {
@@ -182,7 +182,7 @@ int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_
     return code;
 }
 
-/* ---- Comparing with a known motif -------------------------------------------------------------- */
+/* ---- Comparing with a known motif ------------------------------------------------------------ */
 
 static const double uniform[4] = {0.25, 0.25, 0.25, 0.25};
 

@@ -156,8 +156,8 @@ static size_t sort_items(uint32_t *items, size_t n) {
     return kept;
 }
 
-/* Sorted words become pairs of word and occurrence: the second "very" is another item than the first,
- * and bags are sets. Each pair has a number of its own, which `extra` gives out. */
+/* Sorted words become pairs of word and occurrence: the second "very" is another item than the
+ * first, and bags are sets. Each pair has a number of its own, which `extra` gives out. */
 static int number_repeats(sis_points *p, uint32_t *items, size_t n) {
     uint32_t key[2] = {0, 0};
     for (size_t k = 0; k < n; k++) {

@@ -13,6 +13,7 @@
 #ifndef SIS_GLOBAL_POINTS_H
 #define SIS_GLOBAL_POINTS_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,13 @@ int sis__row_order(const sis__row *a, const sis__row *b);
 
 static inline int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+}
+
+/* How far two pixels are apart. */
+static inline double sis__pixel_gap(uint32_t p, uint32_t q) {
+    double dy = (double)(p >> 16) - (double)(q >> 16);
+    double dx = (double)(p & 0xFFFF) - (double)(q & 0xFFFF);
+    return sqrt(dy * dy + dx * dx);
 }
 
 /* The plain definition. */

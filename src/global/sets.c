@@ -2,22 +2,22 @@
  *
  * Neighbours among sets of words or cells.
  *
- * Two sets within eps < 1 share words, and not only common ones. With the words of each set ordered from
- * the rarest to the most common one, sets of sizes a >= b that must share k words share one of the first
- * a - k + 1 and b - k + 1 of them. So an inverted index of those first few words of each set (its prefix)
- * finds every neighbour, through lists that are short because the words in them are rare:
+ * Two sets within eps < 1 share words, and not only common ones. With the words of each set ordered
+ * from the rarest to the most common one, sets of sizes a >= b that must share k words share one of
+ * the first a - k + 1 and b - k + 1 of them. So an inverted index of those first few words of each
+ * set (its prefix) finds every neighbour, through lists that are short because the words in them
+ * are rare:
  *
  *     set 7    zebra  mango | nice  aroma          in the index: zebra, mango
  *     set 9    mango  peach   smell | very  nice   asks for:     mango, peach, smell  -> set 7
  *
- * Sets are in order of size. Who asks is the larger one, so the index needs only the prefix for sets that are
- * at least as large as the one in it, which is shorter. For cells the words are the names: the
- * distance of names alone is a lower bound.
+ * Sets are in order of size. Who asks is the larger one, so the index needs only the prefix for
+ * sets that are at least as large as the one in it, which is shorter. For cells the words are the
+ * names: the distance of names alone is a lower bound.
  *
- * Costs one word a word of every prefix in memory, and the lengths of the lists asked for in time. From
- * eps = 1 on everything is a neighbour, and nobody asks (dbscan.c).
+ * Costs one word a word of every prefix in memory, and the lengths of the lists asked for in time.
+ * From eps = 1 on everything is a neighbour, and nobody asks (dbscan.c).
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,7 +52,8 @@ static int by_count(const void *a, const void *b) {
     return (x->word > y->word) - (x->word < y->word);
 }
 
-/* Sort the items of a row, with the values beside them. Rows are short, and large ones nearly sorted. */
+/* Sort the items of a row, with the values beside them. Rows are short, and large ones nearly
+ * sorted. */
 static void sort_row(uint32_t *items, uint32_t *values, size_t n) {
     for (size_t k = 1; k < n; k++) {
         uint32_t item = items[k], value = values ? values[k] : 0;
@@ -102,7 +103,7 @@ static int rank_words(sis__space *s, size_t n_words) {
     return SIS_OK;
 }
 
-/* ---- How much must be shared ------------------------------------------------------------------ */
+/* ---- How much must be shared ----------------------------------------------------------------- */
 
 /* The least number of shared words with which sets of sizes a and b are within eps, by the very
  * comparison that decides it. `all` is how many words they have if they share none that count. */
@@ -248,9 +249,10 @@ static int can_share(const sis__row *a, const sis__row *b, size_t k) {
     return 1;
 }
 
-/* Sets of the list of one word of `row`, the k-th, that can be neighbours of u. When a set is met through
- * the first word that both have, no more than what comes behind that word in either can be shared, too;
- * mostly that is too little. Sizes ascend along the list, so they need not be looked up. */
+/* Sets of the list of one word of `row`, the k-th, that can be neighbours of u. When a set is met
+ * through the first word that both have, no more than what comes behind that word in either can be
+ * shared, too; mostly that is too little. Sizes ascend along the list, so they need not be looked
+ * up. */
 static int near_by_word(const sis__space *s, uint32_t *met, size_t u, size_t k, sis__near *near) {
     const set_index *x = (const set_index *)s->index;
     sis__row row = sis__space_row(s, u);

@@ -5,7 +5,6 @@
  */
 #include "global/space.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

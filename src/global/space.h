@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A space: the different ones among some points, each with its weight, in an order of which its index
- * makes use, and the index itself. All that clustering asks of a distance is here.
+ * A space: the different ones among some points, each with its weight, in an order of which its
+ * index makes use, and the index itself. All that clustering asks of a distance is here.
  *
  *     sets.c     words and cells: sizes, rarest words, inverted index
  *     edit.c     letters: lengths, letter counts, pairs of letters, bit-parallel tables

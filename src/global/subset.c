@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a subset of a record to a point: its words, its letters, its pixels or its cells. Records come from
- * files, so what a distance needs may not be there; each function says which field is missing.
+ * From a subset of a record to a point: its words, its letters, its pixels or its cells. Records
+ * come from files, so what a distance needs may not be there; each function says which field is
+ * missing.
  */
 #include <limits.h>
 #include <stdio.h>

@@ -4,14 +4,12 @@
  * back; every thread has its own rows and all share the network. The network's own walk answers
  * probes where one fits.
  *
- * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids are
- * looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
+ * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids
+ * are looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
  */
 #include "model/network.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"

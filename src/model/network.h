@@ -11,18 +11,20 @@
 
 /* ---- tokens.c ------------------------------------------------------------------------------ */
 
-/* How ids become embeddings. A value of a row is a token's number, SIS_TOKEN_MASK, or NaN: removed. */
+/* How ids become embeddings. A value of a row is a token's number, SIS_TOKEN_MASK, or NaN:
+ * removed. */
 typedef struct sis__tokens {
     const float *matrix; /* (vocabulary, dim); NULL: the network takes no tokens */
     size_t vocabulary, dim;
     float *mask; /* (dim) what SIS_TOKEN_MASK looks like */
 } sis__tokens;
 
-/* The mask is the model's own, if it carries one of `dim` values, else the mean over the vocabulary. */
+/* The mask is the model's own, if it carries one of `dim` values, else the mean over the
+ * vocabulary. */
 int sis__tokens_init(sis__tokens *t, const sis_net *net);
 
-/* ids (n) -> embeddings (n, dim). Where ids are removed those before them move up, and padding (id 0)
- * takes their place in front. */
+/* ids (n) -> embeddings (n, dim). Where ids are removed those before them move up, and padding
+ * (id 0) takes their place in front. */
 int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *out);
 
 /* The network's walk over the embeddings of an input of ids. */

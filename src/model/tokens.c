@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Token ids to embeddings, for predictions (every row) and for walks (one input and its mask, once).
+ * Token ids to embeddings, for predictions (every row) and for walks (one input and its mask,
+ * once).
  */
 #include <math.h>
 #include <stdlib.h>

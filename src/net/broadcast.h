@@ -24,8 +24,8 @@ void sis__broadcast_rows(const sis__broadcast *b, sis__row_fn fn, void *ctx);
 size_t sis__broadcast_length(const sis__broadcast *b);
 size_t sis__broadcast_step(const sis__broadcast *b, size_t input);
 
-/* In a shape function: the common shape of the first n inputs (all given), and their strides into the
- * step's parameters if there are at most 3. */
+/* In a shape function: the common shape of the first n inputs (all given), and their strides into
+ * the step's parameters if there are at most 3. */
 int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims);
 
 /* Inputs from..to, `to` not among them, must have one type. */

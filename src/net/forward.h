@@ -19,7 +19,8 @@ sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i);
 /* Check a batch and find its geometry, to be given back with sis__cache_done. */
 int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);
 
-/* Margins of output c from z (m, n), rows of values in front of the last activation: y[i * step]. */
+/* Margins of output c from z (m, n), rows of values in front of the last activation:
+ * y[i * step]. */
 void sis__margins(const sis_net *net, const float *z, size_t m, size_t n, size_t c, double *y,
                   size_t step);
 

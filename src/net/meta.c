@@ -125,8 +125,7 @@ int sis_net_label(const sis_net *net, size_t output, char *text, size_t size) {
     return sis__fail(SIS_E_ARGUMENT, "the model names no label for output %zu", output);
 }
 
-/* ---- Parameters and the mask -------------------------------------------------------------------
- */
+/* ---- Parameters and the mask ----------------------------------------------------------------- */
 
 static int is_mask(const sis__value *v) {
     return v->data && strcmp(v->name, SIS_NET_MASK) == 0;

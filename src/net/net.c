@@ -18,8 +18,7 @@
 #include "net/plan.h"
 #include "net/proto.h"
 
-/* ---- What kind of network ----------------------------------------------------------------------
- */
+/* ---- What kind of network -------------------------------------------------------------------- */
 
 static int find_input(sis_net *net) {
     const sis__graph *g = &net->graph;

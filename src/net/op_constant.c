@@ -101,8 +101,7 @@ static int size_shape(sis__cx *c) {
 const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0};
 const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0};
 
-/* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) --------------
- */
+/* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
 
 static int constant_of_shape_shape(sis__cx *c) {
     const int64_t *v;

@@ -5,10 +5,10 @@
  *     dw (filters, depth) += dy (filters, pixels) . patches (pixels, depth)
  *     dpatches (pixels, depth) = dy^T . w, added back to where the patches came from
  *
- * The image is first copied with channels last and padding around it. A row of patches then is a few
- * runs of neighbouring numbers (one for each row of the kernel), so that patches are packed and added
- * back by whole runs. Depth runs over kernel positions, then channels; weights are kept in the
- * standard's order, channels first, and are turned once a call.
+ * The image is first copied with channels last and padding around it. A row of patches then is a
+ * few runs of neighbouring numbers (one for each row of the kernel), so that patches are packed and
+ * added back by whole runs. Depth runs over kernel positions, then channels; weights are kept in
+ * the standard's order, channels first, and are turned once a call.
  */
 #include <string.h>
 

@@ -22,7 +22,7 @@ static int all_finite(const float *x, size_t n, float times) {
 }
 
 /* y += a . packed right side. */
-static void multiply_packed(const sis__gemm *g, const sis__view *a, float *y) {
+static void multiply_packed(const sis__gemm *g, const sis__operand *a, float *y) {
     const sis__kernels *kn = sis__kernels_best();
     if (g->finite || g->k >= SIS__LONG)
         kn->dense(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
@@ -113,20 +113,21 @@ static int gemm_shape(sis__cx *c) {
     return error ? error : pack_right(c);
 }
 
-static sis__view left_of(const sis__gemm *g, const float *a) {
-    return g->trans_a ? (sis__view){a, 1, g->m} : (sis__view){a, g->k, 1};
+static sis__operand left_of(const sis__gemm *g, const float *a) {
+    return g->trans_a ? (sis__operand){a, 1, g->m} : (sis__operand){a, g->k, 1};
 }
 
-static sis__view right_of(const sis__gemm *g, const float *b) {
-    return g->trans_b ? (sis__view){b, 1, g->k} : (sis__view){b, g->n, 1};
+static sis__operand right_of(const sis__gemm *g, const float *b) {
+    return g->trans_b ? (sis__operand){b, 1, g->k} : (sis__operand){b, g->n, 1};
 }
 
-static sis__view turned(sis__view v) {
-    return (sis__view){v.at, v.col, v.row};
+static sis__operand turned(sis__operand v) {
+    return (sis__operand){v.at, v.col, v.row};
 }
 
-/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other way
- * round, y^T += w . x^T, so that it is x that is packed. Sums have the same terms in the same order. */
+/* y += x . w^T for weights w (n, k) that are not packed and much larger than x (m, k): the other
+ * way round, y^T += w . x^T, so that it is x that is packed. Sums have the same terms in the same
+ * order. */
 static void multiply_turned(const sis__gemm *g, const float *x, const float *w, float *y,
                             float *scratch) {
     float *turned = scratch + sis__packed_size(sis__kernels_best(), g->k, g->m);
@@ -159,7 +160,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
     const float *c = sis__in(s, r, 2), *b = sis__in(s, r, 1);
     float *y = sis__out(s, r, 0);
     fill_rows(g, c, y);
-    sis__view a = left_of(g, sis__in(s, r, 0));
+    sis__operand a = left_of(g, sis__in(s, r, 0));
     if (g->packed)
         multiply_packed(g, &a, y);
     else if (is_turned(g))
@@ -175,7 +176,7 @@ static int gemm_forward(const sis__step *s, sis__run *r) {
 /* da = alpha * dy . op(b)^T, in the order a is stored in. */
 static void left_backward(const sis__gemm *g, const float *b, const float *dy, float *da,
                           void *scratch) {
-    sis__view d = {dy, g->n, 1}, right = right_of(g, b);
+    sis__operand d = {dy, g->n, 1}, right = right_of(g, b);
     if (g->back && !g->trans_a)
         sis__kernels_best()->gemm(g->m, g->k, g->n, dy, g->n, 1, g->back, da, g->k);
     else if (g->trans_a)
@@ -189,7 +190,7 @@ static void left_backward(const sis__gemm *g, const float *b, const float *dy, f
 /* db = alpha * op(a)^T . dy, in the order b is stored in. */
 static void right_backward(const sis__gemm *g, const float *a, const float *dy, float *db,
                            void *scratch) {
-    sis__view d = {dy, g->n, 1}, left = left_of(g, a);
+    sis__operand d = {dy, g->n, 1}, left = left_of(g, a);
     if (g->trans_b)
         sis__product_add(&(sis__product){g->n, g->k, g->m, turned(d), left, g->alpha, db, g->k},
                          scratch);
@@ -278,7 +279,7 @@ static void each_pair(const sis__step *s, sis__run *r,
 
 static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, size_t y) {
     const sis__gemm *g = &s->p.gemm;
-    sis__view left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
+    sis__operand left = left_of(g, sis__in(s, r, 0) + a * g->m * g->k);
     float *out = sis__out(s, r, 0) + y * g->m * g->n;
     if (g->packed)
         multiply_packed(g, &left, out);

@@ -86,8 +86,7 @@ static int gru_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* ---- Gradient: forward again keeping everything, then back through time ------------------------
- */
+/* ---- Gradient: forward again keeping everything, then back through time ---------------------- */
 
 typedef struct {
     sis__pass a;
@@ -194,12 +193,12 @@ static void weights_backward(tape *t) {
     float *dr = sis__din(s, r, SIS__R), *db = sis__din(s, r, SIS__B);
     if (dr) {
         float *to = dr + t->a.d * gh * hidden;
-        sis__view early = {t->gates, 1, gh}, late = {t->gates + 2 * hidden, 1, gh};
-        sis__view before = {t->h, hidden, 1}, term = {t->term, hidden, 1};
+        sis__operand early = {t->gates, 1, gh}, late = {t->gates + 2 * hidden, 1, gh};
+        sis__operand before = {t->h, hidden, 1}, term = {t->term, hidden, 1};
         sis__product_add(&(sis__product){2 * hidden, hidden, rows, early, before, 1.0f, to, hidden},
                          t->scratch);
         if (p->linear_before_reset) { /* term holds the gradient side, h the other */
-            late = (sis__view){t->term, 1, hidden};
+            late = (sis__operand){t->term, 1, hidden};
             term = before;
         }
         sis__product_add(&(sis__product){hidden, hidden, rows, late, term, 1.0f,

@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "net/ops.h"
 
-/* ---- Concat, Split: pieces of one axis --------------------------------------------------------
- */
+/* ---- Concat, Split: pieces of one axis ------------------------------------------------------- */
 
 static void split_around(const sis__tensor *t, size_t axis, sis__axis *a) {
     *a = (sis__axis){.axis = axis, .outer = 1, .size = 1, .inner = 1};
@@ -156,8 +155,7 @@ static int split_backward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_split = {1, 2, split_shape, split_forward, split_backward, 0};
 
-/* ---- Gather: slices of x chosen by integers ----------------------------------------------------
- */
+/* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
 
 static int gather_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);

@@ -10,8 +10,7 @@
 #include "net/ops.h"
 #include "net/post.h"
 
-/* ---- Shared with trees ------------------------------------------------------------------------
- */
+/* ---- Shared with trees ----------------------------------------------------------------------- */
 
 int sis__post_read(sis__cx *c, sis__post *post) {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
@@ -147,8 +146,7 @@ static int classifier_shape(sis__cx *c) {
     return error ? error : sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
 }
 
-/* ---- Forward and gradient ----------------------------------------------------------------------
- */
+/* ---- Forward and gradient -------------------------------------------------------------------- */
 
 /* Scores of one row, (outputs). */
 void sis__linear_finish(const sis__linear *l, float *scores) {

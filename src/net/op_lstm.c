@@ -106,7 +106,7 @@ static void plain_direction(sis__pass *a) {
     }
 }
 
-/* ---- Tape: everything that going back through time needs --------------------------------------- */
+/* ---- Tape: everything that going back through time needs ------------------------------------- */
 
 typedef struct {
     sis__pass a;

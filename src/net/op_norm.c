@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "net/ops.h"
 
-/* ---- BatchNormalization: x, scale, bias, mean, variance ---------------------------------------
- */
+/* ---- BatchNormalization: x, scale, bias, mean, variance -------------------------------------- */
 
 static int batch_norm_attributes(sis__cx *c, sis__norm *m) {
     int64_t training, spatial, is_test;
@@ -129,8 +128,7 @@ static int batch_norm_backward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_batch_normalization = {
     5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1};
 
-/* ---- Scaler: (x - offset) * scale -------------------------------------------------------------
- */
+/* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
 static int scaler_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -176,8 +174,7 @@ static int scaler_backward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_scaler = {1, 1, scaler_shape, scaler_forward, scaler_backward, 0};
 
-/* ---- Normalizer: each row divided by its largest value, L1 or L2 norm --------------------------
- */
+/* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 
 enum { BY_MAX, BY_L1, BY_L2 };
 

@@ -76,8 +76,7 @@ static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__node_mode *m
                         (const char *)s->data);
 }
 
-/* ---- Names of nodes ----------------------------------------------------------------------------
- */
+/* ---- Names of nodes -------------------------------------------------------------------------- */
 
 typedef struct {
     int64_t tree, id;

@@ -87,7 +87,7 @@ static effect effect_of(const sis__plan *p, const sis__step *s, int tensor) {
     }
 }
 
-/* ---- Moving numbers of elements --------------------------------------------------------------- */
+/* ---- Moving numbers of elements -------------------------------------------------------------- */
 
 /* 0..n-1 into a tensor. */
 static void put_numbers(sis__run *r, int tensor, size_t n) {

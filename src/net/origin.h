@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the elements of a tensor come from. Exporters put Reshape, Transpose, Squeeze, Slice, Cast
- * and the like around the layers that compute; a walk has to know which value of the input, or which
- * state of a recurrent layer, stands behind each element that comes out of such a chain.
+ * and the like around the layers that compute; a walk has to know which value of the input, or
+ * which state of a recurrent layer, stands behind each element that comes out of such a chain.
  *
  *     x (1, 3, 2)  -> Transpose -> (3, 1, 2) -> Slice -> (2, 1, 2)      from = {2, 3, 4, 5}
  */

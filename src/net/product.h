@@ -9,15 +9,15 @@
 #include <stddef.h>
 
 /* A matrix anywhere in memory: element (i, j) is at[i * row + j * col]. */
-typedef struct sis__view {
+typedef struct sis__operand {
     const float *at;
     size_t row, col;
-} sis__view;
+} sis__operand;
 
 /* c (m, n), rows ldc apart, += alpha * a (m, k) . b (k, n). */
 typedef struct sis__product {
     size_t m, n, k;
-    sis__view a, b;
+    sis__operand a, b;
     float alpha;
     float *c;
     size_t ldc;

@@ -114,14 +114,14 @@ static int cut_parts(sis_trainer *t) {
     size_t n = 0;
     for (size_t i = 0; i < t->n_params; i++)
         n += (t->params[i].count + SIS__PART_SIZE - 1) / SIS__PART_SIZE;
-    t->parts = SIS_NEW(sis__part, n);
+    t->parts = SIS_NEW(sis__param_part, n);
     if (!t->parts)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < t->n_params; i++)
         for (size_t from = 0; from < t->params[i].count; from += SIS__PART_SIZE) {
             size_t rest = t->params[i].count - from;
             t->parts[t->n_parts++] =
-                (sis__part){i, from, rest < SIS__PART_SIZE ? rest : SIS__PART_SIZE};
+                (sis__param_part){i, from, rest < SIS__PART_SIZE ? rest : SIS__PART_SIZE};
         }
     return SIS_OK;
 }

@@ -85,9 +85,9 @@ typedef struct sis__trained { /* a parameter */
 } sis__trained;
 
 /* A part of a parameter that is updated by one thread. */
-typedef struct sis__part {
+typedef struct sis__param_part {
     size_t param, from, count;
-} sis__part;
+} sis__param_part;
 
 /* Plans by rows and length. */
 typedef struct sis__shape_plan {
@@ -141,7 +141,7 @@ struct sis_trainer {
     size_t n_params, n_dense, n_all; /* parameters; their values without and with the embedding */
     size_t n_state;                  /* values of LSTM states, 0 without */
     int embedding;                   /* which parameter is the embedding; -1: none */
-    sis__part *parts;
+    sis__param_part *parts;
     size_t n_parts;
     float *slots[2];     /* (n_all) of the optimiser */
     float *best;         /* (n_all) weights of the best epoch */

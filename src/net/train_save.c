@@ -65,7 +65,7 @@ static void describe(const sis_trainer *t, sis__buf *b) {
                     t->valid ? (unsigned long long)digest_examples(t, t->valid) : 0ull);
 }
 
-/* ---- Writing and reading with a running checksum ----------------------------------------------- */
+/* ---- Writing and reading with a running checksum --------------------------------------------- */
 
 typedef struct {
     FILE *f;
@@ -96,7 +96,7 @@ static void pass_arrays(stream *s, sis_trainer *t) {
     pass(s, t->best, t->n_all * sizeof(float));
 }
 
-/* ---- Save -------------------------------------------------------------------------------------- */
+/* ---- Save ------------------------------------------------------------------------------------ */
 
 static void save_all(stream *s, sis_trainer *t, sis__buf *what) {
     char head[8];
@@ -148,7 +148,7 @@ int sis_trainer_save(const sis_trainer *t, const char *path) {
     return error;
 }
 
-/* ---- Load -------------------------------------------------------------------------------------- */
+/* ---- Load ------------------------------------------------------------------------------------ */
 
 /* Read and check what comes before the arrays. */
 static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char *path) {

@@ -74,7 +74,7 @@ static float *sum_part(const sis_trainer *t, size_t at, size_t n) {
 
 static int update_part(void *trainer, size_t item, int worker) {
     sis_trainer *t = (sis_trainer *)trainer;
-    const sis__part *part = &t->parts[item];
+    const sis__param_part *part = &t->parts[item];
     const sis__trained *p = &t->params[part->param];
     size_t at = p->at + part->from;
     int words = (int)part->param == t->embedding;

@@ -52,8 +52,8 @@ struct sis__trees {
 /* Does a row with x in the node's column go to the true side? */
 int sis__trees_yes(const sis__tree_node *n, float x);
 
-/* A row runs in three parts: leaves are added to sum and seen (outputs each, zero to begin with) tree
- * after tree, sums are rounded, and what is left is done to the rounded ones. */
+/* A row runs in three parts: leaves are added to sum and seen (outputs each, zero to begin with)
+ * tree after tree, sums are rounded, and what is left is done to the rounded ones. */
 void sis__trees_add(const sis__trees *t, const sis__tree_node *leaf, double *sum,
                     unsigned char *seen);
 void sis__trees_round(const sis__trees *t, const double *sum, float *raw);

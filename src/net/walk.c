@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One input as every rule sees it, and the table of rules. The walk that is handed out wraps the
- * rule's: it owns the subject, passes the three verbs on, and the rule's tolerance, which may change
- * from one to the next.
+ * rule's: it owns the subject, passes the three verbs on, and the rule's tolerance, which may
+ * change from one to the next.
  */
 #include "net/walk.h"
 

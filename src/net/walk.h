@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Incremental walks: what a network answers when one more feature is masked, without running the
- * whole of it again. Every walk keeps the activations of the present masked input (the *base*) up to
- * some layer (the *cut*), works out for each candidate what the cut would hold if that feature were
- * masked too, and runs the rest of the network (the *head*) for all candidates as one batch.
+ * whole of it again. Every walk keeps the activations of the present masked input (the *base*) up
+ * to some layer (the *cut*), works out for each candidate what the cut would hold if that feature
+ * were masked too, and runs the rest of the network (the *head*) for all candidates as one batch.
  *
  *     walk.c            one input as every rule sees it; the table of rules
  *     head.c            from the cut to margins, in batches
@@ -16,7 +16,8 @@
  * answer is that there is no walk, and the core predicts every masked copy.
  *
  * Margins of a walk may differ from a full pass by rounding. How much it may be is the walk's
- * `tolerance` (sis.h); a walk whose arithmetic is that of a full pass, operation for operation, says 0.
+ * `tolerance` (sis.h); a walk whose arithmetic is that of a full pass, operation for operation,
+ * says 0.
  */
 #ifndef SIS_NET_WALK_H
 #define SIS_NET_WALK_H
@@ -49,7 +50,8 @@ typedef struct sis__subject {
 void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A rule: makes a walk over the subject, which it borrows. The walk's `ops->free` frees all it made. */
+/* A rule: makes a walk over the subject, which it borrows. The walk's `ops->free` frees all it
+ * made. */
 typedef int (*sis__rule_new)(const sis__subject *s, sis_walk **out);
 
 int sis__walk_window_new(const sis__subject *s, sis_walk **out);
@@ -60,8 +62,8 @@ int sis__walk_trees_new(const sis__subject *s, sis_walk **out);
 /* The input with these features (flags) masked, and `top` too unless it is negative: (n_values). */
 void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row);
 
-/* A plan of one row of the subject from its input to `output` (a value; -1: what the last activation
- * reads) that keeps every activation. */
+/* A plan of one row of the subject from its input to `output` (a value; -1: what the last
+ * activation reads) that keeps every activation. */
 int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
 
 /* What the rule behind a walk says of the nodes of this network; NULL if it is no walk over it. */
@@ -72,8 +74,8 @@ const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
 typedef struct sis__head sis__head;
 
 /* The network from value `cut`, whose shape for one row is that of `like`, to the subject's output.
- * SIS_E_UNSUPPORTED if more than the cut is needed to go on. The cut may be the pre-activation of the
- * output itself. */
+ * SIS_E_UNSUPPORTED if more than the cut is needed to go on. The cut may be the pre-activation of
+ * the output itself. */
 int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out);
 void sis__head_free(sis__head *h);
 

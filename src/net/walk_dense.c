@@ -4,26 +4,26 @@
  *
  * Masking feature i adds one vector to the first layer's pre-activations, the same at every step of
  * a walk: the sum of its columns of weights, each times (mask - value). This is the candidate's
- * *lead* on the layer. Where the scores are near (see sis__ending), or no rectified units follow, that
- * is all: the rest of the network runs on base + lead.
+ * *lead* on the layer. Where the scores are near (see sis__ending), or no rectified units follow,
+ * that is all: the rest of the network runs on base + lead.
  *
  * With rectified units and a second dense layer, a candidate moves the second layer's
  * pre-activations by the sum over units that are on in the base of the unit's row of weights times
  * its lead there, as long as no unit switches. This lead on the second layer is kept. With switches
  *
- *     pre-activations = base + lead + sum over the units u it switches of |u's new value| * row of u
+ *     pre-activations = base + lead + sum over units u it switches of |u's new value| * row of u
  *
- * because a unit that goes off takes back the negative value its lead assumed, and one that comes on
- * adds its positive one. A candidate switches few units; they are found by comparing signs. When a
- * feature is masked for good and units of the base switch, leads are corrected by as many rank-one
- * updates.
+ * because a unit that goes off takes back the negative value its lead assumed, and one that comes
+ * on adds its positive one. A candidate switches few units; they are found by comparing signs. When
+ * a feature is masked for good and units of the base switch, leads are corrected by as many
+ * rank-one updates.
  *
  * Features live in *slots*, those that are present first, so that leads of all candidates are a
  * matrix without gaps.
  *
  * Rounding: the base is computed anew by the network itself every few masks, leads after many
- * switches. What is left is the noise of full passes in single precision, which is measured when the
- * walk is made (walk_dense_new.c).
+ * switches. What is left is the noise of full passes in single precision, which is measured when
+ * the walk is made (walk_dense_new.c).
  *
  * Cost of a probe: two passes over the leads, and the rest of the network from the cut. Cost of a
  * mask: switches times candidates times the width of the second layer. Memory: features times the
@@ -73,7 +73,7 @@ static void sort_slots(sis__dense_walk *w, const unsigned char *masked) {
             move_feature(w, (int)i, w->n_live++);
 }
 
-/* ---- Leads on the second layer ----------------------------------------------------------------- */
+/* ---- Leads on the second layer --------------------------------------------------------------- */
 
 /* All of them: leads on the first layer, units that are off left out, times w. */
 static void renew_leads(sis__dense_walk *w) {

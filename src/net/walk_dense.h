@@ -31,7 +31,7 @@ int sis__dense_rectified(const sis__plan *p, int tensor);
 /* Row i of w into row (out). */
 void sis__dense_row(const sis__dense *layer, size_t i, float *row);
 
-/* ---- From the cut to margins ------------------------------------------------------------------ */
+/* ---- From the cut to margins ----------------------------------------------------------------- */
 
 /* Rows at the cut are what the last activation reads; or a rectified dense layer away from that; or
  * farther, and the head takes over. The first two are for at most SIS__NARROW outputs. */
@@ -66,15 +66,15 @@ void sis__ending_release(sis__ending *e);
 /* The least that values in `rows` may be: SIS__NEXT takes them rectified. */
 float sis__ending_low(const sis__ending *e);
 
-/* Margins of the first n of `rows`. A row gives the same margin whatever n. Where it is not far, the
- * row's pre-activations are in e->z afterwards. */
+/* Margins of the first n of `rows`. A row gives the same margin whatever n. Where it is not far,
+ * the row's pre-activations are in e->z afterwards. */
 int sis__ending_margins(sis__ending *e, size_t n, double *margins);
 
 /* The margin of one row at the cut as a full pass computes it. */
 int sis__ending_exact(sis__ending *e, const float *row, double *margin);
 
-/* How large the numbers are whose rounding shows in the margin: of the first of the rows that margins
- * were computed of last. */
+/* How large the numbers are whose rounding shows in the margin: of the first of the rows that
+ * margins were computed of last. */
 double sis__ending_size(const sis__ending *e, double margin);
 
 /* ---- The walk -------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Making a walk over dense layers (walk_dense.c): finding them, their tables, and how far margins may
- * be from those of full passes.
+ * Making a walk over dense layers (walk_dense.c): finding them, their tables, and how far margins
+ * may be from those of full passes.
  *
  * That is measured, in states like those the walk will meet, relative to the size of the numbers in
  * front of the last activation; the tolerance then follows that size from probe to probe.
@@ -16,7 +16,7 @@
 #include "net/kernels.h"
 #include "net/walk_dense.h"
 
-/* ---- Making the tables ------------------------------------------------------------------------ */
+/* ---- Making the tables ----------------------------------------------------------------------- */
 
 /* Leads on the first layer by feature (its slot, to begin with), and which features are still. */
 static int fill_leads(sis__dense_walk *w) {
@@ -117,8 +117,9 @@ static int measure(sis__dense_walk *w, errors *e) {
     return error;
 }
 
-/* Twelve times the typical error, at least two and a half times the worst of those seen. Not less than a few
- * units in the last place either, and more with few features, where errors are rare and coarse. */
+/* Twelve times the typical error, at least two and a half times the worst of those seen. Not less
+ * than a few units in the last place either, and more with few features, where errors are rare and
+ * coarse. */
 static void choose_unit(sis__dense_walk *w, const errors *e) {
     double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->s->n_features);
     w->least_size = 1;

@@ -2,9 +2,10 @@
  *
  * LSTM and GRU over positions that are features: words, bases, time steps. See walk_recurrent.h.
  *
- * States are kept by strands; this file finds them in the network, reads from them what stands at the
- * cut behind the last recurrent layer, and lets the head make margins of it. Everything is computed
- * by the kernels of a full pass in the same order, so margins are those of a full pass to the bit.
+ * States are kept by strands; this file finds them in the network, reads from them what stands at
+ * the cut behind the last recurrent layer, and lets the head make margins of it. Everything is
+ * computed by the kernels of a full pass in the same order, so margins are those of a full pass to
+ * the bit.
  *
  * Positions must belong to features whole. Layers may be stacked, all in one direction; one
  * bidirectional layer alone is two strands. Initial states and lengths must be constant.
@@ -41,7 +42,7 @@ typedef struct {
     double *fresh;     /* (p) their margins */
 } recurrent_walk;
 
-/* ---- The recurrent layers of a network --------------------------------------------------------- */
+/* ---- The recurrent layers of a network ------------------------------------------------------- */
 
 static int is_recurrent(const sis__step *s) {
     return s && (s->op == SIS__OP_LSTM || s->op == SIS__OP_GRU);

@@ -17,7 +17,7 @@
 
 #include "net/face.h"
 
-/* ---- One layer in one direction ---------------------------------------------------------------- */
+/* ---- One layer in one direction -------------------------------------------------------------- */
 
 typedef struct sis__cell {
     size_t gates, input, hidden; /* gates: 4 in an LSTM, 3 in a GRU */
@@ -57,8 +57,8 @@ typedef struct sis__strand_spec {
     int all_times; /* states of every time will be asked for, not only of the last */
 } sis__strand_spec;
 
-/* Over what the first layer reads. Starts with nothing masked and no base: reset it. Takes the cells
- * over even if it fails. */
+/* Over what the first layer reads. Starts with nothing masked and no base: reset it. Takes the
+ * cells over even if it fails. */
 int sis__strand_new(const sis__face *f, sis__strand_spec *spec, sis__strand **out);
 void sis__strand_free(sis__strand *s);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * One recurrent layer for a walk. Weights, bias and initial states are what the operator itself
- * would start with (sis__pass_begin); steps call the same kernels in the same order, so that a row's
- * states are the operator's to the bit.
+ * would start with (sis__pass_begin); steps call the same kernels in the same order, so that a
+ * row's states are the operator's to the bit.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Making a strand: which feature owns each time, its inputs projected as they are and masked, and
- * how many states of candidates fit into memory. Where it is short, they are kept at every 2nd, 4th,
- * ... time only and computed from the last one kept; where even that does not fit, from the
+ * how many states of candidates fit into memory. Where it is short, they are kept at every 2nd,
+ * 4th, ... time only and computed from the last one kept; where even that does not fit, from the
  * candidate's own time.
  */
 #include <stdlib.h>

@@ -10,11 +10,11 @@
  *              time  0   .   j   .   T
  *     candidate 0    .   k   k   r   r        k: kept, r: computed again
  *               .        .   k   r   r        candidates in front of j go on from j with what they
- *               j            .   r   r        kept, those behind it begin at their own time with the
- *               .                .   r        state of the base
+ *               j            .   r   r        kept, those behind it begin at their own time with
+ *               the .                .   r        state of the base
  *
- * A candidate whose state comes out as it was, or as the base's, to the bit, goes on as it was, or as
- * the base, as long as the inputs do: it leaves the batch.
+ * A candidate whose state comes out as it was, or as the base's, to the bit, goes on as it was, or
+ * as the base, as long as the inputs do: it leaves the batch.
  *
  * Layers run one after the other over blocks of a few times, so that the weights of one layer stay
  * in the cache and its projection is one product. Inputs of the first layer are projected once, as
@@ -128,8 +128,8 @@ typedef struct {
     size_t total;             /* of all times */
 } block;
 
-/* As many times as the rows there will be allow; rows that join on the way join. `next` is the first
- * of `todo` that has not. */
+/* As many times as the rows there will be allow; rows that join on the way join. `next` is the
+ * first of `todo` that has not. */
 static void begin_block(sis__strand *s, size_t from, size_t *next, size_t n_todo, block *b) {
     *b = (block){.from = from};
     while (b->n < BLOCK_TIMES && from + b->n < s->length) {

@@ -3,8 +3,8 @@
  * Tree ensembles and linear models: only the terms that read a feature are looked at. Margins are
  * those of a full pass to the bit; see walk_trees.h for how.
  *
- * Cost of a probe: the trees that test the feature, if one of them may have changed, or its columns;
- * plus the head. Memory: a few words for each pair of a tree and a feature it tests.
+ * Cost of a probe: the trees that test the feature, if one of them may have changed, or its
+ * columns; plus the head. Memory: a few words for each pair of a tree and a feature it tests.
  */
 #include <stdlib.h>
 #include <string.h>

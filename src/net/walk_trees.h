@@ -3,10 +3,11 @@
  * Walks over models that are sums: of leaves (walk_trees_forest.c) or of products
  * (walk_trees_linear.c). The operators add up in double in a fixed order and round to float.
  *
- * A candidate's sums are those of the base plus a few terms that change. Added up like that they may
- * differ from the operator's in the last digits of a double, by at most `bound`. So they are rounded
- * twice, with the bound added and subtracted: if both give the same floats, these are the operator's,
- * to the bit; in the rare other case the terms are added up again in the operator's order.
+ * A candidate's sums are those of the base plus a few terms that change. Added up like that they
+ * may differ from the operator's in the last digits of a double, by at most `bound`. So they are
+ * rounded twice, with the bound added and subtracted: if both give the same floats, these are the
+ * operator's, to the bit; in the rare other case the terms are added up again in the operator's
+ * order.
  */
 #ifndef SIS_NET_WALK_TREES_H
 #define SIS_NET_WALK_TREES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Sums of leaves. For every tree the leaf of the present state is kept, and for every *pair* of a
- * tree and a feature that it tests the leaf if that feature were masked too. Masking a feature moves
- * the trees that test it to the leaves of its pairs, and makes the other pairs of these trees find
- * their leaves again; everything else stays. See walk_trees.h.
+ * tree and a feature that it tests the leaf if that feature were masked too. Masking a feature
+ * moves the trees that test it to the leaves of its pairs, and makes the other pairs of these trees
+ * find their leaves again; everything else stays. See walk_trees.h.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -56,7 +56,7 @@ static void add_leaf(const forest *w, size_t leaf, double sign, double *sums) {
         sums[w->t->targets[i]] += sign * (double)w->t->weights[i];
 }
 
-/* ---- What walks ask --------------------------------------------------------------------------- */
+/* ---- What walks ask -------------------------------------------------------------------------- */
 
 static void forest_reset(sis__additive *s, const unsigned char *masked) {
     forest *w = (forest *)s;
@@ -208,8 +208,8 @@ static int make_pairs(forest *w) {
     return error;
 }
 
-/* Of what a tree adds to each sum: the largest magnitude and the most terms over its leaves, and the
- * same of the leaf at hand. (n) each. */
+/* Of what a tree adds to each sum: the largest magnitude and the most terms over its leaves, and
+ * the same of the leaf at hand. (n) each. */
 typedef struct {
     double *most, *of_leaf;
     size_t *terms, *in_leaf;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pictures: the original, and beside it each subset. What was chosen must be seen whether it is ink or
- * the absence of ink, so chosen pixels are orange where the picture is bright and blue where it is
- * dark; the rest is a ghost of the original that shows on light and on dark paper. Chosen pixels of
- * colour pictures keep their colours.
+ * Pictures: the original, and beside it each subset. What was chosen must be seen whether it is ink
+ * or the absence of ink, so chosen pixels are orange where the picture is bright and blue where it
+ * is dark; the rest is a ghost of the original that shows on light and on dark paper. Chosen pixels
+ * of colour pictures keep their colours.
  */
 #include <math.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 static const unsigned char DARK[3] = {0, 114, 178}, BRIGHT[3] = {230, 120, 0};
 
 /* The channel of a pixel; a grey picture has one. */
-static double channel(const sis__example *e, size_t pixel, size_t c) {
+static double channel(const sis__report_example *e, size_t pixel, size_t c) {
     size_t n = e->height * e->width, k = c < e->channels ? c : 0;
     return e->record.values[e->channels_first ? k * n + pixel : pixel * e->channels + k];
 }
@@ -38,14 +38,15 @@ static double normal(const range *a, double v) {
     return fmin(1, fmax(0, v * a->scale - a->low * a->scale));
 }
 
-static void paint_original(const sis__example *e, const range *a, size_t pixel,
+static void paint_original(const sis__report_example *e, const range *a, size_t pixel,
                            unsigned char *rgba) {
     for (size_t c = 0; c < 3; c++)
         rgba[c] = (unsigned char)lrint(255 * normal(a, channel(e, pixel, c)));
     rgba[3] = 255;
 }
 
-static void paint_ghost(const sis__example *e, const range *a, size_t pixel, unsigned char *rgba) {
+static void paint_ghost(const sis__report_example *e, const range *a, size_t pixel,
+                        unsigned char *rgba) {
     double grey = 0;
     for (size_t c = 0; c < 3; c++)
         grey += normal(a, channel(e, pixel, c)) / 3;
@@ -53,7 +54,8 @@ static void paint_ghost(const sis__example *e, const range *a, size_t pixel, uns
     rgba[3] = (unsigned char)(24 + 16 * lrint(5 * grey)); /* few levels: small files */
 }
 
-static void paint_chosen(const sis__example *e, const range *a, size_t pixel, unsigned char *rgba) {
+static void paint_chosen(const sis__report_example *e, const range *a, size_t pixel,
+                         unsigned char *rgba) {
     double v = normal(a, channel(e, pixel, 0));
     const unsigned char *colour = v >= 0.5 ? BRIGHT : DARK;
     double strength = 0.55 + 0.45 * (v >= 0.5 ? 2 * v - 1 : 1 - 2 * v);
@@ -66,7 +68,7 @@ static void paint_chosen(const sis__example *e, const range *a, size_t pixel, un
     rgba[3] = (unsigned char)(15 * lrint(17 * strength));
 }
 
-int sis__paint_image(const sis__example *e, size_t k, unsigned char **out) {
+int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **out) {
     size_t n = e->height * e->width;
     sis__choices choices = {0};
     range a = find_range(&e->record);
@@ -91,7 +93,7 @@ int sis__paint_image(const sis__example *e, size_t k, unsigned char **out) {
     return code;
 }
 
-static int add_picture(sis__buf *b, const sis__example *e, size_t k, const char *alt) {
+static int add_picture(sis__buf *b, const sis__report_example *e, size_t k, const char *alt) {
     unsigned char *rgba;
     int code = sis__paint_image(e, k, &rgba);
     if (code != SIS_OK)
@@ -104,11 +106,11 @@ static int add_picture(sis__buf *b, const sis__example *e, size_t k, const char 
     return code;
 }
 
-int sis__thumb_image(sis__buf *b, const sis__example *e, size_t k) {
+int sis__thumb_image(sis__buf *b, const sis__report_example *e, size_t k) {
     return add_picture(b, e, k, "subset");
 }
 
-int sis__card_image(sis__buf *b, const sis__example *e) {
+int sis__card_image(sis__buf *b, const sis__report_example *e) {
     sis__buf_printf(b, "<div class=\"pictures\">\n<figure class=\"original%s\">",
                     e->channels == 3 ? " colour" : "");
     int code = add_picture(b, e, SIZE_MAX, "original");

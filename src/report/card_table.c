@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables, and inputs of which nothing but numbers is known: each subset as a small table of features by
- * rank, their values against what they look like when masked; below it, folded, the whole input.
+ * Tables, and inputs of which nothing but numbers is known: each subset as a small table of
+ * features by rank, their values against what they look like when masked; below it, folded, the
+ * whole input.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -68,7 +69,7 @@ static void add_row(sis__buf *b, const sis_record *r, int feature, const sis__ch
     sis__buf_str(b, "</tr>\n");
 }
 
-static void add_subset(sis__buf *b, const sis__example *e, size_t k) {
+static void add_subset(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__buf_printf(b, "<table class=\"features\"><caption><span class=\"key s%zu r0\">%zu</span> ",
                     k % 6, k + 1);
@@ -86,7 +87,7 @@ static void add_subset(sis__buf *b, const sis__example *e, size_t k) {
 }
 
 /* All features, those of subsets in the subset's colour. */
-static int add_whole(sis__buf *b, const sis__example *e) {
+static int add_whole(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     size_t n = r->collection.n_features;
     sis__choices choices;
@@ -105,7 +106,7 @@ static int add_whole(sis__buf *b, const sis__example *e) {
     return code;
 }
 
-int sis__card_table(sis__buf *b, const sis__example *e) {
+int sis__card_table(sis__buf *b, const sis__report_example *e) {
     sis__buf_str(b, "<div class=\"tables\">\n");
     for (size_t k = 0; k < e->record.collection.n_subsets; k++)
         add_subset(b, e, k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and sequences: the whole of it with the features of each subset in that subset's colour, the
- * more important the stronger, and below it each subset by itself: words by rank, bases as the
+ * Texts and sequences: the whole of it with the features of each subset in that subset's colour,
+ * the more important the stronger, and below it each subset by itself: words by rank, bases as the
  * pattern they form.
  *
  * Every word and base is an element, so that the script can mark others for another threshold.
@@ -68,7 +68,7 @@ static const char *many(const sis_record *r) {
 
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
-static void add_ranked_words(sis__buf *b, const sis__example *e, size_t k) {
+static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"words\">", k % 6,
                     k + 1);
@@ -84,7 +84,7 @@ static void add_ranked_words(sis__buf *b, const sis__example *e, size_t k) {
     sis__buf_str(b, "</span></li>\n");
 }
 
-int sis__card_text(sis__buf *b, const sis__example *e) {
+int sis__card_text(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     marks m;
     int code = marks_make(r, &m);
@@ -115,7 +115,7 @@ static void find_span(const sis_subset *s, int *first, int *last) {
     }
 }
 
-int sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k) {
+int sis__thumb_dna(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__choices choices;
     int first, last, end;
@@ -136,7 +136,7 @@ int sis__thumb_dna(sis__buf *b, const sis__example *e, size_t k) {
     return SIS_OK;
 }
 
-static int add_pattern(sis__buf *b, const sis__example *e, size_t k) {
+static int add_pattern(sis__buf *b, const sis__report_example *e, size_t k) {
     int first, last;
     find_span(&e->record.collection.subsets[k], &first, &last);
     sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"scroll\">", k % 6,
@@ -149,7 +149,7 @@ static int add_pattern(sis__buf *b, const sis__example *e, size_t k) {
     return code;
 }
 
-int sis__card_dna(sis__buf *b, const sis__example *e) {
+int sis__card_dna(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     size_t n = strlen(r->sequence);
     marks m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Looking up what a feature was chosen for. Costs memory for what the subsets hold, whatever number of
- * features a record claims to have.
+ * Looking up what a feature was chosen for. Costs memory for what the subsets hold, whatever number
+ * of features a record claims to have.
  */
 #include <stdlib.h>
 

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters come in, as JSON in the format of sis cluster. Members are found among the examples by id
- * and by the file they are from: the same path, or the same name in another folder. Those that are
- * not there, and subsets that an example does not have, are counted in the cluster's size only.
+ * Clusters come in, as JSON in the format of sis cluster. Members are found among the examples by
+ * id and by the file they are from: the same path, or the same name in another folder. Those that
+ * are not there, and subsets that an example does not have, are counted in the cluster's size only.
  */
-#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/mem.h"
 #include "report/intake.h"
 
 /* ---- Members --------------------------------------------------------------------------------- */
@@ -83,7 +80,6 @@ static void take_cluster(sis__intake *in, const json_t *object, sis__cluster *c)
         sis__intake_wrong(in, "clusters", "objects");
     c->name = take_name(in, json_object_get(object, "id"));
     c->size = sis__take_count(in, object, "size");
-    c->core = sis__take_count(in, object, "core");
     take_members(in, sis__take_list(in, object, "members", 1), c);
     c->medoid = medoid ? take_member(in, medoid) : (sis__member){SIZE_MAX, 0};
     take_patterns(in, object, c);
@@ -109,7 +105,6 @@ void sis__take_clusters(sis__intake *in, const json_t *root, sis__clusters *set)
     set->name = sis__take_copy(in, in->name);
     set->distance = sis__take_text(in, json_object_get(root, "distance"));
     set->eps = sis__take_number(in, root, "eps");
-    set->min_size = sis__take_count(in, root, "min_size");
     set->n = sis__take_count(in, root, "n");
     set->clusters = (sis__cluster *)sis__take_room(in, n + 1, sizeof *set->clusters);
     for (size_t i = 0; i < n && in->code == SIS_OK; i++)
@@ -119,25 +114,8 @@ void sis__take_clusters(sis__intake *in, const json_t *root, sis__clusters *set)
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n) {
-    static const sis__format format = {"clusters", "sis cluster", "clusters"};
-    sis__intake in = {.name = name};
-    sis__clusters set = {0};
-    sis__clusters *sets = NULL;
-    if (sis__intake_open(&in, report, &format, json, n) == SIS_OK)
-        sis__take_clusters(&in, in.root, &set);
-    if (in.code == SIS_OK) {
-        sets = (sis__clusters *)sis__realloc(report->sets, report->n_sets + 1, sizeof *sets);
-        in.code = sets ? SIS_OK : SIS_E_NOMEM;
-    }
-    sis__intake_close(&in);
-    if (in.code != SIS_OK) {
-        sis__clusters_release(&set);
-        return in.code;
-    }
-    report->sets = sets;
-    report->sets[report->n_sets++] = set;
-    return SIS_OK;
+static void take_set(sis__intake *in, void *item) {
+    sis__take_clusters(in, in->root, (sis__clusters *)item);
 }
 
 static void release_cluster(sis__cluster *c) {
@@ -152,11 +130,20 @@ static void release_cluster(sis__cluster *c) {
     free(c->shares);
 }
 
-void sis__clusters_release(sis__clusters *c) {
-    for (size_t i = 0; i < c->n_clusters; i++)
-        release_cluster(&c->clusters[i]);
-    free(c->clusters);
-    free(c->distance);
-    free(c->name);
-    *c = (sis__clusters){0};
+static void release_set(void *item) {
+    sis__clusters *set = (sis__clusters *)item;
+    for (size_t i = 0; i < set->n_clusters; i++)
+        release_cluster(&set->clusters[i]);
+    free(set->clusters);
+    free(set->distance);
+    free(set->name);
+}
+
+const sis__kind sis__kind_clusters = {
+    "clusters", "sis cluster", "clusters", sizeof(sis__clusters), take_set, release_set,
+};
+
+int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n) {
+    sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
+    return sis__intake_add(&in, &sis__kind_clusters, (void **)&report->sets, &report->n_sets);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A comparison of two models comes in, as JSON in the format of sis compare. Its joint clusters are
- * read as any clusters are, and examples whose subsets differ are found among those of the report, by
- * id and file.
+ * read as any clusters are, and examples whose subsets differ are found among those of the report,
+ * by id and file.
  */
 #include <math.h>
 #include <stdint.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "report/intake.h"
 
 static const char *const SIDES[] = {"a", "b"};
@@ -86,10 +85,10 @@ static void take_differences(sis__intake *in, sis__comparison *c) {
         take_difference(in, c, json_array_get(list, i), &c->differences[c->n_differences++]);
 }
 
-static void take_comparison(sis__intake *in, sis__comparison *c) {
+static void take_comparison(sis__intake *in, void *item) {
+    sis__comparison *c = (sis__comparison *)item;
     const json_t *scores = sis__take_object(in, in->root, "scores");
     const json_t *joint = sis__take_object(in, in->root, "joint");
-    c->name = sis__take_copy(in, in->name);
     for (size_t k = 0; k < 2; k++)
         take_side(in, SIDES[k], &c->sides[k]);
     take_decisions(in, c);
@@ -102,27 +101,6 @@ static void take_comparison(sis__intake *in, sis__comparison *c) {
 
 /* ---- In and out ------------------------------------------------------------------------------ */
 
-int sis_report_add_comparison(sis_report *report, const char *name, const char *json, size_t n) {
-    static const sis__format format = {"a comparison", "sis compare --output", "decisions"};
-    sis__intake in = {.name = name};
-    sis__comparison c = {0}, *all = NULL;
-    if (sis__intake_open(&in, report, &format, json, n) == SIS_OK)
-        take_comparison(&in, &c);
-    if (in.code == SIS_OK) {
-        all = (sis__comparison *)sis__realloc(report->comparisons, report->n_comparisons + 1,
-                                              sizeof *all);
-        in.code = all ? SIS_OK : SIS_E_NOMEM;
-    }
-    sis__intake_close(&in);
-    if (in.code != SIS_OK) {
-        sis__comparison_release(&c);
-        return in.code;
-    }
-    report->comparisons = all;
-    report->comparisons[report->n_comparisons++] = c;
-    return SIS_OK;
-}
-
 static void release_difference(sis__difference *d) {
     for (size_t k = 0; k < 2; k++) {
         for (size_t i = 0; i < d->n_patterns[k]; i++)
@@ -132,7 +110,8 @@ static void release_difference(sis__difference *d) {
     free(d->id);
 }
 
-void sis__comparison_release(sis__comparison *c) {
+static void release_comparison(void *item) {
+    sis__comparison *c = (sis__comparison *)item;
     for (size_t k = 0; k < 2; k++) {
         free(c->sides[k].results);
         free(c->sides[k].model);
@@ -141,10 +120,19 @@ void sis__comparison_release(sis__comparison *c) {
     }
     for (size_t i = 0; i < c->n_differences; i++)
         release_difference(&c->differences[i]);
-    sis__clusters_release(&c->joint);
+    sis__kind_clusters.release(&c->joint);
     free(c->differences);
-    free(c->name);
-    *c = (sis__comparison){0};
+}
+
+const sis__kind sis__kind_comparison = {
+    "a comparison",          "sis compare --output", "decisions",
+    sizeof(sis__comparison), take_comparison,        release_comparison,
+};
+
+int sis_report_add_comparison(sis_report *report, const char *name, const char *json, size_t n) {
+    sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
+    return sis__intake_add(&in, &sis__kind_comparison, (void **)&report->comparisons,
+                           &report->n_comparisons);
 }
 
 /* ---- Sides ----------------------------------------------------------------------------------- */
@@ -169,24 +157,16 @@ size_t sis__side_run(const sis_report *report, const sis__side *side) {
     return best;
 }
 
-/* The last part of a path, without its ending. */
-static size_t find_stem(const char *path, const char **stem) {
-    const char *slash = strrchr(path, '/');
-    *stem = slash ? slash + 1 : path;
-    const char *dot = strrchr(*stem, '.');
-    return dot && dot > *stem ? (size_t)(dot - *stem) : strlen(*stem);
-}
-
 /* The stem of what tells both sides apart: their models, otherwise their results. */
 void sis__side_name(const sis__comparison *c, size_t side, char *text, size_t size) {
     const sis__side *s = c->sides;
     const char *stems[2];
-    size_t n[2];
+    int n[2];
     for (int by_results = 0; by_results < 2; by_results++) {
         for (size_t k = 0; k < 2; k++)
-            n[k] = find_stem(by_results ? s[k].results : s[k].model, &stems[k]);
-        if (n[0] != n[1] || memcmp(stems[0], stems[1], n[0]) != 0) {
-            snprintf(text, size, "%.*s", (int)(n[side] < 200 ? n[side] : 200), stems[side]);
+            stems[k] = sis__file_name(by_results ? s[k].results : s[k].model, &n[k]);
+        if (n[0] != n[1] || memcmp(stems[0], stems[1], (size_t)n[0]) != 0) {
+            snprintf(text, size, "%.*s", n[side] < 200 ? n[side] : 200, stems[side]);
             return;
         }
     }

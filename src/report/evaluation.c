@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * An evaluation of several methods comes in, as JSON in the format of sis evaluate: of each method the
- * numbers of its rationales, and what was tested.
+ * An evaluation of several methods comes in, as JSON in the format of sis evaluate: of each method
+ * the numbers of its rationales, and what was tested.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "report/intake.h"
 
 static const char *const MEASURES[SIS__MEASURES] = {"length",     "score",      "inside",
@@ -24,8 +23,8 @@ static double take_measure(sis__intake *in, const json_t *rationale, int k) {
     return x;
 }
 
-/* The QHS of the example a rationale is of; NaN: it has none. Rationales mostly come in the order of the
- * examples, so the search begins where the last one ended. */
+/* The QHS of the example a rationale is of; NaN: it has none. Rationales mostly come in the order
+ * of the examples, so the search begins where the last one ended. */
 static double find_qhs(sis__intake *in, const json_t *rationale, size_t *at) {
     const json_t *examples = json_object_get(in->root, "examples");
     const char *id = json_string_value(json_object_get(rationale, "id"));
@@ -62,7 +61,6 @@ static void take_summary(sis__intake *in, const json_t *method, sis__rated *m) {
     static const char *const tests[SIS__TESTS] = {"length", "score", "importance", "marked",
                                                   "divergence"};
     const json_t *o = sis__take_object(in, method, "summary");
-    m->sufficient_examples = sis__take_number(in, o, "sufficient_examples");
     m->pearson_r = sis__take_number(in, o, "pearson_r");
     m->pearson_p = sis__take_number(in, o, "pearson_p");
     for (int k = 0; k < SIS__TESTS; k++) {
@@ -73,7 +71,8 @@ static void take_summary(sis__intake *in, const json_t *method, sis__rated *m) {
     }
 }
 
-static void take_evaluation(sis__intake *in, sis__evaluation *e) {
+static void take_evaluation(sis__intake *in, void *item) {
+    sis__evaluation *e = (sis__evaluation *)item;
     const json_t *list = sis__take_list(in, in->root, "methods", 1);
     size_t n = json_array_size(list);
     e->model = sis__take_text(in, json_object_get(in->root, "model"));
@@ -89,45 +88,33 @@ static void take_evaluation(sis__intake *in, sis__evaluation *e) {
         if (!json_is_object(o))
             sis__intake_wrong(in, "methods", "objects");
         m->name = sis__take_text(in, json_object_get(o, "name"));
-        m->file = sis__take_text(in, json_object_get(o, "file"));
         take_summary(in, o, m);
         take_rationales(in, o, m);
     }
 }
 
-int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n) {
-    static const sis__format format = {"an evaluation", "sis evaluate --json", "methods"};
-    sis__intake in = {.name = name};
-    sis__evaluation e = {0}, *all = NULL;
-    if (sis__intake_open(&in, report, &format, json, n) == SIS_OK)
-        take_evaluation(&in, &e);
-    if (in.code == SIS_OK) {
-        all = (sis__evaluation *)sis__realloc(report->evaluations, report->n_evaluations + 1,
-                                              sizeof *all);
-        in.code = all ? SIS_OK : SIS_E_NOMEM;
-    }
-    sis__intake_close(&in);
-    if (in.code != SIS_OK) {
-        sis__evaluation_release(&e);
-        return in.code;
-    }
-    report->evaluations = all;
-    report->evaluations[report->n_evaluations++] = e;
-    return SIS_OK;
-}
-
-void sis__evaluation_release(sis__evaluation *e) {
+static void release_evaluation(void *item) {
+    sis__evaluation *e = (sis__evaluation *)item;
     for (size_t i = 0; i < e->n_methods; i++) {
         for (int k = 0; k < SIS__MEASURES; k++)
             sis__numbers_release(&e->methods[i].measures[k]);
         sis__numbers_release(&e->methods[i].qhs);
         free(e->methods[i].name);
-        free(e->methods[i].file);
     }
     for (int k = 0; k < 2; k++)
         sis__numbers_release(&e->imputation[k]);
     free(e->methods);
     free(e->model);
     free(e->motif);
-    *e = (sis__evaluation){0};
+}
+
+const sis__kind sis__kind_evaluation = {
+    "an evaluation",         "sis evaluate --json", "methods",
+    sizeof(sis__evaluation), take_evaluation,       release_evaluation,
+};
+
+int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n) {
+    sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
+    return sis__intake_add(&in, &sis__kind_evaluation, (void **)&report->evaluations,
+                           &report->n_evaluations);
 }

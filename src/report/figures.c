@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The list of all figures, and the two ways they come out: inside the page, where the caption is text
- * of the page, and as files, where title and caption are drawn below the plot.
+ * The list of all figures, and the two ways they come out: inside the page, where the caption is
+ * text of the page, and as files, where title and caption are drawn below the plot.
  */
 #include "report/figures.h"
 
@@ -37,7 +37,14 @@ static size_t evaluations(const sis_report *report) {
     return report->n_evaluations;
 }
 
-const sis__maker sis__makers[] = {
+/* Families of drawings: how many there are of this report, and what makes number k. */
+typedef struct {
+    const char *section; /* of the page: "spread", "histories"; NULL: only in files */
+    size_t (*count)(const sis_report *report);
+    sis__maker *make;
+} family;
+
+static const family FAMILIES[] = {
     {"spread", one, sis__make_scores},
     {"spread", one, sis__make_decided},
     {"spread", one, sis__make_sizes},
@@ -66,7 +73,7 @@ const sis__maker sis__makers[] = {
     {"methods", evaluations, sis__make_imputation},
     {NULL, comparisons, sis__make_differences},
 };
-const size_t sis__n_makers = sizeof sis__makers / sizeof *sis__makers;
+enum { N_FAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
 
 void sis__drawing_release(sis__drawing *d) {
     for (size_t k = 0; d->plot.series && k < d->plot.n; k++) {
@@ -118,28 +125,8 @@ int sis__drawing_series(sis__drawing *d, size_t series, size_t bars) {
     return SIS_OK;
 }
 
-int sis__draw_histogram(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_histogram(p, &d->plot);
-}
-
-int sis__draw_boxes(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_boxes(p, &d->plot);
-}
-
-int sis__draw_bars(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_bars(p, &d->plot);
-}
-
-int sis__draw_scatter(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_scatter(p, &d->plot);
-}
-
-int sis__draw_lines(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_lines(p, &d->plot);
-}
-
-int sis__draw_band(sis__pen *p, const sis__drawing *d) {
-    return sis__plot_band(p, &d->plot);
+static int draw(sis__pen *p, const sis__drawing *d) {
+    return d->chart ? d->chart(p, &d->plot) : d->draw(p, d);
 }
 
 /* ---- In the page ----------------------------------------------------------------------------- */
@@ -149,7 +136,7 @@ int sis__drawing_inline(sis__buf *b, const sis__drawing *d) {
     int code = sis__pen_svg(d->width, d->height, d->title, 1, &pen);
     if (code != SIS_OK)
         return code;
-    int drawn = d->draw(pen, d);
+    int drawn = draw(pen, d);
     code = sis__pen_finish(pen, b);
     return drawn != SIS_OK ? drawn : code;
 }
@@ -166,35 +153,22 @@ static int add_figure(sis__buf *b, const sis__drawing *d) {
 }
 
 /* Make and add number k of a family; 1 if there was something to show. */
-static int add_made(sis__buf *b, const sis_report *report, const sis__maker *maker, size_t k) {
+static int add_made(sis__buf *b, const sis_report *report, const family *f, size_t k) {
     sis__drawing d = {0};
-    int made = maker->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
+    int made = f->make(report, k, &d), code = made > 0 ? add_figure(b, &d) : made;
     sis__drawing_release(&d);
     return code < 0 ? code : made;
 }
 
-static int is_of(const sis__maker *maker, const char *section) {
-    return maker->section && strcmp(maker->section, section) == 0;
+static int is_of(const family *f, const char *section) {
+    return f->section && strcmp(f->section, section) == 0;
 }
 
-int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n) {
+int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k) {
     int code = SIS_OK;
-    *n = 0;
-    for (size_t m = 0; code >= 0 && m < sis__n_makers; m++) {
-        const sis__maker *maker = &sis__makers[m];
-        for (size_t k = 0; is_of(maker, section) && code >= 0 && k < maker->count(report); k++) {
-            code = add_made(b, report, maker, k);
-            *n += code > 0;
-        }
-    }
-    return code < 0 ? code : SIS_OK;
-}
-
-int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *section, size_t k) {
-    int code = SIS_OK;
-    for (size_t m = 0; code >= 0 && m < sis__n_makers; m++)
-        if (is_of(&sis__makers[m], section))
-            code = add_made(b, report, &sis__makers[m], k);
+    for (size_t m = 0; code >= 0 && m < N_FAMILIES; m++)
+        if (is_of(&FAMILIES[m], section))
+            code = add_made(b, report, &FAMILIES[m], k);
     return code < 0 ? code : SIS_OK;
 }
 
@@ -248,7 +222,7 @@ static int draw_file(const sis__drawing *d, sis_figure_format format, sis__buf *
         return code;
     pen->width = d->width;
     pen->height = d->height;
-    int drawn = d->draw(pen, d);
+    int drawn = draw(pen, d);
     sis__pen_text(pen, 12, d->height + 26, d->title,
                   (sis__letters){12, SIS__START, SIS__INK, 1, 0});
     draw_caption(pen, caption, width - 24, d->height + 26 + LEADING);
@@ -275,10 +249,10 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
     if ((unsigned)format > SIS_FIGURE_PDF)
         return sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format);
     int code = SIS_OK;
-    for (size_t m = 0; code == SIS_OK && m < sis__n_makers; m++)
-        for (size_t k = 0; code == SIS_OK && k < sis__makers[m].count(report); k++) {
+    for (size_t m = 0; code == SIS_OK && m < N_FAMILIES; m++)
+        for (size_t k = 0; code == SIS_OK && k < FAMILIES[m].count(report); k++) {
             sis__drawing d = {0};
-            code = sis__makers[m].make(report, k, &d);
+            code = FAMILIES[m].make(report, k, &d);
             if (code > 0)
                 code = hand_over(&d, format, done, ctx);
             sis__drawing_release(&d);

@@ -24,112 +24,82 @@ struct sis__drawing {
     sis__pictures pictures;
     double *counts; /* (n_counts, 4) of a logo */
     size_t n_counts;
-    const sis__example **shown; /* (n_shown) the report's, of a drawing of examples */
+    const sis__report_example **shown; /* (n_shown) the report's, of a drawing of examples */
     size_t n_shown;
+    int (*chart)(sis__pen *p, const sis__plot *plot); /* of `plot`; NULL: drawn by `draw` */
     int (*draw)(sis__pen *p, const sis__drawing *d);
 };
 
-/* A family of drawings: `count` of them for this report, made one at a time. make answers 1, 0 if
- * there is nothing to show, or a negative code. */
-typedef struct sis__maker {
-    const char *section; /* of the page: "spread", "histories"; NULL: only in files */
-    size_t (*count)(const sis_report *report);
-    int (*make)(const sis_report *report, size_t k, sis__drawing *d);
-} sis__maker;
-
-extern const sis__maker sis__makers[];
-extern const size_t sis__n_makers;
-
 void sis__drawing_release(sis__drawing *d);
 
-/* Name, title, labels, and the usual size. Of number k > 0 of a family, the name ends in "-2", ... */
+/* Name, title, labels, and the usual size. Of number k > 0 of a family, the name ends in "-2",
+ * ... */
 void sis__drawing_begin(sis__drawing *d, const char *name, const char *title, const char *x,
                         const char *y);
 void sis__drawing_number(sis__drawing *d, size_t k);
 
-/* Room for series and bars with names: d->plot.series[k].name and d->plot.bar_names[i] are d->names[k]
- * and d->names[series + i]. */
+/* Room for series and bars with names: d->plot.series[k].name and d->plot.bar_names[i] are
+ * d->names[k] and d->names[series + i]. */
 int sis__drawing_series(sis__drawing *d, size_t series, size_t bars);
 
-/* d->shown: the first explained examples that are wanted, at most `most`; each with those of the same id
- * in other results files behind it, so that they can be compared. */
+/* d->shown: the first explained examples that are wanted, at most `most`; each with those of the
+ * same id in other results files behind it, so that they can be compared. */
 int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
-                        int (*wanted)(const sis__example *));
+                        int (*wanted)(const sis__report_example *));
 
-/* "7: 9", id and decision; with the name of its results file in front if there are several, and its label
- * behind if that is something else: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
-void sis__example_title(const sis_report *report, const sis__example *e, char *text, size_t size);
+/* "7: 9", id and decision; with the name of its results file in front if there are several, and its
+ * label behind if that is something else: "after 7: 4 (9)". `size` is at least SIS__NAME_SIZE. */
+void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
+                        size_t size);
 
-/* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
+/* The outputs that examples are decided to be, ascending; 0 if they are more than
+ * SIS__GROUPS_MOST. */
 size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
 
-/* What draws a plot of each kind. */
-int sis__draw_histogram(sis__pen *p, const sis__drawing *d);
-int sis__draw_boxes(sis__pen *p, const sis__drawing *d);
-int sis__draw_bars(sis__pen *p, const sis__drawing *d);
-int sis__draw_scatter(sis__pen *p, const sis__drawing *d);
-int sis__draw_lines(sis__pen *p, const sis__drawing *d);
-int sis__draw_band(sis__pen *p, const sis__drawing *d);
+/* What the output is called by the first example of it. */
+void sis__outputs_name(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]);
 
-/* The figures of a section of the page, as <figure> elements; *n counts them. */
-int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t *n);
-
-/* Only those of number k of their families. */
-int sis__page_figures_of(sis__buf *b, const sis_report *report, const char *section, size_t k);
+/* The figures of a section of the page, number k of each family, as <figure> elements. */
+int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 
 /* The drawing in the colours of the page. */
 int sis__drawing_inline(sis__buf *b, const sis__drawing *d);
 
-/* ---- Makers: figures_spread.c, figures_pictures.c, figures_passages.c, figures_compare.c --- */
+/* ---- Makers: figures_*.c --------------------------------------------------------------------
+ *
+ * Each makes number k of its family: 1, 0 if there is nothing to show, or a negative code. */
 
-int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d);
+typedef int sis__maker(const sis_report *report, size_t k, sis__drawing *d);
 
-/* The logo of one cluster; of cluster number k over all sets. */
-int sis__make_logo(const sis_report *report, size_t k, sis__drawing *d);
+sis__maker sis__make_decided, sis__make_scores, sis__make_sizes, sis__make_numbers,
+    sis__make_size_boxes, sis__make_number_boxes, sis__make_score_size, sis__make_histories,
+    sis__make_history_ends, sis__make_thresholds, sis__make_pictures, sis__make_passages;
+
+/* Of set k of clusters; of cluster k over all sets, and of any one cluster. */
+sis__maker sis__make_cluster_rows, sis__make_logo;
 int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d);
 
 /* Of comparison k. */
-int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d);
+sis__maker sis__make_decisions, sis__make_cross_scores, sis__make_joint_shares,
+    sis__make_joint_rows, sis__make_differences;
 
 /* Of evaluation k: figures_evaluate.c. */
-int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d);
-int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d);
+sis__maker sis__make_lengths, sis__make_score_length, sis__make_importance, sis__make_sufficient,
+    sis__make_marked, sis__make_quality, sis__make_imputation, sis__make_divergence;
 
 /* Rows of pictures of a set of clusters; 0 if it has none. */
 int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d);
 
-/* Rows of pictures, one after the other: room for them, then each picture into row d->pictures.rows.
- * subset SIZE_MAX is the original. */
+/* Rows of pictures, one after the other: room for them, then each picture into row
+ * d->pictures.rows. subset SIZE_MAX is the original. */
 int sis__rows_make(sis__drawing *d, size_t rows, size_t columns);
-int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t column);
+int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column);
 
 /* ---- motif.c --------------------------------------------------------------------------------- */
 
 /* How often each base was chosen in each column, the members laid over the medoid (or the first of
- * them) where they agree most: *counts (n, 4). A base that a member masks counts as a quarter of each.
- * n is 0 if no member is a sequence. */
+ * them) where they agree most: *counts (n, 4). A base that a member masks counts as a quarter of
+ * each. n is 0 if no member is a sequence. */
 int sis__motif_count(const sis_report *report, const sis__cluster *c, double **counts, size_t *n);
 
 #endif

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of a comparison of two models: how they decide, how each scores the subsets of the other, whose
- * subsets joint clusters hold, and pictures on which the two see different things.
+ * Figures of a comparison of two models: how they decide, how each scores the subsets of the other,
+ * whose subsets joint clusters hold, and pictures on which the two see different things.
  */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "report/figures.h"
@@ -31,7 +29,7 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
     sis__side_name(c, 1, b, sizeof b);
     sis__drawing_begin(d, "decisions", "Do they decide alike?", "the models decide", "examples");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     d->plot.whole = 1;
     if (sis__drawing_series(d, 1, SIS__DECISIONS) != SIS_OK)
         return SIS_E_NOMEM;
@@ -68,13 +66,6 @@ static int add_own(const sis_report *report, const sis__side *side, sis__numbers
     return code;
 }
 
-static int add_all(const sis__numbers *from, sis__numbers *out) {
-    int code = SIS_OK;
-    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
-        code = sis__numbers_add(out, from->items[i]);
-    return code;
-}
-
 /* Column 2 * scorer: its own subsets; the next: the other's. */
 static int add_columns(const sis_report *report, const sis__comparison *c, size_t scorer,
                        sis__drawing *d) {
@@ -88,9 +79,9 @@ static int add_columns(const sis_report *report, const sis__comparison *c, size_
     int code = add_own(report, &c->sides[scorer], &own->x);
     if (code == SIS_OK && own->x.n == 0) { /* the same box, but not the same density */
         d->plot.violin = 0;
-        code = add_all(&c->cross[scorer].own_quantiles, &own->x);
+        code = sis__numbers_add_finite(&own->x, &c->cross[scorer].own_quantiles);
     }
-    return code == SIS_OK ? add_all(&c->cross[!scorer].scores, &other->x) : code;
+    return code == SIS_OK ? sis__numbers_add_finite(&other->x, &c->cross[!scorer].scores) : code;
 }
 
 static void mark_scorer(const sis__comparison *c, size_t scorer, sis__drawing *d) {
@@ -127,7 +118,7 @@ int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d) 
     sis__drawing_begin(d, "cross-scores", "Is what is enough for one enough for the other?",
                        "subsets", "score of a subset alone");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_boxes;
+    d->chart = sis__plot_boxes;
     d->plot.violin = 1;
     int code = sis__drawing_series(d, 4, 0);
     for (size_t scorer = 0; code == SIS_OK && scorer < 2; scorer++) {
@@ -150,7 +141,7 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) 
     sis__drawing_begin(d, "joint-shares", "Whose subsets are in which cluster?",
                        "joint cluster (its subsets)", "share of the subsets (%)");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     d->plot.stacked = d->plot.percent = 1;
     int code = sis__drawing_series(d, 2, shown);
     for (size_t side = 0; code == SIS_OK && side < 2; side++) {
@@ -181,14 +172,15 @@ int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d) {
 /* ---- Differences ----------------------------------------------------------------------------- */
 
 /* The example of a side if it is a picture. */
-static const sis__example *picture_of(const sis_report *report, const sis__difference *f,
-                                      size_t side) {
-    const sis__example *e =
+static const sis__report_example *picture_of(const sis_report *report, const sis__difference *f,
+                                             size_t side) {
+    const sis__report_example *e =
         f->examples[side] == SIZE_MAX ? NULL : &report->examples[f->examples[side]];
     return e && e->look == SIS__IMAGE ? e : NULL;
 }
 
-static int add_difference(sis__drawing *d, const sis__difference *f, const sis__example *e[2]) {
+static int add_difference(sis__drawing *d, const sis__difference *f,
+                          const sis__report_example *e[2]) {
     int code = sis__rows_add(d, e[0], SIZE_MAX, 0);
     snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s", f->id);
     for (size_t side = 0; side < 2; side++)
@@ -204,8 +196,8 @@ int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
     int code = sis__rows_make(d, DIFFERENCES_MOST, 1 + 2 * SUBSETS_MOST);
     for (size_t i = 0;
          code == SIS_OK && i < c->n_differences && d->pictures.rows < DIFFERENCES_MOST; i++) {
-        const sis__example *e[2] = {picture_of(report, &c->differences[i], 0),
-                                    picture_of(report, &c->differences[i], 1)};
+        const sis__report_example *e[2] = {picture_of(report, &c->differences[i], 0),
+                                           picture_of(report, &c->differences[i], 1)};
         if (e[0] && e[1])
             code = add_difference(d, &c->differences[i], e);
     }

@@ -19,14 +19,6 @@ static size_t count_measured(const sis__evaluation *e, int measure) {
     return n;
 }
 
-static int add_finite(const sis__numbers *from, sis__numbers *out) {
-    int code = SIS_OK;
-    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
-        if (isfinite(from->items[i]))
-            code = sis__numbers_add(out, from->items[i]);
-    return code;
-}
-
 static void describe(const sis__evaluation *e, sis__drawing *d, const char *what) {
     size_t n = 0;
     for (size_t i = 0; i < methods_shown(e); i++)
@@ -36,16 +28,15 @@ static void describe(const sis__evaluation *e, sis__drawing *d, const char *what
 }
 
 /* One measure as boxes, method by method. */
-static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure) {
-    const sis__evaluation *e = &report->evaluations[k];
+static int make_boxes(const sis__evaluation *e, size_t k, sis__drawing *d, int measure) {
     int code = sis__drawing_series(d, methods_shown(e), 0);
     sis__drawing_number(d, k);
-    d->draw = sis__draw_boxes;
+    d->chart = sis__plot_boxes;
     d->plot.violin = 1;
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
         d->plot.series[i].colour = sis__series_colour(i);
-        code = add_finite(&e->methods[i].measures[measure], &d->plot.series[i].x);
+        code = sis__numbers_add_finite(&d->plot.series[i].x, &e->methods[i].measures[measure]);
     }
     return code == SIS_OK ? 1 : code;
 }
@@ -57,7 +48,7 @@ int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "lengths", "Length of rationales.", "method", "features in a rationale");
     d->plot.whole = 1;
     describe(e, d, "Boxes reach from quartile to quartile, the line is the median.");
-    return make_boxes(report, k, d, SIS__LENGTH);
+    return make_boxes(e, k, d, SIS__LENGTH);
 }
 
 int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
@@ -67,7 +58,7 @@ int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "marked", "Agreement with people.", "method",
                        "share that a person marked");
     describe(e, d, "The share of a rationale's features that a person marked, too.");
-    return make_boxes(report, k, d, SIS__MARKED);
+    return make_boxes(e, k, d, SIS__MARKED);
 }
 
 int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
@@ -77,14 +68,14 @@ int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "divergence", "Divergence from the motif.", "method",
                        "divergence (nats)");
     describe(e, d, "The less, the more alike a rationale and the known motif are.");
-    return make_boxes(report, k, d, SIS__DIVERGENCE);
+    return make_boxes(e, k, d, SIS__DIVERGENCE);
 }
 
-/* A dot for each rationale that has both numbers, a series for each method; `second` answers the y of
- * method i. */
+/* A dot for each rationale that has both numbers, a series for each method; `second` answers the y
+ * of method i. */
 static int make_dots(const sis__evaluation *e, sis__drawing *d, int x_measure,
                      const sis__numbers *(*second)(const sis__rated *m)) {
-    d->draw = sis__draw_scatter;
+    d->chart = sis__plot_scatter;
     int code = sis__drawing_series(d, methods_shown(e), 0);
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         const sis__numbers *x = &e->methods[i].measures[x_measure], *y = second(&e->methods[i]);
@@ -143,7 +134,7 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "imputation", "What masking one feature does to the score.",
                        "change of the score", "draws");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_histogram;
+    d->chart = sis__plot_histogram;
     sis__buf_printf(
         &d->caption,
         "%zu features drawn at random, replaced by the mask and by a value from another "
@@ -152,7 +143,7 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     int code = sis__drawing_series(d, 2, 0);
     for (size_t i = 0; code == SIS_OK && i < 2; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%s", names[i]);
-        code = add_finite(&e->imputation[i], &d->plot.series[i].x);
+        code = sis__numbers_add_finite(&d->plot.series[i].x, &e->imputation[i]);
     }
     return code == SIS_OK ? 1 : code;
 }
@@ -164,7 +155,7 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "importance", "Importance inside and outside of rationales.", "method",
                        "median importance of a feature");
     sis__drawing_number(d, k);
-    d->draw = sis__draw_boxes;
+    d->chart = sis__plot_boxes;
     describe(e, d,
              "The importance of a feature is what masking it alone takes off the score; a value "
              "is the median of the features inside a rationale, or of all others.");
@@ -173,8 +164,8 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,
                  i % 2 ? "out" : "in");
         d->plot.series[i].colour = sis__series_colour(i % 2);
-        code = add_finite(&e->methods[i / 2].measures[i % 2 ? SIS__OUTSIDE : SIS__INSIDE],
-                          &d->plot.series[i].x);
+        code = sis__numbers_add_finite(
+            &d->plot.series[i].x, &e->methods[i / 2].measures[i % 2 ? SIS__OUTSIDE : SIS__INSIDE]);
     }
     return code == SIS_OK ? 1 : code;
 }
@@ -190,7 +181,7 @@ int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
                        "sufficient (%)");
     sis__drawing_number(d, k);
     d->plot.percent = 1;
-    d->draw = sis__draw_bars;
+    d->chart = sis__plot_bars;
     describe(e, d, "The share that reaches the threshold, by what the other features are.");
     int code = sis__drawing_series(d, series, bars);
     for (size_t s = 0; code == SIS_OK && s < series; s++) {

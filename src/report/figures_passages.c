@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts and sequences with the features of each subset in that subset's colour, the more important the
- * stronger; what a person marked is underlined. Words are laid out by their estimated width and drawn in
- * the middle of it, so that colours fit whatever the reader's font is; bases have cells of equal width.
+ * Texts and sequences with the features of each subset in that subset's colour, the more important
+ * the stronger; what a person marked is underlined. Words are laid out by their estimated width and
+ * drawn in the middle of it, so that colours fit whatever the reader's font is; bases have cells of
+ * equal width.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -16,34 +17,34 @@
 enum { PASSAGES_MOST = 6, WORDS_MOST = 250, WORD_BYTES = 40 };
 static const double WIDTH = 640, EDGE = 12, SIZE = 12, LINE = 20, HEAD = 24, CELL = 9.6;
 
-static int is_passage(const sis__example *e) {
+static int is_passage(const sis__report_example *e) {
     return e->look == SIS__TEXT || e->look == SIS__DNA;
 }
 
 /* ---- Which examples -------------------------------------------------------------------------- */
 
-static int is_taken(const sis__drawing *d, const sis__example *e) {
+static int is_taken(const sis__drawing *d, const sis__report_example *e) {
     for (size_t i = 0; i < d->n_shown; i++)
         if (d->shown[i] == e)
             return 1;
     return 0;
 }
 
-static int is_shown(const sis__example *e, int (*wanted)(const sis__example *)) {
+static int is_shown(const sis__report_example *e, int (*wanted)(const sis__report_example *)) {
     return e->record.collection.n_subsets > 0 && wanted(e);
 }
 
 int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
-                        int (*wanted)(const sis__example *)) {
-    if (!(d->shown = (const sis__example **)sis__alloc(most, sizeof *d->shown)))
+                        int (*wanted)(const sis__report_example *)) {
+    if (!(d->shown = (const sis__report_example **)sis__alloc(most, sizeof *d->shown)))
         return SIS_E_NOMEM;
     for (size_t i = 0; i < report->n && d->n_shown < most; i++) {
-        const sis__example *e = &report->examples[i];
+        const sis__report_example *e = &report->examples[i];
         if (!is_shown(e, wanted) || is_taken(d, e))
             continue;
         d->shown[d->n_shown++] = e;
         for (size_t j = i + 1; j < report->n && d->n_shown < most; j++) {
-            const sis__example *other = &report->examples[j];
+            const sis__report_example *other = &report->examples[j];
             if (other->run != e->run && strcmp(other->record.id, e->record.id) == 0 &&
                 is_shown(other, wanted))
                 d->shown[d->n_shown++] = other;
@@ -52,11 +53,11 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
     return SIS_OK;
 }
 
-void sis__example_title(const sis_report *report, const sis__example *e, char *text, size_t size) {
+void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
+                        size_t size) {
     char output[SIS__NAME_SIZE / 2];
-    const char *source = report->runs[e->run].source, *slash = strrchr(source, '/');
-    const char *name = slash ? slash + 1 : source, *dot = strrchr(name, '.');
-    int length = (int)(dot && dot > name ? dot - name : (long)strlen(name));
+    int length;
+    const char *name = sis__file_name(report->runs[e->run].source, &length);
     int n = report->n_runs > 1 ? snprintf(text, size, "%.*s ", length < 16 ? length : 16, name) : 0;
     n += snprintf(text + n, size - (size_t)n, "%.20s", e->record.id);
     output[0] = '\0';
@@ -74,7 +75,7 @@ void sis__example_title(const sis_report *report, const sis__example *e, char *t
 /* Where the next word goes; the pen is NULL to measure only. */
 typedef struct {
     sis__pen *pen;
-    const sis__example *e;
+    const sis__report_example *e;
     sis__choices choices;
     double x, y;
 } writer;

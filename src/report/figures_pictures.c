@@ -4,7 +4,6 @@
  */
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -34,7 +33,7 @@ int sis__rows_make(sis__drawing *d, size_t rows, size_t columns) {
     return d->names && d->row_names && d->pictures.items ? SIS_OK : SIS_E_NOMEM;
 }
 
-int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t column) {
+int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, size_t column) {
     sis__pictures *a = &d->pictures;
     unsigned char *rgba;
     int code = sis__paint_image(e, subset, &rgba);
@@ -46,7 +45,7 @@ int sis__rows_add(sis__drawing *d, const sis__example *e, size_t subset, size_t 
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-static int add_example(const sis_report *report, sis__drawing *d, const sis__example *e) {
+static int add_example(const sis_report *report, sis__drawing *d, const sis__report_example *e) {
     sis__example_title(report, e, d->names[d->pictures.rows], SIS__NAME_SIZE);
     int code = sis__rows_add(d, e, SIZE_MAX, 0);
     for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets && k < SUBSETS_MOST;
@@ -56,7 +55,7 @@ static int add_example(const sis_report *report, sis__drawing *d, const sis__exa
     return code;
 }
 
-static int is_image(const sis__example *e) {
+static int is_image(const sis__report_example *e) {
     return e->look == SIS__IMAGE;
 }
 
@@ -89,14 +88,14 @@ static int is_picture(const sis_report *report, const sis__member *m) {
     return report->examples[m->example].look == SIS__IMAGE;
 }
 
-/* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 % cnn". */
+/* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 %
+ * cnn". */
 static void name_cluster(const sis__cluster *c, char *name) {
     int n = snprintf(name, SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
     if (c->n_shares < 2)
         return;
-    const char *slash = strrchr(c->sources[0], '/'), *source = slash ? slash + 1 : c->sources[0];
-    const char *dot = strrchr(source, '.');
-    int length = (int)(dot && dot > source ? dot - source : (long)strlen(source));
+    int length;
+    const char *source = sis__file_name(c->sources[0], &length);
     snprintf(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s", 100 * c->shares[0],
              length < 14 ? length : 14, source);
 }

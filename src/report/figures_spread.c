@@ -25,7 +25,7 @@ typedef struct {
     size_t outputs[SIS__GROUPS_MOST]; /* BY_OUTPUT: the outputs, ascending */
 } groups;
 
-static int is_explained(const sis__example *e) {
+static int is_explained(const sis__report_example *e) {
     return e->record.collection.status == SIS_STATUS_EXPLAINED;
 }
 
@@ -62,7 +62,7 @@ static groups find_groups(const sis_report *report) {
     return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
-static size_t group_of(const groups *g, const sis__example *e) {
+static size_t group_of(const groups *g, const sis__report_example *e) {
     if (g->by == BY_RUN)
         return e->run;
     for (size_t k = 0; g->by == BY_OUTPUT && k < g->n; k++)
@@ -71,12 +71,9 @@ static size_t group_of(const groups *g, const sis__example *e) {
     return 0;
 }
 
-static void name_group(const sis_report *report, const groups *g, size_t k, char *name) {
-    const char *source = report->runs[g->by == BY_RUN ? k : 0].source;
-    const char *slash = strrchr(source, '/');
-    snprintf(name, SIS__NAME_SIZE, "%s", slash ? slash + 1 : source);
-    for (size_t i = 0; g->by == BY_OUTPUT && i < report->n; i++)
-        if (report->examples[i].record.output == g->outputs[k]) {
+void sis__outputs_name(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
+    for (size_t i = 0; i < report->n; i++)
+        if (report->examples[i].record.output == output) {
             sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE);
             return;
         }
@@ -84,16 +81,14 @@ static void name_group(const sis_report *report, const groups *g, size_t k, char
 
 /* Series with the names of the groups. */
 static int make_series(const sis_report *report, const groups *g, sis__drawing *d) {
-    d->names = sis__alloc(g->n, sizeof *d->names);
-    d->plot.series = SIS_NEW(sis__series, g->n);
-    if (!d->names || !d->plot.series)
-        return SIS_E_NOMEM;
-    d->plot.n = g->n;
-    for (size_t k = 0; k < g->n; k++) {
-        name_group(report, g, k, d->names[k]);
-        d->plot.series[k].name = d->names[k];
-    }
-    return SIS_OK;
+    int code = sis__drawing_series(d, g->n, 0);
+    for (size_t k = 0; code == SIS_OK && k < g->n; k++)
+        if (g->by == BY_OUTPUT)
+            sis__outputs_name(report, g->outputs[k], d->names[k]);
+        else
+            snprintf(d->names[k], SIS__NAME_SIZE, "%s",
+                     sis__file_name(report->runs[k].source, NULL));
+    return code;
 }
 
 static const char *group_label(const groups *g) {
@@ -148,7 +143,7 @@ static int describe(sis__drawing *d) {
 
 /* ---- What is counted of each example --------------------------------------------------------- */
 
-static int add_sizes(sis__series *s, const sis__example *e) {
+static int add_sizes(sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++)
@@ -156,17 +151,22 @@ static int add_sizes(sis__series *s, const sis__example *e) {
     return code;
 }
 
-static int add_number(sis__series *s, const sis__example *e) {
+static int add_number(sis__series *s, const sis__report_example *e) {
     return is_explained(e) ? sis__numbers_add(&s->x, (double)e->record.collection.n_subsets)
                            : SIS_OK;
 }
 
-static int add_score(sis__series *s, const sis__example *e) {
+static int add_score(sis__series *s, const sis__report_example *e) {
     double score = e->record.collection.score;
     return isfinite(score) ? sis__numbers_add(&s->x, score) : SIS_OK;
 }
 
-static int add_points(sis__series *s, const sis__example *e) {
+/* The scores of the first file stand for all. */
+static int add_first_score(sis__series *s, const sis__report_example *e) {
+    return e->run == 0 ? add_score(s, e) : SIS_OK;
+}
+
+static int add_points(sis__series *s, const sis__report_example *e) {
     const sis_collection *c = &e->record.collection;
     int code = SIS_OK;
     for (size_t k = 0; code == SIS_OK && k < c->n_subsets; k++) {
@@ -178,7 +178,7 @@ static int add_points(sis__series *s, const sis__example *e) {
 }
 
 static int collect(const sis_report *report, const groups *g, sis__drawing *d,
-                   int (*take)(sis__series *, const sis__example *)) {
+                   int (*take)(sis__series *, const sis__report_example *)) {
     int code = make_series(report, g, d);
     for (size_t i = 0; code == SIS_OK && i < report->n; i++)
         code = take(&d->plot.series[group_of(g, &report->examples[i])], &report->examples[i]);
@@ -191,8 +191,8 @@ static groups few_groups(const sis_report *report) {
     return g.by == BY_RUN && g.n <= SIS__COLOURS ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
-static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__drawing *)) {
-    d->draw = draw;
+static int finish(sis__drawing *d, int code, int (*chart)(sis__pen *, const sis__plot *)) {
+    d->chart = chart;
     if (code == SIS_OK)
         code = describe(d);
     return code == SIS_OK ? 1 : code;
@@ -204,7 +204,7 @@ static int finish(sis__drawing *d, int code, int (*draw)(sis__pen *, const sis__
 static int are_same_scores(const sis_report *report) {
     size_t n = report->n_runs ? report->n / report->n_runs : 0;
     for (size_t i = n; i < report->n; i++) {
-        const sis__example *a = &report->examples[i - n], *b = &report->examples[i];
+        const sis__report_example *a = &report->examples[i - n], *b = &report->examples[i];
         if (report->runs[b->run].n != n || a->record.output != b->record.output ||
             strcmp(a->record.id, b->record.id) != 0 ||
             !(a->record.collection.score == b->record.collection.score))
@@ -213,19 +213,9 @@ static int are_same_scores(const sis_report *report) {
     return report->n_runs > 1;
 }
 
-/* The scores of the first file stand for all. */
-static int collect_scores_once(const sis_report *report, sis__drawing *d) {
-    groups g = {.by = BY_NOTHING, .n = 1};
-    int code = make_series(report, &g, d);
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
-        if (report->examples[i].run == 0)
-            code = add_score(&d->plot.series[0], &report->examples[i]);
-    return code;
-}
-
 int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
-    groups g = few_groups(report);
     int same = are_same_scores(report);
+    groups g = same ? (groups){.by = BY_NOTHING, .n = 1} : few_groups(report);
     (void)k;
     sis__drawing_begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
     mark_thresholds(report, d);
@@ -233,8 +223,8 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
                     "All %zu examples, decided or not; the dashed line is the "
                     "threshold of the decision.",
                     same ? report->runs[0].n : report->n);
-    return finish(d, same ? collect_scores_once(report, d) : collect(report, &g, d, add_score),
-                  sis__draw_histogram);
+    return finish(d, collect(report, &g, d, same ? add_first_score : add_score),
+                  sis__plot_histogram);
 }
 
 int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -247,7 +237,7 @@ int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "%zu sufficient subsets of %zu explained examples.", c.subsets,
                     c.explained);
-    return finish(d, collect(report, &g, d, add_sizes), sis__draw_histogram);
+    return finish(d, collect(report, &g, d, add_sizes), sis__plot_histogram);
 }
 
 int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
@@ -261,7 +251,7 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     d->plot.whole = 1;
     sis__buf_printf(&d->caption, "How many disjoint subsets each of %zu explained examples has.",
                     c.explained);
-    return finish(d, collect(report, &g, d, add_number), sis__draw_histogram);
+    return finish(d, collect(report, &g, d, add_number), sis__plot_histogram);
 }
 
 int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -277,7 +267,7 @@ int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
                     "%zu subsets of %zu examples. Boxes reach from quartile to quartile, the line "
                     "is the median; shaded, the density.",
                     c.subsets, c.explained);
-    return finish(d, collect(report, &g, d, add_sizes), sis__draw_boxes);
+    return finish(d, collect(report, &g, d, add_sizes), sis__plot_boxes);
 }
 
 int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) {
@@ -293,7 +283,7 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
                     "%zu explained examples. Boxes reach from quartile to quartile, the line is "
                     "the median, dots are outliers.",
                     c.explained);
-    return finish(d, collect(report, &g, d, add_number), sis__draw_boxes);
+    return finish(d, collect(report, &g, d, add_number), sis__plot_boxes);
 }
 
 int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
@@ -309,7 +299,7 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
     sis__buf_printf(&d->caption, "%zu subsets of %zu examples; everything else is masked.",
                     c.subsets, c.explained);
     int code = collect(report, &g, d, add_points);
-    d->draw = sis__draw_scatter;
+    d->chart = sis__plot_scatter;
     return code == SIS_OK ? 1 : code;
 }
 
@@ -325,7 +315,7 @@ static int goes_both_ways(const sis_report *report) {
 static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int tail) {
     if (!(d->plot.series = SIS_NEW(sis__series, n)))
         return SIS_E_NOMEM;
-    d->draw = sis__draw_lines;
+    d->chart = sis__plot_lines;
     d->plot.mixed = goes_both_ways(report);
     mark_thresholds(report, d);
     for (size_t i = 0; i < report->n; i++) {
@@ -387,7 +377,7 @@ static int sizes_at(const sis_report *report, double threshold, sis__numbers *ou
     int code = SIS_OK;
     out->n = 0;
     for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
-        const sis__example *e = &report->examples[i];
+        const sis__report_example *e = &report->examples[i];
         size_t size = sis__walked_find(&e->walked, threshold, e->record.below);
         if (size != 0 && size != SIZE_MAX)
             code = sis__numbers_add(out, (double)size);
@@ -430,7 +420,7 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
         n);
     d->plot.whole = 1;
     mark_thresholds(report, d);
-    d->draw = sis__draw_band;
+    d->chart = sis__plot_band;
     int code = sis__picker_grid(report, &grid, &n_grid);
     if (code == SIS_OK && !(d->plot.series = SIS_NEW(sis__series, 3)))
         code = SIS_E_NOMEM;

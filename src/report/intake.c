@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fields of JSON files, and the examples that they speak of. Examples are sorted by id once, then each
- * is a binary search.
+ * Fields of JSON files, and the examples that they speak of. Examples are sorted by id once, then
+ * each is a binary search.
  */
 #include "report/intake.h"
 
@@ -35,29 +35,36 @@ static size_t *sort_examples(const sis_report *report) {
     return sorted;
 }
 
-int sis__intake_open(sis__intake *in, const sis_report *report, const sis__format *format,
-                     const char *json, size_t n) {
+static int open_file(sis__intake *in, const sis__kind *kind) {
     json_error_t error;
-    in->report = report;
-    if (memchr(json, '\0', n))
-        return in->code = sis__fail(SIS_E_FORMAT, "%s: not %s: it holds a NUL byte", in->name,
-                                    format->what);
-    if (!(in->root = json_loadb(json, n, JSON_REJECT_DUPLICATES, &error)))
-        return in->code = sis__fail(SIS_E_FORMAT, "%s, line %d: not %s: %s", in->name, error.line,
-                                    format->what, error.text);
-    if (!json_is_object(in->root) || !json_object_get(in->root, format->field))
-        return in->code =
-                   sis__fail(SIS_E_FORMAT, "%s: not %s: expected the JSON object that %s writes",
-                             in->name, format->what, format->writer);
-    in->by_id = sort_examples(report);
-    return in->code = in->by_id ? SIS_OK : SIS_E_NOMEM;
+    if (memchr(in->json, '\0', in->n_json))
+        return sis__fail(SIS_E_FORMAT, "%s: not %s: it holds a NUL byte", in->name, kind->what);
+    if (!(in->root = json_loadb(in->json, in->n_json, JSON_REJECT_DUPLICATES, &error)))
+        return sis__fail(SIS_E_FORMAT, "%s, line %d: not %s: %s", in->name, error.line, kind->what,
+                         error.text);
+    if (!json_is_object(in->root) || !json_object_get(in->root, kind->field))
+        return sis__fail(SIS_E_FORMAT, "%s: not %s: expected the JSON object that %s writes",
+                         in->name, kind->what, kind->writer);
+    in->by_id = sort_examples(in->report);
+    return in->by_id ? SIS_OK : SIS_E_NOMEM;
 }
 
-void sis__intake_close(sis__intake *in) {
+int sis__intake_add(sis__intake *in, const sis__kind *kind, void **list, size_t *n) {
+    char *items = (char *)sis__realloc(*list, *n + 1, kind->size);
+    if (!items)
+        return SIS_E_NOMEM;
+    *list = items;
+    void *item = memset(items + *n * kind->size, 0, kind->size);
+    in->code = open_file(in, kind);
+    if (in->code == SIS_OK)
+        kind->take(in, item);
+    if (in->code == SIS_OK)
+        ++*n;
+    else
+        kind->release(item);
     json_decref(in->root);
     free(in->by_id);
-    in->root = NULL;
-    in->by_id = NULL;
+    return in->code;
 }
 
 /* ---- Fields ---------------------------------------------------------------------------------- */
@@ -132,15 +139,18 @@ void sis__take_numbers(sis__intake *in, const json_t *object, const char *field,
 
 /* ---- Examples -------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
+const char *sis__file_name(const char *path, int *stem) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    if (stem)
+        *stem = (int)(dot && dot > name ? (size_t)(dot - name) : strlen(name));
+    return name;
 }
 
 int sis__same_source(const char *found, const char *wanted) {
     if (!wanted || strcmp(found, wanted) == 0)
         return 2;
-    return strcmp(base_name(found), base_name(wanted)) == 0;
+    return strcmp(sis__file_name(found, NULL), sis__file_name(wanted, NULL)) == 0;
 }
 
 size_t sis__find_example(const sis__intake *in, const char *id, const char *source) {

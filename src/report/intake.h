@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What sis cluster, sis compare and sis evaluate wrote, read back: JSON in, fields out. The first thing
- * that is wrong sticks, and everything after it is passed over, so that readers need no check a line.
+ * What sis cluster, sis compare and sis evaluate wrote, read back: JSON in, fields out. The first
+ * thing that is wrong sticks, and everything after it is passed over, so that readers need no check
+ * a line.
  */
 #ifndef SIS_REPORT_INTAKE_H
 #define SIS_REPORT_INTAKE_H
@@ -11,24 +12,29 @@
 #include "report/report.h"
 #include "report/stats.h"
 
+/* One file on its way in. The first three are what it takes to begin. */
 typedef struct sis__intake {
     const sis_report *report;
-    size_t *by_id;    /* (report->n) examples sorted by id */
-    const char *name; /* of the file */
+    const char *name, *json; /* of the file: what messages call it, and its bytes */
+    size_t n_json;
     int code;
     json_t *root;
+    size_t *by_id; /* (report->n) examples sorted by id */
 } sis__intake;
 
-/* What a file has to be. */
-typedef struct sis__format {
-    const char *what, *writer,
-        *field; /* "clusters", "sis cluster", and the field they are known by */
-} sis__format;
+/* A kind of file: what it has to be, and how one is read into zeroed room and let go again. */
+typedef struct sis__kind {
+    const char *what, *writer; /* "clusters", "sis cluster" */
+    const char *field;         /* that it is known by */
+    size_t size;               /* of what is read */
+    void (*take)(sis__intake *in, void *item);
+    void (*release)(void *item);
+} sis__kind;
 
-/* Parse n bytes, which must be an object with the field of the format. Close it whatever the outcome. */
-int sis__intake_open(sis__intake *in, const sis_report *report, const sis__format *format,
-                     const char *json, size_t n);
-void sis__intake_close(sis__intake *in);
+extern const sis__kind sis__kind_clusters, sis__kind_comparison, sis__kind_evaluation;
+
+/* Read the file as one more of the *n items of the list, which is as before if that fails. */
+int sis__intake_add(sis__intake *in, const sis__kind *kind, void **list, size_t *n);
 
 /* Note that the field is not what was expected. */
 void sis__intake_wrong(sis__intake *in, const char *field, const char *expected);
@@ -52,8 +58,8 @@ const json_t *sis__take_list(sis__intake *in, const json_t *object, const char *
 /* The finite numbers of a list, added to `out`; null is passed over. */
 void sis__take_numbers(sis__intake *in, const json_t *object, const char *field, sis__numbers *out);
 
-/* The example of that id from that file: the same path, or the same name in another folder; any file
- * if it is NULL. SIZE_MAX: it is not there. */
+/* The example of that id from that file: the same path, or the same name in another folder; any
+ * file if it is NULL. SIZE_MAX: it is not there. */
 size_t sis__find_example(const sis__intake *in, const char *id, const char *source);
 
 /* Everything of an object that sis cluster wrote; release the set whatever the outcome. */

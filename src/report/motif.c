@@ -7,7 +7,6 @@
  * Costs the length of both patterns for each shift, and as many shifts as they can overlap.
  */
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -22,7 +21,7 @@ typedef struct {
 } pattern;
 
 static pattern read_pattern(const sis_report *report, const sis__member *m) {
-    const sis__example *e = &report->examples[m->example];
+    const sis__report_example *e = &report->examples[m->example];
     const sis_subset *s = &e->record.collection.subsets[m->subset];
     pattern p = {{0}, 0};
     int first = s->features[0];

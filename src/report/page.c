@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The page as a whole. Its security policy allows the one script below by its hash and no other, and
- * no request of any kind: should a text ever get through as markup, it still could do nothing.
+ * The page as a whole. Its security policy allows the one script below by its hash and no other,
+ * and no request of any kind: should a text ever get through as markup, it still could do nothing.
  */
-#include <string.h>
-
+#include "report/page.h"
 #include "base/error.h"
 #include "report/figures.h"
-#include "report/page.h"
 #include "report/page_files.h"
 
 /* ---- Head ------------------------------------------------------------------------------------ */
@@ -33,9 +31,8 @@ static void add_title(sis__buf *b, const sis_report *report, const char *title) 
         sis__buf_printf(b, "Decisions in %zu results files", report->n_runs);
     else {
         const char *model = report->examples[report->runs[0].first].record.model;
-        const char *slash = strrchr(model, '/');
         sis__buf_str(b, "Decisions of ");
-        sis__html_clip(b, slash ? slash + 1 : model, 100);
+        sis__html_clip(b, sis__file_name(model, NULL), 100);
     }
 }
 
@@ -64,55 +61,68 @@ static void add_banner(sis__buf *b, const sis_report *report, const char *title)
     sis__buf_str(b, "</bdi></h1>\n");
 }
 
-/* A section of the page with its figures; left out if there is none. */
-typedef struct {
+/* The figures of a section that is nothing but figures. */
+static int add_plots(sis__buf *b, const sis_report *report, const char *id) {
+    size_t before = b->len;
+    sis__buf_str(b, "<div class=\"plots\">\n");
+    size_t empty = b->len;
+    int code = sis__page_figures(b, report, id, 0);
+    if (b->len == empty)
+        b->len = before;
+    else
+        sis__buf_str(b, "</div>\n");
+    return code;
+}
+
+static int add_spread(sis__buf *b, const sis_report *report) {
+    return add_plots(b, report, "spread");
+}
+
+static int add_histories(sis__buf *b, const sis_report *report) {
+    return add_plots(b, report, "histories");
+}
+
+static const struct {
     const char *id, *title;
-} section;
+    int (*fill)(sis__buf *b, const sis_report *report); /* NULL: sis__page_examples */
+} SECTIONS[] = {
+    {"overview", "Overview", sis__page_overview},
+    {"examples", "Examples", NULL},
+    {"spread", "Distributions", add_spread},
+    {"histories", "Histories", add_histories},
+    {"clusters", "Clusters", sis__page_clusters},
+    {"comparison", "Comparison", sis__page_comparisons},
+    {"methods", "Methods", sis__page_evaluations},
+};
+enum { N_SECTIONS = sizeof SECTIONS / sizeof *SECTIONS };
 
-static const section PLOTS[] = {{"spread", "Distributions"}, {"histories", "Histories"}};
-enum { N_PLOTS = sizeof PLOTS / sizeof *PLOTS };
-
-static int add_plots(sis__buf *b, const sis_report *report, const section *s, size_t *n) {
-    sis__buf_printf(b,
-                    "<section id=\"%s\" aria-labelledby=\"t-%s\">\n<h2 id=\"t-%s\">%s</h2>\n"
-                    "<div class=\"plots\">\n",
-                    s->id, s->id, s->id, s->title);
-    int code = sis__page_figures(b, report, s->id, n);
-    sis__buf_str(b, "</div>\n</section>\n");
+/* Section i and the link to it; neither if there is nothing in it. */
+static int add_section(sis__buf *body, sis__buf *links, const sis_report *report, size_t i,
+                       size_t examples) {
+    const char *id = SECTIONS[i].id, *title = SECTIONS[i].title;
+    size_t before = body->len;
+    sis__buf_printf(body, "<section id=\"%s\" aria-labelledby=\"t-%s\">\n<h2 id=\"t-%s\">%s</h2>\n",
+                    id, id, id, title);
+    size_t empty = body->len;
+    int code = SECTIONS[i].fill ? SECTIONS[i].fill(body, report)
+                                : sis__page_examples(body, report, examples);
+    if (body->len == empty) {
+        body->len = before;
+        return code;
+    }
+    sis__buf_str(body, "</section>\n");
+    sis__buf_printf(links, "<a href=\"#%s\">%s</a>", id, title);
     return code;
 }
 
 /* The sections and, before them, links to those that are there. */
 static int add_sections(sis__buf *b, const sis_report *report, size_t examples) {
     sis__buf body;
-    size_t n;
     int code = SIS_OK;
     sis__buf_init(&body);
-    sis__buf_str(b, "<nav class=\"tabs\" id=\"tabs\" aria-label=\"Sections\">"
-                    "<a href=\"#overview\">Overview</a><a href=\"#examples\">Examples</a>");
-    code = sis__page_overview(&body, report);
-    if (code == SIS_OK)
-        code = sis__page_examples(&body, report, examples);
-    for (size_t i = 0; code == SIS_OK && i < N_PLOTS; i++) {
-        size_t before = body.len;
-        code = add_plots(&body, report, &PLOTS[i], &n);
-        if (n)
-            sis__buf_printf(b, "<a href=\"#%s\">%s</a>", PLOTS[i].id, PLOTS[i].title);
-        else
-            body.len = before;
-    }
-    if (code == SIS_OK && report->n_sets) {
-        sis__buf_str(b, "<a href=\"#clusters\">Clusters</a>");
-        code = sis__page_clusters(&body, report);
-    }
-    if (code == SIS_OK && report->n_comparisons) {
-        sis__buf_str(b, "<a href=\"#comparison\">Comparison</a>");
-        code = sis__page_comparisons(&body, report);
-    }
-    if (code == SIS_OK && report->n_evaluations) {
-        sis__buf_str(b, "<a href=\"#methods\">Methods</a>");
-        code = sis__page_evaluations(&body, report);
-    }
+    sis__buf_str(b, "<nav class=\"tabs\" id=\"tabs\" aria-label=\"Sections\">");
+    for (size_t i = 0; code == SIS_OK && i < N_SECTIONS; i++)
+        code = add_section(&body, b, report, i, examples);
     sis__buf_str(b, "</nav></header>\n<main>\n");
     if (code == SIS_OK && (code = sis__buf_error(&body)) == SIS_OK)
         sis__buf_add(b, body.data, body.len);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their motif
- * beside the most frequent patterns, with members below; words and tables as the patterns with how
- * often each is there. And where members are from, if they are from several files.
+ * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their
+ * motif beside the most frequent patterns, with members below; words and tables as the patterns
+ * with how often each is there. And where members are from, if they are from several files.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "report/figures.h"
 #include "report/page.h"
@@ -166,10 +165,7 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
 
 int sis__page_clusters(sis__buf *b, const sis_report *report) {
     int code = SIS_OK;
-    sis__buf_str(b, "<section id=\"clusters\" aria-labelledby=\"t-clusters\">\n"
-                    "<h2 id=\"t-clusters\">Clusters</h2>\n");
     for (size_t i = 0; code == SIS_OK && i < report->n_sets; i++)
         code = add_set(b, report, &report->sets[i]);
-    sis__buf_str(b, "</section>\n");
     return code;
 }

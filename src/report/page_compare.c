@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two models side by side: how often they decide alike, whether the subsets of one are enough for the
- * other, which clusters their subsets form together, and the examples on which they see different
- * things. A is green and B pink wherever they are.
+ * Two models side by side: how often they decide alike, whether the subsets of one are enough for
+ * the other, which clusters their subsets form together, and the examples on which they see
+ * different things. A is green and B pink wherever they are.
  */
 #include <math.h>
 #include <stdint.h>
@@ -200,7 +200,7 @@ static int add_comparison(sis__buf *b, const sis_report *report, size_t k) {
     add_tiles(b, c);
     add_models(b, c);
     sis__buf_str(b, "<div class=\"plots\">\n");
-    int code = sis__page_figures_of(b, report, "comparison", k);
+    int code = sis__page_figures(b, report, "comparison", k);
     sis__buf_str(b, "</div>\n");
     if (code == SIS_OK && c->joint.n_clusters > (c->joint.noise > 0))
         code = add_joint(b, report, c);
@@ -211,10 +211,7 @@ static int add_comparison(sis__buf *b, const sis_report *report, size_t k) {
 
 int sis__page_comparisons(sis__buf *b, const sis_report *report) {
     int code = SIS_OK;
-    sis__buf_str(b, "<section id=\"comparison\" aria-labelledby=\"t-comparison\">\n"
-                    "<h2 id=\"t-comparison\">Comparison</h2>\n");
     for (size_t k = 0; code == SIS_OK && k < report->n_comparisons; k++)
         code = add_comparison(b, report, k);
-    sis__buf_str(b, "</section>\n");
     return code;
 }

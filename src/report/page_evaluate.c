@@ -79,7 +79,7 @@ static int add_evaluation(sis__buf *b, const sis_report *report, size_t k) {
         sis__html_clip(b, e->motif, 60);
     }
     sis__buf_str(b, "</bdi></p>\n<div class=\"plots\">\n");
-    int code = sis__page_figures_of(b, report, "methods", k);
+    int code = sis__page_figures(b, report, "methods", k);
     sis__buf_str(b, "</div>\n");
     add_table(b, e);
     add_correlations(b, e);
@@ -88,10 +88,7 @@ static int add_evaluation(sis__buf *b, const sis_report *report, size_t k) {
 
 int sis__page_evaluations(sis__buf *b, const sis_report *report) {
     int code = SIS_OK;
-    sis__buf_str(b, "<section id=\"methods\" aria-labelledby=\"t-methods\">\n"
-                    "<h2 id=\"t-methods\">Methods</h2>\n");
     for (size_t k = 0; code == SIS_OK && k < report->n_evaluations; k++)
         code = add_evaluation(b, report, k);
-    sis__buf_str(b, "</section>\n");
     return code;
 }

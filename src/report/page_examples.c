@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The examples, a card each: what was decided, the input, its subsets. All cards are in the page; the
- * script shows twenty at a time, and a page without scripts, or on paper, shows them all.
+ * The examples, a card each: what was decided, the input, its subsets. All cards are in the page;
+ * the script shows twenty at a time, and a page without scripts, or on paper, shows them all.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "report/page.h"
 
-void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k) {
+void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_collection *c = &e->record.collection;
     static const char *const nouns[] = {[SIS__LIST] = "feature",
                                         [SIS__TABLE] = "feature",
@@ -23,7 +23,7 @@ void sis__subset_caption(sis__buf *b, const sis__example *e, size_t k) {
     sis__html_number(b, c->subsets[k].score);
 }
 
-int sis__thumb(sis__buf *b, const sis__example *e, size_t k) {
+int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     char name[160];
     if (e->look == SIS__IMAGE)
@@ -113,7 +113,7 @@ static const char *status_words(sis_status status) {
     return words[status];
 }
 
-static void add_heading(sis__buf *b, const sis_report *report, const sis__example *e) {
+static void add_heading(sis__buf *b, const sis_report *report, const sis__report_example *e) {
     const sis_record *r = &e->record;
     sis__buf_str(b, "<header><h3><bdi>");
     sis__html_clip(b, r->id, 60);
@@ -138,7 +138,7 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__exampl
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int sis__card_body(sis__buf *b, const sis__example *e) {
+int sis__card_body(sis__buf *b, const sis__report_example *e) {
     switch (e->look) {
     case SIS__TEXT:
         return sis__card_text(b, e);
@@ -157,7 +157,7 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
                                         [SIS__IMAGE] = "image",
                                         [SIS__TEXT] = "text",
                                         [SIS__DNA] = "dna"};
-    const sis__example *e = &report->examples[i];
+    const sis__report_example *e = &report->examples[i];
     sis__buf_printf(b,
                     "<article class=\"card\" id=\"e%zu\" data-run=\"%zu\" data-status=\"%s\" "
                     "data-look=\"%s\"",
@@ -269,8 +269,6 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
     double *grid;
     size_t n_grid, walk = 0;
     int code = sis__picker_grid(report, &grid, &n_grid);
-    sis__buf_str(b, "<section id=\"examples\" aria-labelledby=\"t-examples\">\n"
-                    "<h2 id=\"t-examples\">Examples</h2>\n");
     if (code == SIS_OK)
         add_bar(b, report, most, grid, n_grid);
     if (most && most < report->n) {
@@ -289,7 +287,6 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
         }
     sis__buf_str(b, "</div>\n<p id=\"none\" hidden>No example is like that.</p>\n");
     add_pager(b);
-    sis__buf_str(b, "</section>\n");
     if (code == SIS_OK)
         sis__page_picker(b, report, most, grid, n_grid);
     free(grid);

@@ -5,8 +5,6 @@
  */
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/page.h"
 #include "report/stats.h"
@@ -20,7 +18,7 @@ typedef struct {
 static totals count(const sis_report *report) {
     totals t = {0};
     for (size_t i = 0; i < report->n_runs; i++) {
-        const sis__run *run = &report->runs[i];
+        const sis__report_run *run = &report->runs[i];
         t.n += run->n;
         t.verified += run->verified;
         t.subsets += run->subsets;
@@ -105,7 +103,7 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* What masked features look like, from the values that the record holds. */
-static void add_mask(sis__buf *b, const sis__example *e) {
+static void add_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     int constant = 1;
     for (size_t v = 1; r->mask && constant && v < r->n_values; v++)
@@ -130,7 +128,7 @@ static void add_range(sis__buf *b, double low, double high) {
     }
 }
 
-static void add_decided(sis__buf *b, const sis__run *run) {
+static void add_decided(sis__buf *b, const sis__report_run *run) {
     size_t decided = run->status[SIS_STATUS_EXPLAINED] + run->status[SIS_STATUS_DEFAULT_DECISION];
     sis__html_count(b, decided);
     sis__buf_str(b, " of ");
@@ -139,12 +137,12 @@ static void add_decided(sis__buf *b, const sis__run *run) {
         sis__buf_printf(b, " (%.3g %%)", 100.0 * (double)decided / (double)run->n);
 }
 
-static void add_cost(sis__buf *b, const sis__run *run) {
+static void add_cost(sis__buf *b, const sis__report_run *run) {
     sis__html_count(b, run->evaluations);
     sis__buf_printf(b, " masked copies asked about, %.3g s", run->seconds);
 }
 
-static void add_fact(sis__buf *b, const sis_report *report, const sis__run *run, int fact) {
+static void add_fact(sis__buf *b, const sis_report *report, const sis__report_run *run, int fact) {
     const sis_record *r = &report->examples[run->first].record;
     switch (fact) {
     case 0:
@@ -218,8 +216,6 @@ static void add_runs(sis__buf *b, const sis_report *report) {
 }
 
 int sis__page_overview(sis__buf *b, const sis_report *report) {
-    sis__buf_str(b, "<section id=\"overview\" aria-labelledby=\"t-overview\">\n"
-                    "<h2 id=\"t-overview\">Overview</h2>\n");
     int code = add_tiles(b, report);
     add_status_bar(b, report);
     add_runs(b, report);
@@ -228,6 +224,6 @@ int sis__page_overview(sis__buf *b, const sis_report *report) {
            "whose values alone, with everything else masked, still lead to the same decision. The "
            "subsets of one example have no feature in common. Verified means: with full passes of "
            "the model, each subset reaches the threshold, none does without one of its features, "
-           "and what is outside all of them does not.</p>\n</section>\n");
+           "and what is outside all of them does not.</p>\n");
     return code;
 }

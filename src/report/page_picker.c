@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the threshold picker knows: a hundred or so thresholds, and for each example with a stored walk
- * the size of its first subset at each, and its features by rank. The comparison with the threshold
- * is made here, by the rule of the library, and not again by the script.
+ * What the threshold picker knows: a hundred or so thresholds, and for each example with a stored
+ * walk the size of its first subset at each, and its features by rank. The comparison with the
+ * threshold is made here, by the rule of the library, and not again by the script.
  *
  *     {"t":[0.1,0.2],"x":[{"k":[0,3,1,5],"o":[12,7,9,4,2]}]}
  *
@@ -60,7 +60,8 @@ int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid) {
 }
 
 /* Sizes where they change; the largest of them. */
-static size_t add_sizes(sis__buf *b, const sis__example *e, const double *grid, size_t n_grid) {
+static size_t add_sizes(sis__buf *b, const sis__report_example *e, const double *grid,
+                        size_t n_grid) {
     size_t before = 0, largest = 0;
     sis__buf_str(b, "\"k\":[");
     for (size_t g = 0; g < n_grid; g++) {
@@ -77,7 +78,7 @@ static size_t add_sizes(sis__buf *b, const sis__example *e, const double *grid, 
     return largest;
 }
 
-static void add_pixel_features(sis__buf *b, const sis__example *e) {
+static void add_pixel_features(sis__buf *b, const sis__report_example *e) {
     size_t n = e->height * e->width, p = 0;
     while (p < n && sis__pixel_feature(e, p) == (int)p)
         p++;
@@ -89,7 +90,7 @@ static void add_pixel_features(sis__buf *b, const sis__example *e) {
     sis__buf_char(b, ']');
 }
 
-static void add_walk(sis__buf *b, const sis__example *e, const double *grid, size_t n_grid) {
+static void add_walk(sis__buf *b, const sis__report_example *e, const double *grid, size_t n_grid) {
     sis__buf_char(b, '{');
     size_t largest = add_sizes(b, e, grid, n_grid);
     sis__buf_str(b, ",\"o\":[");

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Okabe and Ito's palette, without the yellow that is lost on white paper and the black of the ink. */
+/* Okabe and Ito's palette, without the yellow that is lost on white paper and the black of the
+ * ink. */
 const unsigned char *sis__colour_rgb(int colour) {
     static const unsigned char table[][3] = {
         [SIS__INK] = {28, 30, 34},        [SIS__SOFT] = {92, 99, 110},

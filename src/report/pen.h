@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pen draws lines, areas, dots and words on paper of a fixed size, in points, y downwards. Plots are
- * written against it once and come out as SVG (files, and inside the page in its own colours), PNG or
- * PDF. Errors stick: after one, drawing does nothing, and sis__pen_finish tells.
+ * A pen draws lines, areas, dots and words on paper of a fixed size, in points, y downwards. Plots
+ * are written against it once and come out as SVG (files, and inside the page in its own colours),
+ * PNG or PDF. Errors stick: after one, drawing does nothing, and sis__pen_finish tells.
  *
  * SVG is written here and not by cairo, because cairo draws letters as outlines of whatever font is
  * installed: its bytes differ from machine to machine, and nobody can select or search the words.

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pen that draws with cairo: PNG at twice the size, and PDF. Text that is not UTF-8 would put cairo
- * into an error for good, so it is mended first.
+ * A pen that draws with cairo: PNG at twice the size, and PDF. Text that is not UTF-8 would put
+ * cairo into an error for good, so it is mended first.
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cairo-pdf.h>
 #include <cairo.h>

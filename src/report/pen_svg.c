@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A pen that writes SVG: the same bytes on every machine. Coordinates have two digits after the point.
+ * A pen that writes SVG: the same bytes on every machine. Coordinates have two digits after the
+ * point.
  */
 #include <math.h>
 #include <stdio.h>

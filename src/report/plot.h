@@ -41,24 +41,25 @@ typedef struct sis__plot {
 /* How many fall where, one series on top of the other. */
 int sis__plot_histogram(sis__pen *p, const sis__plot *a);
 
-/* A box from quartile to quartile for each series, with its median, whiskers to the last value within
- * one and a half boxes, and a dot for each value beyond (at most two hundred). Sorts the series. */
+/* A box from quartile to quartile for each series, with its median, whiskers to the last value
+ * within one and a half boxes, and a dot for each value beyond (at most two hundred). Sorts the
+ * series. */
 int sis__plot_boxes(sis__pen *p, const sis__plot *a);
 
-/* Bars with their values: x[i] of every series is in bar i, beside those of the other series or on top of
- * them. */
+/* Bars with their values: x[i] of every series is in bar i, beside those of the other series or on
+ * top of them. */
 int sis__plot_bars(sis__pen *p, const sis__plot *a);
 
-/* A dot for each x and y. Of one series with very many, crowded places are drawn as their density, the
- * darker the more. */
+/* A dot for each x and y. Of one series with very many, crowded places are drawn as their density,
+ * the darker the more. */
 int sis__plot_scatter(sis__pen *p, const sis__plot *a);
 
-/* Every series is a line of y, evenly spaced over from .. to; x is not used. The thick one is the median
- * of all, unless they are mixed. */
+/* Every series is a line of y, evenly spaced over from .. to; x is not used. The thick one is the
+ * median of all, unless they are mixed. */
 int sis__plot_lines(sis__pen *p, const sis__plot *a);
 
-/* The series 0, 1 and 2 are the lower quartile, the median and the upper one of something over the same
- * x: a line in a band. Marks are upright. */
+/* The series 0, 1 and 2 are the lower quartile, the median and the upper one of something over the
+ * same x: a line in a band. Marks are upright. */
 int sis__plot_band(sis__pen *p, const sis__plot *a);
 
 /* ---- Rows of pictures ------------------------------------------------------------------------ */
@@ -88,21 +89,22 @@ void sis__plot_logo(sis__pen *p, const double *counts, size_t n);
 
 /* ---- Frame ----------------------------------------------------------------------------------- */
 
-typedef struct sis__axis {
+typedef struct sis__plot_axis {
     const char *label;
     double low, high, first, step; /* ticks from `first` on; step 0: none */
     size_t n_names;                /* names instead of ticks, at 0, 1, 2, ... */
     const char *const *names;
-} sis__axis;
+} sis__plot_axis;
 
 typedef struct sis__frame {
     sis__pen *pen;
     double left, top, right, bottom; /* the inside, on the paper */
-    sis__axis x, y;
+    sis__plot_axis x, y;
 } sis__frame;
 
 /* An axis with round ends and about `ticks` ticks around low..high. */
-sis__axis sis__axis_fit(const char *label, double low, double high, double ticks, int whole);
+sis__plot_axis sis__plot_axis_fit(const char *label, double low, double high, double ticks,
+                                  int whole);
 
 /* Draw the grid, the ticks and the labels, leaving `head` points at the top for a legend. */
 void sis__frame_draw(sis__frame *f, double head);

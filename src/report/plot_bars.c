@@ -35,8 +35,8 @@ static void number_text(const sis__plot *a, double v, char *text, size_t size) {
         snprintf(text, size, "%.6g", v);
 }
 
-/* From `low` up to low + v; the number is inside a stacked bar if there is room for it, and on top of
- * others. */
+/* From `low` up to low + v; the number is inside a stacked bar if there is room for it, and on top
+ * of others. */
 static void draw_bar(const sis__frame *f, const sis__plot *a, size_t series, double x, double half,
                      double low, double v) {
     double top = sis__frame_y(f, low + v), bottom = sis__frame_y(f, low);
@@ -57,12 +57,13 @@ static void draw_bar(const sis__frame *f, const sis__plot *a, size_t series, dou
 
 int sis__plot_bars(sis__pen *p, const sis__plot *a) {
     double highest = a->percent ? 100 : find_highest(a), beside = a->stacked ? 1 : (double)a->n;
-    sis__frame f = {.pen = p, .y = sis__axis_fit(a->y_label, 0, fmax(highest, 1), 5, a->whole)};
-    f.x = (sis__axis){.label = a->x_label,
-                      .low = -0.5,
-                      .high = (double)a->n_bars - 0.5,
-                      .n_names = a->n_bars,
-                      .names = a->bar_names};
+    sis__frame f = {.pen = p,
+                    .y = sis__plot_axis_fit(a->y_label, 0, fmax(highest, 1), 5, a->whole)};
+    f.x = (sis__plot_axis){.label = a->x_label,
+                           .low = -0.5,
+                           .high = (double)a->n_bars - 0.5,
+                           .n_names = a->n_bars,
+                           .names = a->bar_names};
     sis__frame_draw(&f, sis__legend_height(a) + 8);
     double room = (f.right - f.left) / (double)a->n_bars;
     double half = fmin(32, room * 0.4 / beside);

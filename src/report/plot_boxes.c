@@ -114,12 +114,12 @@ int sis__plot_boxes(sis__pen *p, const sis__plot *a) {
         low = fmin(low, a->marks[i].at);
         high = fmax(high, a->marks[i].at);
     }
-    sis__frame f = {.pen = p, .y = sis__axis_fit(a->y_label, low, high, 6, a->whole)};
-    f.x = (sis__axis){.label = a->x_label,
-                      .low = -0.5,
-                      .high = (double)a->n - 0.5,
-                      .n_names = a->n,
-                      .names = names};
+    sis__frame f = {.pen = p, .y = sis__plot_axis_fit(a->y_label, low, high, 6, a->whole)};
+    f.x = (sis__plot_axis){.label = a->x_label,
+                           .low = -0.5,
+                           .high = (double)a->n - 0.5,
+                           .n_names = a->n,
+                           .names = names};
     sis__frame_draw(&f, a->n_marks ? 16 : 0);
     double half = fmin(26, (f.right - f.left) / (double)a->n * 0.3);
     for (size_t k = 0; k < a->n; k++) {

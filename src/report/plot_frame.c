@@ -21,8 +21,9 @@ int sis__legend_colour(const sis__plot *a, size_t k) {
 
 /* ---- Axes ------------------------------------------------------------------------------------ */
 
-sis__axis sis__axis_fit(const char *label, double low, double high, double ticks, int whole) {
-    sis__axis a = {.label = label};
+sis__plot_axis sis__plot_axis_fit(const char *label, double low, double high, double ticks,
+                                  int whole) {
+    sis__plot_axis a = {.label = label};
     low =
         isfinite(low) ? fmax(-LARGEST, fmin(LARGEST, low)) : 0; /* so that differences are finite */
     high = isfinite(high) ? fmax(-LARGEST, fmin(LARGEST, high)) : 0;
@@ -49,7 +50,7 @@ static void tick_text(double v, double step, char *text, size_t size) {
 }
 
 /* The number of the last tick; ticks are at first + k * step. */
-static int last_tick(const sis__axis *a) {
+static int last_tick(const sis__plot_axis *a) {
     double end = fmax(a->low, a->high); /* an axis may run backwards */
     double n = a->step > 0 ? floor((end - a->first) / a->step + 1e-6) : -1;
     return n > 50 ? 50 : (int)n;
@@ -65,7 +66,7 @@ double sis__frame_y(const sis__frame *f, double v) {
 
 /* ---- Around the plot ------------------------------------------------------------------------- */
 
-static double widest_tick(const sis__axis *a) {
+static double widest_tick(const sis__plot_axis *a) {
     double width = 0;
     char text[32];
     for (int k = 0; k <= last_tick(a); k++) {
@@ -93,7 +94,7 @@ static void draw_y(const sis__frame *f) {
 /* Few names stand level, each under its place: on two lines if one is too short for them, in smaller
  * letters if these are too, and cut if even they would be too small to read. Many stand upright. */
 
-static int is_level(const sis__axis *a, size_t k) {
+static int is_level(const sis__plot_axis *a, size_t k) {
     return a->n_names <= NAMES_LEVEL || strlen(a->names[k]) < 4;
 }
 

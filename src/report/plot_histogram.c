@@ -33,7 +33,7 @@ static void find_range(const sis__plot *a, double *low, double *high) {
 static int count(const sis__plot *a, bins *b) {
     double low, high;
     find_range(a, &low, &high);
-    sis__axis fit = sis__axis_fit("", low, high, 30, a->whole);
+    sis__plot_axis fit = sis__plot_axis_fit("", low, high, 30, a->whole);
     b->width = fit.step;
     /* Whole numbers: bins of 1 to 5, 6 to 10, ..., with edges between numbers. */
     double first = fmax(fit.low, fmin(low, fit.high)), last = fmax(fit.low, fmin(high, fit.high));
@@ -85,11 +85,11 @@ int sis__plot_histogram(sis__pen *p, const sis__plot *a) {
         return code;
     double high = b.low + (double)b.n * b.width;
     sis__frame f = {.pen = p};
-    f.x = sis__axis_fit(a->x_label, b.low, high, 8, a->whole);
+    f.x = sis__plot_axis_fit(a->x_label, b.low, high, 8, a->whole);
     f.x.first = ceil(b.low / f.x.step) * f.x.step;
     f.x.low = b.low;
     f.x.high = high;
-    f.y = sis__axis_fit(a->y_label, 0, highest(a, &b), 5, 1);
+    f.y = sis__plot_axis_fit(a->y_label, 0, highest(a, &b), 5, 1);
     sis__frame_draw(&f, sis__legend_height(a));
     draw_bars(&f, a, &b);
     sis__marks_draw(&f, a);

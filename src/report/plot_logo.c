@@ -4,7 +4,6 @@
  * their share of a column: fonts cannot be stretched alike by every reader, and do not fill a box.
  */
 #include <math.h>
-#include <stdio.h>
 
 #include "report/plot.h"
 
@@ -125,8 +124,8 @@ static void draw_column(const sis__frame *f, const double *counts, double x, dou
 
 void sis__plot_logo(sis__pen *p, const double *counts, size_t n) {
     sis__frame f = {.pen = p,
-                    .x = sis__axis_fit("position", 1, (double)n, 10, 1),
-                    .y = sis__axis_fit("bits", 0, 2, 4, 0)};
+                    .x = sis__plot_axis_fit("position", 1, (double)n, 10, 1),
+                    .y = sis__plot_axis_fit("bits", 0, 2, 4, 0)};
     f.x.first = f.x.step > 1 ? f.x.step : 1;
     f.x.low = 0.5;
     f.x.high = (double)n + 0.5;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of small pictures, drawn as squares: one area for each colour of a picture, runs of equal pixels
- * joined. Colours are rounded to sixteen levels a channel first, which the eye does not see and which
- * keeps files small; pictures wider than 64 pixels are drawn with every second, third, ... pixel.
+ * Rows of small pictures, drawn as squares: one area for each colour of a picture, runs of equal
+ * pixels joined. Colours are rounded to sixteen levels a channel first, which the eye does not see
+ * and which keeps files small; pictures wider than 64 pixels are drawn with every second, third,
+ * ... pixel.
  */
 #include <math.h>
 #include <stdio.h>

@@ -81,8 +81,8 @@ int sis__plot_scatter(sis__pen *p, const sis__plot *a) {
         stretch(&y, a->marks[i].at);
     sis__frame f = {
         .pen = p,
-        .x = sis__axis_fit(a->x_label, a->whole ? fmin(0, x.low) : x.low, x.high, 8, a->whole),
-        .y = sis__axis_fit(a->y_label, y.low, y.high, 6, 0)};
+        .x = sis__plot_axis_fit(a->x_label, a->whole ? fmin(0, x.low) : x.low, x.high, 8, a->whole),
+        .y = sis__plot_axis_fit(a->y_label, y.low, y.high, 6, 0)};
     sis__frame_draw(&f, sis__legend_height(a));
     if (a->n == 1 && n > CROWD)
         draw_density(&f, &a->series[0]);
@@ -148,10 +148,10 @@ int sis__plot_lines(sis__pen *p, const sis__plot *a) {
             stretch(&y, a->series[k].y.items[i]);
     for (size_t i = 0; i < a->n_marks; i++)
         stretch(&y, a->marks[i].at);
-    sis__frame f = {.pen = p,
-                    .x =
-                        sis__axis_fit(a->x_label, fmin(a->from, a->to), fmax(a->from, a->to), 5, 0),
-                    .y = sis__axis_fit(a->y_label, y.low, y.high, 6, 0)};
+    sis__frame f = {
+        .pen = p,
+        .x = sis__plot_axis_fit(a->x_label, fmin(a->from, a->to), fmax(a->from, a->to), 5, 0),
+        .y = sis__plot_axis_fit(a->y_label, y.low, y.high, 6, 0)};
     if (a->from > a->to) {
         f.x.low = a->from;
         f.x.high = a->to;
@@ -181,8 +181,8 @@ int sis__plot_band(sis__pen *p, const sis__plot *a) {
         stretch(&up, a->series[2].y.items[i]);
     }
     sis__frame f = {.pen = p,
-                    .x = sis__axis_fit(a->x_label, across.low, across.high, 6, 0),
-                    .y = sis__axis_fit(a->y_label, up.low, up.high, 6, a->whole)};
+                    .x = sis__plot_axis_fit(a->x_label, across.low, across.high, 6, 0),
+                    .y = sis__plot_axis_fit(a->y_label, up.low, up.high, 6, a->whole)};
     sis__frame_draw(&f, 0);
     for (size_t i = 0; i < x->n; i++) {
         size_t back = 2 * x->n - 1 - i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Records come in. Each becomes an example: the record itself, which is what it takes to draw it, and
- * what is kept of its trace. The records of one results file are a run, counted as they come.
+ * Records come in. Each becomes an example: the record itself, which is what it takes to draw it,
+ * and what is kept of its trace. The records of one results file are a run, counted as they come.
  *
  * How an example looks is decided by what it has: words, a sequence, values in the shape of a
  * picture, any values, or nothing but the numbers of its features.
@@ -16,12 +16,19 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "report/intake.h"
 
 static const size_t PIXELS_MOST = (size_t)1 << 20;
 
 int sis_report_new(sis_report **out) {
     *out = SIS_NEW(sis_report, 1);
     return *out ? SIS_OK : SIS_E_NOMEM;
+}
+
+static void free_list(const sis__kind *kind, void *list, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        kind->release((char *)list + i * kind->size);
+    free(list);
 }
 
 void sis_report_free(sis_report *report) {
@@ -33,24 +40,18 @@ void sis_report_free(sis_report *report) {
     }
     for (size_t i = 0; i < report->n_runs; i++)
         free(report->runs[i].source);
-    for (size_t i = 0; i < report->n_sets; i++)
-        sis__clusters_release(&report->sets[i]);
-    for (size_t i = 0; i < report->n_comparisons; i++)
-        sis__comparison_release(&report->comparisons[i]);
     free(report->examples);
     free(report->runs);
-    free(report->sets);
-    for (size_t i = 0; i < report->n_evaluations; i++)
-        sis__evaluation_release(&report->evaluations[i]);
-    free(report->comparisons);
-    free(report->evaluations);
+    free_list(&sis__kind_clusters, report->sets, report->n_sets);
+    free_list(&sis__kind_comparison, report->comparisons, report->n_comparisons);
+    free_list(&sis__kind_evaluation, report->evaluations, report->n_evaluations);
     free(report);
 }
 
 /* ---- How it looks ---------------------------------------------------------------------------- */
 
 /* (h,w), (h,w,c) or (c,h,w). */
-static int find_picture(sis__example *e) {
+static int find_picture(sis__report_example *e) {
     const sis_record *r = &e->record;
     const size_t *s = r->shape;
     e->channels = 1;
@@ -68,7 +69,7 @@ static int find_picture(sis__example *e) {
     return e->height * e->width <= PIXELS_MOST;
 }
 
-static sis__look find_look(sis__example *e) {
+static sis__look find_look(sis__report_example *e) {
     const sis_record *r = &e->record;
     int image = r->kind && strcmp(r->kind, "image") == 0;
     if (r->collection.n_features == 0)
@@ -82,7 +83,7 @@ static sis__look find_look(sis__example *e) {
     return r->values || r->names ? SIS__TABLE : SIS__LIST;
 }
 
-int sis__pixel_feature(const sis__example *e, size_t pixel) {
+int sis__pixel_feature(const sis__report_example *e, size_t pixel) {
     size_t v = e->channels_first ? pixel : pixel * e->channels;
     return e->record.feature_map ? e->record.feature_map[v] : (int)v;
 }
@@ -103,20 +104,20 @@ int sis__output_is_plain(const sis_record *r) {
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* The run of that source, made if it is not there. NULL: no memory. */
-static sis__run *find_run(sis_report *report, const char *source) {
+static sis__report_run *find_run(sis_report *report, const char *source) {
     for (size_t i = report->n_runs; i-- > 0;)
         if (strcmp(report->runs[i].source, source) == 0)
             return &report->runs[i];
     if (sis__reserve((void **)&report->runs, &report->cap_runs, report->n_runs + 1,
                      sizeof *report->runs) != SIS_OK)
         return NULL;
-    sis__run *run = &report->runs[report->n_runs];
-    *run = (sis__run){.source = sis__strdup(source),
-                      .first = report->n,
-                      .threshold_low = INFINITY,
-                      .threshold_high = -INFINITY,
-                      .masked_low = INFINITY,
-                      .masked_high = -INFINITY};
+    sis__report_run *run = &report->runs[report->n_runs];
+    *run = (sis__report_run){.source = sis__strdup(source),
+                             .first = report->n,
+                             .threshold_low = INFINITY,
+                             .threshold_high = -INFINITY,
+                             .masked_low = INFINITY,
+                             .masked_high = -INFINITY};
     report->n_runs += run->source != NULL;
     return run->source ? run : NULL;
 }
@@ -126,7 +127,8 @@ static int differs(const sis_record *a, const sis_record *b) {
            a->below != b->below;
 }
 
-static void count_record(const sis_report *report, sis__run *run, const sis__example *e) {
+static void count_record(const sis_report *report, sis__report_run *run,
+                         const sis__report_example *e) {
     const sis_record *r = &e->record;
     const sis_collection *c = &r->collection;
     run->n++;
@@ -146,7 +148,7 @@ static void count_record(const sis_report *report, sis__run *run, const sis__exa
 }
 
 int sis_report_add(sis_report *report, const char *source, sis_record *record) {
-    sis__example e = {.record = *record};
+    sis__report_example e = {.record = *record};
     *record = (sis_record){0};
     int code = sis__walked_take(&e.record, &e.walked);
     for (size_t k = 0; k < e.record.collection.n_subsets; k++)
@@ -155,7 +157,7 @@ int sis_report_add(sis_report *report, const char *source, sis_record *record) {
     if (code == SIS_OK)
         code = sis__reserve((void **)&report->examples, &report->cap, report->n + 1,
                             sizeof *report->examples);
-    sis__run *run = code == SIS_OK ? find_run(report, source) : NULL;
+    sis__report_run *run = code == SIS_OK ? find_run(report, source) : NULL;
     if (!run) {
         sis_record_release(&e.record);
         sis__walked_release(&e.walked);

@@ -4,12 +4,14 @@
  *
  *     report.c      records come in; runs (one a results file) count them
  *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
- *     intake.c      fields of the JSON files that come in: clusters.c (motif.c lays those of sequences
- *                   over each other), comparison.c, evaluation.c
+ *     intake.c      JSON files that come in beside them, each kind by a reader of its own:
+ *                   clusters.c, comparison.c, evaluation.c; motif.c lays the members of a cluster
+ *                   of sequences over each other
  *
- *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c, page_clusters.c
- *                   are sections, card_*.c what one kind of input looks like, choices.c which feature
- *                   is in which subset, page_picker.c the numbers for the script
+ *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c,
+ *                   page_clusters.c, page_compare.c and page_evaluate.c are sections, card_*.c what
+ *                   one kind of input looks like, choices.c which feature is in which subset,
+ *                   page_picker.c the numbers for the script
  *     html.c        text for HTML, whatever it holds; numbers; pictures as data: addresses
  *     page.css, page.js   become arrays in report/page_files.h when the build is configured
  *
@@ -28,19 +30,19 @@
 /* How an example is drawn. */
 typedef enum { SIS__LIST, SIS__TABLE, SIS__IMAGE, SIS__TEXT, SIS__DNA } sis__look;
 
-/* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example they
- * are sorted by size, and each score is further on than the one before it. */
-typedef struct sis__step {
+/* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example
+ * they are sorted by size, and each score is further on than the one before it. */
+typedef struct sis__walked_step {
     size_t size;
     double score;
-} sis__step;
+} sis__walked_step;
 
 enum { SIS__TAIL = 60 };
 
 /* What is kept of the first backward selection of an example. */
 typedef struct sis__walked {
     size_t n_steps;
-    sis__step *steps;
+    sis__walked_step *steps;
     size_t n_order;
     int *order; /* (n_order) most important first: as far as the steps go */
     size_t n_history;
@@ -49,17 +51,17 @@ typedef struct sis__walked {
                         NULL if there are hardly more than that anyway */
 } sis__walked;
 
-typedef struct sis__example {
+typedef struct sis__report_example {
     sis_record record; /* without its traces */
     sis__look look;
     size_t run;                     /* which of the report's runs it belongs to */
     size_t height, width, channels; /* IMAGE */
     int channels_first;
     sis__walked walked;
-} sis__example;
+} sis__report_example;
 
 /* One results file. */
-typedef struct sis__run {
+typedef struct sis__report_run {
     char *source;
     size_t first; /* its first example */
     size_t n, status[4], verified, complete, subsets, walked;
@@ -67,7 +69,7 @@ typedef struct sis__run {
     size_t evaluations;
     double seconds;
     int mixed; /* models, methods or directions differ from record to record */
-} sis__run;
+} sis__report_run;
 
 /* A subset that belongs to a cluster. */
 typedef struct sis__member {
@@ -80,9 +82,8 @@ typedef struct sis__pattern {
 } sis__pattern;
 
 typedef struct sis__cluster {
-    char *name; /* "1", or "noise" */
-    size_t size, core;
-    size_t n_members;
+    char *name; /* "1", or "none" for what is in no cluster */
+    size_t size, n_members;
     sis__member *members; /* those that are kept to be drawn */
     sis__member medoid;
     size_t n_patterns;
@@ -95,7 +96,7 @@ typedef struct sis__cluster {
 typedef struct sis__clusters {
     char *distance, *name;
     double eps;
-    size_t min_size, n, noise, n_clusters;
+    size_t n, noise, n_clusters;
     sis__cluster *clusters;
 } sis__clusters;
 
@@ -126,7 +127,6 @@ typedef struct sis__difference {
 } sis__difference;
 
 typedef struct sis__comparison {
-    char *name;
     sis__side sides[2];
     size_t common, decisions[SIS__DECISIONS];
     sis__cross cross[2]; /* 0: A's subsets by B; 1: B's by A */
@@ -154,11 +154,11 @@ enum { SIS__TESTS = 5 };
 
 /* One method of an evaluation. */
 typedef struct sis__rated {
-    char *name, *file;
+    char *name;
     size_t n;                             /* rationales */
     sis__numbers measures[SIS__MEASURES]; /* NaN where a rationale lacks it: (n) each */
     sis__numbers qhs;                     /* (n) of the example of each rationale */
-    double sufficient_examples, pearson_r, pearson_p;
+    double pearson_r, pearson_p;
     double medians[SIS__TESTS], rank_sum[SIS__TESTS], signed_rank[SIS__TESTS];
 } sis__rated;
 
@@ -171,9 +171,9 @@ typedef struct sis__evaluation {
 
 struct sis_report {
     size_t n, cap;
-    sis__example *examples;
+    sis__report_example *examples;
     size_t n_runs, cap_runs;
-    sis__run *runs;
+    sis__report_run *runs;
     size_t n_sets;
     sis__clusters *sets; /* (n_sets) of clusters */
     size_t n_comparisons;
@@ -201,17 +201,14 @@ void sis__output_name(const sis_record *r, char *text, size_t size);
 int sis__output_is_plain(const sis_record *r);
 
 /* The feature of a pixel of an IMAGE; negative: it is never masked. */
-int sis__pixel_feature(const sis__example *e, size_t pixel);
+int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
-/* ---- clusters.c ------------------------------------------------------------------------------ */
+/* ---- intake.c -------------------------------------------------------------------------------- */
 
-void sis__clusters_release(sis__clusters *c);
+/* The last part of a path. *stem, unless NULL, is how long it is without its ending. */
+const char *sis__file_name(const char *path, int *stem);
 
 /* ---- comparison.c ---------------------------------------------------------------------------- */
-
-void sis__comparison_release(sis__comparison *c);
-
-void sis__evaluation_release(sis__evaluation *e); /* evaluation.c */
 
 /* The share of the cluster's subsets that are of side 0 or 1, between 0 and 1. */
 double sis__side_share(const sis__comparison *c, const sis__cluster *cluster, size_t side);

@@ -7,13 +7,23 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <sis/error.h>
+
 #include "base/mem.h"
 #include "base/order.h"
 
 int sis__numbers_add(sis__numbers *v, double x) {
     int code = sis__reserve((void **)&v->items, &v->cap, v->n + 1, sizeof *v->items);
-    if (code == 0)
+    if (code == SIS_OK)
         v->items[v->n++] = x;
+    return code;
+}
+
+int sis__numbers_add_finite(sis__numbers *v, const sis__numbers *from) {
+    int code = SIS_OK;
+    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
+        if (isfinite(from->items[i]))
+            code = sis__numbers_add(v, from->items[i]);
     return code;
 }
 

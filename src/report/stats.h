@@ -13,10 +13,12 @@ typedef struct sis__numbers {
 } sis__numbers;
 
 int sis__numbers_add(sis__numbers *v, double x);
+int sis__numbers_add_finite(sis__numbers *v, const sis__numbers *from); /* all but NaN and such */
 void sis__numbers_release(sis__numbers *v);
 void sis__numbers_sort(sis__numbers *v);
 
-/* The q-quantile (0..1) of sorted numbers, between neighbours by proportion; NaN if there are none. */
+/* The q-quantile (0..1) of sorted numbers, between neighbours by proportion; NaN if there are
+ * none. */
 double sis__numbers_quantile(const sis__numbers *sorted, double q);
 
 /* A step of 1, 2 or 5 times a power of ten that is at least `step`. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept of a trace. A trace of 784 pixels has 784 scores, but only those that are better than
- * all scores of smaller suffixes can ever answer "which is the smallest suffix that reaches this
- * threshold?". These steps, and the order as far as they go, answer it for every threshold exactly;
- * for drawing, a hundred points of the history do.
+ * What is kept of a trace. A trace of 784 pixels has 784 scores, but only those that are better
+ * than all scores of smaller suffixes can ever answer "which is the smallest suffix that reaches
+ * this threshold?". These steps, and the order as far as they go, answer it for every threshold
+ * exactly; for drawing, a hundred points of the history do.
  */
 #include "report/report.h"
 
@@ -24,12 +24,12 @@ static int is_better(double a, double b, int below) {
 }
 
 static int take_steps(const sis_trace *t, int below, sis__walked *out) {
-    if (!(out->steps = SIS_NEW_RAW(sis__step, t->n + 1)))
+    if (!(out->steps = SIS_NEW_RAW(sis__walked_step, t->n + 1)))
         return SIS_E_NOMEM;
     for (size_t m = 0; m <= t->n; m++)
         if (m == 0 || is_better(suffix_score(t, m), out->steps[out->n_steps - 1].score, below))
-            out->steps[out->n_steps++] = (sis__step){m, suffix_score(t, m)};
-    sis__step *fit = (sis__step *)sis__realloc(out->steps, out->n_steps, sizeof *fit);
+            out->steps[out->n_steps++] = (sis__walked_step){m, suffix_score(t, m)};
+    sis__walked_step *fit = (sis__walked_step *)sis__realloc(out->steps, out->n_steps, sizeof *fit);
     if (!fit)
         return SIS_E_NOMEM;
     out->steps = fit;

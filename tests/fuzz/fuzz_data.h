@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Any bytes as a file of data. A fuzz target is FUZZ_DATA with the end of the file's name and a good
- * file to start from; what can be read is used in every way there is.
+ * Any bytes as a file of data. A fuzz target is FUZZ_DATA with the end of the file's name and a
+ * good file to start from; what can be read is used in every way there is.
  */
 #ifndef SIS_FUZZ_DATA_H
 #define SIS_FUZZ_DATA_H

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <sis/error.h>
@@ -88,6 +89,21 @@ sis_opt decision(double threshold) {
     sis_opt_init(&opt);
     opt.threshold = threshold;
     return opt;
+}
+
+sis_method_opt method_opt(sis_method method) {
+    sis_method_opt how;
+    sis_method_opt_init(&how);
+    how.method = method;
+    return how;
+}
+
+void assert_message_has(const char *part) {
+    const char *message = sis_error_detail();
+    if (!strstr(message, part))
+        fail_msg("the message is \"%s\", without \"%s\"", message, part);
+    if (strpbrk(message, "\n\r\x1b"))
+        fail_msg("the message is not one plain line: \"%s\"", message);
 }
 
 void assert_same_subsets(const sis_collection *a, const sis_collection *b) {

@@ -12,10 +12,17 @@
 
 #include <cmocka.h>
 
+#include <sis/explain.h>
 #include <sis/sis.h>
 
 /* Every default, and the decision score >= threshold. */
 sis_opt decision(double threshold);
+
+/* Every default of that method. */
+sis_method_opt method_opt(sis_method method);
+
+/* Fail unless the last error message has `part` in it, and is one line. */
+void assert_message_has(const char *part);
 
 /* The same status and the same subsets, feature by feature. */
 void assert_same_subsets(const sis_collection *a, const sis_collection *b);

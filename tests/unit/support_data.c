@@ -88,12 +88,18 @@ const char *npy_file(const char *header, const void *numbers, size_t n) {
     return npy_image_file(&m);
 }
 
-void assert_message_has(const char *part) {
-    const char *message = sis_error_detail();
-    if (!strstr(message, part))
-        fail_msg("the message is \"%s\", without \"%s\"", message, part);
-    if (strpbrk(message, "\n\r\x1b"))
-        fail_msg("the message is not one plain line: \"%s\"", message);
+sis_data *data_open(const char *path) {
+    sis_data *data;
+    if (sis_data_read(path, NULL, &data) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return data;
+}
+
+void data_refused(const char *path, int code, const char *part) {
+    sis_data *data = (sis_data *)(void *)&data;
+    assert_int_equal(sis_data_read(path, NULL, &data), code);
+    assert_null(data);
+    assert_message_has(part);
 }
 
 static void spoil_at_random(sis__rng *r, unsigned char *bytes, size_t *n) {

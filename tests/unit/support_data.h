@@ -6,6 +6,8 @@
 #ifndef SIS_TEST_SUPPORT_DATA_H
 #define SIS_TEST_SUPPORT_DATA_H
 
+#include <sis/data.h>
+
 #include "support.h"
 
 /* Group setup and teardown: make the folder, remove it with everything in it. */
@@ -36,8 +38,11 @@ void npy_image_make(npy_image *m, int major, const char *header, const void *num
 const char *npy_image_file(const npy_image *m);
 const char *npy_file(const char *header, const void *numbers, size_t n);
 
-/* Fail unless the last error message has `part` in it, and is one line. */
-void assert_message_has(const char *part);
+/* The data set of a file, which must be one. */
+sis_data *data_open(const char *path);
+
+/* Fail unless reading the file ends with that code, nothing, and a message with `part` in it. */
+void data_refused(const char *path, int code, const char *part);
 
 /* Hand `use` every spoiled version of the bytes: cut after each byte, each bit turned, and `random`
  * times a few random bytes set, inserted or removed. `name` is the file it is in. */

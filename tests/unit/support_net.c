@@ -5,7 +5,12 @@
  */
 #include "support_net.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/model.h>
 
 #include "support.h"
 
@@ -329,4 +334,24 @@ float *random_rows(const sis_net *net, sis__rng *r, size_t n, size_t *n_values) 
     for (size_t i = 0; rows && words && i < n * *n_values; i++)
         rows[i] = (float)sis__rng_below(r, words);
     return rows;
+}
+
+sis_net *build_family(const char *name) {
+    sis_net *net = NULL;
+    size_t i = 0;
+    while (i < n_families && strcmp(families[i].name, name) != 0)
+        i++;
+    if (i == n_families || families[i].build(1, &net) != SIS_OK)
+        fail_msg("%s: %s", name, i == n_families ? "no such family" : sis_error_detail());
+    return net;
+}
+
+void open_network(sis_net *net, sis_model *model) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/tests/network_%ld.onnx", SIS_BINARY_DIR, (long)getpid());
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    if (sis_model_open(path, NULL, model) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    remove(path);
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include <sis/net.h>
+#include <sis/sis.h>
 
 #include "base/rng.h"
 
@@ -41,6 +42,12 @@ typedef struct operator_case {
 extern const operator_case operator_cases[];
 extern const size_t n_operator_cases;
 int build_operator(const operator_case *c, sis_net **out);
+
+/* The network of that name, of seed 1. */
+sis_net *build_family(const char *name);
+
+/* The network as a model, through a file as a user has it. Frees the network. */
+void open_network(sis_net *net, sis_model *model);
 
 /* Rows that suit the network: whole numbers for token models. n rows of *n_values; free it. */
 float *random_rows(const sis_net *net, sis__rng *r, size_t n, size_t *n_values);

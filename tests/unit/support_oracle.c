@@ -53,7 +53,6 @@ double function_value(const function *f, const double *x) {
 
 int function_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     function *f = (function *)ctx;
-    f->calls++;
     f->rows += n;
     for (size_t i = 0; i < n; i++)
         scores[i] = function_value(f, rows + i * width);
@@ -78,6 +77,13 @@ void problem_init(problem *p, sis__rng *r) {
         p->threshold = function_value(f, p->x);
     p->model = (sis_model){.predict = function_predict, .ctx = f, .n_outputs = 1};
     p->input = (sis_input){.values = p->x, .mask = p->z, .n_values = f->n};
+}
+
+double present_value(const problem *p, const unsigned char *present) {
+    double row[MOST];
+    for (size_t i = 0; i < p->f.n; i++)
+        row[i] = present[i] ? p->x[i] : p->z[i];
+    return function_value(&p->f, row);
 }
 
 /* f(x_S): S as flags of what is masked. */

@@ -20,7 +20,7 @@ typedef struct function {
     size_t n;
     double w[MOST], v[MOST][MOST];
     uint64_t salt;
-    size_t calls, rows; /* what predict was asked */
+    size_t rows; /* what predict was asked */
 } function;
 
 /* A random function, input and mask. Some values equal their mask. */
@@ -34,6 +34,9 @@ typedef struct problem {
 
 void problem_init(problem *p, sis__rng *r);
 double function_value(const function *f, const double *x);
+
+/* The score of the input with only these features (flags) present. */
+double present_value(const problem *p, const unsigned char *present);
 int function_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores);
 
 /* What SIScollection must return. */

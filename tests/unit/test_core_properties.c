@@ -43,13 +43,6 @@ static void collections_agree_with_the_plain_procedures(void **state) {
     assert_true(several > ROUNDS / 20);
 }
 
-static double score_with(const problem *p, const unsigned char *present) {
-    double row[MOST];
-    for (size_t i = 0; i < p->f.n; i++)
-        row[i] = present[i] ? p->x[i] : p->z[i];
-    return function_value(&p->f, row);
-}
-
 static void propositions_1_and_2_hold(void **state) {
     (void)state;
     sis__rng r;
@@ -69,17 +62,17 @@ static void propositions_1_and_2_hold(void **state) {
                 rest[s->features[i]] = 0;
                 in[s->features[i]] = 1;
             }
-            assert_true(score_with(&p, in) >= p.threshold);
+            assert_true(present_value(&p, in) >= p.threshold);
             for (size_t i = 0; i < s->n; i++) {
                 in[s->features[i]] = 0;
-                assert_true(score_with(&p, in) < p.threshold);
+                assert_true(present_value(&p, in) < p.threshold);
                 in[s->features[i]] = 1;
             }
             /* The smallest of all sufficient sets its backward selection went through. */
             assert_int_equal(sis_trace_find(&s->trace, p.threshold, 0), s->n);
         }
         if (c.status == SIS_STATUS_EXPLAINED)
-            assert_true(score_with(&p, rest) < p.threshold);
+            assert_true(present_value(&p, rest) < p.threshold);
         sis_collection_release(&c);
     }
 }

@@ -5,7 +5,6 @@
 #include "support.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <sis/sis.h>
 

@@ -14,18 +14,13 @@
 #include "base/rng.h"
 
 static sis_data *open_as(const char *name, const char *text) {
-    sis_data *data;
-    if (sis_data_read(folder_text(name, text), NULL, &data) != 0)
-        fail_msg("%s", sis_error_detail());
+    sis_data *data = data_open(folder_text(name, text));
     assert_string_equal(sis_data_kind(data), "dna");
     return data;
 }
 
 static void refused(const char *name, const char *text, const char *part) {
-    sis_data *data;
-    assert_int_equal(sis_data_read(folder_text(name, text), NULL, &data), SIS_E_FORMAT);
-    assert_null(data);
-    assert_message_has(part);
+    data_refused(folder_text(name, text), SIS_E_FORMAT, part);
 }
 
 static void fasta_is_read_however_it_is_written(void **state) {
@@ -113,7 +108,7 @@ static void tables_of_sequences_are_read(void **state) {
     refused("a.seq", "seq\tBound\n\t1\n", "line 2: a name without a sequence");
 }
 
-/* ---- Motifs ------------------------------------------------------------------------------------- */
+/* ---- Motifs ---------------------------------------------------------------------------------- */
 
 static const char *const motif_files[] = {
     ">MA1.1\tFoo\n0 10 \n5 0\n5 0\n0 0 \n>MA1.2 Bar baz\n1 1 2\n1 1 2\n1 1 2\n1 1 2\n",
@@ -182,7 +177,7 @@ static void bad_motifs_are_said(void **state) {
     }
 }
 
-/* ---- Shuffles ----------------------------------------------------------------------------------- */
+/* ---- Shuffles -------------------------------------------------------------------------------- */
 
 static void count_pairs(const char *s, size_t counts[128][128]) {
     memset(counts, 0, 128 * 128 * sizeof(size_t));
@@ -216,8 +211,8 @@ static void shuffles_keep_every_pair(void **state) {
     assert_int_equal(sis_dna_shuffle("", 1, out), SIS_E_ARGUMENT);
 }
 
-/* ACAGATACA has as pairs AC CA AG GA AT TA AC CA: A first and last, and the four loops CACGAT in any
- * order, the two C alike: 12 sequences, each as often as the others. */
+/* ACAGATACA has as pairs AC CA AG GA AT TA AC CA: A first and last, and the four loops CACGAT in
+ * any order, the two C alike: 12 sequences, each as often as the others. */
 static void shuffles_are_even(void **state) {
     (void)state;
     enum { ROUNDS = 12000 };
@@ -239,7 +234,7 @@ static void shuffles_are_even(void **state) {
         assert_in_range(counts[k], 850, 1150); /* 1000, five deviations of 30 */
 }
 
-/* ---- Made up ------------------------------------------------------------------------------------ */
+/* ---- Made up --------------------------------------------------------------------------------- */
 
 static void motifs_are_planted_on_either_strand(void **state) {
     (void)state;
@@ -331,7 +326,7 @@ static void impossible_wishes_are_refused(void **state) {
     sis_motifs_release(&m);
 }
 
-/* ---- Real files, damage, memory ------------------------------------------------------------------ */
+/* ---- Real files, damage, memory -------------------------------------------------------------- */
 
 static void real_files_are_read(void **state) {
     (void)state;

@@ -36,18 +36,8 @@ static void forget(const char *name) {
     remove(folder_path(name));
 }
 
-static sis_data *open_data(const char *path) {
-    sis_data *data;
-    if (sis_data_read(path, NULL, &data) != 0)
-        fail_msg("%s", sis_error_detail());
-    return data;
-}
-
 static void refused(const char *path, const char *part) {
-    sis_data *data;
-    assert_int_equal(sis_data_read(path, NULL, &data), SIS_E_FORMAT);
-    assert_null(data);
-    assert_message_has(part);
+    data_refused(path, SIS_E_FORMAT, part);
 }
 
 static void holds_images(sis_data *data) {
@@ -71,9 +61,9 @@ static void images_are_read_packed_or_not(void **state) {
     (void)state;
     static const char *const names[] = {"a.idx", "b-idx3-ubyte", "c.idx.gz", "d-ubyte.GZ"};
     for (size_t i = 0; i < 4; i++) {
-        holds_images(open_data(folder_write(names[i], images, sizeof images)));
-        holds_images(open_data(folder_gzip(names[i], images, sizeof images, 1)));
-        holds_images(open_data(folder_gzip(names[i], images, sizeof images, 5)));
+        holds_images(data_open(folder_write(names[i], images, sizeof images)));
+        holds_images(data_open(folder_gzip(names[i], images, sizeof images, 1)));
+        holds_images(data_open(folder_gzip(names[i], images, sizeof images, 5)));
     }
 }
 
@@ -86,20 +76,20 @@ static void labels_are_found_beside(void **state) {
                                     {"images.idx", "labels.idx"}};
     for (size_t i = 0; i < 5; i++) {
         folder_write(pairs[i][1], labels, sizeof labels);
-        sis_data *data = open_data(folder_write(pairs[i][0], images, sizeof images));
+        sis_data *data = data_open(folder_write(pairs[i][0], images, sizeof images));
         double v;
         assert_string_equal(sis_data_label(data, 0), "7");
         assert_string_equal(sis_data_label(data, 1), "9");
         assert_true(sis_data_label_number(data, 1, &v) && v == 9);
         holds_images(data);
         forget(pairs[i][1]);
-        data = open_data(folder_path(pairs[i][0]));
+        data = data_open(folder_path(pairs[i][0]));
         assert_null(sis_data_label(data, 0));
         assert_false(sis_data_label_number(data, 0, &v));
         sis_data_free(data);
         forget(pairs[i][0]);
     }
-    sis_data *data = open_data(folder_write("labels.idx", labels, sizeof labels));
+    sis_data *data = data_open(folder_write("labels.idx", labels, sizeof labels));
     double v;
     assert_string_equal(sis_data_kind(data), "array");
     assert_int_equal(sis_data_width(data, 1), 1);
@@ -139,7 +129,7 @@ static void every_type_is_read(void **state) {
                  {i2, sizeof i2, -256},
                  {i1, sizeof i1, -2}};
     for (size_t i = 0; i < 5; i++) {
-        sis_data *data = open_data(folder_write("n.idx", cases[i].bytes, cases[i].n));
+        sis_data *data = data_open(folder_write("n.idx", cases[i].bytes, cases[i].n));
         double v;
         assert_int_equal(sis_data_values(data, 0, &v), 0);
         assert_true(v == cases[i].value);

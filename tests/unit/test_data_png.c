@@ -62,10 +62,7 @@ static void images_are_read(void **state) {
 }
 
 static void refused(const char *path, const char *part) {
-    sis_data *data;
-    assert_int_equal(sis_data_read(path, NULL, &data), SIS_E_FORMAT);
-    assert_null(data);
-    assert_message_has(part);
+    data_refused(path, SIS_E_FORMAT, part);
 }
 
 /* A file whose header promises that many pixels, with nothing behind it. */

@@ -5,7 +5,6 @@
 #include "support_data.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sis/data.h>

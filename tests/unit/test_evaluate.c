@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of inputs, importance, hot decks and robustness, on models small enough to know the answers.
+ * Parts of inputs, importance, hot decks and robustness, on models small enough to know the
+ * answers.
  */
 #include "support_data.h"
 
 #include <math.h>
-#include <string.h>
 
 #include <sis/evaluate.h>
 
@@ -200,8 +200,8 @@ static void decks_that_do_not_fit_are_refused(void **state) {
     sis_deck_free(deck);
 }
 
-/* Masking value v of input i by 0 changes the score by -w[v] (10 (i + 1) + v); the deck changes it by
- * w[v] times 0, 10 or 20 up or down. */
+/* Masking value v of input i by 0 changes the score by -w[v] (10 (i + 1) + v); the deck changes it
+ * by w[v] times 0, 10 or 20 up or down. */
 static void study_draws_examples_and_features(void **state) {
     (void)state;
     enum { N = 1000 };
@@ -250,8 +250,8 @@ static void neighbours_lie_around(void **state) {
 
 /* ---- Robustness ---------------------------------------------------------------------------- */
 
-/* Ones and minus ones in the deck: features 1 and 3 have 10 by themselves and are enough if what the
- * deck puts elsewhere does not take it away. */
+/* Ones and minus ones in the deck: features 1 and 3 have 10 by themselves and are enough if what
+ * the deck puts elsewhere does not take it away. */
 static void rationales_are_tried_with_other_things_around(void **state) {
     (void)state;
     enum { SAMPLES = 400 };

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rationales on motifs: by hand, and against section S2.3 of the paper written out with full matrices.
+ * Rationales on motifs: by hand, and against section S2.3 of the paper written out with full
+ * matrices.
  */
 #include "support_data.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <sis/evaluate.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The Carlini-Wagner attack: on a linear network, whose nearest point on the other side is known; on
- * the shipped perceptron; and what it must refuse.
+ * The Carlini-Wagner attack: on a linear network, whose nearest point on the other side is known;
+ * on the shipped perceptron; and what it must refuse.
  */
 #include "support.h"
 
@@ -109,7 +109,7 @@ static void what_cannot_be_reached_is_said(void **state) {
     sis_net_free(net);
 }
 
-/* ---- The shipped perceptron -------------------------------------------------------------------- */
+/* ---- The shipped perceptron ------------------------------------------------------------------ */
 
 static void digits_are_taken_for_others(void **state) {
     (void)state;
@@ -169,7 +169,7 @@ static void digits_are_taken_for_others(void **state) {
     sis_net_free(net);
 }
 
-/* ---- What can go wrong ------------------------------------------------------------------------- */
+/* ---- What can go wrong ----------------------------------------------------------------------- */
 
 static int stop_at_once(void *ctx, const sis_progress *p) {
     (void)ctx;
@@ -192,7 +192,7 @@ static void bad_questions_are_refused(void **state) {
     assert_null(r.values);
     x[2] = 1.5;
     assert_int_equal(sis_attack(net, x, 1, &target, &opt, &r), SIS_E_ARGUMENT);
-    assert_non_null(strstr(sis_error_detail(), "value 2 is 1.5, outside the box"));
+    assert_message_has("value 2 is 1.5, outside the box");
     x[2] = NAN;
     assert_int_equal(sis_attack(net, x, 1, &target, &opt, &r), SIS_E_ARGUMENT);
     x[2] = 0.5;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Batched gradient SIS gives subsets that pass the audit, on random networks and of an image too large
- * for backward selection.
+ * Batched gradient SIS gives subsets that pass the audit, on random networks and of an image too
+ * large for backward selection.
  */
 #include "support.h"
 
@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <sis/explain.h>
 #include <sis/model.h>
@@ -25,22 +24,9 @@ enum { SIDE = 224 };
 #endif
 
 static sis_method_opt by_gradient(size_t step) {
-    sis_method_opt how;
-    sis_method_opt_init(&how);
-    how.method = SIS_METHOD_GRADIENT;
+    sis_method_opt how = method_opt(SIS_METHOD_GRADIENT);
     how.step = step;
     return how;
-}
-
-/* A network as a model, through a file as a user has it. */
-static void open_network(sis_net *net, sis_model *model) {
-    char path[512];
-    snprintf(path, sizeof path, "%s/tests/gradient_%ld.onnx", SIS_BINARY_DIR, (long)getpid());
-    assert_int_equal(sis_net_write(net, path), SIS_OK);
-    sis_net_free(net);
-    if (sis_model_open(path, NULL, model) != SIS_OK)
-        fail_msg("%s", sis_error_detail());
-    remove(path);
 }
 
 /* Explain the output that the input raises most over the mask, 0.7 (or so) of the way up. */

@@ -6,7 +6,6 @@
 #include "support.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <sis/explain.h>
@@ -15,19 +14,12 @@
 
 enum { ROUNDS = 2000 };
 
-static double score_of(const problem *p, const unsigned char *present) {
-    double row[MOST];
-    for (size_t i = 0; i < p->f.n; i++)
-        row[i] = present[i] ? p->x[i] : p->z[i];
-    return function_value(&p->f, row);
-}
-
 /* Score with only the first `size` of the order present. */
 static double prefix_score(const problem *p, const int *order, size_t size) {
     unsigned char present[MOST] = {0};
     for (size_t k = 0; k < size; k++)
         present[order[k]] = 1;
-    return score_of(p, present);
+    return present_value(p, present);
 }
 
 /* Selection sort: the largest first, the higher number among equals. */
@@ -47,10 +39,10 @@ static void plain_perturb(const problem *p, int below, double *attributions, int
     unsigned char present[MOST];
     double importance[MOST];
     memset(present, 1, sizeof present);
-    double all = score_of(p, present);
+    double all = present_value(p, present);
     for (size_t i = 0; i < p->f.n; i++) {
         present[i] = 0;
-        attributions[i] = all - score_of(p, present);
+        attributions[i] = all - present_value(p, present);
         importance[i] = below ? -attributions[i] : attributions[i];
         present[i] = 1;
     }
@@ -64,9 +56,7 @@ static sis_opt decision_of(double threshold, int below) {
 }
 
 static sis_method_opt method(sis_method name, sis_constraint constraint) {
-    sis_method_opt how;
-    sis_method_opt_init(&how);
-    how.method = name;
+    sis_method_opt how = method_opt(name);
     how.constraint = constraint;
     return how;
 }
@@ -83,7 +73,7 @@ static void assert_prefix(const problem *p, const sis_rationale *r, const int *o
         rest[order[k]] = 0;
     }
     assert_true(c->subsets[0].score == prefix_score(p, order, size));
-    assert_true(c->rest_score == score_of(p, rest));
+    assert_true(c->rest_score == present_value(p, rest));
 }
 
 static void sufficient_rationales_are_those_of_findsis(void **state) {
@@ -246,7 +236,7 @@ static void claims_hold_in_an_audit(void **state) {
     assert_true(overstated > ROUNDS / 20);
 }
 
-/* ---- Features of several values, absent ones, several masks ------------------------------------ */
+/* ---- Features of several values, absent ones, several masks ---------------------------------- */
 
 static int sum_of_squares(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;
@@ -283,7 +273,7 @@ static void features_may_be_groups_or_absent(void **state) {
     sis_rationale_release(&r);
 }
 
-/* ---- What can go wrong --------------------------------------------------------------------------- */
+/* ---- What can go wrong ----------------------------------------------------------------------- */
 
 static int answers_nan(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     (void)ctx;
@@ -327,7 +317,7 @@ static void bad_questions_are_refused(void **state) {
     assert_null(r.collection.subsets);
 }
 
-/* ---- Many ---------------------------------------------------------------------------------------- */
+/* ---- Many ------------------------------------------------------------------------------------ */
 
 typedef struct {
     size_t n;
@@ -371,7 +361,7 @@ static void many_inputs_come_in_order(void **state) {
     assert_int_equal(l.statuses[3], SIS_STATUS_ERROR);
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------- */
+/* ---- Memory ---------------------------------------------------------------------------------- */
 
 static int ignore(void *ctx, size_t i, const sis_rationale *r) {
     (void)ctx, (void)i, (void)r;

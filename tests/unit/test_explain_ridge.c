@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Weighted ridge regression: at the coefficients found, the slope of what is minimised is zero in all of
- * them and in the intercept; one case is solved by hand.
+ * Weighted ridge regression: at the coefficients found, the slope of what is minimised is zero in
+ * all of them and in the intercept; one case is solved by hand.
  */
 #include "support.h"
 
@@ -13,15 +13,19 @@
 #include "base/rng.h"
 #include "explain/ridge.h"
 
+static sis__ridge one_column(double *coefficient) {
+    static const unsigned char x[] = {1, 0, 1, 0};
+    static const double y[] = {3, 1, 4, 2}, w[] = {1, 1, 2, 1};
+    return (sis__ridge){
+        .n = 4, .q = 1, .x = x, .y = y, .weights = w, .penalty = 0.1, .coefficients = coefficient};
+}
+
 /* One column: c = cov(x, y) / (var(x) + penalty), weighted sums. */
 static void one_column_by_hand(void **state) {
     (void)state;
-    const unsigned char x[] = {1, 0, 1, 0};
-    const double y[] = {3, 1, 4, 2}, w[] = {1, 1, 2, 1};
     double c;
     /* weighted means 0.6 and 2.8; sum w dx dy = 11 - 5 * 0.6 * 2.8 = 2.6, sum w dx^2 = 1.2 */
-    sis__ridge p = {.n = 4, .q = 1, .x = x, .y = y, .weights = w, .penalty = 0.1};
-    p.coefficients = &c;
+    sis__ridge p = one_column(&c);
     assert_int_equal(sis__ridge_fit(&p), SIS_OK);
     assert_true(fabs(c - 2.6 / 1.3) < 1e-12);
 }
@@ -94,11 +98,8 @@ static int fit(void *ctx) {
 
 static void failing_allocations_are_reported(void **state) {
     (void)state;
-    const unsigned char x[] = {1, 0, 1, 0};
-    const double y[] = {3, 1, 4, 2}, w[] = {1, 1, 2, 1};
     double c;
-    sis__ridge p = {.n = 4, .q = 1, .x = x, .y = y, .weights = w, .penalty = 0.1};
-    p.coefficients = &c;
+    sis__ridge p = one_column(&c);
     assert_int_equal(with_failing_allocations(fit, &p), 4);
 }
 

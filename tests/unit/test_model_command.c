@@ -1,40 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models behind `cmd:`. Most children are a line of shell; where volume matters the child is this
- * program itself, started with the name of a behaviour.
+ * Models behind `cmd:`: what goes to a child and what comes back, right or wrong. Most children are
+ * a line of shell; where volume matters the child is this program itself, started with the name of
+ * a behaviour.
  */
-#include "support.h"
+#include "support_command.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <sis/model.h>
-
-#include "base/buf.h"
 #include "base/parallel.h"
 #include "base/rng.h"
-
-#define ANSWER(text) "while IFS= read -r line; do echo '" text "'; done"
-/* Answers the rows it was asked about. */
-#define ECHO                                                                                       \
-    "while IFS= read -r line; do printf '%s\\n' \"{\\\"outputs\\\"${line#*inputs\\\"}\"; done"
-
-static const double ROW[3] = {1, 2, 3};
-
-static sis_model open_model(const char *spec, double timeout) {
-    sis_model model;
-    sis_model_opt opt;
-    sis_model_opt_init(&opt);
-    opt.timeout = timeout;
-    assert_int_equal(sis_model_open(spec, &opt, &model), SIS_OK);
-    return model;
-}
 
 /* cmd:THIS_PROGRAM behaviour; static storage */
 static const char *self(const char *behaviour) {
@@ -45,12 +24,6 @@ static const char *self(const char *behaviour) {
     path[n] = '\0';
     snprintf(spec, sizeof spec, "cmd:exec '%s' %s", path, behaviour);
     return spec;
-}
-
-static void assert_says(const char *wanted) {
-    if (!strstr(sis_error_detail(), wanted))
-        fail_msg("expected \"%s\" in: %s", wanted, sis_error_detail());
-    assert_null(strchr(sis_error_detail(), '\n'));
 }
 
 /* ---- What works ------------------------------------------------------------------------------ */
@@ -256,7 +229,7 @@ static void every_failure_says_what_happened(void **state) {
         int code = sis_model_measure(&model, ROW, 3);
         if (code != cases[i].code)
             fail_msg("%s: %d, %s", spec, code, sis_error_detail());
-        assert_says(cases[i].says);
+        assert_message_has(cases[i].says);
         assert_int_equal(model.n_outputs, 0);
         sis_model_close(&model);
     }
@@ -287,7 +260,7 @@ static void later_rows_are_judged_like_the_first(void **state) {
         sis_model model = open_model(spec, 20);
         assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
         assert_int_equal(model.predict(model.ctx, rows, 3, 3, scores), cases[i].code);
-        assert_says(cases[i].says);
+        assert_message_has(cases[i].says);
         /* A bad answer that kept to the protocol is no reason to give the child up. */
         assert_int_equal(model.predict(model.ctx, rows, 1, 3, scores), SIS_OK);
         assert_true(scores[0] == 8 && scores[1] == 9);
@@ -310,9 +283,9 @@ static void one_of_several_scores_may_be_nan(void **state) {
     sis_collection_release(&c);
     input.output = 1;
     assert_int_equal(sis_collect(&model, &input, &opt, &c), SIS_E_NAN);
-    assert_says("the model answered NaN for output 1");
+    assert_message_has("the model answered NaN for output 1");
     assert_int_equal(sis_predict(&model, &input, 1, &opt, scores), SIS_E_NAN);
-    assert_says("the model answered NaN for output 1");
+    assert_message_has("the model answered NaN for output 1");
     sis_model_close(&model);
 }
 
@@ -325,9 +298,9 @@ static void a_child_that_hangs_is_killed(void **state) {
         double before = sis__seconds();
         sis_model model = open_model(commands[i], 0.3);
         assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
-        assert_says("no answer within 0.3 s");
+        assert_message_has("no answer within 0.3 s");
         if (i == 0)
-            assert_says("; it said: thinking");
+            assert_message_has("; it said: thinking");
         sis_model_close(&model);
         assert_true(sis__seconds() - before < 10);
     }
@@ -340,9 +313,9 @@ static void a_lost_child_stays_lost(void **state) {
         open_model("cmd:read -r l; echo '{\"outputs\":[1]}'; read -r l; echo bye >&2", 10);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
     assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
-    assert_says("request 2: ended with exit status 0; it said: bye");
+    assert_message_has("request 2: ended with exit status 0; it said: bye");
     assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
-    assert_says("has failed before and is no longer there");
+    assert_message_has("has failed before and is no longer there");
     sis_model_close(&model);
 }
 
@@ -353,7 +326,7 @@ static void only_the_end_of_a_long_speech_is_quoted(void **state) {
                    "head -c 1000 /dev/zero | tr '\\0' z >&2; exit 1",
                    20);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
-    assert_says("exit status 1; it said: zzzz");
+    assert_message_has("exit status 1; it said: zzzz");
     assert_true(strlen(sis_error_detail()) < 700);
     sis_model_close(&model);
 }
@@ -362,164 +335,7 @@ static void an_answer_without_end_is_refused(void **state) {
     (void)state;
     sis_model model = open_model(self("flood"), 60);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
-    assert_says("an answer of more than 256 MiB");
-    sis_model_close(&model);
-}
-
-/* ---- Good manners ---------------------------------------------------------------------------- */
-
-static volatile sig_atomic_t pipe_signals;
-
-static void count_signal(int number) {
-    (void)number;
-    pipe_signals++;
-}
-
-static void sigpipe_never_reaches_the_host(void **state) {
-    (void)state;
-    struct sigaction mine = {.sa_handler = count_signal}, before, after;
-    double *row = calloc(100000, sizeof *row);
-    assert_non_null(row);
-    sigaction(SIGPIPE, &mine, &before);
-    sis_model model = open_model("cmd:exec <&-; sleep 0.2; exit 4", 20);
-    assert_int_equal(sis_model_measure(&model, row, 100000), SIS_E_MODEL);
-    assert_says("ended with exit status 4");
-    sis_model_close(&model);
-    sigset_t pending, mask;
-    sigpending(&pending);
-    assert_false(sigismember(&pending, SIGPIPE));
-    pthread_sigmask(SIG_BLOCK, NULL, &mask);
-    assert_false(sigismember(&mask, SIGPIPE));
-    sigaction(SIGPIPE, &before, &after);
-    assert_true(after.sa_handler == count_signal);
-    assert_int_equal(pipe_signals, 0);
-    free(row);
-}
-
-static size_t open_files(void) {
-    size_t n = 0;
-    DIR *d = opendir("/proc/self/fd");
-    assert_non_null(d);
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
-
-/* A child sees the same files whether it has siblings or not, and leaves none behind. */
-static void descriptors_are_not_inherited_and_not_lost(void **state) {
-    (void)state;
-    const char *spec = "cmd:n=$(ls /proc/self/fd | wc -l); " ANSWER("{\"outputs\":['$n']}");
-    size_t before = open_files();
-    double alone, among;
-    sis_model models[4];
-    for (int i = 0; i < 4; i++) {
-        models[i] = open_model(spec, 20);
-        assert_int_equal(sis_model_measure(&models[i], ROW, 3), SIS_OK);
-    }
-    assert_int_equal(models[0].predict(models[0].ctx, ROW, 1, 3, &alone), SIS_OK);
-    assert_int_equal(models[3].predict(models[3].ctx, ROW, 1, 3, &among), SIS_OK);
-    assert_true(alone >= 3 && alone == among);
-    assert_int_equal(open_files(), before + 12);
-    for (int i = 0; i < 4; i++)
-        sis_model_close(&models[i]);
-    assert_int_equal(open_files(), before);
-}
-
-/* Gone, or a zombie that only waits for its parent. */
-static int is_running(pid_t pid) {
-    char path[64], text[256];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    FILE *f = fopen(path, "r");
-    if (!f)
-        return 0;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = '\0';
-    const char *state = strrchr(text, ')');
-    return state && state[1] && state[2] != 'Z' && state[2] != 'X';
-}
-
-static void nothing_survives_the_model(void **state) {
-    (void)state;
-    const char *const commands[] = {
-        /* ends by itself, with a child left in the background */
-        "cmd:sleep 1000 >/dev/null 2>&1 & " ANSWER("{\"outputs\":[['$$','$!']]}"),
-        /* ignores the end of its input and polite signals */
-        "cmd:trap '' TERM INT HUP; sleep 1000 & " ANSWER(
-            "{\"outputs\":[['$$','$!']]}") "; while :; do sleep 1; done"};
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        double before = sis__seconds(), pids[2] = {0, 0};
-        sis_model model = open_model(commands[i], 20);
-        assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
-        assert_int_equal(model.predict(model.ctx, ROW, 1, 3, pids), SIS_OK);
-        assert_true(is_running((pid_t)pids[0]) && is_running((pid_t)pids[1]));
-        sis_model_close(&model);
-        assert_true(sis__seconds() - before < 10);
-        for (int k = 0; k < 2; k++) {
-            for (int wait = 0; wait < 100 && is_running((pid_t)pids[k]); wait++)
-                usleep(20000);
-            assert_false(is_running((pid_t)pids[k]));
-        }
-    }
-}
-
-/* A host without standard streams, that lets the system collect its children. */
-static void odd_hosts_are_served(void **state) {
-    (void)state;
-    int streams[3], taken = 0;
-    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
-    fflush(stdout);
-    for (int i = 0; i < 3; i++) {
-        streams[i] = fcntl(i, F_DUPFD, 3);
-        close(i);
-    }
-    sis_model good, bad = {0};
-    int code = sis_model_open("cmd:" ANSWER("{\"outputs\":[1]}"), NULL, &good);
-    if (code == SIS_OK)
-        code = sis_model_open("cmd:echo out of ideas >&2; exit 3", NULL, &bad);
-    for (int i = 0; i < 3; i++)
-        taken += fcntl(i, F_GETFD) != -1;
-    int first = code ? code : sis_model_measure(&good, ROW, 3);
-    int second = code ? code : sis_model_measure(&bad, ROW, 3);
-    sis_model_close(&bad);
-    sis_model_close(&good);
-    for (int i = 0; i < 3; i++) {
-        dup2(streams[i], i);
-        close(streams[i]);
-    }
-    signal(SIGCHLD, before);
-    assert_int_equal(taken, 0);
-    assert_int_equal(first, SIS_OK);
-    assert_int_equal(second, SIS_E_MODEL);
-    assert_says("request 1: ended; it said: out of ideas");
-}
-
-typedef struct {
-    sis_model *model;
-    void *workers[3];
-    double pids[3];
-} crew;
-
-static int work(void *ctx, size_t item, int worker) {
-    crew *c = ctx;
-    (void)item;
-    return c->model->predict(c->workers[worker], ROW, 1, 3, &c->pids[worker]);
-}
-
-static void each_worker_has_a_child_of_its_own(void **state) {
-    (void)state;
-    sis_model model = open_model("cmd:" ANSWER("{\"outputs\":['$$']}"), 20);
-    crew c = {.model = &model, .workers = {model.ctx}};
-    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
-    for (int i = 1; i < 3; i++)
-        assert_int_equal(model.worker_new(model.ctx, &c.workers[i]), SIS_OK);
-    assert_int_equal(sis__parallel(3, 300, work, &c), SIS_OK);
-    for (int i = 0; i < 3; i++) /* a thread may have come too late for any of the items */
-        assert_int_equal(work(&c, 0, i), SIS_OK);
-    assert_true(c.pids[0] != c.pids[1] && c.pids[1] != c.pids[2] && c.pids[0] != c.pids[2]);
-    for (int i = 1; i < 3; i++)
-        model.worker_free(c.workers[i]);
+    assert_message_has("an answer of more than 256 MiB");
     sis_model_close(&model);
 }
 
@@ -530,42 +346,19 @@ static void unknown_specs_are_answered_with_the_known_ones(void **state) {
     const char *const specs[] = {"", "nonsense", "CMD:true", "cmd", "file.txt"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         assert_int_equal(sis_model_open(specs[i], NULL, &model), SIS_E_ARGUMENT);
-        assert_says("cmd:COMMAND (a program that reads rows and writes scores)");
+        assert_message_has("cmd:COMMAND (a program that reads rows and writes scores)");
         sis_model_close(&model);
     }
     assert_int_equal(sis_model_open("cmd:  ", NULL, &model), SIS_E_ARGUMENT);
-    assert_says("expected a command after cmd:");
+    assert_message_has("expected a command after cmd:");
     sis_model_opt_init(&opt);
     assert_true(opt.timeout == 60);
     const double timeouts[] = {-1, NAN, INFINITY};
     for (size_t i = 0; i < 3; i++) {
         opt.timeout = timeouts[i];
         assert_int_equal(sis_model_open("cmd:true", &opt, &model), SIS_E_ARGUMENT);
-        assert_says("timeout: expected seconds");
+        assert_message_has("timeout: expected seconds");
     }
-}
-
-static int whole_life(void *ctx) {
-    sis_model model;
-    void *worker = NULL;
-    double scores[3];
-    (void)ctx;
-    int code = sis_model_open("cmd:" ECHO, NULL, &model);
-    if (code == SIS_OK)
-        code = sis_model_measure(&model, ROW, 3);
-    if (code == SIS_OK)
-        code = model.predict(model.ctx, ROW, 1, 3, scores);
-    if (code == SIS_OK)
-        code = model.worker_new(model.ctx, &worker);
-    if (worker)
-        model.worker_free(worker);
-    sis_model_close(&model);
-    return code;
-}
-
-static void failing_allocations_are_reported(void **state) {
-    (void)state;
-    assert_true(with_failing_allocations(whole_life, NULL) > 5);
 }
 
 /* ---- Children of volume ---------------------------------------------------------------------- */
@@ -630,13 +423,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_lost_child_stays_lost),
         cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),
         cmocka_unit_test(an_answer_without_end_is_refused),
-        cmocka_unit_test(sigpipe_never_reaches_the_host),
-        cmocka_unit_test(descriptors_are_not_inherited_and_not_lost),
-        cmocka_unit_test(nothing_survives_the_model),
-        cmocka_unit_test(odd_hosts_are_served),
-        cmocka_unit_test(each_worker_has_a_child_of_its_own),
         cmocka_unit_test(unknown_specs_are_answered_with_the_known_ones),
-        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

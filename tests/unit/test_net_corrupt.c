@@ -6,7 +6,6 @@
  */
 #include "support.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,8 +170,7 @@ static void random_damage_does_no_harm(void **state) {
     }
 }
 
-/* ---- Contradictions ----------------------------------------------------------------------------
- */
+/* ---- Contradictions -------------------------------------------------------------------------- */
 
 /* A document to be spoilt: Gemm over x (rows, 4) with w (4, 2), reshaped by s. */
 static Onnx__ModelProto *sound_document(void) {
@@ -205,112 +203,67 @@ static void set_ints(Onnx__TensorProto *t, int64_t a, int64_t b) {
     memcpy(t->raw_data.data, v, sizeof v);
 }
 
-static void spoil(Onnx__ModelProto *d, int how) {
+/* What contradicts the rest of the document: g the graph, w and s its tensors, n its first node. */
+#define WAYS(X)                                                                                    \
+    X(w->dims[0] = 5)                                                                              \
+    X(w->dims[0] = -4)                                                                             \
+    X(w->dims[0] = INT64_MAX)                                                                      \
+    X(w->dims[0] = w->dims[1] = (int64_t)1 << 31)                                                  \
+    X(w->n_dims = 0)                                                                               \
+    X(w->raw_data.len = 31)                                                                        \
+    X(w->has_raw_data = 0)                                                                         \
+    X(w->has_data_location = w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)       \
+    X(w->data_type = 8) /* strings */                                                              \
+    X(w->data_type = 99)                                                                           \
+    X(rename_to(&w->name, "s"))                                                                    \
+    X(rename_to(&w->name, "other"))                                                                \
+    X(rename_to(&n->input[0], "y")) /* a cycle */                                                  \
+    X(rename_to(&n->input[0], "g")) /* a short one */                                              \
+    X(rename_to(&n->output[0], "x"))                                                               \
+    X(rename_to(&n->output[0], ""))                                                                \
+    X(rename_to(&n->op_type, "Conv"))                                                              \
+    X(rename_to(&n->op_type, ""))                                                                  \
+    X(n->n_input = 1)                                                                              \
+    X(set_ints(s, -1, -1))                                                                         \
+    X(set_ints(s, (int64_t)1 << 40, (int64_t)1 << 40))                                             \
+    X(set_ints(s, INT64_MIN, 2))                                                                   \
+    X(set_ints(s, 0, 3))                                                                           \
+    X(g->input[0]->type->tensor_type->shape->dim[1]->dim_value = (int64_t)1 << 40)                 \
+    X(g->input[0]->type->tensor_type->shape->dim[1]->dim_value = 0)                                \
+    X(g->input[0]->type->tensor_type->elem_type = 8)                                               \
+    X(rename_to(&g->input[0]->name, "w")) /* then nothing is fed */                                \
+    X(rename_to(&g->output[0]->name, "nothing"))
+
+#define COUNT_WAY(change) +1
+enum { N_WAYS = 0 WAYS(COUNT_WAY) };
+
+/* Change the document in that way, and say how. */
+static const char *spoil(Onnx__ModelProto *d, int way) {
     Onnx__GraphProto *g = d->graph;
     Onnx__TensorProto *w = g->initializer[0], *s = g->initializer[1];
     Onnx__NodeProto *n = g->node[0];
-    switch (how) {
-    case 0:
-        w->dims[0] = 5;
-        break;
-    case 1:
-        w->dims[0] = -4;
-        break;
-    case 2:
-        w->dims[0] = INT64_MAX;
-        break;
-    case 3:
-        w->dims[0] = w->dims[1] = (int64_t)1 << 31;
-        break;
-    case 4:
-        w->raw_data.len = 31;
-        break;
-    case 5:
-        w->has_raw_data = 0;
-        break;
-    case 6:
-        w->has_data_location = 1;
-        w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-        break;
-    case 7:
-        w->data_type = 8; /* strings */
-        break;
-    case 8:
-        w->data_type = 99;
-        break;
-    case 9:
-        rename_to(&w->name, "s");
-        break;
-    case 10:
-        rename_to(&w->name, "other");
-        break;
-    case 11:
-        rename_to(&n->input[0], "y"); /* a cycle */
-        break;
-    case 12:
-        rename_to(&n->input[0], "g"); /* a short one */
-        break;
-    case 13:
-        rename_to(&n->output[0], "x");
-        break;
-    case 14:
-        rename_to(&n->output[0], "");
-        break;
-    case 15:
-        rename_to(&n->op_type, "Conv");
-        break;
-    case 16:
-        rename_to(&n->op_type, "");
-        break;
-    case 17:
-        set_ints(s, -1, -1);
-        break;
-    case 18:
-        set_ints(s, (int64_t)1 << 40, (int64_t)1 << 40);
-        break;
-    case 19:
-        set_ints(s, INT64_MIN, 2);
-        break;
-    case 20:
-        set_ints(s, 0, 3);
-        break;
-    case 21:
-        g->input[0]->type->tensor_type->shape->dim[1]->dim_value = (int64_t)1 << 40;
-        break;
-    case 22:
-        g->input[0]->type->tensor_type->shape->dim[1]->dim_value = 0;
-        break;
-    case 23:
-        g->input[0]->type->tensor_type->elem_type = 8;
-        break;
-    case 24:
-        rename_to(&g->output[0]->name, "nothing");
-        break;
-    case 25:
-        rename_to(&g->input[0]->name, "w"); /* then nothing is fed */
-        break;
-    case 26:
-        w->n_dims = 0;
-        break;
-    default:
-        n->n_input = 1;
+    int k = 0;
+#define TRY_WAY(change)                                                                            \
+    if (way == k++) {                                                                              \
+        change;                                                                                    \
+        return #change;                                                                            \
     }
+    WAYS(TRY_WAY)
+    return NULL;
 }
-
-enum { SPOILT = 28 };
 
 static void contradictions_are_refused(void **state) {
     (void)state;
-    for (int how = 0; how < SPOILT; how++) {
+    for (int way = 0; way < N_WAYS; way++) {
         Onnx__ModelProto *doc = sound_document();
         uint8_t *bytes;
         size_t n;
         size_t inputs = doc->graph->node[0]->n_input, dims = doc->graph->initializer[0]->n_dims;
-        spoil(doc, how);
+        const char *how = spoil(doc, way);
         assert_int_equal(sis__proto_pack(&doc->base, &bytes, &n), 0);
         int error = try_bytes(bytes, n);
         if (error != SIS_E_FORMAT && error != SIS_E_UNSUPPORTED)
-            fail_msg("case %d: %d %s", how, error, sis_error_detail());
+            fail_msg("%s: %d %s", how, error, sis_error_detail());
         free(bytes);
         doc->graph->node[0]->n_input = inputs; /* so that everything is freed */
         doc->graph->initializer[0]->n_dims = dims;

@@ -151,8 +151,8 @@ static void packed_products_are_the_same(void **state) {
         }
 }
 
-/* Weights (m, channels, rows, run) and patches (rows, channels, run; n): one sum for each row of the
- * kernel, added up in order. */
+/* Weights (m, channels, rows, run) and patches (rows, channels, run; n): one sum for each row of
+ * the kernel, added up in order. */
 static void check_parts(const sis__kernels *kn, const sis__filters *shape, size_t n) {
     sis__rng r;
     sis__rng_init(&r, n);

@@ -13,7 +13,7 @@
 #include "support_net.h"
 #include "support_nets_rnn.h"
 
-/* ---- Random perceptrons ------------------------------------------------------------------------ */
+/* ---- Random perceptrons ---------------------------------------------------------------------- */
 
 typedef struct {
     size_t in, depth, sizes[4]; /* outputs of each layer */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Window walks on random networks of each family: two convolutions and pooling, 1-D convolutions under
- * a global pooling, a text CNN over embeddings, residual blocks, batch norm, and graphs in which an
- * operator without a rule stands in the way. Every margin of whole sweeps against full passes, and
- * whole collections against those of full passes.
+ * Window walks on random networks of each family: two convolutions and pooling, 1-D convolutions
+ * under a global pooling, a text CNN over embeddings, residual blocks, batch norm, and graphs in
+ * which an operator without a rule stands in the way. Every margin of whole sweeps against full
+ * passes, and whole collections against those of full passes.
  */
 #include "support.h"
 
@@ -160,7 +160,7 @@ static void subject_of(subject *s, sis__rng *r, sis_net *net, size_t n, int embe
     subject_init(s, net, embedded, n, x, random_mask(r, x, n, 0.5));
 }
 
-/* ---- Families ---------------------------------------------------------------------------------- */
+/* ---- Families -------------------------------------------------------------------------------- */
 
 static void two_convolutions(subject *s, sis__rng *r) {
     canvas k;

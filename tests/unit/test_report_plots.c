@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plots of numbers that no sane file holds, order statistics, and motifs. What plots look like is in
- * tests/report/golden.
+ * Plots of numbers that no sane file holds, order statistics, and motifs. What plots look like is
+ * in tests/report/golden.
  */
 #include <float.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static void axes_hold_what_they_are_made_for(void **state) {
     for (int i = 0; i < 2000; i++) {
         double low = (sis__rng_uniform(&rng) - 0.5) * pow(10, (double)sis__rng_below(&rng, 12) - 4);
         double high = low + sis__rng_uniform(&rng) * pow(10, (double)sis__rng_below(&rng, 8) - 3);
-        sis__axis a = sis__axis_fit("", low, high, 6, i % 2);
+        sis__plot_axis a = sis__plot_axis_fit("", low, high, 6, i % 2);
         double slack = 1e-6 * (a.high - a.low);
         assert_true(a.low <= low + slack && a.high >= high - slack && a.high > a.low);
         assert_true(a.step > 0 && (a.high - a.low) / a.step < 40);
@@ -227,7 +227,7 @@ static void motifs_are_laid_over_each_other(void **state) {
     int features[3][4] = {{2, 3, 4, 5}, {3, 0, 2, 1}, {4, 7, 5}};
     sis_subset subsets[3] = {
         {4, features[0], 0.9, {0}}, {4, features[1], 0.9, {0}}, {3, features[2], 0.9, {0}}};
-    sis__example examples[3];
+    sis__report_example examples[3];
     sis__member members[3];
     memset(examples, 0, sizeof examples);
     for (size_t i = 0; i < 3; i++) {

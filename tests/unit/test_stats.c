@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Ranks, percentiles and tests against worked examples and against values of SciPy 1.10 that were
- * recorded here: mannwhitneyu(x, y), wilcoxon(x, y, correction=True), pearsonr(x, y), numpy's percentile.
+ * recorded here: mannwhitneyu(x, y), wilcoxon(x, y, correction=True), pearsonr(x, y), numpy's
+ * percentile.
  */
 #include "support.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include <sis/evaluate.h>
 

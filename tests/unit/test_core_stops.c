@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Collections that end early: a cap on subsets, a stop at the first drop, and models whose answers
+ * lead nowhere.
+ */
+#include "support.h"
+
+#include "support_oracle.h"
+
+static void a_cap_on_subsets_keeps_the_first_ones(void **state) {
+    (void)state;
+    const double x[] = {5, 4, 3, 2}, z[4] = {0};
+    problem p = {.f = {.temper = LINEAR, .n = 4, .w = {1, 1, 1, 1}}};
+    sis_model m = {.predict = function_predict, .ctx = &p.f, .n_outputs = 1};
+    sis_input in = {.values = x, .mask = z, .n_values = 4};
+    sis_opt opt = decision(2);
+    opt.max_subsets = 3;
+    sis_collection c;
+    assert_int_equal(sis_collect(&m, &in, &opt, &c), SIS_OK);
+    assert_int_equal(c.n_subsets, 3);
+    assert_int_equal(c.complete, 0);
+    assert_true(c.rest_score == 2);
+    sis_audit audit;
+    assert_int_equal(sis_verify(&m, &in, &opt, &c, &audit), SIS_OK);
+    assert_true(audit.holds && !audit.complete);
+    sis_audit_release(&audit);
+    sis_collection_release(&c);
+}
+
+/* Masking 0 first costs much and pays later: a local minimum on the way. */
+static int dip(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    static const double by_count[] = {1.0, 0.4, 0.9, 0.95, 0.1}; /* masked features -> score */
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        size_t masked = 0;
+        for (size_t v = 0; v < width; v++)
+            masked += rows[i * width + v] == 0;
+        scores[i] = by_count[masked];
+    }
+    return 0;
+}
+
+static void an_early_stop_gives_a_larger_subset(void **state) {
+    (void)state;
+    const double x[] = {1, 1, 1, 1}, z[4] = {0};
+    sis_model m = {.predict = dip, .n_outputs = 1};
+    sis_input in = {.values = x, .mask = z, .n_values = 4};
+    sis_opt opt = decision(0.7);
+    sis_collection full, early;
+    assert_int_equal(sis_collect(&m, &in, &opt, &full), SIS_OK);
+    assert_int_equal(full.subsets[0].n, 1);
+    opt.early_stop = 1;
+    assert_int_equal(sis_collect(&m, &in, &opt, &early), SIS_OK);
+    assert_int_equal(early.subsets[0].n, 4);
+    assert_int_equal(early.subsets[0].trace.n, 1);
+    sis_collection_release(&full);
+    sis_collection_release(&early);
+}
+
+static void early_stops_rank_and_verify_what_they_leave(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 26);
+    for (int round = 0; round < 1000; round++) {
+        problem p;
+        problem_init(&p, &r);
+        sis_opt opt = decision(p.threshold);
+        opt.early_stop = 1;
+        sis_collection c;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &c), SIS_OK);
+        assert_holds(&p.model, &p.input, &opt, &c);
+        sis_collection_release(&c);
+    }
+}
+
+/* A model that is no function of its input: an answer or an error, never a crash. */
+static int fickle(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    sis__rng *r = (sis__rng *)ctx;
+    (void)rows, (void)width;
+    for (size_t i = 0; i < n; i++)
+        scores[i] = sis__rng_uniform(r);
+    return 0;
+}
+
+static void a_model_that_changes_its_mind_is_survived(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 29);
+    double x[40], z[40] = {0};
+    for (size_t i = 0; i < 40; i++)
+        x[i] = 1;
+    sis_model m = {.predict = fickle, .ctx = &r, .n_outputs = 1};
+    int failed = 0;
+    for (int round = 0; round < 2000; round++) {
+        sis_input in = {.values = x, .mask = z, .n_values = 1 + sis__rng_below(&r, 40)};
+        sis_opt opt = decision(sis__rng_uniform(&r));
+        opt.early_stop = round % 2;
+        sis_collection c;
+        int error = sis_collect(&m, &in, &opt, &c);
+        assert_true(error == SIS_OK || error == SIS_E_MODEL);
+        failed += error != SIS_OK;
+        sis_collection_release(&c);
+    }
+    assert_true(failed > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_cap_on_subsets_keeps_the_first_ones),
+        cmocka_unit_test(an_early_stop_gives_a_larger_subset),
+        cmocka_unit_test(early_stops_rank_and_verify_what_they_leave),
+        cmocka_unit_test(a_model_that_changes_its_mind_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Networks that cannot run, refused with a message that names the node and what is wrong with it.
+ */
+#include "support.h"
+#include "support_net.h"
+
+static void refused(sis_net_builder *b, int code, const char *words) {
+    sis_net *net;
+    assert_int_equal(sis_net_build(b, &net), code);
+    assert_message_has(words);
+    assert_null(net);
+}
+
+static sis_net_builder *begin(void) {
+    sis_net_builder *b = sis_net_builder_new("refused");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 4));
+    return b;
+}
+
+static void what_cannot_run_is_refused_by_name(void **state) {
+    (void)state;
+    sis_net_builder *b = begin();
+    sis_net_add_node(b, "Einsum", "x", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "operator Einsum (node y)");
+    b = begin();
+    sis_net_add_node(b, "Relu", "x", "y");
+    sis_net_attr_int(b, "speed", 2);
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "attribute speed");
+    b = begin();
+    sis_net_add_node(b, "LeakyRelu", "x", "y");
+    sis_net_attr_int(b, "alpha", 2);
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "wrong type");
+    b = begin();
+    sis_net_add_input(b, "z", 0, SHAPE(0, 4));
+    sis_net_add_node(b, "Add", "x z", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "2 inputs");
+    b = begin();
+    sis_net_add_node(b, "Add", "x nothing", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "reads nothing, which nothing computes");
+    b = begin();
+    sis_net_add_node(b, "Add", "x b", "a");
+    sis_net_add_node(b, "Relu", "a", "b");
+    sis_net_add_output(b, "b");
+    refused(b, SIS_E_FORMAT, "cycle");
+    b = begin();
+    sis_net_add_node(b, "Relu", "x", "y");
+    sis_net_add_node(b, "Tanh", "x", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "computed twice");
+    b = begin();
+    sis_net_add_output(b, "q");
+    refused(b, SIS_E_FORMAT, "output q");
+    b = begin();
+    sis_net_add_param(b, "w", SHAPE(5, 2), (float[10]){0});
+    sis_net_add_node(b, "MatMul", "x w", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "4 columns on the left, 5 rows");
+    b = begin();
+    sis_net_attr_int(b, "alpha", 2);
+    refused(b, SIS_E_ARGUMENT, "before any node");
+    b = sis_net_builder_new("nothing");
+    refused(b, SIS_E_FORMAT, "no input");
+    b = sis_net_builder_new("wide");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1 << 20, 1 << 20));
+    sis_net_add_node(b, "Relu", "x", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "2^31");
+}
+
+/* y = op(x, c). */
+static sis_net_builder *begin_binary(const char *op, const sis_net_shape *shape, const float *c) {
+    sis_net_builder *b = begin();
+    sis_net_add_param(b, "c", shape, c);
+    sis_net_add_node(b, op, "x c", "y");
+    sis_net_add_output(b, "y");
+    return b;
+}
+
+static void operands_that_do_not_fit_are_refused(void **state) {
+    (void)state;
+    static const float c[6] = {0};
+    refused(begin_binary("Add", SHAPE(3), c), SIS_E_FORMAT, "inputs whose shapes do not fit");
+    refused(begin_binary("Max", SHAPE(3), c), SIS_E_FORMAT, "inputs whose shapes do not fit");
+    refused(begin_binary("And", SHAPE(4), c), SIS_E_FORMAT, "inputs that are not bool");
+    refused(begin_binary("PRelu", SHAPE(3), c), SIS_E_FORMAT, "a slope that does not fit");
+    sis_net_builder *b = begin();
+    sis_net_add_ints(b, "i", SHAPE(4), (int64_t[]){1, 2, 3, 4});
+    sis_net_add_node(b, "Add", "x i", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "inputs of different types");
+    b = begin();
+    sis_net_add_node(b, "Where", "x x x", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_FORMAT, "a condition that is not bool");
+    b = begin();
+    sis_net_add_node(b, "Greater", "x x", "g");
+    sis_net_add_node(b, "Add", "g g", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    b = begin();
+    sis_net_add_node(b, "Constant", "", "c");
+    sis_net_attr_text(b, "value_string", "no");
+    sis_net_add_node(b, "Add", "x c", "y");
+    sis_net_add_output(b, "y");
+    refused(b, SIS_E_UNSUPPORTED, "value");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_run_is_refused_by_name),
+        cmocka_unit_test(operands_that_do_not_fit_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
