@@ -68,8 +68,8 @@ int cli_fail(int code);
 /* A file could not be written: errno says why, or nobody knows. Returns CLI_FAILED. */
 int cli_cannot_write(const char *path);
 
-/* Text from elsewhere (files, models): what a terminal would act on instead of showing becomes "?". The
- * messages above are printed through this. */
+/* Text from elsewhere (files, models): what a terminal would act on instead of showing becomes "?".
+ * The messages above are printed through this. */
 void cli_print_safe(FILE *out, const char *text);
 
 /* A remark that is neither a result nor an error, unless `quiet`. */
@@ -131,7 +131,7 @@ typedef struct cli_option {
 #define CLI_OPTIONAL_GROUP(type, member, grouped, table)                                           \
     { .offset = CLI_AT(type, member, grouped), .group = (table), .optional = 1 }
 
-/* ---- Options that stand in several tables ----------------------------------------------------- */
+/* ---- Options that stand in several tables ---------------------------------------------------- */
 
 #define CLI_JOBS(type, member, text)                                                               \
     { "jobs", 'j', "N", CLI_COUNT(type, member), text, .unset = "one per core", .max = 1024 }
@@ -226,7 +226,8 @@ typedef struct cli_program {
     const cli_command *const *commands; /* ended by NULL */
 } cli_program;
 
-/* Run a command of the program from within another one, as if it had been typed; its exit status. */
+/* Run a command of the program from within another one, as if it had been typed; its exit
+ * status. */
 int cli_call(int argc, char **argv);
 
 /* Find the command argv[1] asks for, parse its options, run it. Returns the exit status. */
@@ -235,7 +236,8 @@ int cli_main(const cli_program *program, int argc, char **argv);
 /* The program cli_main() was last called with. */
 const cli_program *cli_current(void);
 
-/* Let Ctrl-C and its kin end the children of models too. Call it once, before any thread is started. */
+/* Let Ctrl-C and its kin end the children of models too. Call it once, before any thread is
+ * started. */
 void cli_interrupt_init(void);
 
 /* ---- Parts of the framework ------------------------------------------------------------------ */

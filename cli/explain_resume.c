@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Going on with a results file: whole records stay, and each must answer what is asked now. Most of
- * that a record says itself: model, method, decision, input and mask. What it does not say (the seed
- * and number of samples of a hot deck or of LIME, the steps and baseline of integrated gradients) shows
- * in the numbers, so where these count one record is made again and must come out the same.
+ * that a record says itself: model, method, decision, input and mask. What it does not say (the
+ * seed and number of samples of a hot deck or of LIME, the steps and baseline of integrated
+ * gradients) shows in the numbers, so where these count one record is made again and must come out
+ * the same.
  */
 #include "explain.h"
 

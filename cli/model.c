@@ -52,7 +52,7 @@ static size_t bytes_in_use(void) {
 #endif
 }
 
-/* ---- An input to try the model on ------------------------------------------------------------- */
+/* ---- An input to try the model on ------------------------------------------------------------ */
 
 typedef struct {
     double *values, *mask;
@@ -73,7 +73,8 @@ static double next(unsigned *state) {
     return (double)(*state >> 8) / (1 << 24);
 }
 
-/* DNA: the four values of a position are one feature. The axis of bases; -1 if it is something else. */
+/* DNA: the four values of a position are one feature. The axis of bases; -1 if it is something
+ * else. */
 static int base_axis(const sis_net *net) {
     const char *kind = sis_net_meta_get(net, SIS_NET_META_KIND);
     sis_net_shape shape;
@@ -133,7 +134,7 @@ static int sample_init(sample *s, const sis_net *net, size_t n) {
     return CLI_DONE;
 }
 
-/* ---- Cost -------------------------------------------------------------------------------------- */
+/* ---- Cost ------------------------------------------------------------------------------------ */
 
 /* Seconds of one full pass. */
 static double time_passes(const sis_model *m, const double *values, size_t n) {
@@ -173,7 +174,7 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
     return cli_fail(error);
 }
 
-/* ---- What the file carries --------------------------------------------------------------------- */
+/* ---- What the file carries ------------------------------------------------------------------- */
 
 /* "title: one, two, three", cut off where it gets long. */
 typedef struct {

@@ -141,8 +141,8 @@ static int share_names(const cli_task *t, const char *const *names, char **share
     return status;
 }
 
-/* Call features what the names of their values share, "housing" for housing=own and housing=rent, unless
- * two would then have the same name. */
+/* Call features what the names of their values share, "housing" for housing=own and housing=rent,
+ * unless two would then have the same name. */
 static int shorten_names(cli_task *t, const char *const *names) {
     char **shared = cli_grab(t->n_features, sizeof *shared);
     cli_ids ids = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files as commands want them. Ids are found by halving a sorted list: files may hold tens of
- * thousands of records, in any order.
+ * Results files as commands want them. Ids are found by halving a sorted list: files may hold tens
+ * of thousands of records, in any order.
  */
 #include "records.h"
 

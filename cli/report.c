@@ -68,9 +68,9 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says: 1 or 0, -1 after an error line. An output without
- * a name is called by its number, unless it is the only one, which says yes or no (or may be: older
- * records do not tell). */
+/* What the model decided is not what the label says: 1 or 0, -1 after an error line. An output
+ * without a name is called by its number, unless it is the only one, which says yes or no (or may
+ * be: older records do not tell). */
 static int is_mistaken(const sis_record *r) {
     char number[32];
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)

@@ -31,8 +31,8 @@ static void feature_label(const sis_record *r, int feature, char *text, size_t s
         snprintf(text, size, "row %zu, column %zu", at / r->shape[1], at % r->shape[1]);
 }
 
-/* The values of a feature: the category it is, or "0.5", "[0.5 0.1 0.9]" or, of named ones, "own 0.7, rent
- * 0.3", at most four of them. */
+/* The values of a feature: the category it is, or "0.5", "[0.5 0.1 0.9]" or, of named ones, "own
+ * 0.7, rent 0.3", at most four of them. */
 static void values_text(const sis_record *r, const double *values, int feature, char *text,
                         size_t size) {
     size_t count, first = sis_record_values(r, feature, &count), shown = 0, n = 0;

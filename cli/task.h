@@ -109,7 +109,7 @@ const char *cli_last_part(const char *path);
 /* Do both name the same model? A file counts as the same wherever it lies. */
 int cli_same_model(const char *a, const char *b);
 
-/* ---- Between the files ------------------------------------------------------------------------ */
+/* ---- Between the files ----------------------------------------------------------------------- */
 
 /* n zeroed items, or NULL after an error line. */
 void *cli_grab(size_t n, size_t size);
@@ -163,10 +163,12 @@ size_t cli_token_length(const sis_net *net);
 /* Is it a model of token ids? */
 int cli_is_token(const cli_task *t);
 
-/* Are its inputs texts, a feature being a word? As ids for a network, in pieces for a cmd: model. */
+/* Are its inputs texts, a feature being a word? As ids for a network, in pieces for a cmd:
+ * model. */
 int cli_has_words(const cli_task *t);
 
-/* Cut all texts into pieces, one a word, and tell the model. Then those of one example, and masks. */
+/* Cut all texts into pieces, one a word, and tell the model. Then those of one example, and
+ * masks. */
 int cli_pieces_begin(cli_task *t);
 size_t cli_pieces_count(const cli_task *t, size_t example);
 void cli_pieces_encode(const cli_task *t, size_t example, cli_row *row);

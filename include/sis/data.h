@@ -27,9 +27,9 @@
  *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
  *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
  *                  labels. An array with one axis is itself labels: the value is the label.
- *     .png         one image, grey (height, width) or colour (height, width, 3), at most 4096 pixels
- *                  a side: pixels from 0 to 1. Palettes are looked up, 16 bits are cut to 8, what is
- *                  transparent is laid on black.
+ *     .png         one image, grey (height, width) or colour (height, width, 3), at most 4096
+ *                  pixels a side: pixels from 0 to 1. Palettes are looked up, 16 bits are cut to 8,
+ *                  what is transparent is laid on black.
  *     .txt         texts, one a line.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
@@ -92,8 +92,8 @@ typedef struct sis_data_opt {
 /* Every default. */
 void sis_data_opt_init(sis_data_opt *opt);
 
-/* Read a file with at least one example; opt may be NULL. Numbers of an array stay in the file's own
- * type, so that one byte a pixel in the file is one byte in memory. *out is NULL on failure. */
+/* Read a file with at least one example; opt may be NULL. Numbers of an array stay in the file's
+ * own type, so that one byte a pixel in the file is one byte in memory. *out is NULL on failure. */
 int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out);
 void sis_data_free(sis_data *data);
 
@@ -114,9 +114,9 @@ const char *const *sis_data_names(const sis_data *data);
 /* A name for each feature: the columns of a table; NULL if the file has none. */
 const char *const *sis_data_feature_names(const sis_data *data);
 
-/* Which feature each value of example i belongs to: the channels of a pixel are one feature, so are the
- * four values of a base and the categories of a column; otherwise each value is its own. `width` numbers to `map`, if that is not
- * NULL. Returns how many features there are. */
+/* Which feature each value of example i belongs to: the channels of a pixel are one feature, so are
+ * the four values of a base and the categories of a column; otherwise each value is its own.
+ * `width` numbers to `map`, if that is not NULL. Returns how many features there are. */
 size_t sis_data_features(const sis_data *data, size_t i, int *map);
 
 /* What example i is called: the file's own id for it, or else its number, written to `number`. */
@@ -129,8 +129,8 @@ const char *sis_data_label(const sis_data *data, size_t i);
 /* The same as a number: 1, or 0 if there is no label or it is no finite number. */
 int sis_data_label_number(const sis_data *data, size_t i, double *out);
 
-/* The features that a person marked in example i as what matters, *n of them, each once; NULL if the
- * file has none. Of a text: numbers of words. */
+/* The features that a person marked in example i as what matters, *n of them, each once; NULL if
+ * the file has none. Of a text: numbers of words. */
 const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 
 /* The mean of each value over all examples, in one pass: width numbers. All examples must have the
@@ -158,9 +158,9 @@ typedef struct sis_words {
     size_t items_room, lower_room;
 } sis_words;
 
-/* The tokenizer: what is left between blanks, control characters and !"#$%&()*+,-./:;<=>?@[\]^_`{|}~
- * are words (the default of Keras, as in the paper). Lower case of ASCII, Latin, Greek and Cyrillic
- * letters. */
+/* The tokenizer: what is left between blanks, control characters and
+ * !"#$%&()*+,-./:;<=>?@[\]^_`{|}~ are words (the default of Keras, as in the paper). Lower case of
+ * ASCII, Latin, Greek and Cyrillic letters. */
 #define SIS_TOKENIZER "words"
 int sis_words_split(const char *text, sis_words *words);
 void sis_words_release(sis_words *words);
@@ -236,9 +236,9 @@ void sis_motifs_release(sis_motifs *motifs);
  * of several alike the last. NULL: none. */
 const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name);
 
-/* Shuffle a sequence of A C G T N so that it has as many of each pair of neighbours as before, every
- * such sequence with the same probability. It begins and ends with the same letter. n letters and a
- * NUL to `out`. */
+/* Shuffle a sequence of A C G T N so that it has as many of each pair of neighbours as before,
+ * every such sequence with the same probability. It begins and ends with the same letter. n letters
+ * and a NUL to `out`. */
 int sis_dna_shuffle(const char *sequence, uint64_t seed, char *out);
 
 /* Sequences made up: a background, and in positive ones a motif planted on either strand. */
@@ -260,8 +260,8 @@ typedef struct sis_dna_site {
     int reverse; /* on the other strand */
 } sis_dna_site;
 
-/* Sequence number i: the same for the same options, seed and i. *sequence is free()d by you. `site` is
- * only written if it is positive. */
+/* Sequence number i: the same for the same options, seed and i. *sequence is free()d by you. `site`
+ * is only written if it is positive. */
 int sis_dna_make(const sis_dna_opt *opt, size_t i, int positive, char **sequence,
                  sis_dna_site *site);
 
@@ -297,8 +297,8 @@ int sis_feature_map_read(const char *path, size_t n_values, int **map);
 int sis_npy_write(const char *path, const double *values, size_t rank, const size_t *dims);
 int sis_npy_write_float(const char *path, const float *values, size_t rank, const size_t *dims);
 
-/* Write an image as a PNG file: dims (height, width, channels), 1 channel or 3, at most 4096 pixels a
- * side; values from 0 to 1 become bytes, what lies outside is cut off. */
+/* Write an image as a PNG file: dims (height, width, channels), 1 channel or 3, at most 4096 pixels
+ * a side; values from 0 to 1 become bytes, what lies outside is cut off. */
 int sis_png_write(const char *path, const double *values, const size_t dims[3]);
 
 /* ---- Files --------------------------------------------------------------------------------- */

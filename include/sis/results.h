@@ -3,8 +3,8 @@
  * sis/results.h - the results file: one explained decision a line.
  *
  * A results file is JSON Lines: each line is one JSON object (UTF-8, no newline inside) that ends
- * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at most
- * one torn one at the end. One line, here on several:
+ * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at
+ * most one torn one at the end. One line, here on several:
  *
  *     {"sis":1,"id":"0","model":"m.onnx","method":"sis","output":7,"n_outputs":10,
  *      "direction":">=","threshold":0.7,"score":0.999,"masked_score":0.065,"status":"explained",
@@ -18,9 +18,9 @@
  *     sis             1, the version of this format
  *     id              text: what the example is called; its number if it has no name
  *     model, method   text: the model as it was given; "sis", "gradient", "ig", "lime", "perturb"
- *     constraint    ? text, of other methods than "sis": "sufficient", "length" or "top"; their subsets
- *                     are rationales, which need not be minimal, and with the last two not even
- *                     sufficient. They say so: "sufficient" is a field of each
+ *     constraint    ? text, of other methods than "sis": "sufficient", "length" or "top"; their
+ *                     subsets are rationales, which need not be minimal, and with the last two not
+ *                     even sufficient. They say so: "sufficient" is a field of each
  *     output          which of the model's outputs, from 0
  *     n_outputs     ? how many outputs the model has, more than `output`
  *     output_label  ? text: what that output is called
@@ -40,9 +40,9 @@
  *       trace         ? scores, as many as `order`: after each of them
  *     rest_score      of the input with all subsets masked; absent if there are none
  *     attributions  ? what each feature contributes by the method's account: n_features numbers
- *     completeness  ? of "ig": {"sum":0.92,"difference":0.93,"error":0.01}, what the attributions add up
- *                     to, the score of the input minus that of the baseline, which it should be, and
- *                     how far it is from that, relatively
+ *     completeness  ? of "ig": {"sum":0.92,"difference":0.93,"error":0.01}, what the attributions
+ *                     add up to, the score of the input minus that of the baseline, which it should
+ *                     be, and how far it is from that, relatively
  *     verified      ? true: the claims were checked by full passes; false if absent
  *     complete      ? true: nothing sufficient is left outside the subsets; false if absent
  *     evaluations   ? masked copies asked about; 0 if absent
@@ -55,8 +55,8 @@
  *     values          numbers
  *     mask            numbers, as many as values: what each looks like when it is missing
  *     names           text for each value or each feature
- *     value_names     text for each value, where it says more than `names`: the values of a column that
- *                     holds categories are called "housing=own", "housing=rent"
+ *     value_names     text for each value, where it says more than `names`: the values of a column
+ *                     that holds categories are called "housing=own", "housing=rent"
  *     feature_map     for each value the number of its feature, -1 = never masked; absent if each
  *                     value is a feature (there are then n_features values)
  *     label           text: what the example really is
@@ -133,15 +133,17 @@ void sis_record_release(sis_record *record);
  * and 0: there are none. */
 size_t sis_record_values(const sis_record *record, int feature, size_t *count);
 
-/* What a feature is called, at most `size` bytes with the NUL: its word or name, and what the names of
- * its values share if only they have names. 1, or 0 if it has no name: "feature 12". */
+/* What a feature is called, at most `size` bytes with the NUL: its word or name, and what the names
+ * of its values share if only they have names. 1, or 0 if it has no name: "feature 12". */
 int sis_record_name(const sis_record *record, int feature, char *text, size_t size);
 
-/* What a value is called beside its feature, "own" of "housing=own"; NULL: it has no name of its own. */
+/* What a value is called beside its feature, "own" of "housing=own"; NULL: it has no name of its
+ * own. */
 const char *sis_record_value_name(const sis_record *record, size_t value);
 
-/* If exactly one of the feature's values is 1 and the others are 0, and they are categories by their
- * names: that one's name, "own". Otherwise NULL. `values` are the record's values or its mask. */
+/* If exactly one of the feature's values is 1 and the others are 0, and they are categories by
+ * their names: that one's name, "own". Otherwise NULL. `values` are the record's values or its
+ * mask. */
 const char *sis_record_category(const sis_record *record, const double *values, int feature);
 
 /* How many bytes of the names of two values are the name of their feature: 7 of "housing=own" and

@@ -23,8 +23,8 @@ void sis__buf_str(sis__buf *b, const char *s);
 void sis__buf_char(sis__buf *b, char c);
 void sis__buf_printf(sis__buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* The shortest decimal that reads back as the same double; ±infinity as ±1.7976931348623157e308 and
- * NaN as null, because that is what JSON can say. */
+/* The shortest decimal that reads back as the same double; infinity as 1.7976931348623157e308 with
+ * its sign and NaN as null, because that is what JSON can say. */
 void sis__buf_double(sis__buf *b, double v);
 
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */

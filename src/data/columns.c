@@ -3,8 +3,8 @@
  * Tables with categories. See columns.h.
  *
  * Whether a column holds categories is known only at its end, so cells are remembered in both ways
- * on the way: as numbers, and as numbers of different texts. Then values are laid out, each either a
- * column's number or one of its categories, and every row is written by that layout.
+ * on the way: as numbers, and as numbers of different texts. Then values are laid out, each either
+ * a column's number or one of its categories, and every row is written by that layout.
  */
 #include "data/columns.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The columns of a table that may hold categories: what cells they have, and how they become values.
+ * The columns of a table that may hold categories: what cells they have, and how they become
+ * values.
  */
 #ifndef SIS_DATA_COLUMNS_H
 #define SIS_DATA_COLUMNS_H
@@ -27,8 +28,8 @@ typedef struct sis__column {
 
 void sis__column_release(sis__column *c);
 
-/* The number of the cell among the different ones, into *code. Asks for nothing more once the column
- * is full: *code is then 0. 0 or SIS_E_NOMEM. */
+/* The number of the cell among the different ones, into *code. Asks for nothing more once the
+ * column is full: *code is then 0. 0 or SIS_E_NOMEM. */
 int sis__column_add(sis__column *c, const char *cell, uint16_t *code);
 
 /* A table as it was read. */

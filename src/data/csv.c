@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of numbers: a header with the names of the features, then a row of numbers an example; where
- * the caller allows it, also categories, a column of labels and one of ids (columns.c).
+ * Tables of numbers: a header with the names of the features, then a row of numbers an example;
+ * where the caller allows it, also categories, a column of labels and one of ids (columns.c).
  *
  * Cells are read one at a time off the source (RFC 4180: quotes, doubled quotes, newlines inside
  * quotes; lines may end in LF, CRLF or CR), so memory holds the numbers and one cell, never the

@@ -55,8 +55,8 @@ sis__data_reader sis__data_read_labelled_text;
 int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
                         sis_data **out);
 
-/* Of such a data set: divide each value by `divisor` when it is asked for; give it labels or ids, one an
- * example, as one allocation that is the data set's from now on. */
+/* Of such a data set: divide each value by `divisor` when it is asked for; give it labels or ids,
+ * one an example, as one allocation that is the data set's from now on. */
 void sis__data_divide(sis_data *data, double divisor);
 void sis__data_set_labels(sis_data *data, const char **labels);
 void sis__data_set_ids(sis_data *data, const char **ids);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a feature of a record is called, and what it was. A feature of several values is most often a
- * column of a table whose categories are values, 0 or 1, called "housing=own" or "housing_own": then the
- * feature is "housing", and what it was is "own".
+ * What a feature of a record is called, and what it was. A feature of several values is most often
+ * a column of a table whose categories are values, 0 or 1, called "housing=own" or "housing_own":
+ * then the feature is "housing", and what it was is "own".
  *
  * Names come from files and may be anything; whatever is not like that is called what it is called.
  */
@@ -49,7 +49,8 @@ static const char *const *value_names(const sis_record *r) {
     return r->value_names ? r->value_names : names_features(r) ? NULL : r->names;
 }
 
-/* How many bytes of the names of its values are the name of the feature; 0: they have no such part. */
+/* How many bytes of the names of its values are the name of the feature; 0: they have no such
+ * part. */
 static size_t stem_of(const sis_record *r, int feature) {
     const char *const *names = value_names(r);
     size_t count, stem, first = sis_record_values(r, feature, &count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The loops where the time goes. One source (kernels_body.h) is compiled for each instruction set;
- * sis__kernels_best() answers the best one this machine can run. `sis__kernels_naive` computes the same
- * with plain scalar loops: the oracle of the tests, and the reference for what is meant.
+ * sis__kernels_best() answers the best one this machine can run. `sis__kernels_naive` computes the
+ * same with plain scalar loops: the oracle of the tests, and the reference for what is meant.
  *
  * What every kernel promises: an element of the result depends, to the bit, only on the values that
  * go into it, never on the size of the matrix, on where in it the element lies or on the other
@@ -67,8 +67,8 @@ typedef struct sis__sums {
     int relu;
 } sis__sums;
 
-/* Maxima of each channel inside a box and on two sides of it, and those of everything before the box
- * changed, all of them before a Relu if one follows, but for `base`. */
+/* Maxima of each channel inside a box and on two sides of it, and those of everything before the
+ * box changed, all of them before a Relu if one follows, but for `base`. */
 typedef struct sis__tops {
     const float *inside, *outside[2], *base; /* (n) */
     size_t n;

@@ -357,7 +357,8 @@ INLINE float larger(float a, float b) {
     return b > a || b != b ? b : a;
 }
 
-/* x where it is larger than y or NaN, else y. The machines' own maxima answer y if either is NaN. */
+/* x where it is larger than y or NaN, else y. The machines' own maxima answer y if either is
+ * NaN. */
 INLINE vec larger_of(vec x, vec y) {
 #if VBYTES == 64
     __m512 a = (__m512)x, top = _mm512_max_ps(a, (__m512)y);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a softmax subtracts from an output: the logarithm of the sum of the others' exponentials, in
- * double and for a vector of rows at a time. Part of kernels_body.h, which includes it once for each
- * instruction set.
+ * double and for a vector of rows at a time. Part of kernels_body.h, which includes it once for
+ * each instruction set.
  */
 
 INLINE wide pick_wide(wide_mask which, wide yes, wide no) {

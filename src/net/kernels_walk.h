@@ -3,8 +3,8 @@
  * The kernels of walks, and the long sums they rely on. Part of kernels_body.h, which includes it
  * once for each instruction set.
  *
- * Long sums in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, kept as twice as many
- * vectors of doubles; otherwise as gemm does it. Each piece of k is summed by itself.
+ * Long sums in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, kept as twice as
+ * many vectors of doubles; otherwise as gemm does it. Each piece of k is summed by itself.
  */
 typedef double wide __attribute__((vector_size(VBYTES)));
 typedef float half __attribute__((vector_size(VBYTES / 2)));
@@ -112,7 +112,7 @@ static void wide_panel(size_t rows, size_t cols, size_t k, const float *a, size_
             c[i * ldc + j] = (float)s[i * NR + j];
 }
 
-/* ---- Products of rows where they lie ---------------------------------------------------------- */
+/* ---- Products of rows where they lie --------------------------------------------------------- */
 
 /* One tile: (rows, vecs) sums, from `start` or (NULL) what c holds. */
 INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct,

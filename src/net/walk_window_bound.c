@@ -13,8 +13,9 @@
  * those that were computed is not computed.
  *
  * Margins are rounded when they are learnt and would be now: a value of the row once, then `width`
- * steps of a sum in single precision. With no value of a row above `largest` and weights that add up
- * to at most `reach` for two outputs, that is allowed for by (width + 4) 2^-23 of reach * largest.
+ * steps of a sum in single precision. With no value of a row above `largest` and weights that add
+ * up to at most `reach` for two outputs, that is allowed for by (width + 4) 2^-23 of reach *
+ * largest.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -12,9 +12,9 @@
  * offsets from its first. The terms come in the order of a full pass, so the sums are the same to
  * the bit.
  *
- * Changes: a few channels of one position have changed; the outputs that see them are added to. With
- * stride and dilation 1 the outputs of a line lie side by side, and so do the weights when the last
- * kernel position comes first: one run of multiplications for the whole line.
+ * Changes: a few channels of one position have changed; the outputs that see them are added to.
+ * With stride and dilation 1 the outputs of a line lie side by side, and so do the weights when the
+ * last kernel position comes first: one run of multiplications for the whole line.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  *
  * Changes that stay: convolutions that read the input itself, in walks that add up changes.
  *
- * Masking a feature changes the input by the same amounts whatever else is masked. What that does to
- * the outputs of a convolution is summed once and kept for good. Features that change the input
+ * Masking a feature changes the input by the same amounts whatever else is masked. What that does
+ * to the outputs of a convolution is summed once and kept for good. Features that change the input
  * alike (the same base of a DNA sequence, the same word, pixels of one shade) share it: it then
  * covers all outputs that would see the feature if the input went on for ever, of which those are
  * read that the map has. With strides this depends on where the feature lies, and each has its own;
@@ -112,8 +112,8 @@ int sis__fixed_init(sis__front *f, sis__site *s) {
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-/* Add what `count` changes at a position of the input do. Boxes that begin outside the map are moved
- * to 0, and with them the position. */
+/* Add what `count` changes at a position of the input do. Boxes that begin outside the map are
+ * moved to 0, and with them the position. */
 static void add_position(const sis__front *f, const sis__site *s, size_t j, const sis__element *e,
                          size_t count) {
     const sis__layer *l = &f->layers[s->layer];

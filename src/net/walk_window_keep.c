@@ -54,8 +54,9 @@ static double faint_features(const sis__front *f) {
     return (double)faint;
 }
 
-/* Is computing candidates as a full pass does cheaper than asking for full passes where they are too
- * close? Close calls are few, except between faint features: each of them against all others. */
+/* Is computing candidates as a full pass does cheaper than asking for full passes where they are
+ * too close? Close calls are few, except between faint features: each of them against all
+ * others. */
 static int prefers_exact(const sis__reader *r) {
     const sis__front *f = r->f;
     double n = (double)f->s->n_features, faint = faint_features(f), flops = 0;

@@ -7,9 +7,9 @@
  * summed in double, the rest has one operation an element.
  *
  * A candidate's values are asked for by map and box. The request is passed back from layer to layer
- * (what does the box see?) until it reaches the input or a convolution, for which something is kept; then
- * the layers run forwards, each only inside the candidate's own box. Around it the values are those
- * of the base.
+ * (what does the box see?) until it reaches the input or a convolution, for which something is
+ * kept; then the layers run forwards, each only inside the candidate's own box. Around it the
+ * values are those of the base.
  */
 #include <math.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sites that sum: dense layers and means at a cut. Both are linear in their map. They keep the change
- * that masking a candidate makes to the map inside its box, and what that change adds up to behind
- * the site.
+ * Sites that sum: dense layers and means at a cut. Both are linear in their map. They keep the
+ * change that masking a candidate makes to the map inside its box, and what that change adds up to
+ * behind the site.
  *
  * They sum in double, as a full pass does, and so does the base. Both sums are off by far less than
  * a float can tell, so that rounding them gives the same float, unless they lie too close to the
@@ -60,7 +60,7 @@ void sis__sum_update(sis__front *f, sis__site *s, size_t j) {
         memset(f->wide + p->out, 0, s->padded * sizeof *f->wide);
 }
 
-/* ---- Sums as a full pass makes them ----------------------------------------------------------- */
+/* ---- Sums as a full pass makes them ---------------------------------------------------------- */
 
 /* The base as the tensor of a cut has it: kept in site->flat from one mask to the next. */
 static void flatten(const sis__front *f, sis__site *s, const sis__box *b) {

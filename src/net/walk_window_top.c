@@ -9,9 +9,9 @@
  *     . . . . . . .      below: rows behind the last
  *
  * Rows between those of the box in a map of several planes count in full. Only positions that some
- * feature can change take part in `left` and `right`; what lies beyond is gone through once. Keeping
- * it up to date costs the rows of the box that changed; a question costs two vectors a row of the
- * box and two more.
+ * feature can change take part in `left` and `right`; what lies beyond is gone through once.
+ * Keeping it up to date costs the rows of the box that changed; a question costs two vectors a row
+ * of the box and two more.
  */
 #include <math.h>
 #include <string.h>

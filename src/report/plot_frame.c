@@ -91,8 +91,9 @@ static void draw_y(const sis__frame *f) {
 
 /* ---- Names under the axis -------------------------------------------------------------------- */
 
-/* Few names stand level, each under its place: on two lines if one is too short for them, in smaller
- * letters if these are too, and cut if even they would be too small to read. Many stand upright. */
+/* Few names stand level, each under its place: on two lines if one is too short for them, in
+ * smaller letters if these are too, and cut if even they would be too small to read. Many stand
+ * upright. */
 
 static int is_level(const sis__plot_axis *a, size_t k) {
     return a->n_names <= NAMES_LEVEL || strlen(a->names[k]) < 4;
@@ -102,7 +103,8 @@ static double name_width(const sis__frame *f) {
     return (f->right - f->left) / (double)f->x.n_names - 10;
 }
 
-/* Where a name goes on below: after the blank, '-' or '_' that makes both lines shortest, or nowhere. */
+/* Where a name goes on below: after the blank, '-' or '_' that makes both lines shortest, or
+ * nowhere. */
 static size_t find_break(const char *name) {
     size_t n = strlen(name), best = n, shortest = n;
     for (size_t i = 1; i < n; i++) {

@@ -105,7 +105,8 @@ static int draw_picture(sis__pen *p, const sis__picture *a, double left, double 
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* A name over the columns from `first` on, no wider than up to `end`, or (0) the edge of the paper. */
+/* A name over the columns from `first` on, no wider than up to `end`, or (0) the edge of the
+ * paper. */
 static void draw_head(sis__pen *p, const char *name, double left, size_t first, size_t end) {
     char text[80];
     double x = left + (double)first * (CELL + GAP);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What examples are called: by a column or field that the caller names, in every format that has such.
+ * What examples are called: by a column or field that the caller names, in every format that has
+ * such.
  */
 #include "support_data.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The kernels that walks and dense layers are made of, against their naive versions, for every
- * instruction set this machine has: sums to a few units in the last place, and whatever only chooses,
- * compares or sums in double to the bit.
+ * instruction set this machine has: sums to a few units in the last place, and whatever only
+ * chooses, compares or sums in double to the bit.
  */
 #include "support.h"
 
