@@ -20,14 +20,19 @@ static int put_word(FILE *out, const char *word, sis_words *split) {
     return cli_fail(error);
 }
 
-/* Name and value. */
+/* Name and value: housing=own, income=52000. */
 static void put_cell(FILE *out, const sis_record *r, int f) {
-    if (r->names && r->n_names == r->collection.n_features)
-        fputs(r->names[f], out);
+    char name[256];
+    size_t count, first = sis_record_values(r, f, &count);
+    const char *category = r->values ? sis_record_category(r, r->values, f) : NULL;
+    if (sis_record_name(r, f, name, sizeof name))
+        fputs(name, out);
     else
         fprintf(out, "%d", f);
-    if (r->values && !r->feature_map)
-        fprintf(out, "=%.6g", r->values[f]);
+    if (category)
+        fprintf(out, "=%s", category);
+    else if (count == 1)
+        fprintf(out, "=%.6g", r->values[first]);
 }
 
 /* In the order of the example. */

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "explain.h"
 
@@ -74,6 +75,17 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     r->value_names = t->value_names;
 }
 
+/* Count it, and keep what the remark at the end names. */
+static void count(cli_explaining *w, size_t at, const sis_collection *c) {
+    int below = w->o->below, undecided = c->status == SIS_STATUS_BELOW_THRESHOLD;
+    double score = undecided ? c->score : c->masked_score, *kept = &w->scores[c->status];
+    int nearer = undecided && (below ? score < *kept : score > *kept);
+    if (w->counts[c->status]++ == 0 || nearer) {
+        w->first[c->status] = at;
+        *kept = score;
+    }
+}
+
 /* What was found for input `at` of the task -> a line in the file. */
 static int write_record(cli_explaining *w, size_t at, const sis_rationale *found) {
     const cli_task *t = w->task;
@@ -96,7 +108,7 @@ static int write_record(cli_explaining *w, size_t at, const sis_rationale *found
     if (t->net && sis_net_label(t->net, r.output, label, sizeof label) == SIS_OK)
         r.output_label = label;
     describe(t, at, shape, &r);
-    w->counts[c->status]++;
+    count(w, at, c);
     int error = sis_record_format(&r, w->o->trace, &line, &n);
     if (error)
         return error;
@@ -205,6 +217,43 @@ static int explain(cli_explaining *w) {
     return w->broken ? CLI_FAILED : cli_fail(error);
 }
 
+/* Why nothing was explained, and what would be. */
+static void remark(const cli_explaining *w) {
+    const cli_explain_options *o = w->o;
+    const char *sign = o->below ? "<=" : ">=";
+    double nearest = w->scores[SIS_STATUS_BELOW_THRESHOLD], t = w->threshold;
+    if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0) {
+        char share[96] = "";
+        if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->below)
+            snprintf(share, sizeof share, "; for %g per cent write %g, for a percentile p%g", t,
+                     t / 100, t);
+        cli_note(o->common.quiet, "no score is %s %g: the %s is %.6g, of example %s%s", sign, t,
+                 o->below ? "lowest" : "highest", nearest,
+                 w->task->ids[w->first[SIS_STATUS_BELOW_THRESHOLD]], share);
+    }
+    if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
+        cli_note(o->common.quiet,
+                 "with everything masked the score is %.4g, already %s %g (example %s): take "
+                 "another --threshold or --mask",
+                 w->scores[SIS_STATUS_DEFAULT_DECISION], sign, t,
+                 w->task->ids[w->first[SIS_STATUS_DEFAULT_DECISION]]);
+}
+
+/* What there is now, and how to read it. */
+static void conclude(const cli_explaining *w) {
+    const cli_explain_options *o = w->o;
+    cli_note(o->common.quiet,
+             "%zu explained, %zu %s the threshold, %zu default decisions, %zu errors",
+             w->counts[SIS_STATUS_EXPLAINED], w->counts[SIS_STATUS_BELOW_THRESHOLD],
+             o->below ? "above" : "below", w->counts[SIS_STATUS_DEFAULT_DECISION],
+             w->counts[SIS_STATUS_ERROR]);
+    if (w->counts[SIS_STATUS_EXPLAINED] == 0 && !o->resume)
+        remark(w);
+    if (!o->output && isatty(STDOUT_FILENO))
+        cli_note(o->common.quiet, "to read records, put | sis show - behind the command, or write "
+                                  "them to a file with --output");
+}
+
 static int run(const void *p, const cli_list *args) {
     const cli_explain_options *o = (const cli_explain_options *)p;
     (void)args;
@@ -237,10 +286,7 @@ static int run(const void *p, const cli_list *args) {
         int closed = cli_output_close(&w.out);
         status = status == CLI_DONE ? closed : status;
         if (status == CLI_DONE)
-            cli_note(o->common.quiet,
-                     "%zu explained, %zu below the threshold, %zu default decisions, %zu errors",
-                     w.counts[SIS_STATUS_EXPLAINED], w.counts[SIS_STATUS_BELOW_THRESHOLD],
-                     w.counts[SIS_STATUS_DEFAULT_DECISION], w.counts[SIS_STATUS_ERROR]);
+            conclude(&w);
     }
     if (status == CLI_DONE && w.counts[SIS_STATUS_ERROR] > 0)
         status = CLI_FAILED;

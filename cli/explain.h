@@ -34,7 +34,9 @@ typedef struct cli_explaining {
     size_t *asked;       /* (n_asked) those of them that can be asked about */
     size_t n_asked;
     size_t counts[4];
-    int broken; /* the file cannot be written, and that was said */
+    size_t first[4];  /* of each status, an input: the first, of those not decided the nearest */
+    double scores[4]; /* what it scores; decided by default: with everything masked */
+    int broken;       /* the file cannot be written, and that was said */
 } cli_explaining;
 
 /* What records of this run say of it; NULL for SIS, whose subsets need none. */

@@ -19,7 +19,8 @@ const cli_option cli_question_options[] = {
      .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
              "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
-             "draws. For models that take token ids also embedding-mean, the mean over the "
+             "draws. Columns of a table are found by their names. For models that take token ids "
+             "also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
              "those before it up. Texts of a cmd: model: remove (the default) or token:WORD, which "
              "stands in the place of the missing one. Any other model that carries no mask needs "
@@ -198,26 +199,55 @@ static int name_features(cli_task *t) {
 
 /* ---- Mask ------------------------------------------------------------------------------------ */
 
-/* A data set of examples as wide as those explained. */
-static int read_donors(const cli_task *t, const char *path, sis_data **out) {
-    sis_data_opt opt = t->opt;
-    int as_input = opt.categorical && !opt.names && sis_data_feature_names(t->data);
-    if (as_input) {
-        opt.names = sis_data_names(t->data);
-        opt.n_names = sis_data_width(t->data, 0);
-    }
-    int error = sis_data_read(path, &opt, out);
-    if (error == SIS_E_ARGUMENT && opt.id) { /* it need not have names for its examples */
-        opt.id = NULL;
+/* Columns are found by name. Those of ids and labels, which are no features, may be there or not. */
+static int read_beside(const char *path, const sis_data_opt *wanted, sis_data **out) {
+    int error = SIS_E_ARGUMENT;
+    for (int without = 0; error == SIS_E_ARGUMENT && without < 4; without++) {
+        sis_data_opt opt = *wanted;
+        if (((without & 1) && !opt.id) || ((without & 2) && !opt.label))
+            continue;
+        opt.id = without & 1 ? NULL : opt.id;
+        opt.label = without & 2 ? NULL : opt.label;
         error = sis_data_read(path, &opt, out);
     }
-    if (error)
-        return cli_error("--mask: %s%s", sis_error_detail(),
-                         as_input && error == SIS_E_FORMAT
-                             ? "; it must have the columns and categories of the input"
-                             : "");
+    return error;
+}
+
+/* Are the columns those of the input, in the same order? Yes if either has no names. */
+static int same_columns(const cli_task *t, const sis_data *data) {
+    const char *const *names = sis_data_names(t->data), *const *others = sis_data_names(data);
+    size_t n = sis_data_width(t->data, 0);
+    if (!names || !others)
+        return 1;
+    for (size_t v = 0; v < n; v++)
+        if (v >= sis_data_width(data, 0) || strcmp(names[v], others[v]) != 0)
+            return 0;
+    return sis_data_width(data, 0) == n;
+}
+
+/* A data set with the columns of the input. Found by name where they are not simply the same. */
+static int read_columns(const cli_task *t, const char *path, sis_data **out) {
+    sis_data_opt opt = t->opt;
+    int given = opt.names || strcmp(sis_data_kind(t->data), "table") != 0;
+    int error = given || !opt.categorical ? read_beside(path, &opt, out) : SIS_E_FORMAT;
+    if (given || (error != SIS_OK && error != SIS_E_FORMAT) || (!error && same_columns(t, *out)))
+        return error ? cli_error("--mask: %s", sis_error_detail()) : CLI_DONE;
+    if (!error)
+        sis_data_free(*out);
+    opt.names = sis_data_names(t->data);
+    opt.n_names = sis_data_width(t->data, 0);
+    opt.categorical = 1;
+    error = read_beside(path, &opt, out);
+    return error ? cli_error("--mask, with the columns of the input: %s", sis_error_detail())
+                 : CLI_DONE;
+}
+
+/* A data set of examples as wide as those explained. */
+static int read_donors(const cli_task *t, const char *path, sis_data **out) {
+    int status = read_columns(t, path, out);
+    if (status != CLI_DONE)
+        return status;
     size_t width = 0, wanted = t->inputs[0].n_values;
-    int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < sis_data_count(*out); i++) {
         status = cli_encode_width(t, *out, i, &width);
         if (status == CLI_DONE && width != wanted)

@@ -11,7 +11,6 @@
  * Features without names are shown by their number, those of an image by row and column. Texts, DNA
  * and images are drawn instead, with what was chosen marked in place.
  */
-#include <math.h>
 #include <string.h>
 
 #include "show.h"
@@ -203,40 +202,26 @@ static void print_explained(const cli_page *p) {
         fprintf(p->out, "      and %zu more\n", c->n_subsets - n);
 }
 
-/* What to ask instead. The threshold has four digits, rounded so that the score reaches it. */
-static void print_opposite(const cli_page *p) {
-    const sis_record *r = p->r;
-    double score = r->collection.score, room = 6e-4 * fabs(score);
-    if (r->below)
-        fprintf(p->out,
-                "      For the opposite decision ask without --below and with a threshold of %.4g "
-                "or less.\n",
-                score - room);
-    else
-        fprintf(
-            p->out,
-            "      For the opposite decision ask with --below and a threshold of %.4g or more.\n",
-            score + room);
-}
-
 static void print_nothing(const cli_page *p) {
-    const sis_record *r = p->r;
-    const sis_collection *c = &r->collection;
+    const sis_collection *c = &p->r->collection;
+    char advice[256];
+    sis_record_advice(p->r, advice, sizeof advice);
     fputs("   ", p->out);
     switch (c->status) {
     case SIS_STATUS_BELOW_THRESHOLD:
         cli_paint(p, YELLOW, "not decided");
-        fprintf(p->out, "\n      The model does not reach this threshold, so there is no decision "
-                        "to explain.\n");
-        print_opposite(p);
+        fprintf(p->out,
+                "\n      The model does not reach this threshold, so there is no decision to "
+                "explain.\n      %s\n",
+                advice);
         break;
     case SIS_STATUS_DEFAULT_DECISION:
         cli_paint(p, YELLOW, "decided by default");
         fprintf(
             p->out,
             "\n      Even with everything masked the score is %.4g, so no part of this input is "
-            "responsible.\n      Ask for a threshold beyond that, or take another mask.\n",
-            c->masked_score);
+            "responsible.\n      %s\n",
+            c->masked_score, advice);
         break;
     default:
         cli_paint(p, RED, "error");

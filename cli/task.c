@@ -36,7 +36,8 @@ const cli_option cli_source_options[] = {
         .more =
             "By name, or by number from 0 in a .tsv of texts without a header. Results carry the "
             "label along. A table of numbers has none unless it is named here: every column is a "
-            "feature, so take columns that are none out of the file."),
+            "feature, so take columns that are none out of the file. A data set given by --mask "
+            "may have the column or not."),
     CLI_ID(
         cli_source, id,
         .more =

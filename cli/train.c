@@ -241,6 +241,8 @@ static int train(cli_lesson *l) {
 static int run(const void *p, const cli_list *args) {
     const cli_train_options *o = p;
     cli_lesson l;
+    if (!cli_ends_in(o->output, ".onnx"))
+        return cli_usage("--output: expected a name ending in .onnx, found \"%s\"", o->output);
     int status = cli_lesson_open(&l, args->items[0], o);
     if (status == CLI_DONE)
         status = settle(&l);
@@ -258,7 +260,7 @@ const cli_command cli_train = {
     .summary = "train one of the paper's networks on your data",
     .options = options,
     .options_size = sizeof(cli_train_options),
-    .args = "ARCHITECTURE",
+    .args = "mnist-cnn|mnist-mlp|dna-cnn|text-lstm|text-cnn|mlp|linear",
     .min_args = 1,
     .max_args = 1,
     .init = init,

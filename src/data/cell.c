@@ -37,6 +37,16 @@ static double with_library(const char *s) {
     return v;
 }
 
+int sis__cell_decimal_comma(const char *text) {
+    const char *s = skip_blanks(text);
+    s += *s == '-' || *s == '+';
+    size_t whole = strspn(s, "0123456789");
+    if (s[whole] != ',')
+        return 0;
+    size_t decimals = strspn(s + whole + 1, "0123456789");
+    return decimals > 0 && sis__cell_blank(s + whole + 1 + decimals);
+}
+
 /* Digits seen so far: their number, their value while it is exact, how many are decimals. */
 typedef struct {
     size_t n;

@@ -23,6 +23,10 @@ int sis__cell_blank(const char *text);
 enum { SIS__EXCERPT_SIZE = 64 };
 const char *sis__cell_excerpt(const char *text, char out[SIS__EXCERPT_SIZE]);
 
+/* Is it a number with a comma where the decimal point should be? */
+int sis__cell_decimal_comma(const char *text);
+#define SIS__DECIMAL_POINT "; write numbers with a decimal point"
+
 /* A list of strings under way, in one piece of memory. */
 typedef struct sis__strings {
     sis__buf text; /* each with its NUL */

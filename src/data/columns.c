@@ -157,13 +157,18 @@ static int lay_out(layout *l) {
 static int no_number(const layout *l, size_t column) {
     char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
     const sis__column *c = &l->t->columns[column];
+    sis__cell_excerpt(c->name, name);
     if (c->full) /* which cell it was is no longer known */
-        return sis__fail(SIS_E_FORMAT, "%s, row %zu, column \"%s\": expected a finite number",
-                         l->t->path, c->word_row, sis__cell_excerpt(c->name, name));
+        return sis__fail(SIS_E_FORMAT,
+                         "%s, row %zu (line %zu), column \"%s\": expected a finite number",
+                         l->t->path, c->word_row, c->word_line, name);
     const char *found = cell_text(c, l->t->codes[c->word_row * l->t->width + column]);
     return sis__fail(
-        SIS_E_FORMAT, "%s, row %zu, column \"%s\": expected a finite number, found \"%s\"",
-        l->t->path, c->word_row, sis__cell_excerpt(c->name, name), sis__cell_excerpt(found, cell));
+        SIS_E_FORMAT,
+        "%s, row %zu (line %zu), column \"%s\": expected a finite number, found %s%s%s%s",
+        l->t->path, c->word_row, c->word_line, name, *found ? "\"" : "an empty cell",
+        sis__cell_excerpt(found, cell), *found ? "\"" : "",
+        sis__cell_decimal_comma(found) ? SIS__DECIMAL_POINT : "");
 }
 
 /* The value called so: a column of numbers, or a category of a column of words. */

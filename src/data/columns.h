@@ -20,10 +20,10 @@ typedef struct sis__column {
     sis__buf text; /* the cells, each with its NUL */
     size_t *at;    /* (n) where each begins */
     size_t n, room;
-    uint16_t *slots; /* hash table: 1 + number of a cell, 0: free */
-    int words;       /* some cell was no number */
-    size_t word_row; /* the first such is in this row */
-    int full;        /* there were more than SIS__CATEGORIES_MOST */
+    uint16_t *slots;            /* hash table: 1 + number of a cell, 0: free */
+    int words;                  /* some cell was no number */
+    size_t word_row, word_line; /* the first such is in this row, which begins on this line */
+    int full;                   /* there were more than SIS__CATEGORIES_MOST */
 } sis__column;
 
 void sis__column_release(sis__column *c);

@@ -11,6 +11,7 @@
 #include "data/data.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -215,6 +216,20 @@ static int add_name(table *t, sis__strings *names, size_t *numeric) {
     return sis__buf_error(&names->text);
 }
 
+/* A header without commas, but with what separates cells elsewhere, is that of another kind of table. */
+static int check_separator(const table *t) {
+    char header[SIS__EXCERPT_SIZE];
+    const char *cell = t->cell.data, *found = strpbrk(cell, ";\t");
+    if (t->separator != ',' || !t->last || t->quoted || !found)
+        return SIS_OK;
+    return sis__fail(SIS_E_FORMAT,
+                     "%s: the header is a single cell, \"%s\"; cells are separated by commas here, "
+                     "%s",
+                     t->source.name, sis__cell_excerpt(cell, header),
+                     *found == ';' ? "not by semicolons: save it with commas"
+                                   : "a table with tabs needs a name ending in .tsv");
+}
+
 static int read_header(table *t) {
     sis__strings names = {0};
     size_t numeric = 0;
@@ -226,7 +241,8 @@ static int read_header(table *t) {
                                      "%s: is empty; expected a header with the names of the "
                                      "features, then rows of numbers",
                                      t->source.name);
-    while ((code = add_name(t, &names, &numeric)) == SIS_OK && !t->last)
+    code = check_separator(t);
+    while (code == SIS_OK && (code = add_name(t, &names, &numeric)) == SIS_OK && !t->last)
         if ((code = read_cell(t)) != SIS_OK)
             break;
     t->width = names.n;
@@ -259,9 +275,10 @@ static int is_word(const char *cell) {
 /* What to do about a cell that is no number; "" if there is nothing to say. */
 static const char *advice(const table *t, size_t column) {
     const char *cell = t->cell.data;
-    if (t->width == 1 && strpbrk(cell, ",;\t"))
-        return t->separator == ',' ? " (cells are separated by commas here; tabs need .tsv)"
-                                   : " (cells are separated by tabs here; commas need .csv)";
+    if (t->width == 1 && t->separator == '\t' && strchr(cell, ','))
+        return " (cells are separated by tabs here; commas need .csv)";
+    if (sis__cell_decimal_comma(cell))
+        return SIS__DECIMAL_POINT;
     if (!is_word(cell))
         return "";
     return strcasecmp(t->names[column], "text") == 0
@@ -288,9 +305,9 @@ static int bad_cell(const table *t, size_t column) {
 }
 
 static int ragged(const table *t, size_t found) {
-    return sis__fail(SIS_E_FORMAT,
-                     "%s, row %zu (line %zu): expected %zu cells as in the header, found %zu",
-                     t->source.name, t->height, t->row_line, t->width, found);
+    return sis__fail(
+        SIS_E_FORMAT, "%s, row %zu (line %zu): expected %zu cell%s as in the header, found %zu",
+        t->source.name, t->height, t->row_line, t->width, t->width == 1 ? "" : "s", found);
 }
 
 /* Remember the cell as text, and what kind of column it makes. */
@@ -302,6 +319,7 @@ static int keep_text(table *t, size_t column, int number) {
     if (!number && !c->words) {
         c->words = 1;
         c->word_row = t->height;
+        c->word_line = t->row_line;
     }
     return sis__column_add(c, cell, &t->codes[t->used + column]);
 }
@@ -363,17 +381,24 @@ static int read_row(table *t) {
     return SIS_OK;
 }
 
+static int no_column(const table *t, const char *wanted) {
+    enum { MOST = 12 };
+    char name[SIS__EXCERPT_SIZE], list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
+    for (size_t k = 0, used = 0; k < t->width && k < MOST && used < sizeof list; k++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "",
+                                 sis__cell_excerpt(t->names[k], name));
+    return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header: %s%s",
+                     t->source.name, sis__cell_excerpt(wanted, name), list,
+                     t->width > MOST ? ", ..." : "");
+}
+
 /* The column of that name; SIZE_MAX for NULL. */
 static int find_column(const table *t, const char *name, size_t *column) {
-    char excerpt[SIS__EXCERPT_SIZE];
     *column = SIZE_MAX;
     for (size_t k = 0; name && k < t->width; k++)
         if (strcmp(t->names[k], name) == 0)
             *column = k;
-    return !name || *column != SIZE_MAX
-               ? SIS_OK
-               : sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header",
-                           t->source.name, sis__cell_excerpt(name, excerpt));
+    return !name || *column != SIZE_MAX ? SIS_OK : no_column(t, name);
 }
 
 /* Columns to remember cells in, if anything but numbers is wanted. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include <sis/sis.h>
 
@@ -45,6 +46,9 @@ static int ends_with(const char *path, const char *extension) {
 
 static int unknown_format(const char *path) {
     char list[512] = "";
+    struct stat about;
+    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+        return sis__fail(SIS_E_IO, "%s: is a folder; expected a file", path);
     for (size_t k = 0, used = 0; k < FORMATS && used < sizeof list; k++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                  k == 0            ? ""

@@ -3,7 +3,6 @@
  * The examples, a card each: what was decided, the input, its subsets. All cards are in the page;
  * the script shows twenty at a time, and a page without scripts, or on paper, shows them all.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,34 +68,21 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     sis__buf_str(b, "</p>\n");
 }
 
-/* What to ask instead. The threshold has four digits, rounded so that the score reaches it. */
-static void add_opposite(sis__buf *b, const sis_record *r) {
-    double score = r->collection.score, room = 6e-4 * fabs(score);
-    if (r->below)
-        sis__buf_printf(b,
-                        " For the opposite decision ask without --below and with a threshold of "
-                        "%.4g or less.",
-                        score - room);
-    else
-        sis__buf_printf(b,
-                        " For the opposite decision ask with --below and a threshold of %.4g or "
-                        "more.",
-                        score + room);
-}
-
 /* Why there is nothing to see. */
 static void add_reason(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
+    char advice[256];
+    sis_record_advice(r, advice, sizeof advice);
     sis__buf_str(b, "<p class=\"reason\">");
     if (c->status == SIS_STATUS_BELOW_THRESHOLD) {
-        sis__buf_str(b, "The model does not reach the threshold, so there is no decision to "
-                        "explain.");
-        add_opposite(b, r);
+        sis__buf_printf(b,
+                        "The model does not reach the threshold, so there is no decision to "
+                        "explain. %s",
+                        advice);
     } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
         sis__buf_str(b, "Even with everything masked the score is ");
         sis__html_number(b, c->masked_score);
-        sis__buf_str(b, ": no part of this input is responsible. Ask for a threshold beyond that, "
-                        "or take another mask.");
+        sis__buf_printf(b, ": no part of this input is responsible. %s", advice);
     } else {
         sis__buf_str(b, "The model failed: <bdi>");
         sis__html_clip(b, c->message ? c->message : "it did not say why", 500);

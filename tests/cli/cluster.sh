@@ -65,6 +65,10 @@ echo == tables
     table 3 1 3,100
 } > table.jsonl
 sis cluster table.jsonl --eps 0.5 --min-size 3
+echo "== categories are patterns by their name"
+sed 's/"names".*/"names":["home","income"],"value_names":["home=own","home=rent","income"],"feature_map":[0,0,1],"values":[0,1,100]}/' \
+    table.jsonl > homes.jsonl
+sis cluster homes.jsonl --eps 0.5 --min-size 1
 
 echo "== pictures: from the knee down"
 sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --curve curve.tsv | sed -n 2p

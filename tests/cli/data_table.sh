@@ -25,6 +25,11 @@ echo "unless two features would have one name"
 printf '\223NUMPY\001\000\166\000%-117s\n\000\001\001\001\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" > map.npy
 printf 'age,home_x_1,home_x_2,home_y,home\n0,1,0,0,1\n' > hot.csv
 sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*'
+echo "a mask is made of columns by name, whatever their order and what else is there"
+printf 'a,b\n1,20\n' > ab.csv
+printf 'b,note,a\n40,x,3\n60,y,5\n' > train.csv
+sis explain -q -m "$model" -i ab.csv --mask mean:train.csv -t 3 | grep -o '"mask":[^]]*]'
+sis explain -q -m "$model" -i train.csv --label note --mask mean:ab.csv -t 3 --rows 0 | grep -o '"mask":[^]]*]'
 echo "what can be wrong"
 sis explain -q -m "$model" -i people.csv --label none --categorical --mask zero -t 3 2>&1
 printf 'age,sex\n1,Male\n' > men.csv

@@ -70,6 +70,8 @@ sis train mlp -q -i ring.csv --label place --epochs 1 -o nowhere/x.onnx 2>&1
 head -n 5 ring.csv | cut -d, -f4 | tail -n 4 > few.txt
 sis train mlp -i ring.csv --labels few.txt -o x.onnx 2>&1
 sis train mlp -i ring.csv --labels place -o x.onnx 2>&1
+sis train mlp -i ring.csv --label place -o x.pt 2>&1
+sis train -i ring.csv --label place -o x.onnx 2>&1
 sis train mlp -i ring.csv --label place --labels few.txt -o x.onnx 2>&1
 echo garbage > x.onnx.train
 sis train mlp -i ring.csv --label place --resume -o x.onnx 2>&1 | tail -n 1

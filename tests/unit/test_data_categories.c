@@ -98,9 +98,10 @@ static void categories_can_be_those_of_a_model(void **state) {
                  "row 1, column \"race\": \"D\" is not among the known categories");
     refused_with("age,rice\n5,A\n", &opt, "has no column for the value \"race=B\"");
     refused_with("age,race\n5,A\nNA,A\n", &opt,
-                 "row 1, column \"age\": expected a finite number, found \"NA\"");
-    refused_with("age,race\n1e400,A\n", &opt, "row 0, column \"age\": expected a finite number");
-    refused_with("age,race\n,A\n", &opt, "found \"\"");
+                 "row 1 (line 3), column \"age\": expected a finite number, found \"NA\"");
+    refused_with("age,race\n1e400,A\n", &opt,
+                 "row 0 (line 2), column \"age\": expected a finite number");
+    refused_with("age,race\n,A\n", &opt, "found an empty cell");
 }
 
 static void categories_have_a_limit(void **state) {

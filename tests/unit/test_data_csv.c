@@ -106,7 +106,12 @@ static void what_is_wrong_is_said_with_its_place(void **state) {
     refused("a,b\n", "has a header but no rows");
     refused("a,b\n\"1,2\n", "line 2: a quote is opened and never closed");
     refused("a,b\n\"1\"x,2\n", "line 2: text after a closing quote");
-    refused("a;b\n1;2\n", "found \"1;2\" (cells are separated by commas here");
+    refused("a;b\n1;2\n",
+            "the header is a single cell, \"a;b\"; cells are separated by commas here, "
+            "not by semicolons");
+    refused("a\tb\n1\t2\n", "a table with tabs needs a name ending in .tsv");
+    refused("a,b\n1,\"2,5\"\n", "found \"2,5\"; write numbers with a decimal point");
+    refused("a\n1\n2,3\n", "row 1 (line 3): expected 1 cell as in the header, found 2");
     refused("a\n\x1b[31mred\n", "found \"?[31mred\"");
     refused("\xFF\xFE"
             "a",

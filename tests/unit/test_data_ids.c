@@ -110,7 +110,8 @@ static void there_may_be_any_number_of_ids(void **state) {
 
 static void what_is_no_id_is_refused(void **state) {
     (void)state;
-    refused("a.csv", "a,b\n1,2\n", "c", SIS_E_ARGUMENT, "there is no column \"c\" in the header");
+    refused("a.csv", "a,b\n1,2\n", "c", SIS_E_ARGUMENT,
+            "there is no column \"c\" in the header: a, b");
     refused("a.csv", "a,b\n1,2\n,2\n", "a", SIS_E_FORMAT,
             "row 1 (line 3), column \"a\": expected an id, found an empty cell");
     refused("a.csv", "a,b\n\" \",2\n", "a", SIS_E_FORMAT, "expected an id, found an empty cell");
