@@ -3,11 +3,12 @@
  * task.h - from the command line to something the library can work on: a model, the examples asked
  * for, and for each of them features, mask and output. What explain, verify and predict share.
  *
- *     task.c       model, examples, plain scores, thresholds
- *     question.c   features, mask, output
- *     tokens.c     the same for models that take token ids
- *     encode.c     from what a file holds to what the model takes
- *     pieces.c     texts for models that are given them as they are
+ *     task.c           model, examples, plain scores, thresholds
+ *     question.c       features, output
+ *     question_mask.c  mask
+ *     tokens.c         the same for models that take token ids
+ *     encode.c         from what a file holds to what the model takes
+ *     pieces.c         texts for models that are given them as they are
  */
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
@@ -110,6 +111,9 @@ const char *cli_last_part(const char *path);
 int cli_same_model(const char *a, const char *b);
 
 /* ---- Between the files ----------------------------------------------------------------------- */
+
+/* The mask of every example, by --mask. */
+int cli_task_mask(cli_task *t, const cli_question *q);
 
 /* n zeroed items, or NULL after an error line. */
 void *cli_grab(size_t n, size_t size);

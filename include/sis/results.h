@@ -146,8 +146,9 @@ const char *sis_record_value_name(const sis_record *record, size_t value);
  * mask. */
 const char *sis_record_category(const sis_record *record, const double *values, int feature);
 
-/* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200 are
- * enough): the thresholds that have an explanation. Empty for records that are explained or errors. */
+/* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200
+ * are enough): the thresholds that have an explanation. Empty for records that are explained or
+ * errors. */
 void sis_record_advice(const sis_record *record, char *text, size_t size);
 
 /* How many bytes of the names of two values are the name of their feature: 7 of "housing=own" and

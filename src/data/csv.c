@@ -216,7 +216,8 @@ static int add_name(table *t, sis__strings *names, size_t *numeric) {
     return sis__buf_error(&names->text);
 }
 
-/* A header without commas, but with what separates cells elsewhere, is that of another kind of table. */
+/* A header without commas, but with what separates cells elsewhere, is that of another kind of
+ * table. */
 static int check_separator(const table *t) {
     char header[SIS__EXCERPT_SIZE];
     const char *cell = t->cell.data, *found = strpbrk(cell, ";\t");

@@ -7,8 +7,8 @@
  *     ------(=============]------>  score     -------[==============)------>  score
  *        score >= threshold                        score <= threshold, the opposite
  *
- * Numbers have four digits, and more where four would leave nothing between them. That of the score is
- * rounded inwards: it is a threshold one can ask with.
+ * Numbers have four digits, and more where four would leave nothing between them. That of the score
+ * is rounded inwards: it is a threshold one can ask with.
  */
 #include <math.h>
 #include <stdio.h>
