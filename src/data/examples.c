@@ -136,10 +136,6 @@ sis__examples *sis__examples_new(const char *path, const char *kind) {
     return e;
 }
 
-void sis__examples_free(sis__examples *e) {
-    sis_data_free(e ? &e->base : NULL);
-}
-
 sis__example *sis__examples_add(sis__examples *e) {
     void *items = e->items;
     int code = sis__reserve(&items, &e->items_room, e->base.count + 1, sizeof *e->items);
@@ -188,6 +184,6 @@ int sis__examples_finish(sis__examples *e, int code, sis_data **out) {
     if (code == SIS_OK)
         *out = &e->base;
     else
-        sis__examples_free(e);
+        sis_data_free(&e->base);
     return code;
 }

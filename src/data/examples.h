@@ -44,7 +44,6 @@ typedef struct sis__examples {
 
 /* NULL: out of memory. `kind` is "text", "dna" or "array". */
 sis__examples *sis__examples_new(const char *path, const char *kind);
-void sis__examples_free(sis__examples *e);
 
 /* Another example; valid until the next is added. */
 sis__example *sis__examples_add(sis__examples *e);

@@ -103,7 +103,7 @@ void sis__face_release(sis__face *f) {
 }
 
 const sis__step *sis__face_reader(const sis__face *f) {
-    return sis__reader_of(f->plan, f->tensor);
+    return sis__plan_reader(f->plan, f->tensor);
 }
 
 void sis__face_reset(sis__face *f, const unsigned char *masked) {

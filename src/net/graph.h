@@ -316,6 +316,9 @@ typedef struct sis__plan {
 } sis__plan;
 
 int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **out);
+
+/* The only step that reads a tensor; NULL if there are several, or none. */
+const sis__step *sis__plan_reader(const sis__plan *p, int tensor);
 void sis__plan_free(sis__plan *p);
 
 /* ---- Run ----------------------------------------------------------------------------------- */

@@ -218,7 +218,7 @@ int sis__recurrent_shape(sis__cx *c, size_t gates) {
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
 
-size_t sis__row_x(const sis__recurrent *p, size_t t, size_t b) {
+static size_t row_x(const sis__recurrent *p, size_t t, size_t b) {
     return p->batch_first ? b * p->seq + t : t * p->batch + b;
 }
 
@@ -309,7 +309,7 @@ void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates) 
         return;
     }
     for (size_t b = 0; b < p->batch; b++)
-        kn->gemm(n, gh, p->input, x + sis__row_x(p, from, b) * p->input, p->input, 1, a->w,
+        kn->gemm(n, gh, p->input, x + row_x(p, from, b) * p->input, p->input, 1, a->w,
                  gates + b * gh, p->batch * gh);
 }
 

@@ -28,18 +28,6 @@ void sis__origin_release(sis__origin *o) {
     *o = (sis__origin){0};
 }
 
-const sis__step *sis__reader_of(const sis__plan *p, int tensor) {
-    const sis__step *found = NULL;
-    for (size_t i = 0; i < p->n_steps; i++)
-        for (size_t j = 0; j < p->steps[i].n_inputs; j++)
-            if (p->steps[i].inputs[j] == tensor) {
-                if (found)
-                    return NULL;
-                found = &p->steps[i];
-            }
-    return found;
-}
-
 /* ---- What a step does ------------------------------------------------------------------------ */
 
 typedef enum { MIXES, MOVES, MAPS, LOOKS_UP } effect;
@@ -125,7 +113,7 @@ static void look_up(const sis__origin *o, const sis__axis *a, size_t *from) {
 }
 
 int sis__origin_step(sis__origin *o, sis__run *r, sis__passing how) {
-    const sis__step *s = sis__reader_of(r->plan, o->tensor);
+    const sis__step *s = sis__plan_reader(r->plan, o->tensor);
     effect e = s ? effect_of(r->plan, s, o->tensor) : MIXES;
     if (e == MIXES || (e != MOVES && how == SIS__MOVED))
         return 0;

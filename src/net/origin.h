@@ -34,7 +34,4 @@ int sis__origin_step(sis__origin *o, sis__run *r, sis__passing how);
 /* Go on as far as possible. */
 int sis__origin_follow(sis__origin *o, sis__run *r, sis__passing how);
 
-/* The only step that reads a tensor; NULL if there are several, or none. */
-const sis__step *sis__reader_of(const sis__plan *p, int tensor);
-
 #endif

@@ -382,3 +382,15 @@ void sis__plan_free(sis__plan *p) {
     free((void *)(uintptr_t)p->outputs);
     free(p);
 }
+
+const sis__step *sis__plan_reader(const sis__plan *p, int tensor) {
+    const sis__step *found = NULL;
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t j = 0; j < p->steps[i].n_inputs; j++)
+            if (p->steps[i].inputs[j] == tensor) {
+                if (found)
+                    return NULL;
+                found = &p->steps[i];
+            }
+    return found;
+}

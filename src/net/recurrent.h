@@ -43,8 +43,7 @@ int sis__pass_alive(const sis__pass *a, size_t t, size_t b);
 /* Times of a block, and scratch bytes of a pass. */
 size_t sis__pass_block(const sis__recurrent *p);
 
-/* Row of time t and example b in x and, with directions, in y; of example b in a final state. */
-size_t sis__row_x(const sis__recurrent *p, size_t t, size_t b);
+/* Row of time t, a direction and example b in y; of example b in a final state. */
 size_t sis__row_y(const sis__recurrent *p, size_t t, size_t d, size_t b);
 size_t sis__row_state(const sis__recurrent *p, size_t d, size_t b);
 

@@ -31,7 +31,7 @@ static int adds_constant(const sis__plan *p, const sis__step *s, int tensor) {
 }
 
 int sis__dense_at(const sis__plan *p, int tensor, sis__dense *layer) {
-    const sis__step *s = sis__reader_of(p, tensor);
+    const sis__step *s = sis__plan_reader(p, tensor);
     if (!s || (s->op != SIS__OP_GEMM && s->op != SIS__OP_MATMUL) || s->inputs[0] != tensor)
         return 0;
     const sis__gemm *g = &s->p.gemm;
@@ -41,7 +41,7 @@ int sis__dense_at(const sis__plan *p, int tensor, sis__dense *layer) {
     *layer =
         (sis__dense){.in = g->k, .out = g->n, .packed = g->packed, .from = tensor, .product = s};
     layer->to = s->outputs[0];
-    const sis__step *add = sis__reader_of(p, layer->to);
+    const sis__step *add = sis__plan_reader(p, layer->to);
     if (add && adds_constant(p, add, layer->to)) {
         layer->add = add;
         layer->to = add->outputs[0];
@@ -50,12 +50,12 @@ int sis__dense_at(const sis__plan *p, int tensor, sis__dense *layer) {
 }
 
 int sis__dense_rectified(const sis__plan *p, int tensor) {
-    const sis__step *s = sis__reader_of(p, tensor);
+    const sis__step *s = sis__plan_reader(p, tensor);
     if (!s || s->op != SIS__OP_RELU)
         return -1;
     for (;;) {
         tensor = s->outputs[0];
-        s = sis__reader_of(p, tensor);
+        s = sis__plan_reader(p, tensor);
         int passes = s && (s->op == SIS__OP_IDENTITY || s->op == SIS__OP_DROPOUT ||
                            s->op == SIS__OP_FLATTEN || s->op == SIS__OP_RESHAPE);
         if (!passes)

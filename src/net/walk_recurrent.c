@@ -80,7 +80,7 @@ static int find_next(sis__run *r, int tensor, const sis__step **next) {
     size_t n = o.n;
     *next = NULL;
     while (error == SIS_OK && more > 0) {
-        const sis__step *reader = sis__reader_of(r->plan, o.tensor);
+        const sis__step *reader = sis__plan_reader(r->plan, o.tensor);
         if (is_recurrent(reader) && reader->inputs[0] == o.tensor) {
             size_t i = 0;
             while (i < o.n && o.n == n && o.from[i] == i)

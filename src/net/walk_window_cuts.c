@@ -48,7 +48,7 @@ static int read_after(sis__reader *r, const sis__step *s) {
         other = in == s->inputs[0] ? s->inputs[1] : s->inputs[0];
     sis__site *site = in >= 0 && r->of[in].cut >= 0 ? &r->f->sites[r->of[in].cut] : NULL;
     if (!site || site->kind != SIS__SITE_DENSE || site->value != in || site->relu ||
-        sis__only_reader(r->plan, in) != s || sis__tensor_of(r, in)->wanted)
+        sis__plan_reader(r->plan, in) != s || sis__tensor_of(r, in)->wanted)
         return 0;
     if (s->op == SIS__OP_ADD) {
         const sis__tensor *k = sis__tensor_of(r, other), *y = sis__tensor_of(r, s->outputs[0]);

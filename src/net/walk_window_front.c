@@ -22,18 +22,6 @@ void *sis__front_alloc(sis__front *f, size_t n, size_t size) {
     return memory;
 }
 
-const sis__step *sis__only_reader(const sis__plan *p, int t) {
-    const sis__step *found = NULL;
-    for (size_t i = 0; i < p->n_steps; i++)
-        for (size_t k = 0; k < p->steps[i].n_inputs; k++)
-            if (p->steps[i].inputs[k] == t) {
-                if (found)
-                    return NULL;
-                found = &p->steps[i];
-            }
-    return found;
-}
-
 int sis__map_init(sis__front *f, sis__map *m) {
     m->base = (float *)sis__front_alloc(f, sis__positions(m) * m->channels, sizeof *m->base);
     m->box = (sis__box *)sis__front_alloc(f, f->s->n_features, sizeof *m->box);

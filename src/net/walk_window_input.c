@@ -134,7 +134,7 @@ static int find_lead(sis__reader *r, lead *l, int *last) {
     for (size_t i = 0; i < l->n; i++)
         l->owner[i] = i;
     *last = s->fed;
-    for (const sis__step *step; leads(r->plan, step = sis__only_reader(r->plan, *last), *last);) {
+    for (const sis__step *step; leads(r->plan, step = sis__plan_reader(r->plan, *last), *last);) {
         if ((error = lead_step(r, step, l)) != 0)
             return error;
         r->taken[step - r->plan->steps] = 1;

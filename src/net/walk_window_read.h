@@ -50,9 +50,6 @@ static inline size_t sis__positions(const sis__map *m) {
     return sis__box_volume(&m->whole);
 }
 
-/* The only step that reads a tensor, or NULL. */
-const sis__step *sis__only_reader(const sis__plan *p, int t);
-
 /* Memory for the base and the boxes of a map whose size is known. */
 int sis__map_init(sis__front *f, sis__map *m);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a record advises where nothing was found: thresholds that have an explanation, and only those.
+ * What a record advises where nothing was found: thresholds that have an explanation, and only
+ * those.
  */
 #include "support_results.h"
 
