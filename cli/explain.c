@@ -74,6 +74,21 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     r->value_names = t->value_names;
 }
 
+void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
+    if (c->status == SIS_STATUS_ERROR && w->counts[c->status] == 0)
+        snprintf(w->first_error, sizeof w->first_error, "\"%.100s\": %.300s", id,
+                 c->message ? c->message : "the model failed");
+    w->counts[c->status]++;
+}
+
+/* Examples that failed are in the file; why the status is 1 is said even with --quiet. */
+static int tell_errors(const cli_explaining *w) {
+    size_t n = w->counts[SIS_STATUS_ERROR];
+    return n == 0   ? CLI_DONE
+           : n == 1 ? cli_error("example %s", w->first_error)
+                    : cli_error("%zu examples failed; the first is %s", n, w->first_error);
+}
+
 /* What was found for input `at` of the task -> a line in the file. */
 static int write_record(cli_explaining *w, size_t at, const sis_rationale *found) {
     const cli_task *t = w->task;
@@ -96,7 +111,7 @@ static int write_record(cli_explaining *w, size_t at, const sis_rationale *found
     if (t->net && sis_net_label(t->net, r.output, label, sizeof label) == SIS_OK)
         r.output_label = label;
     describe(t, at, shape, &r);
-    w->counts[c->status]++;
+    cli_explain_count(w, r.id, c);
     int error = sis_record_format(&r, w->o->trace, &line, &n);
     if (error)
         return error;
@@ -242,8 +257,8 @@ static int run(const void *p, const cli_list *args) {
                      w.counts[SIS_STATUS_EXPLAINED], w.counts[SIS_STATUS_BELOW_THRESHOLD],
                      w.counts[SIS_STATUS_DEFAULT_DECISION], w.counts[SIS_STATUS_ERROR]);
     }
-    if (status == CLI_DONE && w.counts[SIS_STATUS_ERROR] > 0)
-        status = CLI_FAILED;
+    if (status == CLI_DONE)
+        status = tell_errors(&w);
     free(w.todo);
     free(w.asked);
     cli_task_close(&task);

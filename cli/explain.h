@@ -34,7 +34,8 @@ typedef struct cli_explaining {
     size_t *asked;       /* (n_asked) those of them that can be asked about */
     size_t n_asked;
     size_t counts[4];
-    int broken; /* the file cannot be written, and that was said */
+    char first_error[512]; /* of those counted */
+    int broken;            /* the file cannot be written, and that was said */
 } cli_explaining;
 
 /* What records of this run say of it; NULL for SIS, whose subsets need none. */
@@ -46,5 +47,8 @@ int cli_explain_inputs(cli_explaining *w, const size_t *which, size_t n,
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 int cli_explain_resume(cli_explaining *w, long long *keep);
+
+/* Count what became of an example. */
+void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c);
 
 #endif
