@@ -75,15 +75,26 @@ static void describe(const cli_task *t, size_t at, size_t shape[3], sis_record *
     r->value_names = t->value_names;
 }
 
-/* Count it, and keep what the remark at the end names. */
-static void count(cli_explaining *w, size_t at, const sis_collection *c) {
+void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
     int below = w->o->below, undecided = c->status == SIS_STATUS_BELOW_THRESHOLD;
-    double score = undecided ? c->score : c->masked_score, *kept = &w->scores[c->status];
-    int nearer = undecided && (below ? score < *kept : score > *kept);
-    if (w->counts[c->status]++ == 0 || nearer) {
-        w->first[c->status] = at;
-        *kept = score;
-    }
+    double score = undecided ? c->score : c->masked_score;
+    cli_first *first = &w->first[c->status];
+    int nearer = undecided && (below ? score < first->score : score > first->score);
+    if (w->counts[c->status]++ > 0 && !nearer)
+        return;
+    snprintf(first->id, sizeof first->id, "%s", id);
+    first->score = score;
+    if (c->status == SIS_STATUS_ERROR)
+        snprintf(w->why, sizeof w->why, "%s", c->message ? c->message : "the model failed");
+}
+
+/* Examples that failed are in the file; why the status is 1 is said even with --quiet. */
+static int tell_errors(const cli_explaining *w) {
+    size_t n = w->counts[SIS_STATUS_ERROR];
+    const char *id = w->first[SIS_STATUS_ERROR].id;
+    return n == 0   ? CLI_DONE
+           : n == 1 ? cli_error("example \"%s\": %s", id, w->why)
+                    : cli_error("%zu examples failed; the first is \"%s\": %s", n, id, w->why);
 }
 
 /* What was found for input `at` of the task -> a line in the file. */
@@ -108,7 +119,7 @@ static int write_record(cli_explaining *w, size_t at, const sis_rationale *found
     if (t->net && sis_net_label(t->net, r.output, label, sizeof label) == SIS_OK)
         r.output_label = label;
     describe(t, at, shape, &r);
-    count(w, at, c);
+    cli_explain_count(w, r.id, c);
     int error = sis_record_format(&r, w->o->trace, &line, &n);
     if (error)
         return error;
@@ -221,22 +232,22 @@ static int explain(cli_explaining *w) {
 static void remark(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
     const char *sign = o->below ? "<=" : ">=";
-    double nearest = w->scores[SIS_STATUS_BELOW_THRESHOLD], t = w->threshold;
+    double nearest = w->first[SIS_STATUS_BELOW_THRESHOLD].score, t = w->threshold;
     if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0) {
         char share[96] = "";
         if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->below)
             snprintf(share, sizeof share, "; for %g per cent write %g, for a percentile p%g", t,
                      t / 100, t);
         cli_note(o->common.quiet, "no score is %s %g: the %s is %.6g, of example %s%s", sign, t,
-                 o->below ? "lowest" : "highest", nearest,
-                 w->task->ids[w->first[SIS_STATUS_BELOW_THRESHOLD]], share);
+                 o->below ? "lowest" : "highest", nearest, w->first[SIS_STATUS_BELOW_THRESHOLD].id,
+                 share);
     }
     if (w->counts[SIS_STATUS_DEFAULT_DECISION] > 0)
         cli_note(o->common.quiet,
                  "with everything masked the score is %.4g, already %s %g (example %s): take "
                  "another --threshold or --mask",
-                 w->scores[SIS_STATUS_DEFAULT_DECISION], sign, t,
-                 w->task->ids[w->first[SIS_STATUS_DEFAULT_DECISION]]);
+                 w->first[SIS_STATUS_DEFAULT_DECISION].score, sign, t,
+                 w->first[SIS_STATUS_DEFAULT_DECISION].id);
 }
 
 /* What there is now, and how to read it. */
@@ -288,8 +299,8 @@ static int run(const void *p, const cli_list *args) {
         if (status == CLI_DONE)
             conclude(&w);
     }
-    if (status == CLI_DONE && w.counts[SIS_STATUS_ERROR] > 0)
-        status = CLI_FAILED;
+    if (status == CLI_DONE)
+        status = tell_errors(&w);
     free(w.todo);
     free(w.asked);
     cli_task_close(&task);

@@ -22,6 +22,12 @@ typedef struct cli_explain_options {
     cli_common common;
 } cli_explain_options;
 
+/* An example that is named in the remarks at the end. */
+typedef struct cli_first {
+    char id[104];
+    double score; /* decided by default: with everything masked */
+} cli_first;
+
 /* What the run needs to turn a collection into a line. */
 typedef struct cli_explaining {
     const cli_explain_options *o;
@@ -34,9 +40,9 @@ typedef struct cli_explaining {
     size_t *asked;       /* (n_asked) those of them that can be asked about */
     size_t n_asked;
     size_t counts[4];
-    size_t first[4];  /* of each status, an input: the first, of those not decided the nearest */
-    double scores[4]; /* what it scores; decided by default: with everything masked */
-    int broken;       /* the file cannot be written, and that was said */
+    cli_first first[4]; /* of each status, an example: of those not decided the nearest */
+    char why[304];      /* the first that failed did */
+    int broken;         /* the file cannot be written, and that was said */
 } cli_explaining;
 
 /* What records of this run say of it; NULL for SIS, whose subsets need none. */
@@ -48,5 +54,8 @@ int cli_explain_inputs(cli_explaining *w, const size_t *which, size_t n,
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 int cli_explain_resume(cli_explaining *w, long long *keep);
+
+/* Count what became of an example, and keep what remarks at the end name. */
+void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c);
 
 #endif

@@ -122,9 +122,13 @@ static int take_record(void *ctx, sis_record *r) {
         return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
                          "same --input, --id and --rows, or name another --output",
                          w->o->output, r->id);
+    if (e->done[at])
+        return cli_error("--resume: %s holds record \"%s\" twice; take one of them out, or name "
+                         "another --output",
+                         w->o->output, r->id);
     e->done[at] = 1;
     if (r->collection.status == SIS_STATUS_ERROR) {
-        w->counts[SIS_STATUS_ERROR]++;
+        cli_explain_count(w, r->id, &r->collection);
         return CLI_DONE;
     }
     int status = same_question(w, r, at);

@@ -299,15 +299,17 @@ static void print_carried(const sis_net *net) {
     print_training(net);
 }
 
-/* The library's words, and after their first line, which is about the input, what else there is. */
+/* The library's words, and after their first line, which is about the input, what else there is.
+ * The names in them are the file's. */
 static int describe(const sis_net *net, const sis_walk *w) {
-    char *text = NULL;
+    char *text = NULL, *rest;
     int status = cli_fail(sis_net_describe(net, w, &text));
-    if (status == CLI_DONE) {
-        size_t first = strcspn(text, "\n") + 1;
-        printf("%.*s", (int)first, text);
-        print_carried(net);
-        fputs(text + first, stdout);
+    char *line = status == CLI_DONE ? strtok_r(text, "\n", &rest) : NULL;
+    for (int first = 1; line; first = 0, line = strtok_r(NULL, "\n", &rest)) {
+        cli_print_safe(stdout, line);
+        putchar('\n');
+        if (first)
+            print_carried(net);
     }
     free(text);
     return status;

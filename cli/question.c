@@ -142,25 +142,40 @@ static int share_names(const cli_task *t, const char *const *names, char **share
     return status;
 }
 
+/* Of names sorted by name, those at the front that are alike. */
+static size_t count_alike(const cli_ids *ids, size_t from) {
+    size_t n = 1;
+    while (from + n < ids->n && strcmp(ids->items[from].id, ids->items[from + n].id) == 0)
+        n++;
+    return n;
+}
+
 /* Call features what the names of their values share, "housing" for housing=own and housing=rent,
- * unless two would then have the same name. */
+ * unless another is or would be called that. */
 static int shorten_names(cli_task *t, const char *const *names) {
-    char **shared = cli_grab(t->n_features, sizeof *shared);
+    size_t n = t->n_features;
+    char **all = cli_grab(2 * n, sizeof *all); /* what they share, and what they are called */
     cli_ids ids = {0};
-    int status = shared ? share_names(t, names, shared) : CLI_FAILED;
+    int status = all ? share_names(t, names, all) : CLI_FAILED;
+    for (size_t f = 0; status == CLI_DONE && f < n; f++)
+        all[n + f] = t->names[f];
     if (status == CLI_DONE)
-        status = cli_ids_make(&ids, shared, sizeof *shared, t->n_features);
-    for (size_t i = 0; status == CLI_DONE && i < ids.n; i++) {
-        const char *name = ids.items[i].id;
-        size_t f = ids.items[i].at;
-        int alone = (i == 0 || strcmp(ids.items[i - 1].id, name) != 0) &&
-                    (i + 1 == ids.n || strcmp(ids.items[i + 1].id, name) != 0);
-        if (alone)
-            strcpy(t->names[f], name); /* never longer */
+        status = cli_ids_make(&ids, all, sizeof *all, 2 * n);
+    for (size_t i = 0, more; status == CLI_DONE && i < ids.n; i += more) {
+        size_t f = ids.items[i].at % n, others = 0;
+        more = count_alike(&ids, i);
+        for (size_t k = i; k < i + more; k++)
+            others += ids.items[k].at % n != f;
+        for (size_t k = i; k < i + more && others == 0; k++)
+            if (ids.items[k].at < n)
+                all[n + f] = NULL; /* it may have the short one */
     }
-    for (size_t f = 0; shared && f < t->n_features; f++)
-        free(shared[f]);
-    free(shared);
+    for (size_t f = 0; all && f < n; f++) {
+        if (status == CLI_DONE && !all[n + f])
+            strcpy(t->names[f], all[f]); /* never longer */
+        free(all[f]);
+    }
+    free(all);
     free(ids.items);
     return status;
 }

@@ -77,7 +77,7 @@ static char *column_text(const cli_page *p, const char *path, const sis_record *
         return NULL;
     column.r = r;
     column.width = width;
-    cli_paint(&column, "4", "%s", path);
+    cli_paint_text(&column, "4", "", path);
     fputc('\n', column.out);
     if (r)
         cli_show_record(&column);
@@ -86,53 +86,59 @@ static char *column_text(const cli_page *p, const char *path, const sis_record *
     return fclose(column.out) == 0 ? text : NULL;
 }
 
-/* How many bytes of a line fit into so many columns, broken at a space if there is one. */
-static size_t fitting(char *line, size_t width) {
-    size_t fits = strlen(line), from = 0;
-    while (cli_columns(line) > width) {
-        char *space = strrchr(line, ' ');
-        from = space ? (size_t)(space - line) : 0;
-        if (!space || strspn(line, " ") >= from)
-            break;
-        line[from] = '\0';
-    }
-    size_t kept = strlen(line);
-    for (size_t i = kept; i < fits; i++)
-        line[i] = line[i] ? line[i] : ' ';
-    while (kept < fits && kept > 0 && line[kept - 1] == ' ')
-        kept--;
-    return kept;
+/* How many of the n bytes of a line go into so many columns: up to a space, but at least a word. */
+static size_t fitting(const char *line, size_t n, size_t width) {
+    size_t indent = strspn(line, " "), fits = cli_fitting(line, width);
+    if (fits >= n)
+        return n;
+    while (fits > indent && line[fits] != ' ')
+        fits--;
+    if (fits <= indent)
+        fits = indent + strcspn(line + indent, " ");
+    while (fits < n && fits > indent && line[fits - 1] == ' ')
+        fits--;
+    return fits;
 }
 
 /* A text under way beside others. */
 typedef struct {
     char *text;    /* all of it, free()d at the end */
     char *at;      /* what is still to be printed */
-    size_t indent; /* of that, if it is the rest of a line that was too long */
+    char *end;     /* of the line that is under way, and whether others follow; NULL: none is */
+    size_t more;   /* 1 or 0 */
+    size_t indent; /* of the rest of a line that was too long */
 } column;
+
+static void end_line(column *c) {
+    c->at = c->end + c->more;
+    c->end = NULL;
+    c->indent = 0;
+}
 
 /* The next line of a column, folded to a width; NULL at the end. *indent columns stand before
  * it. */
 static char *next_line(column *c, size_t width, size_t *indent) {
-    char *line = c->at, *end = strchr(line, '\n');
+    if (c->end && c->at >= c->end)
+        end_line(c);
+    char *line = c->at;
     *indent = c->indent;
     if (!*line)
         return NULL;
-    if (end)
-        *end = '\0';
-    size_t whole = strlen(line), n = fitting(line, width - *indent);
-    if (n < whole) {
-        size_t own = strspn(line, " ");
-        line[n] = '\0';
-        c->at = line + n + 1;
-        c->at += strspn(c->at, " ");
-        c->indent += c->indent + own < width / 2 ? own : 0;
-        if (end)
-            *end = '\n';
-    } else {
-        c->at = end ? end + 1 : line + whole;
-        c->indent = 0;
+    if (!c->end) {
+        c->end = line + strcspn(line, "\n");
+        c->more = *c->end != '\0';
+        *c->end = '\0';
     }
+    size_t whole = (size_t)(c->end - line), n = fitting(line, whole, width - *indent);
+    if (n == whole) {
+        end_line(c);
+        return line;
+    }
+    size_t own = strspn(line, " ");
+    line[n] = '\0';
+    c->at = line + n + 1;
+    c->at += strspn(c->at, " ");
+    c->indent += c->indent + own < width / 2 ? own : 0;
     return line;
 }
 

@@ -61,6 +61,9 @@ const char *cli_short_of(const cli_page *p, size_t k);
 __attribute__((format(printf, 3, 4))) void cli_paint(const cli_page *p, const char *style,
                                                      const char *format, ...);
 
+/* A word of ours and a text from elsewhere, made safe, in one style. */
+void cli_paint_text(const cli_page *p, const char *style, const char *word, const char *text);
+
 /* Background (one of 256 colours) of the feature with this rank (0: most important) among n in
  * subset k: another hue for each subset, darker the more important. */
 int cli_subset_colour(size_t k, size_t rank, size_t n);
@@ -68,8 +71,11 @@ int cli_subset_colour(size_t k, size_t rank, size_t n);
 /* Columns a text takes on a terminal: wide characters two, combining ones none, escapes none. */
 size_t cli_columns(const char *text);
 
-/* For each feature the subset it is in, -1: none; and its rank there. Two arrays of n_features
- * behind each other, free()d by you; NULL if there is no memory. */
+/* How many bytes of it, from the first, take at most so many. */
+size_t cli_fitting(const char *text, size_t most);
+
+/* For each feature the subset it is in, -1: none; its rank there; and whether a person marked it.
+ * Three arrays of n_features behind each other, free()d by you; NULL if there is no memory. */
 int *cli_places(const cli_page *p);
 
 #endif

@@ -40,6 +40,15 @@ void cli_paint(const cli_page *p, const char *style, const char *format, ...) {
         fputs("\033[0m", p->out);
 }
 
+void cli_paint_text(const cli_page *p, const char *style, const char *word, const char *text) {
+    if (p->colour)
+        fprintf(p->out, "\033[%sm", style);
+    fputs(word, p->out);
+    cli_print_safe(p->out, text);
+    if (p->colour)
+        fputs("\033[0m", p->out);
+}
+
 int cli_subset_colour(size_t k, size_t rank, size_t n) {
     /* Orange, blue, green, yellow, red, purple: told apart by people who see fewer colours too. */
     static const unsigned char shades[][3] = {{208, 215, 223}, {39, 117, 153},  {35, 78, 157},
@@ -91,18 +100,37 @@ static size_t decode(const unsigned char *s, unsigned *c) {
     return n;
 }
 
+/* Bytes of the next character, or of a sequence that only sets a colour, and the columns it
+ * fills. */
+static size_t step(const unsigned char *s, size_t *columns) {
+    unsigned c;
+    *columns = 0;
+    if (*s == 033 && s[1] == '[') {
+        size_t n = 2 + strcspn((const char *)s + 2, "m");
+        return n + (s[n] != 0);
+    }
+    size_t n = decode(s, &c);
+    *columns = columns_of(c);
+    return n;
+}
+
 size_t cli_columns(const char *text) {
     const unsigned char *s = (const unsigned char *)text;
-    size_t n = 0;
-    unsigned c;
-    while (*s) {
-        if (*s == 033 && s[1] == '[') {
-            s += 2 + strcspn((const char *)s + 2, "m");
-            s += *s != 0;
-            continue;
-        }
-        s += decode(s, &c);
-        n += columns_of(c);
-    }
+    size_t n = 0, columns;
+    for (; *s; n += columns)
+        s += step(s, &columns);
     return n;
+}
+
+size_t cli_fitting(const char *text, size_t most) {
+    const unsigned char *s = (const unsigned char *)text;
+    size_t used = 0, columns;
+    while (*s) {
+        size_t n = step(s, &columns);
+        used += columns;
+        if (used > most)
+            break;
+        s += n;
+    }
+    return (size_t)(s - (const unsigned char *)text);
 }

@@ -40,16 +40,14 @@ static void values_text(const sis_record *r, const double *values, int feature, 
     snprintf(text, size, "%s", category ? category : bare ? "[" : "");
     if (category)
         return;
-    for (size_t v = first; v < r->n_values && shown < 4 && shown < count; v++) {
-        if (r->feature_map && r->feature_map[v] != feature)
-            continue;
+    for (; shown < 4 && shown < count; shown++) {
+        size_t v = sis_record_value(r, feature, shown);
         n = strlen(text);
         snprintf(text + n, size - n, "%s%s%s%g",
                  !shown  ? ""
                  : named ? ", "
                          : " ",
                  named ? sis_record_value_name(r, v) : "", named ? " " : "", values[v]);
-        shown++;
     }
     n = strlen(text);
     snprintf(text + n, size - n, "%s%s", count > 4 ? " ..." : "", bare ? "]" : "");
@@ -70,16 +68,6 @@ static void print_padded(const cli_page *p, const char *text, size_t width) {
     fprintf(p->out, "%*s", used < width ? (int)(width - used) : 0, "");
 }
 
-/* A word of ours and a text from elsewhere in one style. */
-static void print_styled(const cli_page *p, const char *style, const char *word, const char *text) {
-    if (p->colour)
-        fprintf(p->out, "\033[%sm", style);
-    fputs(word, p->out);
-    cli_print_safe(p->out, text);
-    if (p->colour)
-        fputs("\033[0m", p->out);
-}
-
 /* name = value   masked value, in columns of these widths. */
 static void print_feature(const cli_page *p, int feature, size_t label_width, size_t value_width) {
     const sis_record *r = p->r;
@@ -95,7 +83,7 @@ static void print_feature(const cli_page *p, int feature, size_t label_width, si
     if (has_values(r) && r->mask) {
         values_text(r, r->mask, feature, text, sizeof text);
         fputs("   ", p->out);
-        print_styled(p, DIM, "masked ", text);
+        cli_paint_text(p, DIM, "masked ", text);
     }
     fputc('\n', p->out);
 }
@@ -233,7 +221,7 @@ static void print_nothing(const cli_page *p) {
 
 void cli_show_record(const cli_page *p) {
     const sis_record *r = p->r;
-    print_styled(p, BOLD, "example ", r->id);
+    cli_paint_text(p, BOLD, "example ", r->id);
     if (r->label) {
         fputs(" (labelled ", p->out);
         cli_print_safe(p->out, r->label);

@@ -19,24 +19,23 @@ enum { INDENT = 6 };
 
 int *cli_places(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
-    int *places = malloc((2 * c->n_features + 1) * sizeof *places);
+    int *places = calloc(3 * c->n_features + 1, sizeof *places);
     if (!places)
         return NULL;
     for (size_t i = 0; i < c->n_features; i++)
-        places[i] = -1, places[c->n_features + i] = 0;
+        places[i] = -1;
     for (size_t k = cli_shown_subsets(p); k-- > 0;)
         for (size_t i = 0; i < c->subsets[k].n; i++) {
             places[c->subsets[k].features[i]] = (int)k;
             places[c->n_features + (size_t)c->subsets[k].features[i]] = (int)i;
         }
+    for (size_t i = 0; i < p->r->n_human; i++)
+        places[2 * c->n_features + (size_t)p->r->human[i]] = 1;
     return places;
 }
 
-static int is_human(const sis_record *r, size_t feature) {
-    for (size_t i = 0; i < r->n_human; i++)
-        if ((size_t)r->human[i] == feature)
-            return 1;
-    return 0;
+static int is_human(const cli_page *p, const int *places, size_t feature) {
+    return places[2 * p->r->collection.n_features + feature];
 }
 
 /* Begin what marks a feature in colour. */
@@ -49,12 +48,12 @@ static void begin_mark(const cli_page *p, const int *places, size_t feature) {
         fprintf(
             p->out, "\033[38;5;16;48;5;%dm",
             cli_subset_colour((size_t)k, (size_t)places[c->n_features + feature], c->subsets[k].n));
-    if (is_human(p->r, feature))
+    if (is_human(p, places, feature))
         fputs("\033[4m", p->out);
 }
 
 static void end_mark(const cli_page *p, const int *places, size_t feature) {
-    if (p->colour && (places[feature] >= 0 || is_human(p->r, feature)))
+    if (p->colour && (places[feature] >= 0 || is_human(p, places, feature)))
         fputs("\033[0m", p->out);
 }
 
@@ -63,7 +62,7 @@ static void end_mark(const cli_page *p, const int *places, size_t feature) {
 /* Marks around a word where there is no colour: "[", "]1". */
 static void plain_marks(const cli_page *p, const int *places, size_t i, char before[4],
                         char after[32]) {
-    int human = !p->colour && is_human(p->r, i), chosen = !p->colour && places[i] >= 0;
+    int human = !p->colour && is_human(p, places, i), chosen = !p->colour && places[i] >= 0;
     snprintf(before, 4, "%s%s", human ? "_" : "", chosen ? "[" : "");
     if (chosen)
         snprintf(after, 32, "]%d%s", places[i] + 1, human ? "_" : "");
@@ -73,20 +72,13 @@ static void plain_marks(const cli_page *p, const int *places, size_t i, char bef
 
 /* As many characters of a word as fit. */
 static void print_word(const cli_page *p, const char *word, size_t room) {
-    if (cli_columns(word) <= room) {
+    if (!word[cli_fitting(word, room)]) {
         cli_print_safe(p->out, word);
         return;
     }
-    char *part = malloc(strlen(word) + 1);
+    char *part = strndup(word, cli_fitting(word, room > 3 ? room - 3 : 0));
     if (!part)
         return;
-    strcpy(part, word);
-    for (size_t n = strlen(part); n > 0 && cli_columns(part) + 3 > room;) {
-        n--;
-        while (n > 0 && ((unsigned char)part[n] & 0xC0) == 0x80)
-            n--;
-        part[n] = '\0';
-    }
     cli_print_safe(p->out, part);
     fputs("...", p->out);
     free(part);
@@ -162,7 +154,7 @@ int cli_show_text(const cli_page *p) {
 static char mark_of(const cli_page *p, const int *places, size_t i) {
     if (places[i] >= 0)
         return places[i] < 9 ? (char)('1' + places[i]) : '+';
-    return is_human(p->r, i) ? '_' : '.';
+    return is_human(p, places, i) ? '_' : '.';
 }
 
 static void print_bases(const cli_page *p, const int *places) {

@@ -108,6 +108,9 @@ typedef struct sis_record {
     const char *const *names;       /* (n_names) */
     const char *const *value_names; /* (n_values) */
     const int *feature_map;         /* (n_values) */
+    const int
+        *by_feature; /* (n_values) values in the order of their features: sis_record_parse adds
+                              it to a feature_map so that they are found at once. NULL is fine */
     const char *label;
     size_t n_words;
     const char *const *words; /* (n_words) */
@@ -132,6 +135,9 @@ void sis_record_release(sis_record *record);
 /* The first value of a feature, and how many it has: those with its number in feature_map. SIZE_MAX
  * and 0: there are none. */
 size_t sis_record_values(const sis_record *record, int feature, size_t *count);
+
+/* Value k, from 0, of a feature that has more. */
+size_t sis_record_value(const sis_record *record, int feature, size_t k);
 
 /* What a feature is called, at most `size` bytes with the NUL: its word or name, and what the names
  * of its values share if only they have names. 1, or 0 if it has no name: "feature 12". */

@@ -116,12 +116,12 @@ static void drop(const void *p) {
 void sis_record_release(sis_record *record) {
     if (!record)
         return;
-    const void *const owned[] = {record->id,           record->model,        record->method,
-                                 record->output_label, record->kind,         record->shape,
-                                 record->values,       record->mask,         record->names,
-                                 record->feature_map,  record->label,        record->words,
-                                 record->sequence,     record->human,        record->constraint,
-                                 record->attributions, record->completeness, record->value_names};
+    const void *const owned[] = {
+        record->id,           record->model,       record->method,     record->output_label,
+        record->kind,         record->shape,       record->values,     record->mask,
+        record->names,        record->feature_map, record->label,      record->words,
+        record->sequence,     record->human,       record->constraint, record->attributions,
+        record->completeness, record->value_names, record->by_feature};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     sis_collection_release(&record->collection);

@@ -8,9 +8,14 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sis/results.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "data/record.h"
 
 static int is_separator(char c) {
     return c == '=' || c == '_';
@@ -24,18 +29,59 @@ size_t sis_name_stem(const char *a, const char *b) {
     return stem;
 }
 
-size_t sis_record_values(const sis_record *r, int feature, size_t *count) {
-    size_t first = SIZE_MAX;
-    *count = r->values ? 1 : 0;
-    if (!r->values || !r->feature_map)
-        return r->values ? (size_t)feature : SIZE_MAX;
-    *count = 0;
+/* ---- Values of features -------------------------------------------------------------------- */
+
+static int by_feature(const void *a, const void *b, void *ctx) {
+    const int *map = (const int *)ctx, v = *(const int *)a, w = *(const int *)b;
+    return map[v] != map[w] ? (map[v] > map[w]) - (map[v] < map[w]) : (v > w) - (v < w);
+}
+
+int sis__record_index(sis_record *r) {
+    int *order = SIS_NEW_RAW(int, r->n_values);
+    if (!order)
+        return SIS_E_NOMEM;
     for (size_t v = 0; v < r->n_values; v++)
-        if (r->feature_map[v] == feature) {
-            first = first == SIZE_MAX ? v : first;
-            ++*count;
-        }
-    return first;
+        order[v] = (int)v;
+    qsort_r(order, r->n_values, sizeof *order, by_feature, (void *)(uintptr_t)r->feature_map);
+    r->by_feature = order;
+    return SIS_OK;
+}
+
+/* How many values belong to features below this one. */
+static size_t values_below(const sis_record *r, long feature) {
+    size_t low = 0, high = r->n_values;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (r->feature_map[r->by_feature[middle]] < feature)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t sis_record_value(const sis_record *r, int feature, size_t k) {
+    if (!r->feature_map)
+        return (size_t)feature;
+    if (r->by_feature)
+        return (size_t)r->by_feature[values_below(r, feature) + k];
+    size_t v = 0;
+    for (; v < r->n_values; v++)
+        if (r->feature_map[v] == feature && k-- == 0)
+            break;
+    return v;
+}
+
+size_t sis_record_values(const sis_record *r, int feature, size_t *count) {
+    *count = r->values && (size_t)feature < r->n_values;
+    if (r->values && r->feature_map && r->by_feature)
+        *count = values_below(r, (long)feature + 1) - values_below(r, feature);
+    else if (r->values && r->feature_map) {
+        *count = 0;
+        for (size_t v = 0; v < r->n_values; v++)
+            *count += r->feature_map[v] == feature;
+    }
+    return *count ? sis_record_value(r, feature, 0) : SIZE_MAX;
 }
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -64,11 +110,10 @@ static size_t stem_of(const sis_record *r, int feature) {
                    : 0;
     }
     stem = count > 1 ? strlen(names[first]) : 0;
-    for (size_t v = first + 1; v < r->n_values && stem; v++)
-        if (r->feature_map && r->feature_map[v] == feature) {
-            size_t shared = sis_name_stem(names[first], names[v]);
-            stem = shared < stem ? shared : stem;
-        }
+    for (size_t k = 1; k < count && stem; k++) {
+        size_t shared = sis_name_stem(names[first], names[sis_record_value(r, feature, k)]);
+        stem = shared < stem ? shared : stem;
+    }
     return stem;
 }
 
@@ -102,15 +147,14 @@ const char *sis_record_value_name(const sis_record *r, size_t value) {
 }
 
 const char *sis_record_category(const sis_record *r, const double *values, int feature) {
-    size_t count, first = sis_record_values(r, feature, &count), one = SIZE_MAX;
-    for (size_t v = first; v < r->n_values && count; v++) {
-        if (r->feature_map && r->feature_map[v] != feature)
-            continue;
+    size_t count, one = SIZE_MAX;
+    sis_record_values(r, feature, &count);
+    for (size_t k = 0; k < count; k++) {
+        size_t v = sis_record_value(r, feature, k);
         if (values[v] == 1 && one == SIZE_MAX)
             one = v;
         else if (values[v] != 0)
             return NULL;
-        count--;
     }
     return one != SIZE_MAX && stem_of(r, feature) ? sis_record_value_name(r, one) : NULL;
 }

@@ -356,6 +356,8 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
         out->collection.claim = claim_of(out);
         f.code = sis__record_check(out, SIS_E_FORMAT);
     }
+    if (f.code == SIS_OK && out->feature_map)
+        f.code = sis__record_index(out);
     if (f.code != SIS_OK)
         sis_record_release(out);
     json_decref(root);

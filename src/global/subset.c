@@ -254,18 +254,15 @@ enum { NAME_SIZE = 24 };
 
 /* What a feature is: its value, or of several values (a one-hot block) which one is the largest. */
 static double value_of(const sis_record *r, int feature) {
-    if (!r->feature_map)
-        return r->values[feature];
     double best = 0;
-    size_t count = 0, which = 0;
-    for (size_t v = 0; v < r->n_values; v++) {
-        if (r->feature_map[v] != feature)
-            continue;
-        if (count == 0 || r->values[v] > best) {
-            best = r->values[v];
-            which = count;
+    size_t count, which = 0;
+    sis_record_values(r, feature, &count);
+    for (size_t k = 0; k < count; k++) {
+        double value = r->values[sis_record_value(r, feature, k)];
+        if (k == 0 || value > best) {
+            best = value;
+            which = k;
         }
-        count++;
     }
     return count > 1 ? (double)which : best;
 }

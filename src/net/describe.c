@@ -34,6 +34,12 @@ static void add_shape(sis__buf *b, const size_t *dims, size_t rank) {
     sis__buf_char(b, ')');
 }
 
+/* A name from the file, on one line whatever is in it. */
+static void add_name(sis__buf *b, const char *name) {
+    for (; name && *name; name++)
+        sis__buf_char(b, (unsigned char)*name < ' ' || *name == 0x7F ? '?' : *name);
+}
+
 /* Shape of a result without the axis that counts rows. */
 static void add_result(sis__buf *b, const sis_net *net, const sis__tensor *t) {
     size_t skip = net->counted && t->rank && t->dims[0] == 1 ? 1 : 0;
@@ -77,7 +83,6 @@ static void add_step(sis__buf *b, const words *w, size_t i, size_t params) {
     const sis_net *net = w->net;
     const sis__plan *p = w->plan;
     const sis__step *s = &p->steps[i];
-    const char *name = net->graph.nodes[s->node].proto->name;
     sis__buf_printf(b, "  %-22s ", sis__op_name(s->op));
     size_t start = b->len;
     for (size_t o = 0; o < s->n_outputs; o++)
@@ -93,7 +98,8 @@ static void add_step(sis__buf *b, const words *w, size_t i, size_t params) {
         pad(b, start, 34);
         sis__buf_char(b, ' ');
     }
-    sis__buf_printf(b, "%s\n", name ? name : "");
+    add_name(b, net->graph.nodes[s->node].proto->name);
+    sis__buf_char(b, '\n');
 }
 
 static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
@@ -110,7 +116,7 @@ static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
         total += params;
     }
     sis__buf_str(b, "output ");
-    sis__buf_str(b, net->graph.values[net->output].name);
+    add_name(b, net->graph.values[net->output].name);
     sis__buf_str(b, ": ");
     add_result(b, net, &p->tensors[net->output]);
     sis__buf_printf(b, "\n%zu parameters in use, about %.3g operations a row\n", total, p->flops);
@@ -122,7 +128,9 @@ static void add_input(sis__buf *b, const sis_net *net) {
     const sis__value *v = &net->graph.values[net->input];
     sis_net_shape shape;
     sis_net_input_shape(net, &shape);
-    sis__buf_printf(b, "input %s: %s ", v->name, sis__elem_name(v->elem_type));
+    sis__buf_str(b, "input ");
+    add_name(b, v->name);
+    sis__buf_printf(b, ": %s ", sis__elem_name(v->elem_type));
     add_shape(b, shape.dims, shape.rank);
     if (net->embedding >= 0) {
         const sis__value *m = &net->graph.values[net->embedding];

@@ -9,6 +9,7 @@
  * read that the map has. With strides this depends on where the feature lies, and each has its own;
  * so it has where that takes less memory.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,7 +82,7 @@ static sis__box endless_reach(const sis__window *w, const sis__box *b) {
 static int share(sis__front *f, sis__site *s, sis__box *over) {
     const sis__window *w = &f->layers[s->layer].w;
     double apart = sis__box_total(f, &f->maps[f->layers[s->layer].out]), together = 0;
-    if (w->stride[0] * w->stride[1] * w->stride[2] > 1)
+    if (w->stride[0] > 1 || w->stride[1] > 1 || w->stride[2] > 1)
         return 0;
     for (size_t j = 0; j < f->s->n_features; j++) {
         over[j] = endless_reach(w, &f->maps[0].box[j]);
@@ -148,11 +149,26 @@ static void sum_feature(sis__front *f, sis__site *s, size_t j) {
     }
 }
 
-void sis__fixed_sum(sis__front *f, sis__site *s) {
+/* Values that are finite may differ by more than any number is: their changes tell nothing. */
+static int is_finite(const sis__front *f, const sis__site *s, size_t j) {
+    size_t n = sis__box_volume(&s->over[j]) * f->layers[s->layer].w.filters;
+    const float *sums = f->store + s->spots[j].out;
+    int bad = 0;
+    for (size_t i = 0; i < n; i++)
+        bad |= !isfinite(sums[i]);
+    return !bad;
+}
+
+int sis__fixed_sum(sis__front *f, sis__site *s) {
     size_t n = f->s->n_features;
-    for (size_t j = 0; j < n; j++)
-        if (s->spots[j].in == j)
-            sum_feature(f, s, j);
+    for (size_t j = 0; j < n; j++) {
+        if (s->spots[j].in != j)
+            continue;
+        sum_feature(f, s, j);
+        if (!is_finite(f, s, j))
+            return SIS_E_UNSUPPORTED;
+    }
     for (size_t j = 0; j < n; j++)
         s->spots[j].changed = s->spots[s->spots[j].in].changed;
+    return SIS_OK;
 }

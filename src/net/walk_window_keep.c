@@ -314,6 +314,6 @@ int sis__keep(sis__reader *r) {
         error = scratch_init(f);
     for (size_t i = 0; i < f->n_sites && !error; i++)
         if (f->sites[i].fixed)
-            sis__fixed_sum(f, &f->sites[i]);
+            error = sis__fixed_sum(f, &f->sites[i]);
     return error;
 }

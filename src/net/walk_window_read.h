@@ -77,8 +77,8 @@ int sis__keep(sis__reader *r);
 size_t sis__keep_room(size_t *used, size_t n);
 
 /* A convolution of the input itself: find features that change it alike and make room for what is
- * kept; then, with all memory there, compute that. */
+ * kept; then, with all memory there, compute that. SIS_E_UNSUPPORTED: it is not finite. */
 int sis__fixed_init(sis__front *f, sis__site *s);
-void sis__fixed_sum(sis__front *f, sis__site *s);
+int sis__fixed_sum(sis__front *f, sis__site *s);
 
 #endif

@@ -25,6 +25,9 @@ echo "unless two features would have one name"
 printf '\223NUMPY\001\000\166\000%-117s\n\000\001\001\001\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (5,), }" > map.npy
 printf 'age,home_x_1,home_x_2,home_y,home\n0,1,0,0,1\n' > hot.csv
 sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*'
+printf '\223NUMPY\001\000\166\000%-117s\n\000\000\001\001\002\002' "{'descr': '|u1', 'fortran_order': False, 'shape': (6,), }" > map.npy
+printf 'x=1,x=2,x=1=p,x=1=q,x=3,x=4\n0,1,0,0,1,0\n' > hot.csv
+sis explain -q -m "$model" -i hot.csv --features map.npy --mask zero -t 2 | grep -o '"names":.*"value'
 echo "a mask is made of columns by name, whatever their order and what else is there"
 printf 'a,b\n1,20\n' > ab.csv
 printf 'b,note,a\n40,x,3\n60,y,5\n' > train.csv

@@ -13,6 +13,8 @@ keeps 64 "$models/mnist-cnn.onnx" --memory 4
 sis model --no-timing "$models/credit.onnx" | sed -n '1,/^scores/p'
 make_model tiny-dna odd.onnx 3 'sis.kind=5' 'sis.names=["a\u001b[31m",7]' 'sis.labels={}' 'sis.training={"options":{"rate":[1]},"scores":4,"data":[]}'
 sis model --no-timing odd.onnx | sed -n '2,/operator/p'
+LC_ALL=C sed 's/\x1a\x02d1/\x1a\x02\x1b[/; s/\x1a\x02d3/\x1a\x02\n-/' "$models/credit.onnx" > names.onnx
+sis model --no-timing names.onnx | grep Gemm | tr '\033' E
 make_model text-lstm lstm.onnx
 sis model --no-timing lstm.onnx | grep LSTM
 keeps 1024 lstm.onnx

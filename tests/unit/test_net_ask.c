@@ -186,6 +186,27 @@ static void parameters_can_be_replaced(void **state) {
     sis_net_free(net);
 }
 
+/* Names come from files: what would steer a terminal or begin a line of its own does not get
+ * out. */
+static void a_description_keeps_names_on_their_line(void **state) {
+    (void)state;
+    sis_net_builder *b = sis_net_builder_new("test");
+    sis_net *net;
+    char *text;
+    sis_net_add_input(b, "x\033[31m\x7f", 0, SHAPE(0, 3));
+    sis_net_add_node(b, "Relu", "x\033[31m\x7f", "y\033]0;");
+    sis_net_add_output(b, "y\033]0;");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    assert_int_equal(sis_net_describe(net, NULL, &text), 0);
+    assert_string_equal(text, "input x?[31m?: float (3)\n"
+                              "  operator               result of one row    parameters  node\n"
+                              "  Relu                   (3)                           0  y?]0;\n"
+                              "output y?]0;: (3)\n"
+                              "0 parameters in use, about 3 operations a row\n");
+    free(text);
+    sis_net_free(net);
+}
+
 static void a_description_shows_nodes_and_parameters(void **state) {
     (void)state;
     sis_net *net = build_family("dna");
@@ -244,6 +265,7 @@ int main(void) {
         cmocka_unit_test(lengths_may_be_left_free),
         cmocka_unit_test(parameters_can_be_replaced),
         cmocka_unit_test(a_description_shows_nodes_and_parameters),
+        cmocka_unit_test(a_description_keeps_names_on_their_line),
         cmocka_unit_test(constants_are_whatever_exporters_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

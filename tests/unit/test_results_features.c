@@ -137,6 +137,34 @@ static void names_share_what_is_before_a_separator(void **state) {
     assert_int_equal(sis_name_stem("a=", "a=b"), 1);
 }
 
+/* What parsing adds to find values of features changes nothing but the time it takes. */
+static void values_are_found_wherever_they_lie(void **state) {
+    (void)state;
+    static const char line[] =
+        "{\"sis\":1,\"id\":\"0\",\"model\":\"m\",\"method\":\"sis\",\"output\":0,\"direction\":\">="
+        "\","
+        "\"threshold\":0.5,\"score\":0.1,\"masked_score\":0,\"status\":\"below_threshold\","
+        "\"n_features\":2147483647,\"subsets\":[],\"values\":[1,0,0,3,0,1,0,2],"
+        "\"feature_map\":[2,-1,2147483646,0,2,-1,0,2]}";
+    const int features[] = {0, 1, 2, 3, 2147483646};
+    sis_record r;
+    assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), SIS_OK);
+    assert_non_null(r.by_feature);
+    sis_record plain = r;
+    plain.by_feature = NULL;
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        size_t n, want;
+        assert_true(sis_record_values(&r, features[i], &n) ==
+                    sis_record_values(&plain, features[i], &want));
+        assert_int_equal(n, want);
+        assert_int_equal(n, i == 0 ? 2 : i == 2 ? 3 : i == 4);
+        for (size_t k = 0; k < n; k++)
+            assert_int_equal(sis_record_value(&r, features[i], k),
+                             sis_record_value(&plain, features[i], k));
+    }
+    sis_record_release(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(categories_are_called_by_their_name),
@@ -145,6 +173,7 @@ int main(void) {
         cmocka_unit_test(features_without_names_have_numbers),
         cmocka_unit_test(names_are_cut_to_the_room_there_is),
         cmocka_unit_test(names_share_what_is_before_a_separator),
+        cmocka_unit_test(values_are_found_wherever_they_lie),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Window walks whose first convolution is unusual: one to three axes, padding wider than the
+ * kernel, strides and dilations that leave values unseen, groups, features strewn over the whole
+ * input; values that single precision only just holds; and little memory.
+ */
+#include "support.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support_net.h"
+#include "support_nets.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+enum { SLOW = 4 };
+#else
+enum { SLOW = 1 };
+#endif
+
+/* ---- Networks ------------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t spatial, channels, filters, groups;
+    size_t size[3], kernel[3], stride[3], dilation[3], pads[6];
+} geometry;
+
+/* Outputs along an axis; 0: the kernel does not fit. */
+static size_t outputs_of(const geometry *g, size_t d) {
+    size_t reach = (g->kernel[d] - 1) * g->dilation[d] + 1;
+    size_t room = g->size[d] + g->pads[d] + g->pads[g->spatial + d];
+    return reach > room ? 0 : (room - reach) / g->stride[d] + 1;
+}
+
+static geometry draw_geometry(sis__rng *r) {
+    static const size_t most[] = {0, 60, 14, 7};
+    geometry g = {.spatial = between(r, 1, 3), .groups = between(r, 1, 3)};
+    g.channels = g.groups * between(r, 1, 2);
+    g.filters = g.groups * between(r, 1, 9);
+    for (size_t d = 0; d < g.spatial; d++) {
+        g.size[d] = between(r, 3, most[g.spatial]);
+        g.kernel[d] = between(r, 1, 4);
+        g.stride[d] = chance(r, 0.3) ? between(r, 2, 4) : 1;
+        g.dilation[d] = chance(r, 0.3) ? between(r, 2, 4) : 1;
+        for (size_t k = 0; k < 2; k++)
+            g.pads[k * g.spatial + d] = chance(r, 0.3) ? between(r, 2, 7) : 0;
+        if (outputs_of(&g, d) == 0)
+            g.kernel[d] = g.dilation[d] = 1;
+    }
+    return g;
+}
+
+static void set_ints(sis_net_builder *b, const char *name, const size_t *v, size_t n) {
+    int64_t list[6];
+    for (size_t i = 0; i < n; i++)
+        list[i] = (int64_t)v[i];
+    sis_net_attr_ints(b, name, list, n);
+}
+
+/* Convolution, Relu, and a maximum or a dense layer over everything. */
+static sis_net *build(const geometry *g, sis__rng *r, double size) {
+    sis_net_builder *b = sis_net_builder_new("test");
+    sis_net_shape in = {2 + g->spatial, {1, g->channels}};
+    sis_net_shape w = {2 + g->spatial, {g->filters, g->channels / g->groups}};
+    size_t flat = g->filters, terms = g->channels / g->groups;
+    for (size_t d = 0; d < g->spatial; d++) {
+        in.dims[2 + d] = g->size[d];
+        w.dims[2 + d] = g->kernel[d];
+        terms *= g->kernel[d];
+        flat *= outputs_of(g, d);
+    }
+    int dense = flat < 3000 && chance(r, 0.4);
+    sis_net_add_input(b, "x", 0, &in);
+    add_random(b, "w", &w, r, size * sqrt(2.0 / (double)terms));
+    add_random(b, "b", SHAPE(g->filters), r, 0.1);
+    sis_net_add_node(b, "Conv", "x w b", "c");
+    set_ints(b, "strides", g->stride, g->spatial);
+    set_ints(b, "dilations", g->dilation, g->spatial);
+    set_ints(b, "pads", g->pads, 2 * g->spatial);
+    sis_net_attr_int(b, "group", (int64_t)g->groups);
+    sis_net_add_node(b, "Relu", "c", "h");
+    sis_net_add_node(b, dense ? "Identity" : "GlobalMaxPool", "h", "m");
+    sis_net_add_node(b, "Flatten", "m", "f");
+    size_t n = dense ? flat : g->filters;
+    add_random(b, "v", SHAPE(n, 3), r, 1 / sqrt((double)n));
+    sis_net_add_node(b, "MatMul", "f v", "y");
+    sis_net_add_output(b, "y");
+    sis_net *net = NULL;
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+/* ---- Checks ------------------------------------------------------------------------------- */
+
+static void probes_agree_with_full_passes(void **state) {
+    (void)state;
+    walk_seen seen = {0};
+    size_t walks = 0, added = 0, n = 400 / SLOW;
+    for (unsigned seed = 0; seed < n; seed++) {
+        walk_case c;
+        sis__rng r;
+        sis_walk *w;
+        sis__rng_init(&r, seed);
+        geometry g = draw_geometry(&r);
+        walk_case_init(&c, build(&g, &r, 1), 0, &r);
+        int error = sis_net_walk(c.net, &c.input, NULL, &w);
+        if (error == SIS_OK) {
+            walks++;
+            check_windows(&c, w, &r, 40, &seen);
+            check_windows(&c, w, &r, 40, &seen);
+            added += w->tolerance > 0;
+            w->ops->free(w);
+        } else {
+            assert_int_equal(error, SIS_E_UNSUPPORTED);
+        }
+        walk_case_release(&c);
+    }
+    printf("%zu of %zu walk, %zu add up changes, %zu probes, error %.1e = %.2f of the tolerance\n",
+           walks, n, added, seen.probes, seen.error, seen.portion);
+    assert_true(3 * walks >= n && 10 * added >= n);
+}
+
+/* The difference of two values may be infinite where both are not. */
+static void values_may_be_as_large_as_they_can_be(void **state) {
+    (void)state;
+    walk_seen seen = {0};
+    size_t walks = 0;
+    for (unsigned seed = 0; seed < 60; seed++) {
+        walk_case c;
+        sis__rng r;
+        sis_walk *w;
+        sis__rng_init(&r, seed);
+        geometry g = draw_geometry(&r);
+        walk_case_init(&c, build(&g, &r, 1e-38), 0, &r);
+        for (size_t v = 0; v < c.n_values; v++) {
+            c.x[v] = chance(&r, 0.2) ? 3e38 : 1e36 * c.x[v];
+            c.z[v] = chance(&r, 0.2) ? -3e38 : 0;
+        }
+        if (sis_net_walk(c.net, &c.input, NULL, &w) == SIS_OK) {
+            walks++;
+            check_windows(&c, w, &r, 20, &seen);
+            w->ops->free(w);
+        }
+        walk_case_release(&c);
+    }
+    printf("%zu walks, %zu probes\n", walks, seen.probes);
+    assert_true(walks > 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(probes_agree_with_full_passes),
+        cmocka_unit_test(values_may_be_as_large_as_they_can_be),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
