@@ -53,7 +53,8 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     sis__html_number(b, r->threshold);
     if (!sis__output_is_plain(r)) {
         sis__output_name(r, output, sizeof output);
-        sis__buf_str(b, " for <b><bdi>");
+        sis__buf_printf(b, " for %s<b><bdi>", /* a number alone would say little */
+                        strspn(output, "0123456789") == strlen(output) ? "class " : "");
         sis__html_clip(b, output, 60);
         sis__buf_str(b, "</bdi></b>");
     }
