@@ -38,6 +38,7 @@ sis report empty.jsonl -o page.html 2>&1
 echo "exit $?"
 cp "$results/text.jsonl" mine.jsonl
 sis report mine.jsonl -o mine.jsonl 2>&1
+sis report mine.jsonl -o page.pdf 2>&1
 sis report mine.jsonl -o missing/page.html 2>&1
 sis report mine.jsonl -o /dev/full 2>&1
 echo "exit $?"
