@@ -64,7 +64,8 @@ static const cli_option options[] = {
     {"motifs", 0, "FILE", CLI_STRING(cluster_options, motifs),
      "DNA: known motifs to compare these matrices with",
      .more =
-         "JASPAR or MEME. The divergence is the sum over positions of the Kullback-Leibler "
+         "JASPAR or MEME; sis data jaspar fetches some. The divergence is the sum over positions "
+         "of the Kullback-Leibler "
          "divergence from the motif, in nats, at the place and on the strand where it is least."},
     {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
      "images: write the mean image of each cluster",

@@ -129,6 +129,97 @@ static int encode_text(const cli_task *t, const sis_data *data, size_t i, cli_ro
     return cli_fail(error);
 }
 
+/* ---- Examples of another form ---------------------------------------------------------------- */
+
+enum { FORM = 128 };
+
+/* "(3, 8, 8)" */
+static void put_shape(const size_t *dims, size_t rank, char text[FORM]) {
+    size_t used = (size_t)snprintf(text, FORM, "(");
+    for (size_t d = 0; d < rank && used < FORM; d++)
+        used += (size_t)snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d]);
+    if (used < FORM)
+        snprintf(text + used, FORM - used, ")");
+}
+
+/* What the example is. */
+static void put_example(const sis_data *data, size_t i, char text[2 * FORM]) {
+    char form[FORM];
+    size_t rank, width = sis_data_width(data, i);
+    const size_t *shape = sis_data_shape(data, i, &rank);
+    put_shape(shape, rank, form);
+    if (is_kind(data, "dna"))
+        snprintf(text, 2 * FORM, "a sequence of %zu bases", width / 4);
+    else if (is_kind(data, "table"))
+        snprintf(text, 2 * FORM, "a row of %zu number%s", width, width == 1 ? "" : "s");
+    else
+        snprintf(text, 2 * FORM, "an %s of %zu values, %s", sis_data_kind(data), width, form);
+}
+
+/* What the model takes: by what it says of itself, and by its shape. */
+static void put_wanted(const cli_task *t, char text[2 * FORM]) {
+    sis_net_shape s = {0};
+    char form[FORM];
+    size_t n = sis_net_values(t->net);
+    const char *kind = sis_net_meta_get(t->net, SIS_NET_META_KIND);
+    kind = kind ? kind : "";
+    sis_net_input_shape(t->net, &s);
+    put_shape(s.dims, s.rank, form);
+    if (cli_is_token(t))
+        snprintf(text, 2 * FORM, "%s%zu token ids", strcmp(kind, "text") ? "" : "texts, or ", n);
+    else if (strcmp(kind, "dna") == 0 && n % 4 == 0)
+        snprintf(text, 2 * FORM, "sequences of %zu bases", n / 4);
+    else if (strcmp(kind, "table") == 0)
+        snprintf(text, 2 * FORM, "rows of %zu numbers", n);
+    else
+        snprintf(text, 2 * FORM, "%s of %zu values, %s",
+                 strcmp(kind, "image") == 0 ? "images" : "arrays", n, form);
+}
+
+/* The same number of values along other axes: the values would be taken for others. */
+static int is_turned(const cli_task *t, const sis_data *data, size_t i) {
+    sis_net_shape s = {0};
+    size_t rank, at = 0;
+    const size_t *shape = sis_data_shape(data, i, &rank);
+    int differs = 0;
+    sis_net_input_shape(t->net, &s);
+    for (size_t d = 0; d < rank; d++) {
+        if (shape[d] == 1)
+            continue;
+        while (at < s.rank && s.dims[at] == 1)
+            at++;
+        if (at == s.rank)
+            return 0; /* fewer axes: one flat list is as good as another */
+        differs |= s.dims[at] != 0 && s.dims[at] != shape[d];
+        at++;
+    }
+    while (at < s.rank && s.dims[at] == 1)
+        at++;
+    return differs && at == s.rank;
+}
+
+/* What may be the reason. */
+static const char *misfit_hint(const sis_data *data, size_t width, size_t wanted) {
+    if (is_kind(data, "array"))
+        return width == wanted ? "; transpose it" : " (the first axis of the file counts examples)";
+    if (is_kind(data, "table") && width > wanted)
+        return " (columns that are no features are named with --label and --id)";
+    return "";
+}
+
+/* Refuse an example that is not of the form the model takes. */
+static int check_form(const cli_task *t, const sis_data *data, size_t i) {
+    size_t wanted = t->net ? sis_net_values(t->net) : 0, width = sis_data_width(data, i);
+    char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
+    if (wanted == 0 || (wanted == width && !(is_kind(data, "array") && is_turned(t, data, i))))
+        return CLI_DONE;
+    put_example(data, i, found);
+    put_wanted(t, takes);
+    return cli_error("%s: example %s is %s; the model takes %s%s",
+                     data == t->data ? "--input" : "--mask", sis_data_id(data, i, number), found,
+                     takes, misfit_hint(data, width, wanted));
+}
+
 int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row) {
     if (t->pieces && data == t->data) {
         cli_pieces_encode(t, i, row);
@@ -136,12 +227,10 @@ int cli_encode(const cli_task *t, const sis_data *data, size_t i, cli_row *row) 
     }
     if (t->vocabulary && is_kind(data, "text"))
         return encode_text(t, data, i, row);
-    size_t wanted = t->net ? sis_net_values(t->net) : 0;
     layout a = layout_of(t, data, i);
-    if (is_kind(data, "dna") && wanted && wanted != row->width && wanted % 4 == 0)
-        return cli_error("example %zu: a sequence of %zu bases; the model takes %zu", i, a.places,
-                         wanted / 4);
-    int status = cli_fail(sis_data_values(data, i, row->values));
+    int status = check_form(t, data, i);
+    if (status == CLI_DONE)
+        status = cli_fail(sis_data_values(data, i, row->values));
     if (status != CLI_DONE || a.first == a.wanted_first || a.channels == 1)
         return status;
     double *as_read = cli_grab(row->width, sizeof *as_read);

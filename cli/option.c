@@ -284,8 +284,10 @@ static int check_required(const parser *p) {
 static int check_args(const parser *p) {
     const cli_command *command = p->command;
     if (p->args->n > command->max_args)
-        return cli_usage("unexpected argument \"%s\"; see: %s %s --help",
-                         p->args->items[command->max_args], cli_current()->name, command->name);
+        return cli_usage("unexpected argument \"%s\"%s; see: %s %s --help",
+                         p->args->items[command->max_args],
+                         command->max_args ? "" : ": everything is given by options here",
+                         cli_current()->name, command->name);
     if (p->args->n < command->min_args)
         return cli_usage("expected %s; see: %s %s --help", command->args, cli_current()->name,
                          command->name);

@@ -235,11 +235,11 @@ int cli_task_mask(cli_task *t, const cli_question *q) {
         return CLI_DONE;
     if (strcmp(text, "uniform") == 0)
         return mask_uniform(t);
-    if (strncmp(text, "mean:", 5) == 0)
+    if (strncmp(text, "mean:", 5) == 0 && text[5])
         return mask_mean(t, text + 5);
     if (strncmp(text, "value:", 6) == 0)
         return mask_value(t, text + 6);
-    if (strncmp(text, "hotdeck:", 8) == 0)
+    if (strncmp(text, "hotdeck:", 8) == 0 && text[8])
         return mask_hotdeck(t, text + 8, q);
     if (cli_ends_in(text, ".npy"))
         return mask_file(t, text);

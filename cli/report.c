@@ -314,8 +314,14 @@ static int write_each(const sis_report *report, const cli_list *chosen) {
 
 static int check_paths(const report_options *o, const cli_list *args) {
     const cli_list *const inputs[] = {args, &o->clusters, &o->comparisons, &o->evaluations};
+    static const char *const figures[] = {".pdf", ".png", ".svg"};
     int status = CLI_DONE;
     chosen_figure c;
+    for (size_t k = 0; o->output && k < sizeof figures / sizeof *figures; k++)
+        if (cli_ends_in(o->output, figures[k]))
+            return cli_usage("--output: the page is HTML, found \"%s\"; %s files are figures: "
+                             "--figures DIR --format %s",
+                             o->output, figures[k], figures[k] + 1);
     for (size_t i = 0; status == CLI_DONE && i < o->chosen.n; i++)
         status = choose(o->chosen.items[i], &c);
     for (size_t k = 0; o->output && k < sizeof inputs / sizeof *inputs; k++)

@@ -30,7 +30,8 @@ static const cli_option options[] = {
      "auto (on a terminal, unless NO_COLOR is set), always or never"},
     {"motifs", 0, "FILE", CLI_STRING(show_options, motifs),
      "DNA: known motifs, of which each subset's best match is named",
-     .more = "JASPAR or MEME. The best is that with the least divergence, as in sis cluster."},
+     .more = "JASPAR or MEME; sis data jaspar fetches some. The best is that with the least "
+             "divergence, as in sis cluster."},
     CLI_GROUP(show_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -241,6 +242,8 @@ const cli_command cli_show = {
     .examples =
         (const cli_example[]){
             {"sis show results.jsonl", "Print every decision."},
+            {"grep '\"id\":\"17\"' results.jsonl | sis show -",
+             "Print one: a results file has a line for each example."},
             {"sis show --colour always reviews.jsonl | less -R", "Turn pages in colour."},
             {"sis show cnn.jsonl lstm.jsonl", "Two models beside each other."},
             {"sis show dna.jsonl --motifs jaspar.pfm", "DNA, with the motif of each subset."},

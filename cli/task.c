@@ -170,6 +170,23 @@ static int load_rows(cli_task *t) {
     return status;
 }
 
+/* Ask a child about the first example. If it fails, it may have expected cells, where it gets a
+ * value for each category. */
+static int measure(cli_task *t) {
+    enum { MOST = 8, NAME = 40 };
+    size_t n = t->inputs[0].n_values, used = 0;
+    char list[MOST * (NAME + 2) + 8] = "";
+    int error = sis_model_measure(&t->model, t->values[0], n);
+    const char *const *names = sis_data_names(t->data);
+    if (error != SIS_E_MODEL || !names || sis_data_features(t->data, t->rows[0], NULL) == n)
+        return cli_fail(error);
+    for (size_t v = 0; v < n && v < MOST && used < sizeof list; v++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", v ? ", " : "", NAME,
+                                 names[v]);
+    return cli_error("%s; it was given a list of %zu values: %s%s", sis_error_detail(), n, list,
+                     n > MOST ? ", ..." : "");
+}
+
 int cli_task_open(cli_task *t, const cli_source *s) {
     *t = (cli_task){0};
     sis_model_opt opt;
@@ -193,7 +210,7 @@ int cli_task_open(cli_task *t, const cli_source *s) {
     if (status == CLI_DONE)
         status = load_rows(t);
     if (status == CLI_DONE)
-        status = cli_fail(sis_model_measure(&t->model, t->values[0], t->inputs[0].n_values));
+        status = measure(t);
     return status;
 }
 

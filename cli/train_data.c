@@ -216,6 +216,29 @@ static int check_kind(const cli_lesson *l, const cli_examples *e) {
     return CLI_DONE;
 }
 
+/* A column with another word in every row names the rows; nothing can be learned from it. */
+static int remark_names(const cli_lesson *l) {
+    const sis_data *data = l->train.data;
+    const char *const *names = sis_data_feature_names(data);
+    size_t rows = sis_data_count(data), width = sis_data_width(data, 0);
+    size_t n = names ? sis_data_features(data, 0, NULL) : 0;
+    int *map = cli_grab(width, sizeof *map);
+    size_t *counts = cli_grab(n, sizeof *counts);
+    int status = map && counts ? CLI_DONE : CLI_FAILED;
+    if (status == CLI_DONE && n > 0)
+        sis_data_features(data, 0, map);
+    for (size_t v = 0; status == CLI_DONE && n > 0 && v < width; v++)
+        counts[map[v]]++;
+    for (size_t f = 0; status == CLI_DONE && f < n; f++)
+        if (rows > 1 && counts[f] == rows)
+            cli_note(l->o->common.quiet,
+                     "column \"%s\" is different in every row; if it only names them: --id %s",
+                     names[f], names[f]);
+    free(map);
+    free(counts);
+    return status;
+}
+
 /* Loss and outputs: what was asked for, or what the labels are. */
 static int choose_loss(cli_lesson *l) {
     const char *loss = l->o->loss;
@@ -356,6 +379,8 @@ int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o)
         status = open_examples(l, &l->train, o->input, o->labels);
     if (status == CLI_DONE)
         status = check_kind(l, &l->train);
+    if (status == CLI_DONE)
+        status = remark_names(l);
     if (status == CLI_DONE)
         status = pick_all(&l->train, o->rows);
     if (status == CLI_DONE)

@@ -8,6 +8,7 @@
  */
 #include "data/columns.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -199,23 +200,36 @@ static int lay_out_named(layout *l, const sis_data_opt *opt) {
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
+/* The cell of this row is none of the column's categories; say which there are. */
+static int unknown_category(const layout *l, size_t row, size_t column) {
+    enum { MOST = 8 };
+    const sis__column *c = &l->t->columns[column];
+    const char *found = cell_text(c, l->t->codes[row * l->t->width + column]);
+    const char *text = l->names.text.data; /* "column=category", each with its NUL */
+    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE],
+        list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
+    size_t n = 0, used = 0;
+    for (size_t v = 0; v < l->n; v++, text += strlen(text) + 1)
+        if (l->values[v].column == column && n++ < MOST && used < sizeof list)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
+                                     sis__cell_excerpt(text + strlen(c->name) + 1, cell));
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, row %zu, column \"%s\": \"%s\" is not among the known categories: %s%s",
+                     l->t->path, row, sis__cell_excerpt(c->name, name),
+                     sis__cell_excerpt(found, cell), list, n > MOST ? ", ..." : "");
+}
+
 /* Is every category of the file among the values? Only asked where they were given. */
 static int check_known(const layout *l, size_t row, const unsigned char *is_category,
                        const double *values) {
-    char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
     for (size_t k = 0; k < l->t->width; k++) {
         double sum = 0;
         if (!is_category[k])
             continue;
         for (size_t v = 0; v < l->n; v++)
             sum += l->values[v].column == k ? values[v] : 0;
-        const sis__column *c = &l->t->columns[k];
         if (sum != 1)
-            return sis__fail(
-                SIS_E_FORMAT,
-                "%s, row %zu, column \"%s\": \"%s\" is not among the known categories", l->t->path,
-                row, sis__cell_excerpt(c->name, name),
-                sis__cell_excerpt(cell_text(c, l->t->codes[row * l->t->width + k]), cell));
+            return unknown_category(l, row, k);
     }
     return SIS_OK;
 }

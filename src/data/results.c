@@ -81,13 +81,23 @@ static int begins_record(const sis__buf *line) {
     return memcmp(line->data, start, n) == 0;
 }
 
+/* Has the line a field "sis"? */
+static int has_version(const sis__buf *line) {
+    for (const char *at = line->data; (at = strstr(at, "\"sis\""));) {
+        at += 5;
+        if (at[strspn(at, " \t")] == ':')
+            return 1;
+    }
+    return 0;
+}
+
 /* Why the line that was read is no record: what the parser said, unless something simpler is true.
  * Others may write the fields in another order, so ours is known by its first field wherever it
  * is. */
 static int refuse_line(const sis_results *r, int code) {
     if (code != SIS_E_FORMAT)
         return in_line(r, code);
-    if (r->number == 1 && !begins_record(&r->line) && !strstr(r->line.data, "\"sis\""))
+    if (r->number == 1 && !begins_record(&r->line) && !has_version(&r->line))
         return sis__fail(code, "%s: no results file; expected what sis explain --output writes",
                          r->source.name);
     if (!is_whole(&r->line) && begins_record(&r->line))

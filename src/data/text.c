@@ -24,7 +24,7 @@ static int next_text(sis__lines *l) {
     while ((found = sis__lines_next(l)) > 0)
         if (!sis__lines_blank(l)) {
             l->number = blank;
-            return sis__lines_fail(l, "is empty; expected a text on every line");
+            return sis__lines_fail(l, "is empty; expected a text on every line: take it out");
         }
     return found;
 }

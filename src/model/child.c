@@ -352,6 +352,9 @@ static int fail_ended(sis__child *c) {
         n = snprintf(what, sizeof what, "ended with exit status %d", WEXITSTATUS(status));
     if (c->answer.len > 0)
         snprintf(what + n, sizeof what - (size_t)n, " in the middle of an answer (no newline)");
+    else if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        snprintf(what + n, sizeof what - (size_t)n,
+                 " (it is to answer line after line, until there are no more)");
     return fail_and_quote(c, what);
 }
 
@@ -377,7 +380,8 @@ static int find_line(sis__child *c, size_t *length) {
 
 static int fail_late(sis__child *c, double timeout) {
     char what[128];
-    snprintf(what, sizeof what, "no answer within %g s (does it flush after each line?)", timeout);
+    snprintf(what, sizeof what, "no answer within %g s (does it answer each line, and flush?)",
+             timeout);
     return fail_and_kill(c, what);
 }
 

@@ -3,6 +3,7 @@
  * The examples, a card each: what was decided, the input, its subsets. All cards are in the page;
  * the script shows twenty at a time, and a page without scripts, or on paper, shows them all.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,20 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__html_number(b, c->subsets[k].score);
 }
 
+/* What a feature is called, and of a table what it is: housing=own, income=52000. */
+static void name_cell(const sis__report_example *e, int feature, char *text, size_t size) {
+    const sis_record *r = &e->record;
+    sis_record_name(r, feature, text, size);
+    if (e->look != SIS__TABLE || !r->values)
+        return;
+    size_t used = strlen(text), count, first = sis_record_values(r, feature, &count);
+    const char *category = sis_record_category(r, r->values, feature);
+    if (category)
+        snprintf(text + used, size - used, "=%s", category);
+    else if (count == 1)
+        snprintf(text + used, size - used, "=%.6g", r->values[first]);
+}
+
 int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     char name[160];
@@ -31,7 +46,7 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
         return sis__thumb_dna(b, e, k);
     sis__buf_str(b, "<span class=\"words\">");
     for (size_t i = 0; i < s->n && i < 12; i++) {
-        sis_record_name(&e->record, s->features[i], name, sizeof name);
+        name_cell(e, s->features[i], name, sizeof name);
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
         sis__html_clip(b, name, 40);
         sis__buf_str(b, "</bdi>");
@@ -53,7 +68,8 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
     sis__html_number(b, r->threshold);
     if (!sis__output_is_plain(r)) {
         sis__output_name(r, output, sizeof output);
-        sis__buf_str(b, " for <b><bdi>");
+        sis__buf_printf(b, " for %s<b><bdi>", /* a number alone would say little */
+                        strspn(output, "0123456789") == strlen(output) ? "class " : "");
         sis__html_clip(b, output, 60);
         sis__buf_str(b, "</bdi></b>");
     }

@@ -37,6 +37,7 @@ try good.csv --rows 1:1
 try good.csv --mask none.npy
 try good.csv --mask mean:ragged.csv
 printf 'a\n1\n' > narrow.csv && try good.csv --mask mean:narrow.csv
+try good.csv --mask mean:
 try good.csv --mask uniform
 try good.csv --features axis:3
 try good.csv --class 4

@@ -39,6 +39,8 @@ printf 'age,sex\n1,Male\n' > men.csv
 sis explain -q -m "$model" -i people.csv --categorical --mask mean:men.csv -t 3 2>&1
 sed s/Female/Other/ people.csv > others.csv
 sis explain -q -m "$model" -i people.csv --categorical --mask mean:others.csv -t 3 2>&1
+echo "a child that takes cells is told what it got"
+sis predict -m 'cmd:read -r l; echo too many values >&2; exit 1' -i people.csv --label risk --categorical 2>&1
 echo "a model knows its categories"
 make_model tiny-colours c.onnx 1 'sis.names=["sex=Male","age"]'
 sis explain -q -m c.onnx -i people.csv --mask zero -t 3 2>&1

@@ -18,6 +18,8 @@ derive() { sed -e 's/"method":"sis"/"method":"lime"/' -e "$1" sis.jsonl > other.
 
 : > empty.jsonl
 try "an empty file" empty.jsonl
+echo '{"model":"m","methods":[{"name":"sis","method":"sis"}]}' > evaluation.json
+try "an evaluation instead of results" evaluation.json
 try "no such file" nowhere.jsonl
 head -c 100 sis.jsonl > torn.jsonl
 try "a torn record" torn.jsonl

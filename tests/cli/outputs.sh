@@ -29,3 +29,7 @@ sed -i 's/"n_outputs":2/"n_outputs":3/' on.jsonl
 sis explain -m cmd:./pair.sh -i three.csv --label kind --mask zero -t 4 -o on.jsonl --resume 2>&1
 sed 's/"n_outputs":2/"n_outputs":1/' two.jsonl | sis show - 2>&1 | tail -1
 true
+echo "== a number for a label is called a class"
+sed 's/"n_outputs":1/&,"output_label":"1"/' one.jsonl > numbered.jsonl
+sis show numbered.jsonl | grep -o 'for class 1'
+sis report numbered.jsonl -q -o - | grep -o '<p class="verdict">.*subset'

@@ -38,6 +38,10 @@ sis report empty.jsonl -o page.html 2>&1
 echo "exit $?"
 cp "$results/text.jsonl" mine.jsonl
 sis report mine.jsonl -o mine.jsonl 2>&1
+sis report mine.jsonl -o page.pdf 2>&1
 sis report mine.jsonl -o missing/page.html 2>&1
 sis report mine.jsonl -o /dev/full 2>&1
 echo "exit $?"
+echo "== subsets of tables beside clusters, with their values"
+sis cluster "$results/table.jsonl" --eps 0.1 --min-size 3 -q -o clusters.json >/dev/null
+sis report "$results/table.jsonl" --clusters clusters.json -q -o - | grep -o '<span class="words">.*' | head -1 | cut -c1-120

@@ -35,3 +35,4 @@ wrong try parse --file x a b c
 wrong try help nonsense
 wrong try --help nonsense
 wrong sis xplain
+wrong sis explain model.onnx cases.csv 0.8

@@ -95,7 +95,7 @@ static void categories_can_be_those_of_a_model(void **state) {
     assert_string_equal(sis_data_feature_names(data)[0], "race");
     sis_data_free(data);
     refused_with("age,race\n5,A\n6,D\n", &opt,
-                 "row 1, column \"race\": \"D\" is not among the known categories");
+                 "row 1, column \"race\": \"D\" is not among the known categories: B, A, C");
     refused_with("age,rice\n5,A\n", &opt, "has no column for the value \"race=B\"");
     refused_with("age,race\n5,A\nNA,A\n", &opt,
                  "row 1 (line 3), column \"age\": expected a finite number, found \"NA\"");

@@ -186,7 +186,7 @@ static void every_failure_says_what_happened(void **state) {
         {"surely-no-such-command", SIS_E_MODEL, "command not found (exit status 127); it said: "},
         {"/dev/null", SIS_E_MODEL, "cannot be executed (exit status 126)"},
         {"exit 3", SIS_E_MODEL, "model cmd:exit 3, request 1: ended with exit status 3"},
-        {"exit 0", SIS_E_MODEL, "ended with exit status 0"},
+        {"exit 0", SIS_E_MODEL, "ended with exit status 0 (it is to answer line after line, until"},
         {"kill -9 $$", SIS_E_MODEL, "was killed by signal 9 (Killed)"},
         {"echo one >&2; printf '\\n two\\n\\nthree \\033[1m\\n\\nfour\\n\\n' >&2; exit 1",
          SIS_E_MODEL, "ended with exit status 1; it said: two | three  [1m | four"},
@@ -313,7 +313,9 @@ static void a_lost_child_stays_lost(void **state) {
         open_model("cmd:read -r l; echo '{\"outputs\":[1]}'; read -r l; echo bye >&2", 10);
     assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
     assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
-    assert_message_has("request 2: ended with exit status 0; it said: bye");
+    assert_message_has(
+        "request 2: ended with exit status 0 (it is to answer line after line, until there are no "
+        "more); it said: bye");
     assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
     assert_message_has("has failed before and is no longer there");
     sis_model_close(&model);

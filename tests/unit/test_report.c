@@ -118,7 +118,7 @@ static void other_statuses_say_why(void **state) {
     r.collection.status = SIS_STATUS_BELOW_THRESHOLD;
     char *html = page_of(&r, 1, NULL);
     assert_non_null(strstr(html, "does not reach the threshold, so there is no decision"));
-    assert_non_null(strstr(html, "ask with --below and a threshold of "));
+    assert_non_null(strstr(html, "Ask with a threshold above "));
     assert_null(strstr(html, "id=\"walks\""));
     assert_null(strstr(html, "id=\"histories\""));
     free(html);
