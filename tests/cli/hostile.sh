@@ -31,3 +31,9 @@ echo "{\"sis\":1,\"id\":\"x\",$head,\"n_features\":$n,\"subsets\":[{\"features\"
 try map.jsonl
 wc -l < out.txt
 timeout 30 sis cluster -q --eps 0.5 --min-size 1 map.jsonl > out.txt && head -1 out.txt
+echo "== an image of many subsets"
+n=10000
+echo "{\"sis\":1,\"id\":\"x\",$head,\"n_features\":$n,\"subsets\":[$(repeat $n '{\"features\":[%d],\"score\":0.8}')],\"kind\":\"image\",\"shape\":[100,100],\"values\":[$(repeat $n %d)]}" > image.jsonl
+timeout 30 sis report -q image.jsonl -o - > out.txt
+echo "exit $?, $(grep -c 'class="subset"' out.txt) pictures"
+grep -o 'And [0-9]* more subsets' out.txt
