@@ -49,15 +49,30 @@ void cli_print_safe(FILE *out, const char *text) {
     }
 }
 
+/* A message, however long the names in it are: of a very long one its beginning and its end, which tells
+ * what to do. */
+static void print_message(const char *format, va_list args) {
+    enum { END = 1000 };
+    char text[4096], *all = NULL;
+    va_list again;
+    va_copy(again, args);
+    if (vsnprintf(text, sizeof text, format, args) >= (int)sizeof text) {
+        int n = vasprintf(&all, format, again);
+        if (n >= 0)
+            snprintf(text, sizeof text, "%.*s ... %s", END, all, all + n - END);
+        free(n >= 0 ? all : NULL);
+    }
+    va_end(again);
+    cli_print_safe(stderr, text);
+}
+
 static void say(const char *format, va_list args) {
-    char text[4096];
-    vsnprintf(text, sizeof text, format, args);
     fflush(stdout); /* on a terminal, what came first is seen first */
     fputs(current ? current->name : "sis", stderr);
     if (command_name)
         fprintf(stderr, " %s", command_name);
     fputs(": ", stderr);
-    cli_print_safe(stderr, text);
+    print_message(format, args);
     fputc('\n', stderr);
 }
 

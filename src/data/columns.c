@@ -275,17 +275,6 @@ static int map_features(const layout *l, sis_data *data) {
     return data->feature_names ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int add_labels(const layout *l, sis_data *data) {
-    sis__strings labels = {0};
-    const sis__column *c = &l->t->columns[l->t->label];
-    for (size_t i = 0; i < l->t->height; i++)
-        sis__strings_add(&labels, cell_text(c, l->t->codes[i * l->t->width + l->t->label]));
-    const char **list = sis__strings_finish(&labels);
-    if (list)
-        sis__data_set_labels(data, list);
-    return list ? SIS_OK : SIS_E_NOMEM;
-}
-
 /* ---- The data set -------------------------------------------------------------------------- */
 
 static int make_rows(layout *l, int given, sis_data **out) {
@@ -311,16 +300,11 @@ static int make_rows(layout *l, int given, sis_data **out) {
 
 int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out) {
     layout l = {.t = t};
-    int labelled = t->label != SIZE_MAX;
-    int code = labelled && t->columns[t->label].full ? too_many(&l, t->label) : SIS_OK;
-    if (code == SIS_OK)
-        code = opt->names ? lay_out_named(&l, opt) : lay_out(&l);
+    int code = opt->names ? lay_out_named(&l, opt) : lay_out(&l);
     if (code == SIS_OK)
         code = make_rows(&l, opt->names != NULL, out);
     if (code == SIS_OK)
         code = map_features(&l, *out);
-    if (code == SIS_OK && labelled)
-        code = add_labels(&l, *out);
     if (code != SIS_OK) {
         sis_data_free(*out);
         *out = NULL;

@@ -45,8 +45,8 @@ typedef struct {
     sis__column *columns; /* (width) */
     uint16_t *codes;      /* (height, width) */
     size_t codes_room;
-    size_t label, id; /* columns; SIZE_MAX: none */
-    sis__strings ids; /* so far */
+    size_t label, id;         /* columns; SIZE_MAX: none */
+    sis__strings labels, ids; /* so far */
 } table;
 
 /* ---- Cells --------------------------------------------------------------------------------- */
@@ -317,6 +317,11 @@ static int keep_text(table *t, size_t column, int number) {
     if (!number && (column == t->label ? sis__cell_blank(t->cell.data) : !t->opt->categorical))
         return bad_cell(t, column);
     const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
+    if (column == t->label) {
+        t->codes[t->used + column] = 0;
+        sis__strings_add(&t->labels, cell);
+        return sis__buf_error(&t->labels.text);
+    }
     if (!number && !c->words) {
         c->words = 1;
         c->word_row = t->height;
@@ -459,31 +464,37 @@ static int finish_columns(const table *t, sis_data **out) {
     return sis__columns_finish(&columns, t->opt, out);
 }
 
-static int finish_ids(table *t, sis_data **out) {
-    const char **ids = sis__strings_finish(&t->ids);
-    if (ids) {
-        sis__data_set_ids(*out, ids);
-        return SIS_OK;
-    }
-    sis_data_free(*out);
-    *out = NULL;
-    return SIS_E_NOMEM;
+/* Labels or ids go along with the rows. */
+static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char **),
+                        sis_data *data) {
+    const char **list = sis__strings_finish(texts);
+    if (list)
+        set(data, list);
+    return list ? SIS_OK : SIS_E_NOMEM;
 }
 
 static int read_separated(const char *path, char separator, const sis_data_opt *opt,
                           sis_data **out) {
     table t = {.separator = separator, .line = 1, .opt = opt};
+    *out = NULL;
     int code = sis__source_open(&t.source, path);
     if (code == SIS_OK)
         code = read_table(&t);
     if (code == SIS_OK)
         code = t.columns ? finish_columns(&t, out) : finish_numbers(&t, path, out);
+    if (code == SIS_OK && t.label != SIZE_MAX)
+        code = finish_texts(&t.labels, sis__data_set_labels, *out);
     if (code == SIS_OK && t.id != SIZE_MAX)
-        code = finish_ids(&t, out);
+        code = finish_texts(&t.ids, sis__data_set_ids, *out);
+    if (code != SIS_OK) {
+        sis_data_free(*out);
+        *out = NULL;
+    }
     for (size_t k = 0; t.columns && k < t.width; k++)
         sis__column_release(&t.columns[k]);
     free(t.columns);
     free(t.codes);
+    sis__strings_release(&t.labels);
     sis__strings_release(&t.ids);
     free(t.numbers);
     free(t.names);

@@ -18,7 +18,7 @@
 
 static int lacks(const sis_points *p, const sis_record *r, const char *what) {
     return sis__fail(SIS_E_FORMAT,
-                     "record \"%s\": the distance %s needs %s; this record (kind \"%s\") "
+                     "record \"%.100s\": the distance %s needs %s; this record (kind \"%s\") "
                      "has none",
                      r->id ? r->id : "", sis_distance_name(p->distance), what,
                      r->kind ? r->kind : "not given");
@@ -71,7 +71,7 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
     *letters = NULL;
     *n = 0;
     if (!record->sequence || k >= record->collection.n_subsets)
-        return sis__fail(SIS_E_FORMAT, "record \"%s\": has no %s", record->id ? record->id : "",
+        return sis__fail(SIS_E_FORMAT, "record \"%.100s\": has no %s", record->id ? record->id : "",
                          record->sequence ? "such subset" : "sequence");
     const sis_subset *s = &record->collection.subsets[k];
     int first = INT_MAX, last = 0;
@@ -98,7 +98,7 @@ static int add_letters(sis_points *p, const sis_record *r, size_t k) {
         return lacks(p, r, "a sequence");
     int code = sis_subset_letters(r, k, &letters, &n);
     if (code == SIS_OK && (code = sis_points_add_letters(p, letters, n)) == SIS_E_ARGUMENT)
-        code = sis__fail_in(SIS_E_FORMAT, "record \"%s\"", r->id ? r->id : "");
+        code = sis__fail_in(SIS_E_FORMAT, "record \"%.100s\"", r->id ? r->id : "");
     free(letters);
     return code;
 }
@@ -181,7 +181,7 @@ static size_t find_pixels(const sis_record *r, const raster *g, const int *featu
 }
 
 static int no_image(const sis_record *r, const char *why) {
-    return sis__fail(SIS_E_FORMAT, "record \"%s\": %s", r->id ? r->id : "", why);
+    return sis__fail(SIS_E_FORMAT, "record \"%.100s\": %s", r->id ? r->id : "", why);
 }
 
 /* The pixels of subset s, or the reason why it has none. */
@@ -287,7 +287,7 @@ static int add_cells(sis_points *p, const sis_record *r, const sis_subset *s) {
         values[k] = value_of(r, s->features[k]);
     }
     if (code == SIS_OK && (code = sis_points_add_cells(p, names, values, s->n)) == SIS_E_ARGUMENT)
-        code = sis__fail_in(SIS_E_FORMAT, "record \"%s\"", r->id ? r->id : "");
+        code = sis__fail_in(SIS_E_FORMAT, "record \"%.100s\"", r->id ? r->id : "");
     free(names);
     free(numbers);
     free(values);
@@ -298,7 +298,7 @@ static int add_cells(sis_points *p, const sis_record *r, const sis_subset *s) {
 
 int sis_points_add_subset(sis_points *points, const sis_record *record, size_t k) {
     if (k >= record->collection.n_subsets)
-        return sis__fail(SIS_E_ARGUMENT, "record \"%s\" has no subset %zu",
+        return sis__fail(SIS_E_ARGUMENT, "record \"%.100s\" has no subset %zu",
                          record->id ? record->id : "", k);
     const sis_subset *s = &record->collection.subsets[k];
     switch (points->distance) {

@@ -203,9 +203,10 @@ static int read_score(const json_t *value, const place *at, double *score) {
     if (json_is_null(value) || (at->non_numbers && json_is_string(value))) {
         const char *name = json_is_null(value)             ? "null"
                            : json_string_length(value) < 3 ? "NaN"
-                                                           : "Infinity";
+                           : json_string_length(value) < 7 ? "Infinity"
+                                                           : "-Infinity";
         *score = NAN;
-        if (at->several && *name != 'I')
+        if (at->several && (*name == 'n' || *name == 'N'))
             return SIS_OK;
         return sis__fail(SIS_E_NAN, "row %zu of %zu: the model answered %s instead of a score",
                          at->row + 1, at->rows, name);

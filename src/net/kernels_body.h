@@ -125,6 +125,12 @@ INLINE void run_tile(const size_t rows, const int direct, const tile *t) {
             s[i][1] = load(c + i * ldc + LANES) + s[i][1];
         }
     }
+    if (!direct) { /* what is left out might have turned a -0 into 0 */
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] += 0.0f;
+            s[i][1] += 0.0f;
+        }
+    }
     UNROLL for (size_t i = 0; i < rows; i++) {
         store(c + i * ldc, s[i][0]);
         store(c + i * ldc + LANES, s[i][1]);

@@ -37,7 +37,7 @@ void sis_train_opt_init(sis_train_opt *o, const sis_arch *arch) {
 
 const char *sis_train_opt_check(const sis_train_opt *o) {
     if (!(o->rate > 0 && o->rate <= 1e6))
-        return "the learning rate must be above 0";
+        return "the learning rate must be above 0 and at most a million";
     if (!(o->momentum >= 0 && o->momentum < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
         return "momentum, rho and betas lie between 0 and 1";
     if (!(o->epsilon > 0))

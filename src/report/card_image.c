@@ -110,7 +110,16 @@ int sis__thumb_image(sis__buf *b, const sis__report_example *e, size_t k) {
     return add_picture(b, e, k, "subset");
 }
 
+/* How many subsets are drawn: each is a picture of all pixels. */
+static size_t pictures_of(const sis__report_example *e) {
+    enum { LEAST = 8, MOST = 200, PIXELS = 1 << 22 };
+    size_t fit = PIXELS / (e->height * e->width), n = e->record.collection.n_subsets;
+    fit = fit < LEAST ? LEAST : fit > MOST ? MOST : fit;
+    return n < fit ? n : fit;
+}
+
 int sis__card_image(sis__buf *b, const sis__report_example *e) {
+    size_t shown = pictures_of(e), more = e->record.collection.n_subsets - shown;
     sis__buf_printf(b, "<div class=\"pictures\">\n<figure class=\"original%s\">",
                     e->channels == 3 ? " colour" : "");
     int code = add_picture(b, e, SIZE_MAX, "original");
@@ -118,7 +127,7 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
                     "<figcaption>original<br><span class=\"soft\">%zu \xC3\x97 %zu</span>"
                     "</figcaption></figure>\n",
                     e->width, e->height);
-    for (size_t k = 0; code == SIS_OK && k < e->record.collection.n_subsets; k++) {
+    for (size_t k = 0; code == SIS_OK && k < shown; k++) {
         const sis_subset *s = &e->record.collection.subsets[k];
         sis__buf_str(b, "<figure class=\"subset\">");
         code = add_picture(b, e, k, "chosen pixels");
@@ -128,5 +137,8 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
         sis__buf_str(b, "</span></figcaption></figure>\n");
     }
     sis__buf_str(b, "</div>\n");
+    if (more)
+        sis__buf_printf(b, "<p class=\"soft\">And %zu more subset%s.</p>\n", more,
+                        more == 1 ? "" : "s");
     return code;
 }

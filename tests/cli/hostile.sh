@@ -21,6 +21,10 @@ echo "== a long id beside another file"
 echo "{\"sis\":1,\"id\":\"$(printf '%0100000d' 0 | sed 's/0/a /g')\",$head,\"n_features\":1,\"subsets\":[{\"features\":[0],\"score\":0.8}]}" > id.jsonl
 try id.jsonl id.jsonl
 wc -l < out.txt
+echo "== what to do is said however long a name is"
+timeout 30 sis cluster -q id.jsonl 2>&1 | grep -o ': the distance.*'
+printf 'a,b\n1,2\n' > in.csv
+timeout 30 sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i in.csv --mask zero -t 1 -o id.jsonl --resume 2>&1 | grep -o ' \.\.\. .*' | grep -o 'which.*'
 echo "== many features that a person marked"
 n=50000
 all=$(repeat $n %d)
@@ -31,3 +35,9 @@ echo "{\"sis\":1,\"id\":\"x\",$head,\"n_features\":$n,\"subsets\":[{\"features\"
 try map.jsonl
 wc -l < out.txt
 timeout 30 sis cluster -q --eps 0.5 --min-size 1 map.jsonl > out.txt && head -1 out.txt
+echo "== an image of many subsets"
+n=10000
+echo "{\"sis\":1,\"id\":\"x\",$head,\"n_features\":$n,\"subsets\":[$(repeat $n '{\"features\":[%d],\"score\":0.8}')],\"kind\":\"image\",\"shape\":[100,100],\"values\":[$(repeat $n %d)]}" > image.jsonl
+timeout 30 sis report -q image.jsonl -o - > out.txt
+echo "exit $?, $(grep -c 'class="subset"' out.txt) pictures"
+grep -o 'And [0-9]* more subsets' out.txt

@@ -121,6 +121,28 @@ static void categories_have_a_limit(void **state) {
     free(text);
 }
 
+/* Labels are no categories: prices, or names, may all be different. */
+static void labels_have_no_limit(void **state) {
+    (void)state;
+    sis_data_opt opt;
+    sis_data *data;
+    sis_data_opt_init(&opt);
+    opt.label = "price";
+    for (int words = 0; words < 2; words++) {
+        char *text = (char *)malloc(60000), *at = text + sprintf(text, "a,price\n"), label[16];
+        for (int i = 0; i < 2500; i++)
+            at += sprintf(at, words ? "%d,l%d\n" : "%d,%d\n", i % 7, i);
+        assert_int_equal(open_with(text, &opt, &data), 0);
+        assert_int_equal(sis_data_width(data, 0), 1);
+        for (size_t i = 0; i < 2500; i++) {
+            snprintf(label, sizeof label, words ? "l%zu" : "%zu", i);
+            assert_string_equal(sis_data_label(data, i), label);
+        }
+        sis_data_free(data);
+        free(text);
+    }
+}
+
 static void real_tables_are_read(void **state) {
     (void)state;
     sis_data_opt opt;
@@ -193,6 +215,7 @@ int main(void) {
         cmocka_unit_test(categories_are_one_feature_a_column),
         cmocka_unit_test(categories_can_be_those_of_a_model),
         cmocka_unit_test(categories_have_a_limit),
+        cmocka_unit_test(labels_have_no_limit),
         cmocka_unit_test(real_tables_are_read),
         cmocka_unit_test(spoiled_categories_do_no_harm),
         cmocka_unit_test(allocations_for_categories_may_fail),

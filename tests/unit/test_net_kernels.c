@@ -116,6 +116,25 @@ static void zeros_that_are_left_out_change_nothing(void **state) {
             }
 }
 
+/* Which zeros are left out depends on the rows beside; what a row sums up to does not, not even the sign
+ * of a zero: products too small for any number leave -0 in sums that begin with 0. */
+static void sums_do_not_depend_on_the_rows_beside(void **state) {
+    (void)state;
+    enum { N = 70, K = 2 };
+    const float a[2 * K] = {-1e-30f, 0, 1, 1};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        float b[K * N], alone[N] = {0}, beside[2 * N] = {0};
+        float *right = (float *)malloc(sis__packed_size(*kn, K, N) * sizeof *right);
+        for (size_t i = 0; i < K * N; i++)
+            b[i] = i < N ? 1e-30f : 1;
+        sis__pack(*kn, K, N, b, N, 1, right);
+        (*kn)->dense(1, N, K, a, K, 1, right, alone, N);
+        (*kn)->dense(2, N, K, a, K, 1, right, beside, N);
+        assert_memory_equal(alone, beside, sizeof alone);
+        free(right);
+    }
+}
+
 /* Both sides packed, starting from given numbers: the same sums again. */
 static void packed_products_are_the_same(void **state) {
     (void)state;
@@ -438,6 +457,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_in_order_to_the_bit),
         cmocka_unit_test(zeros_that_are_left_out_change_nothing),
+        cmocka_unit_test(sums_do_not_depend_on_the_rows_beside),
         cmocka_unit_test(packed_products_are_the_same),
         cmocka_unit_test(rows_of_kernels_are_summed_apart),
         cmocka_unit_test(placed_products_are_the_same),
