@@ -49,8 +49,8 @@ void cli_print_safe(FILE *out, const char *text) {
     }
 }
 
-/* A message, however long the names in it are: of a very long one its beginning and its end, which tells
- * what to do. */
+/* A message, however long the names in it are: of a very long one its beginning and its end, which
+ * tells what to do. */
 static void print_message(const char *format, va_list args) {
     enum { END = 1000 };
     char text[4096], *all = NULL;

@@ -3,10 +3,7 @@
  * Tables of numbers: a header with the names of the features, then a row of numbers an example;
  * where the caller allows it, also categories, a column of labels and one of ids (columns.c).
  *
- * Cells are read one at a time off the source (RFC 4180: quotes, doubled quotes, newlines inside
- * quotes; lines may end in LF, CRLF or CR), so memory holds the numbers and one cell, never the
- * text. A cell has a limit: a quote that is never closed is found after a megabyte, not after the
- * rest of the file.
+ * Cells come one at a time (cells.c), so memory holds the numbers and one cell, never the text.
  */
 #include "data/data.h"
 
@@ -20,21 +17,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "data/cell.h"
+#include "data/cells.h"
 #include "data/columns.h"
-#include "data/source.h"
 #include "data/words.h"
 
-enum { CELL_MAX = 1 << 20 };
-
 typedef struct {
-    sis__source source;
-    char separator;
-    size_t line; /* of the next byte, counted from 1 */
-
-    sis__buf cell;        /* the cell just read */
-    int quoted;           /* it was in quotes */
-    int last;             /* it ends its row */
-    size_t row_line;      /* where its row began */
+    sis__cells in;
     const char **names;   /* (width) the header */
     size_t width, height; /* columns; rows so far */
     double *numbers;      /* (height, width) */
@@ -49,132 +37,7 @@ typedef struct {
     sis__strings labels, ids; /* so far */
 } table;
 
-/* ---- Cells --------------------------------------------------------------------------------- */
-
-static int fail_at_line(const table *t, const char *what) {
-    return sis__fail(SIS_E_FORMAT, "%s, line %zu: %s", t->source.name, t->line, what);
-}
-
-/* The next byte of the text: CR and CRLF are '\n' outside quotes. */
-static int next_byte(table *t, int in_quotes) {
-    int c = sis__source_byte(&t->source);
-    if (c == '\r' && !in_quotes) {
-        if (sis__source_peek(&t->source) == '\n')
-            sis__source_byte(&t->source);
-        c = '\n';
-    }
-    return c;
-}
-
-static void put(sis__buf *b, int c) {
-    if (b->len + 1 < b->cap)
-        b->data[b->len++] = (char)c;
-    else
-        sis__buf_char(b, (char)c);
-}
-
-/* Add a byte to the cell. */
-static int keep(table *t, int c) {
-    if (c == '\0')
-        return fail_at_line(t, "a NUL byte; expected text (UTF-8)");
-    if (t->cell.len >= CELL_MAX)
-        return sis__fail(
-            SIS_E_FORMAT, "%s: the row that begins on line %zu has a cell of more than %d bytes%s",
-            t->source.name, t->row_line, CELL_MAX, t->quoted ? "; is a quote never closed?" : "");
-    if (c == '\n')
-        t->line++;
-    put(&t->cell, c);
-    return sis__buf_error(&t->cell);
-}
-
-/* After the opening quote: up to the one that closes it. */
-static int read_quoted(table *t) {
-    size_t opened = t->line;
-    t->quoted = 1;
-    for (;;) {
-        int c = next_byte(t, 1);
-        if (c == SIS__SOURCE_END)
-            return t->source.error != SIS_OK
-                       ? t->source.error
-                       : sis__fail(SIS_E_FORMAT, "%s, line %zu: a quote is opened and never closed",
-                                   t->source.name, opened);
-        if (c == '"') {
-            if (sis__source_peek(&t->source) != '"')
-                return SIS_OK;
-            sis__source_byte(&t->source);
-        }
-        int code = keep(t, c);
-        if (code != SIS_OK)
-            return code;
-    }
-}
-
-static int ends_cell(const table *t, int c) {
-    return c == t->separator || c == '\n' || c == SIS__SOURCE_END;
-}
-
-/* One cell, up to and with what ends it. */
-static int read_cell(table *t) {
-    int c = next_byte(t, 0), code = SIS_OK;
-    t->cell.len = 0;
-    t->quoted = 0;
-    if (c == '"') {
-        code = read_quoted(t);
-        c = code == SIS_OK ? next_byte(t, 0) : c;
-        if (code == SIS_OK && !ends_cell(t, c))
-            code = fail_at_line(t, "text after a closing quote (inside quotes, a quote is written "
-                                   "twice)");
-    }
-    while (code == SIS_OK && !ends_cell(t, c)) {
-        code = keep(t, c);
-        c = next_byte(t, 0);
-    }
-    if (code == SIS_OK)
-        code = t->source.error;
-    sis__buf_add(&t->cell, "", 0); /* the NUL */
-    t->last = c != t->separator;
-    t->line += c == '\n';
-    return code != SIS_OK ? code : sis__buf_error(&t->cell);
-}
-
-/* The first cell of the next row that is not blank. 1: there it is, 0: there is none. */
-static int begin_row(table *t) {
-    while (sis__source_peek(&t->source) != SIS__SOURCE_END) {
-        t->row_line = t->line;
-        int code = read_cell(t);
-        if (code != SIS_OK)
-            return code;
-        if (!t->last || t->quoted || !sis__cell_blank(t->cell.data))
-            return 1;
-    }
-    return t->source.error;
-}
-
 /* ---- The header ---------------------------------------------------------------------------- */
-
-/* Skip the mark some programs put before UTF-8; say what is wrong about UTF-16. */
-static int skip_mark(table *t) {
-    static const int mark[] = {0xEF, 0xBB, 0xBF};
-    int c = sis__source_peek(&t->source);
-    if (c == 0xFE || c == 0xFF)
-        return fail_at_line(t, "not UTF-8 text (UTF-16?); save it as UTF-8");
-    if (c != 0xEF)
-        return t->source.error;
-    for (int i = 0; i < 3; i++)
-        if (sis__source_byte(&t->source) != mark[i])
-            return fail_at_line(t, "begins with bytes that are not UTF-8 text");
-    return SIS_OK;
-}
-
-/* The cell without blanks around it. */
-static const char *trimmed(sis__buf *cell) {
-    char *s = cell->data;
-    while (cell->len > 0 && (s[cell->len - 1] == ' ' || s[cell->len - 1] == '\t'))
-        s[--cell->len] = '\0';
-    while (*s == ' ' || *s == '\t')
-        s++;
-    return s;
-}
 
 static int by_name(const void *a, const void *b) {
     return strcmp(**(const char **const *)a, **(const char **const *)b);
@@ -196,7 +59,7 @@ static int check_names(const table *t) {
             code =
                 sis__fail(SIS_E_FORMAT,
                           "%s: columns %zu and %zu are both called \"%s\"; give each its own name",
-                          t->source.name, (one < other ? one : other) + 1,
+                          t->in.source.name, (one < other ? one : other) + 1,
                           (one < other ? other : one) + 1, sis__cell_excerpt(*sorted[k], name));
     }
     free(sorted);
@@ -205,12 +68,12 @@ static int check_names(const table *t) {
 
 static int add_name(table *t, sis__strings *names, size_t *numeric) {
     double ignored;
-    const char *name = t->quoted ? t->cell.data : trimmed(&t->cell);
+    const char *name = sis__cells_text(&t->in);
     if (*name == '\0')
         return sis__fail(SIS_E_FORMAT,
                          "%s: column %zu has no name in the header; name it, or remove it if it "
                          "only numbers the rows",
-                         t->source.name, names->n + 1);
+                         t->in.source.name, names->n + 1);
     *numeric += (size_t)sis__cell_number(name, &ignored);
     sis__strings_add(names, name);
     return sis__buf_error(&names->text);
@@ -220,13 +83,13 @@ static int add_name(table *t, sis__strings *names, size_t *numeric) {
  * table. */
 static int check_separator(const table *t) {
     char header[SIS__EXCERPT_SIZE];
-    const char *cell = t->cell.data, *found = strpbrk(cell, ";\t");
-    if (t->separator != ',' || !t->last || t->quoted || !found)
+    const char *cell = t->in.cell.data, *found = strpbrk(cell, ";\t");
+    if (t->in.separator != ',' || !t->in.last || t->in.quoted || !found)
         return SIS_OK;
     return sis__fail(SIS_E_FORMAT,
                      "%s: the header is a single cell, \"%s\"; cells are separated by commas here, "
                      "%s",
-                     t->source.name, sis__cell_excerpt(cell, header),
+                     t->in.source.name, sis__cell_excerpt(cell, header),
                      *found == ';' ? "not by semicolons: save it with commas"
                                    : "a table with tabs needs a name ending in .tsv");
 }
@@ -234,24 +97,24 @@ static int check_separator(const table *t) {
 static int read_header(table *t) {
     sis__strings names = {0};
     size_t numeric = 0;
-    int code = skip_mark(t);
-    int found = code == SIS_OK ? begin_row(t) : code;
+    int code = sis__cells_begin(&t->in);
+    int found = code == SIS_OK ? sis__cells_row(&t->in) : code;
     if (found <= 0)
         return found < 0 ? found
                          : sis__fail(SIS_E_FORMAT,
                                      "%s: is empty; expected a header with the names of the "
                                      "features, then rows of numbers",
-                                     t->source.name);
+                                     t->in.source.name);
     code = check_separator(t);
-    while (code == SIS_OK && (code = add_name(t, &names, &numeric)) == SIS_OK && !t->last)
-        if ((code = read_cell(t)) != SIS_OK)
+    while (code == SIS_OK && (code = add_name(t, &names, &numeric)) == SIS_OK && !t->in.last)
+        if ((code = sis__cells_next(&t->in)) != SIS_OK)
             break;
     t->width = names.n;
     if (code == SIS_OK && numeric == names.n)
         code = sis__fail(SIS_E_FORMAT,
                          "%s: the first line holds only numbers; expected a header with the names "
                          "of the features",
-                         t->source.name);
+                         t->in.source.name);
     if (code == SIS_OK) {
         t->names = sis__strings_finish(&names);
         code = t->names ? check_names(t) : SIS_E_NOMEM;
@@ -275,8 +138,8 @@ static int is_word(const char *cell) {
 
 /* What to do about a cell that is no number; "" if there is nothing to say. */
 static const char *advice(const table *t, size_t column) {
-    const char *cell = t->cell.data;
-    if (t->width == 1 && t->separator == '\t' && strchr(cell, ','))
+    const char *cell = t->in.cell.data;
+    if (t->width == 1 && t->in.separator == '\t' && strchr(cell, ','))
         return " (cells are separated by tabs here; commas need .csv)";
     if (sis__cell_decimal_comma(cell))
         return SIS__DECIMAL_POINT;
@@ -291,16 +154,16 @@ static const char *advice(const table *t, size_t column) {
 /* Why the cell of this column cannot be used. */
 static int bad_cell(const table *t, size_t column) {
     char name[SIS__EXCERPT_SIZE], found[SIS__EXCERPT_SIZE];
-    const char *cell = t->cell.data;
+    const char *cell = t->in.cell.data;
     sis__cell_excerpt(t->names[column], name);
     if (sis__cell_blank(cell))
         return sis__fail(SIS_E_FORMAT,
                          "%s, row %zu (line %zu), column \"%s\": expected a number, found an empty "
                          "cell",
-                         t->source.name, t->height, t->row_line, name);
+                         t->in.source.name, t->height, t->in.row_line, name);
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu (line %zu), column \"%s\": expected a %snumber, found \"%s\"%s",
-                     t->source.name, t->height, t->row_line, name,
+                     t->in.source.name, t->height, t->in.row_line, name,
                      strspn(cell, "+-.0123456789eE \t") == strlen(cell) ? "finite " : "",
                      sis__cell_excerpt(cell, found), advice(t, column));
 }
@@ -308,15 +171,15 @@ static int bad_cell(const table *t, size_t column) {
 static int ragged(const table *t, size_t found) {
     return sis__fail(
         SIS_E_FORMAT, "%s, row %zu (line %zu): expected %zu cell%s as in the header, found %zu",
-        t->source.name, t->height, t->row_line, t->width, t->width == 1 ? "" : "s", found);
+        t->in.source.name, t->height, t->in.row_line, t->width, t->width == 1 ? "" : "s", found);
 }
 
 /* Remember the cell as text, and what kind of column it makes. */
 static int keep_text(table *t, size_t column, int number) {
     sis__column *c = &t->columns[column];
-    if (!number && (column == t->label ? sis__cell_blank(t->cell.data) : !t->opt->categorical))
+    if (!number && (column == t->label ? sis__cell_blank(t->in.cell.data) : !t->opt->categorical))
         return bad_cell(t, column);
-    const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
+    const char *cell = sis__cells_text(&t->in);
     if (column == t->label) {
         t->codes[t->used + column] = 0;
         sis__strings_add(&t->labels, cell);
@@ -325,7 +188,7 @@ static int keep_text(table *t, size_t column, int number) {
     if (!number && !c->words) {
         c->words = 1;
         c->word_row = t->height;
-        c->word_line = t->row_line;
+        c->word_line = t->in.row_line;
     }
     return sis__column_add(c, cell, &t->codes[t->used + column]);
 }
@@ -333,12 +196,12 @@ static int keep_text(table *t, size_t column, int number) {
 /* The cell is what its row is called. */
 static int keep_id(table *t) {
     char name[SIS__EXCERPT_SIZE];
-    const char *cell = t->quoted ? t->cell.data : trimmed(&t->cell);
+    const char *cell = sis__cells_text(&t->in);
     size_t n = strlen(cell);
     if (sis__cell_blank(cell) || sis__utf8_check(cell, n) != n)
         return sis__fail(
             SIS_E_FORMAT, "%s, row %zu (line %zu), column \"%s\": expected an id, found %s",
-            t->source.name, t->height, t->row_line, sis__cell_excerpt(t->names[t->id], name),
+            t->in.source.name, t->height, t->in.row_line, sis__cell_excerpt(t->names[t->id], name),
             sis__cell_blank(cell) ? "an empty cell" : "bytes that are not UTF-8 text");
     t->numbers[t->used + t->id] = 0;
     t->codes[t->used + t->id] = 0;
@@ -350,7 +213,7 @@ static int keep_cell(table *t, size_t column) {
     double v = 0;
     if (column == t->id)
         return keep_id(t);
-    int number = sis__cell_number(t->cell.data, &v) && isfinite(v);
+    int number = sis__cell_number(t->in.cell.data, &v) && isfinite(v);
     t->numbers[t->used + column] = v;
     return t->columns ? keep_text(t, column, number) : number ? SIS_OK : bad_cell(t, column);
 }
@@ -374,9 +237,9 @@ static int read_row(table *t) {
         if (column < t->width)
             code = keep_cell(t, column);
         column++;
-        if (t->last || code != SIS_OK)
+        if (t->in.last || code != SIS_OK)
             break;
-        code = read_cell(t);
+        code = sis__cells_next(&t->in);
     }
     if (code != SIS_OK)
         return code;
@@ -394,7 +257,7 @@ static int no_column(const table *t, const char *wanted) {
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "",
                                  sis__cell_excerpt(t->names[k], name));
     return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header: %s%s",
-                     t->source.name, sis__cell_excerpt(wanted, name), list,
+                     t->in.source.name, sis__cell_excerpt(wanted, name), list,
                      t->width > MOST ? ", ..." : "");
 }
 
@@ -415,7 +278,7 @@ static int begin_columns(table *t) {
         code = find_column(t, t->opt->id, &t->id);
     if (code == SIS_OK && t->id != SIZE_MAX && t->id == t->label)
         code = sis__fail(SIS_E_ARGUMENT, "%s: column \"%s\" cannot be both the id and the label",
-                         t->source.name, sis__cell_excerpt(t->opt->id, name));
+                         t->in.source.name, sis__cell_excerpt(t->opt->id, name));
     if (code != SIS_OK || (!t->opt->categorical && !t->opt->label && !t->opt->id))
         return code;
     if (!(t->columns = SIS_NEW(sis__column, t->width)))
@@ -429,12 +292,13 @@ static int read_table(table *t) {
     int code = read_header(t), found = 0;
     if (code == SIS_OK)
         code = begin_columns(t);
-    while (code == SIS_OK && (found = begin_row(t)) > 0)
+    while (code == SIS_OK && (found = sis__cells_row(&t->in)) > 0)
         code = read_row(t);
     if (code == SIS_OK && found < 0)
         code = found;
     if (code == SIS_OK && t->height == 0)
-        code = sis__fail(SIS_E_FORMAT, "%s: has a header but no rows of numbers", t->source.name);
+        code =
+            sis__fail(SIS_E_FORMAT, "%s: has a header but no rows of numbers", t->in.source.name);
     return code;
 }
 
@@ -453,7 +317,7 @@ static int finish_numbers(table *t, const char *path, sis_data **out) {
 }
 
 static int finish_columns(const table *t, sis_data **out) {
-    sis__columns columns = {.path = t->source.name,
+    sis__columns columns = {.path = t->in.source.name,
                             .width = t->width,
                             .height = t->height,
                             .columns = t->columns,
@@ -475,9 +339,9 @@ static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char 
 
 static int read_separated(const char *path, char separator, const sis_data_opt *opt,
                           sis_data **out) {
-    table t = {.separator = separator, .line = 1, .opt = opt};
+    table t = {.opt = opt};
     *out = NULL;
-    int code = sis__source_open(&t.source, path);
+    int code = sis__cells_open(&t.in, path, separator);
     if (code == SIS_OK)
         code = read_table(&t);
     if (code == SIS_OK)
@@ -498,8 +362,7 @@ static int read_separated(const char *path, char separator, const sis_data_opt *
     sis__strings_release(&t.ids);
     free(t.numbers);
     free(t.names);
-    sis__buf_release(&t.cell);
-    sis__source_close(&t.source);
+    sis__cells_close(&t.in);
     return code;
 }
 

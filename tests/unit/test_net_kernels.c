@@ -116,8 +116,8 @@ static void zeros_that_are_left_out_change_nothing(void **state) {
             }
 }
 
-/* Which zeros are left out depends on the rows beside; what a row sums up to does not, not even the sign
- * of a zero: products too small for any number leave -0 in sums that begin with 0. */
+/* Which zeros are left out depends on the rows beside; what a row sums up to does not, not even the
+ * sign of a zero: products too small for any number leave -0 in sums that begin with 0. */
 static void sums_do_not_depend_on_the_rows_beside(void **state) {
     (void)state;
     enum { N = 70, K = 2 };
