@@ -214,7 +214,7 @@ static void every_failure_says_what_happened(void **state) {
         {ANSWER("{\"outputs\":[1e999]}"), SIS_E_MODEL, "expected JSON"},
         {ANSWER("{\"outputs\":[null]}"), SIS_E_NAN, "row 1 of 1: the model answered null"},
         {ANSWER("{\"outputs\":[NaN]}"), SIS_E_NAN, "row 1 of 1: the model answered NaN"},
-        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN, "the model answered Infinity"},
+        {ANSWER("{\"outputs\":[[0.5, -Infinity]]}"), SIS_E_NAN, "the model answered -Infinity"},
         {ANSWER("{\"NaN\":\"\\\\\"NaN\",\"outputs\":[NaN]}"), SIS_E_NAN, "answered NaN"},
         {ANSWER("{\"outputs\":[\"NaN\"]}"), SIS_E_MODEL, "expected a number, found a string"},
         {ANSWER("NaN is what it is"), SIS_E_MODEL, "found \"NaN is what it is\""},
