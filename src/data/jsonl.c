@@ -224,6 +224,8 @@ static int parse_line(reader *r, const sis__buf *line) {
     json_t *root = json_loadb(line->data, line->len, JSON_REJECT_DUPLICATES, &error);
     if (!root && json_error_code(&error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");
+    if (!root && json_error_code(&error) == json_error_null_character)
+        return fail_at(r, "not a line of JSON: a text holds \\u0000 (byte %d)", error.position);
     if (!root)
         return fail_at(r, "not a line of JSON: %s (byte %d)", sis__cell_excerpt(error.text, text),
                        error.position);

@@ -333,6 +333,9 @@ static int not_json(const json_error_t *error) {
     char text[SIS__EXCERPT_SIZE];
     if (json_error_code(error) == json_error_out_of_memory)
         return sis__fail(SIS_E_NOMEM, "out of memory");
+    if (json_error_code(error) == json_error_null_character)
+        return sis__fail(SIS_E_FORMAT, "not a record: a text holds \\u0000 (byte %d)",
+                         error->position);
     return sis__fail(SIS_E_FORMAT, "not a record: %s (byte %d)",
                      sis__cell_excerpt(error->text, text), error->position);
 }

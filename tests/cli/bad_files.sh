@@ -49,6 +49,8 @@ printf 'hello\n' > broken.jsonl
 sis show broken.jsonl 2>&1; echo "exit $?"
 : > broken.jsonl
 sis show broken.jsonl 2>&1; echo "exit $?"
+printf '{"id":"a\\u0000b","values":[1]}\n' > nul.jsonl && try nul.jsonl
+sis show nul.jsonl 2>&1; echo "exit $?"
 echo "a wrong command line has status 2"
 try good.csv --rows 1,,2
 try good.csv --rows -1
