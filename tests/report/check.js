@@ -134,7 +134,7 @@ async function pagesWork(page, file) {
   check("second page", await page.evaluate(shown), [20, "21\u201340 of 201"]);
   await page.evaluate(`for (let i = 0; i < 20; i++) document.getElementById("next").click()`);
   check("last page", await page.evaluate(shown), [1, "201\u2013201 of 201"]);
-  await page.evaluate(`(() => { const f = document.getElementById("find"); f.value = "for 7"; f.dispatchEvent(new Event("input")); })()`);
+  await page.evaluate(`(() => { const f = document.getElementById("find"); f.value = "for class 7"; f.dispatchEvent(new Event("input")); })()`);
   check("found", await page.evaluate(shown), [20, "1\u201320 of 20"]);
   await page.send("Emulation.setEmulatedMedia", { media: "print" });
   check("cards on paper", await page.evaluate(`[...document.querySelectorAll(".card")].filter((c) => c.offsetParent !== null).length`), 201);
