@@ -6,7 +6,7 @@
 set -eu
 sis=${SIS:-sis}
 models=$(cd "$(dirname "$0")/../models" && pwd)
-data=${1:-${XDG_DATA_HOME:-$HOME/.local/share}/sis}
+data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 COLUMNS=96

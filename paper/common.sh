@@ -15,7 +15,7 @@ set -eu
 sis=${SIS:-sis}
 here=$(cd "$(dirname "$0")" && pwd)
 models=$(cd "$here/../models" && pwd)
-data=${XDG_DATA_HOME:-$HOME/.local/share}/sis
+data=${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis
 name=$(basename "$0")
 out=$name-results
 quick=

@@ -7,7 +7,7 @@
 # (default: where sis data puts data sets) and OUT/credit.onnx (default: models). SIS names the program.
 set -eu
 sis=${SIS:-sis}
-data=${1:-${XDG_DATA_HOME:-$HOME/.local/share}/sis}
+data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}
 out=${2:-models}
 mkdir -p "$data/credit"
 cases() { # COUNT SEED; numbers come from a generator of our own, so that every awk makes the same

@@ -7,7 +7,7 @@
 # models). SIS names the program.
 set -eu
 sis=${SIS:-sis}
-data=${1:-${XDG_DATA_HOME:-$HOME/.local/share}/sis}
+data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}
 out=${2:-models}
 [ -e "$data/jaspar" ] || "$sis" data jaspar --dir "$data"
 [ -e "$data/ctcf/train.fa" ] ||

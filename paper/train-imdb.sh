@@ -6,7 +6,7 @@
 # on from the last checkpoint.
 set -eu
 sis=${SIS:-sis}
-data=${1:-${XDG_DATA_HOME:-$HOME/.local/share}/sis}
+data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}
 out=${2:-models}
 [ -e "$data/imdb/train.jsonl.gz" ] || "$sis" data imdb --dir "$data"
 train() { # NAME ARCHITECTURE OPTIONS...

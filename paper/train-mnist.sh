@@ -6,7 +6,7 @@
 # on from the last checkpoint.
 set -eu
 sis=${SIS:-sis}
-data=${1:-${XDG_DATA_HOME:-$HOME/.local/share}/sis}
+data=${1:-${XDG_DATA_HOME:-${HOME:-.}/.local/share}/sis}
 out=${2:-models}
 [ -e "$data/mnist/train-images-idx3-ubyte.gz" ] || "$sis" data mnist --dir "$data"
 train() { # ARCHITECTURE EPOCHS
