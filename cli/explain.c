@@ -233,7 +233,7 @@ static void remark(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
     const char *sign = o->below ? "<=" : ">=";
     double nearest = w->first[SIS_STATUS_BELOW_THRESHOLD].score, t = w->threshold;
-    if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0) {
+    if (w->counts[SIS_STATUS_BELOW_THRESHOLD] > 0 && w->counts[SIS_STATUS_DEFAULT_DECISION] == 0) {
         char share[96] = "";
         if (t > 1 && t <= 100 && nearest >= 0 && nearest <= 1 && !o->below)
             snprintf(share, sizeof share, "; for %g per cent write %g, for a percentile p%g", t,

@@ -12,6 +12,7 @@ ask -t 0.9 --below --rows 0,2
 ask -t 0.3 --rows 4:6
 sis show out.jsonl | sed -n 1,3p
 ask -t 0.55 --rows 1,3
+ask -t 0.4 --rows 0:3
 echo "== as it says"
 ask -t 0.6 --rows 5
 ask -t 0.51 --below --rows 1
@@ -25,11 +26,9 @@ done
 M
 sis explain -m 'cmd:sh flat.sh' -i "$SIS_EXAMPLES/credit.csv" --mask zero -t 0.8 --rows 0 -q | sis show - | tail -3
 
+# On a terminal (where there may be one) it says how to read what goes by.
 if command -v script >/dev/null && script -qec true /dev/null </dev/null >/dev/null 2>&1; then
-    echo "== on a terminal"
     script -qec "sis explain -m 'cmd:$SIS_EXAMPLES/credit.sh' -i $SIS_EXAMPLES/credit.csv --mask zero -t 0.8 --rows 0" \
-        /dev/null </dev/null | tr -d '\r' | grep '^sis explain: to'
-else
-    echo "== on a terminal"
-    echo "sis explain: to read records, put | sis show - behind the command, or write them to a file with --output"
+        /dev/null </dev/null | tr -d '\r' | grep -q '^sis explain: to read records, put | sis show - behind' ||
+        echo "on a terminal: nothing says how to read records"
 fi
