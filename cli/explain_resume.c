@@ -26,6 +26,24 @@ static int same_example(const cli_task *t, const sis_record *r, size_t at) {
     return r->n_words == in->n_values;
 }
 
+/* Does it hold as many subsets as are asked for now, with their traces or without? */
+static int same_extent(const cli_explaining *w, const sis_record *r) {
+    const cli_explain_options *o = w->o;
+    const sis_collection *c = &r->collection;
+    if (c->status != SIS_STATUS_EXPLAINED || !cli_method_is_sis(&o->method))
+        return CLI_DONE;
+    if (c->complete ? o->max_subsets && c->n_subsets > o->max_subsets
+                    : c->n_subsets != o->max_subsets)
+        return cli_error("--resume: record \"%s\" of %s has %zu subset%s; give the same "
+                         "--max-subsets as before, or name another --output",
+                         r->id, o->output, c->n_subsets, c->n_subsets == 1 ? "" : "s");
+    if (o->trace != (c->subsets[0].trace.n > 0))
+        return cli_error("--resume: record \"%s\" of %s has %s trace; %s --trace, or name another "
+                         "--output",
+                         r->id, o->output, o->trace ? "no" : "a", o->trace ? "leave out" : "give");
+    return CLI_DONE;
+}
+
 /* Does this record of an earlier run answer what is asked now of that input? */
 static int same_question(const cli_explaining *w, const sis_record *r, size_t at) {
     const cli_explain_options *o = w->o;
@@ -40,13 +58,11 @@ static int same_question(const cli_explaining *w, const sis_record *r, size_t at
                r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
                !r->mask == !mask && (!mask || cli_same_numbers(r->mask, mask, in->n_values));
     if (same)
-        return CLI_DONE;
+        return same_extent(w, r);
     return cli_error(
         "--resume: record \"%s\" of %s answers another question (--model '%s' --method "
         "%s --threshold %g%s, output %zu, %zu features, or another constraint, input, mask or "
-        "number "
-        "of outputs); "
-        "give the same options, or name another --output",
+        "number of outputs); give the same options, or name another --output",
         r->id, o->output, r->model, r->method, r->threshold, r->below ? " --below" : "", r->output,
         r->collection.n_features);
 }

@@ -28,6 +28,12 @@ echo "another question is refused"
 ask -o part.jsonl --resume -t 4 2>&1 | sed 's/cmd:[^ ]*sum/cmd:sum/'
 ask -o part.jsonl --resume --rows 0:2 2>&1
 ask -o part.jsonl --resume --mask value:1 2>&1 | sed "s/ of part.*(/ (/;s/cmd:[^ ]*sum/cmd:sum/"
+ask -o part.jsonl --resume --max-subsets 1 2>&1
+ask -o part.jsonl --resume --trace 2>&1
+ask -o one.jsonl --max-subsets 1 --trace
+ask -o one.jsonl --resume --max-subsets 1 --trace && echo "the same extent"
+ask -o one.jsonl --resume --trace 2>&1
+ask -o one.jsonl --resume --max-subsets 1 2>&1
 sed 1p whole.jsonl > twice.jsonl
 ask -o twice.jsonl --resume 2>&1
 printf 'not ours\n' > other.txt
