@@ -240,6 +240,9 @@ const cli_program *cli_current(void);
  * started. */
 void cli_interrupt_init(void);
 
+/* Return at once, unless a signal is about to end the program: then never. */
+void cli_interrupt_hold(void);
+
 /* ---- Parts of the framework ------------------------------------------------------------------ */
 
 /* Goes through a table and its groups: cli_cursor c = {.at = table}; while ((o = cli_next(&c))).

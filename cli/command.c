@@ -67,6 +67,7 @@ static void print_message(const char *format, va_list args) {
 }
 
 static void say(const char *format, va_list args) {
+    cli_interrupt_hold();
     fflush(stdout); /* on a terminal, what came first is seen first */
     fputs(current ? current->name : "sis", stderr);
     if (command_name)
@@ -243,5 +244,6 @@ int cli_main(const cli_program *program, int argc, char **argv) {
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == CLI_DONE)
         status = cli_error("cannot write to standard output%s%s", errno ? ": " : "",
                            errno ? strerror(errno) : "");
+    cli_interrupt_hold();
     return status;
 }

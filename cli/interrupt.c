@@ -3,11 +3,12 @@
  * Ctrl-C and its kin. Children of cmd: models live in process groups of their own, so the terminal
  * does not reach them, and one that computes does not notice that nobody waits any more. A thread
  * of our own waits for the signals, ends the groups of all our children, and then lets the signal
- * do what it always does.
+ * do what it always does. Whoever notices in between that a child is gone has nothing to say.
  */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,6 +16,12 @@
 #include "cli.h"
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static atomic_int ending; /* a signal has come */
+
+void cli_interrupt_hold(void) {
+    while (atomic_load(&ending))
+        pause();
+}
 
 /* Children that one of our threads started, as Linux lists them. */
 static void end_children_of(const char *thread) {
@@ -33,6 +40,7 @@ static void *wait_for_signal(void *set) {
     int number = 0;
     if (sigwait((const sigset_t *)set, &number) != 0)
         return NULL;
+    atomic_store(&ending, 1);
     DIR *threads = opendir("/proc/self/task");
     for (struct dirent *d; threads && (d = readdir(threads));)
         if (d->d_name[0] != '.')
