@@ -22,17 +22,14 @@ static int put_word(FILE *out, const char *word, sis_words *split) {
 
 /* Name and value: housing=own, income=52000. */
 static void put_cell(FILE *out, const sis_record *r, int f) {
-    char name[256];
-    size_t count, first = sis_record_values(r, f, &count);
-    const char *category = r->values ? sis_record_category(r, r->values, f) : NULL;
+    char name[256], number[SIS_NUMBER_SIZE];
+    const char *was = sis_record_was(r, f, number);
     if (sis_record_name(r, f, name, sizeof name))
         fputs(name, out);
     else
         fprintf(out, "%d", f);
-    if (category)
-        fprintf(out, "=%s", category);
-    else if (count == 1)
-        fprintf(out, "=%.6g", r->values[first]);
+    if (was)
+        fprintf(out, "=%s", was);
 }
 
 /* In the order of the example. */

@@ -152,6 +152,11 @@ const char *sis_record_value_name(const sis_record *record, size_t value);
  * mask. */
 const char *sis_record_category(const sis_record *record, const double *values, int feature);
 
+/* What the feature was, where one word or number says it: its category, or its only value as it is
+ * written into `number`. NULL: it has several values, or none. */
+enum { SIS_NUMBER_SIZE = 32 };
+const char *sis_record_was(const sis_record *record, int feature, char number[SIS_NUMBER_SIZE]);
+
 /* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200
  * are enough): the thresholds that have an explanation. Empty for records that are explained or
  * errors. */

@@ -73,13 +73,14 @@ int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis_data_opt standard;
     sis_data_opt_init(&standard);
     opt = opt ? opt : &standard;
+    const char *column = opt->id ? opt->id : opt->label;
     *out = NULL;
     if (strcmp(path, "-") == 0)
         return sis__data_read_csv(path, opt, out);
     for (size_t k = 0; k < FORMATS; k++)
         if (ends_with(path, formats[k].extension))
-            return opt->id && !formats[k].named ? no_columns(path, opt->id)
-                                                : formats[k].read(path, opt, out);
+            return column && !formats[k].named ? no_columns(path, column)
+                                               : formats[k].read(path, opt, out);
     return unknown_format(path);
 }
 

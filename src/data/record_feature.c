@@ -158,3 +158,12 @@ const char *sis_record_category(const sis_record *r, const double *values, int f
     }
     return one != SIZE_MAX && stem_of(r, feature) ? sis_record_value_name(r, one) : NULL;
 }
+
+const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUMBER_SIZE]) {
+    size_t count, first = sis_record_values(r, feature, &count);
+    const char *category = count ? sis_record_category(r, r->values, feature) : NULL;
+    if (category || count != 1)
+        return category;
+    snprintf(number, SIS_NUMBER_SIZE, "%.6g", r->values[first]);
+    return number;
+}

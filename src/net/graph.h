@@ -133,7 +133,7 @@ typedef struct sis__gemm {
     sis__broadcast over;
     size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
     const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
-    int finite;          /* so is what is packed: see sis__kernels.dense */
+    int finite;          /* what is packed is known to be: see sis__kernels.dense */
     const float *back;   /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
 } sis__gemm;
 

@@ -42,7 +42,7 @@ static int pack_right(sis__cx *c) {
             &(sis__matrix){
                 .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha},
             &g->packed);
-        g->finite = all_finite(b, g->k * g->n, g->alpha);
+        g->finite = g->k < SIS__LONG && all_finite(b, g->k * g->n, g->alpha);
         if (!error && c->plan->gradients)
             error = sis__cx_pack(
                 c,

@@ -97,7 +97,6 @@ int sis__fixed_init(sis__front *f, sis__site *s) {
     int error = over ? find_alike(f, s) : SIS_E_NOMEM;
     if (error)
         return error;
-    s->over = f->maps[f->layers[s->layer].out].box;
     if (share(f, s, over))
         s->over = over;
     else

@@ -19,17 +19,17 @@ static void add_name(sis__buf *b, const char *name) {
 
 /* The values of a feature: the category it is, or "0.5", "0.5 0.1 0.9", "own 0.7, rent 0.3". */
 static void add_values(sis__buf *b, const sis_record *r, const double *values, int feature) {
-    size_t count, first = sis_record_values(r, feature, &count), shown = 0;
+    size_t count, shown;
+    sis_record_values(r, feature, &count);
     const char *category = sis_record_category(r, values, feature);
     if (category) {
         add_name(b, category);
         return;
     }
-    for (size_t v = first; v < r->n_values && shown < VALUES_MOST && shown < count; v++) {
-        if (r->feature_map && r->feature_map[v] != feature)
-            continue;
+    for (shown = 0; shown < VALUES_MOST && shown < count; shown++) {
+        size_t v = sis_record_value(r, feature, shown);
         const char *name = count > 1 ? sis_record_value_name(r, v) : NULL;
-        if (shown++)
+        if (shown)
             sis__buf_str(b, name ? ", " : " ");
         if (name) {
             add_name(b, name);

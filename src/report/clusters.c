@@ -145,5 +145,8 @@ const sis__kind sis__kind_clusters = {
 
 int sis_report_add_clusters(sis_report *report, const char *name, const char *json, size_t n) {
     sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
-    return sis__intake_add(&in, &sis__kind_clusters, (void **)&report->sets, &report->n_sets);
+    void *list = report->sets;
+    int code = sis__intake_add(&in, &sis__kind_clusters, &list, &report->n_sets);
+    report->sets = (sis__clusters *)list;
+    return code;
 }

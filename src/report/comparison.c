@@ -131,8 +131,10 @@ const sis__kind sis__kind_comparison = {
 
 int sis_report_add_comparison(sis_report *report, const char *name, const char *json, size_t n) {
     sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
-    return sis__intake_add(&in, &sis__kind_comparison, (void **)&report->comparisons,
-                           &report->n_comparisons);
+    void *list = report->comparisons;
+    int code = sis__intake_add(&in, &sis__kind_comparison, &list, &report->n_comparisons);
+    report->comparisons = (sis__comparison *)list;
+    return code;
 }
 
 /* ---- Sides ----------------------------------------------------------------------------------- */

@@ -115,6 +115,8 @@ const sis__kind sis__kind_evaluation = {
 
 int sis_report_add_evaluation(sis_report *report, const char *name, const char *json, size_t n) {
     sis__intake in = {.report = report, .name = name, .json = json, .n_json = n};
-    return sis__intake_add(&in, &sis__kind_evaluation, (void **)&report->evaluations,
-                           &report->n_evaluations);
+    void *list = report->evaluations;
+    int code = sis__intake_add(&in, &sis__kind_evaluation, &list, &report->n_evaluations);
+    report->evaluations = (sis__evaluation *)list;
+    return code;
 }

@@ -26,15 +26,12 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
 /* What a feature is called, and of a table what it is: housing=own, income=52000. */
 static void name_cell(const sis__report_example *e, int feature, char *text, size_t size) {
     const sis_record *r = &e->record;
+    char number[SIS_NUMBER_SIZE];
     sis_record_name(r, feature, text, size);
-    if (e->look != SIS__TABLE || !r->values)
-        return;
-    size_t used = strlen(text), count, first = sis_record_values(r, feature, &count);
-    const char *category = sis_record_category(r, r->values, feature);
-    if (category)
-        snprintf(text + used, size - used, "=%s", category);
-    else if (count == 1)
-        snprintf(text + used, size - used, "=%.6g", r->values[first]);
+    size_t used = strlen(text);
+    const char *was = e->look == SIS__TABLE ? sis_record_was(r, feature, number) : NULL;
+    if (was)
+        snprintf(text + used, size - used, "=%s", was);
 }
 
 int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
