@@ -135,6 +135,11 @@ static void what_is_no_id_is_refused(void **state) {
     refused("a.txt", "a fine film\n", "case", SIS_E_ARGUMENT,
             "has no columns with names, so none called \"case\"");
     refused("a.fa", ">a\nACGT\n", "case", SIS_E_ARGUMENT, "has no columns with names");
+    sis_data *data;
+    assert_int_equal(
+        sis_data_read(folder_text("a.fa", ">a\nACGT\n"), &(sis_data_opt){.label = "bound"}, &data),
+        SIS_E_ARGUMENT);
+    assert_message_has("has no columns with names, so none called \"bound\"");
 }
 
 static void read_with_ids(const char *path) {
