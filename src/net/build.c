@@ -9,9 +9,9 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/net.h"
-#include "net/plan.h"
-#include "net/proto.h"
+#include "net/onnx/proto.h"
+#include "net/plan/net.h"
+#include "net/plan/plan.h"
 
 enum { IR_VERSION = 7, OPSET = 13, OPSET_ML = 2 };
 

@@ -9,10 +9,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/net.h"
-#include "net/ops.h"
-#include "net/proto.h"
-#include "net/walk.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+#include "net/plan/net.h"
+#include "net/walk/walk.h"
 
 /* What is put in words. */
 typedef struct {

@@ -12,11 +12,11 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/cache.h"
-#include "net/net.h"
-#include "net/ops.h"
-#include "net/plan.h"
-#include "net/proto.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+#include "net/plan/cache.h"
+#include "net/plan/net.h"
+#include "net/plan/plan.h"
 
 /* ---- What kind of network -------------------------------------------------------------------- */
 

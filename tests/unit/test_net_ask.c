@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/cache.h"
+#include "net/plan/cache.h"
 #include "support_net.h"
 
 static void token_models_start_at_ids_or_embeddings(void **state) {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/parallel.h"
-#include "net/cache.h"
+#include "net/plan/cache.h"
 #include "support_net.h"
 
 enum { ROWS = 75 };

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "net/net.h"
-#include "net/proto.h"
+#include "net/plan/net.h"
+#include "net/onnx/proto.h"
 #include "support_net.h"
 
 /* Time this process has worked: bounds must hold on a busy machine, and for the sanitized twin. */

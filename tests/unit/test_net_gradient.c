@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/cache.h"
-#include "net/ops.h"
+#include "net/plan/cache.h"
+#include "net/ops/ops.h"
 #include "support_net.h"
 
 static unsigned char covered[SIS__OP_COUNT];

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "net/kernels.h"
-#include "net/product.h"
+#include "net/kernels/kernels.h"
+#include "net/kernels/product.h"
 
 static float *fill(sis__rng *r, size_t n) {
     float *v = (float *)malloc((n ? n : 1) * sizeof *v);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "net/kernels.h"
+#include "net/kernels/kernels.h"
 
 enum { M = 7, N = 45, K = 60 };
 

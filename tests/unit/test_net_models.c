@@ -11,8 +11,8 @@
 
 #include <sis/net.h>
 
-#include "net/cache.h"
-#include "net/proto.h"
+#include "net/plan/cache.h"
+#include "net/onnx/proto.h"
 
 static Onnx__TensorProto *read_tensor(const char *name, sis__decoded *d) {
     const char *path = shared_data(name);

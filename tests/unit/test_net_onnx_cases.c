@@ -14,9 +14,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/graph.h"
-#include "net/ops.h"
-#include "net/proto.h"
+#include "net/plan/context.h"
+#include "net/ops/ops.h"
+#include "net/onnx/proto.h"
 
 enum { MAX_IO = 64 };
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "net/train.h"
+#include "train/train.h"
 #include "support.h"
 
 /* ---- Whole networks -------------------------------------------------------------------------- */

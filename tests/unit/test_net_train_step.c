@@ -9,7 +9,7 @@
 
 #include <sis/train.h>
 
-#include "net/train.h"
+#include "train/train.h"
 
 /* ---- Losses ---------------------------------------------------------------------------------- */
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/kernels.h"
+#include "net/kernels/kernels.h"
 #include "support_net.h"
 #include "support_nets_rnn.h"
 

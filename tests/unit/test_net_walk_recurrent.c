@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/walk.h"
+#include "net/walk/walk.h"
 #include "support_net.h"
 #include "support_nets_rnn.h"
 

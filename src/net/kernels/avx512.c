@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels for AVX-512. Compiled with it enabled, called only where it exists.
+ */
+#if defined(__AVX512F__)
+#define VBYTES 64
+#define MR 12
+#define KERNELS_TEXT "avx512"
+#define KERNELS_NAME(prefix) prefix##avx512
+#include "net/kernels/body.h"
+#else
+typedef int sis__no_avx512; /* another architecture: nothing to compile */
+#endif

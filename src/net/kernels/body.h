@@ -1,0 +1,472 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels, in vectors of VBYTES bytes and tiles of MR rows. Included once by each kernels_*.c,
+ * which defines VBYTES, MR and KERNELS_NAME. See kernels.h for what they compute.
+ *
+ * Matrix product: c is cut into tiles of MR x 2 vectors that stay in registers while k runs. The
+ * rows of a for one strip of tiles are copied k-major first (a strip of a fits the L1 cache, and
+ * rows a multiple of 4096 bytes apart would evict each other), b comes packed in panels. k is cut
+ * into pieces so that a strip stays small; a partial sum is kept in c between pieces, which is
+ * exact, so that every element is one sum from the first to the last k, or (convolutions) each
+ * piece is summed by itself and added to c. Rows that do not fill a tile run through the same code
+ * with fewer rows, columns that do not are computed in a padded copy.
+ *
+ * Functions: exp by 2^n * polynomial, sigmoid and tanh from exp. The last vector of an array is
+ * computed in a padded copy, so that an element's result does not depend on its place.
+ */
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+#include <math.h>
+#include <string.h>
+
+#include "net/kernels/kernels.h"
+
+typedef float vec __attribute__((vector_size(VBYTES)));
+typedef int ivec __attribute__((vector_size(VBYTES)));
+typedef float vec_at __attribute__((vector_size(VBYTES), aligned(4), may_alias));
+
+enum { LANES = VBYTES / 4, NR = 2 * LANES, KC = SIS__PIECE };
+
+#define INLINE static inline __attribute__((always_inline))
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
+INLINE vec load(const float *p) {
+    return *(const vec_at *)p;
+}
+
+INLINE void store(float *p, vec v) {
+    *(vec_at *)p = v;
+}
+
+INLINE vec all(float x) {
+    return x - (vec){0};
+}
+
+/* n <= LANES values at p, the rest zero. */
+INLINE vec load_some(const float *p, size_t n) {
+    float copy[LANES] = {0};
+    if (n >= LANES)
+        return load(p);
+    memcpy(copy, p, n * sizeof *p);
+    return load(copy);
+}
+
+INLINE void store_some(float *p, vec v, size_t n) {
+    float copy[LANES];
+    if (n >= LANES) {
+        store(p, v);
+        return;
+    }
+    store(copy, v);
+    memcpy(p, copy, n * sizeof *p);
+}
+
+/* One bit a lane that is set. */
+INLINE unsigned lanes_of(ivec which) {
+#if VBYTES == 64
+    return (unsigned)_mm512_cmplt_epi32_mask((__m512i)which, _mm512_setzero_si512());
+#elif VBYTES == 32
+    return (unsigned)_mm256_movemask_ps((__m256)which);
+#elif defined(__x86_64__)
+    return (unsigned)_mm_movemask_ps((__m128)which);
+#else
+    unsigned bits = 0;
+    for (unsigned i = 0; i < LANES; i++)
+        bits |= (unsigned)(which[i] < 0) << i;
+    return bits;
+#endif
+}
+
+/* ---- Matrix product ------------------------------------------------------------------------ */
+
+/* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`, and
+ * become c or are added to it. */
+typedef struct {
+    size_t k;
+    const float *a, *b;
+    const int *index;   /* (k) which rows of b these are; NULL: 0, 1, 2 ... */
+    const float *start; /* (rows) or NULL */
+    int add;
+    float *c;
+    size_t ldc;
+} tile;
+
+/* rows and direct are constants where this is inlined. */
+INLINE void run_tile(const size_t rows, const int direct, const tile *t) {
+    const float *a = t->a;
+    float *c = t->c;
+    const size_t ldc = t->ldc, k = t->k;
+    vec s[MR][2];
+    if (t->start) {
+        UNROLL for (size_t i = 0; i < rows; i++) s[i][0] = s[i][1] = all(t->start[i]);
+    } else {
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] = load(c + i * ldc);
+            s[i][1] = load(c + i * ldc + LANES);
+        }
+    }
+    for (size_t p = 0; p < k; p++, a += MR) {
+        const float *b = t->b + (direct ? p : (size_t)t->index[p]) * NR;
+        vec b0 = load(b), b1 = load(b + LANES);
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            vec x = all(a[i]);
+            s[i][0] += x * b0;
+            s[i][1] += x * b1;
+        }
+    }
+    if (t->add) {
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] = load(c + i * ldc) + s[i][0];
+            s[i][1] = load(c + i * ldc + LANES) + s[i][1];
+        }
+    }
+    if (!direct) { /* what is left out might have turned a -0 into 0 */
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] += 0.0f;
+            s[i][1] += 0.0f;
+        }
+    }
+    UNROLL for (size_t i = 0; i < rows; i++) {
+        store(c + i * ldc, s[i][0]);
+        store(c + i * ldc + LANES, s[i][1]);
+    }
+}
+
+static void run_rows(size_t rows, const tile *t) {
+    switch (rows) {
+#define ROWS(n)                                                                                    \
+    case n:                                                                                        \
+        if (t->index)                                                                              \
+            run_tile(n, 0, t);                                                                     \
+        else                                                                                       \
+            run_tile(n, 1, t);                                                                     \
+        break;
+        ROWS(1)
+        ROWS(2)
+        ROWS(3)
+        ROWS(4)
+        ROWS(5)
+        ROWS(6)
+#if MR > 6
+        ROWS(7)
+        ROWS(8)
+        ROWS(9)
+        ROWS(10)
+        ROWS(11)
+        ROWS(12)
+#endif
+#undef ROWS
+    }
+}
+
+/* The same for fewer than NR columns: through a copy of the tile. */
+static void run_edge(size_t rows, size_t cols, const tile *t) {
+    float copy[MR * NR];
+    tile inside = *t;
+    inside.c = copy;
+    inside.ldc = NR;
+    memset(copy, 0, sizeof copy);
+    for (size_t i = 0; (!t->start || t->add) && i < rows; i++)
+        memcpy(copy + i * NR, t->c + i * t->ldc, cols * sizeof *copy);
+    run_rows(rows, &inside);
+    for (size_t i = 0; i < rows; i++)
+        memcpy(t->c + i * t->ldc, copy + i * NR, cols * sizeof *copy);
+}
+
+/* All panels of b (k, n), from its row `from` on, against one strip. t: k, a, start, c, ldc set. */
+static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, tile *t) {
+    float *c = t->c;
+    for (size_t j = 0; j < n; j += NR) {
+        t->b = b + j * b_depth;
+        t->c = c + j;
+        if (n - j >= NR)
+            run_rows(rows, t);
+        else
+            run_edge(rows, n - j, t);
+    }
+}
+
+/* A strip of rows of a, k-major. */
+static void pack_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
+                       float *strip) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t p = 0; p < k; p++)
+            strip[p * MR + i] = a[i * a_row + p * a_col];
+}
+
+static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                 const float *b, float *c, size_t ldc) {
+    float strip[MR * KC];
+    for (size_t from = 0; from < k; from += KC) {
+        size_t depth = k - from < KC ? k - from : KC;
+        for (size_t i = 0; i < m; i += MR) {
+            size_t rows = m - i < MR ? m - i : MR;
+            tile t = {.k = depth, .a = strip, .c = c + i * ldc, .ldc = ldc};
+            pack_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
+            run_strip(rows, n, b + from * NR, k, &t);
+        }
+    }
+}
+
+/* Numbers of the columns p of `rows` rows of a that are not all 0, from k0 on, LANES at most. */
+INLINE size_t filled(size_t rows, size_t n, const float *a, size_t a_row, int k0, int *index) {
+    ivec some = {0};
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        some |= load_some(a + i * a_row, n) != 0.0f;
+    for (unsigned bits = lanes_of(some); bits; bits &= bits - 1)
+        index[count++] = k0 + __builtin_ctz(bits);
+    return count;
+}
+
+/* gemm for rows of a that lie side by side and a finite b: columns of a that are 0 in a whole strip
+ * add nothing and are left out. */
+static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
+                        float *c, size_t ldc) {
+    float strip[MR * KC];
+    int index[KC];
+    for (size_t from = 0; from < k; from += KC) {
+        size_t depth = k - from < KC ? k - from : KC;
+        for (size_t i = 0; i < m; i += MR) {
+            size_t rows = m - i < MR ? m - i : MR, count = 0;
+            const float *at = a + i * a_row + from;
+            for (size_t p = 0; p < depth; p += LANES)
+                count += filled(rows, depth - p, at + p, a_row, (int)p, index + count);
+            for (size_t r = 0; r < rows; r++)
+                for (size_t p = 0; p < count; p++)
+                    strip[p * MR + r] = at[r * a_row + (size_t)index[p]];
+            tile t = {.k = count, .a = strip, .index = index, .c = c + i * ldc, .ldc = ldc};
+            run_strip(rows, n, b + from * NR, k, &t);
+        }
+    }
+}
+
+static void gemm_packed(const sis__packed_product *p) {
+    static const float zeros[MR];
+    size_t wide = (p->m + MR - 1) / MR * MR, piece = sis__piece_of(p->k, p->parts);
+    for (size_t from = 0; from == 0 || from < p->k; from += piece) {
+        size_t depth = p->k - from < piece ? p->k - from : piece;
+        for (size_t i = 0; i < p->m; i += MR) {
+            size_t rows = p->m - i < MR ? p->m - i : MR;
+            const float *first = p->row_start ? p->row_start + i : zeros;
+            tile t = {.k = depth,
+                      .a = p->a + from * wide + i * depth,
+                      .start = from == 0      ? first
+                               : p->parts > 1 ? zeros
+                                              : NULL,
+                      .add = from > 0 && p->parts > 1,
+                      .c = p->c + i * p->ldc,
+                      .ldc = p->ldc};
+            run_strip(rows, p->n, p->b + from * NR, p->k, &t);
+        }
+    }
+}
+
+/* ---- Functions of one value ---------------------------------------------------------------- */
+
+INLINE vec pick(ivec which, vec yes, vec no) {
+    return (vec)(((ivec)yes & which) | ((ivec)no & ~which));
+}
+
+/* x, but within low and high; NaN stays NaN. */
+INLINE vec within(vec x, vec low, vec high) {
+#if VBYTES == 64
+    return (vec)_mm512_min_ps((__m512)high, _mm512_max_ps((__m512)low, (__m512)x));
+#elif VBYTES == 32
+    return (vec)_mm256_min_ps((__m256)high, _mm256_max_ps((__m256)low, (__m256)x));
+#else
+    return pick(x > high, high, pick(x < low, low, x));
+#endif
+}
+
+/* p * 2^n for p around 1 and whole n, also where that is denormal, 0 or infinite. */
+INLINE vec scale(vec p, vec n) {
+#if VBYTES == 64
+    return (vec)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+    ivec whole = __builtin_convertvector(n, ivec), half = whole >> 1; /* in two factors */
+    return (vec)((half + 127) << 23) * p * (vec)((whole - half + 127) << 23);
+#endif
+}
+
+/* e^x; 0 below -104, infinity above 88.73. Relative error below 2e-7 (denormals excepted). */
+INLINE vec exp_of(vec x) {
+    vec t = within(x, all(-105.0f), all(89.0f));
+    vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
+    vec n = (t * 1.44269504f + magic) - magic;
+    vec r = t - n * 0.693145752f;
+    r = r - n * 1.42860677e-6f;
+    vec p = all(1.98756912e-4f);
+    p = p * r + 1.39819994e-3f;
+    p = p * r + 8.33345205e-3f;
+    p = p * r + 4.16657962e-2f;
+    p = p * r + 1.66666657e-1f;
+    p = p * r + 0.5f;
+    p = p * r * r + r + 1.0f;
+    return scale(p, n);
+}
+
+INLINE vec magnitude(vec x) {
+    return (vec)((ivec)x & 0x7FFFFFFF);
+}
+
+INLINE vec sigmoid_of(vec x) {
+    vec e = exp_of(-magnitude(x)), d = 1.0f / (1.0f + e);
+    return pick(x < 0.0f, e * d, d);
+}
+
+/* Odd polynomial for small |x|, else 1 - 2 / (e^2|x| + 1). */
+INLINE vec tanh_of(vec x) {
+    vec a = magnitude(x), q = x * x;
+    vec p = all(-5.70498872e-3f);
+    p = p * q + 2.06390887e-2f;
+    p = p * q - 5.37397155e-2f;
+    p = p * q + 1.33314422e-1f;
+    p = p * q - 3.33332819e-1f;
+    vec near = p * q * x + x;
+    vec far = 1.0f - 2.0f / (exp_of(a + a) + 1.0f);
+    far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
+    return pick(a < 0.625f, near, far);
+}
+
+/* Apply f to n values; the last few through a padded copy. */
+#define MAP(name, f)                                                                               \
+    static void name(const float *x, float *y, size_t n) {                                         \
+        size_t i = 0;                                                                              \
+        for (; i + LANES <= n; i += LANES)                                                         \
+            store(y + i, f(load(x + i)));                                                          \
+        if (i < n) {                                                                               \
+            float rest[LANES] = {0};                                                               \
+            memcpy(rest, x + i, (n - i) * sizeof *x);                                              \
+            store(rest, f(load(rest)));                                                            \
+            memcpy(y + i, rest, (n - i) * sizeof *x);                                              \
+        }                                                                                          \
+    }
+MAP(map_exp, exp_of)
+MAP(map_sigmoid, sigmoid_of)
+MAP(map_tanh, tanh_of)
+#undef MAP
+
+/* ---- Maxima -------------------------------------------------------------------------------- */
+
+static void relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0.0f ? 0.0f : x[i];
+}
+
+INLINE float larger(float a, float b) {
+    return b > a || b != b ? b : a;
+}
+
+/* x where it is larger than y or NaN, else y. The machines' own maxima answer y if either is
+ * NaN. */
+INLINE vec larger_of(vec x, vec y) {
+#if VBYTES == 64
+    __m512 a = (__m512)x, top = _mm512_max_ps(a, (__m512)y);
+    return (vec)_mm512_mask_mov_ps(top, _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q), a);
+#elif VBYTES == 32
+    __m256 a = (__m256)x, top = _mm256_max_ps(a, (__m256)y);
+    return (vec)_mm256_blendv_ps(top, a, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+#else
+    return pick((x > y) | (x != x), x, y);
+#endif
+}
+
+static void max_row(float *y, const float *x, size_t step, size_t n) {
+    if (step == 1)
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[i]);
+    else if (step == 2)
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[2 * i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            y[i] = larger(y[i], x[i * step]);
+}
+
+static float max_of(const float *x, size_t n) {
+    size_t i = 0;
+    float best = x[0], lanes[LANES];
+    if (n >= LANES) {
+        vec top = load(x);
+        for (i = LANES; i + LANES <= n; i += LANES)
+            top = larger_of(load(x + i), top);
+        store(lanes, top);
+        for (size_t k = 0; k < LANES; k++)
+            best = larger(best, lanes[k]);
+    }
+    for (; i < n; i++)
+        best = larger(best, x[i]);
+    return best;
+}
+
+/* ---- Recurrent cells ----------------------------------------------------------------------- */
+
+static void lstm(float *gates, float *c, float *h, size_t hidden) {
+    for (size_t j = 0; j < hidden; j += LANES) {
+        size_t n = hidden - j;
+        float *at = gates + j;
+        vec i = sigmoid_of(load_some(at, n)), o = sigmoid_of(load_some(at + hidden, n));
+        vec f = sigmoid_of(load_some(at + 2 * hidden, n));
+        vec g = tanh_of(load_some(at + 3 * hidden, n));
+        vec kept = f * load_some(c + j, n), state = kept + i * g;
+        store_some(at, i, n);
+        store_some(at + hidden, o, n);
+        store_some(at + 2 * hidden, f, n);
+        store_some(at + 3 * hidden, g, n);
+        store_some(c + j, state, n);
+        store_some(h + j, o * tanh_of(state), n);
+    }
+}
+
+static void gru(const float *z, const float *candidate, const float *h_before, float *h,
+                size_t hidden) {
+    for (size_t j = 0; j < hidden; j += LANES) {
+        size_t n = hidden - j;
+        vec u = load_some(z + j, n), g = tanh_of(load_some(candidate + j, n));
+        vec kept = u * load_some(h_before + j, n);
+        store_some(h + j, kept + (1.0f - u) * g, n);
+    }
+}
+
+#include "net/kernels/walk.h"
+
+#include "net/kernels/softmax.h"
+
+#include "net/kernels/units.h"
+
+const sis__kernels KERNELS_NAME(sis__kernels_) = {
+    .name = KERNELS_TEXT,
+    .nr = NR,
+    .mr = MR,
+    .gemm = gemm,
+    .gemm_packed = gemm_packed,
+    .exp = map_exp,
+    .sigmoid = map_sigmoid,
+    .tanh = map_tanh,
+    .relu = relu,
+    .log_rest = log_rest,
+    .max_row = max_row,
+    .max_of = max_of,
+    .lstm = lstm,
+    .gru = gru,
+    .add_rows = add_rows,
+    .gemm_placed = gemm_placed,
+    .max_up = max_up,
+    .add_up = add_up,
+    .dense = dense,
+    .add_rows_wide = add_rows_wide,
+    .add_relu = add_relu,
+    .add_max = add_max,
+    .join_tops = join_tops,
+    .changes = changes,
+    .round_sums = round_sums,
+    .switched = switched,
+    .patch = patch,
+    .narrow = narrow_product,
+};

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which kernels this machine runs, packing, and the naive version of each.
+ */
+#include "net/kernels/kernels.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+extern const sis__kernels sis__kernels_base;
+#ifdef __x86_64__
+extern const sis__kernels sis__kernels_avx2, sis__kernels_avx512;
+#endif
+
+static const sis__kernels *const choice[] = {
+    &sis__kernels_base,
+#ifdef __x86_64__
+    &sis__kernels_avx2,
+    &sis__kernels_avx512,
+#endif
+    NULL,
+};
+
+/* How many of `choice` run here. */
+static size_t usable(void) {
+#ifdef __x86_64__
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return 1;
+    return __builtin_cpu_supports("avx512f") ? 3 : 2;
+#else
+    return 1;
+#endif
+}
+
+const sis__kernels *sis__kernels_best(void) {
+    return choice[usable() - 1];
+}
+
+const sis__kernels *const *sis__kernels_all(void) {
+    static const sis__kernels *const one[] = {&sis__kernels_base, NULL};
+#ifdef __x86_64__
+    static const sis__kernels *const two[] = {&sis__kernels_base, &sis__kernels_avx2, NULL};
+    return usable() == 1 ? one : usable() == 2 ? two : choice;
+#else
+    return one;
+#endif
+}
+
+size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n) {
+    if (n > SIZE_MAX - kn->nr)
+        return SIZE_MAX;
+    size_t wide = (n + kn->nr - 1) / kn->nr * kn->nr;
+    return wide && k > SIZE_MAX / sizeof(float) / wide ? SIZE_MAX : k * wide;
+}
+
+/* One panel: `cols` columns of b from `b` on. Reads run along whichever side of b is contiguous;
+ * for a transposed b in blocks, so that the strided writes stay in the L1 cache. */
+static void pack_panel(size_t nr, size_t cols, size_t k, const float *b, size_t b_row, size_t b_col,
+                       float *packed) {
+    enum { BLOCK = 64 };
+    if (cols < nr)
+        memset(packed, 0, k * nr * sizeof *packed);
+    if (b_col == 1) {
+        for (size_t p = 0; p < k; p++)
+            memcpy(packed + p * nr, b + p * b_row, cols * sizeof *packed);
+        return;
+    }
+    for (size_t from = 0; from < k; from += BLOCK) {
+        size_t to = k - from < BLOCK ? k : from + BLOCK;
+        for (size_t q = 0; q < cols; q++)
+            for (size_t p = from; p < to; p++)
+                packed[p * nr + q] = b[p * b_row + q * b_col];
+    }
+}
+
+void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
+               size_t b_col, float *packed) {
+    for (size_t j = 0; j < n; j += kn->nr, packed += k * kn->nr)
+        pack_panel(kn->nr, n - j < kn->nr ? n - j : kn->nr, k, b + j * b_col, b_row, b_col, packed);
+}
+
+size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k) {
+    if (m > SIZE_MAX - kn->mr)
+        return SIZE_MAX;
+    size_t tall = (m + kn->mr - 1) / kn->mr * kn->mr;
+    return tall && k > SIZE_MAX / sizeof(float) / tall ? SIZE_MAX : k * tall;
+}
+
+/* Where term p of a product lies in the weights of a filter. */
+static size_t term_at(const sis__filters *w, size_t p) {
+    size_t depth = w->channels * w->run, row = p / depth, channel = p % depth / w->run;
+    return (channel * w->rows + row) * w->run + p % w->run;
+}
+
+void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed) {
+    size_t k = w->channels * w->rows * w->run, piece = sis__piece_of(k, w->rows);
+    for (size_t from = 0; from < k; from += piece) {
+        size_t depth = k - from < piece ? k - from : piece;
+        for (size_t i = 0; i < w->m; i += kn->mr)
+            for (size_t p = from; p < from + depth; p++) {
+                const float *a = w->at + term_at(w, p);
+                for (size_t r = i; r < i + kn->mr; r++)
+                    *packed++ = r < w->m ? a[r * k] : 0.0f;
+            }
+    }
+}
+
+/* ---- Naive --------------------------------------------------------------------------------- */
+
+/* b is packed in panels of one column: it is simply b transposed, (n, k). */
+static void naive_gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                       const float *b, float *c, size_t ldc) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++)
+            for (size_t p = 0; p < k; p++)
+                c[i * ldc + j] = fmaf(a[i * a_row + p * a_col], b[j * k + p], c[i * ldc + j]);
+}
+
+/* a is packed in strips of one row: pieces of k, each (m, piece). */
+static float naive_part(const sis__packed_product *p, size_t i, size_t j, size_t part, float sum) {
+    size_t piece = sis__piece_of(p->k, p->parts), depth = p->k / p->parts;
+    for (size_t q = part * depth; q < (part + 1) * depth; q++) {
+        size_t from = q / piece * piece, there = p->k - from < piece ? p->k - from : piece;
+        sum = fmaf(p->a[from * p->m + i * there + q - from], p->b[j * p->k + q], sum);
+    }
+    return sum;
+}
+
+static void naive_gemm_packed(const sis__packed_product *p) {
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            float sum = naive_part(p, i, j, 0, p->row_start ? p->row_start[i] : 0.0f);
+            for (size_t part = 1; part < p->parts; part++)
+                sum += naive_part(p, i, j, part, 0.0f);
+            p->c[i * p->ldc + j] = sum;
+        }
+}
+
+static void naive_exp(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = expf(x[i]);
+}
+
+static float logistic(float x) {
+    return (float)(1.0 / (1.0 + exp(-(double)x)));
+}
+
+static void naive_sigmoid(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = logistic(x[i]);
+}
+
+static void naive_tanh(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = tanhf(x[i]);
+}
+
+static void naive_relu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] < 0 ? 0 : x[i];
+}
+
+static void naive_log_rest(const float *z, size_t m, size_t n, size_t c, double *y, size_t step) {
+    for (size_t i = 0; i < m; i++, z += n) {
+        double top = -INFINITY, sum = 0;
+        for (size_t j = 0; j < n; j++)
+            if (j != c && ((double)z[j] > top || isnan(z[j])))
+                top = z[j];
+        for (size_t j = 0; j < n; j++)
+            if (j != c)
+                sum += exp((double)z[j] - top);
+        y[i * step] = isinf(top) ? top : top + log(sum);
+    }
+}
+
+static void naive_max_row(float *y, const float *x, size_t step, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (x[i * step] > y[i] || isnan(x[i * step]))
+            y[i] = x[i * step];
+}
+
+static float naive_max_of(const float *x, size_t n) {
+    float best = x[0];
+    naive_max_row(&best, x, 1, 1);
+    for (size_t i = 1; i < n; i++)
+        naive_max_row(&best, x + i, 1, 1);
+    return best;
+}
+
+static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
+    for (size_t j = 0; j < hidden; j++) {
+        float *i = gates + j, *o = i + hidden, *f = o + hidden, *g = f + hidden;
+        *i = logistic(*i);
+        *o = logistic(*o);
+        *f = logistic(*f);
+        *g = tanhf(*g);
+        c[j] = *f * c[j] + *i * *g;
+        h[j] = *o * tanhf(c[j]);
+    }
+}
+
+static void naive_gru(const float *z, const float *candidate, const float *h_before, float *h,
+                      size_t hidden) {
+    for (size_t j = 0; j < hidden; j++)
+        h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
+}
+
+static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                        const float *b, float *c, size_t ldc) {
+    if (k < SIS__LONG) {
+        naive_gemm(m, n, k, a, a_row, a_col, b, c, ldc);
+        return;
+    }
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = (double)c[i * ldc + j];
+            for (size_t from = 0; from < k; from += SIS__PIECE) {
+                double piece = 0;
+                for (size_t p = from; p < k && p < from + SIS__PIECE; p++)
+                    piece += (double)a[i * a_row + p * a_col] * (double)b[j * k + p];
+                sum += piece;
+            }
+            c[i * ldc + j] = (float)sum;
+        }
+}
+
+static void naive_gemm_placed(const sis__placed_product *g) {
+    for (size_t i = 0; i < g->m; i++)
+        for (size_t j = 0; j < g->n; j++) {
+            float sum = g->start ? g->start[j] : g->c[i][j];
+            for (size_t p = 0; p < g->k; p++)
+                sum = fmaf(g->a[i][g->offset ? (size_t)g->offset[p] : p], g->b[j * g->k + p], sum);
+            g->c[i][j] = sum;
+        }
+}
+
+static void naive_max_up(const float *const *x, size_t count, size_t n, float *y) {
+    memcpy(y, x[0], n * sizeof *y);
+    for (size_t k = 1; k < count; k++)
+        naive_max_row(y, x[k], 1, n);
+}
+
+static void naive_add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
+    for (size_t i = 0; i < n; i++) {
+        float sum = x[0][i];
+        for (size_t k = 1; k < count; k++)
+            sum += x[k][i];
+        y[i] = relu && sum < 0 ? 0 : sum;
+    }
+}
+
+static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        for (size_t t = 0; t < r->count; t++)
+            y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
+}
+
+static void naive_add_rows_wide(const sis__rows *r, double *y, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t t = 0; t < r->count; t++)
+            sum = fma(r->wide_d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], sum);
+        y[i] += sum;
+    }
+}
+
+static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
+}
+
+static float larger(float x, float y) {
+    return isnan(x) || x > y ? x : y;
+}
+
+static void naive_add_max(const float *a, const float *b, size_t count, float *y, size_t n) {
+    for (size_t k = 0; k < count * n; k++)
+        y[k % n] = larger(a[k] + b[k], y[k % n]);
+}
+
+static int naive_join_tops(const sis__tops *t, float *y) {
+    int changed = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        float far = larger(t->outside[0][i], t->outside[1][i]), top = larger(t->inside[i], far);
+        y[i] = t->relu && top < 0 ? 0 : top;
+        far = t->relu && far < 0 ? 0 : far;
+        changed |= t->slack < 0 ? y[i] != t->base[i]
+                                : far != t->base[i] || !(t->inside[i] + t->slack <= far);
+    }
+    return changed;
+}
+
+static size_t naive_changes(sis__compared *c) {
+    size_t found = 0;
+    c->more_nonzero = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        double d = (double)c->now[i] - (double)c->base[i], step = d - c->kept[i];
+        c->more_nonzero += (d != 0) - (c->kept[i] != 0);
+        c->kept[i] = d;
+        if (step == 0)
+            continue;
+        c->index[found] = c->first + (int)i;
+        c->change[found++] = step;
+    }
+    return found;
+}
+
+static int naive_round_sums(const sis__sums *s, float *y) {
+    int close = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
+        float rounded = (float)(v - s->slack[i]);
+        y[i] = s->relu && rounded < 0 ? 0 : rounded;
+        close |= rounded != (float)(v + s->slack[i]);
+    }
+    return close;
+}
+
+static size_t naive_switched(const float *a, const float *b, const int *on, size_t n, int *units,
+                             float *sizes) {
+    size_t count = 0;
+    for (size_t j = 0; j < n; j++)
+        if ((a[j] + b[j] > 0) != (on[j] != 0)) {
+            units[count] = (int)j;
+            sizes[count++] = fabsf(a[j] + b[j]);
+        }
+    return count;
+}
+
+static void naive_patch(const sis__patch *p, float low, float *y, size_t n) {
+    for (size_t j = 0; j < n; j++) {
+        float v = p->a[j] + p->b[j];
+        for (size_t k = 0; k < p->n_rows; k++)
+            v = fmaf(p->sizes[k], p->rows[(size_t)p->units[k] * n + j], v);
+        y[j] = v < low ? low : v;
+    }
+}
+
+static void naive_narrow(size_t m, size_t n, const float *x, const float *w, float *y) {
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < 16; j++)
+            for (size_t k = 0; k < n; k++)
+                y[i * 16 + j] = fmaf(x[i * n + k], w[k * 16 + j], y[i * 16 + j]);
+}
+
+const sis__kernels sis__kernels_naive = {
+    .name = "naive",
+    .nr = 1,
+    .mr = 1,
+    .gemm = naive_gemm,
+    .gemm_packed = naive_gemm_packed,
+    .exp = naive_exp,
+    .sigmoid = naive_sigmoid,
+    .tanh = naive_tanh,
+    .relu = naive_relu,
+    .log_rest = naive_log_rest,
+    .max_row = naive_max_row,
+    .max_of = naive_max_of,
+    .lstm = naive_lstm,
+    .gru = naive_gru,
+    .add_rows = naive_add_rows,
+    .dense = naive_dense,
+    .gemm_placed = naive_gemm_placed,
+    .max_up = naive_max_up,
+    .add_up = naive_add_up,
+    .add_rows_wide = naive_add_rows_wide,
+    .add_relu = naive_add_relu,
+    .add_max = naive_add_max,
+    .join_tops = naive_join_tops,
+    .changes = naive_changes,
+    .round_sums = naive_round_sums,
+    .switched = naive_switched,
+    .patch = naive_patch,
+    .narrow = naive_narrow,
+};

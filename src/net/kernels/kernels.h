@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The loops where the time goes. One source (body.h) is compiled for each instruction set;
+ * sis__kernels_best() answers the best one this machine can run. `sis__kernels_naive` computes the
+ * same with plain scalar loops: the oracle of the tests, and the reference for what is meant.
+ *
+ * What every kernel promises: an element of the result depends, to the bit, only on the values that
+ * go into it, never on the size of the matrix, on where in it the element lies or on the other
+ * elements. Sums over k run from the first to the last term in single precision (long ones of dense
+ * layers in double). Sums of convolutions are made of one sum for each row of the kernel, so that
+ * walks can keep these apart.
+ */
+#ifndef SIS_NET_KERNELS_KERNELS_H
+#define SIS_NET_KERNELS_KERNELS_H
+
+#include <stddef.h>
+
+/* k is cut into pieces of at most this length; a packed left side is laid out by them. */
+enum { SIS__PIECE = 256 };
+
+/* c (m, n) = row_start + a (m, k) . b (k, n), both sides packed, rows of c ldc apart. k consists of
+ * `parts` equal parts, which are summed apart: the first from row_start, the others from 0, and
+ * then added up in order. */
+typedef struct sis__packed_product {
+    size_t m, n, k, parts;
+    const float *a, *b;
+    const float *row_start; /* (m) or NULL */
+    float *c;
+    size_t ldc;
+} sis__packed_product;
+
+/* Sums of at least so many terms run in double in dense layers. */
+enum { SIS__LONG = 1024 };
+
+/* A product whose rows are read and written where they lie: c[i][j] = start[j] + sum over p of
+ * a[i][offset[p]] * b (p, j). */
+typedef struct sis__placed_product {
+    size_t m, n, k;
+    const float *const *a; /* (m) */
+    const int *offset;     /* (k); NULL: 0, 1, 2 ... */
+    const float *b;        /* packed */
+    const float *start;    /* (n); NULL: what c holds */
+    float *const *c;       /* (m) */
+} sis__placed_product;
+
+/* Weights of a convolution, (m, channels, rows, run): what each of m filters has for a channel, a
+ * row of the kernel and a place in the row. */
+typedef struct sis__filters {
+    const float *at;
+    size_t m, channels, rows, run;
+} sis__filters;
+
+/* Some rows of a matrix, and a factor for each. */
+typedef struct sis__rows {
+    const float *w;
+    size_t ldw;
+    const int *index; /* (count) */
+    const float *d;   /* (count), or */
+    const double *wide_d;
+    size_t count;
+} sis__rows;
+
+/* sum + change, known to +- slack. */
+typedef struct sis__sums {
+    const double *sum, *change, *slack; /* (n); change may be NULL */
+    size_t n;
+    int relu;
+} sis__sums;
+
+/* Maxima of each channel inside a box and on two sides of it, and those of everything before the
+ * box changed, all of them before a Relu if one follows, but for `base`. */
+typedef struct sis__tops {
+    const float *inside, *outside[2], *base; /* (n) */
+    size_t n;
+    int relu;
+    float slack; /* how far `inside` may be off; negative: it is exact */
+} sis__tops;
+
+/* Values before and after, and the differences that were known. */
+typedef struct sis__compared {
+    const float *now, *base; /* (n) */
+    double *kept;            /* (n) now - base as it was, brought up to date */
+    size_t n;
+    int first;         /* number of the first value */
+    int *index;        /* (n + 16) numbers of the values whose difference changed */
+    double *change;    /* (n + 16) by how much */
+    long more_nonzero; /* differences that are not 0, less those that were not */
+} sis__compared;
+
+/* a + b + sum over k < n_rows of sizes[k] * rows[units[k]]; a, b (n), rows (any, n). */
+typedef struct sis__patch {
+    const float *a, *b;
+    const float *rows;
+    size_t n_rows;
+    const int *units;
+    const float *sizes;
+} sis__patch;
+
+typedef struct sis__kernels {
+    const char *name; /* "avx512", "avx2", "base", "naive" */
+    size_t nr;        /* columns of a panel of the packed right side */
+    size_t mr;        /* rows of a strip of the packed left side */
+
+    /* c (m, n) += a (m, k) . b (k, n). a[i * a_row + p * a_col]; b packed by sis__pack; rows of c
+     * are ldc apart. Fill c with zeros or the bias first. */
+    void (*gemm)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                 const float *b, float *c, size_t ldc);
+
+    /* The same for a left side packed by sis__pack_left, starting from row_start[i] (zero if NULL)
+     * instead of what c holds. */
+    void (*gemm_packed)(const sis__packed_product *p);
+
+    void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
+    void (*sigmoid)(const float *x, float *y, size_t n);
+    void (*tanh)(const float *x, float *y, size_t n);
+
+    void (*relu)(const float *x, float *y, size_t n);
+
+    /* y[i * step] = log of the sum of exp(z (i, j)) over all j < n but c, of each of m rows; summed
+     * from the first to the last j in double. */
+    void (*log_rest)(const float *z, size_t m, size_t n, size_t c, double *y, size_t step);
+
+    /* y[i] = larger of y[i] and x[i * step]; NaN is larger than anything. */
+    void (*max_row)(float *y, const float *x, size_t step, size_t n);
+    /* The largest of n > 0 values. */
+    float (*max_of)(const float *x, size_t n);
+
+    /* One LSTM step of one row: gates (4, hidden) in order i o f c, before activation, replaced by
+     * the activated ones; c (hidden) is updated and h (hidden) written. */
+    void (*lstm)(float *gates, float *c, float *h, size_t hidden);
+    /* One GRU step: zr (2, hidden) activated z and r, candidate (hidden) before tanh, h updated. */
+    void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
+                size_t hidden);
+
+    /* gemm as dense layers use it, for a finite b: terms that are 0 may be left out. From SIS__LONG
+     * terms on the sum runs in double, is rounded once, and is what c holds plus the sum of each
+     * SIS__PIECE terms. Products of floats are exact in double, so this is the same on every
+     * machine, and almost the same in any order. */
+    void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                  const float *b, float *c, size_t ldc);
+
+    /* What walks are made of. */
+    void (*gemm_placed)(const sis__placed_product *p);
+    /* y (n) = the largest of x[0], ..., x[count - 1], as max_row finds it. */
+    void (*max_up)(const float *const *x, size_t count, size_t n, float *y);
+    /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
+    void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
+    /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
+    void (*add_rows)(const sis__rows *r, float *y, size_t n);
+    void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
+    void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
+    /* y (n) = the largest of y and all a + b; a, b (count, n). */
+    void (*add_max)(const float *a, const float *b, size_t count, float *y, size_t n);
+    /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base,
+     * whatever the error of `inside`. */
+    int (*join_tops)(const sis__tops *t, float *y);
+    /* Differences that changed: fills index and change, returns how many. */
+    size_t (*changes)(sis__compared *c);
+    /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the
+     * middle between two floats that an error of slack[i] decides which one it is; that is then the
+     * lower one. */
+    int (*round_sums)(const sis__sums *s, float *y);
+
+    /* Walks over dense layers (net/walk/dense.c); n is a multiple of 16 in all three.
+     * Units of v = a + b where v > 0 differs from `on` (0 or -1): their numbers and |v| into units
+     * and sizes (n each). Returns how many. */
+    size_t (*switched)(const float *a, const float *b, const int *on, size_t n, int *units,
+                       float *sizes);
+    /* y (n) = what the patch describes, but at least `low`. */
+    void (*patch)(const sis__patch *p, float low, float *y, size_t n);
+    /* y (m, 16) += x (m, n) . w (n, 16), summed as in gemm; no x is below 0. */
+    void (*narrow)(size_t m, size_t n, const float *x, const float *w, float *y);
+} sis__kernels;
+
+/* The best for this machine; always the same one. */
+const sis__kernels *sis__kernels_best(void);
+
+/* Those this machine can run, fastest last, NULL-terminated: for tests and benchmarks. */
+const sis__kernels *const *sis__kernels_all(void);
+
+extern const sis__kernels sis__kernels_naive;
+
+/* Floats that packing (k, n) takes: columns are rounded up to whole panels. SIZE_MAX: overflow. */
+size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
+
+/* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
+void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
+               size_t b_col, float *packed);
+
+/* The weights as the left side (m, k) of a product, k in the order (row, channel, run): for each
+ * piece of k its strips of mr rows, each (piece, mr). A piece is a row of the kernel; if there is
+ * only one, k is cut every SIS__PIECE terms. */
+void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed);
+size_t sis__packed_left_size(const sis__kernels *kn, size_t m, size_t k);
+
+/* Length of the pieces of k. */
+static inline size_t sis__piece_of(size_t k, size_t parts) {
+    return parts > 1 ? k / parts : SIS__PIECE;
+}
+
+#endif

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The kernels of walks, and the long sums they rely on. Part of body.h, which includes it
+ * once for each instruction set.
+ *
+ * Long sums in double: c is cut into tiles of WIDE_ROWS x 2 vectors of floats, kept as twice as
+ * many vectors of doubles; otherwise as gemm does it. Each piece of k is summed by itself.
+ */
+typedef double wide __attribute__((vector_size(VBYTES)));
+typedef float half __attribute__((vector_size(VBYTES / 2)));
+typedef long long wide_mask __attribute__((vector_size(VBYTES)));
+typedef int half_mask __attribute__((vector_size(VBYTES / 2)));
+typedef float half_at __attribute__((vector_size(VBYTES / 2), aligned(4), may_alias));
+typedef double wide_at __attribute__((vector_size(VBYTES), aligned(8), may_alias));
+
+enum { WIDE = VBYTES / 8, WIDE_ROWS = MR > 6 ? 6 : 2 };
+
+INLINE wide load_wide(const double *p) {
+    return *(const wide_at *)p;
+}
+
+INLINE void store_wide(double *p, wide v) {
+    *(wide_at *)p = v;
+}
+
+/* WIDE floats. Compilers take conversions of whole vectors apart unless they are named. */
+INLINE wide widen(const float *p) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX__)
+    return (wide)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
+    return __builtin_convertvector(*(const half_at *)p, wide);
+#endif
+}
+
+INLINE half narrow(wide v) {
+#if defined(__AVX512F__)
+    return (half)_mm512_cvtpd_ps((__m512d)v);
+#elif defined(__AVX__)
+    return (half)_mm256_cvtpd_ps((__m256d)v);
+#else
+    return __builtin_convertvector(v, half);
+#endif
+}
+
+INLINE wide all_wide(double x) {
+    return x - (wide){0};
+}
+
+/* ---- Long sums ----------------------------------------------------------------------------- */
+
+/* a (k, WIDE_ROWS), b (k, NR), s (rows, NR) += a^T . b; rows and vecs are constants where this is
+ * inlined. */
+INLINE void wide_tile(const size_t rows, const size_t vecs, size_t k, const double *a,
+                      const float *b, double *s) {
+    wide t[WIDE_ROWS][4];
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) t[i][v] =
+        (wide){0};
+    for (size_t p = 0; p < k; p++, a += WIDE_ROWS, b += NR) {
+        wide w[4];
+        UNROLL for (size_t v = 0; v < vecs; v++) w[v] = widen(b + v * WIDE);
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            wide x = all_wide(a[i]);
+            UNROLL for (size_t v = 0; v < vecs; v++) t[i][v] += x * w[v];
+        }
+    }
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) {
+        double *at = s + i * NR + v * WIDE;
+        store_wide(at, load_wide(at) + t[i][v]);
+    }
+}
+
+static void wide_rows(size_t rows, int narrow, size_t k, const double *a, const float *b,
+                      double *s) {
+    switch (rows * 2 + (narrow != 0)) {
+#define ROWS(n)                                                                                    \
+    case n * 2:                                                                                    \
+        wide_tile(n, 4, k, a, b, s);                                                               \
+        break;                                                                                     \
+    case n * 2 + 1:                                                                                \
+        wide_tile(n, 2, k, a, b, s);                                                               \
+        break;
+        ROWS(1)
+        ROWS(2)
+#if MR > 6
+        ROWS(3)
+        ROWS(4)
+        ROWS(5)
+        ROWS(6)
+#endif
+#undef ROWS
+    }
+}
+
+/* One strip of rows against one panel. */
+static void wide_panel(size_t rows, size_t cols, size_t k, const float *a, size_t a_row,
+                       size_t a_col, const float *b, float *c, size_t ldc) {
+    double strip[WIDE_ROWS * KC], s[WIDE_ROWS * NR] = {0};
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            s[i * NR + j] = (double)c[i * ldc + j];
+    for (size_t from = 0; from < k; from += KC) {
+        size_t depth = k - from < KC ? k - from : KC;
+        for (size_t i = 0; i < rows; i++)
+            for (size_t p = 0; p < depth; p++)
+                strip[p * WIDE_ROWS + i] = (double)a[i * a_row + (from + p) * a_col];
+        wide_rows(rows, cols <= LANES, depth, strip, b + from * NR, s);
+    }
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            c[i * ldc + j] = (float)s[i * NR + j];
+}
+
+/* ---- Products of rows where they lie --------------------------------------------------------- */
+
+/* One tile: (rows, vecs) sums, from `start` or (NULL) what c holds. */
+INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct,
+                        const sis__placed_product *t) {
+    const float *b = t->b;
+    vec s[MR][2];
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
+        load((t->start ? t->start : t->c[i]) + v * LANES);
+    for (size_t p = 0; p < t->k; p++, b += NR) {
+        const size_t at = direct ? p : (size_t)t->offset[p];
+        vec w[2];
+        UNROLL for (size_t v = 0; v < vecs; v++) w[v] = load(b + v * LANES);
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            vec x = all(t->a[i][at]);
+            UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] += x * w[v];
+        }
+    }
+    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++)
+        store(t->c[i] + v * LANES, s[i][v]);
+}
+
+INLINE void placed_any(const size_t rows, const size_t vecs, const sis__placed_product *t) {
+    if (t->offset)
+        placed_tile(rows, vecs, 0, t);
+    else
+        placed_tile(rows, vecs, 1, t);
+}
+
+static void placed_rows(const sis__placed_product *t) {
+    switch (t->m * 2 + (t->n <= LANES)) {
+#define ROWS(rows)                                                                                 \
+    case rows * 2:                                                                                 \
+        placed_any(rows, 2, t);                                                                    \
+        break;                                                                                     \
+    case rows * 2 + 1:                                                                             \
+        placed_any(rows, 1, t);                                                                    \
+        break;
+        ROWS(1)
+        ROWS(2)
+        ROWS(3)
+        ROWS(4)
+        ROWS(5)
+        ROWS(6)
+#if MR > 6
+        ROWS(7)
+        ROWS(8)
+        ROWS(9)
+        ROWS(10)
+        ROWS(11)
+        ROWS(12)
+#endif
+#undef ROWS
+    }
+}
+
+/* A tile with columns that do not fill it: through a copy. */
+static void placed_edge(const sis__placed_product *t) {
+    float copy[MR * NR], start[NR], *rows[MR];
+    sis__placed_product inside = *t;
+    inside.c = rows;
+    memset(copy, 0, sizeof copy);
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < t->m; i++) {
+        rows[i] = copy + i * NR;
+        if (!t->start)
+            memcpy(rows[i], t->c[i], t->n * sizeof *copy);
+    }
+    if (t->start) {
+        memcpy(start, t->start, t->n * sizeof *start);
+        inside.start = start;
+    }
+    placed_rows(&inside);
+    for (size_t i = 0; i < t->m; i++)
+        memcpy(t->c[i], rows[i], t->n * sizeof *copy);
+}
+
+static void gemm_placed(const sis__placed_product *p) {
+    float *c[MR];
+    for (size_t i = 0; i < p->m; i += MR)
+        for (size_t j = 0; j < p->n; j += NR) {
+            sis__placed_product t = *p;
+            t.m = p->m - i < MR ? p->m - i : MR;
+            t.n = p->n - j < NR ? p->n - j : NR;
+            t.a = p->a + i;
+            t.b = p->b + j * p->k;
+            t.start = p->start ? p->start + j : NULL;
+            t.c = c;
+            for (size_t r = 0; r < t.m; r++)
+                c[r] = p->c[i + r] + j;
+            if (t.n == NR || t.n == LANES)
+                placed_rows(&t);
+            else
+                placed_edge(&t);
+        }
+}
+
+/* Few columns of short rows: nothing to be gained from packing the left side. */
+static void dense_short(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
+                        float *c, size_t ldc) {
+    for (size_t i = 0; i < m; i += MR) {
+        const float *from[MR];
+        float *to[MR];
+        sis__placed_product p = {.m = m - i < MR ? m - i : MR, .n = n, .k = k, .a = from, .b = b};
+        p.c = to;
+        for (size_t r = 0; r < p.m; r++) {
+            from[r] = a + (i + r) * a_row;
+            to[r] = c + (i + r) * ldc;
+        }
+        gemm_placed(&p);
+    }
+}
+
+static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                  const float *b, float *c, size_t ldc) {
+    if (k < SIS__LONG && a_col == 1 && n <= NR) {
+        dense_short(m, n, k, a, a_row, b, c, ldc);
+        return;
+    }
+    if (k < SIS__LONG && a_col == 1) {
+        gemm_filled(m, n, k, a, a_row, b, c, ldc);
+        return;
+    }
+    if (k < SIS__LONG) {
+        gemm(m, n, k, a, a_row, a_col, b, c, ldc);
+        return;
+    }
+    for (size_t j = 0; j < n; j += NR)
+        for (size_t i = 0; i < m; i += WIDE_ROWS)
+            wide_panel(m - i < WIDE_ROWS ? m - i : WIDE_ROWS, n - j < NR ? n - j : NR, k,
+                       a + i * a_row, a_row, a_col, b + j * k, c + i * ldc + j, ldc);
+}
+
+/* ---- Some rows of a matrix ------------------------------------------------------------------ */
+
+/* vecs vectors of y stay in registers while the rows run; vecs is a constant where inlined. */
+INLINE void rows_block(const size_t vecs, const sis__rows *r, size_t from, float *y) {
+    vec s[8];
+    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = load(y + i * LANES);
+    for (size_t t = 0; t < r->count; t++) {
+        const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
+        vec d = all(r->d[t]);
+        UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * load(w + i * LANES);
+    }
+    UNROLL for (size_t i = 0; i < vecs; i++) store(y + i * LANES, s[i]);
+}
+
+/* Fewer than a vector: through padded copies. */
+static void rows_edge(const sis__rows *r, size_t from, float *y, size_t n) {
+    vec s = load_some(y, n);
+    for (size_t t = 0; t < r->count; t++)
+        s += all(r->d[t]) * load_some(r->w + (size_t)r->index[t] * r->ldw + from, n);
+    store_some(y, s, n);
+}
+
+static void add_rows(const sis__rows *r, float *y, size_t n) {
+    size_t i = 0;
+    for (; i + 8 * LANES <= n; i += 8 * LANES)
+        rows_block(8, r, i, y + i);
+    if (i + 4 * LANES <= n) {
+        rows_block(4, r, i, y + i);
+        i += 4 * LANES;
+    }
+    if (i + 2 * LANES <= n) {
+        rows_block(2, r, i, y + i);
+        i += 2 * LANES;
+    }
+    if (i + LANES <= n) {
+        rows_block(1, r, i, y + i);
+        i += LANES;
+    }
+    if (i < n)
+        rows_edge(r, i, y + i, n - i);
+}
+
+/* Bytes of the row that comes next but one, which lies anywhere in the matrix. */
+INLINE void fetch_ahead(const sis__rows *r, size_t t, size_t from, size_t floats) {
+    if (t + 2 < r->count)
+        for (size_t i = 0; i < floats; i += 16)
+            __builtin_prefetch(r->w + (size_t)r->index[t + 2] * r->ldw + from + i);
+}
+
+INLINE void wide_block(const size_t vecs, const sis__rows *r, size_t from, double *y) {
+    wide s[16];
+    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = (wide){0};
+    for (size_t t = 0; t < r->count; t++) {
+        const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
+        wide d = all_wide(r->wide_d[t]);
+        fetch_ahead(r, t, from, vecs * WIDE);
+        UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * widen(w + i * WIDE);
+    }
+    UNROLL for (size_t i = 0; i < vecs; i++)
+        store_wide(y + i * WIDE, load_wide(y + i * WIDE) + s[i]);
+}
+
+static void add_rows_wide(const sis__rows *r, double *y, size_t n) {
+    size_t i = 0;
+#if MR > 6
+    for (; i + 16 * WIDE <= n; i += 16 * WIDE)
+        wide_block(16, r, i, y + i);
+#endif
+    for (; i + 8 * WIDE <= n; i += 8 * WIDE)
+        wide_block(8, r, i, y + i);
+    for (; i + 2 * WIDE <= n; i += 2 * WIDE)
+        wide_block(2, r, i, y + i);
+    for (; i < n; i++) {
+        double s = 0;
+        for (size_t t = 0; t < r->count; t++)
+            s += r->wide_d[t] * (double)r->w[(size_t)r->index[t] * r->ldw + i];
+        y[i] += s;
+    }
+}
+
+/* ---- Element by element --------------------------------------------------------------------- */
+
+INLINE vec relu_of(vec x) {
+    return pick(x < 0.0f, all(0.0f), x);
+}
+
+static void add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t there = n - i;
+        vec sum = load_some(x[0] + i, there);
+        for (size_t k = 1; k < count; k++)
+            sum += load_some(x[k] + i, there);
+        store_some(y + i, relu ? relu_of(sum) : sum, there);
+    }
+}
+
+static void add_relu(const float *a, const float *b, float *y, size_t n) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES)
+        store(y + i, relu_of(load(a + i) + load(b + i)));
+    if (i < n)
+        store_some(y + i, relu_of(load_some(a + i, n - i) + load_some(b + i, n - i)), n - i);
+}
+
+/* vecs vectors of y stay in registers while the rows of a and b run; vecs is a constant where
+ * inlined. */
+INLINE void add_max_block(const size_t vecs, const float *a, const float *b, size_t count, float *y,
+                          size_t n) {
+    vec top[8];
+    UNROLL for (size_t i = 0; i < vecs; i++) top[i] = load(y + i * LANES);
+    for (size_t k = 0; k < count; k++, a += n, b += n)
+        UNROLL for (size_t i = 0; i < vecs; i++) top[i] =
+            larger_of(load(a + i * LANES) + load(b + i * LANES), top[i]);
+    UNROLL for (size_t i = 0; i < vecs; i++) store(y + i * LANES, top[i]);
+}
+
+static void add_max(const float *a, const float *b, size_t count, float *y, size_t n) {
+    size_t i = 0, rest = n % LANES;
+    for (; i + 8 * LANES <= n; i += 8 * LANES)
+        add_max_block(8, a + i, b + i, count, y + i, n);
+    for (; i + LANES <= n; i += LANES)
+        add_max_block(1, a + i, b + i, count, y + i, n);
+    if (rest == 0)
+        return;
+    vec top = load_some(y + i, rest);
+    for (size_t k = 0; k < count; k++)
+        top = larger_of(load_some(a + k * n + i, rest) + load_some(b + k * n + i, rest), top);
+    store_some(y + i, top, rest);
+}
+
+static void max_up(const float *const *x, size_t count, size_t n, float *y) {
+    for (size_t i = 0; i < n; i += LANES) {
+        size_t there = n - i;
+        vec top = load_some(x[0] + i, there);
+        for (size_t k = 1; k < count; k++)
+            top = larger_of(load_some(x[k] + i, there), top);
+        store_some(y + i, top, there);
+    }
+}
+
+/* One vector of join_tops: y, and which elements may have changed. */
+INLINE vec join_tops_at(const sis__tops *t, size_t i, size_t n, ivec *changed) {
+    vec top = load_some(t->inside + i, n), base = load_some(t->base + i, n);
+    vec out = larger_of(load_some(t->outside[0] + i, n), load_some(t->outside[1] + i, n));
+    vec y = larger_of(top, out), far = out;
+    if (t->relu) {
+        y = relu_of(y);
+        far = relu_of(out);
+    }
+    *changed |= t->slack < 0 ? y != base : (far != base) | ~(top + all(t->slack) <= far);
+    return y;
+}
+
+static int join_tops(const sis__tops *t, float *y) {
+    ivec changed = {0}, last = {0};
+    size_t i = 0, rest = t->n % LANES;
+    int any = 0;
+    for (; i + LANES <= t->n; i += LANES)
+        store(y + i, join_tops_at(t, i, LANES, &changed));
+    if (rest)
+        store_some(y + i, join_tops_at(t, i, rest, &last), rest);
+    for (size_t k = 0; k < LANES; k++)
+        any |= changed[k] | (k < rest ? last[k] : 0);
+    return any != 0;
+}
+
+static size_t changes(sis__compared *c) {
+    size_t found = 0, i = 0;
+    c->more_nonzero = 0;
+#ifdef __AVX512F__
+    const __m512d zero = _mm512_setzero_pd();
+    for (; i + 8 <= c->n; i += 8) {
+        __m512d d = _mm512_sub_pd(_mm512_cvtps_pd(_mm256_loadu_ps(c->now + i)),
+                                  _mm512_cvtps_pd(_mm256_loadu_ps(c->base + i)));
+        __m512d kept = _mm512_loadu_pd(c->kept + i), step = _mm512_sub_pd(d, kept);
+        __mmask8 differ = _mm512_cmp_pd_mask(step, zero, _CMP_NEQ_UQ);
+        if (!differ)
+            continue;
+        __m512i number = _mm512_add_epi32(
+            _mm512_set1_epi32(c->first + (int)i),
+            _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+        c->more_nonzero += __builtin_popcount(_mm512_cmp_pd_mask(d, zero, _CMP_NEQ_UQ)) -
+                           __builtin_popcount(_mm512_cmp_pd_mask(kept, zero, _CMP_NEQ_UQ));
+        _mm512_storeu_pd(c->kept + i, d);
+        _mm512_storeu_si512(c->index + found, _mm512_maskz_compress_epi32(differ, number));
+        _mm512_storeu_pd(c->change + found, _mm512_maskz_compress_pd(differ, step));
+        found += (size_t)__builtin_popcount(differ);
+    }
+#endif
+    for (; i < c->n; i++) {
+        double d = (double)c->now[i] - (double)c->base[i], kept = c->kept[i], step = d - kept;
+        c->more_nonzero += (d != 0) - (kept != 0);
+        c->kept[i] = d;
+        c->index[found] = c->first + (int)i;
+        c->change[found] = step;
+        found += step != 0;
+    }
+    return found;
+}
+
+static int round_sums(const sis__sums *s, float *y) {
+    half_mask close = {0};
+    int any = 0;
+    size_t i = 0;
+    for (; i + WIDE <= s->n; i += WIDE) {
+        wide v = load_wide(s->sum + i), e = load_wide(s->slack + i);
+        if (s->change)
+            v += load_wide(s->change + i);
+        half rounded = narrow(v - e); /* if that is not v's, it is too close */
+        close |= rounded != narrow(v + e);
+        if (s->relu)
+            rounded = (half)((half_mask)rounded & ~(rounded < 0.0f));
+        *(half_at *)(y + i) = rounded;
+    }
+    for (size_t k = 0; k < WIDE; k++)
+        any |= close[k];
+    for (; i < s->n; i++) {
+        double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
+        float rounded = (float)(v - s->slack[i]);
+        y[i] = s->relu && rounded < 0 ? 0 : rounded;
+        any |= rounded != (float)(v + s->slack[i]);
+    }
+    return any;
+}

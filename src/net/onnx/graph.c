@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the document to the graph: give every name a number, decode initializers, connect nodes and
+ * put them in an order in which each comes after what it reads. Names are looked up in a hash table
+ * that lives only as long as the loading; cost is linear in the size of the document.
+ */
+#include "net/onnx/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+
+typedef struct {
+    sis__graph *g;
+    const Onnx__GraphProto *proto;
+    int *table; /* value + 1, open addressing */
+    size_t mask;
+    int opset, opset_ml;
+} loader;
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static size_t hash_name(const char *s) {
+    uint64_t h = 14695981039346656037u;
+    for (; *s; s++)
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    return (size_t)(h ^ (h >> 29));
+}
+
+/* The slot of a name: holds it, or is free. */
+static size_t find_slot(const loader *l, const char *name) {
+    size_t i = hash_name(name) & l->mask;
+    while (l->table[i] && strcmp(l->g->values[l->table[i] - 1].name, name) != 0)
+        i = (i + 1) & l->mask;
+    return i;
+}
+
+static int lookup(const loader *l, const char *name) {
+    return l->table[find_slot(l, name)] - 1;
+}
+
+/* A new value, or -1 if the name is taken. */
+static int define(loader *l, const char *name) {
+    size_t slot = find_slot(l, name);
+    if (l->table[slot])
+        return -1;
+    int id = (int)l->g->n_values++;
+    l->g->values[id].name = name;
+    l->g->values[id].producer = -1;
+    l->table[slot] = id + 1;
+    return id;
+}
+
+int sis__graph_find(const sis__graph *g, const char *name) {
+    for (size_t i = 0; i < g->n_values; i++)
+        if (strcmp(g->values[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static int load_initializer(loader *l, Onnx__TensorProto *t) {
+    if (!t->name || !*t->name)
+        return sis__fail(SIS_E_FORMAT, "an initializer has no name");
+    int id = define(l, t->name);
+    if (id < 0)
+        return sis__fail(SIS_E_FORMAT, "initializer %s is defined twice", t->name);
+    sis__decoded d;
+    int error = sis__tensor_decode(t, &d);
+    if (error)
+        return error;
+    sis__value *v = &l->g->values[id];
+    v->elem_type = t->data_type;
+    v->dtype = d.dtype;
+    v->shaped = 1;
+    v->rank = d.rank;
+    memcpy(v->dims, d.dims, sizeof v->dims);
+    v->data = d.data;
+    v->owned = d.owned;
+    v->tensor = t;
+    return SIS_OK;
+}
+
+/* Declared type of an input; anything but a tensor leaves type 0, refused where it is used. */
+static int load_type(sis__value *v, const Onnx__TypeProto *type) {
+    if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
+        v->dtype = SIS__OTHER;
+        return SIS_OK;
+    }
+    v->elem_type = type->tensor_type->elem_type;
+    v->dtype = sis__elem_dtype(v->elem_type);
+    const Onnx__TensorShapeProto *shape = type->tensor_type->shape;
+    if (!shape)
+        return SIS_OK;
+    if (shape->n_dim > SIS__MAX_RANK)
+        return sis__fail(SIS_E_UNSUPPORTED, "input %s has %zu axes; at most %d are supported",
+                         v->name, shape->n_dim, SIS__MAX_RANK);
+    v->shaped = 1;
+    v->rank = shape->n_dim;
+    for (size_t i = 0; i < v->rank; i++) {
+        const Onnx__TensorShapeProto__Dimension *d = shape->dim[i];
+        int fixed = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        if (fixed && d->dim_value > INT32_MAX)
+            return sis__fail(SIS_E_UNSUPPORTED, "input %s: axis %zu of size %lld is too large",
+                             v->name, i, (long long)d->dim_value);
+        /* some exporters write a batch of any size as 0 or -1 */
+        int any = !fixed || d->dim_value < 0 || (i == 0 && d->dim_value == 0);
+        v->dims[i] = any ? -1 : d->dim_value;
+    }
+    return SIS_OK;
+}
+
+static int load_inputs(loader *l) {
+    sis__graph *g = l->g;
+    for (size_t i = 0; i < l->proto->n_input; i++) {
+        const Onnx__ValueInfoProto *info = l->proto->input[i];
+        const char *name = info->name ? info->name : "";
+        int id = lookup(l, name);
+        if (id >= 0 && g->values[id].data)
+            continue; /* an initializer with a declaration: a constant to us */
+        if (id >= 0 || (id = define(l, name)) < 0)
+            return sis__fail(SIS_E_FORMAT, "input %s is declared twice", name);
+        g->inputs[g->n_inputs++] = id;
+        int error = load_type(&g->values[id], info->type);
+        if (error)
+            return error;
+    }
+    return SIS_OK;
+}
+
+static int load_outputs(loader *l) {
+    for (size_t i = 0; i < l->proto->n_output; i++) {
+        const char *name = l->proto->output[i]->name;
+        int id = name ? lookup(l, name) : -1;
+        if (id < 0)
+            return sis__fail(SIS_E_FORMAT, "output %s is computed by no node",
+                             name ? name : "(unnamed)");
+        const Onnx__TypeProto *type = l->proto->output[i]->type;
+        if (type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+            !l->g->values[id].elem_type)
+            l->g->values[id].elem_type = type->tensor_type->elem_type;
+        l->g->outputs[l->g->n_outputs++] = id;
+    }
+    return SIS_OK;
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------- */
+
+static const char *node_text(const char *s) {
+    return s ? s : "";
+}
+
+static int define_outputs(loader *l, sis__node *n, int index) {
+    for (size_t i = 0; i < n->n_outputs; i++) {
+        const char *name = n->proto->output[i];
+        n->outputs[i] = -1;
+        if (!*name)
+            continue;
+        n->outputs[i] = define(l, name);
+        if (n->outputs[i] < 0)
+            return sis__fail(SIS_E_FORMAT, "%s is computed twice, the second time by node %s (%s)",
+                             name, node_text(n->proto->name), node_text(n->proto->op_type));
+        l->g->values[n->outputs[i]].producer = index;
+    }
+    return SIS_OK;
+}
+
+static int connect_inputs(loader *l, sis__node *n) {
+    for (size_t i = 0; i < n->n_inputs; i++) {
+        const char *name = n->proto->input[i];
+        n->inputs[i] = *name ? lookup(l, name) : -1;
+        if (*name && n->inputs[i] < 0)
+            return sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
+                             node_text(n->proto->name), node_text(n->proto->op_type), name);
+    }
+    return SIS_OK;
+}
+
+static int load_nodes(loader *l) {
+    sis__graph *g = l->g;
+    int *slot = g->slots, error = SIS_OK;
+    for (size_t i = 0; i < g->n_nodes && !error; i++) {
+        const Onnx__NodeProto *p = l->proto->node[i];
+        sis__node *n = &g->nodes[i];
+        n->proto = p;
+        n->op = sis__op_find(node_text(p->domain), node_text(p->op_type), &n->op_id);
+        n->opset = p->domain && strcmp(p->domain, "ai.onnx.ml") == 0 ? l->opset_ml : l->opset;
+        n->n_inputs = p->n_input;
+        n->n_outputs = p->n_output;
+        n->inputs = slot;
+        n->outputs = slot + n->n_inputs;
+        slot += n->n_inputs + n->n_outputs;
+        error = define_outputs(l, n, (int)i);
+    }
+    for (size_t i = 0; i < g->n_nodes && !error; i++)
+        error = connect_inputs(l, &g->nodes[i]);
+    return error;
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+/* Depth-first from each node in file order: a file that is in order stays as it is. `next` is the
+ * input of each node to look at next (SIZE_MAX once it has been put out), `stack` the nodes under
+ * way; meeting one of those again is a cycle. */
+static int order_nodes(sis__graph *g, size_t *next, int *stack, unsigned char *open, int *order) {
+    size_t done = 0;
+    for (size_t root = 0; root < g->n_nodes; root++) {
+        size_t depth = 0;
+        if (next[root] != SIZE_MAX)
+            stack[depth++] = (int)root;
+        while (depth) {
+            int at = stack[depth - 1];
+            sis__node *n = &g->nodes[at];
+            open[at] = 1;
+            int below = -1;
+            while (below < 0 && next[at] < n->n_inputs) {
+                int v = n->inputs[next[at]++];
+                below = v >= 0 ? g->values[v].producer : -1;
+                if (below >= 0 && next[below] == SIZE_MAX)
+                    below = -1;
+            }
+            if (below >= 0) {
+                if (open[below])
+                    return sis__fail(SIS_E_FORMAT, "the graph has a cycle through node %s (%s)",
+                                     node_text(g->nodes[below].proto->name),
+                                     node_text(g->nodes[below].proto->op_type));
+                stack[depth++] = below;
+                continue;
+            }
+            next[at] = SIZE_MAX;
+            open[at] = 0;
+            order[done++] = at;
+            depth--;
+        }
+    }
+    return SIS_OK;
+}
+
+static int sort_nodes(sis__graph *g) {
+    size_t *next = SIS_NEW(size_t, g->n_nodes);
+    int *stack = SIS_NEW(int, g->n_nodes), *order = SIS_NEW(int, g->n_nodes);
+    unsigned char *open = SIS_NEW(unsigned char, g->n_nodes);
+    sis__node *sorted = SIS_NEW(sis__node, g->n_nodes);
+    int error = SIS_E_NOMEM;
+    if (next && stack && order && open && sorted)
+        error = order_nodes(g, next, stack, open, order);
+    for (size_t i = 0; !error && i < g->n_nodes; i++) {
+        sorted[i] = g->nodes[order[i]];
+        for (size_t k = 0; k < sorted[i].n_outputs; k++)
+            if (sorted[i].outputs[k] >= 0)
+                g->values[sorted[i].outputs[k]].producer = (int)i;
+    }
+    if (!error) {
+        sis__node *unsorted = g->nodes;
+        g->nodes = sorted;
+        sorted = unsorted;
+    }
+    free(next);
+    free(stack);
+    free(order);
+    free(open);
+    free(sorted);
+    return error;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static void read_opsets(loader *l, const Onnx__ModelProto *doc) {
+    l->opset = l->opset_ml = 1;
+    for (size_t i = 0; i < doc->n_opset_import; i++) {
+        const Onnx__OperatorSetIdProto *o = doc->opset_import[i];
+        int version = o->version > 0 && o->version < 1000 ? (int)o->version : 1;
+        if (!o->domain || !*o->domain || strcmp(o->domain, "ai.onnx") == 0)
+            l->opset = version;
+        else if (strcmp(o->domain, "ai.onnx.ml") == 0)
+            l->opset_ml = version;
+    }
+}
+
+static int reserve(loader *l) {
+    const Onnx__GraphProto *p = l->proto;
+    size_t values = p->n_initializer + p->n_input, slots = 0, size = 64;
+    for (size_t i = 0; i < p->n_node; i++) {
+        values += p->node[i]->n_output;
+        slots += p->node[i]->n_output + p->node[i]->n_input;
+    }
+    if (values > INT32_MAX / 4 || slots > INT32_MAX / 4 || p->n_node > INT32_MAX / 4)
+        return sis__fail(SIS_E_UNSUPPORTED, "the graph has too many nodes");
+    while (size < 2 * values)
+        size *= 2;
+    sis__graph *g = l->g;
+    g->values = SIS_NEW(sis__value, values);
+    g->nodes = SIS_NEW(sis__node, p->n_node);
+    g->inputs = SIS_NEW(int, p->n_input);
+    g->outputs = SIS_NEW(int, p->n_output);
+    g->slots = SIS_NEW(int, slots);
+    l->table = SIS_NEW(int, size);
+    l->mask = size - 1;
+    if (!g->values || !g->nodes || !g->inputs || !g->outputs || !g->slots || !l->table)
+        return SIS_E_NOMEM;
+    g->n_nodes = p->n_node;
+    return SIS_OK;
+}
+
+int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc) {
+    *g = (sis__graph){0};
+    if (!doc->graph)
+        return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
+    if (doc->graph->n_sparse_initializer)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "sparse initializers are not supported; save dense ones");
+    loader l = {.g = g, .proto = doc->graph};
+    read_opsets(&l, doc);
+    int error = reserve(&l);
+    for (size_t i = 0; i < doc->graph->n_initializer && !error; i++)
+        error = load_initializer(&l, doc->graph->initializer[i]);
+    if (!error)
+        error = load_inputs(&l);
+    if (!error)
+        error = load_nodes(&l);
+    if (!error)
+        error = load_outputs(&l);
+    if (!error)
+        error = sort_nodes(g);
+    free(l.table);
+    if (error)
+        sis__graph_release(g);
+    return error;
+}
+
+void sis__graph_release(sis__graph *g) {
+    for (size_t i = 0; i < g->n_values; i++)
+        free(g->values[i].owned);
+    free(g->values);
+    free(g->nodes);
+    free(g->inputs);
+    free(g->outputs);
+    free(g->slots);
+    *g = (sis__graph){0};
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The graph of a network: values and nodes by number, in topological order, read from the document
+ * (protobuf-c messages; the only copy of names, attributes and weights).
+ */
+#ifndef SIS_NET_ONNX_GRAPH_H
+#define SIS_NET_ONNX_GRAPH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/net.h>
+
+struct Onnx__ModelProto;
+struct Onnx__NodeProto;
+struct Onnx__TensorProto;
+struct Onnx__AttributeProto;
+
+enum { SIS__MAX_RANK = 8 };
+
+/* Everything is computed in one of three types. float16 and double become float when read,
+ * int32 becomes int64. OTHER stands for strings, small and unsigned integers and complex numbers:
+ * allowed in a file (labels), refused where a live node would compute with them. */
+typedef enum sis__dtype { SIS__F32, SIS__I64, SIS__BOOL, SIS__OTHER } sis__dtype;
+
+size_t sis__dtype_size(sis__dtype t); /* 4, 8, 1, 0 */
+const char *sis__dtype_name(sis__dtype t);
+
+/* TensorProto.DataType -> what we compute it in, and its name in the standard. */
+sis__dtype sis__elem_dtype(int elem_type);
+const char *sis__elem_name(int elem_type);
+
+/* ---- Graph --------------------------------------------------------------------------------- */
+
+typedef struct sis__value {
+    const char *name; /* of the document */
+    int elem_type;    /* TensorProto.DataType as the file says it, 0 if it does not */
+    sis__dtype dtype; /* what we compute it in; for inputs and initializers only */
+    int shaped;       /* dims are known (initializer, or declared input) */
+    size_t rank;
+    int64_t dims[SIS__MAX_RANK]; /* -1: any size */
+    const void *data;            /* initializer: its values in `dtype`, else NULL */
+    void *owned;  /* data that had to be converted; NULL if data lies in the document */
+    int producer; /* node that computes it, -1: input, initializer */
+    struct Onnx__TensorProto *tensor; /* initializer: its message */
+} sis__value;
+
+typedef struct sis__node {
+    const struct Onnx__NodeProto *proto; /* name, op_type, attributes */
+    const struct sis__op *op; /* NULL: not supported (fine as long as it is not needed) */
+    int op_id;                /* enum sis__op_id, -1 likewise */
+    int opset;                /* version of its domain */
+    size_t n_inputs, n_outputs;
+    int *inputs, *outputs; /* values; -1: optional one left out */
+} sis__node;
+
+typedef struct sis__graph {
+    size_t n_values, n_nodes, n_inputs, n_outputs;
+    sis__value *values;
+    sis__node *nodes; /* every node comes after those it reads from */
+    int *inputs;      /* values that are fed: declared inputs without an initializer */
+    int *outputs;     /* declared outputs */
+    int *slots;       /* the memory of all nodes' inputs and outputs */
+} sis__graph;
+
+/* Read the document's graph. The document must outlive it. Checks names, order and cycles;
+ * operators that are not supported are left to the plan that needs them. */
+int sis__graph_load(sis__graph *g, const struct Onnx__ModelProto *doc);
+void sis__graph_release(sis__graph *g);
+
+/* Values of a TensorProto in one of our types. *owned is what the caller frees, NULL if *data
+ * points into the message. */
+typedef struct sis__decoded {
+    sis__dtype dtype;
+    size_t rank;
+    int64_t dims[SIS__MAX_RANK];
+    size_t count;
+    const void *data;
+    void *owned;
+} sis__decoded;
+int sis__tensor_decode(const struct Onnx__TensorProto *t, sis__decoded *out);
+
+/* Number of the value of that name, or -1. */
+int sis__graph_find(const sis__graph *g, const char *name);
+
+#endif

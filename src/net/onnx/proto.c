@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ONNX messages in and out of bytes. See proto.h.
+ *
+ * protobuf-c unpacks recursively and without a limit (a graph may be an attribute of a node of a
+ * graph ...), so a file of a few kilobytes can exhaust the stack. A first pass over the bytes,
+ * which knows from the message descriptors what is nested, refuses depth beyond anything a real
+ * model has. Empty sub-messages take two bytes in the file and a few hundred in memory; an
+ * allocator with a budget proportional to the file stops that early.
+ */
+#include "net/onnx/proto.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { MAX_DEPTH = 32, BYTES_PER_BYTE = 64, BYTES_AT_LEAST = 1 << 20 };
+
+/* ---- The pass in front --------------------------------------------------------------------- */
+
+typedef struct {
+    const uint8_t *p, *end;
+} cursor;
+
+static int read_varint(cursor *c, uint64_t *v) {
+    *v = 0;
+    for (unsigned shift = 0; shift < 70 && c->p < c->end; shift += 7) {
+        uint8_t byte = *c->p++;
+        *v |= shift < 64 ? (uint64_t)(byte & 0x7F) << shift : 0;
+        if (!(byte & 0x80))
+            return 0;
+    }
+    return -1;
+}
+
+static const ProtobufCFieldDescriptor *find_field(const ProtobufCMessageDescriptor *type,
+                                                  uint64_t id) {
+    for (unsigned i = 0; i < type->n_fields; i++)
+        if (type->fields[i].id == id)
+            return &type->fields[i];
+    return NULL;
+}
+
+static int skip(cursor *c, uint64_t n) {
+    if (n > (uint64_t)(c->end - c->p))
+        return -1;
+    c->p += n;
+    return 0;
+}
+
+static int scan(const ProtobufCMessageDescriptor *type, cursor c, int depth) {
+    if (depth > MAX_DEPTH)
+        return -1;
+    while (c.p < c.end) {
+        uint64_t tag, n = 0;
+        if (read_varint(&c, &tag) != 0)
+            return -1;
+        switch (tag & 7) {
+        case 0:
+            if (read_varint(&c, &n) != 0)
+                return -1;
+            continue;
+        case 1:
+            n = 8;
+            break;
+        case 2:
+            if (read_varint(&c, &n) != 0)
+                return -1;
+            break;
+        case 5:
+            n = 4;
+            break;
+        default:
+            return -1;
+        }
+        cursor inside = c;
+        if (skip(&c, n) != 0)
+            return -1;
+        inside.end = c.p;
+        const ProtobufCFieldDescriptor *f = (tag & 7) == 2 ? find_field(type, tag >> 3) : NULL;
+        if (f && f->type == PROTOBUF_C_TYPE_MESSAGE &&
+            scan((const ProtobufCMessageDescriptor *)f->descriptor, inside, depth + 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* ---- The allocator ------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t left;
+    int over, nomem;
+} budget;
+
+static void *budget_alloc(void *data, size_t n) {
+    budget *b = (budget *)data;
+    if (n > b->left) {
+        b->over = 1;
+        return NULL;
+    }
+    b->left -= n;
+    void *p = sis__alloc_raw(n, 1);
+    b->nomem |= p == NULL;
+    return p;
+}
+
+static void budget_free(void *data, void *p) {
+    (void)data;
+    free(p);
+}
+
+int sis__proto_parse(const ProtobufCMessageDescriptor *type, const void *bytes, size_t n,
+                     ProtobufCMessage **out) {
+    *out = NULL;
+    const uint8_t *p = (const uint8_t *)bytes;
+    if (n == 0)
+        return sis__fail(SIS_E_FORMAT, "not an ONNX file: it is empty");
+    if (n > SIZE_MAX / 2 / BYTES_PER_BYTE || scan(type, (cursor){p, p + n}, 0) != 0)
+        return sis__fail(SIS_E_FORMAT, "not an ONNX file, or a damaged one: %zu bytes", n);
+    budget b = {.left = BYTES_AT_LEAST + n * BYTES_PER_BYTE};
+    ProtobufCAllocator a = {.alloc = budget_alloc, .free = budget_free, .allocator_data = &b};
+    *out = protobuf_c_message_unpack(type, &a, n, p);
+    if (*out)
+        return SIS_OK;
+    if (b.nomem)
+        return SIS_E_NOMEM;
+    return sis__fail(SIS_E_FORMAT, "not an ONNX file, or a damaged one: %zu bytes%s", n,
+                     b.over ? ", unpacking to far more" : "");
+}
+
+void sis__proto_free(ProtobufCMessage *m) {
+    if (m)
+        protobuf_c_message_free_unpacked(m, NULL);
+}
+
+int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n) {
+    *n = protobuf_c_message_get_packed_size(m);
+    *bytes = SIS_NEW_RAW(uint8_t, *n);
+    if (!*bytes)
+        return SIS_E_NOMEM;
+    protobuf_c_message_pack(m, *bytes);
+    return SIS_OK;
+}
+
+int sis__proto_append(void *items, size_t *n, void *item) {
+    void *array; /* some type of pointers to pointers; copied, not aliased */
+    memcpy(&array, items, sizeof array);
+    void *grown = sis__realloc(array, *n + 1, sizeof(void *));
+    if (!grown)
+        return SIS_E_NOMEM;
+    memcpy((char *)grown + *n * sizeof(void *), &item, sizeof item);
+    memcpy(items, &grown, sizeof grown);
+    (*n)++;
+    return SIS_OK;
+}

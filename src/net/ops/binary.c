@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Element-wise operators of two or more inputs, with broadcasting: arithmetic, maxima, comparisons,
+ * logic. Each float operator is one line: its value and its two partial derivatives.
+ * Integers (shape arithmetic, token ids) take the slow path through a switch.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/broadcast.h"
+#include "net/ops/ops.h"
+
+/* ---- Shapes -------------------------------------------------------------------------------- */
+
+/* Before opset 7 broadcasting had to be asked for, and the second input could be aligned at an axis
+ * of the first. Aligned at the end is what everybody means now. */
+static int old_broadcast(sis__cx *c) {
+    const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 1);
+    int64_t asked, axis;
+    if (c->node->opset >= 7)
+        return SIS_OK;
+    int error = sis__attr_int(c, "broadcast", 0, &asked);
+    if (!error)
+        error = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank, &axis);
+    if (!error && axis != (int64_t)a->rank - (int64_t)b->rank && b->count != 1)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                             "broadcasting at axis %lld; export the model with opset 7 or later",
+                             (long long)axis);
+    return error;
+}
+
+static int arithmetic_shape(sis__cx *c) {
+    size_t rank, dims[SIS__MAX_RANK];
+    int error = sis__cx_same_types(c, 0, 2);
+    if (!error)
+        error = old_broadcast(c);
+    if (!error)
+        error = sis__cx_broadcast(c, 2, &rank, dims);
+    if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    if (!error)
+        error = sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    return error;
+}
+
+static int pow_shape(sis__cx *c) {
+    size_t rank, dims[SIS__MAX_RANK];
+    int error = sis__cx_broadcast(c, 2, &rank, dims);
+    if (!error &&
+        (sis__cx_input(c, 0)->dtype == SIS__BOOL || sis__cx_input(c, 1)->dtype == SIS__BOOL))
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    return error ? error : sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+}
+
+static int compare_shape(sis__cx *c) {
+    size_t rank, dims[SIS__MAX_RANK];
+    int error = sis__cx_same_types(c, 0, 2);
+    if (!error)
+        error = sis__cx_broadcast(c, 2, &rank, dims);
+    return error ? error : sis__cx_output(c, 0, SIS__BOOL, rank, dims);
+}
+
+static int logic_shape(sis__cx *c) {
+    if (sis__cx_input(c, 0)->dtype != SIS__BOOL)
+        return sis__cx_fail(c, SIS_E_FORMAT, "inputs that are not bool");
+    return compare_shape(c);
+}
+
+/* ---- Float arithmetic ---------------------------------------------------------------------- */
+
+/* One row: y[i] = f(a[i * sa], b[i * sb]). */
+typedef struct {
+    const float *a, *b;
+    float *y;
+    const float *dy;
+    float *da, *db;
+    size_t sa, sb, n;
+} row;
+
+static float power(float a, float b) {
+    return b == 2.0f ? a * a : powf(a, b);
+}
+
+static float power_da(float a, float b) {
+    return b == 2.0f ? 2.0f * a : b == 0.0f ? 0.0f : b * powf(a, b - 1.0f);
+}
+
+static float larger(float a, float b) {
+    return isnan(a) || a > b ? a : b;
+}
+
+static float smaller(float a, float b) {
+    return isnan(a) || a < b ? a : b;
+}
+
+/* name, value, derivative by a, derivative by b */
+#define ARITHMETIC(X)                                                                              \
+    X(add, a + b, 1.0f, 1.0f)                                                                      \
+    X(sub, a - b, 1.0f, -1.0f)                                                                     \
+    X(mul, a *b, b, a)                                                                             \
+    X(div, a / b, 1.0f / b, -a / (b * b))                                                          \
+    X(pow, power(a, b), power_da(a, b), a > 0.0f ? powf(a, b) * logf(a) : 0.0f)                    \
+    X(prelu, a < 0.0f ? a * b : a, a < 0.0f ? b : 1.0f, a < 0.0f ? a : 0.0f)
+
+#define ROW_FUNCTIONS(name, value, by_a, by_b)                                                     \
+    static void name##_row(const row *r) {                                                         \
+        if (r->sa == 1 && r->sb == 1)                                                              \
+            for (size_t i = 0; i < r->n; i++) {                                                    \
+                float a = r->a[i], b = r->b[i];                                                    \
+                r->y[i] = value;                                                                   \
+            }                                                                                      \
+        else                                                                                       \
+            for (size_t i = 0; i < r->n; i++) {                                                    \
+                float a = r->a[i * r->sa], b = r->b[i * r->sb];                                    \
+                r->y[i] = value;                                                                   \
+            }                                                                                      \
+    }                                                                                              \
+    static void name##_row_backward(const row *r) {                                                \
+        for (size_t i = 0; i < r->n; i++) {                                                        \
+            float a = r->a[i * r->sa], b = r->b[i * r->sb], d = r->dy[i];                          \
+            (void)a, (void)b;                                                                      \
+            if (r->da)                                                                             \
+                r->da[i * r->sa] += d * (by_a);                                                    \
+            if (r->db)                                                                             \
+                r->db[i * r->sb] += d * (by_b);                                                    \
+        }                                                                                          \
+    }
+ARITHMETIC(ROW_FUNCTIONS)
+#undef ROW_FUNCTIONS
+
+static void max_row(const row *r) {
+    for (size_t i = 0; i < r->n; i++)
+        r->y[i] = larger(r->a[i * r->sa], r->b[i * r->sb]);
+}
+
+static void min_row(const row *r) {
+    for (size_t i = 0; i < r->n; i++)
+        r->y[i] = smaller(r->a[i * r->sa], r->b[i * r->sb]);
+}
+
+typedef struct {
+    const sis__broadcast *b;
+    row base;
+    void (*fn)(const row *r);
+} sweep;
+
+static void sweep_row(void *ctx, const size_t *offset, size_t out) {
+    const sweep *w = (const sweep *)ctx;
+    row r = w->base;
+    r.a += offset[0];
+    r.b += offset[1];
+    r.da = r.da ? r.da + offset[0] : NULL;
+    r.db = r.db ? r.db + offset[1] : NULL;
+    r.y = r.y ? r.y + out : NULL;
+    r.dy = r.dy ? r.dy + out : NULL;
+    w->fn(&r);
+}
+
+static void run_sweep(const sis__broadcast *b, row base, void (*fn)(const row *)) {
+    sweep w = {b, base, fn};
+    w.base.n = sis__broadcast_length(b);
+    w.base.sa = sis__broadcast_step(b, 0);
+    w.base.sb = sis__broadcast_step(b, 1);
+    sis__broadcast_rows(b, sweep_row, &w);
+}
+
+/* ---- Integers ------------------------------------------------------------------------------ */
+
+static int64_t divide(int64_t a, int64_t b) {
+    return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
+static int64_t saturate(double v) {
+    return isnan(v)                      ? 0
+           : v >= 9223372036854775807.0  ? INT64_MAX
+           : v <= -9223372036854775808.0 ? INT64_MIN
+                                         : (int64_t)v;
+}
+
+static int64_t integer(int op, int64_t a, int64_t b) {
+    switch (op) {
+    case SIS__OP_ADD:
+    case SIS__OP_SUM:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case SIS__OP_SUB:
+        return (int64_t)((uint64_t)a - (uint64_t)b);
+    case SIS__OP_MUL:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    case SIS__OP_DIV:
+        return divide(a, b);
+    case SIS__OP_MAX:
+        return a > b ? a : b;
+    case SIS__OP_MIN:
+        return a < b ? a : b;
+    default:
+        return saturate(pow((double)a, (double)b));
+    }
+}
+
+typedef struct {
+    int op;
+    sis__dtype type_a, type_b;
+    const void *a, *b;
+    void *y;
+    size_t sa, sb, n;
+} mixed;
+
+static double number(sis__dtype t, const void *p, size_t i) {
+    return t == SIS__F32   ? (double)((const float *)p)[i]
+           : t == SIS__I64 ? (double)((const int64_t *)p)[i]
+                           : (double)((const uint8_t *)p)[i];
+}
+
+static int compare(int op, double a, double b) {
+    switch (op) {
+    case SIS__OP_EQUAL:
+        return a == b;
+    case SIS__OP_GREATER:
+        return a > b;
+    case SIS__OP_LESS:
+        return a < b;
+    case SIS__OP_GREATER_OR_EQUAL:
+        return a >= b;
+    case SIS__OP_LESS_OR_EQUAL:
+        return a <= b;
+    case SIS__OP_AND:
+        return a != 0 && b != 0;
+    default:
+        return a != 0 || b != 0;
+    }
+}
+
+static void integer_row(void *ctx, const size_t *offset, size_t out) {
+    const mixed *m = (const mixed *)ctx;
+    const int64_t *a = (const int64_t *)m->a + offset[0], *b = (const int64_t *)m->b + offset[1];
+    int64_t *y = (int64_t *)m->y + out;
+    for (size_t i = 0; i < m->n; i++)
+        y[i] = integer(m->op, a[i * m->sa], b[i * m->sb]);
+}
+
+static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
+    const mixed *m = (const mixed *)ctx;
+    for (size_t i = 0; i < m->n; i++) {
+        double v = pow(number(m->type_a, m->a, offset[0] + i * m->sa),
+                       number(m->type_b, m->b, offset[1] + i * m->sb));
+        if (m->type_a == SIS__F32)
+            ((float *)m->y)[out + i] = (float)v;
+        else
+            ((int64_t *)m->y)[out + i] = saturate(v);
+    }
+}
+
+static void compare_row(void *ctx, const size_t *offset, size_t out) {
+    const mixed *m = (const mixed *)ctx;
+    uint8_t *y = (uint8_t *)m->y + out;
+    for (size_t i = 0; i < m->n; i++)
+        y[i] = (uint8_t)compare(m->op, number(m->type_a, m->a, offset[0] + i * m->sa),
+                                number(m->type_b, m->b, offset[1] + i * m->sb));
+}
+
+static void run_mixed(const sis__step *s, sis__run *r, sis__row_fn fn) {
+    const sis__broadcast *b = &s->p.broadcast;
+    mixed m = {.op = s->op,
+               .type_a = sis__tin(s, r, 0)->dtype,
+               .type_b = sis__tin(s, r, 1)->dtype,
+               .a = sis__in(s, r, 0),
+               .b = sis__in(s, r, 1),
+               .y = sis__out(s, r, 0),
+               .sa = sis__broadcast_step(b, 0),
+               .sb = sis__broadcast_step(b, 1),
+               .n = sis__broadcast_length(b)};
+    sis__broadcast_rows(b, fn, &m);
+}
+
+static int compare_forward(const sis__step *s, sis__run *r) {
+    run_mixed(s, r, compare_row);
+    return SIS_OK;
+}
+
+/* ---- Two inputs ---------------------------------------------------------------------------- */
+
+#define OPERATOR(name, value, by_a, by_b)                                                          \
+    static int name##_forward(const sis__step *s, sis__run *r) {                                   \
+        sis__dtype a = sis__tin(s, r, 0)->dtype, b = sis__tin(s, r, 1)->dtype;                     \
+        row base = {.a = sis__in(s, r, 0), .b = sis__in(s, r, 1), .y = sis__out(s, r, 0)};         \
+        if (a == SIS__F32 && b == SIS__F32)                                                        \
+            run_sweep(&s->p.broadcast, base, name##_row);                                          \
+        else                                                                                       \
+            run_mixed(s, r, s->op == SIS__OP_POW ? mixed_pow_row : integer_row);                   \
+        return SIS_OK;                                                                             \
+    }                                                                                              \
+    static int name##_backward(const sis__step *s, sis__run *r) {                                  \
+        row base = {.a = sis__in(s, r, 0), .b = sis__in(s, r, 1), .dy = sis__dout(s, r, 0)};       \
+        base.da = sis__din(s, r, 0);                                                               \
+        base.db = sis__din(s, r, 1);                                                               \
+        if (sis__tin(s, r, 1)->dtype != SIS__F32)                                                  \
+            return sis__fail(SIS_E_UNSUPPORTED, "of an integer exponent");                         \
+        run_sweep(&s->p.broadcast, base, name##_row_backward);                                     \
+        return SIS_OK;                                                                             \
+    }
+ARITHMETIC(OPERATOR)
+#undef OPERATOR
+
+/* Before opset 7 a slope of one axis belongs to the channels. */
+static int prelu_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__tensor slope = *sis__cx_input(c, 1);
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__cx_float(c, 1);
+    if (error)
+        return error;
+    if (c->node->opset < 7 && slope.rank == 1 && x->rank > 2)
+        for (; slope.rank < x->rank - 1; slope.rank++)
+            slope.dims[slope.rank] = 1;
+    size_t rank, dims[SIS__MAX_RANK];
+    const sis__tensor *t[2] = {x, &slope};
+    if (sis__broadcast_dims(t, 2, &rank, dims) != 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a slope that does not fit");
+    sis__broadcast_init(&c->step->p.broadcast, rank, dims, t, 2);
+    return sis__cx_output(c, 0, SIS__F32, rank, dims);
+}
+
+const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, 0};
+const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, 0};
+const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, 0};
+const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, 0};
+const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, 0};
+const sis__op sis__op_prelu = {2, 2, prelu_shape, prelu_forward, prelu_backward, 0};
+const sis__op sis__op_equal = {2, 2, compare_shape, compare_forward, NULL, 0};
+const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, 0};
+const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, 0};
+const sis__op sis__op_greater_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0};
+const sis__op sis__op_less_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0};
+const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, 0};
+const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0};
+
+/* ---- Any number of inputs ------------------------------------------------------------------- */
+
+static int variadic_shape(sis__cx *c) {
+    size_t rank, dims[SIS__MAX_RANK], n = c->step->n_inputs;
+    int error = sis__cx_same_types(c, 0, n);
+    if (!error)
+        error = sis__cx_broadcast(c, n, &rank, dims);
+    if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    if (!error && c->step->op == SIS__OP_MEAN)
+        error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    if (!error && sis__cx_has_output(c, 0))
+        c->step->flops = (double)n * (double)c->plan->tensors[c->step->outputs[0]].count;
+    return error;
+}
+
+/* Strides of the result itself and of one input. */
+static sis__broadcast pair_with(const sis__step *s, sis__run *r, size_t input) {
+    const sis__tensor *y = sis__tout(s, r, 0), *t[2] = {y, sis__tin(s, r, input)};
+    sis__broadcast b;
+    sis__broadcast_init(&b, y->rank, y->dims, t, 2);
+    return b;
+}
+
+/* y = op(y, next input), starting from y = the first (copied by adding it to 0). */
+static void fold_floats(const sis__step *s, sis__run *r, void (*fn)(const row *)) {
+    float *y = sis__out(s, r, 0);
+    size_t count = sis__tout(s, r, 0)->count;
+    memset(y, 0, count * sizeof *y);
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        sis__broadcast b = pair_with(s, r, i);
+        run_sweep(&b, (row){.a = y, .b = sis__in(s, r, i), .y = y}, i ? fn : add_row);
+    }
+    for (size_t i = 0; s->op == SIS__OP_MEAN && i < count; i++)
+        y[i] /= (float)s->n_inputs;
+}
+
+static void fold_integers(const sis__step *s, sis__run *r) {
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
+    memset(y, 0, sis__tout(s, r, 0)->count * sizeof *y);
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        sis__broadcast b = pair_with(s, r, i);
+        mixed m = {.op = i ? s->op : SIS__OP_ADD, .a = y, .b = sis__in(s, r, i), .y = y};
+        m.sa = sis__broadcast_step(&b, 0);
+        m.sb = sis__broadcast_step(&b, 1);
+        m.n = sis__broadcast_length(&b);
+        sis__broadcast_rows(&b, integer_row, &m);
+    }
+}
+
+static int variadic_forward(const sis__step *s, sis__run *r) {
+    if (sis__tin(s, r, 0)->dtype == SIS__I64)
+        fold_integers(s, r);
+    else
+        fold_floats(s, r,
+                    s->op == SIS__OP_MAX   ? max_row
+                    : s->op == SIS__OP_MIN ? min_row
+                                           : add_row);
+    return SIS_OK;
+}
+
+/* d(sum or mean) goes to every input; d(max or min) to every input that equals the result. */
+static void to_equal(const row *r) {
+    for (size_t i = 0; i < r->n; i++)
+        if (r->a[i * r->sa] == r->b[i * r->sb])
+            r->db[i * r->sb] += r->dy[i];
+}
+
+static void to_all(const row *r) {
+    for (size_t i = 0; i < r->n; i++)
+        r->db[i * r->sb] += r->dy[i];
+}
+
+static void to_all_shared(const row *r) {
+    for (size_t i = 0; i < r->n; i++)
+        r->db[i * r->sb] += r->dy[i] / r->a[0];
+}
+
+static int variadic_backward(const sis__step *s, sis__run *r) {
+    int extreme = s->op == SIS__OP_MAX || s->op == SIS__OP_MIN;
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        if (!sis__din(s, r, i))
+            continue;
+        sis__broadcast b = pair_with(s, r, i);
+        row base = {.a = sis__out(s, r, 0), .b = sis__in(s, r, i), .dy = sis__dout(s, r, 0)};
+        base.db = sis__din(s, r, i);
+        if (s->op == SIS__OP_MEAN) {
+            float n = (float)s->n_inputs;
+            sis__broadcast one = b; /* a stays at the number of inputs */
+            memset(one.stride[0], 0, sizeof one.stride[0]);
+            base.a = &n;
+            run_sweep(&one, base, to_all_shared);
+        } else {
+            run_sweep(&b, base, extreme ? to_equal : to_all);
+        }
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_max = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
+const sis__op sis__op_min = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
+const sis__op sis__op_sum = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
+const sis__op sis__op_mean = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators whose result is known once shapes are: Constant, ConstantOfShape, Shape, Size, Range.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+#include "net/plan/plan.h"
+
+/* ---- Constant ------------------------------------------------------------------------------ */
+
+static int known_output(sis__cx *c, sis__dtype t, size_t rank, const size_t *dims,
+                        const void *data) {
+    int error = sis__cx_output(c, 0, t, rank, dims);
+    if (!error)
+        sis__cx_known(c, 0, data);
+    return error;
+}
+
+static int tensor_constant(sis__cx *c, const Onnx__TensorProto *t) {
+    sis__decoded d;
+    size_t dims[SIS__MAX_RANK];
+    int error = sis__tensor_decode(t, &d);
+    if (!error && d.owned)
+        error = sis__plan_own(c->plan, d.owned);
+    if (error)
+        return sis__fail_in(error, "operator Constant");
+    for (size_t i = 0; i < d.rank; i++)
+        dims[i] = (size_t)d.dims[i];
+    return known_output(c, d.dtype, d.rank, dims, d.data);
+}
+
+static int constant_shape(sis__cx *c) {
+    const Onnx__AttributeProto *a;
+    const int64_t *ints;
+    const float *floats;
+    size_t n;
+    int error;
+    if ((a = sis__attr_find(c, "value")) && a->t)
+        return tensor_constant(c, a->t);
+    if ((a = sis__attr_find(c, "value_float")))
+        return known_output(c, SIS__F32, 0, NULL, &a->f);
+    if ((a = sis__attr_find(c, "value_int")))
+        return known_output(c, SIS__I64, 0, NULL, &a->i);
+    if ((error = sis__attr_ints(c, "value_ints", &ints, &n)) != 0)
+        return error;
+    if (ints)
+        return known_output(c, SIS__I64, 1, &n, ints);
+    if ((error = sis__attr_floats(c, "value_floats", &floats, &n)) != 0)
+        return error;
+    if (floats)
+        return known_output(c, SIS__F32, 1, &n, floats);
+    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a value that is not a tensor, float or int");
+}
+
+/* Never run: its output is known when the plan is made. */
+static int no_forward(const sis__step *s, sis__run *r) {
+    (void)s, (void)r;
+    return SIS_OK;
+}
+
+const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, 0};
+
+/* ---- Shape, Size --------------------------------------------------------------------------- */
+
+static int clip_end(int64_t v, size_t rank) {
+    int64_t n = (int64_t)rank;
+    v = v < 0 ? v + n : v;
+    return (int)(v < 0 ? 0 : v > n ? n : v);
+}
+
+static int shape_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    int64_t start, end;
+    int error = sis__attr_int(c, "start", 0, &start);
+    if (!error)
+        error = sis__attr_int(c, "end", (int64_t)x->rank, &end);
+    if (error)
+        return error;
+    int from = clip_end(start, x->rank), to = clip_end(end, x->rank);
+    size_t n = to > from ? (size_t)(to - from) : 0;
+    int64_t *dims = (int64_t *)sis__cx_alloc(c, n, sizeof *dims);
+    if (!dims)
+        return SIS_E_NOMEM;
+    for (size_t d = 0; d < n; d++)
+        dims[d] = (int64_t)x->dims[(size_t)from + d];
+    return known_output(c, SIS__I64, 1, &n, dims);
+}
+
+static int size_shape(sis__cx *c) {
+    int64_t *n = (int64_t *)sis__cx_alloc(c, 1, sizeof *n);
+    if (!n)
+        return SIS_E_NOMEM;
+    *n = (int64_t)sis__cx_input(c, 0)->count;
+    return known_output(c, SIS__I64, 0, NULL, n);
+}
+
+const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0};
+const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0};
+
+/* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
+
+static int constant_of_shape_shape(sis__cx *c) {
+    const int64_t *v;
+    size_t n, dims[SIS__MAX_RANK];
+    sis__fill *f = &c->step->p.fill;
+    *f = (sis__fill){.dtype = SIS__F32};
+    int error = sis__cx_ints(c, 0, &v, &n);
+    if (error)
+        return error;
+    if (n > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
+    for (size_t d = 0; d < n; d++) {
+        if (v[d] < 0 || v[d] > INT32_MAX)
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
+                                (long long)v[d]);
+        dims[d] = (size_t)v[d];
+    }
+    const Onnx__AttributeProto *a = sis__attr_find(c, "value");
+    if (a && a->t) {
+        sis__decoded d;
+        error = sis__tensor_decode(a->t, &d);
+        if (!error && d.owned)
+            error = sis__plan_own(c->plan, d.owned);
+        if (error)
+            return error;
+        if (d.count != 1 || d.dtype == SIS__OTHER)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
+                                sis__elem_name(a->t->data_type));
+        f->dtype = d.dtype;
+        memcpy(f->value, d.data, sis__dtype_size(d.dtype));
+    }
+    return sis__cx_output(c, 0, f->dtype, n, dims);
+}
+
+static int constant_of_shape_forward(const sis__step *s, sis__run *r) {
+    const sis__fill *f = &s->p.fill;
+    size_t size = sis__dtype_size(f->dtype);
+    for (size_t i = 0, n = sis__tout(s, r, 0)->count; i < n; i++)
+        memcpy((char *)sis__out(s, r, 0) + i * size, f->value, size);
+    return SIS_OK;
+}
+
+static int range_shape(sis__cx *c) {
+    double v[3];
+    sis__dtype t = sis__cx_input(c, 0)->dtype;
+    for (size_t i = 0; i < 3; i++) {
+        const sis__tensor *x = sis__cx_input(c, i);
+        if (x->dtype != t || x->count != 1 || x->dtype == SIS__BOOL)
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be one number", i);
+        if (!x->data)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu must be constant", i);
+        v[i] = t == SIS__F32 ? (double)*(const float *)x->data : (double)*(const int64_t *)x->data;
+    }
+    double steps = ceil((v[1] - v[0]) / v[2]);
+    if (!(steps < 2147483648.0))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a range of more than 2^31 values");
+    size_t n = steps > 0 ? (size_t)steps : 0;
+    return sis__cx_output(c, 0, t, 1, &n);
+}
+
+static int range_forward(const sis__step *s, sis__run *r) {
+    const void *start = sis__in(s, r, 0), *step = sis__in(s, r, 2);
+    void *y = sis__out(s, r, 0);
+    for (size_t i = 0, n = sis__tout(s, r, 0)->count; i < n; i++) {
+        if (sis__tout(s, r, 0)->dtype == SIS__F32)
+            ((float *)y)[i] = *(const float *)start + (float)i * *(const float *)step;
+        else
+            ((int64_t *)y)[i] = (int64_t)((uint64_t) * (const int64_t *)start +
+                                          (uint64_t)i * (uint64_t) * (const int64_t *)step);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_constant_of_shape = {
+    1, 1, constant_of_shape_shape, constant_of_shape_forward, NULL, 0};
+const sis__op sis__op_range = {3, 3, range_shape, range_forward, NULL, 0};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GRU. Per step: z, r = sigmoid(x . w^T + h . r^T + b); candidate n = tanh(xn + (r h) . rn^T + b),
+ * or with linear_before_reset tanh(xn + r (h . rn^T + rb)); h = z h + (1 - z) n.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/kernels/kernels.h"
+#include "net/kernels/product.h"
+#include "net/ops/ops.h"
+#include "net/ops/recurrent.h"
+
+static int gru_shape(sis__cx *c) {
+    int error = sis__recurrent_shape(c, 3);
+    if (!error && c->step->p.recurrent.clip != 0)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute clip");
+    return error;
+}
+
+/* Recurrent bias of the candidate, where it is reset together with h. */
+static const float *reset_bias(const sis__pass *a) {
+    const float *b = sis__in(a->s, a->r, SIS__B);
+    return b && a->p->linear_before_reset ? b + (a->d * 6 + 5) * a->p->hidden : NULL;
+}
+
+void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates, float *term) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t hidden = g->hidden, gh = 3 * hidden;
+    kn->gemm(rows, 2 * hidden, hidden, h, hidden, 1, g->rz, gates, gh);
+    for (size_t b = 0; b < rows; b++) {
+        const float *r = gates + b * gh + hidden, *before = h + b * hidden;
+        float *to = term + b * hidden;
+        kn->sigmoid(gates + b * gh, gates + b * gh, 2 * hidden);
+        for (size_t j = 0; j < hidden; j++)
+            to[j] = g->linear_before_reset ? (g->rb ? g->rb[j] : 0) : r[j] * before[j];
+    }
+    if (!g->linear_before_reset) {
+        kn->gemm(rows, hidden, hidden, term, hidden, 1, g->rh, gates + 2 * hidden, gh);
+        return;
+    }
+    kn->gemm(rows, hidden, hidden, h, hidden, 1, g->rh, term, hidden);
+    for (size_t b = 0; b < rows; b++) {
+        float *row = gates + b * gh;
+        for (size_t j = 0; j < hidden; j++)
+            row[2 * hidden + j] += row[hidden + j] * term[b * hidden + j];
+    }
+}
+
+/* All rows at time t. gates (batch, 3*hidden): projection in; z, r and candidate (before tanh) out.
+ * term (batch, hidden): with linear_before_reset h . rn^T + rb, else r h; h is updated. */
+static void step(const sis__pass *a, size_t t, float *gates, float *term) {
+    const sis__recurrent *p = a->p;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t hidden = p->hidden, gh = 3 * hidden;
+    sis__gru g = {hidden, p->linear_before_reset, a->rz, a->rh, reset_bias(a)};
+    sis__gru_gates(&g, p->batch, a->h, gates, term);
+    for (size_t b = 0; b < p->batch; b++)
+        if (sis__pass_alive(a, t, b))
+            kn->gru(gates + b * gh, gates + b * gh + 2 * hidden, a->h + b * hidden,
+                    a->h + b * hidden, hidden);
+}
+
+static int gru_forward(const sis__step *s, sis__run *r) {
+    const sis__recurrent *p = &s->p.recurrent;
+    size_t block = sis__pass_block(p), gh = 3 * p->hidden;
+    float *final = sis__out(s, r, 1);
+    for (size_t d = 0; d < p->directions; d++) {
+        sis__pass a;
+        sis__pass_begin(&a, s, r, d);
+        for (size_t done = 0; done < p->seq; done += block) {
+            size_t n = p->seq - done < block ? p->seq - done : block;
+            size_t from = a.backwards ? p->seq - done - n : done;
+            sis__pass_project(&a, from, n, a.gates);
+            for (size_t k = 0; k < n; k++) {
+                size_t i = a.backwards ? n - 1 - k : k;
+                step(&a, from + i, a.gates + i * p->batch * gh, a.spare);
+                sis__pass_emit(&a, from + i);
+            }
+        }
+        for (size_t b = 0; final && b < p->batch; b++)
+            memcpy(final + sis__row_state(p, d, b) * p->hidden, a.h + b * p->hidden,
+                   p->hidden * sizeof *final);
+    }
+    return SIS_OK;
+}
+
+/* ---- Gradient: forward again keeping everything, then back through time ---------------------- */
+
+typedef struct {
+    sis__pass a;
+    float *gates; /* (seq, batch, 3*hidden) z, r, pre-candidate; then gradients before activation */
+    float *h;     /* (seq, batch, hidden) states before each time */
+    float *term;  /* (seq, batch, hidden) see step(); then what multiplies rn: its gradient side */
+    float *dh;    /* (batch, hidden) */
+    float *dn;    /* (batch, hidden) */
+    float *back, *back_n; /* r of z and r, and of the candidate, packed: dh += d . r */
+    char *scratch;
+} tape;
+
+static float *take(char **free, size_t floats) {
+    float *p = (float *)(void *)*free;
+    *free += (floats + 15) / 16 * 16 * sizeof(float);
+    return p;
+}
+
+static size_t time_at(const tape *t, size_t k) {
+    return t->a.backwards ? t->a.p->seq - 1 - k : k;
+}
+
+static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
+    const sis__recurrent *p = &s->p.recurrent;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t hidden = p->hidden, state = p->batch * hidden;
+    const float *rec = sis__in(s, r, SIS__R) + d * 3 * hidden * hidden;
+    sis__pass_begin(&t->a, s, r, d);
+    char *free = t->a.free;
+    t->gates = take(&free, p->seq * 3 * state);
+    t->h = take(&free, p->seq * state);
+    t->term = take(&free, p->seq * state);
+    t->dh = take(&free, state);
+    t->dn = take(&free, state);
+    t->back = take(&free, sis__packed_size(kn, 2 * hidden, hidden));
+    t->back_n = take(&free, sis__packed_size(kn, hidden, hidden));
+    t->scratch = free;
+    sis__pack(kn, 2 * hidden, hidden, rec, hidden, 1, t->back);
+    sis__pack(kn, hidden, hidden, rec + 2 * hidden * hidden, hidden, 1, t->back_n);
+    sis__pass_project(&t->a, 0, p->seq, t->gates);
+    for (size_t k = 0; k < p->seq; k++) {
+        size_t at = time_at(t, k);
+        memcpy(t->h + at * state, t->a.h, state * sizeof(float));
+        step(&t->a, at, t->gates + at * 3 * state, t->term + at * state);
+    }
+}
+
+/* dh of the new state -> gradients of z and of the candidate before activation, part of the old dh.
+ */
+static void cell_backward(tape *t, size_t at, size_t b) {
+    size_t hidden = t->a.p->hidden, row = at * t->a.p->batch + b;
+    float *g = t->gates + row * 3 * hidden, *dh = t->dh + b * hidden, *dn = t->dn + b * hidden;
+    for (size_t j = 0; j < hidden; j++) {
+        float z = g[j], n = tanhf(g[2 * hidden + j]), h = t->h[row * hidden + j];
+        dn[j] = dh[j] * (1 - z) * (1 - n * n);
+        g[j] = dh[j] * (h - n) * z * (1 - z);
+        dh[j] *= z;
+    }
+}
+
+static void step_backward(tape *t, size_t at) {
+    const sis__recurrent *p = t->a.p;
+    size_t hidden = p->hidden, gh = 3 * hidden, n = p->batch;
+    const float *dy = sis__dout(t->a.s, t->a.r, 0);
+    const sis__kernels *kn = sis__kernels_best();
+    float *gates = t->gates + at * n * gh, *h = t->h + at * n * hidden;
+    float *term = t->term + at * n * hidden, *back = t->a.spare;
+    for (size_t b = 0; b < n; b++) {
+        if (!sis__pass_alive(&t->a, at, b)) {
+            memset(gates + b * gh, 0, gh * sizeof *gates);
+            memset(t->dn + b * hidden, 0, hidden * sizeof *t->dn);
+            continue;
+        }
+        for (size_t j = 0; dy && j < hidden; j++)
+            t->dh[b * hidden + j] += dy[sis__row_y(p, at, t->a.d, b) * hidden + j];
+        cell_backward(t, at, b);
+    }
+    memset(back, 0, n * hidden * sizeof *back);
+    if (!p->linear_before_reset) /* back = gradient of r h */
+        kn->gemm(n, hidden, hidden, t->dn, hidden, 1, t->back_n, back, hidden);
+    for (size_t i = 0; i < n * hidden; i++) {
+        float *g = gates + i / hidden * gh + i % hidden, r = g[hidden], dn = t->dn[i];
+        float dr = p->linear_before_reset ? dn * term[i] : back[i] * h[i];
+        if (!sis__pass_alive(&t->a, at, i / hidden))
+            continue;
+        if (!p->linear_before_reset)
+            t->dh[i] += back[i] * r;
+        back[i] = dn * r; /* with linear_before_reset: gradient of h . rn^T + rb */
+        g[hidden] = dr * r * (1 - r);
+        g[2 * hidden] = dn;
+    }
+    if (p->linear_before_reset) {
+        memcpy(term, back, n * hidden * sizeof *term);
+        kn->gemm(n, hidden, hidden, back, hidden, 1, t->back_n, t->dh, hidden);
+    }
+    kn->gemm(n, hidden, 2 * hidden, gates, gh, 1, t->back, t->dh, hidden);
+}
+
+static void weights_backward(tape *t) {
+    const sis__recurrent *p = t->a.p;
+    const sis__step *s = t->a.s;
+    sis__run *r = t->a.r;
+    size_t hidden = p->hidden, gh = 3 * hidden, rows = p->seq * p->batch;
+    float *dr = sis__din(s, r, SIS__R), *db = sis__din(s, r, SIS__B);
+    if (dr) {
+        float *to = dr + t->a.d * gh * hidden;
+        sis__operand early = {t->gates, 1, gh}, late = {t->gates + 2 * hidden, 1, gh};
+        sis__operand before = {t->h, hidden, 1}, term = {t->term, hidden, 1};
+        sis__product_add(&(sis__product){2 * hidden, hidden, rows, early, before, 1.0f, to, hidden},
+                         t->scratch);
+        if (p->linear_before_reset) { /* term holds the gradient side, h the other */
+            late = (sis__operand){t->term, 1, hidden};
+            term = before;
+        }
+        sis__product_add(&(sis__product){hidden, hidden, rows, late, term, 1.0f,
+                                         to + 2 * hidden * hidden, hidden},
+                         t->scratch);
+    }
+    for (size_t i = 0; db && i < rows * gh; i++) {
+        size_t j = i % gh, row = i / gh;
+        int reset = p->linear_before_reset && j >= 2 * hidden;
+        db[t->a.d * 2 * gh + j] += t->gates[i];
+        db[t->a.d * 2 * gh + gh + j] +=
+            reset ? t->term[row * hidden + j - 2 * hidden] : t->gates[i];
+    }
+    sis__pass_inputs_backward(&t->a, t->gates, sis__din(s, r, SIS__W), sis__din(s, r, SIS__X),
+                              t->scratch);
+}
+
+static int gru_backward(const sis__step *s, sis__run *r) {
+    const sis__recurrent *p = &s->p.recurrent;
+    const float *dfinal = sis__dout(s, r, 1);
+    for (size_t d = 0; d < p->directions; d++) {
+        tape t;
+        record(&t, s, r, d);
+        for (size_t b = 0; b < p->batch; b++)
+            for (size_t j = 0; j < p->hidden; j++)
+                t.dh[b * p->hidden + j] =
+                    dfinal ? dfinal[sis__row_state(p, d, b) * p->hidden + j] : 0;
+        for (size_t k = p->seq; k-- > 0;)
+            step_backward(&t, time_at(&t, k));
+        weights_backward(&t);
+        sis__pass_start_backward(&t.a, SIS__H0, p->h_batch, t.dh);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, 0};

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators along one axis: Concat and Split put pieces of it together or take it apart, Gather
+ * picks slices by number (an embedding is one). All work on any type.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/ops.h"
+
+/* ---- Concat, Split: pieces of one axis ------------------------------------------------------- */
+
+static void split_around(const sis__tensor *t, size_t axis, sis__axis *a) {
+    *a = (sis__axis){.axis = axis, .outer = 1, .size = 1, .inner = 1};
+    for (size_t d = 0; d < t->rank; d++)
+        *(d < axis ? &a->outer : d == axis ? &a->size : &a->inner) *= t->dims[d];
+}
+
+static int concat_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    size_t dims[SIS__MAX_RANK], at;
+    int64_t axis;
+    int error = sis__attr_int(c, "axis", 1, &axis);
+    if (!error)
+        error = sis__cx_axis(c, axis, x->rank, &at);
+    if (error)
+        return error;
+    memcpy(dims, x->dims, sizeof dims);
+    dims[at] = 0;
+    for (size_t i = 0; i < c->step->n_inputs; i++) {
+        const sis__tensor *t = sis__cx_input(c, i);
+        int fits = t && t->rank == x->rank && t->dtype == x->dtype;
+        for (size_t d = 0; fits && d < x->rank; d++)
+            fits = d == at || t->dims[d] == x->dims[d];
+        if (!fits)
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu does not fit the first", i);
+        dims[at] += t->dims[at];
+    }
+    split_around(x, at, &c->step->p.axis);
+    return sis__cx_output(c, 0, x->dtype, x->rank, dims);
+}
+
+/* Copy (outer, part, inner) between a piece and its place in the whole. */
+typedef struct {
+    size_t outer, part, whole; /* in values, part and whole times inner */
+    size_t from;               /* where the piece begins in each of the whole's rows */
+} piece;
+
+static void copy_piece(const piece *p, size_t size, const char *whole, char *part) {
+    for (size_t o = 0; o < p->outer; o++)
+        memcpy(part + o * p->part * size, whole + (o * p->whole + p->from) * size, p->part * size);
+}
+
+static void place_piece(const piece *p, size_t size, const char *part, char *whole) {
+    for (size_t o = 0; o < p->outer; o++)
+        memcpy(whole + (o * p->whole + p->from) * size, part + o * p->part * size, p->part * size);
+}
+
+static void add_piece(const piece *p, const float *whole, float *part) {
+    for (size_t o = 0; o < p->outer; o++)
+        for (size_t i = 0; i < p->part; i++)
+            part[o * p->part + i] += whole[o * p->whole + p->from + i];
+}
+
+static int concat_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    const sis__tensor *y = sis__tout(s, r, 0);
+    piece p = {.outer = a->outer, .whole = y->dims[a->axis] * a->inner};
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        p.part = sis__tin(s, r, i)->dims[a->axis] * a->inner;
+        place_piece(&p, sis__dtype_size(y->dtype), (const char *)sis__in(s, r, i),
+                    (char *)sis__out(s, r, 0));
+        p.from += p.part;
+    }
+    return SIS_OK;
+}
+
+static int concat_backward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    piece p = {.outer = a->outer, .whole = sis__tout(s, r, 0)->dims[a->axis] * a->inner};
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        p.part = sis__tin(s, r, i)->dims[a->axis] * a->inner;
+        if (sis__din(s, r, i))
+            add_piece(&p, sis__dout(s, r, 0), sis__din(s, r, i));
+        p.from += p.part;
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_concat = {1, SIZE_MAX, concat_shape, concat_forward, concat_backward, 0};
+
+static int split_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    const int64_t *sizes = NULL;
+    size_t n = 0, at, dims[SIS__MAX_RANK], pieces = c->step->n_outputs;
+    int64_t axis, declared;
+    int error = sis__attr_int(c, "axis", 0, &axis);
+    if (!error)
+        error = sis__attr_int(c, "num_outputs", (int64_t)pieces, &declared);
+    if (!error)
+        error = sis__attr_ints(c, "split", &sizes, &n);
+    if (!error && sis__cx_input(c, 1))
+        error = sis__cx_ints(c, 1, &sizes, &n);
+    if (!error)
+        error = sis__cx_axis(c, axis, x->rank, &at);
+    if (error)
+        return error;
+    if ((sizes && n != pieces) || pieces == 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu sizes for %zu outputs", n, pieces);
+    size_t even = (x->dims[at] + pieces - 1) / pieces, used = 0;
+    memcpy(dims, x->dims, sizeof dims);
+    for (size_t i = 0; i < pieces && !error; i++) {
+        size_t left = x->dims[at] - used;
+        if (sizes && (sizes[i] < 0 || (uint64_t)sizes[i] > left))
+            return sis__cx_fail(c, SIS_E_FORMAT, "pieces larger than the axis of %zu", x->dims[at]);
+        dims[at] = sizes ? (size_t)sizes[i] : even < left ? even : left;
+        used += dims[at];
+        error = sis__cx_output(c, i, x->dtype, x->rank, dims);
+    }
+    if (!error && used != x->dims[at])
+        return sis__cx_fail(c, SIS_E_FORMAT, "pieces of %zu for an axis of %zu", used, x->dims[at]);
+    for (size_t i = 0; i < pieces; i++)
+        if (c->step->outputs[i] < 0)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "an output without a name");
+    split_around(x, at, &c->step->p.axis);
+    return error;
+}
+
+static int split_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    piece p = {.outer = a->outer, .whole = a->size * a->inner};
+    for (size_t i = 0; i < s->n_outputs; i++) {
+        p.part = sis__tout(s, r, i)->dims[a->axis] * a->inner;
+        copy_piece(&p, sis__dtype_size(sis__tout(s, r, i)->dtype), (const char *)sis__in(s, r, 0),
+                   (char *)sis__out(s, r, i));
+        p.from += p.part;
+    }
+    return SIS_OK;
+}
+
+static int split_backward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    size_t whole = a->size * a->inner, from = 0;
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0; dx && i < s->n_outputs; i++) {
+        size_t part = sis__tout(s, r, i)->dims[a->axis] * a->inner;
+        const float *dy = sis__dout(s, r, i);
+        for (size_t o = 0; dy && o < a->outer; o++)
+            for (size_t k = 0; k < part; k++)
+                dx[o * whole + from + k] += dy[o * part + k];
+        from += part;
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_split = {1, 2, split_shape, split_forward, split_backward, 0};
+
+/* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
+
+static int gather_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
+    size_t dims[2 * SIS__MAX_RANK], rank = 0, at;
+    int64_t axis;
+    int error = sis__attr_int(c, "axis", 0, &axis);
+    if (!error)
+        error = sis__cx_axis(c, axis, x->rank, &at);
+    if (error)
+        return error;
+    if (i->dtype != SIS__I64)
+        return sis__cx_fail(c, SIS_E_FORMAT, "indices that are not integers");
+    for (size_t d = 0; d < at; d++)
+        dims[rank++] = x->dims[d];
+    for (size_t d = 0; d < i->rank; d++)
+        dims[rank++] = i->dims[d];
+    for (size_t d = at + 1; d < x->rank; d++)
+        dims[rank++] = x->dims[d];
+    split_around(x, at, &c->step->p.axis);
+    return sis__cx_output(c, 0, x->dtype, rank, dims);
+}
+
+/* Index k counted from the front, or SIZE_MAX. */
+static size_t index_at(const sis__step *s, const sis__run *r, size_t k) {
+    int64_t size = (int64_t)s->p.axis.size;
+    int64_t i = ((const int64_t *)(const void *)sis__in(s, r, 1))[k];
+    i = i < 0 && i >= -size ? i + size : i;
+    return i >= 0 && i < size ? (size_t)i : SIZE_MAX;
+}
+
+static int gather_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    size_t n = sis__tin(s, r, 1)->count,
+           slice = a->inner * sis__dtype_size(sis__tin(s, r, 0)->dtype);
+    const char *x = (const char *)sis__in(s, r, 0);
+    char *y = (char *)sis__out(s, r, 0);
+    for (size_t k = 0; k < n; k++) {
+        size_t i = index_at(s, r, k);
+        if (i == SIZE_MAX)
+            return sis__fail(SIS_E_ARGUMENT, "index %lld into an axis of %zu",
+                             (long long)((const int64_t *)(const void *)sis__in(s, r, 1))[k],
+                             a->size);
+        for (size_t o = 0; o < a->outer; o++)
+            memcpy(y + (o * n + k) * slice, x + (o * a->size + i) * slice, slice);
+    }
+    return SIS_OK;
+}
+
+static int gather_backward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    size_t n = sis__tin(s, r, 1)->count;
+    const float *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t o = 0; dx && o < a->outer; o++)
+        for (size_t k = 0; k < n; k++) {
+            size_t i = index_at(s, r, k);
+            for (size_t j = 0; j < a->inner; j++)
+                dx[(o * a->size + i) * a->inner + j] += dy[(o * n + k) * a->inner + j];
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_gather = {2, 2, gather_shape, gather_forward, gather_backward, 0};

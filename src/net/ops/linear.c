@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * LinearRegressor and LinearClassifier of ai.onnx.ml, and what all its models share (ml_scores.h).
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/kernels/kernels.h"
+#include "net/ops/ml_scores.h"
+#include "net/ops/ops.h"
+
+/* ---- Shared with trees ----------------------------------------------------------------------- */
+
+int sis__post_read(sis__cx *c, sis__post *post) {
+    static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
+    char name[16];
+    int error = sis__attr_text(c, "post_transform", "NONE", name, sizeof name);
+    for (int i = 0; i < 4 && !error; i++)
+        if (strcmp(name, names[i]) == 0) {
+            *post = (sis__post)i;
+            return SIS_OK;
+        }
+    return error ? error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "post_transform %s", name);
+}
+
+int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels) {
+    size_t texts;
+    const char *ints =
+        sis__attr_find(c, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
+    int error = sis__attr_ints(c, ints, labels, n);
+    if (!error)
+        error = sis__attr_texts(c, "classlabels_strings", &texts);
+    if (!error && *n == 0) {
+        *n = texts;
+        *labels = NULL;
+    }
+    if (!error && *n == 0)
+        error = sis__cx_fail(c, SIS_E_FORMAT, "no class labels");
+    return error;
+}
+
+int sis__rows_read(sis__cx *c, size_t *n, size_t *width) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    if (x->rank < 1 || x->rank > 2 || x->dtype == SIS__BOOL)
+        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is no table of numbers");
+    *n = x->rank == 2 ? x->dims[0] : 1;
+    *width = x->dims[x->rank - 1];
+    return SIS_OK;
+}
+
+float sis__row_value(const sis__step *s, const sis__run *r, size_t at) {
+    const void *x = sis__in(s, r, 0);
+    return sis__tin(s, r, 0)->dtype == SIS__F32 ? ((const float *)x)[at]
+                                                : (float)((const int64_t *)x)[at];
+}
+
+static void softmax(float *v, size_t n, int skip_zero) {
+    float top = -INFINITY;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        top = v[i] > top ? v[i] : top;
+    for (size_t i = 0; i < n; i++)
+        if (!(skip_zero && v[i] == 0))
+            sum += v[i] = expf(v[i] - top);
+    for (size_t i = 0; i < n; i++)
+        v[i] = (float)(v[i] / sum);
+}
+
+void sis__post_apply(sis__post post, float *scores, size_t n) {
+    if (post == SIS__POST_SOFTMAX || post == SIS__POST_SOFTMAX_ZERO)
+        softmax(scores, n, post == SIS__POST_SOFTMAX_ZERO);
+    else if (post == SIS__POST_LOGISTIC)
+        sis__kernels_best()->sigmoid(scores, scores, n);
+}
+
+/* dscores of one row, before post, from dscores after it; scores are those after it. */
+static void post_backward(sis__post post, const float *scores, const float *after, float *before,
+                          size_t n) {
+    double dot = 0;
+    for (size_t i = 0; i < n; i++)
+        dot += (double)after[i] * scores[i];
+    for (size_t i = 0; i < n; i++)
+        before[i] = post == SIS__POST_NONE       ? after[i]
+                    : post == SIS__POST_LOGISTIC ? after[i] * scores[i] * (1 - scores[i])
+                                                 : (float)(scores[i] * (after[i] - dot));
+}
+
+size_t sis__best_of(const float *scores, size_t n) {
+    size_t best = 0;
+    for (size_t i = 1; i < n; i++)
+        if (scores[i] > scores[best])
+            best = i;
+    return best;
+}
+
+/* ---- Shapes -------------------------------------------------------------------------------- */
+
+static int read_coefficients(sis__cx *c, sis__linear *l) {
+    size_t n, biases;
+    int error = sis__attr_floats(c, "coefficients", &l->weights, &n);
+    if (!error)
+        error = sis__attr_floats(c, "intercepts", &l->bias, &biases);
+    if (!error)
+        error = sis__post_read(c, &l->post);
+    if (!error)
+        error = sis__rows_read(c, &l->n, &l->width);
+    if (error)
+        return error;
+    l->rows = l->width ? n / l->width : 0;
+    if (l->rows == 0 || l->rows * l->width != n || (l->bias && biases != l->rows))
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu coefficients, %zu intercepts for %zu columns", n,
+                            biases, l->width);
+    c->step->scratch = 2 * (l->rows + 2) * sizeof(float);
+    c->step->flops = 2.0 * (double)l->n * (double)n;
+    return SIS_OK;
+}
+
+static int regressor_shape(sis__cx *c) {
+    sis__linear *l = &c->step->p.linear;
+    int64_t targets;
+    int error = read_coefficients(c, l);
+    if (!error)
+        error = sis__attr_int(c, "targets", 1, &targets);
+    if (!error && targets != (int64_t)l->rows)
+        error = sis__cx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld",
+                             l->rows, (long long)targets);
+    l->outputs = l->rows;
+    return error ? error : sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+}
+
+static int classifier_shape(sis__cx *c) {
+    sis__linear *l = &c->step->p.linear;
+    int error = read_coefficients(c, l);
+    sis__attr_find(c, "multi_class");
+    if (!error)
+        error = sis__labels_read(c, &l->outputs, &l->labels);
+    if (error)
+        return error;
+    l->scores_at = 1;
+    if (l->rows != l->outputs &&
+        !(l->rows == 1 && l->outputs == 2 && l->post == SIS__POST_LOGISTIC))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
+                            l->rows, l->outputs);
+    error = sis__cx_output(c, 0, l->labels ? SIS__I64 : SIS__OTHER, 1, &l->n);
+    return error ? error : sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+}
+
+/* ---- Forward and gradient -------------------------------------------------------------------- */
+
+/* Scores of one row, (outputs). */
+void sis__linear_finish(const sis__linear *l, float *scores) {
+    if (l->rows < l->outputs) { /* one row of weights: the second class's */
+        scores[1] = scores[0];
+        scores[0] = -scores[0];
+    }
+    sis__post_apply(l->post, scores, l->outputs);
+}
+
+static void score_row(const sis__step *s, const sis__run *r, size_t row, float *scores) {
+    const sis__linear *l = &s->p.linear;
+    for (size_t k = 0; k < l->rows; k++) {
+        double sum = l->bias ? l->bias[k] : 0;
+        for (size_t j = 0; j < l->width; j++)
+            sum += (double)sis__row_value(s, r, row * l->width + j) * l->weights[k * l->width + j];
+        scores[k] = (float)sum;
+    }
+    sis__linear_finish(l, scores);
+}
+
+static int linear_forward(const sis__step *s, sis__run *r) {
+    const sis__linear *l = &s->p.linear;
+    float *scores = sis__out(s, r, (size_t)l->scores_at), *one = (float *)(void *)r->scratch;
+    int64_t *labels = l->labels ? (int64_t *)(void *)sis__out(s, r, 0) : NULL;
+    for (size_t i = 0; i < l->n; i++) {
+        score_row(s, r, i, one);
+        if (scores)
+            memcpy(scores + i * l->outputs, one, l->outputs * sizeof *one);
+        if (labels)
+            labels[i] = l->labels[sis__best_of(one, l->outputs)];
+    }
+    return SIS_OK;
+}
+
+static int linear_backward(const sis__step *s, sis__run *r) {
+    const sis__linear *l = &s->p.linear;
+    const float *y = sis__out(s, r, (size_t)l->scores_at);
+    const float *dy = sis__dout(s, r, (size_t)l->scores_at);
+    float *dx = sis__din(s, r, 0), *before = (float *)(void *)r->scratch;
+    for (size_t i = 0; dx && dy && i < l->n; i++) {
+        post_backward(l->post, y + i * l->outputs, dy + i * l->outputs, before, l->outputs);
+        if (l->rows < l->outputs)
+            before[0] = before[1] - before[0];
+        for (size_t k = 0; k < l->rows; k++)
+            for (size_t j = 0; j < l->width; j++)
+                dx[i * l->width + j] += before[k] * l->weights[k * l->width + j];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_linear_regressor = {1, 1, regressor_shape, linear_forward, linear_backward,
+                                          0};
+const sis__op sis__op_linear_classifier = {1, 1, classifier_shape, linear_forward, linear_backward,
+                                           0};

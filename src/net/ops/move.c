@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that read values in another order: Transpose, Slice, Expand. Each is one strided copy;
+ * all work on any type.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/broadcast.h"
+#include "net/ops/ops.h"
+
+/* ---- Strided copies -------------------------------------------------------------------------- */
+
+static void strides_of(const sis__tensor *t, ptrdiff_t *stride) {
+    ptrdiff_t at = 1;
+    for (size_t d = t->rank; d-- > 0;) {
+        stride[d] = at;
+        at *= (ptrdiff_t)t->dims[d];
+    }
+}
+
+static int strided_output(sis__cx *c, sis__strided *p) {
+    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, p->rank, p->dims);
+}
+
+/* Call fn for each row (run along the last axis) with the offset in x and in y. */
+static void each_row(const sis__strided *p, void (*fn)(void *, ptrdiff_t, size_t), void *ctx) {
+    size_t index[SIS__MAX_RANK] = {0}, axes = p->rank ? p->rank - 1 : 0, rows = 1, y = 0;
+    size_t length = p->rank ? p->dims[p->rank - 1] : 1;
+    ptrdiff_t x = p->offset;
+    for (size_t d = 0; d < axes; d++)
+        rows *= p->dims[d];
+    for (size_t i = 0; length && i < rows; i++, y += length) {
+        fn(ctx, x, y);
+        for (size_t d = axes; d-- > 0;) {
+            x += p->stride[d];
+            if (++index[d] < p->dims[d])
+                break;
+            x -= p->stride[d] * (ptrdiff_t)p->dims[d];
+            index[d] = 0;
+        }
+    }
+}
+
+typedef struct {
+    const char *x;
+    char *y;
+    float *dx;
+    const float *dy;
+    size_t n, size;
+    ptrdiff_t step;
+} mover;
+
+static mover mover_of(const sis__step *s, const sis__run *r) {
+    const sis__strided *p = &s->p.strided;
+    return (mover){.x = (const char *)sis__in(s, r, 0),
+                   .y = (char *)sis__out(s, r, 0),
+                   .dx = r->grad ? sis__din(s, r, 0) : NULL,
+                   .dy = r->grad ? sis__dout(s, r, 0) : NULL,
+                   .n = p->rank ? p->dims[p->rank - 1] : 1,
+                   .step = p->rank ? p->stride[p->rank - 1] : 0,
+                   .size = sis__dtype_size(sis__tin(s, r, 0)->dtype)};
+}
+
+static void copy_row(void *ctx, ptrdiff_t x, size_t y) {
+    const mover *m = (const mover *)ctx;
+    if (m->step == 1) {
+        memcpy(m->y + y * m->size, m->x + x * (ptrdiff_t)m->size, m->n * m->size);
+    } else if (m->size == 4) {
+        const float *from = (const float *)(const void *)m->x + x;
+        float *to = (float *)(void *)m->y + y;
+        for (size_t i = 0; i < m->n; i++)
+            to[i] = from[(ptrdiff_t)i * m->step];
+    } else {
+        for (size_t i = 0; i < m->n; i++)
+            memcpy(m->y + (y + i) * m->size,
+                   m->x + (x + (ptrdiff_t)i * m->step) * (ptrdiff_t)m->size, m->size);
+    }
+}
+
+static void add_row(void *ctx, ptrdiff_t x, size_t y) {
+    const mover *m = (const mover *)ctx;
+    for (size_t i = 0; i < m->n; i++)
+        m->dx[x + (ptrdiff_t)i * m->step] += m->dy[y + i];
+}
+
+static int strided_forward(const sis__step *s, sis__run *r) {
+    mover m = mover_of(s, r);
+    each_row(&s->p.strided, copy_row, &m);
+    return SIS_OK;
+}
+
+static int strided_backward(const sis__step *s, sis__run *r) {
+    mover m = mover_of(s, r);
+    if (m.dx)
+        each_row(&s->p.strided, add_row, &m);
+    return SIS_OK;
+}
+
+static int transpose_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__strided *p = &c->step->p.strided;
+    const int64_t *perm;
+    size_t n;
+    ptrdiff_t stride[SIS__MAX_RANK];
+    unsigned char used[SIS__MAX_RANK] = {0};
+    int error = sis__attr_ints(c, "perm", &perm, &n);
+    if (error)
+        return error;
+    if (n && n != x->rank)
+        return sis__cx_fail(c, SIS_E_FORMAT, "perm of %zu axes for %zu", n, x->rank);
+    strides_of(x, stride);
+    p->rank = x->rank;
+    for (size_t d = 0; d < x->rank; d++) {
+        size_t from = x->rank - 1 - d;
+        if (n && (error = sis__cx_axis(c, perm[d], x->rank, &from)) != 0)
+            return error;
+        if (used[from]++)
+            return sis__cx_fail(c, SIS_E_FORMAT, "perm names axis %zu twice", from);
+        p->dims[d] = x->dims[from];
+        p->stride[d] = stride[from];
+    }
+    return strided_output(c, p);
+}
+
+static int expand_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__strided *p = &c->step->p.strided;
+    const int64_t *v;
+    sis__tensor target = {0};
+    ptrdiff_t stride[SIS__MAX_RANK];
+    int error = sis__cx_ints(c, 1, &v, &target.rank);
+    if (error)
+        return error;
+    if (target.rank > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", target.rank);
+    for (size_t d = 0; d < target.rank; d++) {
+        if (v[d] < 0 || v[d] > INT32_MAX)
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d,
+                                (long long)v[d]);
+        target.dims[d] = (size_t)v[d];
+    }
+    if (sis__broadcast_dims((const sis__tensor *[]){x, &target}, 2, &p->rank, p->dims) != 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a shape that does not fit");
+    strides_of(x, stride);
+    for (size_t d = 0; d < p->rank; d++) {
+        size_t back = p->rank - d; /* axes are aligned at the end */
+        p->stride[d] = back > x->rank || x->dims[x->rank - back] == 1 ? 0 : stride[x->rank - back];
+    }
+    return strided_output(c, p);
+}
+
+/* ---- Slice --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const int64_t *starts, *ends, *axes, *steps;
+    size_t n;
+} slicing;
+
+/* Attributes before opset 10, inputs since. */
+static int read_slicing(sis__cx *c, slicing *v) {
+    size_t n[4] = {0};
+    int error = SIS_OK;
+    *v = (slicing){0};
+    if (c->step->n_inputs == 1) {
+        error = sis__attr_ints(c, "starts", &v->starts, &n[0]);
+        if (!error)
+            error = sis__attr_ints(c, "ends", &v->ends, &n[1]);
+        if (!error)
+            error = sis__attr_ints(c, "axes", &v->axes, &n[2]);
+    } else {
+        const int64_t **to[4] = {&v->starts, &v->ends, &v->axes, &v->steps};
+        for (size_t i = 0; i < 4 && !error; i++)
+            if (sis__cx_input(c, i + 1))
+                error = sis__cx_ints(c, i + 1, to[i], &n[i]);
+    }
+    v->n = n[0];
+    if (!error && (n[1] != v->n || (v->axes && n[2] != v->n) || (v->steps && n[3] != v->n)))
+        error = sis__cx_fail(c, SIS_E_FORMAT, "%zu starts, %zu ends, %zu axes, %zu steps", n[0],
+                             n[1], n[2], n[3]);
+    return error;
+}
+
+static int64_t clamp(int64_t v, int64_t size, int64_t low, int64_t high) {
+    v = v < 0 ? (v < -size ? -1 : v + size) : v; /* below the first: -1, without overflow */
+    return v < low ? low : v > high ? high : v;
+}
+
+static int slice_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__strided *p = &c->step->p.strided;
+    slicing v;
+    unsigned char used[SIS__MAX_RANK] = {0};
+    int error = read_slicing(c, &v);
+    if (error)
+        return error;
+    p->rank = x->rank;
+    memcpy(p->dims, x->dims, sizeof p->dims);
+    strides_of(x, p->stride);
+    for (size_t i = 0; i < v.n; i++) {
+        size_t d;
+        if ((error = sis__cx_axis(c, v.axes ? v.axes[i] : (int64_t)i, x->rank, &d)) != 0)
+            return error;
+        int64_t size = (int64_t)x->dims[d], step = v.steps ? v.steps[i] : 1;
+        if (step == 0 || step < -INT32_MAX || step > INT32_MAX || used[d]++)
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is cut twice, or with step 0", d);
+        int64_t from =
+            step > 0 ? clamp(v.starts[i], size, 0, size) : clamp(v.starts[i], size, -1, size - 1);
+        int64_t to =
+            step > 0 ? clamp(v.ends[i], size, 0, size) : clamp(v.ends[i], size, -1, size - 1);
+        int64_t span = step > 0 ? to - from : from - to, by = step > 0 ? step : -step;
+        p->dims[d] = span > 0 ? (size_t)((span + by - 1) / by) : 0;
+        p->offset += p->dims[d] ? from * p->stride[d] : 0;
+        p->stride[d] *= step;
+    }
+    return strided_output(c, p);
+}
+
+const sis__op sis__op_transpose = {1, 1, transpose_shape, strided_forward, strided_backward, 0};
+const sis__op sis__op_expand = {2, 2, expand_shape, strided_forward, strided_backward, 0};
+const sis__op sis__op_slice = {1, 5, slice_shape, strided_forward, strided_backward, 0};

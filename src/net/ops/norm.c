@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * BatchNormalization (inference), and from ai.onnx.ml Scaler and Normalizer.
+ */
+#include <math.h>
+
+#include "base/error.h"
+#include "net/ops/ops.h"
+
+/* ---- BatchNormalization: x, scale, bias, mean, variance -------------------------------------- */
+
+static int batch_norm_attributes(sis__cx *c, sis__norm *m) {
+    int64_t training, spatial, is_test;
+    sis__attr_find(c, "momentum");
+    int error = sis__attr_float(c, "epsilon", 1e-5f, &m->epsilon);
+    if (!error)
+        error = sis__attr_int(c, "training_mode", 0, &training);
+    if (!error)
+        error = sis__attr_int(c, "spatial", 1, &spatial);
+    if (!error) /* before opset 7 */
+        error = sis__attr_int(c, "is_test", 1, &is_test);
+    if (!error && (training || !is_test))
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
+    if (!error && !spatial)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute spatial = 0");
+    return error;
+}
+
+static void fold_statistics(const float *const *v, size_t n, float epsilon, float *scale,
+                            float *shift) {
+    for (size_t i = 0; i < n; i++) {
+        double k = (double)v[0][i] / sqrt((double)v[3][i] + (double)epsilon);
+        scale[i] = (float)k;
+        shift[i] = (float)((double)v[1][i] - (double)v[2][i] * k);
+    }
+}
+
+static int batch_norm_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__norm *m = &c->step->p.norm;
+    const float *constant[4];
+    int all = 1, error = batch_norm_attributes(c, m);
+    for (size_t i = 0; i < 5 && !error; i++)
+        error = sis__cx_float(c, i);
+    if (error)
+        return error;
+    m->channels = x->rank > 1 ? x->dims[1] : 1;
+    m->outer = x->rank ? x->dims[0] : 1;
+    m->inner = 1;
+    for (size_t d = 2; d < x->rank; d++)
+        m->inner *= x->dims[d];
+    for (size_t i = 0; i < 4; i++) {
+        if (sis__cx_input(c, i + 1)->count != m->channels)
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu has %zu values for %zu channels", i + 1,
+                                sis__cx_input(c, i + 1)->count, m->channels);
+        constant[i] = (const float *)sis__cx_constant(c, i + 1);
+        all &= constant[i] != NULL;
+    }
+    c->step->scratch = 2 * m->channels * sizeof(float);
+    c->step->flops = 2.0 * (double)x->count;
+    if (all) {
+        float *both = (float *)sis__cx_alloc(c, 2 * m->channels, sizeof *both);
+        if (!both)
+            return SIS_E_NOMEM;
+        fold_statistics(constant, m->channels, m->epsilon, both, both + m->channels);
+        m->scale = both;
+        m->shift = both + m->channels;
+    }
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+/* scale and shift of each channel, computed now if they were not constant. */
+static void current_statistics(const sis__step *s, sis__run *r, const float **scale,
+                               const float **shift) {
+    const sis__norm *m = &s->p.norm;
+    float *both = (float *)r->scratch;
+    const float *v[4];
+    *scale = m->scale;
+    *shift = m->shift;
+    if (m->scale)
+        return;
+    for (size_t i = 0; i < 4; i++)
+        v[i] = sis__in(s, r, i + 1);
+    fold_statistics(v, m->channels, m->epsilon, both, both + m->channels);
+    *scale = both;
+    *shift = both + m->channels;
+}
+
+static int batch_norm_forward(const sis__step *s, sis__run *r) {
+    const sis__norm *m = &s->p.norm;
+    const float *x = sis__in(s, r, 0), *scale, *shift;
+    float *y = sis__out(s, r, 0);
+    current_statistics(s, r, &scale, &shift);
+    for (size_t i = 0; i < m->outer * m->channels; i++)
+        for (size_t j = i * m->inner; j < (i + 1) * m->inner; j++)
+            y[j] = x[j] * scale[i % m->channels] + shift[i % m->channels];
+    return SIS_OK;
+}
+
+/* With k = scale / sqrt(var + eps): dx = k dy, dscale = sum dy (x - mean) / sqrt(.), dbias = sum
+ * dy, dmean = -k sum dy, dvar = -k / (2 (var + eps)) sum dy (x - mean). */
+static int batch_norm_backward(const sis__step *s, sis__run *r) {
+    const sis__norm *m = &s->p.norm;
+    const float *x = sis__in(s, r, 0), *dy = sis__dout(s, r, 0);
+    float *d[5];
+    for (size_t i = 0; i < 5; i++)
+        d[i] = sis__din(s, r, i);
+    for (size_t c = 0; c < m->channels; c++) {
+        double scale = sis__in(s, r, 1)[c], mean = sis__in(s, r, 3)[c];
+        double var = (double)sis__in(s, r, 4)[c] + (double)m->epsilon, k = scale / sqrt(var);
+        double sum = 0, product = 0;
+        for (size_t o = 0; o < m->outer; o++)
+            for (size_t i = 0; i < m->inner; i++) {
+                size_t at = (o * m->channels + c) * m->inner + i;
+                sum += dy[at];
+                product += dy[at] * (x[at] - mean);
+                if (d[0])
+                    d[0][at] += (float)(k * dy[at]);
+            }
+        double to[5] = {0, product / sqrt(var), sum, -k * sum, -0.5 * k / var * product};
+        for (size_t i = 1; i < 5; i++)
+            if (d[i])
+                d[i][c] += (float)to[i];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_batch_normalization = {
+    5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1};
+
+/* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
+
+static int scaler_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__norm *m = &c->step->p.norm;
+    size_t n[2];
+    int error = sis__attr_floats(c, "offset", &m->shift, &n[0]);
+    if (!error)
+        error = sis__attr_floats(c, "scale", &m->scale, &n[1]);
+    if (error)
+        return error;
+    if (x->dtype == SIS__BOOL || x->rank == 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "an input that is no table of numbers");
+    m->channels = x->dims[x->rank - 1];
+    m->outer = m->channels ? x->count / m->channels : 0;
+    for (size_t i = 0; i < 2; i++)
+        if (n[i] != 1 && n[i] != m->channels)
+            return sis__cx_fail(c, SIS_E_FORMAT, "%zu numbers for %zu columns", n[i], m->channels);
+    m->shift_step = n[0] > 1;
+    m->scale_step = n[1] > 1;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static int scaler_forward(const sis__step *s, sis__run *r) {
+    const sis__norm *m = &s->p.norm;
+    const void *x = sis__in(s, r, 0);
+    float *y = sis__out(s, r, 0);
+    int integers = sis__tin(s, r, 0)->dtype == SIS__I64;
+    for (size_t i = 0; i < m->outer * m->channels; i++) {
+        size_t c = i % m->channels;
+        float v = integers ? (float)((const int64_t *)x)[i] : ((const float *)x)[i];
+        y[i] = (v - m->shift[c * m->shift_step]) * m->scale[c * m->scale_step];
+    }
+    return SIS_OK;
+}
+
+static int scaler_backward(const sis__step *s, sis__run *r) {
+    const sis__norm *m = &s->p.norm;
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0; dx && i < m->outer * m->channels; i++)
+        dx[i] += sis__dout(s, r, 0)[i] * m->scale[i % m->channels * m->scale_step];
+    return SIS_OK;
+}
+
+const sis__op sis__op_scaler = {1, 1, scaler_shape, scaler_forward, scaler_backward, 0};
+
+/* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
+
+enum { BY_MAX, BY_L1, BY_L2 };
+
+static int normalizer_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__norm *m = &c->step->p.norm;
+    char kind[8];
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__attr_text(c, "norm", "MAX", kind, sizeof kind);
+    if (error)
+        return error;
+    m->kind = kind[0] == 'M' ? BY_MAX : kind[0] == 'L' && kind[1] == '1' ? BY_L1 : BY_L2;
+    if (x->rank == 0 || (m->kind == BY_L2 && kind[0] != 'L'))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norm %s", kind);
+    m->channels = x->dims[x->rank - 1];
+    m->outer = m->channels ? x->count / m->channels : 0;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static double norm_of(const sis__norm *m, const float *x) {
+    double v = m->kind == BY_MAX ? -INFINITY : 0;
+    for (size_t i = 0; i < m->channels; i++)
+        v = m->kind == BY_MAX  ? fmax(v, x[i])
+            : m->kind == BY_L1 ? v + fabs(x[i])
+                               : v + (double)x[i] * x[i];
+    return m->kind == BY_L2 ? sqrt(v) : v;
+}
+
+static int normalizer_forward(const sis__step *s, sis__run *r) {
+    const sis__norm *m = &s->p.norm;
+    for (size_t o = 0; o < m->outer; o++) {
+        const float *x = sis__in(s, r, 0) + o * m->channels;
+        float *y = sis__out(s, r, 0) + o * m->channels;
+        double norm = norm_of(m, x);
+        for (size_t i = 0; i < m->channels; i++)
+            y[i] = norm != 0 ? (float)(x[i] / norm) : x[i];
+    }
+    return SIS_OK;
+}
+
+/* y = x / |x|: dx = (dy - (sum dy x) d|x|/dx / |x|) / |x| */
+static int normalizer_backward(const sis__step *s, sis__run *r) {
+    const sis__norm *m = &s->p.norm;
+    for (size_t o = 0; sis__din(s, r, 0) && o < m->outer; o++) {
+        const float *x = sis__in(s, r, 0) + o * m->channels,
+                    *dy = sis__dout(s, r, 0) + o * m->channels;
+        float *dx = sis__din(s, r, 0) + o * m->channels;
+        double norm = norm_of(m, x), dot = 0;
+        for (size_t i = 0; i < m->channels; i++)
+            dot += (double)dy[i] * x[i];
+        for (size_t i = 0; i < m->channels; i++) {
+            double slope = m->kind == BY_L2   ? x[i] / norm
+                           : m->kind == BY_L1 ? (x[i] > 0) - (x[i] < 0)
+                                              : x[i] == (float)norm;
+            dx[i] += norm != 0 ? (float)((dy[i] - dot * slope / norm) / norm) : dy[i];
+        }
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_normalizer = {1, 1, normalizer_shape, normalizer_forward, normalizer_backward,
+                                    0};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every operator we know, once: X(ID, domain, name in the standard, variable of its sis__op).
+ * Domain "" is ai.onnx, "ml" is ai.onnx.ml. Operators of one file stand together.
+ */
+#ifndef SIS_NET_OPS_OPS_H
+#define SIS_NET_OPS_OPS_H
+
+#include "net/plan/context.h"
+
+#define SIS__OPS(X)                                                                                \
+    /* conv.c */                                                                                   \
+    X(CONV, "", "Conv", conv)                                                                      \
+    /* pool.c */                                                                                   \
+    X(MAX_POOL, "", "MaxPool", max_pool)                                                           \
+    X(AVERAGE_POOL, "", "AveragePool", average_pool)                                               \
+    X(GLOBAL_MAX_POOL, "", "GlobalMaxPool", global_max_pool)                                       \
+    X(GLOBAL_AVERAGE_POOL, "", "GlobalAveragePool", global_average_pool)                           \
+    /* dense.c */                                                                                  \
+    X(GEMM, "", "Gemm", gemm)                                                                      \
+    X(MATMUL, "", "MatMul", matmul)                                                                \
+    /* binary.c */                                                                                 \
+    X(ADD, "", "Add", add)                                                                         \
+    X(SUB, "", "Sub", sub)                                                                         \
+    X(MUL, "", "Mul", mul)                                                                         \
+    X(DIV, "", "Div", div)                                                                         \
+    X(POW, "", "Pow", pow)                                                                         \
+    X(MAX, "", "Max", max)                                                                         \
+    X(MIN, "", "Min", min)                                                                         \
+    X(SUM, "", "Sum", sum)                                                                         \
+    X(MEAN, "", "Mean", mean)                                                                      \
+    X(PRELU, "", "PRelu", prelu)                                                                   \
+    X(EQUAL, "", "Equal", equal)                                                                   \
+    X(GREATER, "", "Greater", greater)                                                             \
+    X(LESS, "", "Less", less)                                                                      \
+    X(GREATER_OR_EQUAL, "", "GreaterOrEqual", greater_or_equal)                                    \
+    X(LESS_OR_EQUAL, "", "LessOrEqual", less_or_equal)                                             \
+    X(AND, "", "And", and)                                                                         \
+    X(OR, "", "Or", or)                                                                            \
+    X(WHERE, "", "Where", where)                                                                   \
+    /* unary.c */                                                                                  \
+    X(RELU, "", "Relu", relu)                                                                      \
+    X(LEAKY_RELU, "", "LeakyRelu", leaky_relu)                                                     \
+    X(ELU, "", "Elu", elu)                                                                         \
+    X(SIGMOID, "", "Sigmoid", sigmoid)                                                             \
+    X(TANH, "", "Tanh", tanh)                                                                      \
+    X(CLIP, "", "Clip", clip)                                                                      \
+    X(EXP, "", "Exp", exp)                                                                         \
+    X(LOG, "", "Log", log)                                                                         \
+    X(SQRT, "", "Sqrt", sqrt)                                                                      \
+    X(NEG, "", "Neg", neg)                                                                         \
+    X(ABS, "", "Abs", abs)                                                                         \
+    X(RECIPROCAL, "", "Reciprocal", reciprocal)                                                    \
+    X(FLOOR, "", "Floor", floor)                                                                   \
+    X(CEIL, "", "Ceil", ceil)                                                                      \
+    X(SOFTPLUS, "", "Softplus", softplus)                                                          \
+    X(HARD_SIGMOID, "", "HardSigmoid", hard_sigmoid)                                               \
+    X(NOT, "", "Not", not )                                                                        \
+    X(CAST, "", "Cast", cast)                                                                      \
+    /* softmax.c */                                                                                \
+    X(SOFTMAX, "", "Softmax", softmax)                                                             \
+    X(LOG_SOFTMAX, "", "LogSoftmax", log_softmax)                                                  \
+    X(ARG_MAX, "", "ArgMax", arg_max)                                                              \
+    /* reduce.c */                                                                                 \
+    X(REDUCE_MAX, "", "ReduceMax", reduce_max)                                                     \
+    X(REDUCE_MIN, "", "ReduceMin", reduce_min)                                                     \
+    X(REDUCE_MEAN, "", "ReduceMean", reduce_mean)                                                  \
+    X(REDUCE_SUM, "", "ReduceSum", reduce_sum)                                                     \
+    X(REDUCE_PROD, "", "ReduceProd", reduce_prod)                                                  \
+    /* norm.c */                                                                                   \
+    X(BATCH_NORMALIZATION, "", "BatchNormalization", batch_normalization)                          \
+    X(NORMALIZER, "ml", "Normalizer", normalizer)                                                  \
+    X(SCALER, "ml", "Scaler", scaler)                                                              \
+    /* view.c */                                                                                   \
+    X(RESHAPE, "", "Reshape", reshape)                                                             \
+    X(FLATTEN, "", "Flatten", flatten)                                                             \
+    X(SQUEEZE, "", "Squeeze", squeeze)                                                             \
+    X(UNSQUEEZE, "", "Unsqueeze", unsqueeze)                                                       \
+    X(IDENTITY, "", "Identity", identity)                                                          \
+    X(DROPOUT, "", "Dropout", dropout)                                                             \
+    X(ZIP_MAP, "ml", "ZipMap", zip_map)                                                            \
+    /* move.c */                                                                                   \
+    X(TRANSPOSE, "", "Transpose", transpose)                                                       \
+    X(SLICE, "", "Slice", slice)                                                                   \
+    X(EXPAND, "", "Expand", expand)                                                                \
+    /* join.c */                                                                                   \
+    X(CONCAT, "", "Concat", concat)                                                                \
+    X(SPLIT, "", "Split", split)                                                                   \
+    X(GATHER, "", "Gather", gather)                                                                \
+    /* pad.c */                                                                                    \
+    X(PAD, "", "Pad", pad)                                                                         \
+    X(TILE, "", "Tile", tile)                                                                      \
+    /* constant.c */                                                                               \
+    X(CONSTANT, "", "Constant", constant)                                                          \
+    X(CONSTANT_OF_SHAPE, "", "ConstantOfShape", constant_of_shape)                                 \
+    X(SHAPE, "", "Shape", shape)                                                                   \
+    X(SIZE, "", "Size", size)                                                                      \
+    X(RANGE, "", "Range", range)                                                                   \
+    /* lstm.c, gru.c */                                                                            \
+    X(LSTM, "", "LSTM", lstm)                                                                      \
+    X(GRU, "", "GRU", gru)                                                                         \
+    /* linear.c, trees.c */                                                                        \
+    X(LINEAR_CLASSIFIER, "ml", "LinearClassifier", linear_classifier)                              \
+    X(LINEAR_REGRESSOR, "ml", "LinearRegressor", linear_regressor)                                 \
+    X(TREE_ENSEMBLE_CLASSIFIER, "ml", "TreeEnsembleClassifier", tree_ensemble_classifier)          \
+    X(TREE_ENSEMBLE_REGRESSOR, "ml", "TreeEnsembleRegressor", tree_ensemble_regressor)
+
+enum sis__op_id {
+#define SIS__OP_ID(id, domain, name, op) SIS__OP_##id,
+    SIS__OPS(SIS__OP_ID)
+#undef SIS__OP_ID
+        SIS__OP_COUNT
+};
+
+#define SIS__OP_DECLARE(id, domain, name, op) extern const sis__op sis__op_##op;
+SIS__OPS(SIS__OP_DECLARE)
+#undef SIS__OP_DECLARE
+
+/* The operator of a node, or NULL; *id is its number or -1. domain as in the file. */
+const sis__op *sis__op_find(const char *domain, const char *name, int *id);
+const char *sis__op_name(int id);
+
+#endif

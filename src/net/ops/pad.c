@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that make a tensor larger from its own values: Pad (constant, reflected, repeated edge)
+ * and Tile. Rare and small in the networks we run, so value by value.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/ops.h"
+
+/* ---- Pad ----------------------------------------------------------------------------------- */
+
+static int pad_value(sis__cx *c, sis__pad *p) {
+    const sis__tensor *t = sis__cx_input(c, 2);
+    if (!t)
+        return sis__attr_float(c, "value", 0.0f, &p->value);
+    if (t->count != 1 || t->dtype != sis__cx_input(c, 0)->dtype || !t->data)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
+    if (t->dtype == SIS__F32)
+        p->value = *(const float *)t->data;
+    else
+        p->whole = *(const int64_t *)t->data;
+    return SIS_OK;
+}
+
+static int pad_mode(sis__cx *c, sis__pad *p) {
+    char mode[16];
+    int error = sis__attr_text(c, "mode", "constant", mode, sizeof mode);
+    if (error)
+        return error;
+    p->mode = strcmp(mode, "constant") == 0  ? SIS__PAD_CONSTANT
+              : strcmp(mode, "reflect") == 0 ? SIS__PAD_REFLECT
+                                             : SIS__PAD_EDGE;
+    if (p->mode == SIS__PAD_EDGE && strcmp(mode, "edge") != 0)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "mode %s", mode);
+    return SIS_OK;
+}
+
+static int pad_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__pad *p = &c->step->p.pad;
+    const int64_t *pads;
+    size_t n, dims[SIS__MAX_RANK];
+    if (x->dtype == SIS__BOOL)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "padding of bool");
+    int error = pad_mode(c, p);
+    if (!error)
+        error = sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &pads, &n)
+                                    : sis__attr_ints(c, "pads", &pads, &n);
+    if (!error)
+        error = pad_value(c, p);
+    if (error)
+        return error;
+    if (n != 2 * x->rank || sis__cx_input(c, 3))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu pads for %zu axes", n, x->rank);
+    for (size_t d = 0; d < x->rank; d++) {
+        int64_t before = pads[d], after = pads[x->rank + d], size = (int64_t)x->dims[d];
+        if (before < -size || after < -size || before > INT32_MAX || after > INT32_MAX ||
+            size + before + after < 0)
+            return sis__cx_fail(c, SIS_E_FORMAT, "pads of %lld and %lld on an axis of %lld",
+                                (long long)before, (long long)after, (long long)size);
+        if (p->mode == SIS__PAD_REFLECT && (before >= size || after >= size) && before + after > 0)
+            return sis__cx_fail(c, SIS_E_FORMAT, "reflects %lld and %lld of an axis of %lld",
+                                (long long)before, (long long)after, (long long)size);
+        if (p->mode == SIS__PAD_EDGE && size == 0 && before + after > 0)
+            return sis__cx_fail(c, SIS_E_FORMAT, "repeats the edge of an empty axis");
+        p->begin[d] = before;
+        dims[d] = (size_t)(size + before + after);
+    }
+    return sis__cx_output(c, 0, x->dtype, x->rank, dims);
+}
+
+/* Where in an axis of x position i of y comes from; -1: the fill value. */
+static int64_t pad_source(const sis__pad *p, size_t d, int64_t i, int64_t size) {
+    i -= p->begin[d];
+    if (i >= 0 && i < size)
+        return i;
+    if (p->mode == SIS__PAD_CONSTANT)
+        return -1;
+    if (p->mode == SIS__PAD_EDGE)
+        return i < 0 ? 0 : size - 1;
+    return i < 0 ? -i : 2 * size - 2 - i;
+}
+
+/* Offset in x for each value of y in turn, SIZE_MAX for the fill value. */
+static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__tensor *y, size_t at) {
+    size_t offset = 0, stride = 1;
+    for (size_t d = x->rank; d-- > 0;) {
+        int64_t i = pad_source(p, d, (int64_t)(at % y->dims[d]), (int64_t)x->dims[d]);
+        if (i < 0)
+            return SIZE_MAX;
+        offset += (size_t)i * stride;
+        stride *= x->dims[d];
+        at /= y->dims[d];
+    }
+    return offset;
+}
+
+static int pad_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
+    const void *in = sis__in(s, r, 0);
+    void *out = sis__out(s, r, 0);
+    for (size_t i = 0; i < y->count; i++) {
+        size_t from = pad_offset(&s->p.pad, x, y, i);
+        if (x->dtype == SIS__F32)
+            ((float *)out)[i] = from == SIZE_MAX ? s->p.pad.value : ((const float *)in)[from];
+        else
+            ((int64_t *)out)[i] = from == SIZE_MAX ? s->p.pad.whole : ((const int64_t *)in)[from];
+    }
+    return SIS_OK;
+}
+
+static int pad_backward(const sis__step *s, sis__run *r) {
+    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0; dx && i < y->count; i++) {
+        size_t from = pad_offset(&s->p.pad, x, y, i);
+        if (from != SIZE_MAX)
+            dx[from] += sis__dout(s, r, 0)[i];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_pad = {1, 4, pad_shape, pad_forward, pad_backward, 0};
+
+/* ---- Tile ---------------------------------------------------------------------------------- */
+
+static int tile_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    const int64_t *times;
+    size_t n, dims[SIS__MAX_RANK];
+    int error = sis__cx_ints(c, 1, &times, &n);
+    if (error)
+        return error;
+    if (n != x->rank)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu repeats for %zu axes", n, x->rank);
+    for (size_t d = 0; d < n; d++) {
+        if (times[d] < 0 || times[d] > INT32_MAX)
+            return sis__cx_fail(c, SIS_E_FORMAT, "%lld repeats", (long long)times[d]);
+        dims[d] = x->dims[d] * (size_t)times[d];
+    }
+    return sis__cx_output(c, 0, x->dtype, n, dims);
+}
+
+static size_t tile_offset(const sis__tensor *x, const sis__tensor *y, size_t at) {
+    size_t offset = 0, stride = 1;
+    for (size_t d = x->rank; d-- > 0;) {
+        offset += at % y->dims[d] % x->dims[d] * stride;
+        stride *= x->dims[d];
+        at /= y->dims[d];
+    }
+    return offset;
+}
+
+static int tile_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
+    size_t size = sis__dtype_size(x->dtype);
+    for (size_t i = 0; i < y->count; i++)
+        memcpy((char *)sis__out(s, r, 0) + i * size,
+               (const char *)sis__in(s, r, 0) + tile_offset(x, y, i) * size, size);
+    return SIS_OK;
+}
+
+static int tile_backward(const sis__step *s, sis__run *r) {
+    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
+    for (size_t i = 0; sis__din(s, r, 0) && i < y->count; i++)
+        sis__din(s, r, 0)[tile_offset(x, y, i)] += sis__dout(s, r, 0)[i];
+    return SIS_OK;
+}
+
+const sis__op sis__op_tile = {2, 2, tile_shape, tile_forward, tile_backward, 0};

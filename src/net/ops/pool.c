@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * MaxPool, AveragePool and their global forms: x (n, channels, in...) -> y (n, channels, out...).
+ * Windows reach into padding, which a maximum ignores and an average counts only on request.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/kernels/kernels.h"
+#include "net/ops/ops.h"
+#include "net/ops/sliding.h"
+
+static size_t plane_of(const size_t *d) {
+    return d[0] * d[1] * d[2];
+}
+
+static int pool_shape(sis__cx *c) {
+    sis__window *w = &c->step->p.window;
+    int64_t ceil_mode;
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__attr_int(c, "ceil_mode", 0, &ceil_mode);
+    if (!error)
+        error = sis__window_read(c, w, NULL, ceil_mode != 0);
+    w->filters = w->channels;
+    w->groups = w->channels;
+    if (!error)
+        error = sis__window_output(c, w, 0, SIS__F32);
+    c->step->flops = (double)(w->n * w->channels) * (double)plane_of(w->out) *
+                     (double)w->kernel[0] * (double)w->kernel[1] * (double)w->kernel[2];
+    return error;
+}
+
+static int max_pool_shape(sis__cx *c) {
+    int64_t order;
+    int error = sis__attr_int(c, "storage_order", 0, &order);
+    if (!error)
+        error = pool_shape(c);
+    c->step->p.window.column_major = order != 0;
+    return error ? error : sis__window_output(c, &c->step->p.window, 1, SIS__I64);
+}
+
+static int average_pool_shape(sis__cx *c) {
+    int64_t include;
+    int error = sis__attr_int(c, "count_include_pad", 0, &include);
+    if (!error)
+        error = pool_shape(c);
+    c->step->p.window.include_pad = include != 0;
+    return error;
+}
+
+/* One window over the whole of each channel. */
+static int global_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__window *w = &c->step->p.window;
+    size_t dims[SIS__MAX_RANK];
+    int error = sis__cx_float(c, 0);
+    if (error)
+        return error;
+    if (x->rank < 2 || x->count == 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "an input of %zu axes, %zu values", x->rank, x->count);
+    *w = (sis__window){.n = x->dims[0], .channels = x->dims[1], .filters = x->dims[1], .groups = 1};
+    for (size_t i = 0; i < 3; i++)
+        w->in[i] = w->out[i] = w->kernel[i] = w->stride[i] = w->dilation[i] = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        dims[d] = d < 2 ? x->dims[d] : 1;
+    w->in[2] = w->kernel[2] = x->count / w->n / w->channels;
+    c->step->flops = (double)x->count;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
+}
+
+/* The part of a window that lies on the input. */
+typedef struct {
+    size_t from[3], to[3];
+} span;
+
+static span span_of(const sis__window *w, size_t p) {
+    size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
+    span s;
+    for (size_t a = 0; a < 3; a++)
+        sis__window_span(w, a, o[a], &s.from[a], &s.to[a]);
+    return s;
+}
+
+/* Index in the plane of what output p sees at kernel position (i, j, k), which must exist. */
+static size_t seen(const sis__window *w, size_t p, size_t i, size_t j, size_t k) {
+    size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
+    size_t at[3] = {i, j, k};
+    for (size_t a = 0; a < 3; a++)
+        at[a] = (size_t)((ptrdiff_t)(o[a] * w->stride[a] + at[a] * w->dilation[a]) - w->pad[a]);
+    return (at[0] * w->in[1] + at[1]) * w->in[2] + at[2];
+}
+
+/* Index of the first largest value (NaN is larger than any); SIZE_MAX for a window without input.
+ */
+static size_t find_max(const sis__window *w, const float *x, size_t p) {
+    span s = span_of(w, p);
+    size_t best = SIZE_MAX;
+    for (size_t i = s.from[0]; i < s.to[0]; i++)
+        for (size_t j = s.from[1]; j < s.to[1]; j++) {
+            size_t at = s.from[2] < s.to[2] ? seen(w, p, i, j, s.from[2]) : 0;
+            for (size_t k = s.from[2]; k < s.to[2]; k++, at += w->dilation[2])
+                if (best == SIZE_MAX || x[at] > x[best] || (isnan(x[at]) && !isnan(x[best])))
+                    best = at;
+        }
+    return best;
+}
+
+/* Row-major index of a plane's value as MaxPool's second output counts it. */
+static int64_t index_of(const sis__window *w, size_t plane, size_t at) {
+    if (w->column_major) {
+        size_t z = at / w->in[2] / w->in[1], y = at / w->in[2] % w->in[1], x = at % w->in[2];
+        at = (x * w->in[1] + y) * w->in[0] + z;
+    }
+    return (int64_t)(plane * plane_of(w->in) + at);
+}
+
+/* Outputs from..to-1 of the last axis look at an input that exists at kernel position k. */
+static void outputs_at(const sis__window *w, size_t k, size_t *from, size_t *to) {
+    ptrdiff_t shift = (ptrdiff_t)(k * w->dilation[2]) - w->pad[2], step = (ptrdiff_t)w->stride[2];
+    ptrdiff_t last = (ptrdiff_t)w->in[2] - 1 - shift; /* o * step <= last */
+    *from = shift < 0 ? (size_t)((-shift + step - 1) / step) : 0;
+    *to = last < 0 ? 0 : (size_t)(last / step) + 1;
+    *to = *to < w->out[2] ? *to : w->out[2];
+    *from = *from < *to ? *from : *to;
+}
+
+/* One row of outputs y (out[2]) takes in one row of inputs x (in[2]). */
+static void max_row(const sis__window *w, const float *x, float *y) {
+    const sis__kernels *kn = sis__kernels_best();
+    if (w->out[2] == 1 && w->kernel[2] == w->in[2] && w->dilation[2] == 1 && w->pad[2] == 0) {
+        float best = kn->max_of(x, w->in[2]);
+        kn->max_row(y, &best, 1, 1);
+        return;
+    }
+    if (w->kernel[2] > w->in[2]) { /* mostly padding: output by output, where there is input */
+        for (size_t o = 0; o < w->out[2]; o++) {
+            size_t from, to;
+            sis__window_span(w, 2, o, &from, &to);
+            ptrdiff_t at = (ptrdiff_t)(o * w->stride[2]) - w->pad[2];
+            for (size_t k = from; k < to; k++)
+                kn->max_row(y + o, x + (at + (ptrdiff_t)(k * w->dilation[2])), 1, 1);
+        }
+        return;
+    }
+    for (size_t k = 0; k < w->kernel[2]; k++) {
+        size_t from, to;
+        outputs_at(w, k, &from, &to);
+        ptrdiff_t at = (ptrdiff_t)(from * w->stride[2] + k * w->dilation[2]) - w->pad[2];
+        if (from < to)
+            kn->max_row(y + from, x + at, w->stride[2], to - from);
+    }
+}
+
+/* Row by row, all outputs of a row at a time. */
+static void max_plane(const sis__window *w, const float *x, float *y) {
+    for (size_t p = 0; p < plane_of(w->out); p += w->out[2]) {
+        span s = span_of(w, p);
+        for (size_t i = 0; i < w->out[2]; i++)
+            y[p + i] = -INFINITY;
+        sis__window one = *w; /* rows of the window: where its first column would be */
+        one.pad[2] = 0;
+        for (size_t i = s.from[0]; i < s.to[0]; i++)
+            for (size_t j = s.from[1]; j < s.to[1]; j++)
+                max_row(w, x + seen(&one, p, i, j, 0), y + p);
+    }
+}
+
+static int max_pool_forward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    const float *x = sis__in(s, r, 0);
+    float *y = sis__out(s, r, 0);
+    int64_t *indices = (int64_t *)(void *)sis__out(s, r, 1);
+    size_t in = plane_of(w->in), out = plane_of(w->out);
+    for (size_t c = 0; y && c < w->n * w->channels; c++)
+        max_plane(w, x + c * in, y + c * out);
+    for (size_t c = 0; indices && c < w->n * w->channels; c++)
+        for (size_t p = 0; p < out; p++) {
+            size_t at = find_max(w, x + c * in, p);
+            indices[c * out + p] = at == SIZE_MAX ? 0 : index_of(w, c, at);
+        }
+    return SIS_OK;
+}
+
+/* Does every window lie inside the input? */
+static int all_inside(const sis__window *w) {
+    for (size_t a = 0; a < 3; a++)
+        if (w->pad[a] != 0 ||
+            (w->out[a] - 1) * w->stride[a] + (w->kernel[a] - 1) * w->dilation[a] >= w->in[a])
+            return 0;
+    return 1;
+}
+
+/* Index, relative to x, of the first value of an inside window that is `top`; SIZE_MAX: none. */
+static size_t find_value(const sis__window *w, const float *x, float top) {
+    for (size_t i = 0; i < w->kernel[0]; i++)
+        for (size_t j = 0; j < w->kernel[1]; j++) {
+            size_t row = (i * w->dilation[0] * w->in[1] + j * w->dilation[1]) * w->in[2];
+            for (size_t k = 0; k < w->kernel[2]; k++)
+                if (x[row + k * w->dilation[2]] == top)
+                    return row + k * w->dilation[2];
+        }
+    return SIZE_MAX;
+}
+
+/* One plane. The maximum is known, so where it lies is found by comparing; NaN is looked for. */
+static void max_plane_backward(const sis__window *w, const float *x, const float *y,
+                               const float *dy, float *dx) {
+    size_t p = 0;
+    for (size_t oz = 0; oz < w->out[0]; oz++)
+        for (size_t oy = 0; oy < w->out[1]; oy++) {
+            size_t row = (oz * w->stride[0] * w->in[1] + oy * w->stride[1]) * w->in[2];
+            for (size_t ox = 0; ox < w->out[2]; ox++, p++) {
+                size_t first = row + ox * w->stride[2];
+                if (dy[p] == 0)
+                    continue;
+                size_t at = find_value(w, x + first, y[p]);
+                at = at == SIZE_MAX ? find_max(w, x, p) : first + at;
+                dx[at] += dy[p];
+            }
+        }
+}
+
+/* The same for windows that reach over the edge. */
+static void max_edges_backward(const sis__window *w, const float *x, const float *dy, float *dx) {
+    for (size_t p = 0; p < plane_of(w->out); p++) {
+        size_t at = find_max(w, x, p);
+        if (at != SIZE_MAX)
+            dx[at] += dy[p];
+    }
+}
+
+static int max_pool_backward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    const float *x = sis__in(s, r, 0), *y = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    size_t in = plane_of(w->in), out = plane_of(w->out);
+    int inside = all_inside(w);
+    for (size_t c = 0; dx && dy && c < w->n * w->channels; c++)
+        if (inside)
+            max_plane_backward(w, x + c * in, y + c * out, dy + c * out, dx + c * in);
+        else
+            max_edges_backward(w, x + c * in, dy + c * out, dx + c * in);
+    return SIS_OK;
+}
+
+/* What the sum over a window is divided by. A window may hang over the declared padding
+ * (ceil_mode): what lies beyond that never counts. */
+static size_t divisor(const sis__window *w, const span *s, size_t p) {
+    size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
+    size_t n = 1;
+    for (size_t a = 0; a < 3; a++) {
+        size_t start = o[a] * w->stride[a], end = w->in[a] + (size_t)w->pad[a] + w->pad_end[a];
+        size_t there = (end - start + w->dilation[a] - 1) / w->dilation[a];
+        n *= !w->include_pad ? s->to[a] - s->from[a] : there < w->kernel[a] ? there : w->kernel[a];
+    }
+    return n;
+}
+
+static int average_pool_forward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    const float *x = sis__in(s, r, 0);
+    float *y = sis__out(s, r, 0);
+    size_t in = plane_of(w->in), out = plane_of(w->out);
+    for (size_t c = 0; c < w->n * w->channels; c++)
+        for (size_t p = 0; p < out; p++) {
+            span v = span_of(w, p);
+            double sum = 0;
+            for (size_t i = v.from[0]; i < v.to[0]; i++)
+                for (size_t j = v.from[1]; j < v.to[1] && v.from[2] < v.to[2]; j++) {
+                    const float *at = x + c * in + seen(w, p, i, j, v.from[2]);
+                    for (size_t k = 0; k < v.to[2] - v.from[2]; k++)
+                        sum += at[k * w->dilation[2]];
+                }
+            size_t n = divisor(w, &v, p);
+            y[c * out + p] = n ? (float)(sum / (double)n) : 0.0f;
+        }
+    return SIS_OK;
+}
+
+static int average_pool_backward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    const float *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    size_t in = plane_of(w->in), out = plane_of(w->out);
+    for (size_t c = 0; dx && c < w->n * w->channels; c++)
+        for (size_t p = 0; p < out; p++) {
+            span v = span_of(w, p);
+            size_t n = divisor(w, &v, p);
+            float share = n ? dy[c * out + p] / (float)n : 0.0f;
+            for (size_t i = v.from[0]; i < v.to[0]; i++)
+                for (size_t j = v.from[1]; j < v.to[1]; j++)
+                    for (size_t k = v.from[2]; k < v.to[2]; k++)
+                        dx[c * in + seen(w, p, i, j, k)] += share;
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_max_pool = {1, 1, max_pool_shape, max_pool_forward, max_pool_backward, 0};
+const sis__op sis__op_average_pool = {
+    1, 1, average_pool_shape, average_pool_forward, average_pool_backward, 0};
+const sis__op sis__op_global_max_pool = {1, 1, global_shape, max_pool_forward, max_pool_backward,
+                                         0};
+const sis__op sis__op_global_average_pool = {
+    1, 1, global_shape, average_pool_forward, average_pool_backward, 0};

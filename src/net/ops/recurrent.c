@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What LSTM and GRU share. See recurrent.h.
+ */
+#include "net/ops/recurrent.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "net/kernels/kernels.h"
+#include "net/kernels/product.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+
+/* ---- Attributes ---------------------------------------------------------------------------- */
+
+/* Only the activations an operator has by default, written out or not. */
+static int check_activations(sis__cx *c, size_t directions, size_t gates) {
+    static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"};
+    static const char *const gru[] = {"Sigmoid", "Tanh"};
+    size_t each = gates == 4 ? 3 : 2;
+    const Onnx__AttributeProto *a = sis__attr_find(c, "activations");
+    sis__attr_find(c, "activation_alpha");
+    sis__attr_find(c, "activation_beta");
+    for (size_t i = 0; a && i < a->n_strings; i++) {
+        const char *name = (gates == 4 ? lstm : gru)[i % each];
+        const ProtobufCBinaryData *s = &a->strings[i];
+        if (a->n_strings != each * directions || s->len != strlen(name) ||
+            memcmp(s->data, name, s->len) != 0)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                                "activations other than Sigmoid and Tanh in their usual places");
+    }
+    return SIS_OK;
+}
+
+static int read_direction(sis__cx *c, sis__recurrent *p) {
+    char direction[16];
+    int error = sis__attr_text(c, "direction", "forward", direction, sizeof direction);
+    p->directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
+    p->reverse = strcmp(direction, "reverse") == 0;
+    if (!error && p->directions == 1 && !p->reverse && strcmp(direction, "forward") != 0)
+        error = sis__cx_fail(c, SIS_E_FORMAT, "direction %s", direction);
+    return error;
+}
+
+static int read_attributes(sis__cx *c, sis__recurrent *p) {
+    int64_t hidden = 0, layout = 0, linear = 0, forget = 0;
+    int error = read_direction(c, p);
+    if (!error)
+        error = sis__attr_int(c, "hidden_size", 0, &hidden);
+    if (!error)
+        error = sis__attr_int(c, "layout", 0, &layout);
+    if (!error)
+        error = sis__attr_float(c, "clip", 0.0f, &p->clip);
+    if (!error && p->gates == 3)
+        error = sis__attr_int(c, "linear_before_reset", 0, &linear);
+    if (!error && p->gates == 4)
+        error = sis__attr_int(c, "input_forget", 0, &forget);
+    sis__attr_find(c, "output_sequence"); /* of old versions; what is named is computed */
+    if (!error)
+        error = check_activations(c, p->directions, p->gates);
+    p->batch_first = layout != 0;
+    p->linear_before_reset = linear != 0;
+    p->input_forget = forget != 0;
+    if (!error && hidden && (hidden < 0 || (size_t)hidden != p->hidden))
+        error = sis__cx_fail(c, SIS_E_FORMAT, "hidden_size %lld, but weights for %zu",
+                             (long long)hidden, p->hidden);
+    return error;
+}
+
+/* ---- Shapes -------------------------------------------------------------------------------- */
+
+static int has_shape(const sis__tensor *t, size_t a, size_t b, size_t d) {
+    return t->rank == 3 && t->dims[0] == a && t->dims[1] == b && t->dims[2] == d;
+}
+
+/* An initial state of `rows` rows: as many as the batch, or one for all. */
+static int check_state(sis__cx *c, size_t i, const sis__recurrent *p, size_t *rows) {
+    const sis__tensor *t = sis__cx_input(c, i);
+    *rows = p->batch;
+    if (!t)
+        return SIS_OK;
+    if (t->dtype != SIS__F32 || t->rank != 3)
+        return sis__cx_fail(c, SIS_E_FORMAT,
+                            "an initial state that is not (directions, batch, "
+                            "hidden) floats");
+    *rows = t->dims[p->batch_first ? 0 : 1];
+    if ((*rows != p->batch && *rows != 1) || t->dims[2] != p->hidden ||
+        t->dims[p->batch_first ? 1 : 0] != p->directions)
+        return sis__cx_fail(c, SIS_E_FORMAT, "an initial state of another shape");
+    return SIS_OK;
+}
+
+static int check_weights(sis__cx *c, const sis__recurrent *p) {
+    const sis__tensor *w = sis__cx_input(c, SIS__W), *r = sis__cx_input(c, SIS__R);
+    const sis__tensor *b = sis__cx_input(c, SIS__B), *n = sis__cx_input(c, SIS__LENGTHS);
+    size_t gh = p->gates * p->hidden;
+    if (!has_shape(w, p->directions, gh, p->input) || !has_shape(r, p->directions, gh, p->hidden))
+        return sis__cx_fail(c, SIS_E_FORMAT, "weights that do not fit %zu inputs, %zu states",
+                            p->input, p->hidden);
+    if (b && (b->dtype != SIS__F32 || b->count != p->directions * 2 * gh))
+        return sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
+    if (n && (n->dtype != SIS__I64 || n->count != p->batch))
+        return sis__cx_fail(c, SIS_E_FORMAT, "sequence_lens must be %zu integers", p->batch);
+    return SIS_OK;
+}
+
+static int set_outputs(sis__cx *c, const sis__recurrent *p) {
+    size_t y[4] = {p->seq, p->directions, p->batch, p->hidden};
+    size_t y_first[4] = {p->batch, p->seq, p->directions, p->hidden};
+    size_t state[3] = {p->directions, p->batch, p->hidden};
+    size_t state_first[3] = {p->batch, p->directions, p->hidden};
+    int error = sis__cx_output(c, 0, SIS__F32, 4, p->batch_first ? y_first : y);
+    for (size_t i = 1; i < p->gates - 1 && !error; i++) /* LSTM has two states */
+        error = sis__cx_output(c, i, SIS__F32, 3, p->batch_first ? state_first : state);
+    return error;
+}
+
+static int pack_weights(sis__cx *c, sis__recurrent *p) {
+    const float *w = (const float *)sis__cx_constant(c, SIS__W);
+    const float *r = (const float *)sis__cx_constant(c, SIS__R);
+    size_t gh = p->gates * p->hidden, early = p->gates == 4 ? gh : 2 * p->hidden;
+    int error = SIS_OK;
+    for (size_t d = 0; d < p->directions && !error; d++) {
+        const float *rd = r ? r + d * gh * p->hidden : NULL;
+        if (w)
+            error = sis__cx_pack(c,
+                                 &(sis__matrix){.at = w + d * gh * p->input,
+                                                .k = p->input,
+                                                .n = gh,
+                                                .transposed = 1,
+                                                .alpha = 1.0f},
+                                 &p->w_packed[d]);
+        if (rd && !error)
+            error = sis__cx_pack(
+                c,
+                &(sis__matrix){
+                    .at = rd, .k = p->hidden, .n = early, .transposed = 1, .alpha = 1.0f},
+                &p->r_packed[d]);
+        if (rd && !error && early < gh)
+            error = sis__cx_pack(c,
+                                 &(sis__matrix){.at = rd + early * p->hidden,
+                                                .k = p->hidden,
+                                                .n = gh - early,
+                                                .transposed = 1,
+                                                .alpha = 1.0f},
+                                 &p->rh_packed[d]);
+    }
+    return error;
+}
+
+size_t sis__pass_block(const sis__recurrent *p) {
+    size_t n = p->batch ? 256 / p->batch : 1;
+    n = n < 1 ? 1 : n;
+    return n < p->seq ? n : p->seq;
+}
+
+static size_t round_up(size_t floats) {
+    return (floats + 15) / 16 * 16 * sizeof(float);
+}
+
+/* Scratch of a pass; in gradient plans also everything BPTT keeps (see lstm.c, gru.c). */
+static size_t scratch_of(const sis__recurrent *p, int gradients) {
+    size_t gh = p->gates * p->hidden, rows = p->seq * p->batch;
+    size_t n = round_up(gh) + round_up(sis__pass_block(p) * p->batch * gh) +
+               5 * round_up(p->batch * p->hidden);
+    if (!p->w_packed[0])
+        n += sis__product_scratch(p->input, gh) + 64;
+    if (!p->r_packed[0])
+        n += 2 * sis__product_scratch(p->hidden, gh) + 128;
+    if (gradients && p->gates == 4)
+        n += 2 * round_up(p->batch * p->hidden) + sis__product_scratch(gh, p->hidden) + 64 +
+             sis__product_scratch(rows > gh ? rows : gh,
+                                  p->input > p->hidden ? p->input : p->hidden);
+    else if (gradients)
+        n += 2 * sis__product_scratch(gh, p->hidden) + 128 + round_up(rows * gh) +
+             3 * round_up(rows * p->hidden) + 4 * round_up(p->batch * gh) +
+             sis__product_scratch(rows > gh ? rows : gh,
+                                  p->input > p->hidden ? p->input : p->hidden);
+    return n;
+}
+
+int sis__recurrent_shape(sis__cx *c, size_t gates) {
+    const sis__tensor *x = sis__cx_input(c, SIS__X), *r = sis__cx_input(c, SIS__R);
+    sis__recurrent *p = &c->step->p.recurrent;
+    int error = SIS_OK;
+    for (size_t i = 0; i < 3 && !error; i++)
+        error = sis__cx_float(c, i);
+    if (error)
+        return error;
+    if (x->rank != 3 || r->rank != 3)
+        return sis__cx_fail(c, SIS_E_FORMAT, "an input or weights without three axes");
+    p->gates = gates;
+    p->hidden = r->dims[2];
+    if ((error = read_attributes(c, p)) != 0)
+        return error;
+    p->seq = x->dims[p->batch_first ? 1 : 0];
+    p->batch = x->dims[p->batch_first ? 0 : 1];
+    p->input = x->dims[2];
+    error = check_weights(c, p);
+    if (!error)
+        error = check_state(c, SIS__H0, p, &p->h_batch);
+    if (!error && gates == 4)
+        error = check_state(c, SIS__C0, p, &p->c_batch);
+    if (!error)
+        error = set_outputs(c, p);
+    if (!error)
+        error = pack_weights(c, p);
+    c->step->flops = 2.0 * (double)p->seq * (double)p->batch * (double)p->directions *
+                     (double)(gates * p->hidden) * (double)(p->input + p->hidden);
+    double rows = (double)p->batch * (double)(c->plan->gradients ? p->seq + 8 : 8);
+    if (!error && rows * (double)(gates * p->hidden + p->input) > 0x1p30)
+        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "a sequence too long for memory");
+    if (!error)
+        c->step->scratch = scratch_of(p, c->plan->gradients);
+    return error;
+}
+
+/* ---- Where things lie ------------------------------------------------------------------------ */
+
+static size_t row_x(const sis__recurrent *p, size_t t, size_t b) {
+    return p->batch_first ? b * p->seq + t : t * p->batch + b;
+}
+
+size_t sis__row_y(const sis__recurrent *p, size_t t, size_t d, size_t b) {
+    return p->batch_first ? (b * p->seq + t) * p->directions + d
+                          : (t * p->directions + d) * p->batch + b;
+}
+
+size_t sis__row_state(const sis__recurrent *p, size_t d, size_t b) {
+    return p->batch_first ? b * p->directions + d : d * p->batch + b;
+}
+
+/* ---- One direction --------------------------------------------------------------------------- */
+
+static float *take(char **free, size_t floats) {
+    float *p = (float *)(void *)*free;
+    *free += round_up(floats);
+    return p;
+}
+
+static const float *pack_now(char **free, const float *b, size_t k, size_t n) {
+    const sis__kernels *kn = sis__kernels_best();
+    float *to = take(free, sis__packed_size(kn, k, n));
+    sis__pack(kn, k, n, b, 1, k, to);
+    return to;
+}
+
+/* Both halves of the bias; the recurrent one of a GRU's candidate stays apart if it is reset. */
+static void join_bias(sis__pass *a) {
+    const sis__recurrent *p = a->p;
+    const float *b = sis__in(a->s, a->r, SIS__B);
+    size_t gh = p->gates * p->hidden;
+    for (size_t j = 0; j < gh; j++) {
+        int apart = p->gates == 3 && p->linear_before_reset && j >= 2 * p->hidden;
+        a->bias[j] = b ? b[a->d * 2 * gh + j] + (apart ? 0.0f : b[a->d * 2 * gh + gh + j]) : 0.0f;
+    }
+}
+
+static void start_state(const sis__pass *a, size_t input, size_t rows, float *state) {
+    const sis__recurrent *p = a->p;
+    const float *from = sis__in(a->s, a->r, input);
+    sis__recurrent one = *p;
+    one.batch = rows;
+    for (size_t b = 0; b < p->batch; b++) {
+        if (from)
+            memcpy(state + b * p->hidden,
+                   from + sis__row_state(&one, a->d, rows == 1 ? 0 : b) * p->hidden,
+                   p->hidden * sizeof *state);
+        else
+            memset(state + b * p->hidden, 0, p->hidden * sizeof *state);
+    }
+}
+
+void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
+    const sis__recurrent *p = &s->p.recurrent;
+    size_t gh = p->gates * p->hidden, early = p->gates == 4 ? gh : 2 * p->hidden;
+    char *free = r->scratch;
+    *a = (sis__pass){.s = s, .r = r, .p = p, .d = d, .backwards = p->reverse || d == 1};
+    a->bias = take(&free, gh);
+    a->gates = take(&free, sis__pass_block(p) * p->batch * gh);
+    a->h = take(&free, p->batch * p->hidden);
+    a->c = take(&free, p->batch * p->hidden);
+    a->spare = take(&free, 3 * p->batch * p->hidden);
+    const float *w = sis__in(s, r, SIS__W) + d * gh * p->input;
+    const float *rec = sis__in(s, r, SIS__R) + d * gh * p->hidden;
+    a->w = p->w_packed[d] ? p->w_packed[d] : pack_now(&free, w, p->input, gh);
+    a->rz = p->r_packed[d] ? p->r_packed[d] : pack_now(&free, rec, p->hidden, early);
+    if (early < gh)
+        a->rh = p->rh_packed[d] ? p->rh_packed[d]
+                                : pack_now(&free, rec + early * p->hidden, p->hidden, gh - early);
+    a->free = free;
+    join_bias(a);
+    start_state(a, SIS__H0, p->h_batch, a->h);
+    if (p->gates == 4)
+        start_state(a, SIS__C0, p->c_batch, a->c);
+}
+
+void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates) {
+    const sis__recurrent *p = a->p;
+    const sis__kernels *kn = sis__kernels_best();
+    const float *x = sis__in(a->s, a->r, SIS__X);
+    size_t gh = p->gates * p->hidden;
+    for (size_t i = 0; i < n * p->batch; i++)
+        memcpy(gates + i * gh, a->bias, gh * sizeof *gates);
+    if (!p->batch_first) {
+        kn->gemm(n * p->batch, gh, p->input, x + from * p->batch * p->input, p->input, 1, a->w,
+                 gates, gh);
+        return;
+    }
+    for (size_t b = 0; b < p->batch; b++)
+        kn->gemm(n, gh, p->input, x + row_x(p, from, b) * p->input, p->input, 1, a->w,
+                 gates + b * gh, p->batch * gh);
+}
+
+int sis__pass_alive(const sis__pass *a, size_t t, size_t b) {
+    const int64_t *n = (const int64_t *)(const void *)sis__in(a->s, a->r, SIS__LENGTHS);
+    return !n || (int64_t)t < n[b];
+}
+
+void sis__pass_emit(const sis__pass *a, size_t t) {
+    const sis__recurrent *p = a->p;
+    float *y = sis__out(a->s, a->r, 0);
+    for (size_t b = 0; y && b < p->batch; b++) {
+        float *to = y + sis__row_y(p, t, a->d, b) * p->hidden;
+        if (sis__pass_alive(a, t, b))
+            memcpy(to, a->h + b * p->hidden, p->hidden * sizeof *y);
+        else
+            memset(to, 0, p->hidden * sizeof *y);
+    }
+}
+
+/* ---- Gradient ------------------------------------------------------------------------------ */
+
+void sis__pass_inputs_backward(const sis__pass *a, const float *gates, float *dw, float *dx,
+                               void *scratch) {
+    const sis__recurrent *p = a->p;
+    const float *x = sis__in(a->s, a->r, SIS__X), *w = sis__in(a->s, a->r, SIS__W);
+    size_t gh = p->gates * p->hidden, in = p->input;
+    size_t parts = p->batch_first ? p->batch : 1, rows = p->seq * p->batch / (parts ? parts : 1);
+    for (size_t i = 0; i < parts; i++) { /* batch_first: the rows of one example at a time */
+        const float *g = gates + i * gh;
+        size_t step = p->batch_first ? p->batch * gh : gh, at = i * rows * in;
+        if (dw)
+            sis__product_add(
+                &(sis__product){
+                    gh, in, rows, {g, 1, step}, {x + at, in, 1}, 1.0f, dw + a->d * gh * in, in},
+                scratch);
+        if (dx)
+            sis__product_add(
+                &(sis__product){
+                    rows, in, gh, {g, step, 1}, {w + a->d * gh * in, in, 1}, 1.0f, dx + at, in},
+                scratch);
+    }
+}
+
+void sis__pass_start_backward(const sis__pass *a, size_t input, size_t rows, const float *d) {
+    const sis__recurrent *p = a->p;
+    float *to = sis__din(a->s, a->r, input);
+    sis__recurrent one = *p;
+    one.batch = rows;
+    for (size_t b = 0; to && b < p->batch; b++)
+        for (size_t j = 0; j < p->hidden; j++)
+            to[sis__row_state(&one, a->d, rows == 1 ? 0 : b) * p->hidden + j] +=
+                d[b * p->hidden + j];
+}

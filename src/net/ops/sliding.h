@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What convolution and pooling share: sliding windows.
+ */
+#ifndef SIS_NET_OPS_SLIDING_H
+#define SIS_NET_OPS_SLIDING_H
+
+#include "net/plan/context.h"
+
+/* Fill w from the attributes strides, pads, dilations, auto_pad (and kernel_shape, which may be
+ * left out if w->kernel is set by then) and the shape of input 0; computes w->out. */
+int sis__window_read(sis__cx *c, sis__window *w, const size_t *kernel, int ceil_mode);
+
+/* Shape (n, channels, out...) of the result, with as many spatial axes as input 0. */
+int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t);
+
+/* First and one past the last k of an axis for which output o looks at an input that exists. */
+void sis__window_span(const sis__window *w, size_t axis, size_t o, size_t *from, size_t *to);
+
+/* Gradient of Conv (conv_backward.c), and the bytes of scratch memory it takes. */
+int sis__conv_backward(const sis__step *s, sis__run *r);
+size_t sis__conv_backward_scratch(const sis__window *w);
+
+#endif

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), ArgMax.
+ */
+#include <math.h>
+
+#include "base/error.h"
+#include "net/kernels/kernels.h"
+#include "net/ops/ops.h"
+
+static int softmax_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__axis *a = &c->step->p.axis;
+    int64_t axis;
+    int error = sis__cx_float(c, 0), old = c->node->opset < 13;
+    if (!error)
+        error = sis__attr_int(c, "axis", old ? 1 : -1, &axis);
+    if (error)
+        return error;
+    if (x->rank == 0 || (old && axis == (int64_t)x->rank)) /* nothing to run along */
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "axis %lld of a tensor of %zu axes",
+                            (long long)axis, x->rank);
+    if ((error = sis__cx_axis(c, axis, x->rank, &a->axis)) != 0)
+        return error;
+    a->outer = a->size = a->inner = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        *(d < a->axis ? &a->outer : d == a->axis || old ? &a->size : &a->inner) *= x->dims[d];
+    c->step->scratch = a->size * sizeof(float);
+    c->step->flops = 10.0 * (double)x->count;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+/* x[i] - max into e, and its exponentials' sum. */
+static float centre(const sis__axis *a, const float *x, float *e) {
+    float top = -INFINITY;
+    for (size_t i = 0; i < a->size; i++)
+        top = x[i * a->inner] > top ? x[i * a->inner] : top;
+    for (size_t i = 0; i < a->size; i++)
+        e[i] = x[i * a->inner] - top;
+    return top;
+}
+
+static int softmax_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    float *e = (float *)r->scratch;
+    for (size_t o = 0; o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++) {
+            size_t at = o * a->size * a->inner + in;
+            float *y = sis__out(s, r, 0) + at;
+            centre(a, sis__in(s, r, 0) + at, e);
+            sis__kernels_best()->exp(e, e, a->size);
+            double sum = 0;
+            for (size_t i = 0; i < a->size; i++)
+                sum += e[i];
+            for (size_t i = 0; i < a->size; i++)
+                y[i * a->inner] = (float)(e[i] / sum);
+        }
+    return SIS_OK;
+}
+
+static int log_softmax_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    float *e = (float *)r->scratch;
+    for (size_t o = 0; o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++) {
+            size_t at = o * a->size * a->inner + in;
+            const float *x = sis__in(s, r, 0) + at;
+            float *y = sis__out(s, r, 0) + at, top = centre(a, x, e);
+            sis__kernels_best()->exp(e, e, a->size);
+            double sum = 0;
+            for (size_t i = 0; i < a->size; i++)
+                sum += e[i];
+            float shift = (float)log(sum);
+            for (size_t i = 0; i < a->size; i++)
+                y[i * a->inner] = (x[i * a->inner] - top) - shift;
+        }
+    return SIS_OK;
+}
+
+/* softmax: dx = y * (dy - sum(dy * y)); log-softmax: dx = dy - exp(y) * sum(dy) */
+static int softmax_backward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    const float *dy = sis__dout(s, r, 0), *y = sis__out(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    int logarithm = s->op == SIS__OP_LOG_SOFTMAX;
+    for (size_t o = 0; dx && o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++) {
+            size_t at = o * a->size * a->inner + in, end = at + a->size * a->inner;
+            double sum = 0;
+            for (size_t i = at; i < end; i += a->inner)
+                sum += logarithm ? (double)dy[i] : (double)dy[i] * (double)y[i];
+            for (size_t i = at; i < end; i += a->inner)
+                dx[i] +=
+                    logarithm ? (float)(dy[i] - exp(y[i]) * sum) : (float)(y[i] * (dy[i] - sum));
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_softmax = {1, 1, softmax_shape, softmax_forward, softmax_backward, 1};
+const sis__op sis__op_log_softmax = {1, 1, softmax_shape, log_softmax_forward, softmax_backward, 0};
+
+/* ---- ArgMax -------------------------------------------------------------------------------- */
+
+static int arg_max_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__axis *a = &c->step->p.axis;
+    int64_t axis, keep, last;
+    size_t dims[SIS__MAX_RANK], rank = 0;
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__attr_int(c, "axis", 0, &axis);
+    if (!error)
+        error = sis__attr_int(c, "keepdims", 1, &keep);
+    if (!error)
+        error = sis__attr_int(c, "select_last_index", 0, &last);
+    if (!error)
+        error = sis__cx_axis(c, axis, x->rank, &a->axis);
+    if (error)
+        return error;
+    a->outer = a->size = a->inner = 1;
+    a->last = last != 0;
+    for (size_t d = 0; d < x->rank; d++) {
+        *(d < a->axis ? &a->outer : d == a->axis ? &a->size : &a->inner) *= x->dims[d];
+        if (d != a->axis || keep)
+            dims[rank++] = d == a->axis ? 1 : x->dims[d];
+    }
+    return sis__cx_output(c, 0, SIS__I64, rank, dims);
+}
+
+static int arg_max_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
+    for (size_t o = 0; o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++) {
+            const float *x = sis__in(s, r, 0) + o * a->size * a->inner + in;
+            size_t best = 0;
+            for (size_t i = 1; i < a->size; i++)
+                if (x[i * a->inner] > x[best * a->inner] ||
+                    (a->last && x[i * a->inner] == x[best * a->inner]))
+                    best = i;
+            y[o * a->inner + in] = (int64_t)best;
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_arg_max = {1, 1, arg_max_shape, arg_max_forward, NULL, 0};

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * TreeEnsembleClassifier and TreeEnsembleRegressor of ai.onnx.ml: x (n, width) -> scores (n,
+ * outputs).
+ *
+ * The file names nodes by (tree, node); here they are numbered in file order and children are found
+ * once, by binary search in a sorted list of names. A node with two parents, or a tree without
+ * exactly one root from which all of it is reached, is refused; what is left cannot loop. A leaf's
+ * weights are a range of (output, weight) pairs. Each row goes down each tree; sums run in double
+ * over trees in the order of their numbers.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ml_scores.h"
+#include "net/ops/ops.h"
+#include "net/ops/trees.h"
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const int64_t *trees, *ids, *features, *yes, *no, *missing;
+    const float *values;
+    const Onnx__AttributeProto *modes;
+    size_t n;
+} node_lists;
+
+/* An attribute of n integers. */
+static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
+    size_t count;
+    int error = sis__attr_ints(c, name, v, &count);
+    if (!error && count != n)
+        error = sis__cx_fail(c, SIS_E_FORMAT, "%s has %zu entries instead of %zu", name, count, n);
+    return error;
+}
+
+static int read_nodes(sis__cx *c, node_lists *l) {
+    size_t n;
+    int error = sis__attr_ints(c, "nodes_treeids", &l->trees, &l->n);
+    if (!error)
+        error = ints_of(c, "nodes_nodeids", l->n, &l->ids);
+    if (!error)
+        error = ints_of(c, "nodes_featureids", l->n, &l->features);
+    if (!error)
+        error = ints_of(c, "nodes_truenodeids", l->n, &l->yes);
+    if (!error)
+        error = ints_of(c, "nodes_falsenodeids", l->n, &l->no);
+    if (!error)
+        error = sis__attr_ints(c, "nodes_missing_value_tracks_true", &l->missing, &n);
+    if (!error && l->missing && n != l->n)
+        error = sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", n);
+    if (!error)
+        error = sis__attr_floats(c, "nodes_values", &l->values, &n);
+    if (!error && n != l->n)
+        error =
+            sis__cx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
+    l->modes = sis__attr_find(c, "nodes_modes");
+    sis__attr_find(c, "nodes_hitrates");
+    if (!error && (!l->modes || l->modes->n_strings != l->n || l->n == 0))
+        error = sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
+    return error;
+}
+
+static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__node_mode *m) {
+    static const char *const names[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                        "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
+    for (int i = 0; i <= SIS__NODE_NEQ; i++)
+        if (s->len == strlen(names[i]) && memcmp(s->data, names[i], s->len) == 0) {
+            *m = (sis__node_mode)i;
+            return SIS_OK;
+        }
+    return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %.*s", (int)(s->len < 40 ? s->len : 40),
+                        (const char *)s->data);
+}
+
+/* ---- Names of nodes -------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t tree, id;
+    size_t at;
+} named;
+
+static int compare_names(const void *a, const void *b) {
+    const named *x = (const named *)a, *y = (const named *)b;
+    if (x->tree != y->tree)
+        return x->tree < y->tree ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static size_t find_node(const named *names, size_t n, int64_t tree, int64_t id) {
+    named key = {tree, id, 0};
+    const named *found = (const named *)bsearch(&key, names, n, sizeof key, compare_names);
+    return found ? found->at : SIZE_MAX;
+}
+
+static named *sort_names(sis__cx *c, const node_lists *l) {
+    named *names = (named *)sis__cx_alloc(c, l->n, sizeof *names);
+    for (size_t i = 0; names && i < l->n; i++)
+        names[i] = (named){l->trees[i], l->ids[i], i};
+    if (names)
+        qsort(names, l->n, sizeof *names, compare_names);
+    return names;
+}
+
+/* ---- Building ------------------------------------------------------------------------------ */
+
+static int build_node(sis__cx *c, sis__trees *t, const node_lists *l, const named *names,
+                      size_t i) {
+    sis__tree_node *n = &t->nodes[i];
+    int error = read_mode(c, &l->modes->strings[i], &n->mode);
+    if (error || n->mode == SIS__NODE_LEAF)
+        return error;
+    n->value = l->values[i];
+    n->missing_true = l->missing && l->missing[i];
+    n->feature = (size_t)l->features[i];
+    n->yes = find_node(names, l->n, l->trees[i], l->yes[i]);
+    n->no = find_node(names, l->n, l->trees[i], l->no[i]);
+    if (n->yes == SIZE_MAX || n->no == SIZE_MAX)
+        return sis__cx_fail(c, SIS_E_FORMAT, "node %lld of tree %lld has a child that is not there",
+                            (long long)l->ids[i], (long long)l->trees[i]);
+    if (l->features[i] < 0 || n->feature >= t->width)
+        return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
+                            (long long)l->features[i], t->width);
+    return SIS_OK;
+}
+
+/* Roots are the nodes nobody points at; one a tree. */
+static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const named *names) {
+    unsigned char *parents = (unsigned char *)sis__cx_alloc(c, t->n_nodes, 1);
+    t->roots = (size_t *)sis__cx_alloc(c, t->n_nodes, sizeof *t->roots);
+    if (!parents || !t->roots)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < t->n_nodes; i++) {
+        const sis__tree_node *n = &t->nodes[i];
+        if (n->mode != SIS__NODE_LEAF && (parents[n->yes]++ || parents[n->no]++))
+            return sis__cx_fail(c, SIS_E_FORMAT, "a node of tree %lld has two parents",
+                                (long long)l->trees[i]);
+    }
+    for (size_t k = 0; k < t->n_nodes; k++) { /* names are sorted by tree */
+        if (k && compare_names(&names[k - 1], &names[k]) == 0)
+            return sis__cx_fail(c, SIS_E_FORMAT, "node %lld of tree %lld is defined twice",
+                                (long long)names[k].id, (long long)names[k].tree);
+        if (parents[names[k].at])
+            continue;
+        if (t->n_trees && l->trees[t->roots[t->n_trees - 1]] == names[k].tree)
+            return sis__cx_fail(c, SIS_E_FORMAT, "tree %lld has two roots",
+                                (long long)names[k].tree);
+        t->roots[t->n_trees++] = names[k].at;
+    }
+    return SIS_OK;
+}
+
+/* Every node hangs on a root. With one parent a node at most, this visits none twice. */
+static int check_reached(sis__cx *c, const sis__trees *t) {
+    size_t *stack = (size_t *)sis__cx_alloc(c, t->n_nodes + 1, sizeof *stack), depth = 0, n = 0;
+    if (!stack)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < t->n_trees; i++) {
+        stack[depth++] = t->roots[i];
+        while (depth) {
+            const sis__tree_node *at = &t->nodes[stack[--depth]];
+            n++;
+            if (at->mode != SIS__NODE_LEAF) {
+                stack[depth++] = at->yes;
+                stack[depth++] = at->no;
+            }
+        }
+    }
+    if (n != t->n_nodes)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root", t->n_nodes - n);
+    return SIS_OK;
+}
+
+/* Weights of leaves, from the lists PREFIX_treeids, _nodeids, _ids and _weights. */
+typedef struct {
+    const int64_t *trees, *nodes, *ids;
+    const float *weights;
+    size_t n;
+} weight_lists;
+
+static int read_weights(sis__cx *c, int classifier, weight_lists *w) {
+    size_t n;
+    int error =
+        sis__attr_ints(c, classifier ? "class_treeids" : "target_treeids", &w->trees, &w->n);
+    if (!error)
+        error = ints_of(c, classifier ? "class_nodeids" : "target_nodeids", w->n, &w->nodes);
+    if (!error)
+        error = ints_of(c, classifier ? "class_ids" : "target_ids", w->n, &w->ids);
+    if (!error)
+        error =
+            sis__attr_floats(c, classifier ? "class_weights" : "target_weights", &w->weights, &n);
+    if (!error && n != w->n)
+        error = sis__cx_fail(c, SIS_E_FORMAT, "%zu weights instead of %zu", n, w->n);
+    return error;
+}
+
+/* Counting sort of the weights by leaf, keeping file order within one. */
+static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names) {
+    size_t *leaf = (size_t *)sis__cx_alloc(c, w->n, sizeof *leaf), sum = 0;
+    t->targets = (size_t *)sis__cx_alloc(c, w->n, sizeof *t->targets);
+    t->weights = (float *)sis__cx_alloc(c, w->n, sizeof *t->weights);
+    if (!leaf || !t->targets || !t->weights)
+        return SIS_E_NOMEM;
+    t->all_positive = 1;
+    t->single = t->classifier && t->outputs == 2 && w->n > 0;
+    for (size_t i = 0; i < w->n; i++) {
+        leaf[i] = find_node(names, t->n_nodes, w->trees[i], w->nodes[i]);
+        if (leaf[i] == SIZE_MAX || t->nodes[leaf[i]].mode != SIS__NODE_LEAF || w->ids[i] < 0 ||
+            (size_t)w->ids[i] >= t->outputs)
+            return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
+        t->nodes[leaf[i]].to++;
+        t->single &= w->ids[i] == 0;
+        t->all_positive &= w->weights[i] >= 0;
+    }
+    for (size_t i = 0; i < t->n_nodes; i++) {
+        size_t n = t->nodes[i].to;
+        t->nodes[i].from = t->nodes[i].to = sum;
+        sum += n;
+    }
+    for (size_t i = 0; i < w->n; i++) {
+        size_t at = t->nodes[leaf[i]].to++;
+        t->targets[at] = (size_t)w->ids[i];
+        t->weights[at] = w->weights[i];
+    }
+    return SIS_OK;
+}
+
+static int read_base(sis__cx *c, sis__trees *t) {
+    size_t n;
+    int error = sis__attr_floats(c, "base_values", &t->base, &n);
+    if (error || n == 0) {
+        t->base = NULL;
+        return error;
+    }
+    t->single &= n == 1; /* a value for each class: then each has its own score */
+    if (n != (t->single ? 1 : t->outputs))
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
+    return SIS_OK;
+}
+
+static int read_aggregate(sis__cx *c, sis__trees *t) {
+    static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
+    char name[16];
+    int error = sis__attr_text(c, "aggregate_function", "SUM", name, sizeof name);
+    for (int i = 0; i < 4 && !error; i++)
+        if (strcmp(name, names[i]) == 0) {
+            t->how = (sis__aggregate)i;
+            return SIS_OK;
+        }
+    return error ? error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %s", name);
+}
+
+static int build(sis__cx *c, sis__trees *t) {
+    node_lists l = {0};
+    weight_lists w = {0};
+    int error = read_nodes(c, &l);
+    if (!error)
+        error = read_weights(c, t->classifier, &w);
+    if (error)
+        return error;
+    named *names = sort_names(c, &l);
+    t->nodes = (sis__tree_node *)sis__cx_alloc(c, l.n, sizeof *t->nodes);
+    t->n_nodes = l.n;
+    if (!names || !t->nodes)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < l.n && !error; i++)
+        error = build_node(c, t, &l, names, i);
+    if (!error)
+        error = find_roots(c, t, &l, names);
+    if (!error)
+        error = check_reached(c, t);
+    if (!error)
+        error = build_weights(c, t, &w, names);
+    return error ? error : read_base(c, t);
+}
+
+static int trees_shape(sis__cx *c, int classifier) {
+    sis__trees *t = c->step->p.trees = (sis__trees *)sis__cx_alloc(c, 1, sizeof *t);
+    int64_t targets = 0;
+    if (!t)
+        return SIS_E_NOMEM;
+    t->classifier = classifier;
+    int error = sis__rows_read(c, &t->n, &t->width);
+    if (!error)
+        error = sis__post_read(c, &t->post);
+    if (!error)
+        error = classifier ? sis__labels_read(c, &t->outputs, &t->labels)
+                           : sis__attr_int(c, "n_targets", 1, &targets);
+    if (!error && !classifier && (targets < 1 || targets > INT32_MAX))
+        error = sis__cx_fail(c, SIS_E_FORMAT, "%lld targets", (long long)targets);
+    if (!error && !classifier) {
+        t->outputs = (size_t)targets;
+        error = read_aggregate(c, t);
+    }
+    if (!error && classifier)
+        error = sis__cx_output(c, 0, t->labels ? SIS__I64 : SIS__OTHER, 1, &t->n);
+    if (!error)
+        error = sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
+    if (!error)
+        error = build(c, t);
+    c->step->scratch = t->outputs * (sizeof(double) + sizeof(float) + 1) + 64;
+    c->step->flops = (double)t->n * (double)t->n_trees * 20.0;
+    return error;
+}
+
+static int classifier_shape(sis__cx *c) {
+    return trees_shape(c, 1);
+}
+
+static int regressor_shape(sis__cx *c) {
+    return trees_shape(c, 0);
+}
+
+/* ---- Running ------------------------------------------------------------------------------- */
+
+int sis__trees_yes(const sis__tree_node *n, float x) {
+    if (isnan(x))
+        return n->missing_true || n->mode == SIS__NODE_NEQ;
+    switch (n->mode) {
+    case SIS__NODE_LEQ:
+        return x <= n->value;
+    case SIS__NODE_LT:
+        return x < n->value;
+    case SIS__NODE_GTE:
+        return x >= n->value;
+    case SIS__NODE_GT:
+        return x > n->value;
+    case SIS__NODE_EQ:
+        return x == n->value;
+    default:
+        return x != n->value;
+    }
+}
+
+static const sis__tree_node *descend(const sis__step *s, const sis__run *r, size_t root,
+                                     size_t row) {
+    const sis__trees *t = s->p.trees;
+    const sis__tree_node *n = &t->nodes[root];
+    while (n->mode != SIS__NODE_LEAF)
+        n = &t->nodes[sis__trees_yes(n, sis__row_value(s, r, row * t->width + n->feature)) ? n->yes
+                                                                                           : n->no];
+    return n;
+}
+
+void sis__trees_add(const sis__trees *t, const sis__tree_node *leaf, double *sum,
+                    unsigned char *seen) {
+    for (size_t i = leaf->from; i < leaf->to; i++) {
+        size_t k = t->targets[i];
+        double w = t->weights[i];
+        if (t->how == SIS__TREES_MIN || t->how == SIS__TREES_MAX)
+            sum[k] = !seen[k] ? w : t->how == SIS__TREES_MIN ? fmin(sum[k], w) : fmax(sum[k], w);
+        else
+            sum[k] += w;
+        seen[k] = 1;
+    }
+}
+
+/* Two classes from one score, which is that of the second, as the exporters of boosted trees mean
+ * it and other runtimes compute it. */
+static void complete_pair(const sis__trees *t, float *scores) {
+    scores[1] = scores[0];
+    if (t->post == SIS__POST_LOGISTIC)
+        scores[0] = -scores[0];
+    else
+        scores[0] = t->all_positive ? 1 - scores[0] : -scores[0];
+}
+
+void sis__trees_round(const sis__trees *t, const double *sum, float *raw) {
+    for (size_t k = 0; k < (t->single ? 1 : t->outputs); k++) {
+        double v = t->how == SIS__TREES_AVERAGE ? sum[k] / (double)t->n_trees : sum[k];
+        raw[k] = (float)(v + (t->base ? t->base[k] : 0));
+    }
+}
+
+void sis__trees_finish(const sis__trees *t, float *scores) {
+    if (t->single)
+        complete_pair(t, scores);
+    if (!(t->single && t->post != SIS__POST_LOGISTIC))
+        sis__post_apply(t->post, scores, t->outputs);
+}
+
+static void score_row(const sis__step *s, sis__run *r, size_t row, float *scores) {
+    const sis__trees *t = s->p.trees;
+    size_t n = t->single ? 1 : t->outputs;
+    double *sum = (double *)(void *)r->scratch;
+    unsigned char *seen = (unsigned char *)(sum + t->outputs) + t->outputs * sizeof(float);
+    for (size_t k = 0; k < n; k++)
+        sum[k] = 0;
+    memset(seen, 0, n);
+    for (size_t i = 0; i < t->n_trees; i++)
+        sis__trees_add(t, descend(s, r, t->roots[i], row), sum, seen);
+    sis__trees_round(t, sum, scores);
+    sis__trees_finish(t, scores);
+}
+
+static int trees_forward(const sis__step *s, sis__run *r) {
+    const sis__trees *t = s->p.trees;
+    float *scores = sis__out(s, r, t->classifier ? 1 : 0);
+    float *one = (float *)(void *)((double *)(void *)r->scratch + t->outputs);
+    int64_t *labels = t->labels ? (int64_t *)(void *)sis__out(s, r, 0) : NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        score_row(s, r, i, one);
+        if (scores)
+            memcpy(scores + i * t->outputs, one, t->outputs * sizeof *one);
+        if (labels)
+            labels[i] = t->labels[sis__best_of(one, t->outputs)];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_tree_ensemble_classifier = {1, 1, classifier_shape, trees_forward, NULL, 0};
+const sis__op sis__op_tree_ensemble_regressor = {1, 1, regressor_shape, trees_forward, NULL, 0};

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators that only look at the same values under another shape, or do nothing: Reshape, Flatten,
+ * Squeeze, Unsqueeze, Identity, Dropout, ZipMap. Their result shares memory with the input; they
+ * cost nothing in a run.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+
+static int view(sis__cx *c, size_t rank, const size_t *dims) {
+    sis__cx_alias(c);
+    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+}
+
+static int view_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    if (sis__out(s, r, 0) && sis__out(s, r, 0) != sis__in(s, r, 0)) /* folded into a constant */
+        memcpy(sis__out(s, r, 0), sis__in(s, r, 0), t->count * sis__dtype_size(t->dtype));
+    return SIS_OK;
+}
+
+static int view_backward(const sis__step *s, sis__run *r) {
+    const float *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && dy && i < n; i++)
+        dx[i] += dy[i];
+    return SIS_OK;
+}
+
+/* ---- Reshape ------------------------------------------------------------------------------- */
+
+/* Graphs exported for one row say Reshape to (1, 256). In a plan for n rows the leading 1 stands
+ * for them: it becomes n if x is computed from the rows, counts them in its first axis and the rest
+ * fits. That is a guess; the network compares such plans with single runs before it uses them. */
+static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, size_t rank) {
+    size_t batch = c->plan->batch;
+    int guess = batch > 1 && rank && dims[0] == 1 && x->rank && x->dims[0] == batch && !x->data;
+    c->plan->widened |= guess;
+    return guess ? batch : 1;
+}
+
+static int reshape_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    const int64_t *target;
+    size_t n, dims[SIS__MAX_RANK], known = 1, open = SIZE_MAX;
+    int64_t zero;
+    int error = sis__attr_int(c, "allowzero", 0, &zero);
+    if (!error)
+        error = sis__cx_ints(c, 1, &target, &n);
+    if (error)
+        return error;
+    if (n > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
+    for (size_t d = 0; d < n; d++) {
+        int64_t v = target[d] == 0 && !zero && d < x->rank ? (int64_t)x->dims[d] : target[d];
+        if (v < -1 || v > INT32_MAX || (v == -1 && open != SIZE_MAX))
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu of the shape is %lld", d, (long long)v);
+        dims[d] = v < 0 ? 1 : (size_t)v;
+        open = v < 0 ? d : open;
+        if (dims[d] && known > ((size_t)1 << 31) / dims[d])
+            return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a larger shape", x->count);
+        known *= dims[d];
+    }
+    int fits = open == SIZE_MAX ? known * c->plan->batch == x->count
+                                : open > 0 && known && x->count % (known * c->plan->batch) == 0;
+    if (fits && n && target[0] == 1) {
+        dims[0] = rows_of_one(c, x, dims, n);
+        known *= dims[0];
+    }
+    if (open != SIZE_MAX && (known == 0 || x->count % known))
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu values do not fit the shape", x->count);
+    if (open != SIZE_MAX)
+        dims[open] = x->count / known;
+    size_t count = 1;
+    for (size_t d = 0; d < n; d++)
+        count *= dims[d];
+    if (count != x->count)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a shape of %zu", x->count, count);
+    return view(c, n, dims);
+}
+
+static int flatten_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    int64_t axis;
+    size_t dims[2] = {1, 1}, at;
+    int error = sis__attr_int(c, "axis", 1, &axis);
+    if (!error && axis == (int64_t)x->rank)
+        at = x->rank;
+    else if (!error)
+        error = sis__cx_axis(c, axis, x->rank, &at);
+    for (size_t d = 0; d < x->rank && !error; d++)
+        dims[d >= at] *= x->dims[d];
+    return error ? error : view(c, 2, dims);
+}
+
+/* ---- Squeeze, Unsqueeze --------------------------------------------------------------------- */
+
+/* Axes from the attribute or, since opset 13, the second input, as flags over `rank` axes. */
+static int flag_axes(sis__cx *c, size_t given, size_t rank, unsigned char *flags, size_t *n) {
+    const int64_t *axes = NULL;
+    int error = sis__attr_ints(c, "axes", &axes, n);
+    if (!error && sis__cx_input(c, 1))
+        error = sis__cx_ints(c, 1, &axes, n);
+    size_t total = rank + (given ? 0 : *n);
+    memset(flags, 0, SIS__MAX_RANK);
+    if (!error && total > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes", total);
+    for (size_t i = 0; i < *n && !error; i++) {
+        size_t at;
+        error = sis__cx_axis(c, axes[i], total, &at);
+        if (!error && flags[at]++)
+            error = sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is named twice", at);
+    }
+    return error;
+}
+
+static int squeeze_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    unsigned char drop[SIS__MAX_RANK];
+    size_t n, dims[SIS__MAX_RANK], rank = 0;
+    int error = flag_axes(c, 1, x->rank, drop, &n);
+    if (error)
+        return error;
+    for (size_t d = 0; d < x->rank; d++) {
+        if (drop[d] && x->dims[d] != 1)
+            return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu has size %zu, not 1", d, x->dims[d]);
+        if (!drop[d] && (n || x->dims[d] != 1))
+            dims[rank++] = x->dims[d];
+    }
+    return view(c, rank, dims);
+}
+
+static int unsqueeze_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    unsigned char add[SIS__MAX_RANK];
+    size_t n, dims[SIS__MAX_RANK], from = 0;
+    int error = flag_axes(c, 0, x->rank, add, &n);
+    if (error)
+        return error;
+    for (size_t d = 0; d < x->rank + n; d++)
+        dims[d] = add[d] ? 1 : x->dims[from++];
+    return view(c, x->rank + n, dims);
+}
+
+/* ---- Nothing to do --------------------------------------------------------------------------- */
+
+static int identity_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    return view(c, x->rank, x->dims);
+}
+
+/* One constant number of a type that is zero. */
+static int is_zero(const sis__tensor *t, sis__dtype type) {
+    static const unsigned char zero[8];
+    return t && t->data && t->dtype == type && t->count == 1 &&
+           memcmp(t->data, zero, sis__dtype_size(type)) == 0;
+}
+
+/* At inference: the input, and a mask of ones if somebody asks for it. In training plans the result
+ * has memory of its own, and p.unary.alpha is the share of units that are dropped. */
+static int dropout_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *ratio = sis__cx_input(c, 1);
+    const sis__tensor *training = sis__cx_input(c, 2);
+    sis__attr_find(c, "ratio");
+    sis__attr_find(c, "seed");
+    if (training && !is_zero(training, SIS__BOOL) && !is_zero(ratio, SIS__F32))
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
+    int error = sis__cx_float(c, 0);
+    if (!error)
+        error = sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
+    if (error || !c->plan->training)
+        return error ? error : identity_shape(c);
+    c->step->p.unary.alpha = ratio && ratio->data ? *(const float *)ratio->data : 0.0f;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static uint32_t scramble(uint32_t x) {
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/* to += from, or to = from, for the units of row i that stay, scaled so that sums stay the same. */
+static void drop_row(const sis__step *s, const sis__run *r, size_t i, const float *from, float *to,
+                     int add) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t n = t->dims[0] ? t->count / t->dims[0] : 0;
+    float share = r->dropout ? s->p.unary.alpha : 0.0f, scale = 1 / (1 - share);
+    uint32_t least = (uint32_t)((double)share * 4294967296.0);
+    uint64_t row = r->first_row + i, seed = r->dropout;
+    uint32_t key = scramble((uint32_t)seed ^
+                            scramble((uint32_t)(seed >> 32) ^
+                                     scramble((uint32_t)row ^ (uint32_t)s->node * 0x9e3779b9u)));
+    for (size_t j = 0; j < n; j++) {
+        float kept = scramble(key + (uint32_t)j * 0x9e3779b9u) >= least ? from[j] * scale : 0.0f;
+        to[j] = add ? to[j] + kept : kept;
+    }
+}
+
+static int dropout_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t rows = r->plan->training ? t->dims[0] : 0, width = rows ? t->count / rows : 0;
+    if (sis__out(s, r, 1))
+        memset(sis__out(s, r, 1), 1, sis__tout(s, r, 1)->count);
+    if (!r->plan->training)
+        return view_forward(s, r);
+    for (size_t i = 0; i < rows; i++)
+        drop_row(s, r, i, sis__in(s, r, 0) + i * width, sis__out(s, r, 0) + i * width, 0);
+    return SIS_OK;
+}
+
+static int dropout_backward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t rows = r->plan->training ? t->dims[0] : 0, width = rows ? t->count / rows : 0;
+    if (!r->plan->training)
+        return view_backward(s, r);
+    for (size_t i = 0; sis__din(s, r, 0) && i < rows; i++)
+        drop_row(s, r, i, sis__dout(s, r, 0) + i * width, sis__din(s, r, 0) + i * width, 1);
+    return SIS_OK;
+}
+
+/* Names the columns of a classifier's scores; the scores stay what they are. */
+static int zip_map_shape(sis__cx *c) {
+    sis__attr_find(c, "classlabels_strings");
+    sis__attr_find(c, "classlabels_int64s");
+    int error = sis__cx_float(c, 0);
+    return error ? error : identity_shape(c);
+}
+
+const sis__op sis__op_reshape = {2, 2, reshape_shape, view_forward, view_backward, 0};
+const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backward, 0};
+const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0};
+const sis__op sis__op_unsqueeze = {1, 2, unsqueeze_shape, view_forward, view_backward, 0};
+const sis__op sis__op_identity = {1, 1, identity_shape, view_forward, view_backward, 0};
+const sis__op sis__op_dropout = {1, 3, dropout_shape, dropout_forward, dropout_backward, 0};
+const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, view_backward, 0};

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where: for each element one of two inputs, as a third says, with broadcasting.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/broadcast.h"
+#include "net/ops/ops.h"
+
+static int where_shape(sis__cx *c) {
+    size_t rank, dims[SIS__MAX_RANK];
+    if (sis__cx_input(c, 0)->dtype != SIS__BOOL)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a condition that is not bool");
+    int error = sis__cx_same_types(c, 1, 3);
+    if (!error)
+        error = sis__cx_broadcast(c, 3, &rank, dims);
+    return error ? error : sis__cx_output(c, 0, sis__cx_input(c, 1)->dtype, rank, dims);
+}
+
+typedef struct {
+    const sis__step *s;
+    sis__run *r;
+} where_ctx;
+
+static void where_row(void *ctx, const size_t *offset, size_t out) {
+    const where_ctx *w = (const where_ctx *)ctx;
+    const sis__broadcast *b = &w->s->p.broadcast;
+    const uint8_t *pick = (const uint8_t *)(const void *)sis__in(w->s, w->r, 0) + offset[0];
+    size_t size = sis__dtype_size(sis__tout(w->s, w->r, 0)->dtype);
+    char *y = (char *)sis__out(w->s, w->r, 0) + out * size;
+    for (size_t i = 0, n = sis__broadcast_length(b); i < n; i++) {
+        size_t from = pick[i * sis__broadcast_step(b, 0)] ? 1 : 2;
+        const char *x = (const char *)sis__in(w->s, w->r, from);
+        memcpy(y + i * size, x + (offset[from] + i * sis__broadcast_step(b, from)) * size, size);
+    }
+}
+
+static int where_forward(const sis__step *s, sis__run *r) {
+    sis__broadcast_rows(&s->p.broadcast, where_row, &(where_ctx){s, r});
+    return SIS_OK;
+}
+
+static void where_row_backward(void *ctx, const size_t *offset, size_t out) {
+    const where_ctx *w = (const where_ctx *)ctx;
+    const sis__broadcast *b = &w->s->p.broadcast;
+    const uint8_t *pick = (const uint8_t *)(const void *)sis__in(w->s, w->r, 0) + offset[0];
+    for (size_t i = 0, n = sis__broadcast_length(b); i < n; i++) {
+        size_t from = pick[i * sis__broadcast_step(b, 0)] ? 1 : 2;
+        float *dx = sis__din(w->s, w->r, from);
+        if (dx)
+            dx[offset[from] + i * sis__broadcast_step(b, from)] +=
+                sis__dout(w->s, w->r, 0)[out + i];
+    }
+}
+
+static int where_backward(const sis__step *s, sis__run *r) {
+    sis__broadcast_rows(&s->p.broadcast, where_row_backward, &(where_ctx){s, r});
+    return SIS_OK;
+}
+
+const sis__op sis__op_where = {3, 3, where_shape, where_forward, where_backward, 0};

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See cache.h. One lock guards the lists; it is never held while anything is compiled or run, so
+ * two threads may make the same plan at once and one of them throws it away.
+ */
+#include "net/plan/cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "net/kernels/kernels.h"
+#include "net/ops/ops.h"
+
+typedef struct packed_matrix {
+    sis__matrix of;
+    float *packed;
+    struct packed_matrix *next;
+} packed_matrix;
+
+struct sis__runs {
+    sis__run *run;
+    struct sis__runs *next;
+};
+
+struct sis__cache {
+    pthread_mutex_t lock;
+    sis__geometry *geometries;
+    size_t n_geometries, clock; /* how many, and requests so far */
+    packed_matrix *packed;
+};
+
+static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows should stay below */
+static const size_t max_chunk = 256;
+static const size_t max_geometries = 8;
+static const double max_probe_flops = 1.2e9;
+static const size_t max_probe_bytes = (size_t)64 << 20;
+
+struct sis__cache *sis__cache_new(void) {
+    struct sis__cache *c = SIS_NEW(struct sis__cache, 1);
+    if (c)
+        pthread_mutex_init(&c->lock, NULL);
+    return c;
+}
+
+static void geometry_free(sis__geometry *g) {
+    for (int t = 0; t < SIS__N_TARGETS; t++)
+        for (int i = 0; i < 32; i++) {
+            for (struct sis__runs *r = g->runs[t][i], *next; r; r = next) {
+                next = r->next;
+                sis__run_free(r->run);
+                free(r);
+            }
+            sis__plan_free(g->plans[t][i]);
+        }
+    free(g);
+}
+
+void sis__cache_clear(struct sis__cache *c) {
+    for (sis__geometry *g = c->geometries, *next; g; g = next) {
+        next = g->next;
+        geometry_free(g);
+    }
+    for (packed_matrix *p = c->packed, *next; p; p = next) {
+        next = p->next;
+        free(p->packed);
+        free(p);
+    }
+    c->geometries = NULL;
+    c->n_geometries = 0;
+    c->packed = NULL;
+}
+
+void sis__cache_free(struct sis__cache *c) {
+    if (!c)
+        return;
+    sis__cache_clear(c);
+    pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* ---- Packed weights ------------------------------------------------------------------------- */
+
+static const packed_matrix *find_packed(const struct sis__cache *c, const sis__matrix *b) {
+    for (const packed_matrix *p = c->packed; p; p = p->next)
+        if (p->of.at == b->at && p->of.k == b->k && p->of.n == b->n &&
+            p->of.transposed == b->transposed && p->of.alpha == b->alpha &&
+            p->of.lefts == b->lefts && p->of.rows == b->rows && p->of.run == b->run)
+            return p;
+    return NULL;
+}
+
+int sis__cache_pack(const sis_net *net, const sis__matrix *b, const float **packed) {
+    struct sis__cache *c = net->cache;
+    pthread_mutex_lock(&c->lock);
+    const packed_matrix *found = find_packed(c, b);
+    pthread_mutex_unlock(&c->lock);
+    if (found) {
+        *packed = found->packed;
+        return SIS_OK;
+    }
+    packed_matrix *p = SIS_NEW(packed_matrix, 1);
+    float *to = sis__matrix_pack(b);
+    if (!p || !to) {
+        free(p);
+        free(to);
+        return SIS_E_NOMEM;
+    }
+    *p = (packed_matrix){.of = *b, .packed = to};
+    pthread_mutex_lock(&c->lock);
+    if ((found = find_packed(c, b)) == NULL) {
+        p->next = c->packed;
+        c->packed = p;
+        found = p;
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (found != p) {
+        free(p->packed);
+        free(p);
+    }
+    *packed = found->packed;
+    return SIS_OK;
+}
+
+/* ---- Plans and runs ------------------------------------------------------------------------- */
+
+static int make_plan(const sis_net *net, const sis__geometry *g, sis__target t, size_t rows,
+                     sis__plan **out) {
+    sis__feed feed = {.value = g->start};
+    if (g->counted)
+        feed.dims[feed.rank++] = rows;
+    for (size_t d = 0; d < g->rank; d++)
+        feed.dims[feed.rank++] = g->dims[d];
+    int margins = t == SIS__MARGINS || t == SIS__MARGIN_GRADIENT || t == SIS__MARGIN_SLOPES;
+    sis__plan_spec spec = {.feeds = &feed,
+                           .n_feeds = 1,
+                           .outputs = margins ? &net->pre_output : &net->output,
+                           .n_outputs = 1,
+                           .batch = rows,
+                           .gradients = t >= SIS__SCORE_GRADIENT,
+                           .params_fixed = t >= SIS__SCORE_SLOPES};
+    return sis__plan_new(net, &spec, out);
+}
+
+static int get_plan(const sis_net *net, sis__geometry *g, sis__target t, int log2_rows,
+                    const sis__plan **out) {
+    struct sis__cache *c = net->cache;
+    pthread_mutex_lock(&c->lock);
+    *out = g->plans[t][log2_rows];
+    pthread_mutex_unlock(&c->lock);
+    if (*out)
+        return SIS_OK;
+    sis__plan *made;
+    int error = make_plan(net, g, t, (size_t)1 << log2_rows, &made);
+    if (error)
+        return error;
+    pthread_mutex_lock(&c->lock);
+    if (!g->plans[t][log2_rows]) {
+        g->plans[t][log2_rows] = made;
+        made = NULL;
+    }
+    *out = g->plans[t][log2_rows];
+    pthread_mutex_unlock(&c->lock);
+    sis__plan_free(made);
+    return SIS_OK;
+}
+
+int sis__cache_take(const sis_net *net, sis__geometry *g, sis__target t, int log2_rows,
+                    sis__run **r) {
+    struct sis__cache *c = net->cache;
+    const sis__plan *plan;
+    pthread_mutex_lock(&c->lock);
+    struct sis__runs *kept = g->runs[t][log2_rows];
+    if (kept)
+        g->runs[t][log2_rows] = kept->next;
+    pthread_mutex_unlock(&c->lock);
+    if (kept) {
+        *r = kept->run;
+        free(kept);
+        return SIS_OK;
+    }
+    int error = get_plan(net, g, t, log2_rows, &plan);
+    return error ? error : sis__run_new(plan, r);
+}
+
+void sis__cache_give(const sis_net *net, sis__geometry *g, sis__target t, int log2_rows,
+                     sis__run *r) {
+    struct sis__cache *c = net->cache;
+    struct sis__runs *kept = (struct sis__runs *)calloc(1, sizeof *kept);
+    if (!kept) { /* then the next caller makes its own */
+        sis__run_free(r);
+        return;
+    }
+    kept->run = r;
+    pthread_mutex_lock(&c->lock);
+    kept->next = g->runs[t][log2_rows];
+    g->runs[t][log2_rows] = kept;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float *values) {
+    void *to = r->data[g->start];
+    sis__dtype t = r->plan->tensors[g->start].dtype;
+    if (t == SIS__F32) {
+        memcpy((float *)to + row * g->n_values, values, g->n_values * sizeof *values);
+        return;
+    }
+    for (size_t i = 0; i < g->n_values; i++) {
+        float v = values[i];
+        int64_t whole = v >= -9e15f && v <= 9e15f ? (int64_t)v : INT64_MIN; /* NaN is no token */
+        if (t == SIS__I64)
+            ((int64_t *)to)[row * g->n_values + i] = whole;
+        else
+            ((uint8_t *)to)[row * g->n_values + i] = v != 0;
+    }
+}
+
+/* ---- Geometries ---------------------------------------------------------------------------- */
+
+/* Shape of one row from what the input declares and the number of values. */
+static int find_dims(const sis_net *net, int embedded, size_t n_values, sis__geometry *g) {
+    const sis__value *v = &net->graph.values[net->input];
+    size_t first = net->counted ? 1 : 0, known = 1, open = SIZE_MAX;
+    for (size_t d = first; d < v->rank; d++) {
+        int64_t size = v->dims[d];
+        if (size < 0 && open != SIZE_MAX)
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "input %s leaves more than one size free; export the model with fixed "
+                             "sizes",
+                             v->name);
+        open = size < 0 ? g->rank : open;
+        g->dims[g->rank++] = size < 0 ? 1 : (size_t)size;
+        known *= g->dims[g->rank - 1];
+    }
+    if (embedded) {
+        const sis__value *m = &net->graph.values[net->embedding];
+        if (g->rank == SIS__MAX_RANK - 1)
+            return sis__fail(SIS_E_UNSUPPORTED, "embeddings of an input of %zu axes", g->rank);
+        g->dims[g->rank++] = (size_t)m->dims[1];
+        known *= (size_t)m->dims[1];
+    }
+    if (open != SIZE_MAX && known && n_values % known == 0) {
+        g->dims[open] = n_values / known;
+        known = n_values;
+    }
+    g->n_values = n_values;
+    if (known != n_values)
+        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values a row, not %zu", known,
+                         n_values);
+    return SIS_OK;
+}
+
+/* Rows of small whole numbers for token models, else of anything. */
+static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n) {
+    sis__rng rng;
+    sis__rng_init(&rng, 1);
+    int tokens = !embedded && net->embedding >= 0;
+    size_t words = tokens ? (size_t)net->graph.values[net->embedding].dims[0] : 0;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = words ? (float)sis__rng_below(&rng, words < 1000 ? words : 1000)
+                        : (float)(2 * sis__rng_uniform(&rng) - 1);
+}
+
+/* Run 2^total rows, 2^log2_rows at a time; outputs (rows, n_outputs). */
+static int run_probe(const sis_net *net, sis__geometry *g, int total, int log2_rows,
+                     const float *rows, float *outputs) {
+    sis__run *r;
+    size_t n = (size_t)1 << log2_rows;
+    int error = sis__cache_take(net, g, SIS__SCORES, log2_rows, &r);
+    if (error)
+        return error;
+    for (size_t i = 0; i < (size_t)1 << total && !error; i += n) {
+        for (size_t k = 0; k < n; k++)
+            sis__feed_row(g, r, k, rows + (i + k) * g->n_values);
+        error = sis__run_forward(r);
+        if (!error)
+            memcpy(outputs + i * g->n_outputs, r->data[net->output],
+                   n * g->n_outputs * sizeof *outputs);
+    }
+    sis__cache_give(net, g, SIS__SCORES, log2_rows, r);
+    return error;
+}
+
+/* Do 2^log2_rows rows run together give what they give alone, to the bit? */
+static int compare_runs(const sis_net *net, int embedded, sis__geometry *g, int log2_rows,
+                        int *same) {
+    size_t n = (size_t)1 << log2_rows;
+    float *rows = SIS_NEW(float, n * g->n_values);
+    float *alone = SIS_NEW(float, n * g->n_outputs), *both = SIS_NEW(float, n * g->n_outputs);
+    int error = rows && alone && both ? SIS_OK : SIS_E_NOMEM;
+    if (!error) {
+        fill_probe(net, embedded, rows, n * g->n_values);
+        error = run_probe(net, g, log2_rows, 0, rows, alone);
+    }
+    if (!error)
+        error = run_probe(net, g, log2_rows, log2_rows, rows, both);
+    *same = !error && memcmp(alone, both, n * g->n_outputs * sizeof *both) == 0;
+    free(rows);
+    free(alone);
+    free(both);
+    return error == SIS_E_NOMEM ? error : SIS_OK;
+}
+
+/* May 2^log2_rows rows be run together? An error means no. Plans of two rows are compared with
+ * single runs, and those of more that rest on a guess; see Reshape. */
+static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int log2_rows,
+                         int *together) {
+    const sis__plan *plan;
+    size_t n = (size_t)1 << log2_rows;
+    if (log2_rows > 1 && !g->plans[SIS__SCORES][1]->widened)
+        return SIS_OK; /* nothing guessed: what holds for two holds for more */
+    *together = 0;
+    int error = get_plan(net, g, SIS__SCORES, log2_rows, &plan);
+    if (error)
+        return error == SIS_E_NOMEM ? error : SIS_OK;
+    const sis__tensor *y = &plan->tensors[net->output];
+    if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
+        return SIS_OK;
+    if (plan->flops > max_probe_flops || plan->arena + plan->scratch > max_probe_bytes) {
+        int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
+        *together = any && !plan->widened;
+        return SIS_OK;
+    }
+    return compare_runs(net, embedded, g, log2_rows, together);
+}
+
+/* Plans of one row and of the largest number that pays and is safe. */
+static int measure(const sis_net *net, int embedded, sis__geometry *g) {
+    const sis__plan *one;
+    int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
+    if (error)
+        return error;
+    const sis__tensor *y = &one->tensors[net->output];
+    if (y->dtype != SIS__F32)
+        return sis__fail(SIS_E_UNSUPPORTED, "output %s holds %s, not float scores",
+                         net->graph.values[net->output].name, sis__dtype_name(y->dtype));
+    g->n_outputs = y->count;
+    g->flops = one->flops;
+    g->chunk = 1;
+    for (int log2_rows = 1; together && ((size_t)1 << log2_rows) <= max_chunk; log2_rows++) {
+        if (log2_rows > 1 && (one->arena << log2_rows) > run_bytes)
+            break;
+        if ((error = runs_together(net, embedded, g, log2_rows, &together)) != 0)
+            return error;
+        if (together)
+            g->chunk = (size_t)1 << log2_rows;
+    }
+    g->batched = g->chunk > 1;
+    return SIS_OK;
+}
+
+static sis__geometry *find_geometry(const struct sis__cache *c, int start, size_t n_values) {
+    for (sis__geometry *g = c->geometries; g; g = g->next)
+        if (g->start == start && g->n_values == n_values)
+            return g;
+    return NULL;
+}
+
+/* Drop the geometry that was used longest ago and is not in use, if there are too many. Locked. */
+static sis__geometry *evict(struct sis__cache *c) {
+    sis__geometry **oldest = NULL;
+    for (sis__geometry **at = &c->geometries; *at; at = &(*at)->next)
+        if ((*at)->users == 0 && (!oldest || (*at)->used_at < (*oldest)->used_at))
+            oldest = at;
+    if (c->n_geometries <= max_geometries || !oldest)
+        return NULL;
+    sis__geometry *g = *oldest;
+    *oldest = g->next;
+    c->n_geometries--;
+    return g;
+}
+
+/* Find it, or with `made` put that in; counts the caller as a user. *spare is to be freed. */
+static sis__geometry *enter(struct sis__cache *c, int start, size_t n_values, sis__geometry *made,
+                            sis__geometry **spare) {
+    *spare = NULL;
+    pthread_mutex_lock(&c->lock);
+    sis__geometry *g = find_geometry(c, start, n_values);
+    if (!g && made) {
+        g = made;
+        g->next = c->geometries;
+        c->geometries = g;
+        c->n_geometries++;
+    }
+    if (g) {
+        g->users++;
+        g->used_at = ++c->clock;
+    }
+    if (made)
+        *spare = g == made ? evict(c) : made;
+    pthread_mutex_unlock(&c->lock);
+    return g;
+}
+
+void sis__cache_done(const sis_net *net, sis__geometry *g) {
+    pthread_mutex_lock(&net->cache->lock);
+    g->users--;
+    pthread_mutex_unlock(&net->cache->lock);
+}
+
+int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out) {
+    int start = embedded ? net->embedded : net->input;
+    sis__geometry *spare;
+    if ((*out = enter(net->cache, start, n_values, NULL, &spare)) != NULL)
+        return SIS_OK;
+    sis__geometry *g = SIS_NEW(sis__geometry, 1);
+    if (!g)
+        return SIS_E_NOMEM;
+    g->start = start;
+    g->counted = net->counted;
+    int error = find_dims(net, embedded, n_values, g);
+    if (!error)
+        error = measure(net, embedded, g);
+    if (error) {
+        geometry_free(g);
+        return error;
+    }
+    *out = enter(net->cache, start, n_values, g, &spare);
+    if (spare)
+        geometry_free(spare);
+    return SIS_OK;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the shape functions of operators work with: inputs, outputs, constants, failures, packing,
+ * attributes. Each attribute that is read is noted, so that one that no shape function asked for can
+ * be refused instead of ignored.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/kernels/kernels.h"
+#include "net/onnx/proto.h"
+#include "net/plan/cache.h"
+#include "net/plan/context.h"
+
+const char *sis__node_name(const sis__node *n) {
+    return n->proto->name && *n->proto->name ? n->proto->name : "(unnamed)";
+}
+
+int sis__cx_fail(const sis__cx *c, int code, const char *format, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return sis__fail(code, "operator %s (node %s): %s", c->node->proto->op_type,
+                     sis__node_name(c->node), text);
+}
+
+const sis__tensor *sis__cx_input(const sis__cx *c, size_t i) {
+    return i < c->step->n_inputs && c->step->inputs[i] >= 0 ? &c->plan->tensors[c->step->inputs[i]]
+                                                            : NULL;
+}
+
+int sis__cx_has_output(const sis__cx *c, size_t i) {
+    return i < c->step->n_outputs && c->step->outputs[i] >= 0;
+}
+
+int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {
+    if (!sis__cx_has_output(c, i))
+        return SIS_OK;
+    sis__tensor *t = &c->plan->tensors[c->step->outputs[i]];
+    if (t->fed) /* the plan starts behind this one */
+        return SIS_OK;
+    if (rank > SIS__MAX_RANK)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes; at most %d are supported",
+                            rank, SIS__MAX_RANK);
+    t->dtype = dtype;
+    t->rank = rank;
+    t->count = 1;
+    for (size_t d = 0; d < rank; d++) {
+        if (dims[d] && t->count > SIS__MAX_COUNT / dims[d])
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of more than 2^31 values");
+        t->dims[d] = dims[d];
+        t->count *= dims[d];
+    }
+    t->known = 1;
+    return SIS_OK;
+}
+
+void sis__cx_alias(sis__cx *c) {
+    const sis__tensor *in = &c->plan->tensors[c->step->inputs[0]];
+    if (sis__cx_has_output(c, 0)) /* straight to where the memory is: chains of views stay short */
+        c->plan->tensors[c->step->outputs[0]].alias =
+            in->alias >= 0 ? in->alias : c->step->inputs[0];
+}
+
+void sis__cx_known(sis__cx *c, size_t i, const void *data) {
+    if (sis__cx_has_output(c, i))
+        c->plan->tensors[c->step->outputs[i]].data = data;
+}
+
+int sis__plan_own(sis__plan *p, void *memory) {
+    void *list = (void *)p->owned;
+    if (!memory || sis__reserve(&list, &p->cap_owned, p->n_owned + 1, sizeof *p->owned) != SIS_OK) {
+        free(memory);
+        return SIS_E_NOMEM;
+    }
+    p->owned = (void **)list;
+    p->owned[p->n_owned++] = memory;
+    return SIS_OK;
+}
+
+void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
+    void *memory = sis__alloc(n, size);
+    return sis__plan_own(c->plan, memory) == SIS_OK ? memory : NULL;
+}
+
+const void *sis__cx_constant(const sis__cx *c, size_t i) {
+    const sis__tensor *t = sis__cx_input(c, i);
+    return t && !(c->plan->gradients && t->depends) ? t->data : NULL;
+}
+
+int sis__cx_ints(sis__cx *c, size_t i, const int64_t **v, size_t *n) {
+    const sis__tensor *t = sis__cx_input(c, i);
+    *v = NULL;
+    *n = 0;
+    if (!t || t->dtype != SIS__I64)
+        return sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
+    if (!t->data)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                            "input %zu must be constant, but it depends on the network's input", i);
+    *v = (const int64_t *)t->data;
+    *n = t->count;
+    return SIS_OK;
+}
+
+int sis__cx_float(sis__cx *c, size_t i) {
+    const sis__tensor *t = sis__cx_input(c, i);
+    if (!t)
+        return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
+    if (t->dtype != SIS__F32)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu is %s; only float is supported", i,
+                            sis__dtype_name(t->dtype));
+    return SIS_OK;
+}
+
+int sis__cx_axis(sis__cx *c, int64_t axis, size_t rank, size_t *out) {
+    int64_t n = (int64_t)rank, at = axis < 0 ? axis + n : axis;
+    if (axis < -n || at >= n)
+        return sis__cx_fail(c, SIS_E_FORMAT, "axis %lld of a tensor of %zu axes", (long long)axis,
+                            rank);
+    *out = (size_t)at;
+    return SIS_OK;
+}
+
+static float *pack_lefts(const sis__kernels *kn, const sis__matrix *b) {
+    size_t size = sis__packed_left_size(kn, b->n, b->k);
+    float *to = size < SIZE_MAX / b->lefts ? SIS_NEW_RAW(float, size * b->lefts) : NULL;
+    for (size_t i = 0; to && i < b->lefts; i++) {
+        const sis__filters w = {.at = b->at + i * b->n * b->k,
+                                .m = b->n,
+                                .channels = b->k / b->rows / b->run,
+                                .rows = b->rows,
+                                .run = b->run};
+        sis__pack_left(kn, &w, to + i * size);
+    }
+    return to;
+}
+
+float *sis__matrix_pack(const sis__matrix *b) {
+    const sis__kernels *kn = sis__kernels_best();
+    if (b->lefts)
+        return pack_lefts(kn, b);
+    size_t size = sis__packed_size(kn, b->k, b->n);
+    float *to = SIS_NEW_RAW(float, size);
+    if (!to)
+        return NULL;
+    sis__pack(kn, b->k, b->n, b->at, b->transposed ? 1 : b->n, b->transposed ? b->k : 1, to);
+    for (size_t i = 0; b->alpha != 1.0f && i < size; i++)
+        to[i] *= b->alpha;
+    return to;
+}
+
+/* Does this memory belong to the document, and so outlive the plan? */
+static int of_document(const sis__cx *c, const float *at) {
+    for (size_t i = 0; i < c->step->n_inputs; i++)
+        if (c->step->inputs[i] >= 0) {
+            const sis__value *v = &c->plan->net->graph.values[c->step->inputs[i]];
+            const sis__tensor *t = &c->plan->tensors[c->step->inputs[i]];
+            if (v->data && t->data == v->data && at >= (const float *)v->data &&
+                at < (const float *)v->data + t->count)
+                return 1;
+        }
+    return 0;
+}
+
+int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed) {
+    if (c->plan->net->cache && of_document(c, b->at))
+        return sis__cache_pack(c->plan->net, b, packed);
+    float *to = sis__matrix_pack(b);
+    *packed = to;
+    return sis__plan_own(c->plan, to);
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+#define TYPE(name) ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+
+const Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name) {
+    const Onnx__NodeProto *p = c->node->proto;
+    for (size_t i = 0; i < p->n_attribute && i < 64; i++)
+        if (p->attribute[i]->name && strcmp(p->attribute[i]->name, name) == 0) {
+            c->seen |= (uint64_t)1 << i;
+            return p->attribute[i];
+        }
+    return NULL;
+}
+
+/* Old files leave the type out; then what is filled in decides. */
+static int wrong_type(const sis__cx *c, const Onnx__AttributeProto *a, int expected, int filled) {
+    if (a->has_type && a->type != TYPE(UNDEFINED) ? (int)a->type == expected : filled)
+        return SIS_OK;
+    return sis__cx_fail(c, SIS_E_FORMAT, "attribute %s has the wrong type", a->name);
+}
+
+int sis__attr_int(sis__cx *c, const char *name, int64_t missing, int64_t *v) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *v = a ? a->i : missing;
+    return a ? wrong_type(c, a, TYPE(INT), a->has_i) : SIS_OK;
+}
+
+int sis__attr_float(sis__cx *c, const char *name, float missing, float *v) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *v = a ? a->f : missing;
+    return a ? wrong_type(c, a, TYPE(FLOAT), a->has_f) : SIS_OK;
+}
+
+int sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    snprintf(v, size, "%s", missing);
+    if (!a)
+        return SIS_OK;
+    int error = wrong_type(c, a, TYPE(STRING), a->has_s);
+    if (!error)
+        snprintf(v, size, "%.*s", (int)(a->s.len < size ? a->s.len : size), (char *)a->s.data);
+    return error;
+}
+
+int sis__attr_ints(sis__cx *c, const char *name, const int64_t **v, size_t *n) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *v = a ? a->ints : NULL;
+    *n = a ? a->n_ints : 0;
+    return a ? wrong_type(c, a, TYPE(INTS), 1) : SIS_OK;
+}
+
+int sis__attr_floats(sis__cx *c, const char *name, const float **v, size_t *n) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *v = a ? a->floats : NULL;
+    *n = a ? a->n_floats : 0;
+    return a ? wrong_type(c, a, TYPE(FLOATS), 1) : SIS_OK;
+}
+
+int sis__attr_texts(sis__cx *c, const char *name, size_t *n) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *n = a ? a->n_strings : 0;
+    return a ? wrong_type(c, a, TYPE(STRINGS), 1) : SIS_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an operator is, and what its shape function works with: inputs, outputs, constants,
+ * attributes, failures, packing.
+ *
+ * Adding an operator: one line in SIS__OPS (net/ops/ops.h) and one `const sis__op` in a file of
+ * net/ops.
+ */
+#ifndef SIS_NET_PLAN_CONTEXT_H
+#define SIS_NET_PLAN_CONTEXT_H
+
+#include "net/plan/plan.h"
+
+/* Compilation of one node: what shape functions work with. */
+typedef struct sis__cx {
+    sis__plan *plan;
+    sis__step *step;
+    const sis__node *node;
+    uint64_t seen; /* attributes read so far; any other is refused */
+} sis__cx;
+
+typedef struct sis__op {
+    size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
+    /* Check inputs and attributes, fill step->p, set the shape of every output. */
+    int (*shape)(sis__cx *c);
+    int (*forward)(const sis__step *s, sis__run *r);
+    /* Add to grad[] of every input that has one. NULL: constant almost everywhere, or integers. */
+    int (*backward)(const sis__step *s, sis__run *r);
+    int in_place; /* output 0 may overwrite input 0 */
+} sis__op;
+
+/* Inputs of the node under compilation; NULL if left out. */
+const sis__tensor *sis__cx_input(const sis__cx *c, size_t i);
+/* Set output i (ignored if nobody named it). Refuses tensors that are too large. */
+int sis__cx_output(sis__cx *c, size_t i, sis__dtype t, size_t rank, const size_t *dims);
+/* Output 0 shares memory and values with input 0 (a view). */
+void sis__cx_alias(sis__cx *c);
+/* Is output i asked for? */
+int sis__cx_has_output(const sis__cx *c, size_t i);
+/* Output i is a constant known already (Shape): data lives as long as the plan. */
+void sis__cx_known(sis__cx *c, size_t i, const void *data);
+/* Memory that lives as long as the plan; zeroed. NULL: SIS_E_NOMEM. */
+void *sis__cx_alloc(sis__cx *c, size_t n, size_t size);
+/* Failure of this node: "operator Conv (node conv1): ..." */
+int sis__cx_fail(const sis__cx *c, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Input i must be a constant of integers: its values, and how many. */
+int sis__cx_ints(sis__cx *c, size_t i, const int64_t **v, size_t *n);
+/* Input i must be float (type of a fed integer is refused with a message). */
+int sis__cx_float(sis__cx *c, size_t i);
+/* Is this input a constant that may be packed or pre-computed with? */
+const void *sis__cx_constant(const sis__cx *c, size_t i);
+/* alpha * b packed for the kernel as the right side of a product, kept with the plan or the
+ * network. b is (k, n) or, transposed, (n, k). With `lefts` these are the weights of so many groups
+ * of a convolution, back to back, each of n filters, to become left sides; alpha is 1. */
+typedef struct sis__matrix {
+    const float *at;
+    size_t k, n;
+    int transposed;
+    float alpha;
+    size_t lefts, rows, run; /* rows of the kernel, and their length */
+} sis__matrix;
+int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed);
+/* The same into new memory. */
+float *sis__matrix_pack(const sis__matrix *b);
+
+/* Attributes; the default if absent. Wrong type: SIS_E_FORMAT. */
+int sis__attr_int(sis__cx *c, const char *name, int64_t missing, int64_t *v);
+int sis__attr_float(sis__cx *c, const char *name, float missing, float *v);
+int sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size);
+int sis__attr_ints(sis__cx *c, const char *name, const int64_t **v, size_t *n);
+int sis__attr_floats(sis__cx *c, const char *name, const float **v, size_t *n);
+int sis__attr_texts(sis__cx *c, const char *name, size_t *n); /* only how many there are */
+const struct Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name);
+
+/* -rank..rank-1 -> 0..rank-1 */
+int sis__cx_axis(sis__cx *c, int64_t axis, size_t rank, size_t *out);
+
+static inline const float *sis__in(const sis__step *s, const sis__run *r, size_t i) {
+    return i < s->n_inputs && s->inputs[i] >= 0 ? (const float *)r->data[s->inputs[i]] : NULL;
+}
+static inline float *sis__out(const sis__step *s, const sis__run *r, size_t i) {
+    return i < s->n_outputs && s->outputs[i] >= 0 ? (float *)r->data[s->outputs[i]] : NULL;
+}
+static inline float *sis__din(const sis__step *s, const sis__run *r, size_t i) {
+    return i < s->n_inputs && s->inputs[i] >= 0 ? r->grad[s->inputs[i]] : NULL;
+}
+static inline const float *sis__dout(const sis__step *s, const sis__run *r, size_t i) {
+    return i < s->n_outputs && s->outputs[i] >= 0 ? r->grad[s->outputs[i]] : NULL;
+}
+static inline const sis__tensor *sis__tin(const sis__step *s, const sis__run *r, size_t i) {
+    return i < s->n_inputs && s->inputs[i] >= 0 ? &r->plan->tensors[s->inputs[i]] : NULL;
+}
+static inline const sis__tensor *sis__tout(const sis__step *s, const sis__run *r, size_t i) {
+    return i < s->n_outputs && s->outputs[i] >= 0 ? &r->plan->tensors[s->outputs[i]] : NULL;
+}
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows in, scores or margins out. Rows are cut into pieces of a power of two (a plan is compiled
+ * for each such size), pieces are shared out over threads, each thread borrows a run from the
+ * network.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "net/kernels/kernels.h"
+#include "net/plan/cache.h"
+#include "net/plan/forward.h"
+
+/* ---- Pieces -------------------------------------------------------------------------------- */
+
+/* Whole chunks first, then the powers of two the rest is made of, largest first. */
+size_t sis__pieces(size_t chunk, size_t n_rows) {
+    return n_rows / chunk + (size_t)__builtin_popcountll(n_rows % chunk);
+}
+
+sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i) {
+    size_t whole = n_rows / chunk, rest = n_rows % chunk;
+    sis__piece p = {.row = i < whole ? i * chunk : whole * chunk, .log2_rows = 0};
+    while (((size_t)1 << p.log2_rows) < chunk)
+        p.log2_rows++;
+    for (size_t k = whole; k <= i; k++) { /* the k-th set bit of the rest from above */
+        do
+            p.log2_rows--;
+        while (!(rest >> p.log2_rows & 1));
+        if (k < i)
+            p.row += (size_t)1 << p.log2_rows;
+    }
+    p.n = (size_t)1 << p.log2_rows;
+    return p;
+}
+
+/* ---- Margins ------------------------------------------------------------------------------- */
+
+void sis__margins(const sis_net *net, const float *z, size_t m, size_t n, size_t c, double *y,
+                  size_t step) {
+    int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+    if (softmax)
+        sis__kernels_best()->log_rest(z, m, n, c, y, step);
+    for (size_t i = 0; i < m; i++)
+        y[i * step] = (double)z[i * n + c] - (softmax ? y[i * step] : 0.0);
+}
+
+double sis_net_link(double margin) {
+    return margin >= 0 ? 1 / (1 + exp(-margin)) : exp(margin) / (1 + exp(margin));
+}
+
+/* ---- Forward ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const sis_net *net;
+    const sis_net_batch *batch;
+    sis__geometry *g;
+    sis__target target;
+    float *scores;
+    double *margins;
+} job;
+
+int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g) {
+    if (b->embedded && net->embedding < 0)
+        return sis__fail(SIS_E_ARGUMENT, "the model has no embeddings to start from");
+    if (b->n_values == 0)
+        return sis__fail(SIS_E_ARGUMENT, "rows without values");
+    return sis__cache_geometry(net, b->embedded, b->n_values, g);
+}
+
+static void collect(const job *j, const sis__run *r, const sis__piece *p) {
+    size_t k = j->g->n_outputs;
+    if (j->scores) {
+        memcpy(j->scores + p->row * k, r->data[j->net->output], p->n * k * sizeof *j->scores);
+        return;
+    }
+    const float *z = (const float *)r->data[j->net->pre_output];
+    for (size_t c = 0; c < k; c++)
+        sis__margins(j->net, z, p->n, k, c, j->margins + p->row * k + c, k);
+}
+
+static int run_piece(void *ctx, size_t item, int worker) {
+    const job *j = (const job *)ctx;
+    (void)worker;
+    sis__piece p = sis__piece_at(j->g->chunk, j->batch->n_rows, item);
+    sis__run *r;
+    int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &r);
+    if (error)
+        return error;
+    for (size_t i = 0; i < p.n; i++)
+        sis__feed_row(j->g, r, i, j->batch->rows + (p.row + i) * j->g->n_values);
+    error = sis__run_forward(r);
+    if (!error)
+        collect(j, r, &p);
+    sis__cache_give(j->net, j->g, j->target, p.log2_rows, r);
+    return error;
+}
+
+static int run_job(job *j) {
+    int error = sis__batch_check(j->net, j->batch, &j->g);
+    if (error)
+        return error;
+    size_t pieces = sis__pieces(j->g->chunk, j->batch->n_rows);
+    error = sis__parallel(j->batch->jobs, pieces, run_piece, j);
+    sis__cache_done(j->net, j->g);
+    return error;
+}
+
+int sis_net_forward(const sis_net *net, const sis_net_batch *batch, float *scores) {
+    job j = {.net = net, .batch = batch, .target = SIS__SCORES, .scores = scores};
+    return run_job(&j);
+}
+
+int sis_net_margins(const sis_net *net, const sis_net_batch *batch, double *margins) {
+    job j = {.net = net, .batch = batch, .target = SIS__MARGINS, .margins = margins};
+    return run_job(&j);
+}

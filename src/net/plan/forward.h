@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How a batch is cut into pieces, and what a margin is; shared by forward and gradient.
+ */
+#ifndef SIS_NET_PLAN_FORWARD_H
+#define SIS_NET_PLAN_FORWARD_H
+
+#include "net/plan/cache.h"
+
+typedef struct sis__piece {
+    size_t row, n; /* first row, number of rows */
+    int log2_rows; /* n = 2^log2_rows */
+} sis__piece;
+
+/* chunk: rows of the largest piece, a power of two */
+size_t sis__pieces(size_t chunk, size_t n_rows);
+sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i);
+
+/* Check a batch and find its geometry, to be given back with sis__cache_done. */
+int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);
+
+/* Margins of output c from z (m, n), rows of values in front of the last activation:
+ * y[i * step]. */
+void sis__margins(const sis_net *net, const float *z, size_t m, size_t n, size_t c, double *y,
+                  size_t step);
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The network object: its graph, what it is, and the plans that are kept for it.
+ */
+#ifndef SIS_NET_PLAN_NET_H
+#define SIS_NET_PLAN_NET_H
+
+#include "net/plan/plan.h"
+
+struct Onnx__GraphProto;
+
+typedef enum sis__final {
+    SIS__FINAL_NONE,
+    SIS__FINAL_SOFTMAX,
+    SIS__FINAL_LOG_SOFTMAX,
+    SIS__FINAL_SIGMOID
+} sis__final;
+
+struct sis_net {
+    struct Onnx__ModelProto *doc;
+    sis__graph graph;
+    int input, output; /* values: what rows are fed to, what scores are read from */
+    int pre_output;    /* value the final activation reads; = output if there is none */
+    sis__final final;
+    int embedding;            /* token models: value of the embedding matrix; else -1 */
+    int embedded;             /* token models: value that the embedding Gather computes; else -1 */
+    int counted;              /* the first axis of the input counts rows */
+    struct sis__cache *cache; /* plans, runs and packed weights, shared by threads */
+};
+
+/* Make a network of a document, which belongs to it (or is freed) afterwards. */
+int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out);
+
+/* Read the graph again after the document has changed; on failure nothing has happened. */
+int sis__net_reload(sis_net *net);
+
+/* Value of parameter i, or -1. */
+int sis__net_param(const sis_net *net, size_t i);
+
+/* A plan for one row of a network whose rows have one length, each result kept apart. */
+int sis__net_plan_row(const sis_net *net, struct sis__plan **plan);
+
+/* Append an initializer. elem_type 1: float, 7: int64. */
+int sis__document_add_tensor(struct Onnx__GraphProto *g, const char *name, int elem_type,
+                             const sis_net_shape *shape, const void *values);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Typed parameters of a plan's steps: what shape functions make of attributes and shapes, and what
+ * forward, backward and walks read.
+ */
+#ifndef SIS_NET_PLAN_PARAMS_H
+#define SIS_NET_PLAN_PARAMS_H
+
+#include "net/onnx/graph.h"
+
+/* Convolution and pooling. Always three spatial axes, the last is the fastest; missing leading ones
+ * have size 1 (a 1-D convolution is (1, 1, L)). x (n, channels, in...) -> y (n, filters, out...).
+ * Output o looks at inputs o*stride - pad + k*dilation for k in 0..kernel-1 of each axis. */
+typedef struct sis__window {
+    size_t n, channels, filters, groups;
+    size_t in[3], out[3], kernel[3], stride[3], dilation[3];
+    ptrdiff_t pad[3];  /* in front; what lies behind follows from `out` */
+    size_t pad_end[3]; /* declared padding behind (average pooling counts it) */
+    int include_pad;   /* AveragePool: divide by the whole window */
+    int column_major;  /* MaxPool: order of Indices */
+    const float
+        *packed; /* Conv: weights packed for the kernel, group by group; NULL: not constant */
+} sis__window;
+
+/* Element-wise with broadcasting: collapsed output axes and the stride of each input along them. */
+typedef struct sis__broadcast {
+    size_t rank;
+    size_t dims[SIS__MAX_RANK];
+    size_t stride[3][SIS__MAX_RANK]; /* 0: broadcast */
+} sis__broadcast;
+
+/* y (m, n) = alpha * op(a) . op(b) + beta * c, once for each of `over` (the leading axes of a
+ * MatMul, rank 0 for Gemm; strides count matrices). A MatMul whose right side has two axes is one
+ * product with all rows of the left in m. */
+typedef struct sis__gemm {
+    size_t m, n, k;
+    int trans_a, trans_b;
+    float alpha, beta;
+    sis__broadcast over;
+    size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
+    const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
+    int finite;          /* what is packed is known to be: see sis__kernels.dense */
+    const float *back;   /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
+} sis__gemm;
+
+/* A tensor seen as (outer, size, inner) around one axis or a run of neighbouring ones. */
+typedef struct sis__axis {
+    size_t axis, outer, size, inner;
+    int last; /* ArgMax: of equal values the last */
+} sis__axis;
+
+/* Element-wise functions of one input and their constants. */
+typedef struct sis__unary {
+    float alpha, beta;
+    int to;     /* Cast: target dtype */
+    int narrow; /* Cast: to int32 */
+} sis__unary;
+
+/* Which axes a reduction removes: r kept axes then s reduced ones, each with size and stride. */
+typedef struct sis__reduce {
+    size_t n_kept, n_reduced;
+    size_t kept[SIS__MAX_RANK], kept_stride[SIS__MAX_RANK];
+    size_t reduced[SIS__MAX_RANK], reduced_stride[SIS__MAX_RANK];
+    size_t count; /* values that go into one result */
+} sis__reduce;
+
+/* Transpose, Slice, Expand and the like: y[i0..] = x[offset + sum i_d * stride_d]. */
+typedef struct sis__strided {
+    size_t rank;
+    size_t dims[SIS__MAX_RANK];      /* of y */
+    ptrdiff_t stride[SIS__MAX_RANK]; /* in x, may be negative or 0 */
+    ptrdiff_t offset;
+} sis__strided;
+
+typedef enum sis__pad_mode { SIS__PAD_CONSTANT, SIS__PAD_REFLECT, SIS__PAD_EDGE } sis__pad_mode;
+
+typedef struct sis__pad {
+    sis__pad_mode mode;
+    float value;                  /* what the padding holds */
+    int64_t whole;                /* the same where integers are padded */
+    int64_t begin[SIS__MAX_RANK]; /* may be negative: cuts */
+} sis__pad;
+
+/* BatchNormalization: y = x * scale[c] + shift[c] over x (outer, channels, inner).
+ * Scaler: y = (x - shift[c]) * scale[c] over (outer, channels). Normalizer: rows of `channels`. */
+typedef struct sis__norm {
+    size_t outer, channels, inner;
+    float epsilon;
+    const float *scale, *shift;    /* BatchNormalization: NULL if the statistics are not constant */
+    size_t scale_step, shift_step; /* Scaler: 0 if one number serves all columns */
+    int kind;                      /* Normalizer */
+} sis__norm;
+
+/* LSTM and GRU. x (seq, batch, input), or (batch, seq, input) with batch_first. Gates in ONNX order
+ * (LSTM i o f c, GRU z r h); w (directions, gates*hidden, input), r (directions, gates*hidden,
+ * hidden), b (directions, 2*gates*hidden). */
+typedef struct sis__recurrent {
+    size_t seq, batch, input, hidden, directions, gates;
+    int reverse;             /* the only direction runs backwards */
+    int batch_first;         /* layout = 1 */
+    int linear_before_reset; /* GRU */
+    int input_forget;        /* LSTM: forget gate = 1 - input gate */
+    float clip;              /* of gates before activation; 0: none */
+    size_t h_batch, c_batch; /* rows of the initial states: batch, or 1 to be repeated */
+    /* Per direction, packed for the kernel as (k, n): w^T (input, gates*hidden), r^T (hidden,
+     * gates*hidden) for an LSTM; for a GRU r of z and r (hidden, 2*hidden) and r of h (hidden,
+     * hidden). NULL if not constant. */
+    const float *w_packed[2], *r_packed[2], *rh_packed[2];
+} sis__recurrent;
+
+typedef struct sis__fill { /* ConstantOfShape */
+    sis__dtype dtype;
+    unsigned char value[8];
+} sis__fill;
+
+/* Trees as arrays; see net/ops/trees.c. */
+typedef struct sis__trees sis__trees;
+
+/* What the ai.onnx.ml models do to raw scores. */
+typedef enum sis__post {
+    SIS__POST_NONE,
+    SIS__POST_SOFTMAX,
+    SIS__POST_LOGISTIC,
+    SIS__POST_SOFTMAX_ZERO
+} sis__post;
+
+/* LinearClassifier, LinearRegressor: x (n, width) -> scores (n, outputs). */
+typedef struct sis__linear {
+    size_t n, width, outputs;
+    size_t rows;                 /* of coefficients: outputs, or 1 for both classes of a pair */
+    const float *weights, *bias; /* of the document: (rows, width), (rows) or NULL */
+    sis__post post;
+    int scores_at;         /* which output the scores are: 1 behind labels, else 0 */
+    const int64_t *labels; /* (outputs) for the label output; NULL if they are strings */
+} sis__linear;
+
+typedef union sis__params {
+    sis__window window;       /* Conv, MaxPool, AveragePool, Global*Pool */
+    sis__gemm gemm;           /* Gemm, MatMul */
+    sis__axis axis;           /* Softmax, LogSoftmax, Concat, Gather, Split, ArgMax */
+    sis__broadcast broadcast; /* Add, Sub, Mul, Div, Pow, Max, Min, comparisons, Where */
+    sis__unary unary;         /* Relu, LeakyRelu, Clip, Cast ... */
+    sis__reduce reduce;       /* ReduceMax, ReduceMean, ReduceSum ... */
+    sis__strided strided;     /* Transpose, Slice, Expand */
+    sis__pad pad;
+    sis__norm norm;
+    sis__recurrent recurrent; /* LSTM, GRU */
+    sis__fill fill;           /* ConstantOfShape */
+    sis__linear linear;       /* LinearClassifier, LinearRegressor */
+    sis__trees *trees;
+} sis__params;
+
+#endif

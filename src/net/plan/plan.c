@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Compiling a graph for concrete shapes. In order:
+ *
+ *   1. mark the nodes that lie between what is fed and what is wanted;
+ *   2. for each of them let the operator check its inputs and set the shapes of its outputs; where
+ *      all inputs are constant, compute the outputs right here (folding), which is how the shape
+ *      arithmetic that exporters put in front of Reshape disappears;
+ *   3. drop nodes whose results were only needed by folded ones;
+ *   4. give each tensor a place in the memory of a run (layout.c).
+ *
+ * Nothing here depends on values that are fed, and no memory in proportion to a tensor is taken
+ * except for folded constants, which are limited.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+#include "net/plan/net.h"
+
+static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
+static const double max_fold_flops = 1e9;          /* spent while compiling */
+
+/* ---- Compilation --------------------------------------------------------------------------- */
+
+typedef struct {
+    sis__plan *plan;
+    const sis__graph *g;
+    const sis__plan_spec *spec;
+    unsigned char *needed; /* (n_nodes) */
+    sis__run fold;         /* data[] of constants, for folding */
+    double fold_flops;
+} compiler;
+
+static void init_tensors(compiler *k) {
+    for (size_t i = 0; i < k->g->n_values; i++) {
+        const sis__value *v = &k->g->values[i];
+        sis__tensor *t = &k->plan->tensors[i];
+        t->node = t->alias = -1;
+        if (!v->data)
+            continue;
+        t->dtype = v->dtype;
+        t->rank = v->rank;
+        t->count = 1;
+        for (size_t d = 0; d < v->rank; d++) {
+            t->dims[d] = (size_t)v->dims[d];
+            t->count *= t->dims[d];
+        }
+        t->data = v->data;
+        t->known = 1;
+        t->depends = k->spec->gradients && v->dtype == SIS__F32 && !k->spec->params_fixed;
+    }
+}
+
+static int init_feed(compiler *k, const sis__feed *f) {
+    sis__tensor *t = &k->plan->tensors[f->value];
+    const sis__value *v = &k->g->values[f->value];
+    *t = (sis__tensor){.node = -1, .alias = -1, .rank = f->rank, .count = 1, .known = 1};
+    t->dtype = v->producer < 0 ? v->dtype : SIS__F32;
+    for (size_t d = 0; d < f->rank; d++) {
+        if (f->dims[d] && t->count > SIS__MAX_COUNT / f->dims[d])
+            return sis__fail(SIS_E_UNSUPPORTED, "input %s has more than 2^31 values", v->name);
+        t->dims[d] = f->dims[d];
+        t->count *= f->dims[d];
+    }
+    t->data = f->constant;
+    t->fed = f->constant == NULL;
+    t->depends = t->fed && t->dtype == SIS__F32 && !k->spec->fed_fixed;
+    return SIS_OK;
+}
+
+/* Nodes that lie behind the wanted values, up to what is fed or constant. */
+static int mark_needed(compiler *k) {
+    const sis__graph *g = k->g;
+    unsigned char *want = SIS_NEW(unsigned char, g->n_values);
+    if (!want)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < k->spec->n_outputs; i++)
+        want[k->spec->outputs[i]] = 1;
+    for (size_t i = g->n_nodes; i-- > 0;) {
+        const sis__node *n = &g->nodes[i];
+        for (size_t o = 0; o < n->n_outputs; o++)
+            if (n->outputs[o] >= 0 && want[n->outputs[o]] && !k->plan->tensors[n->outputs[o]].known)
+                k->needed[i] = 1;
+        for (size_t j = 0; k->needed[i] && j < n->n_inputs; j++)
+            if (n->inputs[j] >= 0)
+                want[n->inputs[j]] = 1;
+    }
+    free(want);
+    return SIS_OK;
+}
+
+static int check_inputs(compiler *k, const sis__cx *c) {
+    const sis__node *n = c->node;
+    size_t given = n->n_inputs;
+    while (given && n->inputs[given - 1] < 0)
+        given--;
+    if (given < n->op->min_inputs || given > n->op->max_inputs)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu inputs", given);
+    for (size_t i = 0; i < given; i++) {
+        if (n->inputs[i] < 0) {
+            if (i < n->op->min_inputs)
+                return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
+            continue;
+        }
+        const sis__value *v = &k->g->values[n->inputs[i]];
+        const sis__tensor *t = &k->plan->tensors[n->inputs[i]];
+        if (!t->known)
+            return sis__cx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape", v->name);
+        if (t->dtype == SIS__OTHER)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                                "input %s is of type %s; float, double, int32, int64 and bool are "
+                                "supported",
+                                v->name, sis__elem_name(v->elem_type));
+    }
+    return SIS_OK;
+}
+
+static int check_attributes(const sis__cx *c) {
+    const Onnx__NodeProto *p = c->node->proto;
+    for (size_t i = 0; i < p->n_attribute; i++)
+        if (i >= 64 || !(c->seen >> i & 1))
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                                "attribute %s is not supported; export the model without it",
+                                p->attribute[i]->name ? p->attribute[i]->name : "(unnamed)");
+    return SIS_OK;
+}
+
+static int all_constant(const compiler *k, const sis__step *s) {
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        if (s->inputs[i] < 0)
+            continue;
+        const sis__tensor *t = &k->plan->tensors[s->inputs[i]];
+        if (!t->data || (k->spec->gradients && t->depends))
+            return 0;
+    }
+    return 1;
+}
+
+size_t sis__tensor_bytes(const sis__tensor *t) {
+    return t->count * sis__dtype_size(t->dtype);
+}
+
+/* Compute a step whose inputs are constant; its outputs become constants. 1: too costly, left. */
+static int fold(compiler *k, const sis__step *s) {
+    sis__plan *p = k->plan;
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        bytes += s->outputs[i] < 0 ? 0 : sis__tensor_bytes(&p->tensors[s->outputs[i]]);
+    size_t limit = max_folded + 4 * sis__net_bytes(p->net);
+    if (bytes > limit - p->folded || k->fold_flops + s->flops > max_fold_flops)
+        return 1;
+    p->folded += bytes;
+    k->fold_flops += s->flops;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        if (s->inputs[i] >= 0) /* never written through: const in spirit */
+            k->fold.data[s->inputs[i]] = (void *)(uintptr_t)p->tensors[s->inputs[i]].data;
+    for (size_t i = 0; i < s->n_outputs; i++) {
+        if (s->outputs[i] < 0)
+            continue;
+        sis__tensor *t = &p->tensors[s->outputs[i]];
+        void *memory = sis__alloc(t->count, sis__dtype_size(t->dtype));
+        if (sis__plan_own(p, memory) != SIS_OK)
+            return SIS_E_NOMEM;
+        k->fold.data[s->outputs[i]] = memory;
+        t->alias = -1;
+    }
+    k->fold.scratch = (char *)sis__alloc_raw(s->scratch, 1);
+    if (!k->fold.scratch)
+        return SIS_E_NOMEM;
+    sis__step once = *s;
+    once.tape = 0; /* nothing flows back through a constant */
+    int error = s->ops->forward(&once, &k->fold);
+    free(k->fold.scratch);
+    for (size_t i = 0; i < s->n_outputs && !error; i++)
+        if (s->outputs[i] >= 0)
+            p->tensors[s->outputs[i]].data = k->fold.data[s->outputs[i]];
+    return error;
+}
+
+/* Gradients flow through a step's float outputs if they flow into one of its inputs. */
+static void mark_depends(compiler *k, const sis__step *s) {
+    int depends = 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        depends |= s->inputs[i] >= 0 && k->plan->tensors[s->inputs[i]].depends;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        if (s->outputs[i] >= 0 && k->plan->tensors[s->outputs[i]].dtype == SIS__F32 &&
+            !k->plan->tensors[s->outputs[i]].fed)
+            k->plan->tensors[s->outputs[i]].depends = depends && s->ops->backward != NULL;
+}
+
+static int unsupported(const sis__node *n) {
+    const char *domain = n->proto->domain ? n->proto->domain : "";
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "operator %s%s%s (node %s) is not supported; export the model with standard "
+                     "operators, or run it in another program through cmd:",
+                     n->proto->op_type ? n->proto->op_type : "(unnamed)", *domain ? " of " : "",
+                     domain, sis__node_name(n));
+}
+
+static int outputs_known(const sis__cx *c) {
+    for (size_t i = 0; i < c->step->n_outputs; i++)
+        if (c->step->outputs[i] >= 0 && !c->plan->tensors[c->step->outputs[i]].known)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "output %zu is not supported", i);
+    return SIS_OK;
+}
+
+/* Values read and written: the cost of an operator that does not tell. Views cost nothing. */
+static double values_of(const sis__plan *p, const sis__step *s) {
+    double n = 0;
+    if (s->n_outputs && s->outputs[0] >= 0 && p->tensors[s->outputs[0]].alias >= 0)
+        return 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        n += s->inputs[i] >= 0 ? (double)p->tensors[s->inputs[i]].count : 0;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        n += s->outputs[i] >= 0 ? (double)p->tensors[s->outputs[i]].count : 0;
+    return n;
+}
+
+static int compile_node(compiler *k, int index) {
+    const sis__node *n = &k->g->nodes[index];
+    sis__plan *p = k->plan;
+    if (!n->op)
+        return unsupported(n);
+    sis__step *s = &p->steps[p->n_steps];
+    *s = (sis__step){.op = n->op_id,
+                     .node = index,
+                     .ops = n->op,
+                     .n_inputs = n->n_inputs,
+                     .n_outputs = n->n_outputs,
+                     .inputs = n->inputs,
+                     .outputs = n->outputs};
+    sis__cx c = {.plan = p, .step = s, .node = n};
+    int error = check_inputs(k, &c);
+    if (!error)
+        error = n->op->shape(&c);
+    if (!error)
+        error = check_attributes(&c);
+    if (!error)
+        error = outputs_known(&c);
+    if (error)
+        return error;
+    s->flops = s->flops > 0 ? s->flops : values_of(p, s);
+    mark_depends(k, s);
+    int constant = 1;
+    for (size_t i = 0; i < s->n_outputs; i++)
+        constant &= s->outputs[i] < 0 || p->tensors[s->outputs[i]].data != NULL;
+    if (constant)
+        return SIS_OK;
+    if (all_constant(k, s)) {
+        int result = fold(k, s);
+        if (result <= 0)
+            return result < 0 ? sis__fail_in(result, "operator %s (node %s)", sis__op_name(s->op),
+                                             sis__node_name(n))
+                              : SIS_OK;
+    }
+    for (size_t i = 0; i < s->n_outputs; i++)
+        if (s->outputs[i] >= 0)
+            p->tensors[s->outputs[i]].node = (int)p->n_steps;
+    p->flops += s->flops;
+    p->n_steps++;
+    return SIS_OK;
+}
+
+/* Folding may have cut off nodes that only fed a Shape: drop them. */
+static int drop_dead(compiler *k) {
+    sis__plan *p = k->plan;
+    unsigned char *want = SIS_NEW(unsigned char, p->n_tensors);
+    if (!want)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < p->n_outputs; i++)
+        want[p->outputs[i]] = 1;
+    size_t at = p->n_steps;
+    p->flops = 0;
+    for (size_t i = p->n_steps; i-- > 0;) {
+        const sis__step *s = &p->steps[i];
+        int live = 0;
+        for (size_t o = 0; o < s->n_outputs; o++)
+            live |= s->outputs[o] >= 0 && want[s->outputs[o]] &&
+                    p->tensors[s->outputs[o]].data == NULL && !p->tensors[s->outputs[o]].fed;
+        for (size_t o = 0; !live && o < s->n_outputs; o++)
+            if (s->outputs[o] >= 0 && p->tensors[s->outputs[o]].node == (int)i)
+                p->tensors[s->outputs[o]].node = -1;
+        if (!live)
+            continue;
+        for (size_t j = 0; j < s->n_inputs; j++)
+            if (s->inputs[j] >= 0)
+                want[s->inputs[j]] = 1;
+        p->flops += s->flops;
+        p->steps[--at] = *s;
+    }
+    p->n_steps -= at;
+    memmove(p->steps, p->steps + at, p->n_steps * sizeof *p->steps);
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t o = 0; o < p->steps[i].n_outputs; o++)
+            if (p->steps[i].outputs[o] >= 0)
+                p->tensors[p->steps[i].outputs[o]].node = (int)i;
+    free(want);
+    return SIS_OK;
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+static int allocate(compiler *k) {
+    sis__plan *p = k->plan;
+    p->n_tensors = k->g->n_values;
+    p->tensors = SIS_NEW(sis__tensor, p->n_tensors);
+    p->steps = SIS_NEW(sis__step, k->g->n_nodes);
+    int *outputs = (int *)sis__copy(k->spec->outputs, k->spec->n_outputs, sizeof *outputs);
+    p->outputs = outputs;
+    k->needed = SIS_NEW(unsigned char, k->g->n_nodes);
+    k->fold.plan = p;
+    k->fold.data = SIS_NEW(void *, p->n_tensors);
+    if (!p->tensors || !p->steps || !outputs || !k->needed || !k->fold.data)
+        return SIS_E_NOMEM;
+    p->n_outputs = k->spec->n_outputs;
+    return SIS_OK;
+}
+
+static int check_output(compiler *k, int value) {
+    sis__tensor *t = &k->plan->tensors[value];
+    const char *name = k->g->values[value].name;
+    t->wanted = 1;
+    if (!t->known)
+        return sis__fail(SIS_E_ARGUMENT, "input %s was not given a shape", name);
+    if (t->dtype == SIS__OTHER)
+        return sis__fail(SIS_E_UNSUPPORTED, "output %s holds no numbers", name);
+    return SIS_OK;
+}
+
+static int compile(compiler *k) {
+    int error = allocate(k);
+    if (error)
+        return error;
+    init_tensors(k);
+    for (size_t i = 0; i < k->spec->n_feeds && !error; i++)
+        error = init_feed(k, &k->spec->feeds[i]);
+    if (!error)
+        error = mark_needed(k);
+    for (size_t i = 0; i < k->g->n_nodes && !error; i++)
+        if (k->needed[i])
+            error = compile_node(k, (int)i);
+    for (size_t i = 0; i < k->spec->n_outputs && !error; i++)
+        error = check_output(k, k->spec->outputs[i]);
+    if (!error)
+        error = drop_dead(k);
+    return error ? error : sis__plan_lay_out(k->plan);
+}
+
+int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **out) {
+    *out = SIS_NEW(sis__plan, 1);
+    if (!*out)
+        return SIS_E_NOMEM;
+    sis__plan *p = *out;
+    p->net = net;
+    p->batch = spec->batch ? spec->batch : 1;
+    p->gradients = spec->gradients;
+    p->training = spec->training;
+    p->keep_all = spec->keep_all || spec->gradients;
+    compiler k = {.plan = p, .g = &net->graph, .spec = spec};
+    int error = compile(&k);
+    free(k.needed);
+    free(k.fold.data);
+    if (error) {
+        sis__plan_free(p);
+        *out = NULL;
+    }
+    return error;
+}
+
+void sis__plan_free(sis__plan *p) {
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->n_owned; i++)
+        free(p->owned[i]);
+    free((void *)p->owned);
+    free(p->tensors);
+    free(p->steps);
+    free((void *)(uintptr_t)p->outputs);
+    free(p);
+}
+
+const sis__step *sis__plan_reader(const sis__plan *p, int tensor) {
+    const sis__step *found = NULL;
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t j = 0; j < p->steps[i].n_inputs; j++)
+            if (p->steps[i].inputs[j] == tensor) {
+                if (found)
+                    return NULL;
+                found = &p->steps[i];
+            }
+    return found;
+}

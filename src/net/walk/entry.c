@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See entry.h. The two values of each element come from two runs of the network's beginning, on the
+ * input and on the mask, so they are what a full pass would compute, to the bit.
+ */
+#include "net/walk/entry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/plan/cache.h"
+#include "net/walk/element_source.h"
+
+int sis__face_run(sis__face *f, int tensor) {
+    sis__feed_row(f->geometry, f->run, 0, f->values);
+    for (int i = 0; i <= f->plan->tensors[tensor].node; i++) {
+        const sis__step *step = &f->plan->steps[i];
+        int error = step->ops->forward(step, f->run);
+        if (error != SIS_OK)
+            return error;
+    }
+    return SIS_OK;
+}
+
+/* The elements that the layer reads, as floats, for the present input. */
+static int see(sis__face *f, float *to) {
+    int error = sis__face_run(f, f->tensor);
+    const void *data = f->run->data[f->tensor];
+    int floats = f->plan->tensors[f->tensor].dtype == SIS__F32;
+    for (size_t i = 0; error == SIS_OK && i < f->n; i++)
+        to[i] = floats ? ((const float *)data)[i] : (float)((const int64_t *)data)[i];
+    return error;
+}
+
+static void set_features(sis__face *f, const sis__origin *o) {
+    const int *map = f->s->input->feature_of;
+    for (size_t i = 0; i < f->n; i++)
+        f->feature[i] = map ? map[o->from[i]] : (int)o->from[i];
+}
+
+static int find_layer(sis__face *f) {
+    sis__origin o;
+    int error = sis__origin_begin(&o, f->run, f->s->fed);
+    if (error == SIS_OK)
+        error = sis__origin_follow(&o, f->run, SIS__MAPPED);
+    if (error == SIS_OK && f->plan->tensors[o.tensor].dtype == SIS__BOOL)
+        error = SIS_E_UNSUPPORTED;
+    if (error == SIS_OK) {
+        f->tensor = o.tensor;
+        f->n = o.n;
+        f->feature = SIS_NEW_RAW(int, f->n);
+        f->x = SIS_NEW_RAW(float, f->n);
+        f->z = SIS_NEW_RAW(float, f->n);
+        error = f->feature && f->x && f->z ? SIS_OK : SIS_E_NOMEM;
+    }
+    if (error == SIS_OK)
+        set_features(f, &o);
+    sis__origin_release(&o);
+    return error;
+}
+
+int sis__face_init(sis__face *f, const sis__subject *s) {
+    *f = (sis__face){.s = s};
+    sis__geometry *g = NULL;
+    int error = sis__subject_plan(s, -1, &f->plan);
+    if (error == SIS_OK)
+        error = sis__run_new(f->plan, &f->run);
+    if (error == SIS_OK)
+        error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
+    f->geometry = g;
+    if (error == SIS_OK && s->output >= f->plan->tensors[s->net->pre_output].count)
+        error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",
+                          s->output, f->plan->tensors[s->net->pre_output].count);
+    if (error == SIS_OK)
+        error = find_layer(f);
+    if (error == SIS_OK) {
+        f->values = (float *)sis__copy(s->x, s->n_values, sizeof *s->x);
+        error = f->values ? see(f, f->x) : SIS_E_NOMEM;
+    }
+    for (size_t i = 0; error == SIS_OK && i < s->n_features; i++)
+        sis__face_mask(f, (int)i);
+    if (error == SIS_OK)
+        error = see(f, f->z);
+    for (int i = 0; error == SIS_OK && i <= f->plan->tensors[f->tensor].node; i++)
+        sis__subject_note(s, &f->plan->steps[i], "each value by itself");
+    if (error != SIS_OK)
+        sis__face_release(f);
+    return error;
+}
+
+void sis__face_release(sis__face *f) {
+    if (f->geometry)
+        sis__cache_done(f->s->net, f->geometry);
+    sis__run_free(f->run);
+    sis__plan_free(f->plan);
+    free(f->feature);
+    free(f->x);
+    free(f->z);
+    free(f->values);
+    *f = (sis__face){0};
+}
+
+const sis__step *sis__face_reader(const sis__face *f) {
+    return sis__plan_reader(f->plan, f->tensor);
+}
+
+void sis__face_reset(sis__face *f, const unsigned char *masked) {
+    memcpy(f->values, f->s->x, f->s->n_values * sizeof *f->values);
+    for (size_t i = 0; i < f->s->n_features; i++)
+        if (masked[i])
+            sis__face_mask(f, (int)i);
+}
+
+void sis__face_mask(sis__face *f, int feature) {
+    const sis__subject *s = f->s;
+    for (size_t k = s->start[feature]; k < s->start[feature + 1]; k++)
+        f->values[s->value[k]] = s->z[s->value[k]];
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the cut to margins. Plans are compiled for a few batch sizes; n rows are cut into pieces of
+ * these, largest first. Rows do not influence each other, so it does not matter how; a network
+ * whose rows cannot be run together, or not with rows on the first axis of the cut, gets them one
+ * by one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/ops/ops.h"
+#include "net/plan/cache.h"
+#include "net/plan/forward.h"
+#include "net/walk/walk.h"
+
+static const size_t sizes[] = {256, 64, 16, 4, 1};
+enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
+static const size_t most_arena = (size_t)8 << 20; /* bytes of a run of several rows */
+
+struct sis__head {
+    const sis__subject *s;
+    sis__cut *cuts;
+    size_t n_cuts, width; /* values in a row */
+    int last;             /* value that the margins are read from */
+    size_t outputs;
+    sis__plan *plans[N_SIZES]; /* NULL: not used */
+    sis__run *runs[N_SIZES];
+    int *views; /* (n_views) a single cut and what else shows its memory */
+    size_t n_views;
+};
+
+/* A plan for `rows` rows; the first axis of each cut counts them. */
+static int compile(sis__head *h, size_t rows, sis__plan **plan) {
+    sis__feed *feeds = SIS_NEW(sis__feed, h->n_cuts);
+    if (!feeds)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < h->n_cuts; i++) {
+        const sis__tensor *like = h->cuts[i].like;
+        feeds[i] = (sis__feed){.value = h->cuts[i].value, .rank = like->rank};
+        memcpy(feeds[i].dims, like->dims, sizeof feeds[i].dims);
+        feeds[i].dims[0] = rows;
+    }
+    sis__plan_spec spec = {
+        .feeds = feeds, .n_feeds = h->n_cuts, .outputs = &h->last, .n_outputs = 1, .batch = rows};
+    int error = sis__plan_new(h->s->net, &spec, plan);
+    free(feeds);
+    return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
+}
+
+/* Is a cut of n rows n times that of one? Asked of a plan for whole rows that is known to be
+ * sound. */
+static int stacks(const sis__plan *p, const sis__cut *cut, size_t n) {
+    const sis__tensor *t = &p->tensors[cut->value];
+    return t->known && t->rank == cut->like->rank && t->dims[0] == n &&
+           memcmp(t->dims + 1, cut->like->dims + 1, (t->rank - 1) * sizeof *t->dims) == 0;
+}
+
+/* May rows be run together? */
+static int check_batches(const sis__head *h, int *together) {
+    const sis__subject *s = h->s;
+    sis__geometry *g;
+    sis__run *r;
+    int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
+    *together = 0;
+    if (error)
+        return error;
+    if (g->batched && (error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
+        *together = 1;
+        for (size_t i = 0; i < h->n_cuts; i++)
+            *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
+        sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
+    }
+    sis__cache_done(s->net, g);
+    return error;
+}
+
+static int init_plans(sis__head *h) {
+    int together, error = check_batches(h, &together);
+    for (size_t i = 0; error == SIS_OK && i < N_SIZES; i++) {
+        if (sizes[i] > 1 && !together)
+            continue;
+        error = compile(h, sizes[i], &h->plans[i]);
+        if (error == SIS_OK && sizes[i] > 1 && h->plans[i]->arena > most_arena) {
+            sis__plan_free(h->plans[i]);
+            h->plans[i] = NULL;
+        } else if (error == SIS_OK) {
+            error = sis__run_new(h->plans[i], &h->runs[i]);
+        }
+    }
+    return error;
+}
+
+/* A single cut is read where the caller has it: find all tensors that lie in its memory. */
+static int find_views(sis__head *h) {
+    const sis__plan *p = h->plans[N_SIZES - 1];
+    h->views = SIS_NEW(int, p->n_tensors);
+    if (!h->views)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < p->n_tensors && h->n_cuts == 1; i++) {
+        int root = (int)i;
+        while (p->tensors[root].known && p->tensors[root].alias >= 0)
+            root = p->tensors[root].alias;
+        if (root == h->cuts[0].value)
+            h->views[h->n_views++] = (int)i;
+    }
+    return SIS_OK;
+}
+
+int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
+    *out = NULL;
+    sis__head *h = SIS_NEW(sis__head, 1);
+    if (!h)
+        return SIS_E_NOMEM;
+    *h = (sis__head){.s = s, .n_cuts = n, .last = s->net->pre_output};
+    h->cuts = (sis__cut *)sis__copy(cuts, n, sizeof *cuts);
+    int error = h->cuts ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        const sis__tensor *like = cuts[i].like;
+        if (like->rank == 0 || like->dims[0] != 1 || like->dtype != SIS__F32)
+            error = SIS_E_UNSUPPORTED;
+        h->width += like->count;
+    }
+    if (error == SIS_OK)
+        error = init_plans(h);
+    if (error == SIS_OK)
+        error = find_views(h);
+    if (error != SIS_OK) {
+        sis__head_free(h);
+        return error;
+    }
+    h->outputs = h->plans[N_SIZES - 1]->tensors[h->last].count;
+    *out = h;
+    return SIS_OK;
+}
+
+int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out) {
+    return sis__head_new_cuts(s, &(sis__cut){cut, like}, 1, out);
+}
+
+void sis__head_free(sis__head *h) {
+    for (size_t i = 0; h && i < N_SIZES; i++) {
+        sis__run_free(h->runs[i]);
+        sis__plan_free(h->plans[i]);
+    }
+    if (h) {
+        free(h->cuts);
+        free(h->views);
+    }
+    free(h);
+}
+
+/* Let the run read n rows: where they lie if there is one cut, from a copy otherwise. */
+static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n) {
+    for (size_t i = 0; i < h->n_views; i++)
+        r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
+    for (size_t i = 0, at = 0; i < h->n_cuts && h->n_cuts > 1; at += h->cuts[i++].like->count) {
+        size_t count = h->cuts[i].like->count;
+        float *to = (float *)r->data[h->cuts[i].value];
+        for (size_t k = 0; k < n; k++)
+            memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
+    }
+}
+
+/* Run as many rows as plan i takes. */
+static int run_piece(sis__head *h, size_t i, const float *rows, double *margins) {
+    sis__run *r = h->runs[i];
+    feed(h, r, rows, sizes[i]);
+    int error = sis__run_forward(r);
+    const float *z = (const float *)r->data[h->last];
+    if (error == SIS_OK)
+        sis__margins(h->s->net, z, sizes[i], h->outputs, h->s->output, margins, 1);
+    return error;
+}
+
+const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
+    const sis__plan *p = h->plans[N_SIZES - 1];
+    const sis__step *s = p->n_steps == 1 ? &p->steps[0] : NULL;
+    if (!s || s->op != SIS__OP_GEMM || s->relu || !s->p.gemm.packed || s->outputs[0] != h->last)
+        return NULL;
+    int added = s->n_inputs > 2 ? s->inputs[2] : -1;
+    *bias = added >= 0 ? (const float *)p->tensors[added].data : NULL;
+    if (added >= 0 && !*bias)
+        return NULL; /* it is not constant */
+    for (size_t i = 0; i < h->n_views; i++)
+        if (s->inputs[0] == h->views[i])
+            return &s->p.gemm;
+    return NULL;
+}
+
+double sis__head_size(const sis__head *h) {
+    const float *z = (const float *)h->runs[N_SIZES - 1]->data[h->last];
+    double most = 0;
+    for (size_t k = 0; k < h->outputs; k++)
+        most = fmax(most, fabs((double)z[k]));
+    return most;
+}
+
+int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < N_SIZES; i++)
+        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
+            error = run_piece(h, i, rows, margins);
+            rows += sizes[i] * h->width;
+            margins += sizes[i];
+        }
+    return error;
+}

@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Layers over boxes. A layer computes any box of its output from parts of its inputs that hold what
+ * the box sees; the same code serves the base (parts are whole maps) and candidates (parts are
+ * windows around the change). What it computes is, to the bit, what the operator computes in a full
+ * pass: a convolution adds its terms in the operator's order with the same kernel, averages are
+ * summed in double, the rest has one operation an element.
+ *
+ * A candidate's values are asked for by map and box. The request is passed back from layer to layer
+ * (what does the box see?) until it reaches the input or a convolution, for which something is
+ * kept; then the layers run forwards, each only inside the candidate's own box. Around it the
+ * values are those of the base.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/ops/ops.h"
+#include "net/ops/sliding.h"
+#include "net/window/window.h"
+
+/* ---- Geometry ------------------------------------------------------------------------------ */
+
+static int slides(const sis__layer *l) {
+    return l->kind == SIS__LAYER_CONV || l->kind == SIS__LAYER_MAX || l->kind == SIS__LAYER_AVERAGE;
+}
+
+static int divide_up(int a, int b) {
+    return a > 0 ? (a + b - 1) / b : -(-a / b);
+}
+
+static int divide_down(int a, int b) {
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__box *b) {
+    if (!slides(l))
+        return *b;
+    sis__box r;
+    for (size_t d = 0; d < 3; d++) {
+        int stride = (int)l->w.stride[d], pad = (int)l->w.pad[d];
+        int span = (int)((l->w.kernel[d] - 1) * l->w.dilation[d]);
+        r.lo[d] = divide_up(b->lo[d] + pad - span, stride);
+        r.hi[d] = divide_down(b->hi[d] - 1 + pad, stride) + 1;
+    }
+    return sis__box_empty(b) ? *b : sis__box_meet(&r, &out->whole);
+}
+
+sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b) {
+    if (!slides(l))
+        return *b;
+    sis__box r;
+    for (size_t d = 0; d < 3; d++) {
+        int stride = (int)l->w.stride[d], pad = (int)l->w.pad[d];
+        int span = (int)((l->w.kernel[d] - 1) * l->w.dilation[d]);
+        r.lo[d] = b->lo[d] * stride - pad;
+        r.hi[d] = (b->hi[d] - 1) * stride - pad + span + 1;
+    }
+    return sis__box_empty(b) ? *b : sis__box_meet(&r, &in->whole);
+}
+
+/* ---- Pooling ------------------------------------------------------------------------------- */
+
+/* The part of the window of output o that lies on the input. */
+typedef struct {
+    size_t from[3], to[3];
+} span;
+
+static span span_of(const sis__window *w, const int *o) {
+    span s;
+    for (size_t d = 0; d < 3; d++)
+        sis__window_span(w, d, (size_t)o[d], &s.from[d], &s.to[d]);
+    return s;
+}
+
+static const float *seen(const sis__layer *l, const sis__part *in, const int *o, const size_t *k) {
+    int at[3];
+    for (size_t d = 0; d < 3; d++)
+        at[d] = o[d] * (int)l->w.stride[d] - (int)l->w.pad[d] + (int)(k[d] * l->w.dilation[d]);
+    return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
+}
+
+static void pool_max(const sis__front *f, const sis__layer *l, const sis__part *in, const int *o,
+                     float *y) {
+    span s = span_of(&l->w, o);
+    size_t k[3], n = 0;
+    for (k[0] = s.from[0]; k[0] < s.to[0]; k[0]++)
+        for (k[1] = s.from[1]; k[1] < s.to[1]; k[1]++) {
+            k[2] = s.from[2];
+            if (k[2] == s.to[2])
+                continue;
+            const float *x = seen(l, in, o, k);
+            for (; k[2] < s.to[2]; k[2]++, x += l->w.dilation[2] * l->w.channels)
+                f->lines[n++] = x;
+        }
+    if (n)
+        sis__kernels_best()->max_up(f->lines, n, l->w.channels, y);
+    for (size_t c = 0; !n && c < l->w.channels; c++)
+        y[c] = -INFINITY;
+}
+
+/* As net/ops/pool.c divides. */
+static size_t divisor(const sis__window *w, const span *s, const int *o) {
+    size_t n = 1;
+    for (size_t d = 0; d < 3; d++) {
+        size_t start = (size_t)o[d] * w->stride[d];
+        size_t end = w->in[d] + (size_t)w->pad[d] + w->pad_end[d];
+        size_t there = (end - start + w->dilation[d] - 1) / w->dilation[d];
+        n *= !w->include_pad ? s->to[d] - s->from[d] : there < w->kernel[d] ? there : w->kernel[d];
+    }
+    return n;
+}
+
+static void pool_average(const sis__front *f, const sis__layer *l, const sis__part *in,
+                         const int *o, float *y) {
+    span s = span_of(&l->w, o);
+    size_t k[3], n = l->w.channels, count = divisor(&l->w, &s, o);
+    memset(f->totals, 0, n * sizeof *f->totals);
+    for (k[0] = s.from[0]; k[0] < s.to[0]; k[0]++)
+        for (k[1] = s.from[1]; k[1] < s.to[1]; k[1]++)
+            for (k[2] = s.from[2]; k[2] < s.to[2]; k[2]++) {
+                const float *x = seen(l, in, o, k);
+                for (size_t c = 0; c < n; c++)
+                    f->totals[c] += x[c];
+            }
+    for (size_t c = 0; c < n; c++)
+        y[c] = count ? (float)(f->totals[c] / (double)count) : 0.0f;
+}
+
+static void run_pool(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+                     const sis__box *r) {
+    SIS__EACH_ROW(r, z, y)
+    for (int x = r->lo[2]; x < r->hi[2]; x++) {
+        int o[3] = {z, y, x};
+        float *to = sis__part_at(out, l->w.channels, z, y, x);
+        if (l->kind == SIS__LAYER_MAX)
+            pool_max(f, l, in, o, to);
+        else
+            pool_average(f, l, in, o, to);
+    }
+}
+
+/* ---- Element by element --------------------------------------------------------------------- */
+
+/* The operator's own code on n values. */
+static void apply_unary(const sis__layer *l, const float *x, float *y, size_t n) {
+    sis__tensor tensors[2] = {{.dtype = SIS__F32, .count = n}, {.dtype = SIS__F32, .count = n}};
+    sis__plan plan = {.n_tensors = 2, .tensors = tensors};
+    void *data[2] = {(void *)(uintptr_t)x, y};
+    sis__run run = {.plan = &plan, .data = data};
+    sis__step step = *l->step;
+    step.n_inputs = step.n_outputs = 1;
+    step.inputs = (int[]){0};
+    step.outputs = (int[]){1};
+    step.ops->forward(&step, &run);
+}
+
+static float combine(int op, float a, float b) {
+    switch (op) {
+    case SIS__OP_ADD:
+    case SIS__OP_SUM:
+        return a + b;
+    case SIS__OP_SUB:
+        return a - b;
+    case SIS__OP_MUL:
+        return a * b;
+    case SIS__OP_DIV:
+        return a / b;
+    case SIS__OP_PRELU:
+        return a < 0.0f ? a * b : a;
+    case SIS__OP_MAX:
+        return isnan(a) || a > b ? a : b;
+    default:
+        return isnan(a) || a < b ? a : b;
+    }
+}
+
+static void join_row(int op, const float *a, const float *b, float *y, size_t n) {
+    if (op == SIS__OP_ADD || op == SIS__OP_SUM)
+        for (size_t i = 0; i < n; i++)
+            y[i] = a[i] + b[i];
+    else
+        for (size_t i = 0; i < n; i++)
+            y[i] = combine(op, a[i], b[i]);
+}
+
+/* n positions of a row; `at` is the number of the first in the whole map. */
+static void with_row(const sis__layer *l, const float *x, float *y, size_t n, size_t channels,
+                     size_t at) {
+    for (size_t i = 0; i < n; i++, x += channels, y += channels) {
+        const float *k = l->a + (at + i) * l->a_position;
+        if (l->left)
+            for (size_t c = 0; c < channels; c++)
+                y[c] = combine(l->op, k[c * l->a_channel], x[c]);
+        else
+            for (size_t c = 0; c < channels; c++)
+                y[c] = combine(l->op, x[c], k[c * l->a_channel]);
+    }
+}
+
+static void affine_row(const sis__layer *l, const float *x, float *y, size_t n, size_t channels) {
+    for (size_t i = 0; i < n; i++, x += channels, y += channels)
+        for (size_t c = 0; c < channels; c++)
+            y[c] = x[c] * l->a[c] + l->b[c];
+}
+
+static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in,
+                         const sis__part *out, const sis__box *r) {
+    const sis__map *m = &f->maps[l->out];
+    size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]);
+    SIS__EACH_ROW(r, z, y) {
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
+        const float *x = sis__part_at(&in[0], channels, z, y, r->lo[2]);
+        switch (l->kind) {
+        case SIS__LAYER_RELU:
+            sis__kernels_best()->relu(x, to, n * channels);
+            break;
+        case SIS__LAYER_UNARY:
+            apply_unary(l, x, to, n * channels);
+            break;
+        case SIS__LAYER_AFFINE:
+            affine_row(l, x, to, n, channels);
+            break;
+        case SIS__LAYER_WITH:
+            with_row(l, x, to, n, channels, sis__box_at(&m->whole, z, y, r->lo[2]));
+            break;
+        default:
+            join_row(l->op, x, sis__part_at(&in[1], channels, z, y, r->lo[2]), to, n * channels);
+        }
+    }
+}
+
+static void run_concat(sis__front *f, const sis__layer *l, const sis__part *in,
+                       const sis__part *out, const sis__box *r) {
+    size_t channels = f->maps[l->out].channels;
+    SIS__EACH_ROW(r, z, y)
+    for (int x = r->lo[2]; x < r->hi[2]; x++) {
+        float *to = sis__part_at(out, channels, z, y, x);
+        for (size_t i = 0; i < l->n_in; i++) {
+            size_t n = f->maps[l->in[i]].channels;
+            memcpy(to, sis__part_at(&in[i], n, z, y, x), n * sizeof *to);
+            to += n;
+        }
+    }
+}
+
+static void run_layer(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+                      const sis__box *r) {
+    switch (l->kind) {
+    case SIS__LAYER_CONV:
+        sis__conv_run(f, l, in, out, r);
+        break;
+    case SIS__LAYER_MAX:
+    case SIS__LAYER_AVERAGE:
+        run_pool(f, l, in, out, r);
+        break;
+    case SIS__LAYER_CONCAT:
+        run_concat(f, l, in, out, r);
+        break;
+    default:
+        run_elements(f, l, in, out, r);
+    }
+}
+
+/* ---- Base ---------------------------------------------------------------------------------- */
+
+void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
+    const sis__layer *l = &f->layers[layer];
+    sis__part in[SIS__LAYER_INPUTS];
+    if (sis__box_empty(r) || !f->maps[l->out].needed)
+        return;
+    for (size_t i = 0; i < l->n_in; i++)
+        in[i] = (sis__part){f->maps[l->in[i]].base, f->maps[l->in[i]].whole};
+    run_layer(f, l, in, &(sis__part){f->maps[l->out].base, f->maps[l->out].whole}, r);
+}
+
+/* ---- Candidates ---------------------------------------------------------------------------- */
+
+/* Is something kept that tells what a layer makes of a candidate? */
+static int is_kept(const sis__front *f, const sis__layer *l) {
+    return !f->anew && (l->site >= 0 || l->fused);
+}
+
+/* Which box of each map is needed for need[map], and which part of it the candidate changes. */
+static void request(sis__front *f, size_t j, int map) {
+    for (int m = map; m >= 1; m--) {
+        const sis__layer *l = &f->layers[m - 1];
+        if (sis__box_empty(&f->need[m]))
+            continue;
+        f->work[m] = sis__box_meet(&f->need[m], &f->maps[m].box[j]);
+        if (sis__box_empty(&f->work[m]) || is_kept(f, l))
+            continue;
+        for (size_t i = 0; i < l->n_in; i++) {
+            sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->work[m]);
+            f->need[l->in[i]] = sis__box_join(&f->need[l->in[i]], &field);
+        }
+    }
+}
+
+/* The base wherever p is outside r. */
+static void fill_around(const sis__map *m, const sis__part *p, const sis__box *r) {
+    const sis__part base = {m->base, m->whole};
+    size_t channels = m->channels;
+    int none = sis__box_empty(r);
+    if (!none && memcmp(&p->box, r, sizeof *r) == 0)
+        return;
+    SIS__EACH_ROW(&p->box, z, y) {
+        int from = p->box.lo[2], to = p->box.hi[2];
+        if (none || z < r->lo[0] || z >= r->hi[0] || y < r->lo[1] || y >= r->hi[1]) {
+            memcpy(sis__part_at(p, channels, z, y, from), sis__part_at(&base, channels, z, y, from),
+                   (size_t)(to - from) * channels * sizeof(float));
+            continue;
+        }
+        memcpy(sis__part_at(p, channels, z, y, from), sis__part_at(&base, channels, z, y, from),
+               (size_t)(r->lo[2] - from) * channels * sizeof(float));
+        if (r->hi[2] < to)
+            memcpy(sis__part_at(p, channels, z, y, r->hi[2]),
+                   sis__part_at(&base, channels, z, y, r->hi[2]),
+                   (size_t)(to - r->hi[2]) * channels * sizeof(float));
+    }
+}
+
+/* The input with the feature's values masked. */
+static void mask_input(const sis__front *f, size_t j, const sis__part *p) {
+    size_t channels = f->maps[0].channels;
+    const sis__box *b = &p->box;
+    fill_around(&f->maps[0], p, &(sis__box){{0}, {0}});
+    for (size_t i = f->start[j]; i < f->start[j + 1]; i++) {
+        const sis__element *e = &f->elements[i];
+        if (e->z >= b->lo[0] && e->z < b->hi[0] && e->y >= b->lo[1] && e->y < b->hi[1] &&
+            e->x >= b->lo[2] && e->x < b->hi[2])
+            sis__part_at(p, channels, e->z, e->y, e->x)[e->c] = e->masked;
+    }
+}
+
+/* From what is kept for a convolution: the sums of its values, or how it changes. */
+static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int relu,
+                      const sis__part *out, const sis__box *r) {
+    const sis__kernels *kn = sis__kernels_best();
+    const sis__map *m = &f->maps[conv->out];
+    const sis__part base = {m->base, m->whole}, kept = sis__site_kept(f, conv, j);
+    size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
+    SIS__EACH_ROW(r, z, y) {
+        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
+        if (f->exact) {
+            sis__conv_kept(f, conv, j, (int[3]){z, y, r->lo[2]}, n / channels, relu, to);
+            continue;
+        }
+        const float *a = sis__part_at(&base, channels, z, y, r->lo[2]);
+        const float *b = sis__part_at(&kept, channels, z, y, r->lo[2]);
+        if (relu)
+            kn->add_relu(a, b, to, n);
+        else
+            join_row(SIS__OP_ADD, a, b, to, n);
+    }
+}
+
+static void run_candidate(sis__front *f, size_t j, int map) {
+    const sis__layer *l = &f->layers[map - 1];
+    const sis__part out = {f->maps[map].window, f->need[map]};
+    const sis__box *r = &f->work[map];
+    sis__part in[SIS__LAYER_INPUTS];
+    for (size_t i = 0; i < l->n_in; i++)
+        in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
+    if (!sis__box_empty(r) && !is_kept(f, l))
+        run_layer(f, l, in, &out, r);
+    else if (!sis__box_empty(r))
+        copy_kept(f, j, l->fused ? &f->layers[l->in[0] - 1] : l, l->fused, &out, r);
+    fill_around(&f->maps[map], &out, r);
+}
+
+sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
+    for (int m = 0; m < map; m++)
+        f->need[m] = (sis__box){{0}, {0}};
+    f->need[map] = *r;
+    request(f, j, map);
+    if (!sis__box_empty(&f->need[0]))
+        mask_input(f, j, &(sis__part){f->maps[0].window, f->need[0]});
+    for (int m = 1; m <= map; m++)
+        if (!sis__box_empty(&f->need[m]))
+            run_candidate(f, j, m);
+    return (sis__part){f->maps[map].window, *r};
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Maxima of each channel over all positions outside a box, for a map whose maximum over positions
+ * is what counts (global max pooling). Positions are seen as rows (z, y):
+ *
+ *     . . . . . . .      above: rows before the first row of the box
+ *     l l[b b b]r r      left, right: the rest of each row of the box
+ *     l l[b b b]r r
+ *     . . . . . . .      below: rows behind the last
+ *
+ * Rows between those of the box in a map of several planes count in full. Only positions that some
+ * feature can change take part in `left` and `right`; what lies beyond is gone through once.
+ * Keeping it up to date costs the rows of the box that changed; a question costs two vectors a row
+ * of the box and two more.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/window/window.h"
+
+static int rows_of(const sis__map *m) {
+    return m->whole.hi[0] * m->whole.hi[1];
+}
+
+static const float *position(const sis__map *m, int row, int x) {
+    return m->base + ((size_t)row * (size_t)m->whole.hi[2] + (size_t)x) * m->channels;
+}
+
+/* Numbers of the first and one past the last row of a box. */
+static void row_range(const sis__map *m, const sis__box *b, int *first, int *last) {
+    *first = b->lo[0] * m->whole.hi[1] + b->lo[1];
+    *last = (b->hi[0] - 1) * m->whole.hi[1] + b->hi[1];
+}
+
+int sis__top_init(sis__front *f, sis__top *t, const sis__map *m, size_t n_features) {
+    sis__box all = {{0}, {0}};
+    for (size_t j = 0; j < n_features; j++)
+        all = sis__box_join(&all, &m->box[j]);
+    *t = (sis__top){.rows = (size_t)rows_of(m), .channels = m->channels};
+    t->from = all.lo[2];
+    t->to = sis__box_empty(&all) ? all.lo[2] : all.hi[2];
+    size_t width = (size_t)(t->to - t->from) + 1, one = t->rows * m->channels;
+    t->left = (float *)sis__front_alloc(f, one, width * sizeof *t->left);
+    t->right = (float *)sis__front_alloc(f, one, width * sizeof *t->right);
+    t->above = (float *)sis__front_alloc(f, one + m->channels, sizeof *t->above);
+    t->below = (float *)sis__front_alloc(f, one + m->channels, sizeof *t->below);
+    return t->left && t->right && t->above && t->below ? SIS_OK : SIS_E_NOMEM;
+}
+
+static float *side(const sis__top *t, float *of, int row, int x) {
+    size_t width = (size_t)(t->to - t->from) + 1;
+    return of + ((size_t)row * width + (size_t)(x - t->from)) * t->channels;
+}
+
+/* to = larger of from and x. */
+static void extend(const sis__top *t, const float *from, const float *x, float *to) {
+    sis__kernels_best()->max_up((const float *const[]){from, x}, 2, t->channels, to);
+}
+
+/* Left maxima behind position x >= lo and right ones up to x < hi of a row. */
+static void update_row(sis__top *t, const sis__map *m, int row, int lo, int hi) {
+    for (int x = lo; x < t->to; x++)
+        extend(t, side(t, t->left, row, x), position(m, row, x), side(t, t->left, row, x + 1));
+    for (int x = hi - 1; x >= t->from; x--)
+        extend(t, side(t, t->right, row, x + 1), position(m, row, x), side(t, t->right, row, x));
+}
+
+/* to = larger of from and everything in the row */
+static void extend_row(const sis__top *t, const float *from, int row, float *to) {
+    extend(t, from, side(t, t->left, row, t->to), to);
+    sis__kernels_best()->max_row(to, side(t, t->right, row, t->to), 1, t->channels);
+}
+
+/* Maxima over rows: above from row `first` on, below up to row `last`. */
+static void update_rows(sis__top *t, int first, int last) {
+    size_t n = t->channels;
+    for (size_t i = (size_t)first; i < t->rows; i++)
+        extend_row(t, t->above + i * n, (int)i, t->above + (i + 1) * n);
+    for (size_t i = (size_t)last; i-- > 0;)
+        extend_row(t, t->below + (i + 1) * n, (int)i, t->below + i * n);
+}
+
+static void lowest(float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = -INFINITY;
+}
+
+void sis__top_reset(sis__top *t, const sis__map *m) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t n = t->channels;
+    for (int row = 0; row < (int)t->rows; row++) {
+        float *left = side(t, t->left, row, t->from), *right = side(t, t->right, row, t->to);
+        lowest(left, n);
+        lowest(right, n);
+        for (int x = 0; x < t->from; x++)
+            kn->max_row(left, position(m, row, x), 1, n);
+        for (int x = t->to; x < m->whole.hi[2]; x++)
+            kn->max_row(right, position(m, row, x), 1, n);
+        update_row(t, m, row, t->from, t->to);
+    }
+    lowest(t->above, n);
+    lowest(t->below + t->rows * n, n);
+    update_rows(t, 0, (int)t->rows);
+}
+
+void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r) {
+    int first, last;
+    if (sis__box_empty(r))
+        return;
+    SIS__EACH_ROW(r, z, y)
+    update_row(t, m, z * m->whole.hi[1] + y, r->lo[2], r->hi[2]);
+    row_range(m, r, &first, &last);
+    update_rows(t, first, last);
+}
+
+/* y = the larger of the two, which become y both. */
+static void merge(const sis__top *t, const float *sides[2], float *y) {
+    extend(t, sides[0], sides[1], y);
+    sides[0] = sides[1] = y;
+}
+
+void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y,
+                      const float *sides[2]) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t n = t->channels;
+    int first, last, height = m->whole.hi[1];
+    row_range(m, b, &first, &last);
+    sides[0] = side(t, t->left, first, b->lo[2]);
+    sides[1] = side(t, t->right, first, b->hi[2]);
+    if (t->rows == 1)
+        return;
+    merge(t, sides, y);
+    for (int row = first + 1; row < last; row++) {
+        int inside = row % height >= b->lo[1] && row % height < b->hi[1];
+        kn->max_row(y, side(t, t->left, row, inside ? b->lo[2] : t->to), 1, n);
+        kn->max_row(y, side(t, t->right, row, inside ? b->hi[2] : t->to), 1, n);
+    }
+    if (first > 0)
+        kn->max_row(y, t->above + (size_t)first * n, 1, n);
+    if (last < (int)t->rows)
+        kn->max_row(y, t->below + (size_t)last * n, 1, n);
+}

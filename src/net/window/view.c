@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exporters wrap convolutions in Transpose, Reshape, Squeeze and the like. None of these computes
+ * anything: the same map is seen through another shape. Here is kept which axis of a tensor is
+ * which axis of its map, as a set of bits an axis (several if axes were merged, none if its size is
+ * 1), and where in the tensor an element of the map lies.
+ *
+ * The input has no roles of its own. They are read from the first layer that has an opinion: its
+ * axis 1 are channels for a convolution, what is left by a reduction, the last one for a MatMul.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "net/ops/ops.h"
+#include "net/window/window.h"
+
+static void strides_of(const sis__tensor *t, size_t *stride) {
+    size_t at = 1;
+    for (size_t d = t->rank; d-- > 0;) {
+        stride[d] = at;
+        at *= t->dims[d];
+    }
+}
+
+static int single(unsigned char role) {
+    return role && !(role & (role - 1));
+}
+
+/* ---- One step ------------------------------------------------------------------------------ */
+
+static int through_transpose(const sis__plan *p, const sis__step *s, const sis__sight *in,
+                             sis__sight *out) {
+    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
+    size_t from[SIS__MAX_RANK], to[SIS__MAX_RANK];
+    strides_of(x, from);
+    strides_of(y, to);
+    memset(out->stride, 0, sizeof out->stride);
+    for (size_t d = 0; d < y->rank; d++) {
+        out->role[d] = 0;
+        for (size_t i = 0; y->dims[d] > 1 && i < x->rank; i++)
+            if (x->dims[i] > 1 && (ptrdiff_t)from[i] == s->p.strided.stride[d])
+                out->role[d] = in->role[i];
+        if (y->dims[d] == 1)
+            continue;
+        if (!single(out->role[d]))
+            return 0;
+        for (size_t r = 0; r < 4; r++)
+            if (out->role[d] == 1 << r)
+                out->stride[r] = to[d];
+    }
+    return 1;
+}
+
+/* Same values in the same order: axes may be merged, not split. */
+static int through_reshape(const sis__plan *p, const sis__step *s, const sis__sight *in,
+                           sis__sight *out) {
+    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
+    size_t i = 0;
+    for (size_t d = 0; d < y->rank; d++) {
+        size_t covered = 1;
+        out->role[d] = 0;
+        for (; covered < y->dims[d] && i < x->rank; i++) {
+            covered *= x->dims[i];
+            out->role[d] |= in->role[i];
+        }
+        if (covered != y->dims[d])
+            return 0;
+    }
+    memcpy(out->stride, in->stride, sizeof out->stride);
+    return 1;
+}
+
+int sis__sight_through(const sis__plan *p, const sis__step *s, const sis__sight *in,
+                       sis__sight *out) {
+    out->map = in->map;
+    switch (s->op) {
+    case SIS__OP_TRANSPOSE:
+        return through_transpose(p, s, in, out);
+    case SIS__OP_DROPOUT:
+        if (s->n_outputs > 1 && s->outputs[1] >= 0)
+            return 0;
+        return through_reshape(p, s, in, out);
+    case SIS__OP_RESHAPE:
+    case SIS__OP_FLATTEN:
+    case SIS__OP_SQUEEZE:
+    case SIS__OP_UNSQUEEZE:
+    case SIS__OP_IDENTITY:
+        return through_reshape(p, s, in, out);
+    default:
+        return 0;
+    }
+}
+
+void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char *reduced) {
+    size_t stride[SIS__MAX_RANK];
+    strides_of(x, stride);
+    for (size_t d = 0; d < x->rank; d++) {
+        reduced[d] = 0;
+        for (size_t i = 0; x->dims[d] > 1 && i < r->n_reduced; i++)
+            reduced[d] |= r->reduced[i] > 1 && r->reduced_stride[i] == stride[d];
+    }
+}
+
+/* ---- Roles of the input -------------------------------------------------------------------- */
+
+/* Names the axes of a tensor that are not 1 after those of the first: bit d is its axis d. */
+typedef struct {
+    const sis__plan *p;
+    int first;
+    sis__sight *seen;                /* (n_tensors) */
+    unsigned char of[SIS__MAX_RANK]; /* role found for each axis of the first */
+} search;
+
+/* Channels on `axis`, the others that are flagged in order. */
+static int assign(search *k, int tensor, size_t axis, const unsigned char *spatial) {
+    const sis__tensor *t = &k->p->tensors[tensor];
+    const sis__sight *v = &k->seen[tensor];
+    size_t n = 0, at;
+    for (size_t d = 0; d < t->rank; d++)
+        n += spatial[d] != 0;
+    if (n > 3)
+        return 0;
+    at = 4 - n;
+    for (size_t d = 0; d < t->rank; d++) {
+        unsigned role = d == axis ? SIS__CHANNELS : spatial[d] ? 1u << at : 0;
+        at += spatial[d] != 0;
+        if (v->role[d] == 0)
+            continue;
+        if (!single(v->role[d]) || role == 0)
+            return 0;
+        for (size_t i = 0; i < SIS__MAX_RANK; i++)
+            if (v->role[d] == 1 << i)
+                k->of[i] = (unsigned char)role;
+    }
+    return 1;
+}
+
+/* Channels on axis 1, positions behind. */
+static int assign_image(search *k, int tensor) {
+    unsigned char spatial[SIS__MAX_RANK] = {0};
+    size_t rank = k->p->tensors[tensor].rank;
+    for (size_t d = 2; d < rank; d++)
+        spatial[d] = 1;
+    return rank >= 3 && assign(k, tensor, 1, spatial);
+}
+
+static int assign_reduced(search *k, const sis__step *s) {
+    const sis__tensor *x = &k->p->tensors[s->inputs[0]];
+    unsigned char spatial[SIS__MAX_RANK] = {0};
+    size_t kept = SIZE_MAX, n = 0;
+    sis__reduced_axes(x, &s->p.reduce, spatial);
+    for (size_t d = 0; d < x->rank; d++)
+        if (x->dims[d] > 1 && !spatial[d]) {
+            kept = d;
+            n++;
+        }
+    return n <= 1 && assign(k, s->inputs[0], kept, spatial);
+}
+
+static int assign_matmul(search *k, const sis__step *s) {
+    const sis__tensor *x = &k->p->tensors[s->inputs[0]];
+    unsigned char spatial[SIS__MAX_RANK] = {0};
+    for (size_t d = 1; d + 1 < x->rank; d++)
+        spatial[d] = 1;
+    return x->rank >= 3 && k->p->tensors[s->inputs[1]].rank == 2 &&
+           assign(k, s->inputs[0], x->rank - 1, spatial);
+}
+
+static int same_shape(const sis__tensor *a, const sis__tensor *b) {
+    return a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+/* A step: 1 found, 0 nothing learned. */
+static int look(search *k, const sis__step *s) {
+    int in = s->inputs[0], out = s->outputs[0];
+    for (size_t i = 1; i < s->n_inputs && (in < 0 || k->seen[in].map < 0); i++)
+        in = s->inputs[i]; /* constant op x */
+    if (in < 0 || out < 0 || k->seen[in].map < 0)
+        return 0;
+    switch (s->op) {
+    case SIS__OP_CONV:
+    case SIS__OP_MAX_POOL:
+    case SIS__OP_AVERAGE_POOL:
+    case SIS__OP_GLOBAL_MAX_POOL:
+    case SIS__OP_GLOBAL_AVERAGE_POOL:
+    case SIS__OP_BATCH_NORMALIZATION:
+        return in == s->inputs[0] && assign_image(k, in);
+    case SIS__OP_REDUCE_MAX:
+    case SIS__OP_REDUCE_MEAN:
+    case SIS__OP_REDUCE_SUM:
+        return in == s->inputs[0] && assign_reduced(k, s);
+    case SIS__OP_MATMUL:
+        return in == s->inputs[0] && assign_matmul(k, s);
+    default:
+        if (!sis__sight_through(k->p, s, &k->seen[in], &k->seen[out])) {
+            k->seen[out].map = -1;
+            if (same_shape(&k->p->tensors[in], &k->p->tensors[out]))
+                k->seen[out] = k->seen[in]; /* element by element, or it will not be a layer */
+        }
+        return 0;
+    }
+}
+
+int sis__sight_first(const sis__plan *p, int first, sis__sight *out) {
+    const sis__tensor *t = &p->tensors[first];
+    search k = {.p = p, .first = first, .seen = SIS_NEW(sis__sight, p->n_tensors)};
+    int found = 0;
+    *out = (sis__sight){.map = -1};
+    if (!k.seen)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < p->n_tensors; i++)
+        k.seen[i].map = -1;
+    k.seen[first].map = 0;
+    for (size_t d = 0; d < t->rank; d++)
+        k.seen[first].role[d] = (unsigned char)(t->dims[d] > 1 ? 1 << d : 0);
+    for (size_t i = 0; i < p->n_steps && !found; i++)
+        found = look(&k, &p->steps[i]);
+    free(k.seen);
+    size_t stride[SIS__MAX_RANK];
+    strides_of(t, stride);
+    for (size_t d = 0; d < t->rank && found; d++) {
+        if (t->dims[d] > 1)
+            out->role[d] = k.of[d];
+        if (t->dims[d] > 1 && k.of[d] == 0)
+            return 0;
+        for (size_t r = 0; r < 4; r++)
+            if (out->role[d] == 1 << r)
+                out->stride[r] = stride[d];
+    }
+    out->map = found ? 0 : -1;
+    return found;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Checkpoints. A file is
+ *
+ *     "SISTRAIN" and the version, 8 bytes each
+ *     what is trained: one line of text, its length in 8 bytes first (see describe)
+ *     epoch, done, step, best epoch        8 bytes each
+ *     loss_sum, seconds                    doubles
+ *     the learning curve                   epoch records
+ *     weights, optimiser slots, best weights, as floats
+ *     a checksum of everything before it
+ *
+ * in the machine's own byte order: it is for the machine that wrote it. Written to FILE.part first
+ * and then renamed, so that there is always one whole checkpoint.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "train/train.h"
+
+static const char magic[8] = "SISTRAIN";
+enum { VERSION = 1 };
+
+/* A 64-bit sum that notices any changed byte (FNV-1a over words, then bytes). */
+static uint64_t digest(uint64_t h, const void *bytes, size_t n) {
+    const unsigned char *p = (const unsigned char *)bytes;
+    for (; n >= 8; p += 8, n -= 8) {
+        uint64_t word;
+        memcpy(&word, p, 8);
+        h = (h ^ word) * 0x100000001b3u;
+        h ^= h >> 32;
+    }
+    for (; n; p++, n--)
+        h = (h ^ *p) * 0x100000001b3u;
+    return h;
+}
+
+static uint64_t digest_examples(const sis_trainer *t, const sis_examples *e) {
+    size_t per = t->opt.loss == SIS_LOSS_CROSS_ENTROPY ? 1 : t->arch.outputs;
+    uint64_t h = digest(0xcbf29ce484222325u, &e->n, sizeof e->n);
+    h = digest(h, e->rows, e->n * e->n_values * sizeof *e->rows);
+    return digest(h, e->targets, e->n * per * sizeof *e->targets);
+}
+
+/* All that decides where a training goes. */
+static void describe(const sis_trainer *t, sis__buf *b) {
+    const sis_arch *a = &t->arch;
+    const sis_train_opt *o = &t->opt;
+    sis__buf_printf(b, "%s in %zu out %zu words %zu dim %zu hidden %zu filters %zu width %zu",
+                    a->name, a->inputs, a->outputs, a->words, a->dim, a->hidden, a->filters,
+                    a->width);
+    sis__buf_printf(b, " dense %zu dropout %.17g %.17g plain %d standard %d", a->dense,
+                    a->dropout[0], a->dropout[1], a->plain_output, a->standardize);
+    sis__buf_printf(b, " loss %d optimizer %d rate %.17g momentum %.17g beta2 %.17g epsilon %.17g",
+                    (int)o->loss, (int)o->optimizer, o->rate, o->momentum, o->beta2, o->epsilon);
+    sis__buf_printf(b, " batch %zu seed %llu full %d train %016llx valid %016llx", o->batch,
+                    (unsigned long long)o->seed, o->full_rows,
+                    (unsigned long long)digest_examples(t, t->train),
+                    t->valid ? (unsigned long long)digest_examples(t, t->valid) : 0ull);
+}
+
+/* ---- Writing and reading with a running checksum --------------------------------------------- */
+
+typedef struct {
+    FILE *f;
+    uint64_t sum;
+    int writing, bad;
+} stream;
+
+static void pass(stream *s, void *bytes, size_t n) {
+    if (s->bad || n == 0)
+        return;
+    s->bad = s->writing ? fwrite(bytes, 1, n, s->f) != n : fread(bytes, 1, n, s->f) != n;
+    if (!s->bad)
+        s->sum = digest(s->sum, bytes, n);
+}
+
+static void pass_count(stream *s, size_t *v) {
+    uint64_t word = *v;
+    pass(s, &word, sizeof word);
+    *v = (size_t)word;
+}
+
+/* The weights and everything that belongs to them. */
+static void pass_arrays(stream *s, sis_trainer *t) {
+    for (size_t i = 0; i < t->n_params; i++)
+        pass(s, t->params[i].w, t->params[i].count * sizeof(float));
+    for (size_t i = 0; i < sis__optimizer_slots(&t->opt); i++)
+        pass(s, t->slots[i], t->n_all * sizeof(float));
+    pass(s, t->best, t->n_all * sizeof(float));
+}
+
+/* ---- Save ------------------------------------------------------------------------------------ */
+
+static void save_all(stream *s, sis_trainer *t, sis__buf *what) {
+    char head[8];
+    size_t version = VERSION, length = what->len;
+    memcpy(head, magic, sizeof head);
+    pass(s, head, sizeof head);
+    pass_count(s, &version);
+    pass_count(s, &length);
+    pass(s, what->data, what->len);
+    pass_count(s, &t->epoch);
+    pass_count(s, &t->done);
+    pass_count(s, &t->step);
+    pass_count(s, &t->best_epoch);
+    pass(s, &t->loss_sum, sizeof t->loss_sum);
+    pass(s, &t->seconds, sizeof t->seconds);
+    pass(s, t->curve, t->epoch * sizeof *t->curve);
+    pass_arrays(s, t);
+    uint64_t sum = s->sum;
+    pass(s, &sum, sizeof sum);
+}
+
+static int fail_write(const char *path) {
+    return sis__fail(SIS_E_IO, "cannot write %s: %s", path,
+                     errno ? strerror(errno) : "is the disk full?");
+}
+
+int sis_trainer_save(const sis_trainer *t, const char *path) {
+    sis__buf what, part;
+    stream s = {.sum = 0xcbf29ce484222325u, .writing = 1};
+    sis__buf_init(&what);
+    sis__buf_init(&part);
+    describe(t, &what);
+    sis__buf_printf(&part, "%s.part", path);
+    int error = sis__buf_error(&what) ? sis__buf_error(&what) : sis__buf_error(&part);
+    errno = 0;
+    if (!error && !(s.f = fopen(part.data, "wb")))
+        error = fail_write(part.data);
+    if (s.f) {
+        save_all(&s, (sis_trainer *)(uintptr_t)t, &what); /* writing changes nothing */
+        s.bad |= fflush(s.f) != 0 || fsync(fileno(s.f)) != 0;
+        s.bad |= fclose(s.f) != 0;
+        if (s.bad || rename(part.data, path) != 0) {
+            error = fail_write(path);
+            remove(part.data);
+        }
+    }
+    sis__buf_release(&what);
+    sis__buf_release(&part);
+    return error;
+}
+
+/* ---- Load ------------------------------------------------------------------------------------ */
+
+/* Read and check what comes before the arrays. */
+static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char *path) {
+    char head[8] = "";
+    size_t version = 0, length = 0;
+    pass(s, head, sizeof head);
+    pass_count(s, &version);
+    pass_count(s, &length);
+    if (s->bad || memcmp(head, magic, sizeof head) != 0 || version != VERSION)
+        return sis__fail(SIS_E_FORMAT,
+                         "%s: not a checkpoint of a training; leave --resume out to begin anew",
+                         path);
+    char *found = length == what->len ? SIS_NEW(char, length + 1) : NULL;
+    if (length == what->len && !found)
+        return SIS_E_NOMEM;
+    if (found)
+        pass(s, found, length);
+    int same = found && !s->bad && memcmp(found, what->data, length) == 0;
+    free(found);
+    if (!same)
+        return sis__fail(SIS_E_FORMAT,
+                         "%s is the checkpoint of another training: architecture, options, seed or "
+                         "data differ",
+                         path);
+    size_t epoch = 0;
+    pass_count(s, &epoch);
+    pass_count(s, &t->done);
+    pass_count(s, &t->step);
+    pass_count(s, &t->best_epoch);
+    pass(s, &t->loss_sum, sizeof t->loss_sum);
+    pass(s, &t->seconds, sizeof t->seconds);
+    if (s->bad || epoch > 1000000 || t->done > t->train->n ||
+        (t->best_epoch != SIZE_MAX && t->best_epoch >= epoch))
+        return sis__fail(SIS_E_FORMAT, "%s is damaged", path);
+    int error = sis__reserve((void **)&t->curve, &t->cap_curve, epoch + 1, sizeof *t->curve);
+    t->epoch = error ? 0 : epoch;
+    return error;
+}
+
+static int load_all(stream *s, sis_trainer *t, const sis__buf *what, const char *path) {
+    int error = load_head(s, t, what, path);
+    if (error)
+        return error;
+    pass(s, t->curve, t->epoch * sizeof *t->curve);
+    pass_arrays(s, t);
+    uint64_t sum = s->sum, stored = 0;
+    pass(s, &stored, sizeof stored);
+    if (s->bad || sum != stored || fgetc(s->f) != EOF)
+        return sis__fail(SIS_E_FORMAT, "%s is damaged", path);
+    if (t->opt.keep_last && t->epoch && t->done == 0)
+        sis__keep_weights(t, t->epoch - 1);
+    return SIS_OK;
+}
+
+int sis_trainer_load(sis_trainer *t, const char *path) {
+    sis__buf what;
+    stream s = {.f = fopen(path, "rb"), .sum = 0xcbf29ce484222325u};
+    if (!s.f)
+        return sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
+    sis__buf_init(&what);
+    describe(t, &what);
+    int error = sis__buf_error(&what);
+    if (!error)
+        error = load_all(&s, t, &what, path);
+    fclose(s.f);
+    sis__buf_release(&what);
+    return error;
+}
