@@ -56,14 +56,27 @@ static int find_output(sis_net *net) {
     return sis__fail(SIS_E_UNSUPPORTED, "the model has no output of floats");
 }
 
-/* The node that computes a value, looking through those that only rename it. */
+/* Is output 0 of a node what its input 0 is? A Cast keeps floats only on the way to floats that are
+ * as wide as ours. */
+static int passes_on(const sis__node *n) {
+    const Onnx__NodeProto *p = n->proto;
+    if (n->op_id != SIS__OP_CAST)
+        return n->op && n->op->trait == SIS__KEEPS;
+    int64_t to = 0;
+    for (size_t i = 0; i < p->n_attribute; i++)
+        if (p->attribute[i]->name && strcmp(p->attribute[i]->name, "to") == 0)
+            to = p->attribute[i]->i;
+    return to == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT ||
+           to == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
+}
+
+/* The node that computes a value, looking through those that pass it on. */
 static const sis__node *producer_of(const sis__graph *g, int value) {
     while (value >= 0 && g->values[value].producer >= 0) {
         const sis__node *n = &g->nodes[g->values[value].producer];
-        if (n->op_id != SIS__OP_IDENTITY && n->op_id != SIS__OP_ZIP_MAP &&
-            n->op_id != SIS__OP_DROPOUT && n->op_id != SIS__OP_CAST)
+        if (!passes_on(n))
             return n;
-        if (n->n_inputs == 0 || (n->op_id == SIS__OP_DROPOUT && n->outputs[0] != value))
+        if (n->n_inputs == 0 || n->outputs[0] != value)
             return NULL;
         value = n->inputs[0];
     }

@@ -72,6 +72,48 @@ static void margins_see_beyond_the_score(void **state) {
     sis_net_free(net);
 }
 
+/* x (0, 2) -> Sigmoid -> the nodes of `build` -> y */
+static sis_net *behind_sigmoid(void (*build)(sis_net_builder *b)) {
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("sigmoid");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 2));
+    sis_net_add_node(b, "Sigmoid", "x", "s");
+    build(b);
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    return net;
+}
+
+static void cast_to_whole_numbers(sis_net_builder *b) {
+    sis_net_add_node(b, "Cast", "s", "i");
+    sis_net_attr_int(b, "to", 7);
+    sis_net_add_node(b, "Cast", "i", "y");
+    sis_net_attr_int(b, "to", 1);
+}
+
+static void cast_and_squeeze(sis_net_builder *b) {
+    sis_net_add_node(b, "Cast", "s", "d");
+    sis_net_attr_int(b, "to", 11);
+    sis_net_add_node(b, "Flatten", "d", "y");
+}
+
+static void a_cast_that_loses_digits_ends_the_search_for_a_link(void **state) {
+    (void)state;
+    float x[2] = {0.7f, 40};
+    double margins[2];
+    sis_net_batch batch = {x, 1, 2, 0, 1};
+    sis_net *net = behind_sigmoid(cast_to_whole_numbers);
+    assert_false(sis_net_has_link(net));
+    assert_int_equal(sis_net_margins(net, &batch, margins), 0);
+    assert_true(margins[0] == 0 && margins[1] == 1);
+    sis_net_free(net);
+    net = behind_sigmoid(cast_and_squeeze);
+    assert_true(sis_net_has_link(net));
+    assert_int_equal(sis_net_margins(net, &batch, margins), 0);
+    assert_true(margins[0] == 0.7f && margins[1] == 40);
+    sis_net_free(net);
+}
+
 /* A softmax that is not over the scores of a row has no such margins. */
 static void only_a_softmax_over_all_scores_is_a_link(void **state) {
     (void)state;
@@ -260,6 +302,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(token_models_start_at_ids_or_embeddings),
         cmocka_unit_test(margins_see_beyond_the_score),
+        cmocka_unit_test(a_cast_that_loses_digits_ends_the_search_for_a_link),
         cmocka_unit_test(only_a_softmax_over_all_scores_is_a_link),
         cmocka_unit_test(shape_arithmetic_is_folded),
         cmocka_unit_test(lengths_may_be_left_free),

@@ -14,9 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/plan/context.h"
-#include "net/ops/ops.h"
 #include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+#include "net/plan/context.h"
+#include "net/plan/net.h"
 
 enum { MAX_IO = 64 };
 

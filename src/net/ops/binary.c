@@ -15,50 +15,41 @@
 
 /* Before opset 7 broadcasting had to be asked for, and the second input could be aligned at an axis
  * of the first. Aligned at the end is what everybody means now. */
-static int old_broadcast(sis__cx *c) {
+static void old_broadcast(sis__cx *c) {
     const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 1);
-    int64_t asked, axis;
     if (c->node->opset >= 7)
-        return SIS_OK;
-    int error = sis__attr_int(c, "broadcast", 0, &asked);
-    if (!error)
-        error = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank, &axis);
-    if (!error && axis != (int64_t)a->rank - (int64_t)b->rank && b->count != 1)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                             "broadcasting at axis %lld; export the model with opset 7 or later",
-                             (long long)axis);
-    return error;
+        return;
+    sis__attr_find(c, "broadcast");
+    int64_t axis = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank);
+    if (axis != (int64_t)a->rank - (int64_t)b->rank && b->count != 1)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                     "broadcasting at axis %lld; export the model with opset 7 or later",
+                     (long long)axis);
 }
 
 static int arithmetic_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    int error = sis__cx_same_types(c, 0, 2);
-    if (!error)
-        error = old_broadcast(c);
-    if (!error)
-        error = sis__cx_broadcast(c, 2, &rank, dims);
-    if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    if (!error)
-        error = sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
-    return error;
+    sis__cx_same_types(c, 0, 2);
+    old_broadcast(c);
+    sis__cx_broadcast(c, 2, &rank, dims);
+    if (sis__cx_input(c, 0)->dtype == SIS__BOOL)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
 }
 
 static int pow_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    int error = sis__cx_broadcast(c, 2, &rank, dims);
-    if (!error &&
-        (sis__cx_input(c, 0)->dtype == SIS__BOOL || sis__cx_input(c, 1)->dtype == SIS__BOOL))
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    return error ? error : sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    sis__cx_broadcast(c, 2, &rank, dims);
+    if (sis__cx_input(c, 0)->dtype == SIS__BOOL || sis__cx_input(c, 1)->dtype == SIS__BOOL)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
 }
 
 static int compare_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
-    int error = sis__cx_same_types(c, 0, 2);
-    if (!error)
-        error = sis__cx_broadcast(c, 2, &rank, dims);
-    return error ? error : sis__cx_output(c, 0, SIS__BOOL, rank, dims);
+    sis__cx_same_types(c, 0, 2);
+    sis__cx_broadcast(c, 2, &rank, dims);
+    return sis__cx_output(c, 0, SIS__BOOL, rank, dims);
 }
 
 static int logic_shape(sis__cx *c) {
@@ -306,11 +297,10 @@ ARITHMETIC(OPERATOR)
 static int prelu_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__tensor slope = *sis__cx_input(c, 1);
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__cx_float(c, 1);
-    if (error)
-        return error;
+    sis__cx_float(c, 0);
+    sis__cx_float(c, 1);
+    if (c->error)
+        return c->error;
     if (c->node->opset < 7 && slope.rank == 1 && x->rank > 2)
         for (; slope.rank < x->rank - 1; slope.rank++)
             slope.dims[slope.rank] = 1;
@@ -322,36 +312,34 @@ static int prelu_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, rank, dims);
 }
 
-const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, 0};
-const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, 0};
-const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, 0};
-const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, 0};
-const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, 0};
-const sis__op sis__op_prelu = {2, 2, prelu_shape, prelu_forward, prelu_backward, 0};
-const sis__op sis__op_equal = {2, 2, compare_shape, compare_forward, NULL, 0};
-const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, 0};
-const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, 0};
-const sis__op sis__op_greater_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0};
-const sis__op sis__op_less_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0};
-const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, 0};
-const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0};
+const sis__op sis__op_add = {2, 2, arithmetic_shape, add_forward, add_backward, 0, SIS__MAPS};
+const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, 0, SIS__MAPS};
+const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, 0, SIS__MAPS};
+const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, 0, SIS__MAPS};
+const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, 0, SIS__MAPS};
+const sis__op sis__op_prelu = {2, 2, prelu_shape, prelu_forward, prelu_backward, 0, SIS__MAPS};
+const sis__op sis__op_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_greater_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_less_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
 
 /* ---- Any number of inputs ------------------------------------------------------------------- */
 
 static int variadic_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK], n = c->step->n_inputs;
-    int error = sis__cx_same_types(c, 0, n);
-    if (!error)
-        error = sis__cx_broadcast(c, n, &rank, dims);
-    if (!error && sis__cx_input(c, 0)->dtype == SIS__BOOL)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    if (!error && c->step->op == SIS__OP_MEAN)
-        error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
-    if (!error && sis__cx_has_output(c, 0))
+    sis__cx_same_types(c, 0, n);
+    sis__cx_broadcast(c, n, &rank, dims);
+    if (sis__cx_input(c, 0)->dtype == SIS__BOOL)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
+    if (c->step->op == SIS__OP_MEAN)
+        sis__cx_float(c, 0);
+    sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
+    if (!c->error && sis__cx_has_output(c, 0))
         c->step->flops = (double)n * (double)c->plan->tensors[c->step->outputs[0]].count;
-    return error;
+    return c->error;
 }
 
 /* Strides of the result itself and of one input. */
@@ -437,7 +425,11 @@ static int variadic_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_max = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
-const sis__op sis__op_min = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
-const sis__op sis__op_sum = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
-const sis__op sis__op_mean = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward, 0};
+const sis__op sis__op_max = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
+                             0, SIS__MAPS};
+const sis__op sis__op_min = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
+                             0, SIS__MAPS};
+const sis__op sis__op_sum = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
+                             0, SIS__MAPS};
+const sis__op sis__op_mean = {1, SIZE_MAX, variadic_shape, variadic_forward, variadic_backward,
+                              0, SIS__MAPS};

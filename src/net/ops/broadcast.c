@@ -96,13 +96,16 @@ void sis__broadcast_rows(const sis__broadcast *b, sis__row_fn fn, void *ctx) {
 
 int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims) {
     const sis__tensor *t[3];
+    *rank = 0;
+    if (c->error)
+        return c->error;
     if (n <= 3) {
         for (size_t i = 0; i < n; i++)
             t[i] = sis__cx_input(c, i);
         if (sis__broadcast_dims(t, n, rank, dims) != 0)
             return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
         sis__broadcast_init(&c->step->p.broadcast, *rank, dims, t, n);
-        return SIS_OK;
+        return c->error;
     }
     sis__tensor sum = *sis__cx_input(c, 0);
     for (size_t i = 1; i < n; i++) {
@@ -113,12 +116,12 @@ int sis__cx_broadcast(sis__cx *c, size_t n, size_t *rank, size_t *dims) {
         sum.rank = *rank;
         memcpy(sum.dims, dims, *rank * sizeof *dims);
     }
-    return SIS_OK;
+    return c->error;
 }
 
 int sis__cx_same_types(sis__cx *c, size_t from, size_t to) {
     for (size_t i = from; i < to; i++)
         if (!sis__cx_input(c, i) || sis__cx_input(c, i)->dtype != sis__cx_input(c, from)->dtype)
             return sis__cx_fail(c, SIS_E_FORMAT, "inputs of different types");
-    return SIS_OK;
+    return c->error;
 }

@@ -14,20 +14,24 @@
 
 static int known_output(sis__cx *c, sis__dtype t, size_t rank, const size_t *dims,
                         const void *data) {
-    int error = sis__cx_output(c, 0, t, rank, dims);
-    if (!error)
+    if (sis__cx_output(c, 0, t, rank, dims) == SIS_OK)
         sis__cx_known(c, 0, data);
-    return error;
+    return c->error;
+}
+
+/* A tensor among the attributes; what had to be converted belongs to the plan. */
+static void decode(sis__cx *c, const Onnx__TensorProto *t, sis__decoded *d) {
+    int error = sis__tensor_decode(t, d);
+    if (!error && d->owned)
+        error = sis__plan_own(c->plan, d->owned);
+    if (error && !c->error)
+        c->error = sis__fail_in(error, "operator %s", c->node->proto->op_type);
 }
 
 static int tensor_constant(sis__cx *c, const Onnx__TensorProto *t) {
     sis__decoded d;
     size_t dims[SIS__MAX_RANK];
-    int error = sis__tensor_decode(t, &d);
-    if (!error && d.owned)
-        error = sis__plan_own(c->plan, d.owned);
-    if (error)
-        return sis__fail_in(error, "operator Constant");
+    decode(c, t, &d);
     for (size_t i = 0; i < d.rank; i++)
         dims[i] = (size_t)d.dims[i];
     return known_output(c, d.dtype, d.rank, dims, d.data);
@@ -35,22 +39,17 @@ static int tensor_constant(sis__cx *c, const Onnx__TensorProto *t) {
 
 static int constant_shape(sis__cx *c) {
     const Onnx__AttributeProto *a;
-    const int64_t *ints;
-    const float *floats;
     size_t n;
-    int error;
     if ((a = sis__attr_find(c, "value")) && a->t)
         return tensor_constant(c, a->t);
     if ((a = sis__attr_find(c, "value_float")))
         return known_output(c, SIS__F32, 0, NULL, &a->f);
     if ((a = sis__attr_find(c, "value_int")))
         return known_output(c, SIS__I64, 0, NULL, &a->i);
-    if ((error = sis__attr_ints(c, "value_ints", &ints, &n)) != 0)
-        return error;
+    const int64_t *ints = sis__attr_ints(c, "value_ints", &n);
     if (ints)
         return known_output(c, SIS__I64, 1, &n, ints);
-    if ((error = sis__attr_floats(c, "value_floats", &floats, &n)) != 0)
-        return error;
+    const float *floats = sis__attr_floats(c, "value_floats", &n);
     if (floats)
         return known_output(c, SIS__F32, 1, &n, floats);
     return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a value that is not a tensor, float or int");
@@ -62,7 +61,7 @@ static int no_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, 0};
+const sis__op sis__op_constant = {0, 0, constant_shape, no_forward, NULL, 0, SIS__MIXES};
 
 /* ---- Shape, Size --------------------------------------------------------------------------- */
 
@@ -74,12 +73,10 @@ static int clip_end(int64_t v, size_t rank) {
 
 static int shape_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    int64_t start, end;
-    int error = sis__attr_int(c, "start", 0, &start);
-    if (!error)
-        error = sis__attr_int(c, "end", (int64_t)x->rank, &end);
-    if (error)
-        return error;
+    int64_t start = sis__attr_int(c, "start", 0);
+    int64_t end = sis__attr_int(c, "end", (int64_t)x->rank);
+    if (c->error)
+        return c->error;
     int from = clip_end(start, x->rank), to = clip_end(end, x->rank);
     size_t n = to > from ? (size_t)(to - from) : 0;
     int64_t *dims = (int64_t *)sis__cx_alloc(c, n, sizeof *dims);
@@ -98,19 +95,18 @@ static int size_shape(sis__cx *c) {
     return known_output(c, SIS__I64, 0, NULL, n);
 }
 
-const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0};
-const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0};
+const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0, SIS__MIXES};
 
 /* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
 
 static int constant_of_shape_shape(sis__cx *c) {
-    const int64_t *v;
     size_t n, dims[SIS__MAX_RANK];
     sis__fill *f = &c->step->p.fill;
     *f = (sis__fill){.dtype = SIS__F32};
-    int error = sis__cx_ints(c, 0, &v, &n);
-    if (error)
-        return error;
+    const int64_t *v = sis__cx_ints(c, 0, &n);
+    if (c->error)
+        return c->error;
     if (n > SIS__MAX_RANK)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
     for (size_t d = 0; d < n; d++) {
@@ -122,11 +118,9 @@ static int constant_of_shape_shape(sis__cx *c) {
     const Onnx__AttributeProto *a = sis__attr_find(c, "value");
     if (a && a->t) {
         sis__decoded d;
-        error = sis__tensor_decode(a->t, &d);
-        if (!error && d.owned)
-            error = sis__plan_own(c->plan, d.owned);
-        if (error)
-            return error;
+        decode(c, a->t, &d);
+        if (c->error)
+            return c->error;
         if (d.count != 1 || d.dtype == SIS__OTHER)
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
                                 sis__elem_name(a->t->data_type));
@@ -176,5 +170,5 @@ static int range_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_constant_of_shape = {
-    1, 1, constant_of_shape_shape, constant_of_shape_forward, NULL, 0};
-const sis__op sis__op_range = {3, 3, range_shape, range_forward, NULL, 0};
+    1, 1, constant_of_shape_shape, constant_of_shape_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_range = {3, 3, range_shape, range_forward, NULL, 0, SIS__MIXES};

@@ -42,19 +42,16 @@ static int conv_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *f = sis__cx_input(c, 1);
     const sis__tensor *b = sis__cx_input(c, 2);
     sis__window *w = &c->step->p.window;
-    int64_t groups;
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__cx_float(c, 1);
-    if (!error)
-        error = sis__attr_int(c, "group", 1, &groups);
-    if (error)
-        return error;
+    sis__cx_float(c, 0);
+    sis__cx_float(c, 1);
+    int64_t groups = sis__attr_int(c, "group", 1);
+    if (c->error)
+        return c->error;
     if (f->rank != x->rank || f->rank < 3)
         return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
                             x->rank);
-    if ((error = sis__window_read(c, w, f->dims + 2, 0)) != 0)
-        return error;
+    if (sis__window_read(c, w, f->dims + 2, 0) != SIS_OK)
+        return c->error;
     w->filters = f->dims[0];
     if (groups < 1 || w->channels % (size_t)groups || w->filters % (size_t)groups ||
         f->dims[1] * (size_t)groups != w->channels || w->filters == 0 || f->dims[1] == 0)
@@ -64,22 +61,19 @@ static int conv_shape(sis__cx *c) {
     w->groups = (size_t)groups;
     if (b && (b->dtype != SIS__F32 || b->rank != 1 || b->dims[0] != w->filters))
         return sis__cx_fail(c, SIS_E_FORMAT, "the bias must be %zu floats", w->filters);
-    if ((error = sis__window_output(c, w, 0, SIS__F32)) != 0)
-        return error;
+    sis__window_output(c, w, 0, SIS__F32);
     const sis__kernels *kn = sis__kernels_best();
     const float *constant = (const float *)sis__cx_constant(c, 1);
     size_t depth = depth_of(w), block = block_of(w, kn->nr), per = w->filters / w->groups;
-    if (constant &&
-        (error = sis__cx_pack(
-             c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups, rows_of(w), w->kernel[2]},
-             &w->packed)) != 0)
-        return error;
+    if (constant)
+        w->packed = sis__cx_pack(
+            c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups, rows_of(w), w->kernel[2]});
     c->step->scratch =
         (depth * block + (constant ? 0 : sis__packed_left_size(kn, per, depth))) * sizeof(float);
     if (c->plan->gradients && c->step->scratch < sis__conv_backward_scratch(w))
         c->step->scratch = sis__conv_backward_scratch(w);
     c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)pixels_of(w) * (double)depth;
-    return SIS_OK;
+    return c->error;
 }
 
 /* A run of output pixels in one row of the output. */
@@ -199,4 +193,4 @@ static int conv_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_conv = {2, 3, conv_shape, conv_forward, sis__conv_backward, 0};
+const sis__op sis__op_conv = {2, 3, conv_shape, conv_forward, sis__conv_backward, 0, SIS__MIXES};

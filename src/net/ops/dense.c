@@ -37,20 +37,17 @@ static int pack_right(sis__cx *c) {
     for (size_t d = 0; d < g->over.rank; d++)
         c->step->flops *= (double)g->over.dims[d];
     if (b && g->over.rank == 0) {
-        int error = sis__cx_pack(
-            c,
-            &(sis__matrix){
-                .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha},
-            &g->packed);
+        g->packed = sis__cx_pack(
+            c, &(sis__matrix){
+                   .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha});
         g->finite = g->k < SIS__LONG && all_finite(b, g->k * g->n, g->alpha);
-        if (!error && c->plan->gradients)
-            error = sis__cx_pack(
+        if (c->plan->gradients)
+            g->back = sis__cx_pack(
                 c,
                 &(sis__matrix){
-                    .at = b, .k = g->n, .n = g->k, .transposed = !g->trans_b, .alpha = g->alpha},
-                &g->back);
-        if (error || !c->plan->gradients)
-            return error;
+                    .at = b, .k = g->n, .n = g->k, .transposed = !g->trans_b, .alpha = g->alpha});
+        if (c->error || !c->plan->gradients)
+            return c->error;
     }
     c->step->scratch = sis__product_scratch(g->k, g->n);
     if (is_turned(g)) {
@@ -65,34 +62,32 @@ static int pack_right(sis__cx *c) {
     }
     if (c->step->scratch > (size_t)1 << 34)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a product of %zu x %zu x %zu", g->m, g->n, g->k);
-    return SIS_OK;
+    return c->error;
 }
 
 /* ---- Gemm ---------------------------------------------------------------------------------- */
 
 static int gemm_attributes(sis__cx *c, sis__gemm *g) {
     int64_t ta = 0, tb = 0;
-    int error = sis__attr_int(c, "transA", 0, &ta);
-    if (!error)
-        error = sis__attr_int(c, "transB", 0, &tb);
-    if (!error)
-        error = sis__attr_float(c, "alpha", 1.0f, &g->alpha);
-    if (!error)
-        error = sis__attr_float(c, "beta", 1.0f, &g->beta);
+    ta = sis__attr_int(c, "transA", 0);
+    tb = sis__attr_int(c, "transB", 0);
+    g->alpha = sis__attr_float(c, "alpha", 1.0f);
+    g->beta = sis__attr_float(c, "beta", 1.0f);
     sis__attr_find(c, "broadcast"); /* before opset 7; what has to be broadcast is */
     g->trans_a = ta != 0;
     g->trans_b = tb != 0;
-    return error;
+    return c->error;
 }
 
 static int gemm_shape(sis__cx *c) {
     const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 1), *t = sis__cx_input(c, 2);
     sis__gemm *g = &c->step->p.gemm;
-    int error = gemm_attributes(c, g);
-    for (size_t i = 0; i < 3 && !error; i++)
-        error = sis__cx_input(c, i) ? sis__cx_float(c, i) : SIS_OK;
-    if (error)
-        return error;
+    gemm_attributes(c, g);
+    for (size_t i = 0; i < 3; i++)
+        if (sis__cx_input(c, i))
+            sis__cx_float(c, i);
+    if (c->error)
+        return c->error;
     if (a->rank != 2 || b->rank != 2)
         return sis__cx_fail(c, SIS_E_FORMAT, "matrices of %zu and %zu axes", a->rank, b->rank);
     g->m = a->dims[g->trans_a];
@@ -109,8 +104,8 @@ static int gemm_shape(sis__cx *c) {
         g->c_row = rows == 1 ? 0 : cols;
         g->c_col = cols == 1 ? 0 : 1;
     }
-    error = sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){g->m, g->n});
-    return error ? error : pack_right(c);
+    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){g->m, g->n});
+    return pack_right(c);
 }
 
 static sis__operand left_of(const sis__gemm *g, const float *a) {
@@ -218,11 +213,10 @@ static int gemm_backward(const sis__step *s, sis__run *r) {
 /* A vector is a row on the left and a column on the right; that axis goes from the result. */
 static int matmul_shape(sis__cx *c) {
     sis__gemm *g = &c->step->p.gemm;
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__cx_float(c, 1);
-    if (error)
-        return error;
+    sis__cx_float(c, 0);
+    sis__cx_float(c, 1);
+    if (c->error)
+        return c->error;
     sis__tensor a = *sis__cx_input(c, 0), b = *sis__cx_input(c, 1);
     int vector_a = a.rank == 1, vector_b = b.rank == 1;
     if (a.rank == 0 || b.rank == 0)
@@ -254,8 +248,8 @@ static int matmul_shape(sis__cx *c) {
         dims[rank++] = a.dims[a.rank - 2];
     if (!vector_b)
         dims[rank++] = g->n;
-    error = sis__cx_output(c, 0, SIS__F32, rank, dims);
-    return error ? error : pack_right(c);
+    sis__cx_output(c, 0, SIS__F32, rank, dims);
+    return pack_right(c);
 }
 
 /* Call fn for each pair of matrices: numbers of the left, the right and the result. */
@@ -312,5 +306,5 @@ static int matmul_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gemm = {2, 3, gemm_shape, gemm_forward, gemm_backward, 0};
-const sis__op sis__op_matmul = {2, 2, matmul_shape, matmul_forward, matmul_backward, 0};
+const sis__op sis__op_gemm = {2, 3, gemm_shape, gemm_forward, gemm_backward, 0, SIS__MIXES};
+const sis__op sis__op_matmul = {2, 2, matmul_shape, matmul_forward, matmul_backward, 0, SIS__MIXES};

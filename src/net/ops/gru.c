@@ -13,10 +13,10 @@
 #include "net/ops/recurrent.h"
 
 static int gru_shape(sis__cx *c) {
-    int error = sis__recurrent_shape(c, 3);
-    if (!error && c->step->p.recurrent.clip != 0)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute clip");
-    return error;
+    sis__recurrent_shape(c, 3);
+    if (c->step->p.recurrent.clip != 0)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute clip");
+    return c->error;
 }
 
 /* Recurrent bias of the candidate, where it is reset together with h. */
@@ -234,4 +234,4 @@ static int gru_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, 0};
+const sis__op sis__op_gru = {3, 6, gru_shape, gru_forward, gru_backward, 0, SIS__MIXES};

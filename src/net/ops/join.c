@@ -19,12 +19,10 @@ static void split_around(const sis__tensor *t, size_t axis, sis__axis *a) {
 static int concat_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     size_t dims[SIS__MAX_RANK], at;
-    int64_t axis;
-    int error = sis__attr_int(c, "axis", 1, &axis);
-    if (!error)
-        error = sis__cx_axis(c, axis, x->rank, &at);
-    if (error)
-        return error;
+    int64_t axis = sis__attr_int(c, "axis", 1);
+    at = sis__cx_axis(c, axis, x->rank);
+    if (c->error)
+        return c->error;
     memcpy(dims, x->dims, sizeof dims);
     dims[at] = 0;
     for (size_t i = 0; i < c->step->n_inputs; i++) {
@@ -87,43 +85,40 @@ static int concat_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_concat = {1, SIZE_MAX, concat_shape, concat_forward, concat_backward, 0};
+const sis__op sis__op_concat = {1, SIZE_MAX,  concat_shape, concat_forward, concat_backward,
+                                0, SIS__MIXES};
 
 static int split_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     const int64_t *sizes = NULL;
     size_t n = 0, at, dims[SIS__MAX_RANK], pieces = c->step->n_outputs;
-    int64_t axis, declared;
-    int error = sis__attr_int(c, "axis", 0, &axis);
-    if (!error)
-        error = sis__attr_int(c, "num_outputs", (int64_t)pieces, &declared);
-    if (!error)
-        error = sis__attr_ints(c, "split", &sizes, &n);
-    if (!error && sis__cx_input(c, 1))
-        error = sis__cx_ints(c, 1, &sizes, &n);
-    if (!error)
-        error = sis__cx_axis(c, axis, x->rank, &at);
-    if (error)
-        return error;
+    int64_t axis = sis__attr_int(c, "axis", 0);
+    sis__attr_find(c, "num_outputs");
+    sizes = sis__attr_ints(c, "split", &n);
+    if (sis__cx_input(c, 1))
+        sizes = sis__cx_ints(c, 1, &n);
+    at = sis__cx_axis(c, axis, x->rank);
+    if (c->error)
+        return c->error;
     if ((sizes && n != pieces) || pieces == 0)
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu sizes for %zu outputs", n, pieces);
     size_t even = (x->dims[at] + pieces - 1) / pieces, used = 0;
     memcpy(dims, x->dims, sizeof dims);
-    for (size_t i = 0; i < pieces && !error; i++) {
+    for (size_t i = 0; i < pieces; i++) {
         size_t left = x->dims[at] - used;
         if (sizes && (sizes[i] < 0 || (uint64_t)sizes[i] > left))
             return sis__cx_fail(c, SIS_E_FORMAT, "pieces larger than the axis of %zu", x->dims[at]);
         dims[at] = sizes ? (size_t)sizes[i] : even < left ? even : left;
         used += dims[at];
-        error = sis__cx_output(c, i, x->dtype, x->rank, dims);
+        sis__cx_output(c, i, x->dtype, x->rank, dims);
     }
-    if (!error && used != x->dims[at])
+    if (used != x->dims[at])
         return sis__cx_fail(c, SIS_E_FORMAT, "pieces of %zu for an axis of %zu", used, x->dims[at]);
     for (size_t i = 0; i < pieces; i++)
         if (c->step->outputs[i] < 0)
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "an output without a name");
     split_around(x, at, &c->step->p.axis);
-    return error;
+    return c->error;
 }
 
 static int split_forward(const sis__step *s, sis__run *r) {
@@ -153,19 +148,17 @@ static int split_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_split = {1, 2, split_shape, split_forward, split_backward, 0};
+const sis__op sis__op_split = {1, 2, split_shape, split_forward, split_backward, 0, SIS__MIXES};
 
 /* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
 
 static int gather_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
     size_t dims[2 * SIS__MAX_RANK], rank = 0, at;
-    int64_t axis;
-    int error = sis__attr_int(c, "axis", 0, &axis);
-    if (!error)
-        error = sis__cx_axis(c, axis, x->rank, &at);
-    if (error)
-        return error;
+    int64_t axis = sis__attr_int(c, "axis", 0);
+    at = sis__cx_axis(c, axis, x->rank);
+    if (c->error)
+        return c->error;
     if (i->dtype != SIS__I64)
         return sis__cx_fail(c, SIS_E_FORMAT, "indices that are not integers");
     for (size_t d = 0; d < at; d++)
@@ -218,4 +211,4 @@ static int gather_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_gather = {2, 2, gather_shape, gather_forward, gather_backward, 0};
+const sis__op sis__op_gather = {2, 2, gather_shape, gather_forward, gather_backward, 0, SIS__MOVES};

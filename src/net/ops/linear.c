@@ -14,30 +14,23 @@
 
 int sis__post_read(sis__cx *c, sis__post *post) {
     static const char *const names[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO"};
-    char name[16];
-    int error = sis__attr_text(c, "post_transform", "NONE", name, sizeof name);
-    for (int i = 0; i < 4 && !error; i++)
-        if (strcmp(name, names[i]) == 0) {
-            *post = (sis__post)i;
-            return SIS_OK;
-        }
-    return error ? error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "post_transform %s", name);
+    *post = (sis__post)sis__attr_choice(c, "post_transform", names, 4);
+    return c->error;
 }
 
 int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels) {
     size_t texts;
     const char *ints =
         sis__attr_find(c, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
-    int error = sis__attr_ints(c, ints, labels, n);
-    if (!error)
-        error = sis__attr_texts(c, "classlabels_strings", &texts);
-    if (!error && *n == 0) {
+    *labels = sis__attr_ints(c, ints, n);
+    texts = sis__attr_texts(c, "classlabels_strings");
+    if (*n == 0) {
         *n = texts;
         *labels = NULL;
     }
-    if (!error && *n == 0)
-        error = sis__cx_fail(c, SIS_E_FORMAT, "no class labels");
-    return error;
+    if (*n == 0)
+        sis__cx_fail(c, SIS_E_FORMAT, "no class labels");
+    return c->error;
 }
 
 int sis__rows_read(sis__cx *c, size_t *n, size_t *width) {
@@ -46,7 +39,7 @@ int sis__rows_read(sis__cx *c, size_t *n, size_t *width) {
         return sis__cx_fail(c, SIS_E_FORMAT, "an input that is no table of numbers");
     *n = x->rank == 2 ? x->dims[0] : 1;
     *width = x->dims[x->rank - 1];
-    return SIS_OK;
+    return c->error;
 }
 
 float sis__row_value(const sis__step *s, const sis__run *r, size_t at) {
@@ -98,52 +91,46 @@ size_t sis__best_of(const float *scores, size_t n) {
 
 static int read_coefficients(sis__cx *c, sis__linear *l) {
     size_t n, biases;
-    int error = sis__attr_floats(c, "coefficients", &l->weights, &n);
-    if (!error)
-        error = sis__attr_floats(c, "intercepts", &l->bias, &biases);
-    if (!error)
-        error = sis__post_read(c, &l->post);
-    if (!error)
-        error = sis__rows_read(c, &l->n, &l->width);
-    if (error)
-        return error;
+    l->weights = sis__attr_floats(c, "coefficients", &n);
+    l->bias = sis__attr_floats(c, "intercepts", &biases);
+    sis__post_read(c, &l->post);
+    sis__rows_read(c, &l->n, &l->width);
+    if (c->error)
+        return c->error;
     l->rows = l->width ? n / l->width : 0;
     if (l->rows == 0 || l->rows * l->width != n || (l->bias && biases != l->rows))
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu coefficients, %zu intercepts for %zu columns", n,
                             biases, l->width);
     c->step->scratch = 2 * (l->rows + 2) * sizeof(float);
     c->step->flops = 2.0 * (double)l->n * (double)n;
-    return SIS_OK;
+    return c->error;
 }
 
 static int regressor_shape(sis__cx *c) {
     sis__linear *l = &c->step->p.linear;
-    int64_t targets;
-    int error = read_coefficients(c, l);
-    if (!error)
-        error = sis__attr_int(c, "targets", 1, &targets);
-    if (!error && targets != (int64_t)l->rows)
-        error = sis__cx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld",
-                             l->rows, (long long)targets);
+    read_coefficients(c, l);
+    int64_t targets = sis__attr_int(c, "targets", 1);
+    if (targets != (int64_t)l->rows)
+        sis__cx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld", l->rows,
+                     (long long)targets);
     l->outputs = l->rows;
-    return error ? error : sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    return sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
 }
 
 static int classifier_shape(sis__cx *c) {
     sis__linear *l = &c->step->p.linear;
-    int error = read_coefficients(c, l);
+    read_coefficients(c, l);
     sis__attr_find(c, "multi_class");
-    if (!error)
-        error = sis__labels_read(c, &l->outputs, &l->labels);
-    if (error)
-        return error;
+    sis__labels_read(c, &l->outputs, &l->labels);
+    if (c->error)
+        return c->error;
     l->scores_at = 1;
     if (l->rows != l->outputs &&
         !(l->rows == 1 && l->outputs == 2 && l->post == SIS__POST_LOGISTIC))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
                             l->rows, l->outputs);
-    error = sis__cx_output(c, 0, l->labels ? SIS__I64 : SIS__OTHER, 1, &l->n);
-    return error ? error : sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__cx_output(c, 0, l->labels ? SIS__I64 : SIS__OTHER, 1, &l->n);
+    return sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
 }
 
 /* ---- Forward and gradient -------------------------------------------------------------------- */
@@ -198,7 +185,7 @@ static int linear_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_linear_regressor = {1, 1, regressor_shape, linear_forward, linear_backward,
-                                          0};
-const sis__op sis__op_linear_classifier = {1, 1, classifier_shape, linear_forward, linear_backward,
-                                           0};
+const sis__op sis__op_linear_regressor = {
+    1, 1, regressor_shape, linear_forward, linear_backward, 0, SIS__MIXES};
+const sis__op sis__op_linear_classifier = {
+    1, 1, classifier_shape, linear_forward, linear_backward, 0, SIS__MIXES};

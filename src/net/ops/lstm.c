@@ -19,15 +19,14 @@ static size_t tape_bytes(const sis__recurrent *p) {
 
 static int lstm_shape(sis__cx *c) {
     const sis__tensor *p = sis__cx_input(c, SIS__P);
-    int error = sis__recurrent_shape(c, 4);
+    sis__recurrent_shape(c, 4);
     const sis__recurrent *q = &c->step->p.recurrent;
-    if (!error && c->plan->gradients)
+    if (c->plan->gradients)
         c->step->tape = q->directions * tape_bytes(q);
-    if (!error && p &&
-        (p->dtype != SIS__F32 ||
-         p->count != 3 * c->step->p.recurrent.directions * c->step->p.recurrent.hidden))
-        error = sis__cx_fail(c, SIS_E_FORMAT, "peephole weights that do not fit");
-    return error;
+    if (p && (p->dtype != SIS__F32 ||
+              p->count != 3 * c->step->p.recurrent.directions * c->step->p.recurrent.hidden))
+        sis__cx_fail(c, SIS_E_FORMAT, "peephole weights that do not fit");
+    return c->error;
 }
 
 /* ---- Cells --------------------------------------------------------------------------------- */
@@ -279,4 +278,4 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, 0};
+const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, 0, SIS__MIXES};

@@ -100,21 +100,20 @@ static int strided_backward(const sis__step *s, sis__run *r) {
 static int transpose_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
-    const int64_t *perm;
     size_t n;
     ptrdiff_t stride[SIS__MAX_RANK];
     unsigned char used[SIS__MAX_RANK] = {0};
-    int error = sis__attr_ints(c, "perm", &perm, &n);
-    if (error)
-        return error;
+    const int64_t *perm = sis__attr_ints(c, "perm", &n);
+    if (c->error)
+        return c->error;
     if (n && n != x->rank)
         return sis__cx_fail(c, SIS_E_FORMAT, "perm of %zu axes for %zu", n, x->rank);
     strides_of(x, stride);
     p->rank = x->rank;
     for (size_t d = 0; d < x->rank; d++) {
         size_t from = x->rank - 1 - d;
-        if (n && (error = sis__cx_axis(c, perm[d], x->rank, &from)) != 0)
-            return error;
+        if (n)
+            from = sis__cx_axis(c, perm[d], x->rank);
         if (used[from]++)
             return sis__cx_fail(c, SIS_E_FORMAT, "perm names axis %zu twice", from);
         p->dims[d] = x->dims[from];
@@ -126,12 +125,11 @@ static int transpose_shape(sis__cx *c) {
 static int expand_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
-    const int64_t *v;
     sis__tensor target = {0};
     ptrdiff_t stride[SIS__MAX_RANK];
-    int error = sis__cx_ints(c, 1, &v, &target.rank);
-    if (error)
-        return error;
+    const int64_t *v = sis__cx_ints(c, 1, &target.rank);
+    if (c->error)
+        return c->error;
     if (target.rank > SIS__MAX_RANK)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", target.rank);
     for (size_t d = 0; d < target.rank; d++) {
@@ -160,25 +158,22 @@ typedef struct {
 /* Attributes before opset 10, inputs since. */
 static int read_slicing(sis__cx *c, slicing *v) {
     size_t n[4] = {0};
-    int error = SIS_OK;
     *v = (slicing){0};
     if (c->step->n_inputs == 1) {
-        error = sis__attr_ints(c, "starts", &v->starts, &n[0]);
-        if (!error)
-            error = sis__attr_ints(c, "ends", &v->ends, &n[1]);
-        if (!error)
-            error = sis__attr_ints(c, "axes", &v->axes, &n[2]);
+        v->starts = sis__attr_ints(c, "starts", &n[0]);
+        v->ends = sis__attr_ints(c, "ends", &n[1]);
+        v->axes = sis__attr_ints(c, "axes", &n[2]);
     } else {
         const int64_t **to[4] = {&v->starts, &v->ends, &v->axes, &v->steps};
-        for (size_t i = 0; i < 4 && !error; i++)
+        for (size_t i = 0; i < 4; i++)
             if (sis__cx_input(c, i + 1))
-                error = sis__cx_ints(c, i + 1, to[i], &n[i]);
+                *to[i] = sis__cx_ints(c, i + 1, &n[i]);
     }
     v->n = n[0];
-    if (!error && (n[1] != v->n || (v->axes && n[2] != v->n) || (v->steps && n[3] != v->n)))
-        error = sis__cx_fail(c, SIS_E_FORMAT, "%zu starts, %zu ends, %zu axes, %zu steps", n[0],
-                             n[1], n[2], n[3]);
-    return error;
+    if (n[1] != v->n || (v->axes && n[2] != v->n) || (v->steps && n[3] != v->n))
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu starts, %zu ends, %zu axes, %zu steps", n[0], n[1], n[2],
+                     n[3]);
+    return c->error;
 }
 
 static int64_t clamp(int64_t v, int64_t size, int64_t low, int64_t high) {
@@ -191,16 +186,16 @@ static int slice_shape(sis__cx *c) {
     sis__strided *p = &c->step->p.strided;
     slicing v;
     unsigned char used[SIS__MAX_RANK] = {0};
-    int error = read_slicing(c, &v);
-    if (error)
-        return error;
+    read_slicing(c, &v);
+    if (c->error)
+        return c->error;
     p->rank = x->rank;
     memcpy(p->dims, x->dims, sizeof p->dims);
     strides_of(x, p->stride);
     for (size_t i = 0; i < v.n; i++) {
-        size_t d;
-        if ((error = sis__cx_axis(c, v.axes ? v.axes[i] : (int64_t)i, x->rank, &d)) != 0)
-            return error;
+        size_t d = sis__cx_axis(c, v.axes ? v.axes[i] : (int64_t)i, x->rank);
+        if (c->error)
+            return c->error;
         int64_t size = (int64_t)x->dims[d], step = v.steps ? v.steps[i] : 1;
         if (step == 0 || step < -INT32_MAX || step > INT32_MAX || used[d]++)
             return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is cut twice, or with step 0", d);
@@ -216,6 +211,8 @@ static int slice_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
-const sis__op sis__op_transpose = {1, 1, transpose_shape, strided_forward, strided_backward, 0};
-const sis__op sis__op_expand = {2, 2, expand_shape, strided_forward, strided_backward, 0};
-const sis__op sis__op_slice = {1, 5, slice_shape, strided_forward, strided_backward, 0};
+const sis__op sis__op_transpose = {1, 1,         transpose_shape, strided_forward, strided_backward,
+                                   0, SIS__MOVES};
+const sis__op sis__op_expand = {2, 2,         expand_shape, strided_forward, strided_backward,
+                                0, SIS__MOVES};
+const sis__op sis__op_slice = {1, 5, slice_shape, strided_forward, strided_backward, 0, SIS__MOVES};

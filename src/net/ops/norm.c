@@ -10,20 +10,16 @@
 /* ---- BatchNormalization: x, scale, bias, mean, variance -------------------------------------- */
 
 static int batch_norm_attributes(sis__cx *c, sis__norm *m) {
-    int64_t training, spatial, is_test;
     sis__attr_find(c, "momentum");
-    int error = sis__attr_float(c, "epsilon", 1e-5f, &m->epsilon);
-    if (!error)
-        error = sis__attr_int(c, "training_mode", 0, &training);
-    if (!error)
-        error = sis__attr_int(c, "spatial", 1, &spatial);
-    if (!error) /* before opset 7 */
-        error = sis__attr_int(c, "is_test", 1, &is_test);
-    if (!error && (training || !is_test))
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
-    if (!error && !spatial)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute spatial = 0");
-    return error;
+    m->epsilon = sis__attr_float(c, "epsilon", 1e-5f);
+    int64_t training = sis__attr_int(c, "training_mode", 0);
+    int64_t spatial = sis__attr_int(c, "spatial", 1);
+    int64_t is_test = sis__attr_int(c, "is_test", 1); /* before opset 7 */
+    if (training || !is_test)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
+    if (!spatial)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute spatial = 0");
+    return c->error;
 }
 
 static void fold_statistics(const float *const *v, size_t n, float epsilon, float *scale,
@@ -39,11 +35,12 @@ static int batch_norm_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     const float *constant[4];
-    int all = 1, error = batch_norm_attributes(c, m);
-    for (size_t i = 0; i < 5 && !error; i++)
-        error = sis__cx_float(c, i);
-    if (error)
-        return error;
+    int all = 1;
+    batch_norm_attributes(c, m);
+    for (size_t i = 0; i < 5; i++)
+        sis__cx_float(c, i);
+    if (c->error)
+        return c->error;
     m->channels = x->rank > 1 ? x->dims[1] : 1;
     m->outer = x->rank ? x->dims[0] : 1;
     m->inner = 1;
@@ -126,7 +123,7 @@ static int batch_norm_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_batch_normalization = {
-    5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1};
+    5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1, SIS__MAPS};
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
@@ -134,11 +131,10 @@ static int scaler_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     size_t n[2];
-    int error = sis__attr_floats(c, "offset", &m->shift, &n[0]);
-    if (!error)
-        error = sis__attr_floats(c, "scale", &m->scale, &n[1]);
-    if (error)
-        return error;
+    m->shift = sis__attr_floats(c, "offset", &n[0]);
+    m->scale = sis__attr_floats(c, "scale", &n[1]);
+    if (c->error)
+        return c->error;
     if (x->dtype == SIS__BOOL || x->rank == 0)
         return sis__cx_fail(c, SIS_E_FORMAT, "an input that is no table of numbers");
     m->channels = x->dims[x->rank - 1];
@@ -172,7 +168,7 @@ static int scaler_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_scaler = {1, 1, scaler_shape, scaler_forward, scaler_backward, 0};
+const sis__op sis__op_scaler = {1, 1, scaler_shape, scaler_forward, scaler_backward, 0, SIS__MAPS};
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 
@@ -182,11 +178,8 @@ static int normalizer_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     char kind[8];
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__attr_text(c, "norm", "MAX", kind, sizeof kind);
-    if (error)
-        return error;
+    sis__cx_float(c, 0);
+    sis__attr_text(c, "norm", "MAX", kind, sizeof kind);
     m->kind = kind[0] == 'M' ? BY_MAX : kind[0] == 'L' && kind[1] == '1' ? BY_L1 : BY_L2;
     if (x->rank == 0 || (m->kind == BY_L2 && kind[0] != 'L'))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norm %s", kind);
@@ -236,5 +229,5 @@ static int normalizer_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_normalizer = {1, 1, normalizer_shape, normalizer_forward, normalizer_backward,
-                                    0};
+const sis__op sis__op_normalizer = {
+    1, 1, normalizer_shape, normalizer_forward, normalizer_backward, 0, SIS__MIXES};

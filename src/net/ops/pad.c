@@ -10,47 +10,35 @@
 
 /* ---- Pad ----------------------------------------------------------------------------------- */
 
-static int pad_value(sis__cx *c, sis__pad *p) {
+static void pad_value(sis__cx *c, sis__pad *p) {
     const sis__tensor *t = sis__cx_input(c, 2);
     if (!t)
-        return sis__attr_float(c, "value", 0.0f, &p->value);
-    if (t->count != 1 || t->dtype != sis__cx_input(c, 0)->dtype || !t->data)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
-    if (t->dtype == SIS__F32)
+        p->value = sis__attr_float(c, "value", 0.0f);
+    else if (t->count != 1 || t->dtype != sis__cx_input(c, 0)->dtype || !t->data)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
+    else if (t->dtype == SIS__F32)
         p->value = *(const float *)t->data;
     else
         p->whole = *(const int64_t *)t->data;
-    return SIS_OK;
 }
 
-static int pad_mode(sis__cx *c, sis__pad *p) {
-    char mode[16];
-    int error = sis__attr_text(c, "mode", "constant", mode, sizeof mode);
-    if (error)
-        return error;
-    p->mode = strcmp(mode, "constant") == 0  ? SIS__PAD_CONSTANT
-              : strcmp(mode, "reflect") == 0 ? SIS__PAD_REFLECT
-                                             : SIS__PAD_EDGE;
-    if (p->mode == SIS__PAD_EDGE && strcmp(mode, "edge") != 0)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "mode %s", mode);
-    return SIS_OK;
+static void pad_mode(sis__cx *c, sis__pad *p) {
+    static const char *const names[] = {"constant", "reflect", "edge"};
+    p->mode = (sis__pad_mode)sis__attr_choice(c, "mode", names, 3);
 }
 
 static int pad_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__pad *p = &c->step->p.pad;
-    const int64_t *pads;
     size_t n, dims[SIS__MAX_RANK];
     if (x->dtype == SIS__BOOL)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "padding of bool");
-    int error = pad_mode(c, p);
-    if (!error)
-        error = sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &pads, &n)
-                                    : sis__attr_ints(c, "pads", &pads, &n);
-    if (!error)
-        error = pad_value(c, p);
-    if (error)
-        return error;
+    pad_mode(c, p);
+    const int64_t *pads =
+        sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &n) : sis__attr_ints(c, "pads", &n);
+    pad_value(c, p);
+    if (c->error)
+        return c->error;
     if (n != 2 * x->rank || sis__cx_input(c, 3))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu pads for %zu axes", n, x->rank);
     for (size_t d = 0; d < x->rank; d++) {
@@ -121,17 +109,16 @@ static int pad_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_pad = {1, 4, pad_shape, pad_forward, pad_backward, 0};
+const sis__op sis__op_pad = {1, 4, pad_shape, pad_forward, pad_backward, 0, SIS__MIXES};
 
 /* ---- Tile ---------------------------------------------------------------------------------- */
 
 static int tile_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    const int64_t *times;
     size_t n, dims[SIS__MAX_RANK];
-    int error = sis__cx_ints(c, 1, &times, &n);
-    if (error)
-        return error;
+    const int64_t *times = sis__cx_ints(c, 1, &n);
+    if (c->error)
+        return c->error;
     if (n != x->rank)
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu repeats for %zu axes", n, x->rank);
     for (size_t d = 0; d < n; d++) {
@@ -168,4 +155,4 @@ static int tile_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_tile = {2, 2, tile_shape, tile_forward, tile_backward, 0};
+const sis__op sis__op_tile = {2, 2, tile_shape, tile_forward, tile_backward, 0, SIS__MOVES};

@@ -17,37 +17,29 @@ static size_t plane_of(const size_t *d) {
 
 static int pool_shape(sis__cx *c) {
     sis__window *w = &c->step->p.window;
-    int64_t ceil_mode;
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__attr_int(c, "ceil_mode", 0, &ceil_mode);
-    if (!error)
-        error = sis__window_read(c, w, NULL, ceil_mode != 0);
+    sis__cx_float(c, 0);
+    int64_t ceil_mode = sis__attr_int(c, "ceil_mode", 0);
+    sis__window_read(c, w, NULL, ceil_mode != 0);
     w->filters = w->channels;
     w->groups = w->channels;
-    if (!error)
-        error = sis__window_output(c, w, 0, SIS__F32);
+    sis__window_output(c, w, 0, SIS__F32);
     c->step->flops = (double)(w->n * w->channels) * (double)plane_of(w->out) *
                      (double)w->kernel[0] * (double)w->kernel[1] * (double)w->kernel[2];
-    return error;
+    return c->error;
 }
 
 static int max_pool_shape(sis__cx *c) {
-    int64_t order;
-    int error = sis__attr_int(c, "storage_order", 0, &order);
-    if (!error)
-        error = pool_shape(c);
+    int64_t order = sis__attr_int(c, "storage_order", 0);
+    pool_shape(c);
     c->step->p.window.column_major = order != 0;
-    return error ? error : sis__window_output(c, &c->step->p.window, 1, SIS__I64);
+    return sis__window_output(c, &c->step->p.window, 1, SIS__I64);
 }
 
 static int average_pool_shape(sis__cx *c) {
-    int64_t include;
-    int error = sis__attr_int(c, "count_include_pad", 0, &include);
-    if (!error)
-        error = pool_shape(c);
+    int64_t include = sis__attr_int(c, "count_include_pad", 0);
+    pool_shape(c);
     c->step->p.window.include_pad = include != 0;
-    return error;
+    return c->error;
 }
 
 /* One window over the whole of each channel. */
@@ -55,9 +47,9 @@ static int global_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__window *w = &c->step->p.window;
     size_t dims[SIS__MAX_RANK];
-    int error = sis__cx_float(c, 0);
-    if (error)
-        return error;
+    sis__cx_float(c, 0);
+    if (c->error)
+        return c->error;
     if (x->rank < 2 || x->count == 0)
         return sis__cx_fail(c, SIS_E_FORMAT, "an input of %zu axes, %zu values", x->rank, x->count);
     *w = (sis__window){.n = x->dims[0], .channels = x->dims[1], .filters = x->dims[1], .groups = 1};
@@ -297,10 +289,11 @@ static int average_pool_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_max_pool = {1, 1, max_pool_shape, max_pool_forward, max_pool_backward, 0};
+const sis__op sis__op_max_pool = {1, 1,         max_pool_shape, max_pool_forward, max_pool_backward,
+                                  0, SIS__MIXES};
 const sis__op sis__op_average_pool = {
-    1, 1, average_pool_shape, average_pool_forward, average_pool_backward, 0};
-const sis__op sis__op_global_max_pool = {1, 1, global_shape, max_pool_forward, max_pool_backward,
-                                         0};
+    1, 1, average_pool_shape, average_pool_forward, average_pool_backward, 0, SIS__MIXES};
+const sis__op sis__op_global_max_pool = {
+    1, 1, global_shape, max_pool_forward, max_pool_backward, 0, SIS__MIXES};
 const sis__op sis__op_global_average_pool = {
-    1, 1, global_shape, average_pool_forward, average_pool_backward, 0};
+    1, 1, global_shape, average_pool_forward, average_pool_backward, 0, SIS__MIXES};

@@ -30,42 +30,35 @@ static int check_activations(sis__cx *c, size_t directions, size_t gates) {
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,
                                 "activations other than Sigmoid and Tanh in their usual places");
     }
-    return SIS_OK;
+    return c->error;
 }
 
-static int read_direction(sis__cx *c, sis__recurrent *p) {
-    char direction[16];
-    int error = sis__attr_text(c, "direction", "forward", direction, sizeof direction);
-    p->directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
-    p->reverse = strcmp(direction, "reverse") == 0;
-    if (!error && p->directions == 1 && !p->reverse && strcmp(direction, "forward") != 0)
-        error = sis__cx_fail(c, SIS_E_FORMAT, "direction %s", direction);
-    return error;
+static void read_direction(sis__cx *c, sis__recurrent *p) {
+    static const char *const names[] = {"forward", "reverse", "bidirectional"};
+    int direction = sis__attr_choice(c, "direction", names, 3);
+    p->directions = direction == 2 ? 2 : 1;
+    p->reverse = direction == 1;
 }
 
 static int read_attributes(sis__cx *c, sis__recurrent *p) {
     int64_t hidden = 0, layout = 0, linear = 0, forget = 0;
-    int error = read_direction(c, p);
-    if (!error)
-        error = sis__attr_int(c, "hidden_size", 0, &hidden);
-    if (!error)
-        error = sis__attr_int(c, "layout", 0, &layout);
-    if (!error)
-        error = sis__attr_float(c, "clip", 0.0f, &p->clip);
-    if (!error && p->gates == 3)
-        error = sis__attr_int(c, "linear_before_reset", 0, &linear);
-    if (!error && p->gates == 4)
-        error = sis__attr_int(c, "input_forget", 0, &forget);
+    read_direction(c, p);
+    hidden = sis__attr_int(c, "hidden_size", 0);
+    layout = sis__attr_int(c, "layout", 0);
+    p->clip = sis__attr_float(c, "clip", 0.0f);
+    if (p->gates == 3)
+        linear = sis__attr_int(c, "linear_before_reset", 0);
+    if (p->gates == 4)
+        forget = sis__attr_int(c, "input_forget", 0);
     sis__attr_find(c, "output_sequence"); /* of old versions; what is named is computed */
-    if (!error)
-        error = check_activations(c, p->directions, p->gates);
+    check_activations(c, p->directions, p->gates);
     p->batch_first = layout != 0;
     p->linear_before_reset = linear != 0;
     p->input_forget = forget != 0;
-    if (!error && hidden && (hidden < 0 || (size_t)hidden != p->hidden))
-        error = sis__cx_fail(c, SIS_E_FORMAT, "hidden_size %lld, but weights for %zu",
-                             (long long)hidden, p->hidden);
-    return error;
+    if (hidden && (hidden < 0 || (size_t)hidden != p->hidden))
+        sis__cx_fail(c, SIS_E_FORMAT, "hidden_size %lld, but weights for %zu", (long long)hidden,
+                     p->hidden);
+    return c->error;
 }
 
 /* ---- Shapes -------------------------------------------------------------------------------- */
@@ -79,7 +72,7 @@ static int check_state(sis__cx *c, size_t i, const sis__recurrent *p, size_t *ro
     const sis__tensor *t = sis__cx_input(c, i);
     *rows = p->batch;
     if (!t)
-        return SIS_OK;
+        return c->error;
     if (t->dtype != SIS__F32 || t->rank != 3)
         return sis__cx_fail(c, SIS_E_FORMAT,
                             "an initial state that is not (directions, batch, "
@@ -88,7 +81,7 @@ static int check_state(sis__cx *c, size_t i, const sis__recurrent *p, size_t *ro
     if ((*rows != p->batch && *rows != 1) || t->dims[2] != p->hidden ||
         t->dims[p->batch_first ? 1 : 0] != p->directions)
         return sis__cx_fail(c, SIS_E_FORMAT, "an initial state of another shape");
-    return SIS_OK;
+    return c->error;
 }
 
 static int check_weights(sis__cx *c, const sis__recurrent *p) {
@@ -102,7 +95,7 @@ static int check_weights(sis__cx *c, const sis__recurrent *p) {
         return sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
     if (n && (n->dtype != SIS__I64 || n->count != p->batch))
         return sis__cx_fail(c, SIS_E_FORMAT, "sequence_lens must be %zu integers", p->batch);
-    return SIS_OK;
+    return c->error;
 }
 
 static int set_outputs(sis__cx *c, const sis__recurrent *p) {
@@ -110,43 +103,36 @@ static int set_outputs(sis__cx *c, const sis__recurrent *p) {
     size_t y_first[4] = {p->batch, p->seq, p->directions, p->hidden};
     size_t state[3] = {p->directions, p->batch, p->hidden};
     size_t state_first[3] = {p->batch, p->directions, p->hidden};
-    int error = sis__cx_output(c, 0, SIS__F32, 4, p->batch_first ? y_first : y);
-    for (size_t i = 1; i < p->gates - 1 && !error; i++) /* LSTM has two states */
-        error = sis__cx_output(c, i, SIS__F32, 3, p->batch_first ? state_first : state);
-    return error;
+    sis__cx_output(c, 0, SIS__F32, 4, p->batch_first ? y_first : y);
+    for (size_t i = 1; i < p->gates - 1; i++) /* LSTM has two states */
+        sis__cx_output(c, i, SIS__F32, 3, p->batch_first ? state_first : state);
+    return c->error;
 }
 
 static int pack_weights(sis__cx *c, sis__recurrent *p) {
     const float *w = (const float *)sis__cx_constant(c, SIS__W);
     const float *r = (const float *)sis__cx_constant(c, SIS__R);
     size_t gh = p->gates * p->hidden, early = p->gates == 4 ? gh : 2 * p->hidden;
-    int error = SIS_OK;
-    for (size_t d = 0; d < p->directions && !error; d++) {
+    for (size_t d = 0; d < p->directions; d++) {
         const float *rd = r ? r + d * gh * p->hidden : NULL;
         if (w)
-            error = sis__cx_pack(c,
-                                 &(sis__matrix){.at = w + d * gh * p->input,
-                                                .k = p->input,
-                                                .n = gh,
-                                                .transposed = 1,
-                                                .alpha = 1.0f},
-                                 &p->w_packed[d]);
-        if (rd && !error)
-            error = sis__cx_pack(
-                c,
-                &(sis__matrix){
-                    .at = rd, .k = p->hidden, .n = early, .transposed = 1, .alpha = 1.0f},
-                &p->r_packed[d]);
-        if (rd && !error && early < gh)
-            error = sis__cx_pack(c,
-                                 &(sis__matrix){.at = rd + early * p->hidden,
-                                                .k = p->hidden,
-                                                .n = gh - early,
-                                                .transposed = 1,
-                                                .alpha = 1.0f},
-                                 &p->rh_packed[d]);
+            p->w_packed[d] = sis__cx_pack(c, &(sis__matrix){.at = w + d * gh * p->input,
+                                                            .k = p->input,
+                                                            .n = gh,
+                                                            .transposed = 1,
+                                                            .alpha = 1.0f});
+        if (rd)
+            p->r_packed[d] = sis__cx_pack(
+                c, &(sis__matrix){
+                       .at = rd, .k = p->hidden, .n = early, .transposed = 1, .alpha = 1.0f});
+        if (rd && early < gh)
+            p->rh_packed[d] = sis__cx_pack(c, &(sis__matrix){.at = rd + early * p->hidden,
+                                                             .k = p->hidden,
+                                                             .n = gh - early,
+                                                             .transposed = 1,
+                                                             .alpha = 1.0f});
     }
-    return error;
+    return c->error;
 }
 
 size_t sis__pass_block(const sis__recurrent *p) {
@@ -183,37 +169,32 @@ static size_t scratch_of(const sis__recurrent *p, int gradients) {
 int sis__recurrent_shape(sis__cx *c, size_t gates) {
     const sis__tensor *x = sis__cx_input(c, SIS__X), *r = sis__cx_input(c, SIS__R);
     sis__recurrent *p = &c->step->p.recurrent;
-    int error = SIS_OK;
-    for (size_t i = 0; i < 3 && !error; i++)
-        error = sis__cx_float(c, i);
-    if (error)
-        return error;
+    for (size_t i = 0; i < 3; i++)
+        sis__cx_float(c, i);
+    if (c->error)
+        return c->error;
     if (x->rank != 3 || r->rank != 3)
         return sis__cx_fail(c, SIS_E_FORMAT, "an input or weights without three axes");
     p->gates = gates;
     p->hidden = r->dims[2];
-    if ((error = read_attributes(c, p)) != 0)
-        return error;
+    read_attributes(c, p);
     p->seq = x->dims[p->batch_first ? 1 : 0];
     p->batch = x->dims[p->batch_first ? 0 : 1];
     p->input = x->dims[2];
-    error = check_weights(c, p);
-    if (!error)
-        error = check_state(c, SIS__H0, p, &p->h_batch);
-    if (!error && gates == 4)
-        error = check_state(c, SIS__C0, p, &p->c_batch);
-    if (!error)
-        error = set_outputs(c, p);
-    if (!error)
-        error = pack_weights(c, p);
+    check_weights(c, p);
+    check_state(c, SIS__H0, p, &p->h_batch);
+    if (gates == 4)
+        check_state(c, SIS__C0, p, &p->c_batch);
+    set_outputs(c, p);
+    pack_weights(c, p);
     c->step->flops = 2.0 * (double)p->seq * (double)p->batch * (double)p->directions *
                      (double)(gates * p->hidden) * (double)(p->input + p->hidden);
     double rows = (double)p->batch * (double)(c->plan->gradients ? p->seq + 8 : 8);
-    if (!error && rows * (double)(gates * p->hidden + p->input) > 0x1p30)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "a sequence too long for memory");
-    if (!error)
+    if (rows * (double)(gates * p->hidden + p->input) > 0x1p30)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a sequence too long for memory");
+    if (!c->error)
         c->step->scratch = scratch_of(p, c->plan->gradients);
-    return error;
+    return c->error;
 }
 
 /* ---- Where things lie ------------------------------------------------------------------------ */

@@ -12,21 +12,18 @@
 static int read_axes(sis__cx *c, size_t rank, unsigned char *reduced) {
     const int64_t *axes = NULL;
     size_t n = 0;
-    int64_t noop;
-    int error = sis__attr_ints(c, "axes", &axes, &n);
-    if (!error)
-        error = sis__attr_int(c, "noop_with_empty_axes", 0, &noop);
-    if (!error && sis__cx_input(c, 1))
-        error = sis__cx_ints(c, 1, &axes, &n);
+    axes = sis__attr_ints(c, "axes", &n);
+    int64_t noop = sis__attr_int(c, "noop_with_empty_axes", 0);
+    if (sis__cx_input(c, 1))
+        axes = sis__cx_ints(c, 1, &n);
     for (size_t d = 0; d < rank; d++)
         reduced[d] = n == 0 && !noop;
-    for (size_t i = 0; i < n && !error; i++) {
+    for (size_t i = 0; i < n; i++) {
         size_t at;
-        error = sis__cx_axis(c, axes[i], rank, &at);
-        if (!error)
-            reduced[at] = 1;
+        at = sis__cx_axis(c, axes[i], rank);
+        reduced[at] = 1;
     }
-    return error;
+    return c->error;
 }
 
 static int reduce_shape(sis__cx *c) {
@@ -34,14 +31,12 @@ static int reduce_shape(sis__cx *c) {
     sis__reduce *e = &c->step->p.reduce;
     unsigned char reduced[SIS__MAX_RANK];
     size_t dims[SIS__MAX_RANK], rank = 0, stride[SIS__MAX_RANK], at = 1;
-    int64_t keep;
     if (x->dtype == SIS__BOOL)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
-    int error = sis__attr_int(c, "keepdims", 1, &keep);
-    if (!error)
-        error = read_axes(c, x->rank, reduced);
-    if (error)
-        return error;
+    int64_t keep = sis__attr_int(c, "keepdims", 1);
+    read_axes(c, x->rank, reduced);
+    if (c->error)
+        return c->error;
     for (size_t d = x->rank; d-- > 0;) {
         stride[d] = at;
         at *= x->dims[d];
@@ -179,8 +174,13 @@ static int reduce_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_reduce_max = {1, 2, reduce_shape, reduce_forward, reduce_backward, 0};
-const sis__op sis__op_reduce_min = {1, 2, reduce_shape, reduce_forward, reduce_backward, 0};
-const sis__op sis__op_reduce_mean = {1, 2, reduce_shape, reduce_forward, reduce_backward, 0};
-const sis__op sis__op_reduce_sum = {1, 2, reduce_shape, reduce_forward, reduce_backward, 0};
-const sis__op sis__op_reduce_prod = {1, 2, reduce_shape, reduce_forward, reduce_backward, 0};
+const sis__op sis__op_reduce_max = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
+                                    0, SIS__MIXES};
+const sis__op sis__op_reduce_min = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
+                                    0, SIS__MIXES};
+const sis__op sis__op_reduce_mean = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
+                                     0, SIS__MIXES};
+const sis__op sis__op_reduce_sum = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
+                                    0, SIS__MIXES};
+const sis__op sis__op_reduce_prod = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
+                                     0, SIS__MIXES};

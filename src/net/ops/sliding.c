@@ -10,11 +10,10 @@
 
 /* An attribute with one positive number per spatial axis; 1 where it is absent. */
 static int read_each(sis__cx *c, const char *name, size_t spatial, size_t *v) {
-    const int64_t *list;
     size_t n;
-    int error = sis__attr_ints(c, name, &list, &n);
-    if (error || n == 0)
-        return error;
+    const int64_t *list = sis__attr_ints(c, name, &n);
+    if (c->error || n == 0)
+        return c->error;
     if (n != spatial)
         return sis__cx_fail(c, SIS_E_FORMAT, "%s has %zu numbers for %zu axes", name, n, spatial);
     for (size_t i = 0; i < n; i++) {
@@ -22,15 +21,14 @@ static int read_each(sis__cx *c, const char *name, size_t spatial, size_t *v) {
             return sis__cx_fail(c, SIS_E_FORMAT, "%s of %lld", name, (long long)list[i]);
         v[3 - spatial + i] = (size_t)list[i];
     }
-    return SIS_OK;
+    return c->error;
 }
 
 static int read_pads(sis__cx *c, size_t spatial, sis__window *w) {
-    const int64_t *list;
     size_t n;
-    int error = sis__attr_ints(c, "pads", &list, &n);
-    if (error || n == 0)
-        return error;
+    const int64_t *list = sis__attr_ints(c, "pads", &n);
+    if (c->error || n == 0)
+        return c->error;
     if (n != 2 * spatial)
         return sis__cx_fail(c, SIS_E_FORMAT, "pads has %zu numbers for %zu axes", n, spatial);
     for (size_t i = 0; i < n; i++)
@@ -40,7 +38,7 @@ static int read_pads(sis__cx *c, size_t spatial, sis__window *w) {
         w->pad[3 - spatial + i] = (ptrdiff_t)list[i];
         w->pad_end[3 - spatial + i] = (size_t)list[spatial + i];
     }
-    return SIS_OK;
+    return c->error;
 }
 
 /* SAME: as many outputs as inputs per stride, the padding shared out evenly. */
@@ -64,7 +62,7 @@ static int count_outputs(sis__cx *c, sis__window *w, size_t axis, int ceil_mode)
     /* A window must start inside the input or in the padding in front of it. */
     if (ceil_mode && (w->out[axis] - 1) * stride >= w->in[axis] + (size_t)w->pad[axis])
         w->out[axis]--;
-    return SIS_OK;
+    return c->error;
 }
 
 int sis__window_read(sis__cx *c, sis__window *w, const size_t *kernel, int ceil_mode) {
@@ -85,19 +83,17 @@ int sis__window_read(sis__cx *c, sis__window *w, const size_t *kernel, int ceil_
         w->in[3 - spatial + i] = x->dims[2 + i];
         w->kernel[3 - spatial + i] = kernel ? kernel[i] : 0;
     }
-    int error = read_each(c, "kernel_shape", spatial, w->kernel);
-    if (!error)
-        error = read_each(c, "strides", spatial, w->stride);
-    if (!error)
-        error = read_each(c, "dilations", spatial, w->dilation);
-    if (!error)
-        error = sis__attr_text(c, "auto_pad", "NOTSET", mode, sizeof mode);
+    read_each(c, "kernel_shape", spatial, w->kernel);
+    read_each(c, "strides", spatial, w->stride);
+    read_each(c, "dilations", spatial, w->dilation);
+    sis__attr_text(c, "auto_pad", "NOTSET", mode, sizeof mode);
     int same = strncmp(mode, "SAME_", 5) == 0, valid = strcmp(mode, "VALID") == 0;
-    if (!error && !same && !valid && strcmp(mode, "NOTSET") != 0 && *mode)
-        error = sis__cx_fail(c, SIS_E_UNSUPPORTED, "auto_pad %s", mode);
-    if (!error)
-        error = read_pads(c, spatial, w);
-    for (size_t i = 3 - spatial; i < 3 && !error; i++) {
+    if (!same && !valid && strcmp(mode, "NOTSET") != 0 && *mode)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "auto_pad %s", mode);
+    read_pads(c, spatial, w);
+    if (c->error)
+        return c->error;
+    for (size_t i = 3 - spatial; i < 3; i++) {
         if (w->kernel[i] < 1 || w->kernel[i] > INT32_MAX)
             return sis__cx_fail(c, SIS_E_FORMAT, "kernel_shape is missing or impossible");
         if (kernel && w->kernel[i] != kernel[i - (3 - spatial)])
@@ -107,12 +103,14 @@ int sis__window_read(sis__cx *c, sis__window *w, const size_t *kernel, int ceil_
         if (same)
             pad_same(w, i, strcmp(mode, "SAME_LOWER") == 0);
         else
-            error = count_outputs(c, w, i, ceil_mode);
+            count_outputs(c, w, i, ceil_mode);
     }
-    return error;
+    return c->error;
 }
 
 int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t) {
+    if (c->error) /* then the rank may be anything */
+        return c->error;
     size_t spatial = sis__cx_input(c, 0)->rank - 2;
     size_t dims[5] = {w->n, w->filters};
     for (size_t d = 0; d < spatial; d++)

@@ -11,17 +11,13 @@
 static int softmax_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__axis *a = &c->step->p.axis;
-    int64_t axis;
-    int error = sis__cx_float(c, 0), old = c->node->opset < 13;
-    if (!error)
-        error = sis__attr_int(c, "axis", old ? 1 : -1, &axis);
-    if (error)
-        return error;
+    int old = c->node->opset < 13;
+    sis__cx_float(c, 0);
+    int64_t axis = sis__attr_int(c, "axis", old ? 1 : -1);
     if (x->rank == 0 || (old && axis == (int64_t)x->rank)) /* nothing to run along */
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "axis %lld of a tensor of %zu axes",
                             (long long)axis, x->rank);
-    if ((error = sis__cx_axis(c, axis, x->rank, &a->axis)) != 0)
-        return error;
+    a->axis = sis__cx_axis(c, axis, x->rank);
     a->outer = a->size = a->inner = 1;
     for (size_t d = 0; d < x->rank; d++)
         *(d < a->axis ? &a->outer : d == a->axis || old ? &a->size : &a->inner) *= x->dims[d];
@@ -96,27 +92,24 @@ static int softmax_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_softmax = {1, 1, softmax_shape, softmax_forward, softmax_backward, 1};
-const sis__op sis__op_log_softmax = {1, 1, softmax_shape, log_softmax_forward, softmax_backward, 0};
+const sis__op sis__op_softmax = {1, 1,         softmax_shape, softmax_forward, softmax_backward,
+                                 1, SIS__MIXES};
+const sis__op sis__op_log_softmax = {
+    1, 1, softmax_shape, log_softmax_forward, softmax_backward, 0, SIS__MIXES};
 
 /* ---- ArgMax -------------------------------------------------------------------------------- */
 
 static int arg_max_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__axis *a = &c->step->p.axis;
-    int64_t axis, keep, last;
     size_t dims[SIS__MAX_RANK], rank = 0;
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__attr_int(c, "axis", 0, &axis);
-    if (!error)
-        error = sis__attr_int(c, "keepdims", 1, &keep);
-    if (!error)
-        error = sis__attr_int(c, "select_last_index", 0, &last);
-    if (!error)
-        error = sis__cx_axis(c, axis, x->rank, &a->axis);
-    if (error)
-        return error;
+    sis__cx_float(c, 0);
+    int64_t axis = sis__attr_int(c, "axis", 0);
+    int64_t keep = sis__attr_int(c, "keepdims", 1);
+    int64_t last = sis__attr_int(c, "select_last_index", 0);
+    a->axis = sis__cx_axis(c, axis, x->rank);
+    if (c->error)
+        return c->error;
     a->outer = a->size = a->inner = 1;
     a->last = last != 0;
     for (size_t d = 0; d < x->rank; d++) {
@@ -143,4 +136,4 @@ static int arg_max_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_arg_max = {1, 1, arg_max_shape, arg_max_forward, NULL, 0};
+const sis__op sis__op_arg_max = {1, 1, arg_max_shape, arg_max_forward, NULL, 0, SIS__MIXES};

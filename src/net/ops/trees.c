@@ -31,37 +31,30 @@ typedef struct {
 /* An attribute of n integers. */
 static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
     size_t count;
-    int error = sis__attr_ints(c, name, v, &count);
-    if (!error && count != n)
-        error = sis__cx_fail(c, SIS_E_FORMAT, "%s has %zu entries instead of %zu", name, count, n);
-    return error;
+    *v = sis__attr_ints(c, name, &count);
+    if (count != n)
+        sis__cx_fail(c, SIS_E_FORMAT, "%s has %zu entries instead of %zu", name, count, n);
+    return c->error;
 }
 
 static int read_nodes(sis__cx *c, node_lists *l) {
     size_t n;
-    int error = sis__attr_ints(c, "nodes_treeids", &l->trees, &l->n);
-    if (!error)
-        error = ints_of(c, "nodes_nodeids", l->n, &l->ids);
-    if (!error)
-        error = ints_of(c, "nodes_featureids", l->n, &l->features);
-    if (!error)
-        error = ints_of(c, "nodes_truenodeids", l->n, &l->yes);
-    if (!error)
-        error = ints_of(c, "nodes_falsenodeids", l->n, &l->no);
-    if (!error)
-        error = sis__attr_ints(c, "nodes_missing_value_tracks_true", &l->missing, &n);
-    if (!error && l->missing && n != l->n)
-        error = sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", n);
-    if (!error)
-        error = sis__attr_floats(c, "nodes_values", &l->values, &n);
-    if (!error && n != l->n)
-        error =
-            sis__cx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
+    l->trees = sis__attr_ints(c, "nodes_treeids", &l->n);
+    ints_of(c, "nodes_nodeids", l->n, &l->ids);
+    ints_of(c, "nodes_featureids", l->n, &l->features);
+    ints_of(c, "nodes_truenodeids", l->n, &l->yes);
+    ints_of(c, "nodes_falsenodeids", l->n, &l->no);
+    l->missing = sis__attr_ints(c, "nodes_missing_value_tracks_true", &n);
+    if (l->missing && n != l->n)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", n);
+    l->values = sis__attr_floats(c, "nodes_values", &n);
+    if (n != l->n)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
     l->modes = sis__attr_find(c, "nodes_modes");
     sis__attr_find(c, "nodes_hitrates");
-    if (!error && (!l->modes || l->modes->n_strings != l->n || l->n == 0))
-        error = sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
-    return error;
+    if (!l->modes || l->modes->n_strings != l->n || l->n == 0)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
+    return c->error;
 }
 
 static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__node_mode *m) {
@@ -70,7 +63,7 @@ static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__node_mode *m
     for (int i = 0; i <= SIS__NODE_NEQ; i++)
         if (s->len == strlen(names[i]) && memcmp(s->data, names[i], s->len) == 0) {
             *m = (sis__node_mode)i;
-            return SIS_OK;
+            return c->error;
         }
     return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %.*s", (int)(s->len < 40 ? s->len : 40),
                         (const char *)s->data);
@@ -110,9 +103,9 @@ static named *sort_names(sis__cx *c, const node_lists *l) {
 static int build_node(sis__cx *c, sis__trees *t, const node_lists *l, const named *names,
                       size_t i) {
     sis__tree_node *n = &t->nodes[i];
-    int error = read_mode(c, &l->modes->strings[i], &n->mode);
-    if (error || n->mode == SIS__NODE_LEAF)
-        return error;
+    read_mode(c, &l->modes->strings[i], &n->mode);
+    if (c->error || n->mode == SIS__NODE_LEAF)
+        return c->error;
     n->value = l->values[i];
     n->missing_true = l->missing && l->missing[i];
     n->feature = (size_t)l->features[i];
@@ -124,7 +117,7 @@ static int build_node(sis__cx *c, sis__trees *t, const node_lists *l, const name
     if (l->features[i] < 0 || n->feature >= t->width)
         return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
                             (long long)l->features[i], t->width);
-    return SIS_OK;
+    return c->error;
 }
 
 /* Roots are the nodes nobody points at; one a tree. */
@@ -150,7 +143,7 @@ static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const name
                                 (long long)names[k].tree);
         t->roots[t->n_trees++] = names[k].at;
     }
-    return SIS_OK;
+    return c->error;
 }
 
 /* Every node hangs on a root. With one parent a node at most, this visits none twice. */
@@ -171,7 +164,7 @@ static int check_reached(sis__cx *c, const sis__trees *t) {
     }
     if (n != t->n_nodes)
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root", t->n_nodes - n);
-    return SIS_OK;
+    return c->error;
 }
 
 /* Weights of leaves, from the lists PREFIX_treeids, _nodeids, _ids and _weights. */
@@ -183,18 +176,13 @@ typedef struct {
 
 static int read_weights(sis__cx *c, int classifier, weight_lists *w) {
     size_t n;
-    int error =
-        sis__attr_ints(c, classifier ? "class_treeids" : "target_treeids", &w->trees, &w->n);
-    if (!error)
-        error = ints_of(c, classifier ? "class_nodeids" : "target_nodeids", w->n, &w->nodes);
-    if (!error)
-        error = ints_of(c, classifier ? "class_ids" : "target_ids", w->n, &w->ids);
-    if (!error)
-        error =
-            sis__attr_floats(c, classifier ? "class_weights" : "target_weights", &w->weights, &n);
-    if (!error && n != w->n)
-        error = sis__cx_fail(c, SIS_E_FORMAT, "%zu weights instead of %zu", n, w->n);
-    return error;
+    w->trees = sis__attr_ints(c, classifier ? "class_treeids" : "target_treeids", &w->n);
+    ints_of(c, classifier ? "class_nodeids" : "target_nodeids", w->n, &w->nodes);
+    ints_of(c, classifier ? "class_ids" : "target_ids", w->n, &w->ids);
+    w->weights = sis__attr_floats(c, classifier ? "class_weights" : "target_weights", &n);
+    if (n != w->n)
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu weights instead of %zu", n, w->n);
+    return c->error;
 }
 
 /* Counting sort of the weights by leaf, keeping file order within one. */
@@ -225,85 +213,72 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
         t->targets[at] = (size_t)w->ids[i];
         t->weights[at] = w->weights[i];
     }
-    return SIS_OK;
+    return c->error;
 }
 
 static int read_base(sis__cx *c, sis__trees *t) {
     size_t n;
-    int error = sis__attr_floats(c, "base_values", &t->base, &n);
-    if (error || n == 0) {
+    t->base = sis__attr_floats(c, "base_values", &n);
+    if (c->error || n == 0) {
         t->base = NULL;
-        return error;
+        return c->error;
     }
     t->single &= n == 1; /* a value for each class: then each has its own score */
     if (n != (t->single ? 1 : t->outputs))
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu base values for %zu outputs", n, t->outputs);
-    return SIS_OK;
+    return c->error;
 }
 
-static int read_aggregate(sis__cx *c, sis__trees *t) {
+static void read_aggregate(sis__cx *c, sis__trees *t) {
     static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
-    char name[16];
-    int error = sis__attr_text(c, "aggregate_function", "SUM", name, sizeof name);
-    for (int i = 0; i < 4 && !error; i++)
-        if (strcmp(name, names[i]) == 0) {
-            t->how = (sis__aggregate)i;
-            return SIS_OK;
-        }
-    return error ? error : sis__cx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %s", name);
+    t->how = (sis__aggregate)sis__attr_choice(c, "aggregate_function", names, 4);
 }
 
 static int build(sis__cx *c, sis__trees *t) {
     node_lists l = {0};
     weight_lists w = {0};
-    int error = read_nodes(c, &l);
-    if (!error)
-        error = read_weights(c, t->classifier, &w);
-    if (error)
-        return error;
+    read_nodes(c, &l);
+    read_weights(c, t->classifier, &w);
+    if (c->error)
+        return c->error;
     named *names = sort_names(c, &l);
     t->nodes = (sis__tree_node *)sis__cx_alloc(c, l.n, sizeof *t->nodes);
     t->n_nodes = l.n;
     if (!names || !t->nodes)
         return SIS_E_NOMEM;
-    for (size_t i = 0; i < l.n && !error; i++)
-        error = build_node(c, t, &l, names, i);
-    if (!error)
-        error = find_roots(c, t, &l, names);
-    if (!error)
-        error = check_reached(c, t);
-    if (!error)
-        error = build_weights(c, t, &w, names);
-    return error ? error : read_base(c, t);
+    for (size_t i = 0; i < l.n && !c->error; i++)
+        build_node(c, t, &l, names, i);
+    if (!c->error)
+        find_roots(c, t, &l, names);
+    if (!c->error)
+        check_reached(c, t);
+    if (!c->error)
+        build_weights(c, t, &w, names);
+    return read_base(c, t);
 }
 
 static int trees_shape(sis__cx *c, int classifier) {
     sis__trees *t = c->step->p.trees = (sis__trees *)sis__cx_alloc(c, 1, sizeof *t);
-    int64_t targets = 0;
     if (!t)
         return SIS_E_NOMEM;
     t->classifier = classifier;
-    int error = sis__rows_read(c, &t->n, &t->width);
-    if (!error)
-        error = sis__post_read(c, &t->post);
-    if (!error)
-        error = classifier ? sis__labels_read(c, &t->outputs, &t->labels)
-                           : sis__attr_int(c, "n_targets", 1, &targets);
-    if (!error && !classifier && (targets < 1 || targets > INT32_MAX))
-        error = sis__cx_fail(c, SIS_E_FORMAT, "%lld targets", (long long)targets);
-    if (!error && !classifier) {
+    sis__rows_read(c, &t->n, &t->width);
+    sis__post_read(c, &t->post);
+    if (classifier) {
+        sis__labels_read(c, &t->outputs, &t->labels);
+        sis__cx_output(c, 0, t->labels ? SIS__I64 : SIS__OTHER, 1, &t->n);
+    } else {
+        int64_t targets = sis__attr_int(c, "n_targets", 1);
+        if (targets < 1 || targets > INT32_MAX)
+            return sis__cx_fail(c, SIS_E_FORMAT, "%lld targets", (long long)targets);
         t->outputs = (size_t)targets;
-        error = read_aggregate(c, t);
+        read_aggregate(c, t);
     }
-    if (!error && classifier)
-        error = sis__cx_output(c, 0, t->labels ? SIS__I64 : SIS__OTHER, 1, &t->n);
-    if (!error)
-        error = sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
-    if (!error)
-        error = build(c, t);
+    sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
+    build(c, t);
     c->step->scratch = t->outputs * (sizeof(double) + sizeof(float) + 1) + 64;
     c->step->flops = (double)t->n * (double)t->n_trees * 20.0;
-    return error;
+    return c->error;
 }
 
 static int classifier_shape(sis__cx *c) {
@@ -411,5 +386,7 @@ static int trees_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_tree_ensemble_classifier = {1, 1, classifier_shape, trees_forward, NULL, 0};
-const sis__op sis__op_tree_ensemble_regressor = {1, 1, regressor_shape, trees_forward, NULL, 0};
+const sis__op sis__op_tree_ensemble_classifier = {1,    1, classifier_shape, trees_forward,
+                                                  NULL, 0, SIS__MIXES};
+const sis__op sis__op_tree_ensemble_regressor = {1,    1, regressor_shape, trees_forward,
+                                                 NULL, 0, SIS__MIXES};

@@ -12,17 +12,17 @@
 
 static int unary_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    int error = sis__cx_float(c, 0);
+    sis__cx_float(c, 0);
     c->step->flops = (double)x->count;
-    return error ? error : sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
 /* The same with attributes alpha and beta. */
 static int scaled_shape(sis__cx *c, float alpha, float beta, int has_beta) {
-    int error = sis__attr_float(c, "alpha", alpha, &c->step->p.unary.alpha);
-    if (!error && has_beta)
-        error = sis__attr_float(c, "beta", beta, &c->step->p.unary.beta);
-    return error ? error : unary_shape(c);
+    c->step->p.unary.alpha = sis__attr_float(c, "alpha", alpha);
+    if (has_beta)
+        c->step->p.unary.beta = sis__attr_float(c, "beta", beta);
+    return unary_shape(c);
 }
 
 static int leaky_relu_shape(sis__cx *c) {
@@ -79,7 +79,7 @@ static float hard_sigmoid(float x, float alpha, float beta) {
         }                                                                                          \
         return SIS_OK;                                                                             \
     }                                                                                              \
-    const sis__op sis__op_##name = {1, 1, shape, name##_forward, name##_backward, 1};
+    const sis__op sis__op_##name = {1, 1, shape, name##_forward, name##_backward, 1, SIS__MAPS};
 FUNCTIONS(OPERATOR)
 #undef OPERATOR
 
@@ -99,7 +99,8 @@ FUNCTIONS(OPERATOR)
         }                                                                                          \
         return SIS_OK;                                                                             \
     }                                                                                              \
-    const sis__op sis__op_##name = {1, 1, unary_shape, name##_forward, name##_backward, 1};
+    const sis__op sis__op_##name = {1, 1,        unary_shape, name##_forward, name##_backward,     \
+                                    1, SIS__MAPS};
 KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f)
 KERNEL_OPERATOR(exp, y)
 KERNEL_OPERATOR(sigmoid, y *(1 - y))
@@ -140,8 +141,8 @@ static int sign_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_neg = {1, 1, any_number_shape, sign_forward, sign_backward, 1};
-const sis__op sis__op_abs = {1, 1, any_number_shape, sign_forward, sign_backward, 1};
+const sis__op sis__op_neg = {1, 1, any_number_shape, sign_forward, sign_backward, 1, SIS__MAPS};
+const sis__op sis__op_abs = {1, 1, any_number_shape, sign_forward, sign_backward, 1, SIS__MAPS};
 
 static int not_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -158,28 +159,26 @@ static int not_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, 1};
+const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, 1, SIS__MAPS};
 
 /* ---- Clip: bounds are attributes, and inputs since opset 11 ---------------------------------- */
 
-static int clip_bound(sis__cx *c, size_t i, const char *name, float missing, float *v) {
+static float clip_bound(sis__cx *c, size_t i, const char *name, float missing) {
     const sis__tensor *t = sis__cx_input(c, i);
     if (!t)
-        return sis__attr_float(c, name, missing, v);
+        return sis__attr_float(c, name, missing);
     if (t->dtype != SIS__F32 || t->count != 1)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%s must be one float", name);
-    if (!t->data)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s must be constant", name);
-    *v = *(const float *)t->data;
-    return SIS_OK;
+        sis__cx_fail(c, SIS_E_FORMAT, "%s must be one float", name);
+    else if (!t->data)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s must be constant", name);
+    return c->error ? missing : *(const float *)t->data;
 }
 
 static int clip_shape(sis__cx *c) {
     sis__unary *u = &c->step->p.unary;
-    int error = unary_shape(c);
-    if (!error)
-        error = clip_bound(c, 1, "min", -INFINITY, &u->alpha);
-    return error ? error : clip_bound(c, 2, "max", INFINITY, &u->beta);
+    u->alpha = clip_bound(c, 1, "min", -INFINITY);
+    u->beta = clip_bound(c, 2, "max", INFINITY);
+    return unary_shape(c);
 }
 
 static int clip_forward(const sis__step *s, sis__run *r) {
@@ -200,16 +199,15 @@ static int clip_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1};
+const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1, SIS__MAPS};
 
 /* ---- Cast ---------------------------------------------------------------------------------- */
 
 static int cast_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    int64_t to;
-    int error = sis__attr_int(c, "to", 0, &to);
-    if (error)
-        return error;
+    int64_t to = sis__attr_int(c, "to", 0);
+    if (c->error)
+        return c->error;
     sis__dtype type = to > 0 && to <= 16 ? sis__elem_dtype((int)to) : SIS__OTHER;
     if (type == SIS__OTHER || to == 10 || to == 16) /* float16 would have to lose precision */
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
@@ -256,4 +254,4 @@ static int cast_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, cast_backward, 0};
+const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, cast_backward, 0, SIS__MAPS};

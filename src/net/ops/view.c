@@ -44,14 +44,11 @@ static size_t rows_of_one(sis__cx *c, const sis__tensor *x, const size_t *dims, 
 
 static int reshape_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    const int64_t *target;
     size_t n, dims[SIS__MAX_RANK], known = 1, open = SIZE_MAX;
-    int64_t zero;
-    int error = sis__attr_int(c, "allowzero", 0, &zero);
-    if (!error)
-        error = sis__cx_ints(c, 1, &target, &n);
-    if (error)
-        return error;
+    int64_t zero = sis__attr_int(c, "allowzero", 0);
+    const int64_t *target = sis__cx_ints(c, 1, &n);
+    if (c->error)
+        return c->error;
     if (n > SIS__MAX_RANK)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a shape of %zu axes", n);
     for (size_t d = 0; d < n; d++) {
@@ -84,16 +81,12 @@ static int reshape_shape(sis__cx *c) {
 
 static int flatten_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    int64_t axis;
     size_t dims[2] = {1, 1}, at;
-    int error = sis__attr_int(c, "axis", 1, &axis);
-    if (!error && axis == (int64_t)x->rank)
-        at = x->rank;
-    else if (!error)
-        error = sis__cx_axis(c, axis, x->rank, &at);
-    for (size_t d = 0; d < x->rank && !error; d++)
+    int64_t axis = sis__attr_int(c, "axis", 1);
+    at = axis == (int64_t)x->rank ? x->rank : sis__cx_axis(c, axis, x->rank);
+    for (size_t d = 0; d < x->rank; d++)
         dims[d >= at] *= x->dims[d];
-    return error ? error : view(c, 2, dims);
+    return view(c, 2, dims);
 }
 
 /* ---- Squeeze, Unsqueeze --------------------------------------------------------------------- */
@@ -101,29 +94,29 @@ static int flatten_shape(sis__cx *c) {
 /* Axes from the attribute or, since opset 13, the second input, as flags over `rank` axes. */
 static int flag_axes(sis__cx *c, size_t given, size_t rank, unsigned char *flags, size_t *n) {
     const int64_t *axes = NULL;
-    int error = sis__attr_ints(c, "axes", &axes, n);
-    if (!error && sis__cx_input(c, 1))
-        error = sis__cx_ints(c, 1, &axes, n);
+    axes = sis__attr_ints(c, "axes", n);
+    if (sis__cx_input(c, 1))
+        axes = sis__cx_ints(c, 1, n);
     size_t total = rank + (given ? 0 : *n);
     memset(flags, 0, SIS__MAX_RANK);
-    if (!error && total > SIS__MAX_RANK)
+    if (total > SIS__MAX_RANK)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes", total);
-    for (size_t i = 0; i < *n && !error; i++) {
+    for (size_t i = 0; i < *n; i++) {
         size_t at;
-        error = sis__cx_axis(c, axes[i], total, &at);
-        if (!error && flags[at]++)
-            error = sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is named twice", at);
+        at = sis__cx_axis(c, axes[i], total);
+        if (flags[at]++)
+            sis__cx_fail(c, SIS_E_FORMAT, "axis %zu is named twice", at);
     }
-    return error;
+    return c->error;
 }
 
 static int squeeze_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     unsigned char drop[SIS__MAX_RANK];
     size_t n, dims[SIS__MAX_RANK], rank = 0;
-    int error = flag_axes(c, 1, x->rank, drop, &n);
-    if (error)
-        return error;
+    flag_axes(c, 1, x->rank, drop, &n);
+    if (c->error)
+        return c->error;
     for (size_t d = 0; d < x->rank; d++) {
         if (drop[d] && x->dims[d] != 1)
             return sis__cx_fail(c, SIS_E_FORMAT, "axis %zu has size %zu, not 1", d, x->dims[d]);
@@ -137,9 +130,9 @@ static int unsqueeze_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     unsigned char add[SIS__MAX_RANK];
     size_t n, dims[SIS__MAX_RANK], from = 0;
-    int error = flag_axes(c, 0, x->rank, add, &n);
-    if (error)
-        return error;
+    flag_axes(c, 0, x->rank, add, &n);
+    if (c->error)
+        return c->error;
     for (size_t d = 0; d < x->rank + n; d++)
         dims[d] = add[d] ? 1 : x->dims[from++];
     return view(c, x->rank + n, dims);
@@ -168,11 +161,10 @@ static int dropout_shape(sis__cx *c) {
     sis__attr_find(c, "seed");
     if (training && !is_zero(training, SIS__BOOL) && !is_zero(ratio, SIS__F32))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
-    int error = sis__cx_float(c, 0);
-    if (!error)
-        error = sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
-    if (error || !c->plan->training)
-        return error ? error : identity_shape(c);
+    sis__cx_float(c, 0);
+    sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
+    if (!c->plan->training)
+        return identity_shape(c);
     c->step->p.unary.alpha = ratio && ratio->data ? *(const float *)ratio->data : 0.0f;
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
@@ -226,14 +218,16 @@ static int dropout_backward(const sis__step *s, sis__run *r) {
 static int zip_map_shape(sis__cx *c) {
     sis__attr_find(c, "classlabels_strings");
     sis__attr_find(c, "classlabels_int64s");
-    int error = sis__cx_float(c, 0);
-    return error ? error : identity_shape(c);
+    sis__cx_float(c, 0);
+    return identity_shape(c);
 }
 
-const sis__op sis__op_reshape = {2, 2, reshape_shape, view_forward, view_backward, 0};
-const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backward, 0};
-const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0};
-const sis__op sis__op_unsqueeze = {1, 2, unsqueeze_shape, view_forward, view_backward, 0};
-const sis__op sis__op_identity = {1, 1, identity_shape, view_forward, view_backward, 0};
-const sis__op sis__op_dropout = {1, 3, dropout_shape, dropout_forward, dropout_backward, 0};
-const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, view_backward, 0};
+const sis__op sis__op_reshape = {2, 2, reshape_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_unsqueeze = {1, 2,         unsqueeze_shape, view_forward, view_backward,
+                                   0, SIS__KEEPS};
+const sis__op sis__op_identity = {1, 1, identity_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_dropout = {1, 3,         dropout_shape, dropout_forward, dropout_backward,
+                                 0, SIS__KEEPS};
+const sis__op sis__op_zip_map = {1, 1, zip_map_shape, view_forward, view_backward, 0, SIS__KEEPS};

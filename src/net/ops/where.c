@@ -12,10 +12,9 @@ static int where_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     if (sis__cx_input(c, 0)->dtype != SIS__BOOL)
         return sis__cx_fail(c, SIS_E_FORMAT, "a condition that is not bool");
-    int error = sis__cx_same_types(c, 1, 3);
-    if (!error)
-        error = sis__cx_broadcast(c, 3, &rank, dims);
-    return error ? error : sis__cx_output(c, 0, sis__cx_input(c, 1)->dtype, rank, dims);
+    sis__cx_same_types(c, 1, 3);
+    sis__cx_broadcast(c, 3, &rank, dims);
+    return sis__cx_output(c, 0, sis__cx_input(c, 1)->dtype, rank, dims);
 }
 
 typedef struct {
@@ -59,4 +58,4 @@ static int where_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_where = {3, 3, where_shape, where_forward, where_backward, 0};
+const sis__op sis__op_where = {3, 3, where_shape, where_forward, where_backward, 0, SIS__MAPS};

@@ -20,14 +20,17 @@ const char *sis__node_name(const sis__node *n) {
     return n->proto->name && *n->proto->name ? n->proto->name : "(unnamed)";
 }
 
-int sis__cx_fail(const sis__cx *c, int code, const char *format, ...) {
+int sis__cx_fail(sis__cx *c, int code, const char *format, ...) {
     char text[512];
+    if (c->error)
+        return c->error;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return sis__fail(code, "operator %s (node %s): %s", c->node->proto->op_type,
-                     sis__node_name(c->node), text);
+    c->error = sis__fail(code, "operator %s (node %s): %s", c->node->proto->op_type,
+                         sis__node_name(c->node), text);
+    return c->error;
 }
 
 const sis__tensor *sis__cx_input(const sis__cx *c, size_t i) {
@@ -40,8 +43,8 @@ int sis__cx_has_output(const sis__cx *c, size_t i) {
 }
 
 int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {
-    if (!sis__cx_has_output(c, i))
-        return SIS_OK;
+    if (c->error || !sis__cx_has_output(c, i))
+        return c->error;
     sis__tensor *t = &c->plan->tensors[c->step->outputs[i]];
     if (t->fed) /* the plan starts behind this one */
         return SIS_OK;
@@ -85,8 +88,14 @@ int sis__plan_own(sis__plan *p, void *memory) {
 }
 
 void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
-    void *memory = sis__alloc(n, size);
-    return sis__plan_own(c->plan, memory) == SIS_OK ? memory : NULL;
+    void *memory = c->error ? NULL : sis__alloc(n, size);
+    if (!c->error && (c->error = sis__plan_own(c->plan, memory)) != SIS_OK)
+        memory = NULL;
+    return memory;
+}
+
+void *sis__cx_own(sis__cx *c, size_t size) {
+    return c->step->p.own = sis__cx_alloc(c, 1, size);
 }
 
 const void *sis__cx_constant(const sis__cx *c, size_t i) {
@@ -94,18 +103,18 @@ const void *sis__cx_constant(const sis__cx *c, size_t i) {
     return t && !(c->plan->gradients && t->depends) ? t->data : NULL;
 }
 
-int sis__cx_ints(sis__cx *c, size_t i, const int64_t **v, size_t *n) {
+const int64_t *sis__cx_ints(sis__cx *c, size_t i, size_t *n) {
     const sis__tensor *t = sis__cx_input(c, i);
-    *v = NULL;
     *n = 0;
     if (!t || t->dtype != SIS__I64)
-        return sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
-    if (!t->data)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                            "input %zu must be constant, but it depends on the network's input", i);
-    *v = (const int64_t *)t->data;
+        sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
+    else if (!t->data)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                     "input %zu must be constant, but it depends on the network's input", i);
+    if (c->error)
+        return NULL;
     *n = t->count;
-    return SIS_OK;
+    return (const int64_t *)t->data;
 }
 
 int sis__cx_float(sis__cx *c, size_t i) {
@@ -115,16 +124,14 @@ int sis__cx_float(sis__cx *c, size_t i) {
     if (t->dtype != SIS__F32)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu is %s; only float is supported", i,
                             sis__dtype_name(t->dtype));
-    return SIS_OK;
+    return c->error;
 }
 
-int sis__cx_axis(sis__cx *c, int64_t axis, size_t rank, size_t *out) {
+size_t sis__cx_axis(sis__cx *c, int64_t axis, size_t rank) {
     int64_t n = (int64_t)rank, at = axis < 0 ? axis + n : axis;
     if (axis < -n || at >= n)
-        return sis__cx_fail(c, SIS_E_FORMAT, "axis %lld of a tensor of %zu axes", (long long)axis,
-                            rank);
-    *out = (size_t)at;
-    return SIS_OK;
+        sis__cx_fail(c, SIS_E_FORMAT, "axis %lld of a tensor of %zu axes", (long long)axis, rank);
+    return c->error ? 0 : (size_t)at;
 }
 
 static float *pack_lefts(const sis__kernels *kn, const sis__matrix *b) {
@@ -168,12 +175,17 @@ static int of_document(const sis__cx *c, const float *at) {
     return 0;
 }
 
-int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed) {
-    if (c->plan->net->cache && of_document(c, b->at))
-        return sis__cache_pack(c->plan->net, b, packed);
+const float *sis__cx_pack(sis__cx *c, const sis__matrix *b) {
+    const float *packed = NULL;
+    if (c->error)
+        return NULL;
+    if (c->plan->net->cache && of_document(c, b->at)) {
+        c->error = sis__cache_pack(c->plan->net, b, &packed);
+        return packed;
+    }
     float *to = sis__matrix_pack(b);
-    *packed = to;
-    return sis__plan_own(c->plan, to);
+    c->error = sis__plan_own(c->plan, to);
+    return c->error ? NULL : to;
 }
 
 /* ---- Attributes ------------------------------------------------------------------------------ */
@@ -190,52 +202,63 @@ const Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name) {
     return NULL;
 }
 
-/* Old files leave the type out; then what is filled in decides. */
-static int wrong_type(const sis__cx *c, const Onnx__AttributeProto *a, int expected, int filled) {
-    if (a->has_type && a->type != TYPE(UNDEFINED) ? (int)a->type == expected : filled)
-        return SIS_OK;
-    return sis__cx_fail(c, SIS_E_FORMAT, "attribute %s has the wrong type", a->name);
+/* The attribute, if it is there and of the type. Old files leave the type out; then what is filled
+ * in decides. */
+static const Onnx__AttributeProto *find_typed(sis__cx *c, const char *name, int type) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    if (!a || c->error)
+        return NULL;
+    int filled = type == TYPE(INT)      ? a->has_i
+                 : type == TYPE(FLOAT)  ? a->has_f
+                 : type == TYPE(STRING) ? a->has_s
+                                        : 1;
+    if (a->has_type && a->type != TYPE(UNDEFINED) ? (int)a->type == type : filled)
+        return a;
+    sis__cx_fail(c, SIS_E_FORMAT, "attribute %s has the wrong type", a->name);
+    return NULL;
 }
 
-int sis__attr_int(sis__cx *c, const char *name, int64_t missing, int64_t *v) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    *v = a ? a->i : missing;
-    return a ? wrong_type(c, a, TYPE(INT), a->has_i) : SIS_OK;
+int64_t sis__attr_int(sis__cx *c, const char *name, int64_t missing) {
+    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(INT));
+    return a ? a->i : missing;
 }
 
-int sis__attr_float(sis__cx *c, const char *name, float missing, float *v) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    *v = a ? a->f : missing;
-    return a ? wrong_type(c, a, TYPE(FLOAT), a->has_f) : SIS_OK;
+float sis__attr_float(sis__cx *c, const char *name, float missing) {
+    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(FLOAT));
+    return a ? a->f : missing;
 }
 
-int sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    snprintf(v, size, "%s", missing);
-    if (!a)
-        return SIS_OK;
-    int error = wrong_type(c, a, TYPE(STRING), a->has_s);
-    if (!error)
+void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size) {
+    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(STRING));
+    if (a)
         snprintf(v, size, "%.*s", (int)(a->s.len < size ? a->s.len : size), (char *)a->s.data);
-    return error;
+    else
+        snprintf(v, size, "%s", missing);
 }
 
-int sis__attr_ints(sis__cx *c, const char *name, const int64_t **v, size_t *n) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    *v = a ? a->ints : NULL;
+const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n) {
+    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(INTS));
     *n = a ? a->n_ints : 0;
-    return a ? wrong_type(c, a, TYPE(INTS), 1) : SIS_OK;
+    return a ? a->ints : NULL;
 }
 
-int sis__attr_floats(sis__cx *c, const char *name, const float **v, size_t *n) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    *v = a ? a->floats : NULL;
+const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n) {
+    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(FLOATS));
     *n = a ? a->n_floats : 0;
-    return a ? wrong_type(c, a, TYPE(FLOATS), 1) : SIS_OK;
+    return a ? a->floats : NULL;
 }
 
-int sis__attr_texts(sis__cx *c, const char *name, size_t *n) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    *n = a ? a->n_strings : 0;
-    return a ? wrong_type(c, a, TYPE(STRINGS), 1) : SIS_OK;
+size_t sis__attr_texts(sis__cx *c, const char *name) {
+    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(STRINGS));
+    return a ? a->n_strings : 0;
+}
+
+int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n) {
+    char text[32];
+    sis__attr_text(c, name, names[0], text, sizeof text);
+    for (int i = 0; i < n; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s %s", name, text);
+    return 0;
 }

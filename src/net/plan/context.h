@@ -11,22 +11,34 @@
 
 #include "net/plan/plan.h"
 
-/* Compilation of one node: what shape functions work with. */
+/* Compilation of one node: what shape functions work with. The first failure stays: everything
+ * that follows does nothing and gives defaults, so a shape function is a list of statements that
+ * ends with the error. Look at it earlier only where what was refused would be an index. */
 typedef struct sis__cx {
     sis__plan *plan;
     sis__step *step;
     const sis__node *node;
     uint64_t seen; /* attributes read so far; any other is refused */
+    int error;     /* the first one */
 } sis__cx;
+
+/* What an operator does to values, all inputs but one being constant; walks ask for it. */
+typedef enum sis__trait {
+    SIS__MIXES, /* anything */
+    SIS__KEEPS, /* output 0 has the values of input 0 in the same order */
+    SIS__MOVES, /* each value of output 0 is one of input 0; others say which */
+    SIS__MAPS   /* each value of output 0 is a function of the one of each input at its place */
+} sis__trait;
 
 typedef struct sis__op {
     size_t min_inputs, max_inputs; /* SIZE_MAX: any number */
-    /* Check inputs and attributes, fill step->p, set the shape of every output. */
+    /* Check inputs and attributes, fill step->p, set the shape of every output; returns c->error. */
     int (*shape)(sis__cx *c);
     int (*forward)(const sis__step *s, sis__run *r);
     /* Add to grad[] of every input that has one. NULL: constant almost everywhere, or integers. */
     int (*backward)(const sis__step *s, sis__run *r);
     int in_place; /* output 0 may overwrite input 0 */
+    sis__trait trait;
 } sis__op;
 
 /* Inputs of the node under compilation; NULL if left out. */
@@ -39,13 +51,15 @@ void sis__cx_alias(sis__cx *c);
 int sis__cx_has_output(const sis__cx *c, size_t i);
 /* Output i is a constant known already (Shape): data lives as long as the plan. */
 void sis__cx_known(sis__cx *c, size_t i, const void *data);
-/* Memory that lives as long as the plan; zeroed. NULL: SIS_E_NOMEM. */
+/* Memory that lives as long as the plan; zeroed. NULL: the error is SIS_E_NOMEM. */
 void *sis__cx_alloc(sis__cx *c, size_t n, size_t size);
-/* Failure of this node: "operator Conv (node conv1): ..." */
-int sis__cx_fail(const sis__cx *c, int code, const char *format, ...)
+/* Parameters of the operator's own (step->p.own), zeroed; NULL as above. */
+void *sis__cx_own(sis__cx *c, size_t size);
+/* Failure of this node: "operator Conv (node conv1): ..."; returns the first one there was. */
+int sis__cx_fail(sis__cx *c, int code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Input i must be a constant of integers: its values, and how many. */
-int sis__cx_ints(sis__cx *c, size_t i, const int64_t **v, size_t *n);
+/* Input i must be a constant of integers: its values, and how many; NULL and 0 if it is not. */
+const int64_t *sis__cx_ints(sis__cx *c, size_t i, size_t *n);
 /* Input i must be float (type of a fed integer is refused with a message). */
 int sis__cx_float(sis__cx *c, size_t i);
 /* Is this input a constant that may be packed or pre-computed with? */
@@ -60,21 +74,23 @@ typedef struct sis__matrix {
     float alpha;
     size_t lefts, rows, run; /* rows of the kernel, and their length */
 } sis__matrix;
-int sis__cx_pack(sis__cx *c, const sis__matrix *b, const float **packed);
+const float *sis__cx_pack(sis__cx *c, const sis__matrix *b);
 /* The same into new memory. */
 float *sis__matrix_pack(const sis__matrix *b);
 
-/* Attributes; the default if absent. Wrong type: SIS_E_FORMAT. */
-int sis__attr_int(sis__cx *c, const char *name, int64_t missing, int64_t *v);
-int sis__attr_float(sis__cx *c, const char *name, float missing, float *v);
-int sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size);
-int sis__attr_ints(sis__cx *c, const char *name, const int64_t **v, size_t *n);
-int sis__attr_floats(sis__cx *c, const char *name, const float **v, size_t *n);
-int sis__attr_texts(sis__cx *c, const char *name, size_t *n); /* only how many there are */
+/* Attributes; the default, or NULL and 0, if absent or of another type, which is an error. */
+int64_t sis__attr_int(sis__cx *c, const char *name, int64_t missing);
+float sis__attr_float(sis__cx *c, const char *name, float missing);
+void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size);
+const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n);
+const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n);
+size_t sis__attr_texts(sis__cx *c, const char *name); /* only how many there are */
 const struct Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name);
+/* The number in `names` of an attribute that names one of n choices; the first if absent. */
+int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n);
 
-/* -rank..rank-1 -> 0..rank-1 */
-int sis__cx_axis(sis__cx *c, int64_t axis, size_t rank, size_t *out);
+/* -rank..rank-1 -> 0..rank-1; 0 if it is neither. */
+size_t sis__cx_axis(sis__cx *c, int64_t axis, size_t rank);
 
 static inline const float *sis__in(const sis__step *s, const sis__run *r, size_t i) {
     return i < s->n_inputs && s->inputs[i] >= 0 ? (const float *)r->data[s->inputs[i]] : NULL;

@@ -148,6 +148,7 @@ typedef union sis__params {
     sis__fill fill;           /* ConstantOfShape */
     sis__linear linear;       /* LinearClassifier, LinearRegressor */
     sis__trees *trees;
+    void *own; /* what only the operator's file knows: sis__cx_own */
 } sis__params;
 
 #endif

@@ -93,7 +93,7 @@ static int mark_needed(compiler *k) {
     return SIS_OK;
 }
 
-static int check_inputs(compiler *k, const sis__cx *c) {
+static int check_inputs(compiler *k, sis__cx *c) {
     const sis__node *n = c->node;
     size_t given = n->n_inputs;
     while (given && n->inputs[given - 1] < 0)
@@ -119,7 +119,7 @@ static int check_inputs(compiler *k, const sis__cx *c) {
     return SIS_OK;
 }
 
-static int check_attributes(const sis__cx *c) {
+static int check_attributes(sis__cx *c) {
     const Onnx__NodeProto *p = c->node->proto;
     for (size_t i = 0; i < p->n_attribute; i++)
         if (i >= 64 || !(c->seen >> i & 1))
@@ -201,7 +201,7 @@ static int unsupported(const sis__node *n) {
                      domain, sis__node_name(n));
 }
 
-static int outputs_known(const sis__cx *c) {
+static int outputs_known(sis__cx *c) {
     for (size_t i = 0; i < c->step->n_outputs; i++)
         if (c->step->outputs[i] >= 0 && !c->plan->tensors[c->step->outputs[i]].known)
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "output %zu is not supported", i);
@@ -237,6 +237,8 @@ static int compile_node(compiler *k, int index) {
     int error = check_inputs(k, &c);
     if (!error)
         error = n->op->shape(&c);
+    if (!error)
+        error = c.error;
     if (!error)
         error = check_attributes(&c);
     if (!error)

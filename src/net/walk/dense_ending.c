@@ -56,9 +56,7 @@ int sis__dense_rectified(const sis__plan *p, int tensor) {
     for (;;) {
         tensor = s->outputs[0];
         s = sis__plan_reader(p, tensor);
-        int passes = s && (s->op == SIS__OP_IDENTITY || s->op == SIS__OP_DROPOUT ||
-                           s->op == SIS__OP_FLATTEN || s->op == SIS__OP_RESHAPE);
-        if (!passes)
+        if (!s || s->ops->trait != SIS__KEEPS)
             return tensor;
     }
 }

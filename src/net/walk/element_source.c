@@ -45,33 +45,14 @@ static effect effect_of(const sis__plan *p, const sis__step *s, int tensor) {
     if (s->outputs[0] < 0 || !others_constant(p, s, tensor))
         return MIXES;
     const sis__tensor *y = &p->tensors[s->outputs[0]];
-    switch (s->op) {
-    case SIS__OP_RESHAPE:
-    case SIS__OP_FLATTEN:
-    case SIS__OP_SQUEEZE:
-    case SIS__OP_UNSQUEEZE:
-    case SIS__OP_IDENTITY:
-    case SIS__OP_DROPOUT:
-    case SIS__OP_ZIP_MAP:
-    case SIS__OP_TRANSPOSE:
-    case SIS__OP_SLICE:
-    case SIS__OP_EXPAND:
-        return s->inputs[0] == tensor ? MOVES : MIXES;
-    case SIS__OP_GATHER:
-        return s->inputs[0] == tensor ? MOVES : LOOKS_UP;
-    case SIS__OP_ADD:
-    case SIS__OP_SUB:
-    case SIS__OP_MUL:
-    case SIS__OP_DIV:
-    case SIS__OP_POW:
-    case SIS__OP_MAX:
-    case SIS__OP_MIN:
+    switch (s->ops->trait) {
+    case SIS__KEEPS:
+    case SIS__MOVES:
+        return s->inputs[0] == tensor ? MOVES : s->op == SIS__OP_GATHER ? LOOKS_UP : MIXES;
+    case SIS__MAPS:
         return y->count == x->count ? MAPS : MIXES; /* the same count: nothing was repeated */
-    case SIS__OP_BATCH_NORMALIZATION:
-    case SIS__OP_SCALER:
-        return s->inputs[0] == tensor ? MAPS : MIXES;
-    default: /* operators of one file stand together */
-        return s->op >= SIS__OP_RELU && s->op <= SIS__OP_CAST ? MAPS : MIXES;
+    default:
+        return MIXES;
     }
 }
 

@@ -89,22 +89,11 @@ static int lead_gather(const lead *from, const sis__tensor *matrix, lead *to) {
 static int leads(const sis__plan *p, const sis__step *s, int t) {
     if (!s || p->tensors[s->outputs[0]].wanted)
         return 0;
-    switch (s->op) {
-    case SIS__OP_TRANSPOSE:
-    case SIS__OP_RESHAPE:
-    case SIS__OP_FLATTEN:
-    case SIS__OP_SQUEEZE:
-    case SIS__OP_UNSQUEEZE:
-    case SIS__OP_IDENTITY:
+    if (s->op == SIS__OP_TRANSPOSE || s->ops->trait == SIS__KEEPS)
         return s->inputs[0] == t;
-    case SIS__OP_GATHER: {
-        const sis__tensor *m = &p->tensors[s->inputs[0]];
-        return s->inputs[1] == t && m->data && m->dtype == SIS__F32 && m->rank == 2 &&
-               s->p.axis.axis == 0;
-    }
-    default:
-        return 0;
-    }
+    const sis__tensor *m = &p->tensors[s->inputs[0]];
+    return s->op == SIS__OP_GATHER && s->inputs[1] == t && m->data && m->dtype == SIS__F32 &&
+           m->rank == 2 && s->p.axis.axis == 0;
 }
 
 /* Follow the row through one such step. */

@@ -74,22 +74,11 @@ static int through_reshape(const sis__plan *p, const sis__step *s, const sis__si
 int sis__sight_through(const sis__plan *p, const sis__step *s, const sis__sight *in,
                        sis__sight *out) {
     out->map = in->map;
-    switch (s->op) {
-    case SIS__OP_TRANSPOSE:
+    if (s->op == SIS__OP_TRANSPOSE)
         return through_transpose(p, s, in, out);
-    case SIS__OP_DROPOUT:
-        if (s->n_outputs > 1 && s->outputs[1] >= 0)
-            return 0;
-        return through_reshape(p, s, in, out);
-    case SIS__OP_RESHAPE:
-    case SIS__OP_FLATTEN:
-    case SIS__OP_SQUEEZE:
-    case SIS__OP_UNSQUEEZE:
-    case SIS__OP_IDENTITY:
-        return through_reshape(p, s, in, out);
-    default:
+    if (s->ops->trait != SIS__KEEPS || (s->n_outputs > 1 && s->outputs[1] >= 0))
         return 0;
-    }
+    return through_reshape(p, s, in, out);
 }
 
 void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char *reduced) {
