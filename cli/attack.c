@@ -3,6 +3,7 @@
  * sis attack: images changed as little as possible so that a network takes them for something else.
  */
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -228,19 +229,20 @@ static int write_finding(const campaign *c, cli_output *out, size_t i) {
 
 /* The inputs after the attack, or as they were, as an array. */
 static int write_values(const campaign *c, const char *path, int after) {
-    size_t rank, own[3], dims[SIS_RANK_MAX];
-    const size_t *shape = cli_shape(&c->task, 0, &rank, own);
+    size_t dims[SIS_RANK_MAX];
+    sis_record first;
+    sis_task_record(c->task.task, &c->task.examples[0], NULL, &first);
     float *all = cli_grab(c->task.n, c->width * sizeof *all);
-    if (!all || rank + 1 > SIS_RANK_MAX) {
+    if (!all || first.rank + 1 > SIS_RANK_MAX) {
         free(all);
         return CLI_FAILED;
     }
     dims[0] = c->task.n;
-    memcpy(dims + 1, shape, rank * sizeof *dims);
+    memcpy(dims + 1, first.shape, first.rank * sizeof *dims);
     const double *from = after ? c->changed : c->rows;
     for (size_t v = 0; v < c->task.n * c->width; v++)
         all[v] = (float)from[v];
-    int status = cli_fail(sis_npy_write_float(path, all, rank + 1, dims));
+    int status = cli_fail(sis_npy_write_float(path, all, first.rank + 1, dims));
     free(all);
     return status;
 }
@@ -263,15 +265,16 @@ static int is_image(const size_t *shape, size_t rank, size_t dims[3], int *first
 
 /* As the file has it, or else as the network takes it. */
 static int image_shape(const campaign *c, size_t i, size_t dims[3], int *first) {
-    size_t rank, own[3];
-    const size_t *shape = cli_shape(&c->task, i, &rank, own);
+    sis_record example;
     sis_net_shape taken;
+    sis_task_record(c->task.task, &c->task.examples[i], NULL, &example);
     sis_net_input_shape(c->task.net, &taken);
-    if (is_image(shape, rank, dims, first) || is_image(taken.dims, taken.rank, dims, first))
+    if (is_image(example.shape, example.rank, dims, first) ||
+        is_image(taken.dims, taken.rank, dims, first))
         return CLI_DONE;
     return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "
                      "channels before or behind that",
-                     c->task.rows[i]);
+                     c->task.examples[i].row);
 }
 
 /* Can the pictures be written? Better known before the attack than after it. */
@@ -381,7 +384,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_task_spares(&o->source, NULL, o->before);
     if (status == CLI_DONE)
-        status = cli_task_open(&c.task, &o->source);
+        status = cli_task_open(&c.task, &o->source, NULL);
     if (status == CLI_DONE)
         status = prepare(&c);
     if (status == CLI_DONE && o->images)

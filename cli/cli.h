@@ -62,7 +62,8 @@ int cli_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A library call returned `code`: prints sis_error_detail(), or the meaning of the code if there is
- * no detail. Returns CLI_FAILED, for code 0 CLI_DONE without printing. */
+ * no detail. Returns CLI_FAILED, CLI_USAGE if an option made no sense to it, and for code 0 CLI_DONE
+ * without printing. */
 int cli_fail(int code);
 
 /* A file could not be written: errno says why, or nobody knows. Returns CLI_FAILED. */

@@ -101,6 +101,8 @@ int cli_fail(int code) {
     if (code == SIS_OK)
         return CLI_DONE;
     const char *detail = sis_error_detail();
+    if (code == SIS_E_OPTION)
+        return cli_usage("%s", detail);
     return cli_error("%s", *detail ? detail : sis_error_text(code));
 }
 

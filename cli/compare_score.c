@@ -98,6 +98,14 @@ static int split_words(const sis_record *r, sis_words *words) {
     return status;
 }
 
+/* Token ids that a row of the network has; 0: as many as there are words. */
+static size_t token_length(const sis_net *net) {
+    size_t n = sis_net_values(net);
+    const char *text = sis_net_meta_get(net, SIS_NET_META_LENGTH);
+    long length;
+    return n == 0 && text && cli_whole(text, &length) && length > 0 ? (size_t)length : n;
+}
+
 /* Token ids of the model that scores; what is not in the subset is a masked token. */
 static int encode_text(const cli_side *by, const sis_record *r, const int *kept, size_t n_kept,
                        double **row, size_t *n) {
@@ -105,7 +113,7 @@ static int encode_text(const cli_side *by, const sis_record *r, const int *kept,
     size_t *word_at = NULL;
     int status = split_words(r, &words);
     if (status == CLI_DONE) {
-        *n = cli_token_length(by->net);
+        *n = token_length(by->net);
         *n = *n ? *n : words.n;
         *row = cli_grab(*n, sizeof **row);
         word_at = cli_grab(*n, sizeof *word_at);

@@ -122,9 +122,7 @@ static int open_task(evaluation *ev) {
     cli_question q = ev->o->question;
     if (!ev->o->imputation)
         q.output = NULL;
-    int status = cli_task_open(&ev->task, &ev->o->source);
-    if (status == CLI_DONE)
-        status = cli_task_ask(&ev->task, &ev->o->source, &q);
+    int status = cli_task_open(&ev->task, &ev->o->source, &q);
     ev->with_model = 1;
     return status;
 }

@@ -4,6 +4,7 @@
  * object in which examples and draws have their place too. What was not measured is an empty cell,
  * or null.
  */
+#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>

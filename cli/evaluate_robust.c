@@ -25,7 +25,7 @@ static int open_deck(evaluation *ev, sis_deck **deck) {
     if (!ev->donors && !(ev->donors = cli_grab(t->n, sizeof *ev->donors)))
         return CLI_FAILED;
     for (size_t i = 0; i < t->n; i++)
-        if (!cli_task_excuse(t, i))
+        if (!t->examples[i].excuse)
             ev->donors[n++] = t->inputs[i];
     return cli_fail(sis_deck_new(ev->donors, n, anywhere, deck));
 }
@@ -57,21 +57,18 @@ const char *eval_second_mask(const evaluation *ev) {
 
 /* Is it any different from the first? Masks of token models differ by what they are called only. */
 static int differs(const evaluation *ev, const cli_task *second) {
-    const cli_task *first = &ev->task;
-    size_t n = first->inputs[0].n_values * first->n_samples;
-    if (cli_is_token(first))
+    const sis_input *a = &ev->task.inputs[0], *b = &second->inputs[0];
+    size_t n = a->n_values * a->n_samples;
+    if (cli_is_token(&ev->task))
         return !ev->o->question.mask || strcmp(ev->o->question.mask, eval_second_mask(ev)) != 0;
-    return first->n_samples != second->n_samples ||
-           memcmp(first->mask, second->mask, n * sizeof *first->mask) != 0;
+    return a->n_samples != b->n_samples || memcmp(a->mask, b->mask, n * sizeof *a->mask) != 0;
 }
 
 /* A task of its own: some masks change what a model understands by one. */
 static int open_second(const evaluation *ev, cli_task *second) {
     cli_question q = ev->o->question;
     q.mask = eval_second_mask(ev);
-    int status = cli_task_open(second, &ev->o->source);
-    if (status == CLI_DONE)
-        status = cli_task_ask(second, &ev->o->source, &q);
+    int status = cli_task_open(second, &ev->o->source, &q);
     if (status == CLI_DONE && !differs(ev, second))
         status = cli_error("--robust: the second mask (%s) is the same as the first; name another "
                            "with --second-mask",

@@ -28,29 +28,23 @@ typedef struct cli_first {
     double score; /* decided by default: with everything masked */
 } cli_first;
 
-/* What the run needs to turn a collection into a line. */
+/* What the run needs to turn records into lines. */
 typedef struct cli_explaining {
     const cli_explain_options *o;
-    cli_task *task;
+    sis_task *task;
     cli_output out;
     cli_progress bar;
-    double threshold;
-    size_t *todo;        /* (n_todo) inputs of the task that this run is to do, ascending */
-    size_t n_todo, next; /* next: the first of them that is not written */
-    size_t *asked;       /* (n_asked) those of them that can be asked about */
-    size_t n_asked;
+    size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */
+    size_t n_todo;
     size_t counts[4];
     cli_first first[4]; /* of each status, an example: of those not decided the nearest */
     char why[304];      /* the first that failed did */
     int broken;         /* the file cannot be written, and that was said */
 } cli_explaining;
 
-/* What records of this run say of it; NULL for SIS, whose subsets need none. */
-const char *cli_explain_constraint(const cli_explain_options *o);
-
-/* Explain n inputs of the task; each answer goes to `done` in order. */
-int cli_explain_inputs(cli_explaining *w, const size_t *which, size_t n,
-                       int (*done)(void *ctx, size_t i, const sis_rationale *found), void *ctx);
+/* Explain n examples of the task; each record goes to `done` in order. */
+int cli_explain_examples(cli_explaining *w, const size_t *which, size_t n, sis_task_done *done,
+                         void *ctx);
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 int cli_explain_resume(cli_explaining *w, long long *keep);

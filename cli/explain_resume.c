@@ -15,15 +15,19 @@
 
 /* ---- What records say ------------------------------------------------------------------------ */
 
+static int same_text(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
 /* Is what the record says of the example what it is now? */
-static int same_example(const cli_task *t, const sis_record *r, size_t at) {
-    const sis_input *in = &t->inputs[at];
-    if (!t->pieces)
-        return r->n_values == in->n_values && cli_same_numbers(r->values, in->values, in->n_values);
-    for (size_t i = 0; i < r->n_words && i < in->n_values; i++)
-        if (strcmp(r->words[i], t->words[at][i]) != 0)
+static int same_example(const sis_record *r, const sis_record *now) {
+    if (now->values)
+        return r->n_values == now->n_values &&
+               cli_same_numbers(r->values, now->values, now->n_values);
+    for (size_t i = 0; i < r->n_words && i < now->n_words; i++)
+        if (strcmp(r->words[i], now->words[i]) != 0)
             return 0;
-    return r->n_words == in->n_values;
+    return r->n_words == now->n_words;
 }
 
 /* Does it hold as many subsets as are asked for now, with their traces or without? */
@@ -44,19 +48,19 @@ static int same_extent(const cli_explaining *w, const sis_record *r) {
     return CLI_DONE;
 }
 
-/* Does this record of an earlier run answer what is asked now of that input? */
-static int same_question(const cli_explaining *w, const sis_record *r, size_t at) {
+/* Does this record of an earlier run answer what is asked now of that example? */
+static int same_question(const cli_explaining *w, const sis_record *r, sis_example *e) {
     const cli_explain_options *o = w->o;
-    const sis_input *in = &w->task->inputs[at];
-    const double *mask = in->n_samples == 1 && !w->task->words ? in->mask : NULL;
-    long n = sis_input_features(in);
-    const char *before = r->constraint ? r->constraint : "", *now = cli_explain_constraint(o);
-    int same = strcmp(r->model, o->source.model) == 0 && strcmp(r->method, o->method.name) == 0 &&
-               strcmp(before, now ? now : "") == 0 && r->threshold == w->threshold &&
-               r->below == o->below && r->output == in->output && n > 0 &&
-               (!r->n_outputs || r->n_outputs == w->task->model.n_outputs) &&
-               r->collection.n_features == (size_t)n && same_example(w->task, r, at) &&
-               !r->mask == !mask && (!mask || cli_same_numbers(r->mask, mask, in->n_values));
+    sis_record now;
+    long n = sis_input_features(&e->input);
+    sis_task_record(w->task, e, NULL, &now);
+    int same = same_text(r->model, now.model) && same_text(r->method, now.method) &&
+               same_text(r->constraint, now.constraint) && r->threshold == now.threshold &&
+               r->below == now.below && r->output == now.output && n > 0 &&
+               (!r->n_outputs || r->n_outputs == now.n_outputs) &&
+               r->collection.n_features == (size_t)n && same_example(r, &now) &&
+               !r->mask == !now.mask &&
+               (!now.mask || cli_same_numbers(r->mask, now.mask, now.n_values));
     if (same)
         return same_extent(w, r);
     return cli_error(
@@ -70,9 +74,9 @@ static int same_question(const cli_explaining *w, const sis_record *r, size_t at
 /* ---- One record again ------------------------------------------------------------------------ */
 
 /* Does the answer hang on numbers that records do not hold: seeds, samples, steps, the baseline? */
-static int needs_sample(const cli_explaining *w, const sis_record *r, size_t at) {
+static int needs_sample(const cli_explaining *w, const sis_record *r, const sis_example *e) {
     return r->collection.status == SIS_STATUS_EXPLAINED &&
-           (!cli_method_is_sis(&w->o->method) || w->task->inputs[at].n_samples > 1);
+           (!cli_method_is_sis(&w->o->method) || e->input.n_samples > 1);
 }
 
 static int close_numbers(const double *a, const double *b, size_t n) {
@@ -91,10 +95,10 @@ typedef struct {
     int same;
 } again;
 
-static int hold_against(void *ctx, size_t i, const sis_rationale *found) {
+static int hold_against(void *ctx, size_t i, const sis_record *found) {
     again *a = ctx;
     const sis_collection *was = &a->r->collection, *is = &found->collection;
-    size_t n = found->attributions ? is->n_features : 0;
+    size_t n = found->n_attributions;
     (void)i;
     a->same = was->status == is->status && n == a->r->n_attributions &&
               close_numbers(&was->masked_score, &is->masked_score, 1) &&
@@ -108,7 +112,7 @@ static int hold_against(void *ctx, size_t i, const sis_rationale *found) {
 
 static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
     again a = {.r = r};
-    int status = cli_explain_inputs(w, &at, 1, hold_against, &a);
+    int status = cli_explain_examples(w, &at, 1, hold_against, &a);
     if (status != CLI_DONE || a.same)
         return status;
     return cli_error(
@@ -120,11 +124,10 @@ static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-/* An earlier run: which inputs of the task are done. */
+/* An earlier run: which examples of the task are done. */
 typedef struct {
     cli_explaining *w;
-    cli_ids ids;         /* of the task's inputs */
-    unsigned char *done; /* (inputs) */
+    unsigned char *done; /* (examples) */
     sis_record sample;   /* one of the records, if that must be made again */
     size_t sample_at;
 } earlier;
@@ -133,7 +136,7 @@ typedef struct {
 static int take_record(void *ctx, sis_record *r) {
     earlier *e = ctx;
     cli_explaining *w = e->w;
-    size_t at = cli_ids_find(&e->ids, r->id);
+    size_t at = sis_task_find(w->task, r->id);
     if (at == SIZE_MAX)
         return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
                          "same --input, --id and --rows, or name another --output",
@@ -147,12 +150,17 @@ static int take_record(void *ctx, sis_record *r) {
         cli_explain_count(w, r->id, &r->collection);
         return CLI_DONE;
     }
-    int status = same_question(w, r, at);
-    if (status == CLI_DONE && !e->sample.id && needs_sample(w, r, at)) {
+    sis_example x;
+    int status = cli_fail(sis_task_load(w->task, at, &x));
+    if (status != CLI_DONE)
+        return status;
+    status = same_question(w, r, &x);
+    if (status == CLI_DONE && !e->sample.id && needs_sample(w, r, &x)) {
         e->sample = *r;
         e->sample_at = at;
         *r = (sis_record){0};
     }
+    sis_example_release(&x);
     return status;
 }
 
@@ -162,23 +170,22 @@ int cli_explain_resume(cli_explaining *w, long long *keep) {
     if (error)
         return cli_fail(error);
     *keep = (long long)old.bytes;
-    const cli_task *t = w->task;
-    earlier e = {.w = w, .done = cli_grab(t->n, sizeof *e.done)};
-    int status = e.done ? cli_ids_make(&e.ids, t->ids, sizeof *t->ids, t->n) : CLI_FAILED;
+    size_t n = sis_task_count(w->task);
+    earlier e = {.w = w, .done = cli_grab(n, sizeof *e.done)};
+    int status = e.done ? CLI_DONE : CLI_FAILED;
     if (status == CLI_DONE && old.n)
         status = cli_records_each(w->o->output, old.n, take_record, &e);
     if (status == CLI_DONE && e.sample.id)
         status = make_again(w, &e.sample, e.sample_at);
     w->n_todo = 0;
-    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
+    for (size_t i = 0; status == CLI_DONE && i < n; i++)
         if (!e.done[i])
             w->todo[w->n_todo++] = i;
     if (status == CLI_DONE && old.n)
-        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, t->n,
+        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, n,
                  w->o->output);
     sis_record_release(&e.sample);
     free(e.done);
-    free(e.ids.items);
     sis_resume_release(&old);
     return status;
 }

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How to explain: the options of the methods beside SIS, whether they fit each other, and what they
- * mean for each input.
+ * Options of the methods beside SIS. See method.h.
  */
 #include "method.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "records.h"
 
 const cli_option cli_method_options[] = {
     {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how",
@@ -61,157 +56,13 @@ int cli_method_is_sis(const cli_method *m) {
     return strcmp(m->name, "sis") == 0;
 }
 
-/* The options as the library takes them, the same for every input. */
-static void translate(const cli_method *m, const cli_question *q, sis_method_opt *how) {
-    sis_method_opt_init(how);
-    for (sis_method k = SIS_METHOD_PERTURB; k <= SIS_METHOD_GRADIENT; k++)
-        if (strcmp(sis_method_name(k), m->name) == 0)
-            how->method = k;
-    for (sis_constraint k = SIS_CONSTRAINT_SUFFICIENT; k <= SIS_CONSTRAINT_TOP; k++)
-        if (strcmp(sis_constraint_name(k), m->constraint) == 0)
-            how->constraint = k;
-    how->seed = q->seed;
-    how->steps = m->steps;
-    how->step = m->step;
-    how->zero_baseline = strcmp(m->baseline, "zero") == 0;
-    if (q->samples && !(q->mask && strncmp(q->mask, "hotdeck:", 8) == 0))
-        how->samples = q->samples;
-}
-
-/* Options of one method that are given with another. */
-static int check_strays(const cli_method *m) {
-    sis_method_opt def;
-    sis_method_opt_init(&def);
-    const struct {
-        const char *option, *method;
-        int given;
-    } uses[] = {{"--steps", "ig", m->steps != def.steps},
-                {"--baseline", "ig", strcmp(m->baseline, "mask") != 0},
-                {"--step", "gradient", m->step != def.step},
-                {"--remove", "lime", m->remove}};
-    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
-        if (uses[i].given && strcmp(m->name, uses[i].method) != 0)
-            return cli_usage("%s is for --method %s", uses[i].option, uses[i].method);
-    return CLI_DONE;
-}
-
-int cli_method_check(const cli_method *m, const cli_question *q, size_t max_subsets) {
-    sis_method_opt how;
-    translate(m, q, &how);
-    if (check_strays(m) != CLI_DONE)
-        return CLI_USAGE;
-    if (m->lengths && how.constraint != SIS_CONSTRAINT_LENGTH)
-        return cli_usage("--lengths is for --constraint length");
-    if (m->orders && (cli_method_is_sis(m) || how.method == SIS_METHOD_GRADIENT ||
-                      how.constraint == SIS_CONSTRAINT_TOP))
-        return cli_usage("--orders is for perturb, ig and lime with --constraint sufficient or "
-                         "length");
-    if (cli_method_is_sis(m))
-        return how.constraint == SIS_CONSTRAINT_SUFFICIENT
-                   ? CLI_DONE
-                   : cli_usage("--constraint %s is for other methods than sis", m->constraint);
-    if (max_subsets > 1 && how.method != SIS_METHOD_GRADIENT)
-        return cli_usage("--max-subsets: %s finds one rationale an example", m->name);
-    const char *wrong = sis_method_opt_check(&how);
-    return wrong ? cli_usage("--method %s: %s", m->name, wrong) : CLI_DONE;
-}
-
-/* ---- Earlier results ------------------------------------------------------------------------- */
-
-/* Take from a record what is needed for input i. */
-typedef int (*taker)(const sis_record *r, size_t i, cli_plan *plan);
-
-/* What is taken from one file, and what its records must be of. */
-typedef struct {
-    const char *option, *method;
-    taker take;
-} earlier;
-
-static int take_length(const sis_record *r, size_t i, cli_plan *plan) {
-    plan->how[i].length = sis_collection_median(&r->collection);
-    return CLI_DONE;
-}
-
-static int take_order(const sis_record *r, size_t i, cli_plan *plan) {
-    const sis_collection *c = &r->collection;
-    if (c->status != SIS_STATUS_EXPLAINED)
-        return CLI_DONE;
-    if (c->n_subsets != 1 || c->subsets[0].trace.n == 0)
-        return cli_error("--orders: record \"%s\" has no trace; make the file with --trace", r->id);
-    const sis_trace *t = &c->subsets[0].trace;
-    plan->orders[i] = cli_grab(t->n, sizeof *plan->orders[i]);
-    if (!plan->orders[i])
-        return CLI_FAILED;
-    for (size_t k = 0; k < t->n; k++)
-        plan->orders[i][k] = t->order[t->n - 1 - k];
-    plan->how[i].order = plan->orders[i];
-    plan->how[i].n_order = t->n;
-    return CLI_DONE;
-}
-
-static int read_earlier(const char *path, const earlier *e, const cli_task *t, const size_t *which,
-                        cli_plan *plan) {
-    cli_shelf s = {.path = path};
-    int status = cli_shelf_read(&s, 0);
-    for (size_t i = 0; status == CLI_DONE && i < s.n; i++)
-        if (strcmp(s.records[i].method, e->method) != 0)
-            status = cli_error("%s: %s: record \"%s\" is of method %s; expected %s", e->option,
-                               path, s.records[i].id, s.records[i].method, e->method);
-    for (size_t i = 0; status == CLI_DONE && i < plan->n; i++) {
-        const sis_record *r = cli_shelf_find(&s, t->ids[which[i]]);
-        if (r)
-            status = e->take(r, i, plan);
-    }
-    cli_shelf_release(&s);
-    return status;
-}
-
-/* ---- Plan ------------------------------------------------------------------------------------ */
-
-/* A mask that removes tokens, as long as the longest input; NULL after an error line. */
-static double *removing_mask(const cli_task *t) {
-    size_t width = 0;
-    if (!cli_is_token(t)) {
-        cli_error("--remove: this model takes no token ids, so there are no words to take out");
-        return NULL;
-    }
-    for (size_t i = 0; i < t->n; i++)
-        width = t->inputs[i].n_values > width ? t->inputs[i].n_values : width;
-    double *mask = cli_grab(width, sizeof *mask);
-    for (size_t v = 0; mask && v < width; v++)
-        mask[v] = NAN;
-    return mask;
-}
-
-int cli_method_plan(const cli_method *m, const cli_task *t, const cli_question *q,
-                    const size_t *which, size_t n, cli_plan *plan) {
-    sis_method_opt one;
-    translate(m, q, &one);
-    plan->how = cli_grab(n, sizeof *plan->how);
-    if (m->remove)
-        one.lime_mask = plan->remove = removing_mask(t);
-    if (!plan->how || (m->remove && !plan->remove))
-        return CLI_FAILED;
-    for (size_t i = 0; i < n; i++)
-        plan->how[i] = one;
-    plan->n = n;
-    int status = CLI_DONE;
-    if (m->lengths)
-        status =
-            read_earlier(m->lengths, &(earlier){"--lengths", "sis", take_length}, t, which, plan);
-    if (status == CLI_DONE && m->orders) {
-        plan->orders = cli_grab(n, sizeof *plan->orders);
-        status = plan->orders ? read_earlier(m->orders, &(earlier){"--orders", m->name, take_order},
-                                             t, which, plan)
-                              : CLI_FAILED;
-    }
-    return status;
-}
-
-void cli_method_release(cli_plan *plan) {
-    for (size_t i = 0; plan->orders && i < plan->n; i++)
-        free(plan->orders[i]);
-    free(plan->orders);
-    free(plan->how);
-    free(plan->remove);
+void cli_method_fill(const cli_method *m, sis_task_opt *out) {
+    out->method = m->name;
+    out->constraint = m->constraint;
+    out->how.steps = m->steps;
+    out->how.step = m->step;
+    out->how.zero_baseline = strcmp(m->baseline, "zero") == 0;
+    out->remove = m->remove;
+    out->lengths = m->lengths;
+    out->orders = m->orders;
 }

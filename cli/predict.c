@@ -27,41 +27,45 @@ static void init(void *p) {
     cli_source_init(&((predict_options *)p)->source);
 }
 
-static int write_scores(const cli_task *t, cli_output *out, const double *scores) {
-    size_t outputs = t->model.n_outputs;
-    int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
-        char *line;
-        size_t n;
-        int error = sis_scores_format(t->ids[i], scores + i * outputs, outputs, &line, &n);
-        if (error)
-            return cli_fail(error);
-        status = cli_output_write(out, line, n);
-        free(line);
-    }
-    return status;
+/* Scores on their way to the file. */
+typedef struct {
+    const sis_task *task;
+    cli_output out;
+    int broken; /* the file cannot be written, and that was said */
+} writing;
+
+static int write_scores(void *ctx, size_t i, const double *scores) {
+    writing *w = ctx;
+    char *line;
+    size_t n, outputs = sis_task_model(w->task)->n_outputs;
+    int error = sis_scores_format(sis_task_id(w->task, i), scores, outputs, &line, &n);
+    if (error)
+        return error;
+    w->broken |= cli_output_write(&w->out, line, n) != CLI_DONE;
+    free(line);
+    return w->broken ? SIS_E_IO : SIS_OK;
 }
 
 static int run(const void *p, const cli_list *args) {
     const predict_options *o = (const predict_options *)p;
     (void)args;
-    cli_task task = {0};
-    cli_output out = {0};
-    double *scores = NULL;
+    sis_task *task = NULL;
+    writing w = {0};
+    sis_task_opt opt;
+    cli_task_options(&o->source, NULL, &opt);
     int status = cli_task_spares(&o->source, NULL, o->output);
     if (status == CLI_DONE)
-        status = cli_task_open(&task, &o->source);
+        status = cli_fail(sis_task_open(&opt, &task));
     if (status == CLI_DONE)
-        status = cli_task_predict(&task, task.inputs, task.n, o->source.jobs, &scores);
-    if (status == CLI_DONE)
-        status = cli_output_open(&out, o->output, -1);
+        status = cli_output_open(&w.out, o->output, -1);
     if (status == CLI_DONE) {
-        status = write_scores(&task, &out, scores);
-        int closed = cli_output_close(&out);
+        w.task = task;
+        int error = sis_task_predict(task, NULL, sis_task_count(task), write_scores, &w);
+        status = w.broken ? CLI_FAILED : cli_fail(error);
+        int closed = cli_output_close(&w.out);
         status = status == CLI_DONE ? closed : status;
     }
-    free(scores);
-    cli_task_close(&task);
+    sis_task_free(task);
     return status;
 }
 

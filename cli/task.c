@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The model, the examples asked for, their plain scores, and thresholds that are percentiles of
- * these.
+ * Options of tasks, and tasks with all their examples. See task.h.
  */
-#include <sis/evaluate.h>
-
 #include "task.h"
 
 #include <errno.h>
@@ -68,6 +65,140 @@ void cli_source_init(cli_source *s) {
     s->timeout = opt.timeout;
 }
 
+const cli_option cli_question_options[] = {
+    {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature is",
+     .unset = "the model's own",
+     .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
+             "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
+             "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
+             "draws. Columns of a table are found by their names. For models that take token ids "
+             "also embedding-mean, the mean over the "
+             "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
+             "those before it up. Texts of a cmd: model: remove (the default) or token:WORD, which "
+             "stands in the place of the missing one. Any other model that carries no mask needs "
+             "one of these, unless the input is DNA: then it is uniform."},
+    {"features", 0, "F", CLI_STRING(cli_question, features), "masked together: axis:A or FILE.npy",
+     .more =
+         "each: every value is a feature, of token models every token but padding, of a colour "
+         "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
+         "example belong together (the channels of a pixel). FILE.npy: a whole number for each "
+         "value, the feature it belongs to, or -1 for never masked; columns put together so are "
+         "called by what their names share, housing for housing=own and housing=rent."},
+    {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
+     .max = 100000, .unset = "32; lime 5000"},
+    CLI_SEED(cli_question, seed),
+    CLI_MEMORY(cli_question, memory),
+    {0},
+};
+
+const cli_option cli_output_options[] = {
+    {"class", 'c', "OUTPUT", CLI_STRING(cli_question, output),
+     "output to explain: number, label, top",
+     .more = "A number from 0, a label the model knows, or top: the output with the highest score, "
+             "example by example."},
+    {0},
+};
+
+size_t cli_draws(const cli_question *q) {
+    return q->samples ? q->samples : SIS_TASK_DRAWS;
+}
+
+void cli_question_init(cli_question *q) {
+    sis_task_opt opt;
+    sis_task_opt_init(&opt);
+    q->features = opt.features;
+    q->output = opt.output;
+    q->seed = (size_t)opt.seed;
+    q->memory = opt.search.memory >> 20;
+}
+
+void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out) {
+    sis_task_opt_init(out);
+    out->model = s->model;
+    out->open.timeout = s->timeout;
+    out->input = s->input;
+    out->read.label = s->label;
+    out->read.id = s->id;
+    out->read.categorical = s->categorical;
+    out->rows = s->rows;
+    out->search.jobs = (int)s->jobs;
+    out->plain = !q;
+    out->output = q ? q->output : NULL;
+    if (!q)
+        return;
+    out->features = q->features;
+    out->mask = q->mask;
+    out->samples = q->samples;
+    out->seed = q->seed;
+    out->search.memory = q->memory << 20;
+}
+
+int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {
+    int status = cli_output_spares(output, s->input);
+    if (status == CLI_DONE)
+        status = cli_output_spares(output, s->model);
+    if (status == CLI_DONE && q)
+        status = cli_output_spares(output, q->mask);
+    if (status == CLI_DONE && q)
+        status = cli_output_spares(output, q->features);
+    return status;
+}
+
+/* ---- All examples at once -------------------------------------------------------------------- */
+
+static int load_examples(cli_task *t) {
+    int status = CLI_DONE;
+    t->ids = cli_grab(t->n, sizeof *t->ids);
+    t->examples = cli_grab(t->n, sizeof *t->examples);
+    t->inputs = cli_grab(t->n, sizeof *t->inputs);
+    if (!t->ids || !t->examples || !t->inputs)
+        return CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < t->n; i++) {
+        status = cli_fail(sis_task_load(t->task, i, &t->examples[i]));
+        t->ids[i] = t->examples[i].id;
+        t->inputs[i] = t->examples[i].input;
+    }
+    return status;
+}
+
+int cli_task_open(cli_task *t, const cli_source *s, const cli_question *q) {
+    sis_task_opt opt;
+    *t = (cli_task){0};
+    cli_task_options(s, q, &opt);
+    int status = cli_fail(sis_task_open(&opt, &t->task));
+    if (status != CLI_DONE)
+        return status;
+    t->model = *sis_task_model(t->task);
+    t->net = sis_model_net(&t->model);
+    t->data = sis_task_data(t->task);
+    t->n = sis_task_count(t->task);
+    t->by_default = strcmp(opt.features, "each") == 0;
+    return load_examples(t);
+}
+
+void cli_task_close(cli_task *t) {
+    for (size_t i = 0; t->examples && i < t->n; i++)
+        sis_example_release(&t->examples[i]);
+    free(t->examples);
+    free(t->inputs);
+    free(t->ids);
+    sis_task_free(t->task);
+    *t = (cli_task){0};
+}
+
+int cli_is_token(const cli_task *t) {
+    return t->net && sis_net_is_token(t->net);
+}
+
+int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_t jobs,
+                     double **scores) {
+    sis_opt opt;
+    sis_opt_init(&opt);
+    opt.jobs = (int)jobs;
+    *scores = cli_grab(n, t->model.n_outputs * sizeof **scores);
+    return *scores ? cli_fail(sis_predict(&t->model, inputs, n, &opt, *scores)) : CLI_FAILED;
+}
+
 /* ---- Small things ---------------------------------------------------------------------------- */
 
 void *cli_grab(size_t n, size_t size) {
@@ -107,167 +238,16 @@ int cli_by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-int cli_same_widths(const cli_task *t, const char *option) {
-    for (size_t i = 1; i < t->n; i++)
-        if (t->inputs[i].n_values != t->inputs[0].n_values)
-            return cli_error("%s: examples %zu and %zu have %zu and %zu values; it needs equally "
-                             "many",
-                             option, t->rows[0], t->rows[i], t->inputs[0].n_values,
-                             t->inputs[i].n_values);
-    return CLI_DONE;
+int cli_ends_in(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
 }
-
-/* ---- Model and examples ---------------------------------------------------------------------- */
 
 int cli_rows(const char *text, size_t count, size_t **rows, size_t *n) {
     int error = sis_rows_parse(text, count, rows, n);
     return error == SIS_E_FORMAT ? cli_usage("--rows: %s", sis_error_detail())
            : error               ? cli_error("--rows: %s", sis_error_detail())
                                  : CLI_DONE;
-}
-
-static int choose_rows(cli_task *t, const char *text) {
-    size_t count = sis_data_count(t->data);
-    if (text)
-        return cli_rows(text, count, &t->rows, &t->n);
-    t->rows = cli_grab(count, sizeof *t->rows);
-    if (!t->rows)
-        return CLI_FAILED;
-    t->n = count;
-    for (size_t i = 0; i < count; i++)
-        t->rows[i] = i;
-    return CLI_DONE;
-}
-
-static int load_row(cli_task *t, size_t i) {
-    cli_row row = {0};
-    char number[SIS_ID_SIZE];
-    t->ids[i] = strdup(sis_data_id(t->data, t->rows[i], number));
-    if (!t->ids[i])
-        return cli_error("out of memory");
-    if (cli_encode_width(t, t->data, t->rows[i], &row.width) != CLI_DONE)
-        return CLI_FAILED;
-    row.values = t->values[i] = cli_grab(row.width, sizeof *row.values);
-    if (cli_has_words(t))
-        row.word_at = t->word_at[i] = cli_grab(row.width, sizeof *row.word_at);
-    if (!row.values || (cli_has_words(t) && !row.word_at))
-        return CLI_FAILED;
-    t->inputs[i] = (sis_input){.values = row.values, .n_values = row.width, .name = t->ids[i]};
-    return cli_encode(t, t->data, t->rows[i], &row);
-}
-
-static int load_rows(cli_task *t) {
-    t->values = cli_grab(t->n, sizeof *t->values);
-    t->inputs = cli_grab(t->n, sizeof *t->inputs);
-    t->ids = cli_grab(t->n, sizeof *t->ids);
-    if (!t->values || !t->inputs || !t->ids)
-        return CLI_FAILED;
-    if (cli_has_words(t) && !(t->word_at = cli_grab(t->n, sizeof *t->word_at)))
-        return CLI_FAILED;
-    int status = CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < t->n; i++)
-        status = load_row(t, i);
-    return status;
-}
-
-/* Ask a child about the first example. If it fails, it may have expected cells, where it gets a
- * value for each category. */
-static int measure(cli_task *t) {
-    enum { MOST = 8, NAME = 40 };
-    size_t n = t->inputs[0].n_values, used = 0;
-    char list[MOST * (NAME + 2) + 8] = "";
-    int error = sis_model_measure(&t->model, t->values[0], n);
-    const char *const *names = sis_data_names(t->data);
-    if (error != SIS_E_MODEL || !names || sis_data_features(t->data, t->rows[0], NULL) == n)
-        return cli_fail(error);
-    for (size_t v = 0; v < n && v < MOST && used < sizeof list; v++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", v ? ", " : "", NAME,
-                                 names[v]);
-    return cli_error("%s; it was given a list of %zu values: %s%s", sis_error_detail(), n, list,
-                     n > MOST ? ", ..." : "");
-}
-
-int cli_task_open(cli_task *t, const cli_source *s) {
-    *t = (cli_task){0};
-    sis_model_opt opt;
-    sis_model_opt_init(&opt);
-    opt.timeout = s->timeout;
-    sis_data_opt_init(&t->opt);
-    t->opt.label = s->label;
-    t->opt.id = s->id;
-    t->opt.categorical = s->categorical;
-    int status = cli_fail(sis_model_open(s->model, &opt, &t->model));
-    if (status == CLI_DONE) {
-        t->net = sis_model_net(&t->model);
-        status = cli_encode_names(t);
-    }
-    if (status == CLI_DONE)
-        status = cli_fail(sis_data_read(s->input, &t->opt, &t->data));
-    if (status == CLI_DONE)
-        status = choose_rows(t, s->rows);
-    if (status == CLI_DONE)
-        status = cli_encode_begin(t);
-    if (status == CLI_DONE)
-        status = load_rows(t);
-    if (status == CLI_DONE)
-        status = measure(t);
-    return status;
-}
-
-/* n texts and the list of them. */
-static void free_texts(char **texts, size_t n) {
-    for (size_t i = 0; texts && i < n; i++)
-        free(texts[i]);
-    free(texts);
-}
-
-void cli_task_close(cli_task *t) {
-    for (size_t i = 0; t->words && i < t->n; i++) {
-        long n = t->words[i] ? sis_input_features(&t->inputs[i]) : 0;
-        free_texts(t->words[i], n > 0 ? (size_t)n : 0);
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        if (t->values)
-            free(t->values[i]);
-        if (t->maps)
-            free(t->maps[i]);
-        if (t->word_at)
-            free(t->word_at[i]);
-        if (t->human)
-            free(t->human[i]);
-    }
-    free_texts(t->names, t->n_features);
-    free_texts(t->ids, t->n);
-    free(t->words);
-    free(t->word_at);
-    free(t->human);
-    free(t->n_human);
-    sis_vocabulary_free(t->vocabulary);
-    free(t->first_piece);
-    free((void *)t->opt.names);
-    json_decref(t->names_list);
-    free(t->maps);
-    free(t->values);
-    free(t->inputs);
-    free(t->mask);
-    free(t->feature_of);
-    free(t->rows);
-    sis_data_free(t->data);
-    sis_model_close(&t->model);
-    free(t->pieces);
-    free(t->stand_in);
-    *t = (cli_task){0};
-}
-
-int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {
-    int status = cli_output_spares(output, s->input);
-    if (status == CLI_DONE)
-        status = cli_output_spares(output, s->model);
-    if (status == CLI_DONE && q)
-        status = cli_output_spares(output, q->mask);
-    if (status == CLI_DONE && q)
-        status = cli_output_spares(output, q->features);
-    return status;
 }
 
 const char *cli_last_part(const char *path) {
@@ -277,64 +257,4 @@ const char *cli_last_part(const char *path) {
 
 int cli_same_model(const char *a, const char *b) {
     return strcmp(cli_last_part(a), cli_last_part(b)) == 0;
-}
-
-/* ---- Scores ---------------------------------------------------------------------------------- */
-
-int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_t jobs,
-                     double **scores) {
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.jobs = (int)jobs;
-    *scores = cli_grab(n, t->model.n_outputs * sizeof **scores);
-    return *scores ? cli_fail(sis_predict(&t->model, inputs, n, &opt, *scores)) : CLI_FAILED;
-}
-
-/* The percentile of the scores that would be explained, over every example of the file. */
-static int score_percentile(const cli_task *t, double percent, const cli_source *s,
-                            const cli_question *q, double *threshold) {
-    cli_task all = {.data = t->data,
-                    .net = t->net,
-                    .vocabulary = t->vocabulary,
-                    .pieces = t->pieces,
-                    .first_piece = t->first_piece};
-    double *scores = NULL;
-    int status = choose_rows(&all, NULL);
-    if (status == CLI_DONE)
-        status = load_rows(&all);
-    if (status == CLI_DONE)
-        status = cli_task_predict(t, all.inputs, all.n, s->jobs, &scores);
-    for (size_t i = 0; status == CLI_DONE && i < all.n; i++) {
-        const double *row = scores + i * t->model.n_outputs;
-        size_t output = cli_output_of(t, q->output, row);
-        if (output == SIZE_MAX)
-            status = CLI_FAILED;
-        else
-            scores[i] = row[output]; /* never behind what is still to be read */
-    }
-    if (status == CLI_DONE)
-        status = cli_fail(sis_sample_percentile(scores, all.n, percent, threshold));
-    free(scores);
-    all.data = NULL; /* borrowed, as are vocabulary and pieces */
-    all.vocabulary = NULL;
-    all.pieces = NULL;
-    all.first_piece = NULL;
-    cli_task_close(&all);
-    return status;
-}
-
-int cli_task_threshold(const cli_task *t, const char *text, const cli_source *s,
-                       const cli_question *q, double *threshold) {
-    int is_percentile = text[0] == 'p';
-    double v;
-    if (!cli_number(text + is_percentile, &v))
-        return cli_usage("--threshold: expected a number or pNN (a percentile), found \"%s\"",
-                         text);
-    if (!is_percentile) {
-        *threshold = v;
-        return CLI_DONE;
-    }
-    if (v < 0 || v > 100)
-        return cli_usage("--threshold: a percentile lies between p0 and p100, found \"%s\"", text);
-    return score_percentile(t, v, s, q, threshold);
 }

@@ -153,9 +153,7 @@ static int run(const void *p, const cli_list *args) {
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_output_spares(o->output, args->items[i]);
     if (status == CLI_DONE)
-        status = cli_task_open(&task, &o->source);
-    if (status == CLI_DONE)
-        status = cli_task_ask(&task, &o->source, &o->question);
+        status = cli_task_open(&task, &o->source, &o->question);
     if (status == CLI_DONE)
         status = cli_ids_make(&a.ids, task.ids, sizeof *task.ids, task.n);
     if (status == CLI_DONE)

@@ -22,7 +22,8 @@ extern "C" {
     X(MODEL, -5, "the model failed")                                                               \
     X(NAN, -6, "the model answered NaN")                                                           \
     X(CANCELLED, -7, "cancelled")                                                                  \
-    X(UNSUPPORTED, -8, "not supported")
+    X(UNSUPPORTED, -8, "not supported")                                                            \
+    X(OPTION, -9, "an option that makes no sense")
 
 enum sis_error {
     SIS_OK = 0,

@@ -24,6 +24,7 @@
  * The rest of the header goes up step by step: many inputs at once, verification, one backward
  * selection and its trace, walks. Beside it stand, each of use by itself:
  *
+ *     task.h      from a model and a file to records, in five lines
  *     model.h     ONNX files and child processes as models     data.h      examples from files
  *     net.h       the networks themselves; train.h             results.h   the results file
  *     explain.h   other methods; attack.h                      global.h    distances and clusters
@@ -237,7 +238,9 @@ int sis_collect(const sis_model *model, const sis_input *input, const sis_opt *o
 int sis_collect_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
                      int (*done)(void *ctx, size_t i, const sis_collection *c), void *ctx);
 
-/* The same with another way to explain one input. */
+/* The same with another way to explain one input. `inputs` may be NULL if `find` has its own: it
+ * then says itself in its messages which one it was, and answers NaN by a collection of status
+ * ERROR. */
 typedef struct sis_finder {
     /* Called for input i, by several threads at once, with a model and options for the thread it
      * runs on; answers as sis_collect does. */

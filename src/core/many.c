@@ -80,11 +80,11 @@ static int explain_one(void *ctx, size_t i, int worker) {
     if (!c)
         return SIS_E_NOMEM;
     int error = j->finder->find(j->finder->ctx, i, &j->crew.models[worker], &opt, c);
-    if (error == SIS_E_NAN)
+    if (error == SIS_E_NAN && j->inputs)
         error = failed_collection(c, &j->inputs[i]);
     if (error != SIS_OK) {
         free(c);
-        return sis__example_fail(error, j->inputs, i, "%s", sis_error_detail());
+        return j->inputs ? sis__example_fail(error, j->inputs, i, "%s", sis_error_detail()) : error;
     }
     pthread_mutex_lock(&j->lock);
     j->total.inputs_done++;

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis/task.h - from a model and a file to records: what `sis explain` does, in five lines.
+ *
+ *     sis_task_opt o;  sis_task_opt_init(&o);
+ *     o.model = "imdb.onnx";  o.input = "reviews.txt";  o.threshold = "0.8";
+ *     sis_task *task;
+ *     sis_record r;
+ *     int got = sis_task_open(&o, &task);
+ *     while (got >= 0 && (got = sis_task_next(task, &r)) == 1)
+ *         use(&r);                                  // sis/results.h: sis_record_format(&r, ...)
+ *     if (got < 0)
+ *         fprintf(stderr, "%s\n", sis_error_detail());
+ *     sis_task_free(task);
+ *
+ * A task is a question about examples: which model, which examples, what a feature is, what a
+ * missing one looks like, which decision. It reads, encodes for the model (texts become token ids,
+ * colours go where the network wants them), masks and asks. The records are those that the program
+ * writes, to the byte but for the seconds they took.
+ *
+ * The header goes up step by step: records one by one, records to a function of yours, the same
+ * question about other examples (a server), which examples there are, one example as the model is
+ * asked about it, plain scores.
+ *
+ * Memory: a data set stays as its reader holds it, packed; besides it a task holds the ids of the
+ * examples, for texts of a model that is no network 16 bytes a word, and while it runs 8 bytes an
+ * example. Values, masks, words and feature maps are made for an example when its turn comes and
+ * freed after its record.
+ *
+ * Messages name options as the program does: --mask is opt.mask, --class is opt.output.
+ * Errors: 0 or a negative code of sis/error.h; SIS_E_OPTION if an option makes no sense.
+ * Threads: a task belongs to one thread at a time, but for sis_task_cancel and what takes a const
+ * task. Any number of tasks may share one opened model.
+ */
+#ifndef SIS_TASK_H
+#define SIS_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sis/data.h>
+#include <sis/error.h>
+#include <sis/explain.h>
+#include <sis/model.h>
+#include <sis/results.h>
+#include <sis/sis.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* Samples of a hot deck, unless opt.samples says otherwise. */
+enum { SIS_TASK_DRAWS = 32 };
+
+/* Texts are copied by sis_task_open; pointers to models and data are borrowed until the task is
+ * freed. */
+typedef struct sis_task_opt {
+    /* The model. */
+    const char *model;       /* as sis_model_open takes it; with `opened`, what records call it */
+    sis_model_opt open;      /* how it is opened */
+    const sis_model *opened; /* one that is open already, or your own predict function */
+
+    /* The examples: a file, or a data set of yours (sis_data_from_values and its kin). With neither
+     * there are none: such a task is for sis_task_about. */
+    const char *input;
+    const sis_data *data;
+    sis_data_opt read; /* columns of ids and labels, categories */
+    const char *rows;  /* as sis_rows_parse takes it; NULL: all */
+    size_t shard;      /* of these only every `shards`-th, from number `shard` on; the shards of */
+    size_t shards;     /* 0 to shards - 1 are all examples. Default 0 of 1 */
+
+    /* The question. */
+    const char *features; /* what is masked together: "each" (default), "axis:A", FILE.npy */
+    const char *mask;     /* what a missing feature is: "mean:FILE", "zero", "hotdeck:FILE" ...
+                                   as sis explain --mask; NULL: the model's own. "mean" and "hotdeck"
+                                   alone are of `background` */
+    const sis_data *background; /* for them; NULL: there is none */
+    size_t samples;             /* draws of a hot deck, of lime; 0: as many as usual */
+    uint64_t seed;              /* of both; default 1 */
+    const char *output;    /* a number, a label or "top" (default): the highest score, example by
+                                   example. NULL: not asked, because records say it */
+    const char *threshold; /* "0.8", or "p90": that percentile of the scores of all examples,
+                                   found when the task is opened. NULL: search.threshold */
+
+    int plain; /* scores alone are wanted: there is no mask, sis_task_predict and
+                                   sis_task_load work and nothing can be explained */
+
+    /* The answer. */
+    const char *method;     /* "sis" (default), or one of sis/explain.h: "ig", "lime" ... */
+    const char *constraint; /* of the others: "sufficient" (default), "length", "top" */
+    sis_method_opt how;     /* numbers of the others: steps, step, zero_baseline, width, ridge */
+    int remove;             /* lime: take words out instead of masking them */
+    const char *lengths;    /* results of sis to take the lengths for "length" from */
+    const char *orders;     /* results with traces to take the orders from */
+    sis_opt search;         /* below, max_subsets, memory, jobs, exact, early_stop, progress */
+    int trace;              /* keep the order of each method in its record; sis keeps it anyway */
+} sis_task_opt;
+
+/* Every default. */
+void sis_task_opt_init(sis_task_opt *opt);
+
+/* ---- Records one by one -------------------------------------------------------------------- */
+
+typedef struct sis_task sis_task;
+
+/* Open model and data, choose examples, prepare masks and threshold. All examples are looked at
+ * once, so that one that does not fit the model is found before the first is explained. *out is
+ * NULL on failure. */
+int sis_task_open(const sis_task_opt *opt, sis_task **out);
+
+/* A task that runs is cancelled. NULL is fine. */
+void sis_task_free(sis_task *task);
+
+/* 1: *record is of the next example, in their order; it is borrowed until the next call. 0: there
+ * are no more. Negative: a failure, after which there are no more. An example that the model
+ * answers NaN for, or a text without words, is a record of status error and no failure. With more
+ * than one job the examples are explained ahead, by threads of the task. */
+int sis_task_next(sis_task *task, sis_record *record);
+
+/* From any thread, or a signal handler: end what is under way at the next answer of the model, with
+ * SIS_E_CANCELLED. So does search.progress with a result other than 0. */
+void sis_task_cancel(sis_task *task);
+
+/* ---- Records to a function ----------------------------------------------------------------- */
+
+/* Explain n examples, which[0..n) ascending (NULL: the first n); `done` gets each record in this
+ * order, one at a time, and borrows it; nonzero from it stops and is the result. Any failure of the
+ * model stops too, after every earlier example has been handed over. */
+typedef int sis_task_done(void *ctx, size_t i, const sis_record *record);
+int sis_task_run(sis_task *task, const size_t *which, size_t n, sis_task_done *done, void *ctx);
+
+/* ---- The same question about other examples ------------------------------------------------ */
+
+/* A task like another one (model, mask, features, threshold) about all examples of `data`: for
+ * requests that come one at a time. Both are borrowed. What has been prepared for `like` is used
+ * again, so this costs little; a mask that `like` has is for inputs of the same length. Tasks like
+ * the same one may run at the same time if their model may (sis/model.h), and if that is no model
+ * that reads texts by itself (cmd: and texts): then one after the other. */
+int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out);
+
+/* ---- Which examples there are -------------------------------------------------------------- */
+
+/* Examples of a task are numbered from 0 in their order; shards and rows leave some of the file
+ * out. */
+size_t sis_task_count(const sis_task *task);
+const char *sis_task_id(const sis_task *task, size_t i);    /* no two are the same */
+size_t sis_task_row(const sis_task *task, size_t i);        /* its number in the data set */
+size_t sis_task_find(const sis_task *task, const char *id); /* SIZE_MAX: there is none */
+const sis_data *sis_task_data(const sis_task *task);        /* NULL: none was given */
+const sis_model *sis_task_model(const sis_task *task);
+double sis_task_threshold(const sis_task *task); /* NaN: none was given */
+
+/* ---- One example --------------------------------------------------------------------------- */
+
+/* An example as the model is asked about it. Released with sis_example_release. */
+typedef struct sis_example {
+    size_t row;         /* its number in the data set */
+    const char *id;     /* borrowed from the task */
+    sis_input input;    /* values, mask, features, output */
+    const char *excuse; /* why nothing can be asked about it: it has no words. Else NULL */
+    size_t n_words;     /* of models that take words, where features are words */
+    char **words;       /* (n_words) of each feature, as it was written */
+    size_t n_human;
+    int *human; /* (n_human) texts: features that a person marked; NULL: not known */
+
+    /* The library's own. */
+    double *values, *mask; /* what input points to, if it is not the task's */
+    int *map;
+    size_t *word_at;
+    char *pool;
+    size_t dims[3];
+    double completeness[2];
+} sis_example;
+
+/* Example i. The output "top" needs an answer of the model. */
+int sis_task_load(const sis_task *task, size_t i, sis_example *out);
+void sis_example_release(sis_example *example);
+
+/* The record of an example and what was found for it; NULL: what it is, without an answer.
+ * Everything in it is borrowed from the three. */
+void sis_task_record(const sis_task *task, sis_example *example, const sis_rationale *found,
+                     sis_record *record);
+
+/* ---- Scores -------------------------------------------------------------------------------- */
+
+/* Plain scores (n_outputs) of n examples as in sis_task_run, in order. */
+typedef int sis_task_scored(void *ctx, size_t i, const double *scores);
+int sis_task_predict(sis_task *task, const size_t *which, size_t n, sis_task_scored *done,
+                     void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

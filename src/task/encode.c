@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From what a data set holds to what a model takes: texts become token ids by the model's own
+ * vocabulary; bases and colours come first or last as the model's input wants them; everything else
+ * is what it is. The same for the examples explained and for those that masks are made of.
+ */
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+int sis__task_is_kind(const sis_data *data, const char *kind) {
+    return strcmp(sis_data_kind(data), kind) == 0;
+}
+
+/* ---- What the model says ------------------------------------------------------------------- */
+
+static int take_names(sis__task_encoding *e, const json_t *list) {
+    size_t n = json_array_size(list);
+    const char *name = "";
+    e->names = n ? SIS_NEW(char *, n) : NULL;
+    if (n && !e->names)
+        return SIS_E_NOMEM;
+    for (; e->read.n_names < n && name; e->read.n_names += name != NULL) {
+        name = json_string_value(json_array_get(list, e->read.n_names));
+        if (name && !(e->names[e->read.n_names] = sis__strdup(name)))
+            return SIS_E_NOMEM;
+    }
+    if (n == 0 || !name)
+        return sis__fail(SIS_E_FORMAT, "the model's own names of its values are no list of text");
+    e->read.names = (const char *const *)e->names;
+    e->read.categorical = 1;
+    return SIS_OK;
+}
+
+/* The names that the values of a table must have. */
+static int open_names(sis__task_encoding *e) {
+    const char *text = e->net ? sis_net_meta_get(e->net, SIS_NET_META_NAMES) : NULL;
+    if (!text)
+        return SIS_OK;
+    json_t *list = json_loads(text, 0, NULL);
+    int error = take_names(e, list);
+    json_decref(list);
+    return error;
+}
+
+/* Whether one that cannot be read matters is seen when there are texts. */
+static int open_vocabulary(sis__task_encoding *e) {
+    const char *json = e->token ? sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY) : NULL;
+    int error = json ? sis_vocabulary_parse(json, &e->vocabulary) : SIS_OK;
+    return error == SIS_E_NOMEM ? error : SIS_OK;
+}
+
+int sis__task_encode_open(sis_task *t) {
+    sis__task_encoding *e = &t->encoding;
+    e->net = sis_model_net(&t->model);
+    e->token = e->net && sis_net_is_token(e->net);
+    e->read = t->opt.read;
+    int error = open_names(e);
+    return error == SIS_OK ? open_vocabulary(e) : error;
+}
+
+void sis__task_encode_release(sis__task_encoding *e) {
+    if (!e->shared) {
+        for (size_t i = 0; e->names && i < e->read.n_names; i++)
+            free(e->names[i]);
+        free(e->names);
+        sis_vocabulary_free(e->vocabulary);
+    }
+    free(e->pieces.items);
+    free(e->pieces.first);
+    free(e->pieces.stand_in);
+}
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+/* Can the network be given texts? */
+static int check_vocabulary(const sis__task_encoding *e) {
+    const char *json = sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY);
+    const char *tokenizer = sis_net_meta_get(e->net, SIS_NET_META_TOKENIZER);
+    if (!e->token)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--input: holds texts, but this model takes no token ids; only networks "
+                         "with a vocabulary and cmd: models take texts");
+    if (!json)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--input: holds texts, but this model has no vocabulary of its own; give "
+                         "token ids (.npy)");
+    if (tokenizer && strcmp(tokenizer, SIS_TOKENIZER) != 0)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--input: holds texts, and this model's tokenizer \"%s\" is not known; "
+                         "give token ids (.npy)",
+                         tokenizer);
+    sis_vocabulary *again;
+    return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &again);
+}
+
+int sis__task_encode_begin(sis_task *t) {
+    if (!sis__task_is_kind(t->source.data, "text"))
+        return SIS_OK;
+    t->encoding.texts = 1;
+    return t->encoding.net ? check_vocabulary(&t->encoding) : sis__task_pieces_begin(t);
+}
+
+/* Token ids that a row of the network has; 0: as many as there are words. */
+static size_t token_length(const sis_net *net) {
+    size_t n = sis_net_values(net);
+    const char *text = sis_net_meta_get(net, SIS_NET_META_LENGTH);
+    long length;
+    return n == 0 && text && sis__text_whole(text, &length) && length > 0 ? (size_t)length : n;
+}
+
+static int encode_text(const sis_task *t, const sis_data *data, size_t row, size_t width,
+                       double *ids, size_t *word_at) {
+    sis_words words = {0};
+    int error = sis_data_words(data, row, &words);
+    if (error == SIS_OK)
+        sis_vocabulary_encode(t->encoding.vocabulary, &words, width, ids, word_at);
+    sis_words_release(&words);
+    return error;
+}
+
+static int is_cut(const sis_task *t, const sis_data *data) {
+    return t->encoding.pieces.items && data == t->source.data;
+}
+
+static size_t count_pieces(const sis_task *t, size_t row) {
+    return t->encoding.pieces.first[row + 1] - t->encoding.pieces.first[row];
+}
+
+static void encode_pieces(const sis_task *t, size_t row, size_t width, double *values,
+                          size_t *word_at) {
+    size_t first = t->encoding.pieces.first[row], n = count_pieces(t, row);
+    for (size_t k = 0; k < width; k++) {
+        values[k] = k < n ? (double)(first + k) : 0;
+        if (word_at)
+            word_at[k] = k < n ? k : SIZE_MAX;
+    }
+}
+
+int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width) {
+    sis_words words = {0};
+    int error = SIS_OK;
+    if (is_cut(t, data)) {
+        *width = count_pieces(t, row);
+    } else if (!t->encoding.texts || !sis__task_is_kind(data, "text")) {
+        *width = sis_data_width(data, row);
+        return SIS_OK;
+    } else if ((*width = token_length(t->encoding.net)) == 0) {
+        error = sis_data_words(data, row, &words);
+        *width = words.n;
+        sis_words_release(&words);
+    }
+    *width = *width ? *width : 1; /* one of padding */
+    return error;
+}
+
+/* ---- Bases and colours --------------------------------------------------------------------- */
+
+/* An example of `places` places with `channels` values each. */
+typedef struct {
+    size_t channels, places;
+    int first, wanted_first; /* do the channels come first, in the data and in the model? */
+} layout;
+
+/* Does the model want the channels first? As the data have them if it does not say. */
+static int wants_first(const sis_net *net, size_t channels, int first) {
+    sis_net_shape s = {0};
+    size_t dims[SIS_NET_MAX_RANK], rank = 0;
+    if (net)
+        sis_net_input_shape(net, &s);
+    for (size_t d = 0; d < s.rank; d++)
+        if (s.dims[d] != 1)
+            dims[rank++] = s.dims[d];
+    if (rank < 2 || dims[0] == dims[rank - 1])
+        return first;
+    return dims[0] == channels ? 1 : dims[rank - 1] == channels ? 0 : first;
+}
+
+static layout layout_of(const sis_task *t, const sis_data *data, size_t row) {
+    size_t rank, width = sis_data_width(data, row);
+    const size_t *shape = sis_data_shape(data, row, &rank);
+    layout a = {.channels = 1, .places = width};
+    if (sis__task_is_kind(data, "dna"))
+        a = (layout){shape[0], shape[1], 1, 1};
+    else if (sis__task_is_kind(data, "image") && rank == 3)
+        a = (layout){shape[2], width / shape[2], 0, 0};
+    a.wanted_first = wants_first(t->encoding.net, a.channels, a.first);
+    return a;
+}
+
+/* ---- Examples of another form -------------------------------------------------------------- */
+
+enum { FORM = 128 };
+
+/* "(3, 8, 8)" */
+static void put_shape(const size_t *dims, size_t rank, char text[FORM]) {
+    size_t used = (size_t)snprintf(text, FORM, "(");
+    for (size_t d = 0; d < rank && used < FORM; d++)
+        used += (size_t)snprintf(text + used, FORM - used, "%s%zu", d ? ", " : "", dims[d]);
+    if (used < FORM)
+        snprintf(text + used, FORM - used, ")");
+}
+
+/* What the example is. */
+static void put_example(const sis_data *data, size_t row, char text[2 * FORM]) {
+    char form[FORM];
+    size_t rank, width = sis_data_width(data, row);
+    const size_t *shape = sis_data_shape(data, row, &rank);
+    put_shape(shape, rank, form);
+    if (sis__task_is_kind(data, "dna"))
+        snprintf(text, 2 * FORM, "a sequence of %zu bases", width / 4);
+    else if (sis__task_is_kind(data, "table"))
+        snprintf(text, 2 * FORM, "a row of %zu number%s", width, width == 1 ? "" : "s");
+    else
+        snprintf(text, 2 * FORM, "an %s of %zu values, %s", sis_data_kind(data), width, form);
+}
+
+/* What the model takes: by what it says of itself, and by its shape. */
+static void put_wanted(const sis__task_encoding *e, char text[2 * FORM]) {
+    sis_net_shape s = {0};
+    char form[FORM];
+    size_t n = sis_net_values(e->net);
+    const char *kind = sis_net_meta_get(e->net, SIS_NET_META_KIND);
+    kind = kind ? kind : "";
+    sis_net_input_shape(e->net, &s);
+    put_shape(s.dims, s.rank, form);
+    if (e->token)
+        snprintf(text, 2 * FORM, "%s%zu token ids", strcmp(kind, "text") ? "" : "texts, or ", n);
+    else if (strcmp(kind, "dna") == 0 && n % 4 == 0)
+        snprintf(text, 2 * FORM, "sequences of %zu bases", n / 4);
+    else if (strcmp(kind, "table") == 0)
+        snprintf(text, 2 * FORM, "rows of %zu numbers", n);
+    else
+        snprintf(text, 2 * FORM, "%s of %zu values, %s",
+                 strcmp(kind, "image") == 0 ? "images" : "arrays", n, form);
+}
+
+/* The same number of values along other axes: the values would be taken for others. */
+static int is_turned(const sis_net *net, const sis_data *data, size_t row) {
+    sis_net_shape s = {0};
+    size_t rank, at = 0;
+    const size_t *shape = sis_data_shape(data, row, &rank);
+    int differs = 0;
+    sis_net_input_shape(net, &s);
+    for (size_t d = 0; d < rank; d++) {
+        if (shape[d] == 1)
+            continue;
+        while (at < s.rank && s.dims[at] == 1)
+            at++;
+        if (at == s.rank)
+            return 0; /* fewer axes: one flat list is as good as another */
+        differs |= s.dims[at] != 0 && s.dims[at] != shape[d];
+        at++;
+    }
+    while (at < s.rank && s.dims[at] == 1)
+        at++;
+    return differs && at == s.rank;
+}
+
+/* What may be the reason. */
+static const char *misfit_hint(const sis_data *data, size_t width, size_t wanted) {
+    if (sis__task_is_kind(data, "array"))
+        return width == wanted ? "; transpose it" : " (the first axis of the file counts examples)";
+    if (sis__task_is_kind(data, "table") && width > wanted)
+        return " (columns that are no features are named with --label and --id)";
+    return "";
+}
+
+/* Refuse an example that is not of the form the model takes. */
+static int check_form(const sis_task *t, const sis_data *data, size_t row) {
+    const sis_net *net = t->encoding.net;
+    size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
+    char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
+    if (wanted == 0 ||
+        (wanted == width && !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
+        return SIS_OK;
+    put_example(data, row, found);
+    put_wanted(&t->encoding, takes);
+    return sis__fail(SIS_E_ARGUMENT, "%s: example %s is %s; the model takes %s%s",
+                     data == t->source.data ? "--input" : "--mask", sis_data_id(data, row, number),
+                     found, takes, misfit_hint(data, width, wanted));
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* Channels from where the data have them to where the model wants them. */
+static int turn(const layout *a, double *values, size_t width) {
+    double *as_read = (double *)sis__copy(values, width, sizeof *values);
+    if (!as_read)
+        return SIS_E_NOMEM;
+    for (size_t p = 0; p < a->places; p++)
+        for (size_t c = 0; c < a->channels; c++)
+            values[a->wanted_first ? c * a->places + p : p * a->channels + c] =
+                as_read[a->first ? c * a->places + p : p * a->channels + c];
+    free(as_read);
+    return SIS_OK;
+}
+
+int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,
+                     double *values, size_t *word_at) {
+    if (is_cut(t, data)) {
+        encode_pieces(t, row, width, values, word_at);
+        return SIS_OK;
+    }
+    if (t->encoding.texts && sis__task_is_kind(data, "text"))
+        return encode_text(t, data, row, width, values, word_at);
+    layout a = layout_of(t, data, row);
+    int error = check_form(t, data, row);
+    if (error == SIS_OK)
+        error = sis_data_values(data, row, values);
+    if (error != SIS_OK || a.first == a.wanted_first || a.channels == 1)
+        return error;
+    return turn(&a, values, width);
+}
+
+/* ---- What they are ------------------------------------------------------------------------- */
+
+const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank) {
+    const size_t *shape = sis_data_shape(t->source.data, e->row, rank);
+    layout a = layout_of(t, t->source.data, e->row);
+    if (t->encoding.texts) {
+        *rank = 1;
+        e->dims[0] = e->input.n_values;
+        return e->dims;
+    }
+    if (a.channels == 1 || a.first == a.wanted_first)
+        return shape;
+    if (a.wanted_first) { /* (h, w, c) -> (c, h, w) */
+        e->dims[0] = shape[2], e->dims[1] = shape[0], e->dims[2] = shape[1];
+    } else { /* (4, length) -> (length, 4) */
+        e->dims[0] = shape[1], e->dims[1] = shape[0];
+    }
+    return e->dims;
+}
+
+size_t sis__task_own_features(const sis_task *t, size_t row, int *map) {
+    layout a = layout_of(t, t->source.data, row);
+    if (a.channels == 1)
+        return sis_data_features(t->source.data, row, map);
+    for (size_t v = 0; map && v < a.channels * a.places; v++)
+        map[v] = (int)(a.wanted_first ? v % a.places : v / a.channels);
+    return a.places;
+}

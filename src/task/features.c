@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which values are a feature, and what features are called where all examples share them.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) {
+    size_t other;
+    const sis__task_source *s = &t->source;
+    int error = sis__task_width(t, s->data, s->rows[0], width);
+    for (size_t i = 1; error == SIS_OK && i < s->n; i++) {
+        error = sis__task_width(t, s->data, s->rows[i], &other);
+        if (error == SIS_OK && other != *width)
+            error = sis__fail(SIS_E_ARGUMENT,
+                              "%s: examples %zu and %zu have %zu and %zu values; it needs equally "
+                              "many",
+                              option, s->rows[0], s->rows[i], *width, other);
+    }
+    return error;
+}
+
+/* ---- Maps ---------------------------------------------------------------------------------- */
+
+/* Values that differ only along `axis` of an example's shape belong together. */
+static int map_by_axis(sis_task *t, const char *text, size_t n) {
+    size_t rank, after = 1;
+    const size_t *shape = sis_data_shape(t->source.data, t->source.rows[0], &rank);
+    long axis;
+    if (!sis__text_whole(text, &axis) || axis < -(long)rank || axis >= (long)rank)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--features axis:%s: an example has %zu ax%s, numbered from 0", text, rank,
+                         rank == 1 ? "is" : "es");
+    axis += axis < 0 ? (long)rank : 0;
+    for (size_t d = (size_t)axis + 1; d < rank; d++)
+        after *= shape[d];
+    int *map = t->features.map = SIS_NEW_RAW(int, n);
+    if (!map)
+        return SIS_E_NOMEM;
+    for (size_t v = 0; v < n; v++)
+        map[v] = (int)(v / (after * shape[axis]) * after + v % after);
+    return SIS_OK;
+}
+
+static int find_map(sis_task *t, const char *text) {
+    size_t width;
+    if (strcmp(text, "each") == 0) {
+        t->features.by_default = !sis__task_has_words(t);
+        return SIS_OK;
+    }
+    int error = sis__task_same_widths(t, "--features", &width);
+    if (error != SIS_OK)
+        return error;
+    if (strncmp(text, "axis:", 5) == 0)
+        return map_by_axis(t, text + 5, width);
+    if (sis__text_ends_in(text, ".npy"))
+        return sis_feature_map_read(text, width, &t->features.map);
+    return sis__fail(SIS_E_OPTION, "--features: expected each, axis:A or FILE.npy, found \"%s\"",
+                     text);
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* The names of values and the features that these are of, of every example. */
+typedef struct {
+    const char *const *names; /* (n_values) */
+    const int *feature_of;    /* NULL: each is its own */
+    size_t n_values;
+} naming;
+
+/* The feature of value v; -1: none. */
+static int feature_at(const naming *x, size_t v) {
+    return x->feature_of ? x->feature_of[v] : (int)v;
+}
+
+/* For each feature its name as far as the names of all its values share it. */
+static int share_names(const sis__task_features *f, const naming *x, char **shared) {
+    size_t *ends = SIS_NEW(size_t, f->n); /* 1 + length; 0: a single value */
+    int error = ends ? SIS_OK : SIS_E_NOMEM;
+    for (size_t v = 0; error == SIS_OK && v < x->n_values; v++) {
+        int k = feature_at(x, v);
+        if (k < 0 || strcmp(f->names[k], x->names[v]) == 0)
+            continue;
+        size_t end = 1 + sis_name_stem(f->names[k], x->names[v]);
+        ends[k] = ends[k] == 0 || end < ends[k] ? end : ends[k];
+    }
+    for (size_t k = 0; error == SIS_OK && k < f->n; k++) {
+        shared[k] = sis__strdup(f->names[k]);
+        if (!shared[k])
+            error = SIS_E_NOMEM;
+        else if (ends[k] > 1)
+            shared[k][ends[k] - 1] = '\0';
+    }
+    free(ends);
+    return error;
+}
+
+/* Of names sorted by name, those at the front that are alike. */
+static size_t count_alike(const sis__ids *ids, size_t from) {
+    size_t n = 1;
+    while (from + n < ids->n && strcmp(ids->items[from].id, ids->items[from + n].id) == 0)
+        n++;
+    return n;
+}
+
+/* Take the short names that are no other feature's, short or long. all (2n): short, then long. */
+static int take_short(sis__task_features *f, char **all) {
+    size_t n = f->n;
+    sis__ids ids;
+    int error = sis__ids_init(&ids, (const char *const *)all, 2 * n);
+    for (size_t i = 0, more; error == SIS_OK && i < ids.n; i += more) {
+        size_t k = ids.items[i].at % n, others = 0;
+        more = count_alike(&ids, i);
+        for (size_t j = i; j < i + more; j++)
+            others += ids.items[j].at % n != k;
+        if (others > 0) /* all that would be called so keep their long names */
+            for (size_t j = i; j < i + more; j++)
+                if (ids.items[j].at < n)
+                    all[n + ids.items[j].at] = NULL;
+    }
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        if (all[n + k])
+            strcpy(f->names[k], all[k]); /* never longer */
+    sis__ids_release(&ids);
+    return error;
+}
+
+/* Call features what the names of their values share, "housing" for housing=own and housing=rent,
+ * unless another is or would be called that. */
+static int shorten_names(sis__task_features *f, const naming *x) {
+    char **all = SIS_NEW(char *, 2 * f->n); /* what they share, and what they are called */
+    int error = all ? share_names(f, x, all) : SIS_E_NOMEM;
+    for (size_t k = 0; error == SIS_OK && k < f->n; k++)
+        all[f->n + k] = f->names[k];
+    if (error == SIS_OK)
+        error = take_short(f, all);
+    for (size_t k = 0; all && k < f->n; k++)
+        free(all[k]);
+    free(all);
+    return error;
+}
+
+/* Names of features from names of values, which are kept too if they say more. */
+static int take_names(sis__task_features *f, const naming *x, const char *const *features) {
+    f->names = SIS_NEW(char *, f->n);
+    if (!f->names)
+        return SIS_E_NOMEM;
+    for (size_t v = 0; v < x->n_values; v++) {
+        int k = feature_at(x, v);
+        if (k >= 0 && !f->names[k] &&
+            !(f->names[k] = sis__strdup(f->by_default ? features[k] : x->names[v])))
+            return SIS_E_NOMEM;
+    }
+    int error = f->by_default ? SIS_OK : shorten_names(f, x);
+    for (size_t v = 0; error == SIS_OK && v < x->n_values; v++) {
+        int k = feature_at(x, v);
+        if (k >= 0 && strcmp(f->names[k], x->names[v]) != 0)
+            f->value_names = x->names;
+    }
+    return error;
+}
+
+/* The names of features, where examples do not have their own. */
+static int name_features(sis_task *t) {
+    const sis_data *data = t->source.data;
+    naming x = {.names = sis_data_names(data), .feature_of = t->features.map};
+    int *own = NULL;
+    size_t row = t->source.rows[0];
+    int error = sis__task_width(t, data, row, &x.n_values);
+    if (error == SIS_OK && t->features.by_default &&
+        sis__task_own_features(t, row, NULL) != x.n_values) {
+        x.feature_of = own = SIS_NEW_RAW(int, x.n_values);
+        if (own)
+            sis__task_own_features(t, row, own);
+        else
+            error = SIS_E_NOMEM;
+    }
+    sis_input first = {.n_values = x.n_values, .feature_of = x.feature_of};
+    long n = error == SIS_OK ? sis_input_features(&first) : error;
+    t->features.n = n < 0 ? 0 : (size_t)n;
+    error = n < 0 ? (int)n : SIS_OK;
+    if (error == SIS_OK && x.names)
+        error = take_names(&t->features, &x, sis_data_feature_names(data));
+    free(own);
+    return error;
+}
+
+int sis__task_features_begin(sis_task *t) {
+    int error = find_map(t, t->opt.features);
+    if (error != SIS_OK || sis__task_has_words(t))
+        return error;
+    return name_features(t);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One example as the model is asked about it, made when its turn comes; and the record of what was
+ * found, the one place where records of examples are made.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+void sis_example_release(sis_example *e) {
+    if (!e)
+        return;
+    free(e->words);
+    free(e->human);
+    free(e->values);
+    free(e->mask);
+    free(e->map);
+    free(e->word_at);
+    free(e->pool);
+    *e = (sis_example){0};
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static int load_values(const sis_task *t, size_t row, sis_example *e) {
+    size_t width;
+    int error = sis__task_width(t, t->source.data, row, &width);
+    if (error != SIS_OK)
+        return error;
+    e->row = row;
+    e->values = SIS_NEW_RAW(double, width);
+    if (t->encoding.texts)
+        e->word_at = SIS_NEW_RAW(size_t, width);
+    if (!e->values || (t->encoding.texts && !e->word_at))
+        return SIS_E_NOMEM;
+    e->input = (sis_input){.values = e->values, .n_values = width};
+    return sis__task_encode(t, t->source.data, row, width, e->values, e->word_at);
+}
+
+int sis__task_load_values(const sis_task *t, size_t row, sis_example *out) {
+    *out = (sis_example){0};
+    int error = load_values(t, row, out);
+    if (error != SIS_OK)
+        sis_example_release(out);
+    return error;
+}
+
+/* ---- Features, mask, output ---------------------------------------------------------------- */
+
+int sis__task_load_features(const sis_task *t, sis_example *e) {
+    if (sis__task_has_words(t))
+        return sis__task_words(t, e);
+    e->input.feature_of = t->features.map;
+    if (t->features.map || sis__task_own_features(t, e->row, NULL) == e->input.n_values)
+        return SIS_OK;
+    e->input.feature_of = e->map = SIS_NEW_RAW(int, e->input.n_values);
+    if (!e->map)
+        return SIS_E_NOMEM;
+    sis__task_own_features(t, e->row, e->map);
+    return SIS_OK;
+}
+
+static int load_mask(const sis_task *t, sis_example *e) {
+    if (!t->mask.ready)
+        return SIS_OK;
+    e->input.n_samples = t->mask.n_samples;
+    e->input.mask = t->mask.rows;
+    if (!t->mask.constant)
+        return SIS_OK;
+    e->input.mask = e->mask = SIS_NEW_RAW(double, e->input.n_values);
+    for (size_t v = 0; e->mask && v < e->input.n_values; v++)
+        e->mask[v] = t->mask.fill;
+    return e->mask ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* The output with the highest score, where that is meant. */
+static int load_output(const sis_task *t, const sis_model *model, sis_example *e) {
+    if (t->outputs.fixed != SIZE_MAX) {
+        e->input.output = t->outputs.fixed;
+        return SIS_OK;
+    }
+    sis_opt plain;
+    sis_opt_init(&plain);
+    double *scores = SIS_NEW_RAW(double, model->n_outputs);
+    int error = scores ? sis_predict(model, &e->input, 1, &plain, scores) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        e->input.output = sis__task_output(t, scores);
+    free(scores);
+    return error;
+}
+
+int sis__task_load(const sis_task *t, size_t i, const sis_model *model, size_t output,
+                   sis_example *out) {
+    int error = sis__task_load_values(t, t->source.rows[i], out);
+    if (error != SIS_OK)
+        return error;
+    out->id = out->input.name = t->source.ids[i];
+    error = sis__task_load_features(t, out);
+    if (error == SIS_OK)
+        error = load_mask(t, out);
+    out->input.output = output;
+    if (error == SIS_OK && output == SIZE_MAX)
+        error = load_output(t, model, out);
+    if (error != SIS_OK)
+        sis_example_release(out);
+    return error;
+}
+
+int sis_task_load(const sis_task *t, size_t i, sis_example *out) {
+    if (i >= t->source.n) {
+        *out = (sis_example){0};
+        return sis__fail(SIS_E_ARGUMENT, "there is no example %zu; the task has %zu", i,
+                         t->source.n);
+    }
+    return sis__task_load(t, i, &t->model, SIZE_MAX, out);
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+/* What an example is: its kind, and what it takes to draw it. */
+static void describe(const sis_task *t, sis_example *e, sis_record *r) {
+    const sis_net *net = t->encoding.net;
+    const sis_data *data = t->source.data;
+    const char *kind = net ? sis_net_meta_get(net, SIS_NET_META_KIND) : NULL;
+    int words = sis__task_has_words(t);
+    r->kind = kind ? kind : words ? "text" : sis_data_kind(data);
+    r->label = sis_data_label(data, e->row);
+    if (!t->encoding.pieces.items) { /* numbers of pieces say nothing */
+        r->shape = sis__task_shape(t, e, &r->rank);
+        r->values = e->input.values;
+        r->n_values = e->input.n_values;
+        r->feature_map = e->input.feature_of;
+    }
+    if (words) {
+        r->words = (const char *const *)e->words;
+        r->n_words = e->n_words;
+        r->human = e->human;
+        r->n_human = e->n_human;
+        return;
+    }
+    if (t->features.by_default) {
+        r->human = sis_data_human(data, e->row, &r->n_human);
+        r->sequence = sis_data_sequence(data, e->row);
+    }
+    r->mask = e->input.n_samples == 1 ? e->input.mask : NULL;
+    r->names = (const char *const *)t->features.names;
+    r->n_names = t->features.names ? t->features.n : 0;
+    r->value_names = t->features.value_names;
+}
+
+void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *found, sis_record *r) {
+    size_t output = e->input.output;
+    *r = (sis_record){.id = e->id,
+                      .model = t->opt.model ? t->opt.model : "model",
+                      .method = t->opt.method,
+                      .constraint = t->method.is_sis ? NULL : t->opt.constraint,
+                      .output = output,
+                      .n_outputs = t->model.n_outputs,
+                      .below = t->opt.search.below,
+                      .threshold = t->threshold};
+    if (output < t->outputs.n)
+        r->output_label = t->outputs.labels[output];
+    if (found) {
+        r->collection = found->collection;
+        r->attributions = found->attributions;
+        r->n_attributions = found->attributions ? found->collection.n_features : 0;
+        e->completeness[0] = found->sum;
+        e->completeness[1] = found->difference;
+        r->completeness = isnan(found->difference) ? NULL : e->completeness;
+    }
+    describe(t, e, r);
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a missing feature looks like, for every kind of model and input: one value for all, or rows
+ * as wide as the examples, made once of a file, of another data set or of the model's own mask.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/evaluate.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+int sis__task_mask_fill(sis_task *t, double value) {
+    t->mask = (sis__task_mask){.ready = 1, .constant = 1, .fill = value, .n_samples = 1};
+    return SIS_OK;
+}
+
+/* Room for n samples of the examples' width. */
+static int make_rows(sis_task *t, size_t n, size_t width) {
+    t->mask = (sis__task_mask){.ready = 1, .n_samples = n, .width = width};
+    if (n > SIZE_MAX / sizeof(double) / (width ? width : 1))
+        return sis__fail(SIS_E_NOMEM, "out of memory: %zu masks of %zu values", n, width);
+    t->mask.rows = (double *)sis__alloc(n, width * sizeof(double));
+    return t->mask.rows ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* ---- Another data set ---------------------------------------------------------------------- */
+
+/* Columns are found by name. Those of ids and labels, which are no features, may be there or
+ * not. */
+static int read_beside(const char *path, const sis_data_opt *wanted, sis_data **out) {
+    int error = SIS_E_ARGUMENT;
+    for (int without = 0; error == SIS_E_ARGUMENT && without < 4; without++) {
+        sis_data_opt opt = *wanted;
+        if (((without & 1) && !opt.id) || ((without & 2) && !opt.label))
+            continue;
+        opt.id = without & 1 ? NULL : opt.id;
+        opt.label = without & 2 ? NULL : opt.label;
+        error = sis_data_read(path, &opt, out);
+    }
+    return error;
+}
+
+/* Are the columns those of the input, in the same order? Yes if either has no names. */
+static int same_columns(const sis_data *a, const sis_data *b) {
+    const char *const *names = sis_data_names(a), *const *others = sis_data_names(b);
+    size_t n = sis_data_width(a, 0);
+    if (!names || !others)
+        return 1;
+    for (size_t v = 0; v < n; v++)
+        if (v >= sis_data_width(b, 0) || strcmp(names[v], others[v]) != 0)
+            return 0;
+    return sis_data_width(b, 0) == n;
+}
+
+/* A data set with the columns of the input. Found by name where they are not simply the same. */
+static int read_columns(const sis_task *t, const char *path, sis_data **out) {
+    const sis_data *data = t->source.data;
+    sis_data_opt opt = t->encoding.read;
+    int given = opt.names || !sis__task_is_kind(data, "table");
+    int error = given || !opt.categorical ? read_beside(path, &opt, out) : SIS_E_FORMAT;
+    if (given || (error != SIS_OK && error != SIS_E_FORMAT) || (!error && same_columns(data, *out)))
+        return error ? sis__fail_in(error, "--mask") : SIS_OK;
+    if (!error)
+        sis_data_free(*out);
+    opt.names = sis_data_names(data);
+    opt.n_names = sis_data_width(data, 0);
+    opt.categorical = 1;
+    error = read_beside(path, &opt, out);
+    return error ? sis__fail_in(error, "--mask, with the columns of the input") : SIS_OK;
+}
+
+/* Examples that lend their values, as wide as those explained. */
+typedef struct {
+    const sis_data *data;
+    sis_data *read; /* the same, if it was read here */
+    size_t width;
+} donors;
+
+/* path "": the data set of the options. */
+static int open_donors(const sis_task *t, const char *path, size_t wanted, donors *d) {
+    *d = (donors){.data = t->opt.background, .width = wanted};
+    int error = SIS_OK;
+    if (*path) {
+        error = read_columns(t, path, &d->read);
+        d->data = d->read;
+    }
+    size_t width = 0;
+    for (size_t i = 0; error == SIS_OK && i < sis_data_count(d->data); i++) {
+        error = sis__task_width(t, d->data, i, &width);
+        if (error == SIS_OK && width != wanted)
+            error = sis__fail(SIS_E_ARGUMENT,
+                              "--mask: example %zu of %s has %zu values, the input has %zu", i,
+                              *path ? path : "the background", width, wanted);
+    }
+    if (error != SIS_OK) {
+        sis_data_free(d->read);
+        d->read = NULL;
+    }
+    return error;
+}
+
+static int mask_mean(sis_task *t, const char *path, size_t width) {
+    donors d;
+    int error = open_donors(t, path, width, &d);
+    if (error != SIS_OK)
+        return error;
+    double *row = SIS_NEW_RAW(double, width);
+    error = row ? make_rows(t, 1, width) : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < sis_data_count(d.data); i++) {
+        error = sis__task_encode(t, d.data, i, width, row, NULL);
+        if (error == SIS_OK)
+            sis_mean_add(t->mask.rows, row, width, i + 1);
+    }
+    free(row);
+    sis_data_free(d.read);
+    return error;
+}
+
+/* ---- Hot decks ----------------------------------------------------------------------------- */
+
+/* The first example that has features: where they lie is where those of the deck are looked for. */
+static int find_like(const sis_task *t, sis_example *like) {
+    int error = SIS_OK;
+    for (size_t i = 0; error == SIS_OK && i < t->source.n; i++) {
+        error = sis__task_load_values(t, t->source.rows[i], like);
+        if (error == SIS_OK)
+            error = sis__task_load_features(t, like);
+        if (error == SIS_OK && (!like->excuse || i + 1 == t->source.n))
+            return SIS_OK;
+        sis_example_release(like);
+    }
+    return error;
+}
+
+/* The samples of the mask, for inputs like this one, from n rows of a data set. */
+static int draw_masks(sis_task *t, const sis_input *like, const double *rows, size_t n) {
+    sis_input *inputs = SIS_NEW(sis_input, n);
+    sis_deck *deck = NULL;
+    if (!inputs)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        inputs[i] = *like;
+        inputs[i].values = rows + i * like->n_values;
+    }
+    int error = sis_deck_new(inputs, n, 0, &deck);
+    if (error == SIS_OK)
+        error = sis_deck_draw(deck, &inputs[0], t->mask.n_samples, t->opt.seed, t->mask.rows);
+    sis_deck_free(deck);
+    free(inputs);
+    return error;
+}
+
+static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
+    donors d;
+    sis_example like = {0};
+    int error = open_donors(t, path, width, &d);
+    if (error != SIS_OK)
+        return error;
+    size_t n = sis_data_count(d.data);
+    double *rows = (double *)sis__alloc_raw(n, width * sizeof *rows);
+    error =
+        rows ? make_rows(t, t->opt.samples ? t->opt.samples : SIS_TASK_DRAWS, width) : SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        error = sis__task_encode(t, d.data, i, width, rows + i * width, NULL);
+    if (error == SIS_OK)
+        error = find_like(t, &like);
+    if (error == SIS_OK)
+        error = draw_masks(t, &like.input, rows, n);
+    sis_example_release(&like);
+    free(rows);
+    sis_data_free(d.read);
+    return error;
+}
+
+/* ---- One row ------------------------------------------------------------------------------- */
+
+static int mask_file(sis_task *t, const char *path, size_t width) {
+    sis_array a;
+    int error = sis_array_read(path, &a);
+    if (error != SIS_OK)
+        return sis__fail_in(error, "--mask");
+    if (a.n != width)
+        error = sis__fail(SIS_E_ARGUMENT, "--mask: %s has %zu values, an example has %zu", path,
+                          a.n, width);
+    if (error == SIS_OK)
+        error = make_rows(t, 1, width);
+    if (error == SIS_OK)
+        memcpy(t->mask.rows, a.values, a.n * sizeof *a.values);
+    sis_array_release(&a);
+    return error;
+}
+
+/* The share that each value of a feature has of one. */
+static int share_out(sis_task *t, const int *feature_of, size_t n) {
+    size_t *sizes = SIS_NEW(size_t, n);
+    int error = sizes ? make_rows(t, 1, n) : SIS_E_NOMEM;
+    for (size_t v = 0; error == SIS_OK && v < n; v++)
+        if (feature_of[v] >= 0)
+            sizes[feature_of[v]]++;
+    for (size_t v = 0; error == SIS_OK && v < n; v++)
+        if (feature_of[v] >= 0)
+            t->mask.rows[v] = 1.0 / (double)sizes[feature_of[v]];
+    free(sizes);
+    return error;
+}
+
+/* Each value of a feature the same share of one: a base that may be any. */
+static int mask_uniform(sis_task *t) {
+    sis_example first = {0};
+    int error = sis__task_load_values(t, t->source.rows[0], &first);
+    if (error == SIS_OK)
+        error = sis__task_load_features(t, &first);
+    if (error == SIS_OK && !first.input.feature_of)
+        error = sis__fail(SIS_E_ARGUMENT,
+                          "--mask uniform: features have one value each; say with --features "
+                          "which values belong together");
+    if (error == SIS_OK)
+        error = share_out(t, first.input.feature_of, first.input.n_values);
+    sis_example_release(&first);
+    return error;
+}
+
+/* The mask that the model carries. */
+static int mask_own(sis_task *t, size_t width) {
+    size_t n = 0;
+    const float *own = t->encoding.net ? sis_net_mask(t->encoding.net, &n) : NULL;
+    if (!own)
+        return sis__fail(SIS_E_OPTION,
+                         "--mask: this model has no mask of its own; %s: mean:FILE, zero, value:V, "
+                         "uniform, FILE.npy or hotdeck:FILE",
+                         t->opt.output ? "say what a missing feature looks like"
+                                       : "give the --mask the results were made with");
+    if (n != width)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--mask: the model's own mask has %zu values, an example has %zu", n,
+                         width);
+    int error = make_rows(t, 1, n);
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        t->mask.rows[i] = own[i];
+    return error;
+}
+
+/* ---- By name ------------------------------------------------------------------------------- */
+
+/* A base that may be any: what DNA looks like when it is missing, whatever its length. */
+static int is_unknown_base(const sis_task *t, const char *text) {
+    size_t n;
+    const sis_net *net = t->encoding.net;
+    if (!sis__task_is_kind(t->source.data, "dna") || !t->features.by_default)
+        return 0;
+    return strcmp(text, "uniform") == 0 || (!*text && !(net && sis_net_mask(net, &n)));
+}
+
+/* Is it NAME:FILE, or NAME alone where there is a background? *file is then "". */
+static int is_of_data(const sis_task *t, const char *text, const char *name, const char **file) {
+    size_t n = strlen(name);
+    if (strncmp(text, name, n) != 0)
+        return 0;
+    *file = text[n] == ':' ? text + n + 1 : "";
+    return text[n] == ':' ? text[n + 1] != '\0' : !text[n] && t->opt.background;
+}
+
+static int mask_by_name(sis_task *t, const char *text, size_t width) {
+    const char *file;
+    double v;
+    if (!*text)
+        return mask_own(t, width);
+    if (strcmp(text, "zero") == 0)
+        return sis__task_mask_fill(t, 0);
+    if (strcmp(text, "uniform") == 0)
+        return mask_uniform(t);
+    if (is_of_data(t, text, "mean", &file))
+        return mask_mean(t, file, width);
+    if (is_of_data(t, text, "hotdeck", &file))
+        return mask_hotdeck(t, file, width);
+    if (strncmp(text, "value:", 6) == 0)
+        return sis__text_number(text + 6, &v)
+                   ? sis__task_mask_fill(t, v)
+                   : sis__fail(SIS_E_OPTION, "--mask value:V: expected a number, found \"%s\"",
+                               text + 6);
+    if (sis__text_ends_in(text, ".npy"))
+        return mask_file(t, text, width);
+    return sis__fail(SIS_E_OPTION,
+                     "--mask: expected mean:FILE, zero, value:V, uniform, FILE.npy or "
+                     "hotdeck:FILE, found \"%s\"",
+                     text);
+}
+
+/* The mask of a task that this one is like. */
+static int check_shared(const sis_task *t) {
+    size_t width;
+    int error = t->mask.constant ? SIS_OK : sis__task_same_widths(t, "--mask", &width);
+    if (error == SIS_OK && !t->mask.constant && width != t->mask.width)
+        error = sis__fail(SIS_E_ARGUMENT, "--mask: it is for %zu values, an example has %zu",
+                          t->mask.width, width);
+    return error;
+}
+
+int sis__task_mask_begin(sis_task *t) {
+    const char *text = t->opt.mask ? t->opt.mask : "";
+    size_t width = 0;
+    int error = SIS_OK;
+    if (t->opt.mask && !*text)
+        return sis__fail(SIS_E_OPTION, "--mask: expected a mask, found nothing; leave the option "
+                                       "out for the model's own");
+    if (t->encoding.pieces.items)
+        return sis__task_mask_pieces(t, text);
+    if (t->mask.ready)
+        return check_shared(t);
+    if (t->encoding.token)
+        error = sis__task_mask_token(t, text);
+    if (error != SIS_OK || t->mask.ready)
+        return error;
+    if (is_unknown_base(t, text))
+        return sis__task_mask_fill(t, 0.25);
+    error = sis__task_same_widths(t, "--mask", &width);
+    return error == SIS_OK ? mask_by_name(t, text, width) : error;
+}

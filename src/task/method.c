@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How to explain: whether the options of the methods beside SIS fit each other, what they mean for
+ * each example, and what is taken from earlier results: lengths, and orders that were found before.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+static int find_method(const char *name, sis__task_method *m) {
+    m->is_sis = strcmp(name, "sis") == 0;
+    for (sis_method k = SIS_METHOD_PERTURB; k <= SIS_METHOD_GRADIENT; k++)
+        if (strcmp(sis_method_name(k), name) == 0) {
+            m->how.method = k;
+            return SIS_OK;
+        }
+    return m->is_sis ? SIS_OK
+                     : sis__fail(SIS_E_OPTION,
+                                 "--method: expected sis, perturb, ig, lime or gradient, found "
+                                 "\"%s\"",
+                                 name);
+}
+
+static int find_constraint(const char *name, sis__task_method *m) {
+    for (sis_constraint k = SIS_CONSTRAINT_SUFFICIENT; k <= SIS_CONSTRAINT_TOP; k++)
+        if (strcmp(sis_constraint_name(k), name) == 0) {
+            m->how.constraint = k;
+            return SIS_OK;
+        }
+    return sis__fail(SIS_E_OPTION, "--constraint: expected sufficient, length or top, found \"%s\"",
+                     name);
+}
+
+static int is_hotdeck(const char *mask) {
+    return mask && strncmp(mask, "hotdeck", 7) == 0;
+}
+
+/* Options of one method that are given with another. */
+static int check_strays(const sis_task_opt *o) {
+    sis_method_opt def;
+    sis_method_opt_init(&def);
+    const struct {
+        const char *option, *method;
+        int given;
+    } uses[] = {{"--steps", "ig", o->how.steps != def.steps},
+                {"--baseline", "ig", o->how.zero_baseline},
+                {"--step", "gradient", o->how.step != def.step},
+                {"--remove", "lime", o->remove},
+                {"--early-stop", "sis", o->search.early_stop}};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
+        if (uses[i].given && strcmp(o->method, uses[i].method) != 0)
+            return sis__fail(SIS_E_OPTION, "%s is for --method %s", uses[i].option, uses[i].method);
+    return SIS_OK;
+}
+
+/* Options that fit some methods and constraints only. */
+static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
+    sis_constraint constraint = m->how.constraint;
+    int gradient = !m->is_sis && m->how.method == SIS_METHOD_GRADIENT;
+    if (o->lengths && constraint != SIS_CONSTRAINT_LENGTH)
+        return sis__fail(SIS_E_OPTION, "--lengths is for --constraint length");
+    if (o->orders && (m->is_sis || gradient || constraint == SIS_CONSTRAINT_TOP))
+        return sis__fail(SIS_E_OPTION, "--orders is for perturb, ig and lime with --constraint "
+                                       "sufficient or length");
+    if (m->is_sis)
+        return constraint == SIS_CONSTRAINT_SUFFICIENT
+                   ? SIS_OK
+                   : sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than sis",
+                               o->constraint);
+    if (o->search.max_subsets > 1 && !gradient)
+        return sis__fail(SIS_E_OPTION, "--max-subsets: %s finds one rationale an example",
+                         o->method);
+    const char *wrong = sis_method_opt_check(&m->how);
+    return wrong ? sis__fail(SIS_E_OPTION, "--method %s: %s", o->method, wrong) : SIS_OK;
+}
+
+int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
+    m->how = o->how;
+    m->how.seed = o->seed;
+    m->how.trace = o->trace;
+    if (o->samples && !is_hotdeck(o->mask))
+        m->how.samples = o->samples;
+    int error = find_method(o->method, m);
+    if (error == SIS_OK)
+        error = find_constraint(o->constraint, m);
+    if (error == SIS_OK)
+        error = check_strays(o);
+    return error == SIS_OK ? check_fit(o, m) : error;
+}
+
+/* ---- Earlier results ----------------------------------------------------------------------- */
+
+/* Take from a record what is needed for example i. */
+typedef int taker(const sis_record *r, size_t i, sis__task_method *m);
+
+static int take_length(const sis_record *r, size_t i, sis__task_method *m) {
+    m->lengths[i] = sis_collection_median(&r->collection);
+    return SIS_OK;
+}
+
+static int take_order(const sis_record *r, size_t i, sis__task_method *m) {
+    const sis_collection *c = &r->collection;
+    if (c->status != SIS_STATUS_EXPLAINED)
+        return SIS_OK;
+    if (c->n_subsets != 1 || c->subsets[0].trace.n == 0)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--orders: record \"%s\" has no trace; make the file with --trace", r->id);
+    const sis_trace *trace = &c->subsets[0].trace;
+    int *order = m->orders[i] = SIS_NEW_RAW(int, trace->n);
+    if (!order)
+        return SIS_E_NOMEM;
+    m->n_orders[i] = trace->n;
+    for (size_t k = 0; k < trace->n; k++)
+        order[k] = trace->order[trace->n - 1 - k];
+    return SIS_OK;
+}
+
+/* A file, what its records must be of, and which examples were in it already. */
+typedef struct {
+    const char *option, *path, *method;
+    taker *take;
+    unsigned char *seen; /* (examples) */
+    size_t n;
+} earlier;
+
+static int take_record(sis_task *t, earlier *e, const sis_record *r) {
+    size_t at = sis_task_find(t, r->id);
+    e->n++;
+    if (strcmp(r->method, e->method) != 0)
+        return sis__fail(SIS_E_ARGUMENT, "%s: %s: record \"%s\" is of method %s; expected %s",
+                         e->option, e->path, r->id, r->method, e->method);
+    if (at == SIZE_MAX || e->seen[at])
+        return SIS_OK;
+    e->seen[at] = 1;
+    return e->take(r, at, &t->method);
+}
+
+static int read_earlier(sis_task *t, earlier *e) {
+    sis_results *file;
+    sis_record r;
+    int found, error = sis_results_open(e->path, &file);
+    if (error != SIS_OK)
+        return error;
+    e->seen = SIS_NEW(unsigned char, t->source.n);
+    error = e->seen ? SIS_OK : SIS_E_NOMEM;
+    while (error == SIS_OK && (found = sis_results_next(file, &r)) != 0) {
+        error = found > 0 ? take_record(t, e, &r) : found;
+        if (found > 0)
+            sis_record_release(&r);
+    }
+    sis_results_close(file);
+    free(e->seen);
+    if (error == SIS_OK && e->n == 0 && strcmp(e->path, "-") != 0)
+        error = sis__fail(SIS_E_FORMAT, "%s: holds no records", e->path);
+    return error;
+}
+
+int sis__task_method_begin(sis_task *t) {
+    sis__task_method *m = &t->method;
+    const sis_task_opt *o = &t->opt;
+    size_t n = t->source.n;
+    int error = SIS_OK;
+    if (o->remove && !t->encoding.token)
+        return sis__fail(SIS_E_ARGUMENT, "--remove: this model takes no token ids, so there are no "
+                                         "words to take out");
+    if (o->lengths) {
+        m->lengths = SIS_NEW(size_t, n);
+        earlier e = {
+            .option = "--lengths", .path = o->lengths, .method = "sis", .take = take_length};
+        error = m->lengths ? read_earlier(t, &e) : SIS_E_NOMEM;
+    }
+    if (error == SIS_OK && o->orders) {
+        m->orders = SIS_NEW(int *, n);
+        m->n_orders = SIS_NEW(size_t, n);
+        earlier e = {
+            .option = "--orders", .path = o->orders, .method = o->method, .take = take_order};
+        error = m->orders && m->n_orders ? read_earlier(t, &e) : SIS_E_NOMEM;
+    }
+    return error;
+}
+
+void sis__task_method_release(sis__task_method *m, size_t n) {
+    for (size_t i = 0; m->orders && i < n; i++)
+        free(m->orders[i]);
+    free(m->orders);
+    free(m->n_orders);
+    free(m->lengths);
+}
+
+/* ---- One example --------------------------------------------------------------------------- */
+
+int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, const sis_model *model,
+                          const sis_opt *opt, sis_rationale *out) {
+    const sis__task_method *m = &t->method;
+    sis_method_opt how = m->how;
+    double *removing = NULL;
+    *out = (sis_rationale){.sum = NAN, .difference = NAN};
+    if (m->is_sis)
+        return sis_collect(model, &e->input, opt, &out->collection);
+    if (m->lengths)
+        how.length = m->lengths[i];
+    if (m->orders) {
+        how.order = m->orders[i];
+        how.n_order = m->n_orders[i];
+    }
+    if (t->opt.remove) {
+        how.lime_mask = removing = SIS_NEW_RAW(double, e->input.n_values);
+        for (size_t v = 0; removing && v < e->input.n_values; v++)
+            removing[v] = NAN;
+        if (!removing)
+            return SIS_E_NOMEM;
+    }
+    int error = sis_explain(model, &e->input, opt, &how, out);
+    free(removing);
+    return error;
+}

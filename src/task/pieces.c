@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts for models that are given them as they are: a child process with a tokenizer of its own.
+ * Each text is cut into pieces, one a word with the blanks and punctuation behind it, so that all
+ * of them together are the text to the byte:
+ *
+ *     "A wonderful, moving film." -> "A " "wonderful, " "moving " "film."
+ *
+ * A value of an input is the number of a piece. A masked word is left out, or another stands in its
+ * place. Piece 0 is none of them: 0 means padding to models that take words.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+/* Where the pieces of each example begin, and behind the last how many there are. */
+static int count_pieces(const sis_data *data, size_t n, size_t *first) {
+    sis_words words = {0};
+    int error = SIS_OK;
+    first[0] = 1;
+    for (size_t i = 0; i < n && error == SIS_OK; i++) {
+        error = sis_data_words(data, i, &words);
+        first[i + 1] = first[i] + words.n;
+    }
+    sis_words_release(&words);
+    return error;
+}
+
+static int cut_texts(const sis_data *data, size_t n, const size_t *first, sis_piece *pieces) {
+    sis_words words = {0};
+    int error = SIS_OK;
+    for (size_t i = 0; i < n && error == SIS_OK; i++) {
+        const char *text = sis_data_text(data, i);
+        error = sis_data_words(data, i, &words);
+        for (size_t k = 0; error == SIS_OK && k < words.n; k++) {
+            size_t from = k ? words.items[k].start : 0;
+            size_t to = k + 1 < words.n ? words.items[k + 1].start : strlen(text);
+            pieces[first[i] + k] = (sis_piece){text + from, to - from};
+        }
+    }
+    sis_words_release(&words);
+    return error;
+}
+
+int sis__task_pieces_begin(sis_task *t) {
+    sis__task_pieces *p = &t->encoding.pieces;
+    size_t n = sis_data_count(t->source.data);
+    p->first = SIS_NEW(size_t, n + 1);
+    int error = p->first ? count_pieces(t->source.data, n, p->first) : SIS_E_NOMEM;
+    if (error != SIS_OK)
+        return error;
+    size_t all = p->first[n] + 1; /* and the one that stands for masked words */
+    p->items = SIS_NEW(sis_piece, all);
+    if (!p->items)
+        return SIS_E_NOMEM;
+    p->items[0] = p->items[all - 1] = (sis_piece){"", 0};
+    error = cut_texts(t->source.data, n, p->first, p->items);
+    return error == SIS_OK ? sis_model_take_texts(&t->model, p->items, all) : error;
+}
+
+/* A masked word is replaced by this one. */
+static int stand_in(sis_task *t, const char *word, double *id) {
+    sis__task_pieces *p = &t->encoding.pieces;
+    size_t last = p->first[sis_data_count(t->source.data)], length = strlen(word);
+    p->stand_in = SIS_NEW(char, length + 2);
+    if (!p->stand_in)
+        return SIS_E_NOMEM;
+    memcpy(p->stand_in, word, length);
+    p->stand_in[length] = ' ';
+    p->items[last] = (sis_piece){p->stand_in, length + 1};
+    *id = (double)last;
+    return SIS_OK;
+}
+
+int sis__task_mask_pieces(sis_task *t, const char *text) {
+    double id = NAN;
+    int error = SIS_OK;
+    if (strncmp(text, "token:", 6) == 0)
+        error = stand_in(t, text + 6, &id);
+    else if (*text && strcmp(text, "remove") != 0)
+        error = sis__fail(SIS_E_ARGUMENT,
+                          "--mask: a cmd: model that is given texts; expected remove or "
+                          "token:WORD, found \"%s\"",
+                          text);
+    return error == SIS_OK ? sis__task_mask_fill(t, id) : error;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A task from its options: the model first, since it may say how the data are to be read; then the
+ * examples and their names; then what all of them share. Every step is in a file of its own.
+ */
+#include "task/task.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- Small things -------------------------------------------------------------------------- */
+
+int sis__text_whole(const char *text, long *value) {
+    char *end;
+    errno = 0;
+    *value = strtol(text, &end, 10);
+    return end != text && !*end && errno == 0;
+}
+
+int sis__text_number(const char *text, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && text[0] != ' ' && isfinite(*value);
+}
+
+int sis__text_ends_in(const char *text, const char *end) {
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+void sis_task_opt_init(sis_task_opt *opt) {
+    *opt = (sis_task_opt){.shards = 1,
+                          .features = "each",
+                          .seed = 1,
+                          .output = "top",
+                          .method = "sis",
+                          .constraint = "sufficient"};
+    sis_model_opt_init(&opt->open);
+    sis_data_opt_init(&opt->read);
+    sis_method_opt_init(&opt->how);
+    sis_opt_init(&opt->search);
+}
+
+enum { TEXTS = 13 };
+
+static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
+    const char **all[TEXTS] = {&o->model,     &o->input,    &o->read.label, &o->read.id,
+                               &o->rows,      &o->features, &o->mask,       &o->output,
+                               &o->threshold, &o->method,   &o->constraint, &o->lengths,
+                               &o->orders};
+    memcpy(texts, all, sizeof all);
+}
+
+/* Options of the task's own. */
+static int copy_options(sis_task *t, const sis_task_opt *opt) {
+    const char **texts[TEXTS];
+    int error = SIS_OK;
+    t->opt = *opt;
+    list_texts(&t->opt, texts);
+    for (size_t i = 0; i < TEXTS; i++) {
+        const char *given = *texts[i];
+        *texts[i] = given && error == SIS_OK ? sis__strdup(given) : NULL;
+        if (given && !*texts[i])
+            error = SIS_E_NOMEM;
+    }
+    return error;
+}
+
+static int check_options(const sis_task_opt *o, sis__task_method *method) {
+    if (!o->model && !o->opened)
+        return sis__fail(SIS_E_OPTION, "--model: expected a model");
+    if (o->input && o->data)
+        return sis__fail(SIS_E_OPTION,
+                         "--input: there is a data set already; expected one of both");
+    if (o->shards == 0 || o->shard >= o->shards)
+        return sis__fail(SIS_E_OPTION, "--shard: expected one from 0 to %zu, found %zu",
+                         o->shards ? o->shards - 1 : 0, o->shard);
+    if (!o->features || !o->method || !o->constraint)
+        return sis__fail(SIS_E_OPTION, "--%s: expected one, found nothing",
+                         !o->features ? "features"
+                         : !o->method ? "method"
+                                      : "constraint");
+    return sis__task_method_check(o, method);
+}
+
+/* ---- Examples ------------------------------------------------------------------------------ */
+
+/* Their numbers in the data set. */
+static int choose_rows(sis__task_source *s, const char *text) {
+    size_t count = sis_data_count(s->data);
+    if (text) {
+        int error = sis_rows_parse(text, count, &s->rows, &s->n);
+        return error ? sis__fail_in(error == SIS_E_FORMAT ? SIS_E_OPTION : error, "--rows")
+                     : SIS_OK;
+    }
+    s->rows = SIS_NEW_RAW(size_t, count);
+    if (!s->rows)
+        return SIS_E_NOMEM;
+    s->n = count;
+    for (size_t i = 0; i < count; i++)
+        s->rows[i] = i;
+    return SIS_OK;
+}
+
+/* Records are found again by the id of their example, so two of one name would be confused. */
+static int name_examples(sis__task_source *s) {
+    char number[SIS_ID_SIZE];
+    s->ids = SIS_NEW(char *, s->n);
+    if (!s->ids)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < s->n; i++)
+        if (!(s->ids[i] = sis__strdup(sis_data_id(s->data, s->rows[i], number))))
+            return SIS_E_NOMEM;
+    return sis__ids_init(&s->by_id, (const char *const *)s->ids, s->n);
+}
+
+static int check_ids(const sis__task_source *s) {
+    const char *twice = sis__ids_twice(&s->by_id);
+    return twice ? sis__fail(SIS_E_ARGUMENT,
+                             "--input: two examples are called \"%s\"; give each a name of its "
+                             "own, or choose one of them with --rows",
+                             twice)
+                 : SIS_OK;
+}
+
+/* Leave the shard of the task; names stay with their examples. */
+static int keep_shard(sis__task_source *s, size_t shard, size_t shards) {
+    size_t n = 0;
+    if (shards == 1)
+        return SIS_OK;
+    for (size_t i = 0; i < s->n; i++) {
+        if (i % shards == shard) {
+            s->rows[n] = s->rows[i];
+            s->ids[n++] = s->ids[i];
+        } else
+            free(s->ids[i]);
+    }
+    s->n = n;
+    sis__ids_release(&s->by_id);
+    return sis__ids_init(&s->by_id, (const char *const *)s->ids, s->n);
+}
+
+static int open_source(sis_task *t) {
+    sis__task_source *s = &t->source;
+    int error = SIS_OK;
+    s->data = t->opt.data;
+    if (t->opt.input) {
+        error = sis_data_read(t->opt.input, &t->encoding.read, &s->read);
+        s->data = s->read;
+    }
+    if (error != SIS_OK || !s->data)
+        return error;
+    error = choose_rows(s, t->opt.rows);
+    if (error == SIS_OK)
+        error = name_examples(s);
+    return error;
+}
+
+static void release_source(sis__task_source *s) {
+    for (size_t i = 0; s->ids && i < s->n; i++)
+        free(s->ids[i]);
+    free(s->ids);
+    free(s->rows);
+    sis__ids_release(&s->by_id);
+    sis_data_free(s->read);
+}
+
+/* Does the model take every example? Words it always does. */
+static int check_examples(const sis_task *t) {
+    size_t width, room = 0;
+    double *values = NULL;
+    int error = SIS_OK;
+    for (size_t i = 0; error == SIS_OK && !t->encoding.texts && i < t->source.n; i++) {
+        size_t row = t->source.rows[i];
+        void *p = values;
+        error = sis__task_width(t, t->source.data, row, &width);
+        if (error == SIS_OK)
+            error = sis__reserve(&p, &room, width, sizeof *values);
+        values = (double *)p;
+        if (error == SIS_OK)
+            error = sis__task_encode(t, t->source.data, row, width, values, NULL);
+    }
+    free(values);
+    return error;
+}
+
+/* ---- The model ----------------------------------------------------------------------------- */
+
+static int open_model(sis_task *t) {
+    if (t->opt.opened) {
+        t->model = *t->opt.opened;
+        return SIS_OK;
+    }
+    int error = sis_model_open(t->opt.model, &t->opt.open, &t->model);
+    t->own_model = error == SIS_OK;
+    return error;
+}
+
+/* A child that fails may have expected cells, where it gets a value for each category. */
+static int explain_categories(const sis_task *t, size_t n, int error) {
+    enum { MOST = 8, NAME = 40 };
+    const sis_data *data = t->source.data;
+    const char *const *names = sis_data_names(data);
+    char list[MOST * (NAME + 2) + 8] = "";
+    size_t used = 0;
+    if (error != SIS_E_MODEL || !names || sis_data_features(data, t->source.rows[0], NULL) == n)
+        return error;
+    for (size_t v = 0; v < n && v < MOST && used < sizeof list; v++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", v ? ", " : "", NAME,
+                                 names[v]);
+    char said[640];
+    snprintf(said, sizeof said, "%s", sis_error_detail());
+    return sis__fail(error, "%s; it was given a list of %zu values: %s%s", said, n, list,
+                     n > MOST ? ", ..." : "");
+}
+
+/* Ask a model that does not say how many scores it gives about the first example. */
+static int measure(sis_task *t) {
+    sis_example first;
+    if (t->model.n_outputs > 0 || t->source.n == 0)
+        return SIS_OK;
+    int error = sis__task_load_values(t, t->source.rows[0], &first);
+    if (error != SIS_OK)
+        return error;
+    error = sis_model_measure(&t->model, first.values, first.input.n_values);
+    if (error != SIS_OK)
+        error = explain_categories(t, first.input.n_values, error);
+    sis_example_release(&first);
+    return error;
+}
+
+/* ---- Open and free ------------------------------------------------------------------------- */
+
+/* What all examples share, once these are there. */
+static int prepare(sis_task *t) {
+    int error = sis__task_encode_begin(t);
+    if (error == SIS_OK)
+        error = check_examples(t);
+    if (error == SIS_OK)
+        error = measure(t);
+    if (error == SIS_OK && !t->opt.plain)
+        error = check_ids(&t->source);
+    if (error == SIS_OK && !t->opt.plain)
+        error = sis__task_features_begin(t);
+    if (error == SIS_OK && !t->opt.plain)
+        error = sis__task_mask_begin(t);
+    if (error == SIS_OK)
+        error = sis__task_outputs_begin(t);
+    return error;
+}
+
+static int open_task(sis_task *t, const sis_task_opt *opt) {
+    int error = copy_options(t, opt);
+    if (error == SIS_OK)
+        error = check_options(opt, &t->method);
+    if (error == SIS_OK)
+        error = open_model(t);
+    if (error == SIS_OK)
+        error = sis__task_encode_open(t);
+    if (error == SIS_OK)
+        error = open_source(t);
+    if (error == SIS_OK && t->source.data)
+        error = prepare(t);
+    if (error == SIS_OK)
+        error = sis__task_threshold_begin(t);
+    if (error == SIS_OK && t->source.data)
+        error = keep_shard(&t->source, opt->shard, opt->shards);
+    return error == SIS_OK ? sis__task_method_begin(t) : error;
+}
+
+int sis_task_open(const sis_task_opt *opt, sis_task **out) {
+    sis_task *t = SIS_NEW(sis_task, 1);
+    *out = NULL;
+    if (!t)
+        return SIS_E_NOMEM;
+    int error = open_task(t, opt);
+    if (error == SIS_OK)
+        *out = t;
+    else
+        sis_task_free(t);
+    return error;
+}
+
+/* What does not depend on the examples is the other task's. */
+static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
+    sis_task_opt opt = like->opt;
+    opt.input = opt.rows = NULL;
+    opt.data = data;
+    opt.shard = 0;
+    opt.shards = 1;
+    int error = copy_options(t, &opt);
+    if (error != SIS_OK)
+        return error;
+    t->model = like->model;
+    t->encoding = like->encoding;
+    t->encoding.shared = 1;
+    t->encoding.texts = 0;
+    t->encoding.pieces = (sis__task_pieces){0};
+    t->mask = like->mask;
+    t->mask.shared = 1;
+    t->method.is_sis = like->method.is_sis;
+    t->method.how = like->method.how;
+    t->threshold = like->threshold;
+    error = open_source(t);
+    if (error == SIS_OK)
+        error = prepare(t);
+    return error == SIS_OK ? sis__task_method_begin(t) : error;
+}
+
+int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out) {
+    sis_task *t = SIS_NEW(sis_task, 1);
+    *out = NULL;
+    if (!t)
+        return SIS_E_NOMEM;
+    int error = open_like(t, like, data);
+    if (error == SIS_OK)
+        *out = t;
+    else
+        sis_task_free(t);
+    return error;
+}
+
+/* n texts and the list of them. */
+static void free_texts(char **texts, size_t n) {
+    for (size_t i = 0; texts && i < n; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+void sis_task_free(sis_task *t) {
+    if (!t)
+        return;
+    sis__task_ahead_free(t);
+    sis_example_release(&t->example);
+    sis_rationale_release(&t->found);
+    sis__task_method_release(&t->method, t->source.n);
+    free_texts(t->features.names, t->features.n);
+    free(t->features.map);
+    if (!t->mask.shared)
+        free(t->mask.rows);
+    free_texts(t->outputs.labels, t->outputs.n);
+    if (t->own_model)
+        sis_model_close(&t->model);
+    sis__task_encode_release(&t->encoding);
+    release_source(&t->source);
+    const char **texts[TEXTS];
+    list_texts(&t->opt, texts);
+    for (size_t i = 0; i < TEXTS; i++)
+        free((char *)*texts[i]);
+    free(t);
+}
+
+/* ---- Which examples there are -------------------------------------------------------------- */
+
+size_t sis_task_count(const sis_task *t) {
+    return t->source.n;
+}
+
+const char *sis_task_id(const sis_task *t, size_t i) {
+    return t->source.ids[i];
+}
+
+size_t sis_task_row(const sis_task *t, size_t i) {
+    return t->source.rows[i];
+}
+
+size_t sis_task_find(const sis_task *t, const char *id) {
+    return sis__ids_find(&t->source.by_id, id);
+}
+
+const sis_data *sis_task_data(const sis_task *t) {
+    return t->source.data;
+}
+
+const sis_model *sis_task_model(const sis_task *t) {
+    return &t->model;
+}
+
+double sis_task_threshold(const sis_task *t) {
+    return t->threshold;
+}

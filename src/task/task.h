@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of a task share. The way of an example through them:
+ *
+ *     task.c      options, model, examples: which there are, what they are called
+ *     encode.c    what a data set holds -> the values that the model takes
+ *     pieces.c    the same for texts of models that read them by themselves
+ *     features.c  which values are a feature, what features are called
+ *     tokens.c    features and masks of models that take words
+ *     mask.c      what a missing feature looks like
+ *     output.c    which output is meant
+ *     load.c      all of that for one example
+ *     method.c    how to explain, what earlier results say about it
+ *     run.c       examples -> answers -> records, on threads; scores; thresholds
+ *     next.c      the same one by one
+ *
+ * `opt` strings are the task's own copies. A message names options as the program does.
+ */
+#ifndef SIS_TASK_TASK_H
+#define SIS_TASK_TASK_H
+
+#include <stdatomic.h>
+
+#include <sis/task.h>
+
+#include "base/ids.h"
+
+/* Where examples come from, and which of them. */
+typedef struct sis__task_source {
+    const sis_data *data;
+    sis_data *read; /* the same, if the task has read it */
+    size_t *rows;   /* (n) their numbers in it */
+    char **ids;     /* (n) */
+    size_t n;
+    sis__ids by_id;
+} sis__task_source;
+
+/* Texts cut for a model that reads them by itself. */
+typedef struct sis__task_pieces {
+    sis_piece *items; /* NULL: there are none. The last stands for masked words */
+    size_t *first;    /* (examples of the data set + 1) where those of each begin */
+    char *stand_in;   /* text of the last */
+} sis__task_pieces;
+
+/* From what a data set holds to what the model takes. */
+typedef struct sis__task_encoding {
+    const sis_net *net;         /* behind the model, or NULL */
+    int token;                  /* it takes token ids */
+    int texts;                  /* and is given texts, or the model is that reads them itself */
+    sis_vocabulary *vocabulary; /* of token ids, or NULL */
+    char **names;               /* (read.n_names) of the values, as the model has them, or NULL */
+    sis_data_opt read;          /* how data are read, those of masks too */
+    sis__task_pieces pieces;
+    int shared; /* vocabulary and names are another task's */
+} sis__task_encoding;
+
+/* Which values are a feature. */
+typedef struct sis__task_features {
+    int by_default; /* what the data say, so that sequences and marks of people fit */
+    int *map;       /* of all examples; NULL: each has its own */
+    char **names;   /* (n) that all examples share, or NULL */
+    size_t n;
+    const char *const *value_names; /* those of values where they say more; of the data */
+} sis__task_features;
+
+/* What a missing feature looks like: the same for every value of any example, or samples of the
+ * examples' width. */
+typedef struct sis__task_mask {
+    int ready, constant, shared;
+    double fill;      /* constant */
+    double *rows;     /* (n_samples, width) */
+    size_t n_samples; /* 1 if constant */
+    size_t width;
+} sis__task_mask;
+
+/* Outputs of the model. */
+typedef struct sis__task_outputs {
+    char **labels; /* (n) NULL: they have none */
+    size_t n;
+    size_t fixed; /* the output of every example; SIZE_MAX: top */
+} sis__task_outputs;
+
+/* How to explain. */
+typedef struct sis__task_method {
+    int is_sis;
+    sis_method_opt how; /* of the others */
+    size_t *lengths;    /* (examples) from earlier results, 0: unknown; or NULL */
+    int **orders;       /* (examples) the same; NULL: unknown */
+    size_t *n_orders;
+} sis__task_method;
+
+typedef struct sis__task_ahead sis__task_ahead;
+
+struct sis_task {
+    sis_task_opt opt;
+    sis_model model;
+    int own_model; /* closed with the task */
+    sis__task_source source;
+    sis__task_encoding encoding;
+    sis__task_features features;
+    sis__task_mask mask;
+    sis__task_outputs outputs;
+    sis__task_method method;
+    double threshold;
+    atomic_int cancelled;
+
+    /* Of sis_task_next. */
+    size_t at; /* the next example */
+    size_t evaluations;
+    sis_example example; /* of the record that is lent out */
+    sis_rationale found;
+    sis__task_ahead *ahead; /* threads that explain, or NULL */
+};
+
+/* ---- encode.c, pieces.c -------------------------------------------------------------------- */
+
+int sis__task_is_kind(const sis_data *data, const char *kind);
+
+/* How the model wants data to be read: the names of its values, its vocabulary. */
+int sis__task_encode_open(sis_task *t);
+
+/* Now that the data are there: may the model be given texts, how are they cut. */
+int sis__task_encode_begin(sis_task *t);
+int sis__task_pieces_begin(sis_task *t);
+void sis__task_encode_release(sis__task_encoding *e);
+
+/* An example of a data set as the model takes it: how many values, then these. word_at (width),
+ * unless NULL: for each value the number of its word, SIZE_MAX for padding. */
+int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width);
+int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,
+                     double *values, size_t *word_at);
+
+/* The shape of an example as the model takes it: borrowed, or written to e->dims. */
+const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank);
+
+/* What the features of an example are by themselves: a number for each value to `map`, unless that
+ * is NULL; how many there are. */
+size_t sis__task_own_features(const sis_task *t, size_t row, int *map);
+
+/* ---- features.c, tokens.c, mask.c, output.c ------------------------------------------------ */
+
+/* Are the features of examples words? */
+int sis__task_has_words(const sis_task *t);
+
+/* What all examples share of features, mask and outputs. */
+int sis__task_features_begin(sis_task *t);
+int sis__task_mask_begin(sis_task *t);
+int sis__task_outputs_begin(sis_task *t);
+
+/* Features and words of an example of a model that takes words. */
+int sis__task_words(const sis_task *t, sis_example *e);
+
+/* Masks that only models of token ids have, and those that are something else for them; masks of
+ * texts in pieces. SIS_OK if t->mask is ready, or is none of these. */
+int sis__task_mask_token(sis_task *t, const char *text);
+int sis__task_mask_pieces(sis_task *t, const char *text);
+
+/* Every value of any example is masked by this. */
+int sis__task_mask_fill(sis_task *t, double value);
+
+/* The output meant for an example with these scores (only read for "top"). */
+size_t sis__task_output(const sis_task *t, const double *scores);
+
+/* Have all examples the same number of values? A failure that names the option if not; the width if
+ * so. */
+int sis__task_same_widths(const sis_task *t, const char *option, size_t *width);
+
+/* ---- load.c -------------------------------------------------------------------------------- */
+
+/* Values of an example alone; then its features. */
+int sis__task_load_values(const sis_task *t, size_t row, sis_example *out);
+int sis__task_load_features(const sis_task *t, sis_example *e);
+
+/* Example i with features and mask. output: SIZE_MAX: found out, by the model if need be. */
+int sis__task_load(const sis_task *t, size_t i, const sis_model *model, size_t output,
+                   sis_example *out);
+
+/* ---- method.c ------------------------------------------------------------------------------ */
+
+/* Do the options fit each other? Before anything is opened. */
+int sis__task_method_check(const sis_task_opt *opt, sis__task_method *method);
+
+/* What earlier results say about the examples. */
+int sis__task_method_begin(sis_task *t);
+void sis__task_method_release(sis__task_method *m, size_t n);
+
+/* Explain example i, which is loaded, with a model and options for this thread. */
+int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, const sis_model *model,
+                          const sis_opt *opt, sis_rationale *out);
+
+/* ---- run.c, next.c ------------------------------------------------------------------------- */
+
+/* opt.threshold as a number. */
+int sis__task_threshold_begin(sis_task *t);
+
+/* Load example i and explain it. What the model cannot answer is a collection of status error. On
+ * failure nothing needs a release. */
+int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,
+                     sis_example *e, sis_rationale *found);
+
+/* Explain n examples as sis_task_run does. `deliver` gets each answer in order and may keep the
+ * example and what was found, leaving zeros in their place. */
+typedef int sis__task_deliver(void *ctx, size_t i, sis_example *e, sis_rationale *found);
+int sis__task_run(sis_task *t, const size_t *which, size_t n, sis__task_deliver *deliver,
+                  void *ctx);
+
+/* search with the threshold, fit for a run that can be cancelled. */
+int sis__task_search(sis_task *t, sis_opt *search);
+
+/* End the threads of sis_task_next. */
+void sis__task_ahead_free(sis_task *t);
+
+/* ---- Small things -------------------------------------------------------------------------- */
+
+/* A whole number and nothing else; a number, finite. Does the text end so, with something before? */
+int sis__text_whole(const char *text, long *value);
+int sis__text_number(const char *text, double *value);
+int sis__text_ends_in(const char *text, const char *end);
+
+#endif
