@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""Sufficient input subsets: which part of this input was enough for the decision?
+
+    import sis
+    r = sis.explain(model, X, threshold=0.7, mask="mean", background=X_train)
+    r[0].subsets[0].features      # most important first
+    r[0]                          # draws itself, in a terminal and in a notebook
+    r.save("r.jsonl"); r.report("r.html"); r.to_frame(); r.cluster(); r.verify()
+
+`help(sis.explain)` and `help(sis.Explainer)` say what a model, a mask and a feature may be.
+"""
+from ._core import Error, version as __version__
+from ._explain import Explainer, Interrupted, explain
+from ._inputs import Grid, HotDeck
+from ._results import Clusters, Explanation, Results, Subset, load
+
+__all__ = ["Clusters", "Error", "Explainer", "Explanation", "Grid", "HotDeck", "Interrupted",
+           "Results", "Subset", "explain", "load"]

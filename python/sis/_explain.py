@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: MIT
+"""`explain` and `Explainer`: a model, a mask, examples -> Results."""
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+
+from . import _core, _inputs, _models
+from ._core import Error
+from ._results import Results
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C while explaining; `results` holds what was found until then."""
+
+    def __init__(self, results):
+        super().__init__("%d examples were explained before" % len(results))
+        self.results = results
+
+
+class Bar:
+    """A line on stderr that shows how far it is; tqdm's where that is installed."""
+
+    def __init__(self, total):
+        self.total, self.began, self.shown, self.bar = total, time.monotonic(), False, None
+        try:
+            from tqdm.auto import tqdm
+            self.bar = tqdm(total=total, unit="example", leave=False)
+        except ImportError:
+            pass
+
+    def __call__(self, inputs, done, evaluations, walk):
+        if self.bar is not None:
+            self.bar.update(done - self.bar.n)
+        elif time.monotonic() - self.began > 1 and sys.stderr.isatty():
+            share = (done + (walk if done < inputs else 0)) / max(1, inputs)
+            sys.stderr.write("\rsis: %d of %d examples, %3.0f %%" % (done, inputs, 100 * share))
+            self.shown = True
+        return False
+
+    def close(self):
+        if self.bar is not None:
+            self.bar.close()
+        elif self.shown:
+            sys.stderr.write("\r\033[K")
+
+
+class Explainer:
+    """Explains decisions of one model.
+
+    >>> import numpy as np
+    >>> explainer = Explainer(lambda rows: rows.sum(axis=1), mask="zero", threshold=4)
+    >>> r = explainer(np.array([[1.0, 5.0, 2.0, 3.0]]))
+    >>> [s.features for s in r[0].subsets]
+    [(1,), (3, 2)]
+    >>> explainer.engine
+    'called in batches'
+
+    model       a callable on a batch (an array in the shape of X, a frame, or a list of texts, in;
+                scores (n,) or (n, outputs) out); the name of an ONNX, XGBoost or LightGBM file or
+                an address, as the program's --model; a scikit-learn estimator or pipeline; a
+                torch.nn.Module; a booster of XGBoost or LightGBM
+    mask        what a missing value looks like: "mean", "median" (both of `background`), "zero",
+                a number, an array, sis.HotDeck(...), or a callable on the background. Of a column
+                of categories the mean and the median are its most frequent category. Texts:
+                "remove" (the default) or the word that stands for a masked one. Default: the mask
+                that a network carries, else the mean of the background
+    background  data that masks are taken from
+    features    groups of columns (lists of names or numbers, or a dict of them), sis.Grid(4), or an
+                array of the feature's number for each value, -1: never masked. Default: each value
+    axis        axes of an example whose values belong together, such as the channels of a pixel
+    threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores
+    below       explain score <= threshold instead
+    output      which score: a number, a class label, one for each example, or "top", the highest
+    max_subsets stop after that many; 0: all
+    jobs        threads; 0: one per core. Callables are called by one thread unless jobs says more
+    exact       full passes only, no walks
+    tokenizer   texts: a callable text -> [(start, end), ...], the words in characters
+    batch_size  rows a callable is given at most at once
+    progress    True, False, or None: if it takes longer, on a terminal
+    """
+
+    def __init__(self, model, *, mask=None, background=None, features=None, axis=None, threshold=None,
+                 below=False, output="top", max_subsets=0, jobs=None, exact=False, memory=0,
+                 tokenizer=None, batch_size=None, kind=None, timeout=60.0, progress=None):
+        self.model, self.mask, self.background = model, mask, background
+        self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
+        self.output, self.max_subsets, self.jobs, self.exact = output, max_subsets, jobs, exact
+        self.memory, self.tokenizer, self.batch_size = memory, tokenizer, batch_size
+        self.kind, self.timeout, self.progress = kind, timeout, progress
+        self.bound = None
+        if isinstance(model, (str, os.PathLike)):
+            self.bound = _models.model_for(model, None, batch_size, timeout)
+
+    @property
+    def engine(self):
+        """What runs the model, in words."""
+        return self.bound.engine if self.bound else "not known before the first example"
+
+    def _masks(self, encoder, width):
+        spec = self.mask
+        if spec is None and encoder.kind != "text":
+            if self.bound.mask is not None and self.bound.mask.size == width:
+                return self.bound.mask[None, :].copy()
+            spec = "mean"
+        return np.ascontiguousarray(encoder.masks(spec, self.background, width), dtype=float)
+
+    def _outputs(self, scores, n):
+        count, labels = scores.shape[1], self.bound.labels
+        if isinstance(self.output, str) and self.output == "top":
+            return scores.argmax(axis=1)
+        asked = [self.output] * n if np.ndim(self.output) == 0 else list(self.output)
+        if len(asked) != n:
+            raise Error("output: %d are given for %d examples" % (len(asked), n))
+        found = [labels.index(str(o)) if labels and str(o) in labels else o for o in asked]
+        for o in found:
+            if not isinstance(o, (int, np.integer)) or not 0 <= o < count:
+                raise Error("output=%r: the model has %d outputs%s" % (
+                    o, count, " called " + ", ".join(labels) if labels else ", numbered from 0"))
+        return np.array(found, dtype=int)
+
+    def _limit(self, threshold, scores, outputs):
+        if threshold is None:
+            raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
+                        "90th percentile of the scores")
+        if isinstance(threshold, str):
+            try:
+                share = float(threshold[1:]) if threshold[:1] == "p" else -1
+            except ValueError:
+                share = -1
+            if not 0 <= share <= 100:
+                raise Error("threshold=%r: expected a number, or p0 to p100" % (threshold,))
+            return float(np.percentile(scores[np.arange(len(scores)), outputs], share))
+        return float(threshold)
+
+    def _examples(self, encoder, rows, outputs, ids, labels):
+        width = max(len(r) for r in rows)
+        masks = self._masks(encoder, width)
+        shape = encoder.shape or (width,)
+        owner, names = feature_names(self, encoder, shape)
+        examples = []
+        for i, row in enumerate(rows):
+            mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
+            e = {"id": str(i if ids is None else ids[i]), "model": self.bound.name,
+                 "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
+                 "output": int(outputs[i])}
+            e.update(encoder.describe(row, masks))
+            if owner is not None:
+                e["feature_map"] = owner
+            if owner is not None or names is not None:
+                e["names"] = names
+            if self.bound.labels and len(self.bound.labels) > outputs[i]:
+                e["output_label"] = self.bound.labels[outputs[i]]
+            if labels is not None:
+                e["label"] = str(labels[i])
+            examples.append(e)
+        return examples
+
+    def prepare(self, X, threshold=None, ids=None, labels=None):
+        """The examples as the library takes them, and the threshold in force."""
+        encoder = _inputs.encoder_for(X, self.background, self.tokenizer)
+        rows = encoder.rows(X)
+        if len(rows) == 0:
+            raise Error("there are no examples")
+        if self.bound is None:
+            sample = encoder.batch(np.asarray(rows[0])[None])
+            self.bound = _models.model_for(self.model, sample, self.batch_size, self.timeout)
+        core = self.bound.bind(encoder, rows[0])
+        scores = predict_rows(core, rows, self.jobs)
+        outputs = self._outputs(scores, len(rows))
+        limit = self._limit(self.threshold if threshold is None else threshold, scores, outputs)
+        return core, self._examples(encoder, rows, outputs, ids, labels), limit
+
+    def __call__(self, X, threshold=None, ids=None, labels=None):
+        """Explain every example of X: an array (n, ...), a frame, or a list of texts."""
+        core, examples, limit = self.prepare(X, threshold, ids, labels)
+        lines = []
+        run = Run(self, core, examples, limit, lines)
+        try:
+            run()
+        except KeyboardInterrupt:
+            raise Interrupted(Results(lines, self, core, examples)) from None
+        return Results(lines, self, core, examples)
+
+
+def feature_names(explainer, encoder, shape):
+    if encoder.kind == "text":
+        if explainer.features is not None or explainer.axis is not None:
+            raise Error("features of texts are their words; a tokenizer= chooses others")
+        return None, None
+    return _inputs.feature_map(explainer.features, explainer.axis, shape, encoder.names)
+
+
+def predict_rows(core, rows, jobs):
+    """Scores (n, outputs) of rows that may differ in length."""
+    if isinstance(rows, np.ndarray):
+        data = core.predict(rows, len(rows), jobs or 1)
+        return np.frombuffer(data).reshape(len(rows), -1)
+    return np.stack([np.frombuffer(core.predict(r, 1)) for r in rows])
+
+
+class Run:
+    """One call of the library. A callable runs in the thread of the caller; what the library runs
+    by itself, or on several threads, runs beside it, so that Ctrl-C is heard at once."""
+
+    def __init__(self, explainer, core, examples, threshold, lines):
+        self.explainer, self.core, self.examples = explainer, core, examples
+        self.threshold, self.lines, self.cancelled, self.error = threshold, lines, False, None
+        shown = explainer.progress
+        self.bar = Bar(len(examples)) if shown or (shown is None and sys.stderr.isatty()) else None
+
+    def tell(self, *state):
+        if self.bar is not None:
+            self.bar(*state)
+        return self.cancelled
+
+    def work(self):
+        e = self.explainer
+        jobs = e.jobs if e.jobs is not None else (1 if isinstance(e.bound, _models.Called) else 0)
+        _core.collect(self.core, self.examples, lambda i, line: self.lines.append(line), self.tell,
+                      threshold=self.threshold, below=e.below, max_subsets=e.max_subsets,
+                      memory=e.memory, jobs=jobs, exact=e.exact, trace=True)
+
+    def beside(self):
+        try:
+            self.work()
+        except BaseException as error:  # raised again by the thread that waits
+            self.error = error
+
+    def __call__(self):
+        called = isinstance(self.explainer.bound, _models.Called)
+        try:
+            if called and (self.explainer.jobs or 1) == 1:
+                self.work()
+            else:
+                self.wait()
+        finally:
+            if self.bar is not None:
+                self.bar.close()
+
+    def wait(self):
+        thread = threading.Thread(target=self.beside, daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(0.05)
+        except KeyboardInterrupt:
+            self.cancelled = True
+            thread.join()
+            raise
+        if self.error is not None:
+            raise self.error
+
+
+def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
+    """Which features of each example alone were enough for the model's decision?
+
+    >>> import numpy as np
+    >>> def model(rows):
+    ...     return 1 / (1 + np.exp(-(2 * rows[:, 0] + rows[:, 1] - rows[:, 2])))
+    >>> r = explain(model, np.array([[3.0, 1.0, 0.0], [-1.0, 0.0, 2.0]]), threshold=0.9, mask="zero")
+    >>> r[0].subsets[0].features, r[1].status
+    ((0,), 'below_threshold')
+
+    The decision is score >= threshold (<= with below=True). Every subset that is reported was
+    verified by full passes: alone, with everything else masked, it reaches the threshold; without
+    any one of its features it does not. `ids` name the examples, `labels` are what they really
+    are. The other options are those of sis.Explainer: mask, background, features, axis, output,
+    below, max_subsets, jobs, exact, tokenizer, batch_size, progress.
+    """
+    return Explainer(model, threshold=threshold, **options)(X, ids=ids, labels=labels)

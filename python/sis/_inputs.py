@@ -1,0 +1,368 @@
+# SPDX-License-Identifier: MIT
+"""Examples as people have them -> rows of doubles as the library takes them, and back.
+
+An `Encoder` is made once for a data set: `ArrayEncoder`, `FrameEncoder` or `TextEncoder`. Each has
+
+    rows(X)         the examples: a list of float64 vectors (arrays and frames: the rows of one matrix)
+    batch(rows)     what a callable is given for rows (n, width): the shape and types of X
+    masks(spec, background)   what missing values look like: (samples, width)
+    describe(i)     what a record says of example i: shape, names, words ...
+
+Everything numerical happens in numpy, nothing in loops over values.
+"""
+import numpy as np
+
+from . import _core
+from ._core import Error
+
+
+def is_frame(x):
+    """A pandas DataFrame, without importing pandas."""
+    return hasattr(x, "columns") and hasattr(x, "iloc") and hasattr(x, "dtypes")
+
+
+def is_texts(x):
+    if isinstance(x, str):
+        return True
+    if hasattr(x, "tolist") and getattr(x, "ndim", 1) == 1 and getattr(x, "dtype", None) is not None:
+        if np.asarray(x).dtype.kind in "OU":
+            x = x.tolist()
+    return isinstance(x, (list, tuple)) and len(x) > 0 and all(isinstance(t, str) for t in x)
+
+
+class HotDeck:
+    """A mask drawn from data: each sample replaces masked values by those of another example.
+
+    >>> import numpy as np
+    >>> HotDeck(np.zeros((5, 3)), samples=2).draw(3, seed=0).shape
+    (2, 3)
+    """
+
+    def __init__(self, background=None, samples=30, seed=0):
+        if samples < 1:
+            raise Error("HotDeck: samples is at least 1")
+        self.background, self.samples, self.seed = background, int(samples), seed
+
+    def draw(self, width, rows=None, seed=None):
+        rows = np.asarray(self.background if rows is None else rows, dtype=float)
+        rows = rows.reshape(len(rows), -1)
+        if rows.shape[1] != width or len(rows) == 0:
+            raise Error("HotDeck: the background has %d values in a row, the examples have %d"
+                        % (rows.shape[1] if len(rows) else 0, width))
+        generator = np.random.default_rng(self.seed if seed is None else seed)
+        return rows[generator.integers(len(rows), size=self.samples)]
+
+
+class Grid:
+    """Features of images that are patches of `size` x `size` pixels (`Grid(4)`), or of
+    `rows` x `columns` (`Grid(4, 8)`); channels of a pixel belong together.
+
+    >>> Grid(2).map((4, 4)).reshape(4, 4).tolist()
+    [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [2, 2, 3, 3]]
+    """
+
+    def __init__(self, size, columns=None):
+        self.rows, self.columns = int(size), int(size if columns is None else columns)
+        if self.rows < 1 or self.columns < 1:
+            raise Error("Grid: patches have at least one pixel a side")
+
+    def map(self, shape):
+        if len(shape) == 2:
+            height, width, spread = shape[0], shape[1], (slice(None), slice(None))
+        elif len(shape) == 3 and shape[0] in (1, 3, 4):
+            height, width, spread = shape[1], shape[2], (None, slice(None), slice(None))
+        elif len(shape) == 3 and shape[2] in (1, 3, 4):
+            height, width, spread = shape[0], shape[1], (slice(None), slice(None), None)
+        else:
+            raise Error("Grid is for images: (height, width), or with 1, 3 or 4 channels first or "
+                        "last; these are %s" % (tuple(shape),))
+        across = -(-width // self.columns)
+        patch = (np.arange(height)[:, None] // self.rows) * across + np.arange(width) // self.columns
+        return np.broadcast_to(patch[spread], shape).astype(np.intc).ravel()
+
+
+def feature_map(features, axis, shape, names):
+    """What the caller calls features -> (map of values or None, names of features or None)."""
+    width = int(np.prod(shape))
+    if axis is not None:
+        if features is not None:
+            raise Error("give features= or axis=, not both")
+        axes = [a % len(shape) for a in np.atleast_1d(axis)]
+        kept = [1 if d in axes else n for d, n in enumerate(shape)]
+        numbers = np.arange(int(np.prod(kept))).reshape(kept)
+        return np.broadcast_to(numbers, shape).astype(np.intc).ravel(), None
+    if features is None:
+        return None, names
+    if isinstance(features, Grid):
+        return features.map(shape), None
+    if isinstance(features, np.ndarray) and features.dtype.kind in "iu":
+        if features.size != width:
+            raise Error("features: the map has %d numbers, an example has %d values"
+                        % (features.size, width))
+        return features.astype(np.intc).ravel(), None
+    return grouped(features, width, names)
+
+
+def grouped(features, width, names):
+    """Groups of columns, by name or number, as a list of lists or a dict of them."""
+    titles = list(features) if isinstance(features, dict) else None
+    groups = list(features.values()) if titles else list(features)
+    number = {name: k for k, name in enumerate(names)} if names else {}
+    found = np.full(width, -1, dtype=np.intc)
+    labels = []
+    for k, group in enumerate(groups):
+        members = [group] if isinstance(group, (str, int, np.integer)) else list(group)
+        for m in members:
+            at = number.get(m, m if isinstance(m, (int, np.integer)) else None)
+            if at is None or not -width <= at < width:
+                raise Error("features: there is no column %r" % (m,))
+            if found[at] >= 0:
+                raise Error("features: column %r is in two groups" % (m,))
+            found[at] = k
+        labels.append(titles[k] if titles else "+".join(str(m) for m in members))
+    return found, [str(t) for t in labels]
+
+
+class Encoder:
+    """What the three kinds share."""
+    kind, names, shape = "array", None, None
+
+    def background(self, background, spec):
+        if background is None:
+            raise Error('mask=%r needs data to take it from: give background=, for example the '
+                        'training data' % (spec,))
+        rows = self.rows(background)
+        return np.asarray(rows)
+
+    def center(self, spec, rows):
+        return rows.mean(axis=0) if spec == "mean" else np.median(rows, axis=0)
+
+    def masks(self, spec, background, width):
+        if isinstance(spec, HotDeck):
+            data = spec.background if spec.background is not None else background
+            return spec.draw(width, self.background(data, "hot deck"))
+        if callable(spec):
+            spec = spec(self.background(background, spec))
+        if isinstance(spec, str) and spec in ("mean", "median"):
+            return self.center(spec, self.background(background, spec))[None, :]
+        if isinstance(spec, str) and spec == "zero":
+            return np.zeros((1, width))
+        if isinstance(spec, str):
+            raise Error('mask=%r: expected "mean", "median", "zero", a number, an array, '
+                        'sis.HotDeck or a callable' % (spec,))
+        values = self.values_of_mask(spec)
+        if values.size == 1:
+            return np.full((1, width), float(values.ravel()[0]))
+        if values.size % width or values.size == 0:
+            raise Error("mask: the array has %d values, an example has %d" % (values.size, width))
+        return np.ascontiguousarray(values.reshape(-1, width))
+
+    def values_of_mask(self, spec):
+        return np.asarray(spec, dtype=float)
+
+    def describe(self, i, masks):
+        return {}
+
+
+def numbers(x, what):
+    """An array of finite or missing numbers as float64; objects and texts are refused."""
+    try:
+        x = np.asarray(x)
+        if x.dtype.kind == "O":
+            x = x.astype(float)
+    except (TypeError, ValueError) as e:
+        raise Error("%s: expected numbers (%s)" % (what, e)) from None
+    if x.dtype.kind not in "fiub":
+        raise Error("%s: expected numbers, found an array of %s" % (what, x.dtype))
+    return x
+
+
+class ArrayEncoder(Encoder):
+    """Arrays (n, ...): the first axis counts the examples."""
+
+    def __init__(self, x):
+        x = numbers(x, "X")
+        self.one = x.ndim == 1
+        self.shape = x.shape if self.one else x.shape[1:]
+        if x.ndim == 0 or 0 in self.shape:
+            raise Error("X: expected an array (examples, features ...), found shape %s" % (x.shape,))
+        self.width = int(np.prod(self.shape))
+        self.dtype = x.dtype if x.dtype in (np.float32, np.float64) else np.dtype(
+            np.float32 if x.dtype == np.float16 else np.float64)
+        self.spare = None
+
+    def rows(self, x):
+        x = numbers(x, "X")
+        x = x[None] if x.shape == self.shape else x
+        if x.shape[1:] != self.shape:
+            raise Error("the examples have shape %s, here is %s" % (self.shape, x.shape[1:]))
+        return np.ascontiguousarray(x, dtype=np.float64).reshape(len(x), self.width)
+
+    def batch(self, rows):
+        """A copy of the rows: the callable may keep it or write to it. Memory is used again
+        where it did neither."""
+        import sys
+        n = len(rows)
+        if self.spare is None or len(self.spare) < n or sys.getrefcount(self.spare) > 2:
+            self.spare = np.empty((n, self.width), self.dtype)
+        self.spare[:n] = rows
+        return self.spare[:n].reshape((n,) + self.shape)
+
+    def describe(self, i, masks):
+        return {"shape": list(self.shape)}
+
+
+class FrameEncoder(Encoder):
+    """Tables with named columns, of numbers or of categories. A category is one number to the
+    library, its place among the categories of the column, so that a masked one is another
+    category that exists and never a fraction of several."""
+    kind = "table"
+
+    def __init__(self, frame, background=None):
+        self.names = [str(c) for c in frame.columns]
+        self.columns = list(frame.columns)
+        self.dtypes = list(frame.dtypes)
+        self.width = len(self.names)
+        self.shape = (self.width,)
+        self.categories = [None] * self.width
+        for k, c in enumerate(self.columns):
+            if not self.numeric(self.dtypes[k]):
+                parts = [frame[c]] + ([background[c]] if is_frame(background) else [])
+                seen = {v for p in parts for v in p[p.notna()].unique()}
+                self.categories[k] = sorted(seen, key=str)
+
+    @staticmethod
+    def numeric(dtype):
+        return getattr(dtype, "kind", "O") in "fiub" and not hasattr(dtype, "categories")
+
+    def rows(self, frame):
+        if not is_frame(frame):
+            return ArrayEncoder(np.zeros(self.shape)).rows(frame)
+        out = np.empty((len(frame), self.width))
+        for k, c in enumerate(self.columns):
+            if c not in frame.columns:
+                raise Error("there is no column %r; the examples have it" % (c,))
+            if self.categories[k] is None:
+                out[:, k] = np.asarray(frame[c], dtype=float)
+            else:
+                place = {v: j for j, v in enumerate(self.categories[k])}
+                out[:, k] = [place.get(v, np.nan) for v in frame[c]]
+        return out
+
+    def batch(self, rows):
+        import pandas
+        columns = {}
+        for k, c in enumerate(self.columns):
+            values = rows[:, k]
+            if self.categories[k] is not None:
+                known = np.asarray(self.categories[k] + [None], dtype=object)
+                code = np.where(np.isnan(values), len(known) - 1, values).astype(int)
+                columns[c] = pandas.Series(known[code]).astype(self.dtypes[k])
+            elif self.dtypes[k].kind in "iub" and np.all(values == np.rint(values)):
+                columns[c] = values.astype(self.dtypes[k])
+            else:
+                columns[c] = values.astype(self.dtypes[k] if self.dtypes[k].kind == "f" else float)
+        return pandas.DataFrame(columns, columns=self.columns)
+
+    def center(self, spec, rows):
+        centre = np.empty(self.width)
+        for k in range(self.width):
+            column = rows[:, k][~np.isnan(rows[:, k])]
+            if column.size == 0:
+                centre[k] = np.nan
+            elif self.categories[k] is not None:
+                centre[k] = np.argmax(np.bincount(column.astype(int)))
+            else:
+                centre[k] = column.mean() if spec == "mean" else np.median(column)
+        return centre
+
+    def values_of_mask(self, spec):
+        if hasattr(spec, "to_frame") and not is_frame(spec):
+            spec = spec.to_frame().T
+        if isinstance(spec, dict):
+            import pandas
+            spec = pandas.DataFrame([spec])
+        return self.rows(spec) if is_frame(spec) else np.asarray(spec, dtype=float)
+
+    def describe(self, row, masks):
+        if all(c is None for c in self.categories):
+            return {"names": self.names, "shape": [self.width]}
+        return {"names": self.names, "shown": self.spread(row, masks)}
+
+    def spread(self, row, masks):
+        """Categories as a 0 or 1 for each, the way tables of the program show them."""
+        values, mask, owner, titles = [], [], [], []
+        for k, name in enumerate(self.names):
+            known = self.categories[k]
+            titles += [name] if known is None else ["%s=%s" % (name, v) for v in known]
+            owner += [k] * (1 if known is None else len(known))
+            for of, to in ((row, values), (masks[0], mask)):
+                to += [of[k]] if known is None else [float(of[k] == j) for j in range(len(known))]
+        shown = {"values": np.array(values), "feature_map": np.array(owner, dtype=np.intc),
+                 "value_names": titles}
+        if len(masks) == 1:
+            shown["mask"] = np.array(mask)
+        return shown
+
+
+class TextEncoder(Encoder):
+    """Texts. A feature is a word, with the blanks and punctuation behind it; or what a tokenizer
+    finds: a callable text -> list of (start, end) in characters. A masked one is left out, or a
+    word stands in its place (mask="[MASK]")."""
+    kind, shape = "text", None
+
+    def __init__(self, texts, tokenizer=None):
+        self.tokenizer = tokenizer
+        self.pieces, self.words, self.first = [""], [], []
+        self.stand_in = None
+
+    def spans(self, text):
+        if self.tokenizer is not None:
+            return [(int(a), int(b)) for a, b in self.tokenizer(text)]
+        raw = text.encode()
+        return [(len(raw[:a].decode()), len(raw[:b].decode())) for a, b in _core.words(text)]
+
+    def rows(self, texts):
+        texts = [texts] if isinstance(texts, str) else list(texts)
+        rows = []
+        for text in texts:
+            spans = self.spans(text)
+            if not spans:
+                raise Error("the text %r has no word" % (text[:40],))
+            first = len(self.pieces)
+            for k, (a, b) in enumerate(spans):
+                to = spans[k + 1][0] if k + 1 < len(spans) else len(text)
+                self.pieces.append(text[a if k else 0:to])
+            self.words.append([text[a:b] for a, b in spans])
+            self.first.append(first)
+            rows.append(np.arange(first, len(self.pieces), dtype=float))
+        return rows
+
+    def batch(self, rows):
+        pieces = self.pieces
+        return ["".join(pieces[int(v)] if v >= 0 else self.stand_in or "" for v in row if v == v)
+                for row in rows]
+
+    def masks(self, spec, background, width):
+        if spec is None or spec == "remove":
+            return np.full((1, width), np.nan)
+        if not isinstance(spec, str):
+            raise Error('mask of texts: expected "remove" or the word that stands for a masked one')
+        self.stand_in = spec + " "
+        return np.full((1, width), -1.0)
+
+    def describe(self, row, masks):
+        at = self.first.index(int(row[0]))
+        return {"words": self.words[at], "shown": False}
+
+
+def encoder_for(x, background=None, tokenizer=None):
+    if is_frame(x):
+        return FrameEncoder(x, background)
+    if is_texts(x):
+        return TextEncoder(x, tokenizer)
+    if tokenizer is not None:
+        raise Error("tokenizer= is for texts")
+    if hasattr(x, "detach"):  # a torch tensor
+        x = x.detach().cpu().numpy()
+    return ArrayEncoder(x)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Anything that predicts -> a model of the library. `engine` says in words what was chosen:
+a network or a forest that the library itself runs, with walks, or a Python function that it calls."""
+import os
+import tempfile
+
+import numpy as np
+
+from . import _core
+from ._core import Error
+
+
+class Opened:
+    """A model that the library runs itself."""
+
+    def __init__(self, spec, name=None, timeout=60.0):
+        self.name = name or str(spec)
+        self.core = _core.Model.open(str(spec), timeout=timeout)
+        about = self.core.about()
+        self.labels = about["labels"] or None
+        self.shape = tuple(about["shape"])
+        self.mask = np.frombuffer(about["mask"], np.float32).astype(float)
+        self.kind = about["meta"].get("sis.kind")
+        self.engine = ("network, walked" if about["network"] else
+                       "walked" if self.core.walks else "called in batches")
+
+    def bind(self, encoder, row):
+        if self.core.n_outputs == 0:
+            self.core.measure(np.ascontiguousarray(row, dtype=float))
+        return self.core
+
+
+def from_bytes(data, ending, name):
+    """A model that lies in memory: our readers want a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model" + ending)
+        with open(path, "wb") as f:
+            f.write(data)
+        return Opened(path, name)
+
+
+class Called:
+    """A Python function of a batch. Scores come back as (n,) or (n, outputs)."""
+
+    def __init__(self, call, name, labels=None, batch_size=None, engine="called in batches"):
+        self.call, self.name, self.labels, self.engine = call, name, labels, engine
+        self.batch_size, self.mask, self.kind, self.shape = batch_size, None, None, None
+
+    def scores(self, batch, n, outputs):
+        answer = self.call(batch)
+        if hasattr(answer, "detach"):
+            answer = answer.detach().cpu().numpy()
+        try:
+            answer = np.asarray(answer)
+            y = np.ascontiguousarray(answer, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise Error("the model answered %s; expected numbers, a score (or a list of scores) "
+                        "for each of %d inputs" % (type(answer).__name__, n)) from None
+        if y.ndim == 0 or len(y) != n:
+            raise Error("the model was given %d inputs and answered %s; expected (%d,) or "
+                        "(%d, outputs)" % (n, "shape %s" % (y.shape,), n, n))
+        y = y.reshape(n, -1)
+        if outputs is not None and y.shape[1] != outputs:
+            raise Error("the model answered %d scores for an input, and %d for another"
+                        % (y.shape[1], outputs))
+        if np.isnan(y).any():
+            raise Error("the model answered NaN for input %d of a batch of %d; an explanation needs "
+                        "scores that are numbers" % (np.argwhere(np.isnan(y))[0, 0], n))
+        return y
+
+    def bind(self, encoder, row):
+        outputs = self.scores(encoder.batch(np.asarray(row)[None]), 1, None).shape[1]
+
+        def call(view, n):
+            rows = np.frombuffer(view, np.float64).reshape(n, -1)
+            return self.scores(encoder.batch(rows), n, outputs)
+
+        width = encoder.shape and int(np.prod(encoder.shape)) or 0
+        rows = self.batch_size or max(1, min(4096, (8 << 20) // max(1, 8 * len(row))))
+        self.core = _core.Model(call, outputs, width, rows)
+        return self.core
+
+
+def kind_of(model):
+    return type(model).__module__.split(".")[0]
+
+
+def sklearn_call(model):
+    """The function of an estimator or pipeline, and the names of its outputs."""
+    classes = getattr(model, "classes_", None)
+    labels = [str(c) for c in classes] if classes is not None else None
+    for verb in ("predict_proba", "decision_function", "predict"):
+        if callable(getattr(model, verb, None)):
+            if verb == "decision_function" and labels is not None and len(labels) == 2:
+                labels = labels[1:]
+            return getattr(model, verb), labels if verb != "predict" else None, verb
+    raise Error("%s has neither predict_proba, decision_function nor predict"
+                % type(model).__name__)
+
+
+def torch_model(model, example):
+    """A module as a network of ours, where the engine can run it; else called in batches."""
+    import io
+    import torch
+    model.eval()
+    device = next((p.device for p in model.parameters()), torch.device("cpu"))
+    name = type(model).__name__
+    dtype = next((p.dtype for p in model.parameters()), torch.float32)
+    x = torch.as_tensor(np.asarray(example)).to(device)
+    x = x.to(dtype) if x.is_floating_point() else x
+    try:
+        buffer = io.BytesIO()
+        torch.onnx.export(model, x, buffer, input_names=["x"], output_names=["y"],
+                          dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
+        return from_bytes(buffer.getvalue(), ".onnx", name)
+    except Exception:  # whatever the exporter or the engine cannot do, the module itself can
+        def call(batch):
+            with torch.no_grad():
+                rows = torch.as_tensor(np.array(batch)).to(device)
+                return model(rows.to(dtype) if rows.is_floating_point() else rows)
+        return Called(call, name, engine="torch, called in batches")
+
+
+def model_for(model, example, batch_size=None, timeout=60.0):
+    """`example`: one row in the shape that a callable is given, with the axis that counts rows."""
+    if isinstance(model, (Opened, Called)):
+        return model
+    if isinstance(model, (str, os.PathLike)):
+        return Opened(os.fspath(model), timeout=timeout)
+    family, name = kind_of(model), type(model).__name__
+    if any(c.__module__.startswith("torch.") and c.__name__ == "Module" for c in type(model).__mro__):
+        return torch_model(model, example)
+    if family == "xgboost":
+        booster = model.get_booster() if hasattr(model, "get_booster") else model
+        return from_bytes(bytes(booster.save_raw("json")), ".json", name)
+    if family == "lightgbm":
+        booster = getattr(model, "booster_", model)
+        return from_bytes(booster.model_to_string().encode(), ".txt", name)
+    if hasattr(model, "predict") and hasattr(model, "get_params"):
+        call, labels, verb = sklearn_call(model)
+        return Called(call, name, labels, batch_size, "%s, called in batches" % verb)
+    if callable(model):
+        return Called(model, getattr(model, "__name__", name), None, batch_size)
+    raise Error("a model is a callable on a batch, a file or address, a scikit-learn estimator, a "
+                "torch module, or a booster of XGBoost or LightGBM; this is %s" % name)

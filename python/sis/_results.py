@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: MIT
+"""What was found: `Results`, a list of `Explanation`s, each with its `Subset`s. A result is a line of
+the results file that the program writes and reads; everything here is read from it."""
+import html
+import json
+import os
+
+import numpy as np
+
+from . import _core
+from ._core import Error
+
+
+class Subset:
+    """A sufficient input subset: features (most important first), their names and values, and the
+    score of these alone."""
+    __slots__ = ("features", "names", "values", "score", "order", "scores")
+
+    def __init__(self, record, data):
+        self.features = tuple(data["features"])
+        self.names = tuple(record._name(f) for f in self.features)
+        self.values = tuple(record._value(f) for f in self.features)
+        self.score = data["score"]
+        self.order = tuple(data.get("order", ()))
+        self.scores = tuple(data.get("trace", ()))
+
+    def __len__(self):
+        return len(self.features)
+
+    def __iter__(self):
+        return iter(self.features)
+
+    def __contains__(self, feature):
+        return feature in self.features or feature in self.names
+
+    def __repr__(self):
+        return "<Subset of %d: %s; score %.4g>" % (len(self), ", ".join(self.names[:6]) +
+                                                  (" ..." if len(self) > 6 else ""), self.score)
+
+
+class Explanation:
+    """One decision: its score, its status ("explained", "below_threshold", "default_decision" or
+    "error") and its subsets."""
+
+    def __init__(self, line):
+        self.line = line
+        self.data = json.loads(line)
+        d = self.data
+        self.id, self.status, self.score = d["id"], d["status"], d["score"]
+        self.masked_score, self.threshold = d["masked_score"], d["threshold"]
+        self.output, self.output_label = d["output"], d.get("output_label")
+        self.label, self.below = d.get("label"), d["direction"] == "<="
+        self.n_features, self.evaluations = d["n_features"], d.get("evaluations", 0)
+        self.rest_score, self.verified = d.get("rest_score"), d.get("verified", False)
+        self.message = d.get("message")
+        self._owned = None
+        self.subsets = [Subset(self, s) for s in d["subsets"]]
+
+    def _values_of(self, feature):
+        """The numbers of the values that belong to a feature."""
+        owner = self.data.get("feature_map")
+        if owner is None:
+            return [feature]
+        if self._owned is None:
+            self._owned = {}
+            for value, f in enumerate(owner):
+                self._owned.setdefault(f, []).append(value)
+        return self._owned.get(feature, [])
+
+    def _name(self, feature):
+        words, names = self.data.get("words"), self.data.get("names")
+        if words:
+            return words[feature]
+        if names and len(names) > feature:
+            return names[feature]
+        if self.data.get("sequence"):
+            return "%s%d" % (self.data["sequence"][feature], feature + 1)
+        return "feature %d" % feature
+
+    def _value(self, feature):
+        values, titles = self.data.get("values"), self.data.get("value_names")
+        if self.data.get("words") or values is None:
+            return self._name(feature)
+        at = self._values_of(feature)
+        if titles and len(at) > 1:
+            chosen = [titles[v].rpartition("=")[2] for v in at if values[v] == 1]
+            if len(chosen) == 1:
+                return chosen[0]
+        return values[at[0]] if len(at) == 1 else tuple(values[v] for v in at)
+
+    @property
+    def values(self):
+        """The example as an array in its own shape, or None."""
+        values = self.data.get("values")
+        return None if values is None else np.array(values).reshape(self.data.get("shape") or -1)
+
+    def mask_of(self, subset=0):
+        """True for the values of a subset, in the shape of the example."""
+        chosen = set(self.subsets[subset].features)
+        owner = self.data.get("feature_map") or range(self.n_features)
+        mask = np.array([f in chosen for f in owner])
+        shape = self.data.get("shape")
+        return mask.reshape(shape) if shape and int(np.prod(shape)) == mask.size else mask
+
+    def __len__(self):
+        return len(self.subsets)
+
+    def __iter__(self):
+        return iter(self.subsets)
+
+    def __getitem__(self, k):
+        return self.subsets[k]
+
+    def __repr__(self):
+        return "\n".join(draw(self))
+
+    def _repr_html_(self):
+        return frame_of([self.line], "example %s" % self.id)
+
+    def plot(self, subset=0, ax=None):
+        """Draw it with matplotlib: an image with its subset, a text or table with its features, or
+        the scores along the selection."""
+        from ._plot import plot_explanation
+        return plot_explanation(self, subset, ax)
+
+
+def sentence(e):
+    """What was decided, in a line."""
+    sign = "<=" if e.below else ">="
+    if e.status == "error":
+        return "example %s   %s" % (e.id, e.message)
+    label = " for class %s" % (e.output_label or e.output) if e.data.get("n_outputs", 1) > 1 else ""
+    if e.status == "below_threshold":
+        return "example %s   score %.4g, not %s %g%s   not decided" % (e.id, e.score, sign,
+                                                                       e.threshold, label)
+    if e.status == "default_decision":
+        return "example %s   score %.4g %s %g%s   decided by default" % (e.id, e.score, sign,
+                                                                         e.threshold, label)
+    n = len(e.subsets)
+    return "example %s   score %.4g %s %g%s   %d sufficient subset%s%s" % (
+        e.id, e.score, sign, e.threshold, label, n, "" if n == 1 else "s",
+        ", verified" if e.verified else "")
+
+
+def draw(e):
+    """An explanation as lines of text."""
+    yield sentence(e)
+    words = e.data.get("words")
+    if words and e.subsets:
+        place = {f: k + 1 for k, s in enumerate(e.subsets) for f in s.features}
+        yield "      " + " ".join("[%s]%d" % (w, place[i]) if i in place else w
+                                  for i, w in enumerate(words))
+    unit = "words" if words else "features"
+    for k, s in enumerate(e.subsets):
+        head = "      %d   score %.4g   %d of %d %s" % (k + 1, s.score, len(s), e.n_features, unit)
+        if words or e.data.get("sequence"):
+            yield head + ": " + ", ".join(s.names)
+            continue
+        yield head
+        for name, value in list(zip(s.names, s.values))[:12]:
+            yield "          %s = %s" % (name, value if isinstance(value, (str, tuple)) else
+                                         "%.6g" % value)
+        if len(s) > 12:
+            yield "          and %d more" % (len(s) - 12)
+
+
+def frame_of(lines, title):
+    """The page of these records, in a frame of its own so that its style stays inside."""
+    page = _core.page(lines, "results", title).decode()
+    height = 320 + 220 * min(3, len(lines))
+    return ('<iframe title="%s" srcdoc="%s" style="width:100%%;height:%dpx;border:0"></iframe>'
+            % (html.escape(title), html.escape(page, quote=True), height))
+
+
+class Results:
+    """Explanations in the order of the examples: a list to index, slice and loop over, with
+    save, report, to_frame, cluster, compare, verify, summary and plot."""
+
+    def __init__(self, lines, explainer=None, core=None, examples=None):
+        self.lines = list(lines)
+        self._parsed = [None] * len(self.lines)
+        self._explainer, self._core, self._examples = explainer, core, examples
+
+    def __len__(self):
+        return len(self.lines)
+
+    def __getitem__(self, i):
+        if isinstance(i, slice):
+            examples = self._examples[i] if self._examples else None
+            return Results(self.lines[i], self._explainer, self._core, examples)
+        if self._parsed[i] is None:
+            self._parsed[i] = Explanation(self.lines[i])
+        return self._parsed[i]
+
+    def __iter__(self):
+        return (self[i] for i in range(len(self)))
+
+    def __add__(self, other):
+        return Results(self.lines + other.lines)
+
+    def __eq__(self, other):
+        return isinstance(other, Results) and self.lines == other.lines
+
+    @property
+    def counts(self):
+        """How many examples have each status."""
+        counts = {}
+        for e in self:
+            counts[e.status] = counts.get(e.status, 0) + 1
+        return counts
+
+    def __repr__(self):
+        parts = ", ".join("%d %s" % (n, s.replace("_", " ")) for s, n in self.counts.items())
+        shown = [repr(e) for e in self[:5]]
+        more = ["... and %d more" % (len(self) - 5)] if len(self) > 5 else []
+        return "\n".join(["%d examples: %s" % (len(self), parts or "none")] + shown + more)
+
+    def _repr_html_(self):
+        return frame_of(self.lines[:100], "results")
+
+    # ---- Files ------------------------------------------------------------------------------
+
+    def save(self, path, trace=False):
+        """Write the results file, JSON Lines: what the program's --output writes. With trace=True
+        it holds the order of each selection, for pages with a threshold to move."""
+        with open(path, "wb") as f:
+            for line in self.lines:
+                f.write(_core.record_format(line, bool(trace)))
+        return self
+
+    @staticmethod
+    def load(path):
+        """Read a results file."""
+        with open(path, "rb") as f:
+            lines = [line for line in f if line.strip()]
+        for number, line in enumerate(lines, 1):
+            try:
+                _core.record_format(line, True)
+            except Error as e:
+                raise Error("%s, line %d: %s" % (os.fspath(path), number, e)) from None
+        return Results(lines)
+
+    def report(self, path, title=None):
+        """Write a page that shows every example; the browser needs nothing else."""
+        with open(path, "wb") as f:
+            f.write(_core.page(self.lines, os.path.basename(os.fspath(path)), title))
+        return path
+
+    def to_frame(self):
+        """A pandas DataFrame with a row for each subset: id, status, score, subset, size,
+        subset_score, features, names, values. Examples without subsets have one row."""
+        import pandas
+        rows = []
+        for e in self:
+            head = {"id": e.id, "status": e.status, "output": e.output, "label": e.label,
+                    "threshold": e.threshold, "score": e.score, "masked_score": e.masked_score}
+            found = [dict(head, subset=k, size=len(s), subset_score=s.score, features=s.features,
+                          names=s.names, values=s.values) for k, s in enumerate(e.subsets)]
+            rows += found or [dict(head, subset=None, size=0)]
+        return pandas.DataFrame(rows)
+
+    # ---- All of them together ---------------------------------------------------------------
+
+    def summary(self, most=20):
+        """Which features are in how many subsets: a list of (name, subsets, examples), most
+        frequent first."""
+        subsets, examples = {}, {}
+        for e in self:
+            seen = set()
+            for s in e.subsets:
+                for name in s.names:
+                    name = name.lower() if e.data.get("words") else name
+                    subsets[name] = subsets.get(name, 0) + 1
+                    seen.add(name)
+            for name in seen:
+                examples[name] = examples.get(name, 0) + 1
+        ranked = sorted(subsets, key=lambda name: (-subsets[name], name))
+        return [(name, subsets[name], examples[name]) for name in ranked[:most]]
+
+    def cluster(self, eps=None, min_size=5, distance=None, jobs=1):
+        """Clusters of all subsets (DBSCAN). eps=None takes the distance where the curve of
+        neighbours turns."""
+        found = _core.cluster(self.lines, distance, float("nan") if eps is None else float(eps),
+                              int(min_size), int(jobs))
+        return Clusters(self, found)
+
+    def compare(self, other):
+        """For each example that both have: how much the features of their subsets overlap
+        (Jaccard of all features that are in any subset), as a list of (id, overlap)."""
+        theirs = {e.id: e for e in other}
+        rows = []
+        for e in self:
+            if e.id in theirs and e.subsets and theirs[e.id].subsets:
+                a = {f for s in e.subsets for f in s.features}
+                b = {f for s in theirs[e.id].subsets for f in s.features}
+                rows.append((e.id, len(a & b) / len(a | b)))
+        return rows
+
+    def verify(self, model=None, X=None, exhaustive=0, **options):
+        """Check every claim again with full passes: a list of dicts with "holds" and, if that is
+        False, "reason". Results that were loaded need the model and the examples."""
+        core, examples = self._core, self._examples
+        if model is not None or examples is None:
+            if model is None or X is None:
+                raise Error("verify: results that were loaded need the model and the examples: "
+                            "verify(model, X, mask=...)")
+            from ._explain import Explainer
+            outputs = [e.output for e in self]
+            core, examples, _ = Explainer(model, output=outputs, **options).prepare(
+                X, self[0].threshold, ids=[e.id for e in self])
+        return [json.loads(line) for line in _core.verify(core, examples, self.lines, 1, exhaustive)]
+
+    def plot(self, i=None, subset=0, ax=None):
+        """Draw example i; without a number, how large subsets are and what they hold."""
+        if i is not None:
+            return self[i].plot(subset, ax)
+        from ._plot import plot_results
+        return plot_results(self, ax)
+
+
+class Clusters:
+    """Groups of subsets that are alike. `labels` has the cluster of each subset, -1: none; members
+    are (example, subset)."""
+
+    def __init__(self, results, found):
+        self.results, self.members = results, found["members"]
+        self.labels = np.frombuffer(found["labels"], np.intc)
+        self.core = np.frombuffer(found["core"], np.uint8).astype(bool)
+        self.medoids = np.frombuffer(found["medoids"], np.uintp)
+        self.eps, self.distance = found["eps"], found["distance"]
+
+    def __len__(self):
+        return len(self.medoids)
+
+    def __getitem__(self, k):
+        """The subsets of cluster k."""
+        if not -len(self) <= k < len(self):
+            raise IndexError("there are %d clusters" % len(self))
+        k %= len(self)
+        return [self.results[i].subsets[s] for (i, s), c in zip(self.members, self.labels) if c == k]
+
+    def medoid(self, k):
+        """The subset in the middle of cluster k."""
+        i, s = self.members[int(self.medoids[k])]
+        return self.results[i].subsets[s]
+
+    def __repr__(self):
+        rows = ["%d subsets in %d clusters, %d in none; %s distance, eps %.4g" % (
+            len(self.labels), len(self), int((self.labels < 0).sum()), self.distance, self.eps)]
+        order = sorted(range(len(self)), key=lambda k: -int((self.labels == k).sum()))
+        rows += ["  %5d  %s" % ((self.labels == k).sum(), ", ".join(self.medoid(k).names[:8]))
+                 for k in order[:20]]
+        return "\n".join(rows)
+
+
+def load(path):
+    """Read a results file that the program, or Results.save, has written."""
+    return Results.load(path)

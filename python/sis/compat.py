@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""The functions of the published numpy module (google-research, sufficient_input_subsets/sis.py) under
+their own names, with their arguments, results and errors:
+
+    from sis import compat as sis
+    sis.sis_collection(f, threshold, initial_input, fully_masked_input)
+
+Candidates are not built anew for every step: the batch is kept and one position of each is
+rewritten. One thing differs: where even the fully masked input reaches the threshold, the published
+`sis_collection` never ends; here it ends after the empty subset.
+"""
+import collections
+
+import numpy as np
+
+_FIELDS = ["sis", "ordering_over_entire_backselect", "values_over_entire_backselect", "mask"]
+
+
+class SISResult(collections.namedtuple("SISResult", _FIELDS)):
+    """One sufficient input subset.
+
+    sis       (k, axes of the mask) positions that stay, last masked first
+    ordering_over_entire_backselect   (m, axes of the mask) positions in the order they were masked
+    values_over_entire_backselect     (m,) value of f after each of them
+    mask      True at the positions of the subset
+    """
+    __slots__ = ()
+
+    def __len__(self):
+        return self.sis.shape[0]
+
+    def _same(self, other, alike):
+        return isinstance(other, SISResult) and bool(
+            np.array_equal(self.sis, other.sis)
+            and np.array_equal(self.ordering_over_entire_backselect,
+                               other.ordering_over_entire_backselect)
+            and alike(self.values_over_entire_backselect, other.values_over_entire_backselect)
+            and np.array_equal(self.mask, other.mask))
+
+    def __eq__(self, other):
+        return self._same(other, np.array_equal)
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __hash__(self):
+        return NotImplemented
+
+    def approx_equal(self, other, rtol=1e-05, atol=1e-08):
+        """Equal, but for rounding in the values."""
+        return self._same(other, lambda a, b: np.shape(a) == np.shape(b)
+                          and np.allclose(a, b, rtol=rtol, atol=atol))
+
+
+def make_empty_boolean_mask(shape):
+    """True everywhere: nothing is masked."""
+    return np.ones(shape, dtype=bool)
+
+
+def make_empty_boolean_mask_broadcast_over_axis(shape, axis):
+    """The same with size 1 along `axis` (a number or several): positions along it are masked
+    together.
+
+    >>> make_empty_boolean_mask_broadcast_over_axis((2, 3), 0).shape
+    (1, 3)
+    """
+    sizes = np.array(shape)
+    sizes[np.asarray(axis)] = 1
+    return make_empty_boolean_mask(tuple(sizes))
+
+
+def produce_masked_inputs(input_to_mask, fully_masked_input, batch_of_masks):
+    """The input with each of the masks (B, ...) applied: where a mask is False, the value is that
+    of the fully masked input. TypeError if the axis that counts masks is missing."""
+    values, masks = np.asarray(input_to_mask), np.asarray(batch_of_masks)
+    if masks.ndim != values.ndim + 1:
+        raise TypeError("batch_of_masks must have one axis more than input_to_mask, the first")
+    return np.where(masks, values, np.asarray(fully_masked_input))
+
+
+def _assert_sis_collection_disjoint(collection):
+    seen = set()
+    for result in collection:
+        positions = {tuple(p) for p in result.sis}
+        if seen & positions:
+            raise AssertionError("two subsets of the collection share a position: %s" % (collection,))
+        seen |= positions
+
+
+def _transform_index_array_into_indexer(idx_array):
+    return tuple(np.asarray(idx_array).T)
+
+
+def _transform_next_masks_index_array_into_tuple(idx_array):
+    if idx_array.ndim != 2:
+        raise TypeError("idx_array must have two axes")
+    return (np.arange(len(idx_array)),) + tuple(idx_array.T)
+
+
+def _produce_next_masks(current_mask):
+    """Every mask with one more position masked, and these positions, in row-major order."""
+    current_mask = np.asarray(current_mask)
+    positions = np.argwhere(current_mask)
+    if len(positions) == 0:
+        return np.array([]), np.array([])
+    masks = np.broadcast_to(current_mask, (len(positions),) + current_mask.shape).copy()
+    masks[_transform_next_masks_index_array_into_tuple(positions)] = False
+    return masks, positions
+
+
+def _backselect(f, current_input, current_mask, fully_masked_input):
+    """Mask, one after the other, the position that leaves the highest value, of several the first:
+    a list of (position, value)."""
+    masks, positions = _produce_next_masks(current_mask)
+    stack = []
+    if len(positions) == 0:
+        return stack
+    current_input = np.asarray(current_input)
+    masked = np.asarray(fully_masked_input)
+    batch = produce_masked_inputs(current_input, masked, masks)
+    masked = np.broadcast_to(masked, batch.shape[1:])
+    shape = np.shape(current_mask)
+    while len(positions) > 0:
+        values = f(batch.copy())
+        best = int(np.argmax(values))
+        where = positions[best]
+        stack.append((where, values[best]))
+        batch = np.delete(batch, best, axis=0)
+        positions = np.delete(positions, best, axis=0)
+        part = tuple(slice(None) if n == 1 else int(i) for i, n in zip(where, shape))
+        batch[(slice(None),) + part] = masked[part]
+    return stack
+
+
+def _find_sis_from_backselect(backselect_stack, threshold):
+    """The shortest end of the selection that reaches the threshold, last masked first. ValueError
+    if nothing was selected."""
+    if not backselect_stack:
+        raise ValueError("backselect_stack cannot be empty")
+    found = []
+    for n, (position, value) in enumerate(reversed(backselect_stack)):
+        if value >= threshold:
+            break
+        found.append(position)
+    return found
+
+
+def find_sis(f, threshold, current_input, current_mask, fully_masked_input):
+    """One subset of an input of which `current_mask` says what is there; None if f(current_input)
+    is below the threshold or nothing is left to mask."""
+    current_input, current_mask = np.asarray(current_input), np.asarray(current_mask)
+    if f(np.asarray([current_input])) < threshold:
+        return None
+    stack = _backselect(f, current_input, current_mask, fully_masked_input)
+    if not stack:
+        return None
+    positions = _find_sis_from_backselect(stack, threshold)
+    mask = np.zeros(current_mask.shape, dtype=bool)
+    if positions:
+        mask[_transform_index_array_into_indexer(positions)] = True
+    return SISResult(
+        sis=np.array(positions, dtype=np.int_),
+        ordering_over_entire_backselect=np.array([p for p, _ in stack], dtype=np.int_),
+        values_over_entire_backselect=np.array([v for _, v in stack], dtype=np.float64),
+        mask=mask)
+
+
+def sis_collection(f, threshold, initial_input, fully_masked_input, initial_mask=None):
+    """All disjoint subsets of an input, in the order found; empty if f(initial_input) is below the
+    threshold. `initial_mask` may be broadcast over the input, to mask rows or columns at a time."""
+    current = np.copy(initial_input)
+    mask = make_empty_boolean_mask(current.shape) if initial_mask is None else np.copy(initial_mask)
+    found = []
+    while True:
+        result = find_sis(f, threshold, current, mask, fully_masked_input)
+        if result is None:
+            break
+        found.append(result)
+        if len(result) == 0:
+            break
+        current = produce_masked_inputs(current, fully_masked_input, ~result.mask[None])[0]
+        mask = mask & ~result.mask
+    _assert_sis_collection_disjoint(found)
+    return found

@@ -1,0 +1,868 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis._core: the C library as Python sees it. Models, collections, verification, records, clusters
+ * and pages; everything that is about numpy, frames or notebooks is written in Python.
+ *
+ * Arrays come and go through the buffer protocol, so this file needs no headers of numpy and the
+ * module works with any version of it. Results are lines of the results file (sis/results.h): what
+ * the program writes, to the byte.
+ *
+ * Threads: the GIL is released while C works and taken back to call a Python model, to hand a
+ * record over, and, at most twenty times a second, to report progress. An exception that a callable
+ * raises ends the call and is raised again, with its traceback, where the call was made.
+ */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <sis/data.h>
+#include <sis/evaluate.h>
+#include <sis/global.h>
+#include <sis/model.h>
+#include <sis/report.h>
+#include <sis/results.h>
+#include <sis/sis.h>
+
+static PyObject *Error; /* sis.Error, a ValueError */
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+static PyObject *raise_code(int code) {
+    const char *detail = sis_error_detail();
+    const char *text = *detail ? detail : sis_error_text(code);
+    if (PyErr_Occurred())
+        return NULL;
+    if (code == SIS_E_NOMEM)
+        return PyErr_NoMemory();
+    PyErr_SetString(code == SIS_E_IO ? PyExc_OSError : Error, text);
+    return NULL;
+}
+
+/* ---- Models -------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    sis_model model;
+    int opened;       /* by sis_model_open */
+    PyObject *call;   /* callable (memoryview of rows, how many) -> buffer of scores, or NULL */
+    PyObject *raised; /* what it raised, until it is raised again */
+} Model;
+
+static void model_dealloc(Model *m) {
+    if (m->opened) {
+        Py_BEGIN_ALLOW_THREADS
+        sis_model_close(&m->model);
+        Py_END_ALLOW_THREADS
+    }
+    Py_XDECREF(m->call);
+    Py_XDECREF(m->raised);
+    Py_TYPE(m)->tp_free((PyObject *)m);
+}
+
+/* Keep the exception under way; the first of several threads wins. */
+static void keep_exception(Model *m) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace)
+        PyException_SetTraceback(value, trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    if (m->raised)
+        Py_XDECREF(value);
+    else
+        m->raised = value;
+}
+
+/* Raise again what a callable has raised; 0 if it has not. */
+static int raise_kept(Model *m) {
+    PyObject *value = m->raised;
+    if (!value)
+        return 0;
+    m->raised = NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(value), value);
+    Py_DECREF(value);
+    return 1;
+}
+
+static int take_scores(PyObject *answer, size_t n, double *scores) {
+    Py_buffer b;
+    if (PyObject_GetBuffer(answer, &b, PyBUF_C_CONTIGUOUS) != 0)
+        return -1;
+    int fits = (size_t)b.len == n * sizeof *scores;
+    if (fits)
+        memcpy(scores, b.buf, (size_t)b.len);
+    else
+        PyErr_Format(Error, "the model answered %zd bytes of scores, %zu were expected", b.len,
+                     n * sizeof *scores);
+    PyBuffer_Release(&b);
+    return fits ? 0 : -1;
+}
+
+static int call_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    Model *m = (Model *)ctx;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    Py_ssize_t bytes = (Py_ssize_t)(n * width * sizeof *rows);
+    PyObject *view = PyMemoryView_FromMemory((char *)(uintptr_t)rows, bytes, PyBUF_READ);
+    PyObject *answer = view ? PyObject_CallFunction(m->call, "On", view, (Py_ssize_t)n) : NULL;
+    int bad = !answer || take_scores(answer, n * m->model.n_outputs, scores) != 0;
+    if (bad)
+        keep_exception(m);
+    Py_XDECREF(answer);
+    Py_XDECREF(view);
+    PyGILState_Release(gil);
+    if (bad)
+        sis_error_set("the model raised an exception");
+    return bad ? SIS_E_MODEL : SIS_OK;
+}
+
+static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"call", "n_outputs", "n_values", "max_rows", NULL};
+    PyObject *call;
+    Py_ssize_t outputs, values, rows = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Onn|n", names, &call, &outputs, &values, &rows))
+        return -1;
+    if (outputs < 1 || values < 0 || rows < 0 || m->opened || m->call) {
+        PyErr_SetString(Error, "a model has at least one output, and is made once");
+        return -1;
+    }
+    m->call = Py_NewRef(call);
+    m->model = (sis_model){.predict = call_predict,
+                           .ctx = m,
+                           .n_outputs = (size_t)outputs,
+                           .n_values = (size_t)values,
+                           .max_rows = (size_t)rows,
+                           .worker_new = sis_worker_share};
+    return 0;
+}
+
+static PyTypeObject ModelType;
+
+static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"spec", "timeout", NULL};
+    const char *spec;
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|d", names, &spec, &opt.timeout))
+        return NULL;
+    Model *m = (Model *)PyType_GenericAlloc((PyTypeObject *)type, 0);
+    if (!m)
+        return NULL;
+    int error;
+    Py_BEGIN_ALLOW_THREADS
+    error = sis_model_open(spec, &opt, &m->model);
+    Py_END_ALLOW_THREADS
+    m->opened = error == SIS_OK;
+    if (error != SIS_OK) {
+        Py_DECREF(m);
+        return raise_code(error);
+    }
+    return (PyObject *)m;
+}
+
+/* Rows of doubles, (n, width). */
+typedef struct {
+    Py_buffer b;
+    size_t n, width;
+} rows_in;
+
+static int rows_get(PyObject *o, size_t n, rows_in *r) {
+    if (PyObject_GetBuffer(o, &r->b, PyBUF_C_CONTIGUOUS) != 0)
+        return -1;
+    r->n = n;
+    r->width = n ? (size_t)r->b.len / sizeof(double) / n : 0;
+    if (r->width * n * sizeof(double) == (size_t)r->b.len && r->width > 0)
+        return 0;
+    PyBuffer_Release(&r->b);
+    PyErr_SetString(Error, "rows of doubles are expected");
+    return -1;
+}
+
+/* measure(row): learn how many outputs an opened model has. */
+static PyObject *model_measure(Model *m, PyObject *row) {
+    rows_in r;
+    if (rows_get(row, 1, &r) != 0)
+        return NULL;
+    int error;
+    Py_BEGIN_ALLOW_THREADS
+    error = sis_model_measure(&m->model, (const double *)r.b.buf, r.width);
+    Py_END_ALLOW_THREADS
+    PyBuffer_Release(&r.b);
+    return error ? raise_code(error) : PyLong_FromSize_t(m->model.n_outputs);
+}
+
+/* predict(rows, n, jobs) -> bytes of (n, n_outputs) doubles */
+static PyObject *model_predict(Model *m, PyObject *args) {
+    PyObject *rows, *out = NULL;
+    Py_ssize_t n;
+    int jobs = 1, error = SIS_E_NOMEM;
+    rows_in r;
+    if (!PyArg_ParseTuple(args, "On|i", &rows, &n, &jobs) || rows_get(rows, (size_t)n, &r) != 0)
+        return NULL;
+    sis_input *inputs = PyMem_RawCalloc((size_t)n, sizeof *inputs);
+    out = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)(m->model.n_outputs * sizeof(double)));
+    if (inputs && out) {
+        double *scores = (double *)(void *)PyBytes_AS_STRING(out);
+        sis_opt opt;
+        sis_opt_init(&opt);
+        opt.jobs = jobs;
+        for (size_t i = 0; i < r.n; i++)
+            inputs[i] = (sis_input){.values = (const double *)r.b.buf + i * r.width,
+                                    .mask = (const double *)r.b.buf + i * r.width,
+                                    .n_values = r.width};
+        Py_BEGIN_ALLOW_THREADS
+        error = sis_predict(&m->model, inputs, r.n, &opt, scores);
+        Py_END_ALLOW_THREADS
+    }
+    PyMem_RawFree(inputs);
+    PyBuffer_Release(&r.b);
+    if (error != SIS_OK) {
+        Py_CLEAR(out);
+        if (!raise_kept(m))
+            raise_code(error);
+    }
+    return out;
+}
+
+/* about() -> dict: what an opened network carries. */
+static PyObject *model_about(Model *m, PyObject *none) {
+    (void)none;
+    const sis_net *net = m->opened ? sis_model_net(&m->model) : NULL;
+    PyObject *meta = PyDict_New(), *labels = PyList_New(0);
+    int bad = !meta || !labels;
+    for (size_t i = 0; !bad && net && i < sis_net_meta_count(net); i++) {
+        const char *key = sis_net_meta_key(net, i), *value = sis_net_meta_get(net, key);
+        PyObject *text = PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "replace");
+        bad = !text || PyDict_SetItemString(meta, key, text) != 0;
+        Py_XDECREF(text);
+    }
+    char label[256];
+    for (size_t k = 0; !bad && net && k < m->model.n_outputs; k++) {
+        if (sis_net_label(net, k, label, sizeof label) != SIS_OK)
+            break;
+        PyObject *text = PyUnicode_DecodeUTF8(label, (Py_ssize_t)strlen(label), "replace");
+        bad = !text || PyList_Append(labels, text) != 0;
+        Py_XDECREF(text);
+    }
+    size_t n = 0;
+    const float *mask = net ? sis_net_mask(net, &n) : NULL;
+    PyObject *shape = PyList_New(0);
+    sis_net_shape s = {0};
+    if (net)
+        sis_net_input_shape(net, &s);
+    for (size_t d = 0; !bad && shape && d < s.rank; d++) {
+        PyObject *size = PyLong_FromSize_t(s.dims[d]);
+        bad = !size || PyList_Append(shape, size) != 0;
+        Py_XDECREF(size);
+    }
+    PyObject *out =
+        bad || !shape
+            ? NULL
+            : Py_BuildValue("{s:O,s:O,s:O,s:O,s:y#,s:O}", "network", net ? Py_True : Py_False,
+                            "meta", meta, "labels", labels, "shape", shape, "mask",
+                            mask ? (const char *)mask : "", (Py_ssize_t)(n * sizeof *mask),
+                            "tokens", net && sis_net_is_token(net) ? Py_True : Py_False);
+    Py_XDECREF(meta);
+    Py_XDECREF(labels);
+    Py_XDECREF(shape);
+    return out;
+}
+
+static PyObject *model_outputs(Model *m, void *none) {
+    (void)none;
+    return PyLong_FromSize_t(m->model.n_outputs);
+}
+
+static PyObject *model_values(Model *m, void *none) {
+    (void)none;
+    return PyLong_FromSize_t(m->model.n_values);
+}
+
+static PyObject *model_walks(Model *m, void *none) {
+    (void)none;
+    return PyBool_FromLong(m->model.walk_new != NULL);
+}
+
+static PyMethodDef model_methods[] = {
+    {"open", (PyCFunction)(void (*)(void))model_open, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+     "open(spec, timeout=60.0): a model as the program's --model names it"},
+    {"measure", (PyCFunction)model_measure, METH_O, "measure(row): how many outputs there are"},
+    {"predict", (PyCFunction)model_predict, METH_VARARGS,
+     "predict(rows, n, jobs=1) -> bytes of (n, n_outputs) doubles"},
+    {"about", (PyCFunction)model_about, METH_NOARGS, "about() -> what a network carries"},
+    {0},
+};
+
+static PyGetSetDef model_fields[] = {
+    {"n_outputs", (getter)model_outputs, NULL, "scores for one input", NULL},
+    {"n_values", (getter)model_values, NULL, "values in one input, 0: any number", NULL},
+    {"walks", (getter)model_walks, NULL, "has it walks of its own?", NULL},
+    {0},
+};
+
+static PyTypeObject ModelType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "sis._core.Model",
+    .tp_basicsize = sizeof(Model),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "Model(call, n_outputs, n_values, max_rows=0): anything that predicts",
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)model_init,
+    .tp_dealloc = (destructor)model_dealloc,
+    .tp_methods = model_methods,
+    .tp_getset = model_fields,
+};
+
+/* ---- Examples ------------------------------------------------------------------------------ */
+
+/* One example as Python describes it: a dict of buffers and words, borrowed by a sis_input and a
+ * sis_record. */
+typedef struct {
+    sis_input input;
+    sis_record record; /* all but the collection */
+    size_t *shape;
+    const char **names, **value_names, **words;
+    Py_buffer buffers[6]; /* values, mask, feature map; the same as shown; buf NULL: none */
+} example;
+
+enum { VALUES, MASK, MAP, SHOWN_VALUES, SHOWN_MASK, SHOWN_MAP, N_BUFFERS };
+
+typedef struct {
+    example *items;
+    sis_input *inputs;
+    size_t n;
+} examples;
+
+static void examples_release(examples *e) {
+    for (size_t i = 0; e->items && i < e->n; i++) {
+        for (size_t k = 0; k < N_BUFFERS; k++)
+            if (e->items[i].buffers[k].buf)
+                PyBuffer_Release(&e->items[i].buffers[k]);
+        PyMem_RawFree(e->items[i].shape);
+        PyMem_RawFree(e->items[i].names);
+        PyMem_RawFree(e->items[i].value_names);
+        PyMem_RawFree(e->items[i].words);
+    }
+    PyMem_RawFree(e->items);
+    PyMem_RawFree(e->inputs);
+}
+
+/* The item of a dict, NULL without an exception where it is missing or None. */
+static PyObject *item(PyObject *dict, const char *key) {
+    PyObject *o = PyDict_GetItemString(dict, key);
+    return o == Py_None ? NULL : o;
+}
+
+static const char *text_item(PyObject *dict, const char *key) {
+    PyObject *o = item(dict, key);
+    return o ? PyUnicode_AsUTF8(o) : NULL;
+}
+
+static int buffer_item(PyObject *dict, const char *key, size_t size, Py_buffer *b, size_t *n) {
+    PyObject *o = item(dict, key);
+    *n = 0;
+    if (!o)
+        return 0;
+    if (PyObject_GetBuffer(o, b, PyBUF_C_CONTIGUOUS) != 0) {
+        b->buf = NULL;
+        return -1;
+    }
+    *n = (size_t)b->len / size;
+    return 0;
+}
+
+/* A list of str as pointers that live as long as the list. */
+static int texts_item(PyObject *dict, const char *key, const char ***texts, size_t *n) {
+    PyObject *list = item(dict, key);
+    *n = 0;
+    if (!list)
+        return 0;
+    if (!PyList_Check(list)) {
+        PyErr_Format(Error, "%s is a list of str", key);
+        return -1;
+    }
+    *n = (size_t)PyList_GET_SIZE(list);
+    *texts = PyMem_RawCalloc(*n ? *n : 1, sizeof **texts);
+    if (!*texts) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; i < *n; i++)
+        if (!((*texts)[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(list, (Py_ssize_t)i))))
+            return -1;
+    return 0;
+}
+
+static int shape_item(PyObject *dict, example *e) {
+    PyObject *list = item(dict, "shape");
+    if (!list)
+        return 0;
+    Py_ssize_t n = PySequence_Size(list);
+    e->shape = n >= 0 ? PyMem_RawCalloc((size_t)n + 1, sizeof *e->shape) : NULL;
+    for (Py_ssize_t d = 0; e->shape && d < n; d++) {
+        PyObject *size = PySequence_GetItem(list, d);
+        e->shape[d] = size ? PyLong_AsSize_t(size) : 0;
+        Py_XDECREF(size);
+    }
+    e->record.shape = e->shape;
+    e->record.rank = n > 0 ? (size_t)n : 0;
+    return PyErr_Occurred() || !e->shape ? -1 : 0;
+}
+
+/* What the record shows of the example: what the model takes, unless "shown" says otherwise (a column
+ * of categories is one number to the model, a 0 or 1 for each category to a reader; numbers of
+ * pieces of a text say nothing). */
+static int shown_read(PyObject *dict, example *e) {
+    sis_record *r = &e->record;
+    PyObject *shown = item(dict, "shown");
+    size_t n_mask, n_map, n_names;
+    if (shown == Py_False)
+        return 0;
+    if (!shown) {
+        r->n_values = e->input.n_values;
+        r->values = e->input.values;
+        r->feature_map = e->input.feature_of;
+        r->mask = e->input.n_samples == 1 && !r->words ? e->input.mask : NULL;
+        return 0;
+    }
+    if (!PyDict_Check(shown) ||
+        buffer_item(shown, "values", sizeof(double), &e->buffers[SHOWN_VALUES], &r->n_values) ||
+        buffer_item(shown, "mask", sizeof(double), &e->buffers[SHOWN_MASK], &n_mask) ||
+        buffer_item(shown, "feature_map", sizeof(int), &e->buffers[SHOWN_MAP], &n_map) ||
+        texts_item(shown, "value_names", &e->value_names, &n_names))
+        return -1;
+    if (n_map != r->n_values || (n_mask && n_mask != r->n_values) ||
+        (n_names && n_names != r->n_values)) {
+        PyErr_SetString(Error, "what is shown has as many values as names and features of them");
+        return -1;
+    }
+    r->values = (const double *)e->buffers[SHOWN_VALUES].buf;
+    r->mask = (const double *)e->buffers[SHOWN_MASK].buf;
+    r->feature_map = (const int *)e->buffers[SHOWN_MAP].buf;
+    r->value_names = (const char *const *)e->value_names;
+    return 0;
+}
+
+static int texts_read(PyObject *dict, sis_record *r) {
+    r->id = text_item(dict, "id");
+    r->model = text_item(dict, "model");
+    r->kind = text_item(dict, "kind");
+    r->label = text_item(dict, "label");
+    r->output_label = text_item(dict, "output_label");
+    r->sequence = text_item(dict, "sequence");
+    r->method = "sis";
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int example_read(PyObject *dict, example *e) {
+    size_t n_mask, n_map;
+    sis_record *r = &e->record;
+    sis_input *in = &e->input;
+    PyObject *output = item(dict, "output");
+    if (buffer_item(dict, "values", sizeof(double), &e->buffers[VALUES], &in->n_values) ||
+        buffer_item(dict, "mask", sizeof(double), &e->buffers[MASK], &n_mask) ||
+        buffer_item(dict, "feature_map", sizeof(int), &e->buffers[MAP], &n_map) ||
+        texts_item(dict, "names", &e->names, &r->n_names) ||
+        texts_item(dict, "words", &e->words, &r->n_words) || shape_item(dict, e) ||
+        texts_read(dict, r))
+        return -1;
+    in->output = r->output = output ? PyLong_AsSize_t(output) : 0;
+    if (PyErr_Occurred())
+        return -1;
+    if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
+        (n_map && n_map != in->n_values)) {
+        PyErr_SetString(Error, "an example needs id, model, values, a mask of as many (or several "
+                               "times as many) values, and a feature map of as many");
+        return -1;
+    }
+    in->values = (const double *)e->buffers[VALUES].buf;
+    in->mask = (const double *)e->buffers[MASK].buf;
+    in->n_samples = n_mask / in->n_values;
+    in->feature_of = (const int *)e->buffers[MAP].buf;
+    in->name = r->id;
+    r->names = (const char *const *)e->names;
+    r->words = (const char *const *)e->words;
+    return shown_read(dict, e);
+}
+
+static int examples_read(PyObject *list, examples *e) {
+    if (!PyList_Check(list)) {
+        PyErr_SetString(Error, "examples are a list of dicts");
+        return -1;
+    }
+    e->n = (size_t)PyList_GET_SIZE(list);
+    e->items = PyMem_RawCalloc(e->n + 1, sizeof *e->items);
+    e->inputs = PyMem_RawCalloc(e->n + 1, sizeof *e->inputs);
+    if (!e->items || !e->inputs) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        PyObject *dict = PyList_GET_ITEM(list, (Py_ssize_t)i);
+        if (!PyDict_Check(dict) || example_read(dict, &e->items[i]) != 0) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(Error, "an example is a dict");
+            return -1;
+        }
+        e->inputs[i] = e->items[i].input;
+    }
+    return 0;
+}
+
+/* ---- Explaining ---------------------------------------------------------------------------- */
+
+typedef struct {
+    sis_opt opt;
+    int trace;
+    PyObject *progress, *done;
+    double told; /* when progress was last reported */
+    PyObject *raised;
+    examples e;
+    Model *m;
+} job;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int keep_raised(job *j) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    if (trace)
+        PyException_SetTraceback(value, trace);
+    Py_XDECREF(type);
+    Py_XDECREF(trace);
+    Py_XSETREF(j->raised, value);
+    return 1;
+}
+
+static int tell(void *ctx, const sis_progress *p) {
+    job *j = (job *)ctx;
+    double t = now();
+    if (t - j->told < 0.05)
+        return 0;
+    j->told = t;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    int cancel = PyErr_CheckSignals() != 0 ? keep_raised(j) : 0;
+    if (!cancel && j->progress != Py_None) {
+        PyObject *answer = PyObject_CallFunction(j->progress, "nnnd", (Py_ssize_t)p->inputs,
+                                                 (Py_ssize_t)p->inputs_done,
+                                                 (Py_ssize_t)p->evaluations, p->walk);
+        cancel = answer ? PyObject_IsTrue(answer) : keep_raised(j);
+        Py_XDECREF(answer);
+    }
+    PyGILState_Release(gil);
+    return cancel;
+}
+
+static int hand_over(void *ctx, size_t i, const sis_collection *c) {
+    job *j = (job *)ctx;
+    sis_record r = j->e.items[i].record;
+    r.n_outputs = j->m->model.n_outputs;
+    r.below = j->opt.below;
+    r.threshold = j->opt.threshold;
+    r.collection = *c;
+    char *line;
+    size_t n;
+    int error = sis_record_format(&r, j->trace, &line, &n);
+    if (error)
+        return error;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *answer = PyObject_CallFunction(j->done, "ny#", (Py_ssize_t)i, line, (Py_ssize_t)n);
+    if (!answer) {
+        keep_raised(j);
+        error = SIS_E_CANCELLED;
+    }
+    Py_XDECREF(answer);
+    PyGILState_Release(gil);
+    free(line);
+    return error;
+}
+
+/* collect(model, examples, done, progress, *, threshold, ...): done(i, line) for each in order. */
+static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"model",       "examples", "done", "progress", "threshold", "below",
+                            "max_subsets", "memory",   "jobs", "exact",    "trace",     NULL};
+    PyObject *list;
+    Py_ssize_t most = 0, memory = 0;
+    job j = {0};
+    int error = SIS_E_ARGUMENT;
+    (void)self;
+    sis_opt_init(&j.opt);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOd|pnnipp", names, &ModelType, &j.m, &list,
+                                     &j.done, &j.progress, &j.opt.threshold, &j.opt.below, &most,
+                                     &memory, &j.opt.jobs, &j.opt.exact, &j.trace))
+        return NULL;
+    j.opt.max_subsets = most > 0 ? (size_t)most : 0;
+    j.opt.memory = memory > 0 ? (size_t)memory : j.opt.memory;
+    j.opt.progress = tell;
+    j.opt.progress_ctx = &j;
+    int bad = examples_read(list, &j.e);
+    if (!bad) {
+        Py_BEGIN_ALLOW_THREADS
+        error = sis_collect_many(&j.m->model, j.e.inputs, j.e.n, &j.opt, hand_over, &j);
+        Py_END_ALLOW_THREADS
+    }
+    examples_release(&j.e);
+    if (!bad && error == SIS_OK)
+        Py_RETURN_NONE;
+    if (j.raised) {
+        Py_CLEAR(j.m->raised);
+        PyErr_SetObject((PyObject *)Py_TYPE(j.raised), j.raised);
+        Py_DECREF(j.raised);
+        return NULL;
+    }
+    if (!bad && !raise_kept(j.m) && error == SIS_E_CANCELLED)
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return bad ? NULL : raise_code(error);
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static int parse_line(PyObject *line, sis_record *r) {
+    char *bytes;
+    Py_ssize_t n;
+    if (PyBytes_AsStringAndSize(line, &bytes, &n) != 0)
+        return -1;
+    int error = sis_record_parse(bytes, (size_t)n, r);
+    if (error)
+        raise_code(error);
+    return error;
+}
+
+/* record_format(line, trace) -> the line with or without its traces */
+static PyObject *record_format(PyObject *self, PyObject *args) {
+    PyObject *line, *out = NULL;
+    int trace;
+    sis_record r;
+    char *text;
+    size_t n;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "Sp", &line, &trace) || parse_line(line, &r) != 0)
+        return NULL;
+    int error = sis_record_format(&r, trace, &text, &n);
+    if (error == SIS_OK) {
+        out = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
+        free(text);
+    }
+    sis_record_release(&r);
+    return error ? raise_code(error) : out;
+}
+
+/* verify(model, examples, lines, jobs, exhaustive) -> list of JSON lines */
+static PyObject *verify(PyObject *self, PyObject *args) {
+    PyObject *list, *lines, *out = NULL;
+    Model *m;
+    int jobs, error = SIS_OK;
+    Py_ssize_t exhaustive;
+    examples e = {0};
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!OO!in", &ModelType, &m, &list, &PyList_Type, &lines, &jobs,
+                          &exhaustive))
+        return NULL;
+    if (examples_read(list, &e) != 0 || PyList_GET_SIZE(lines) != (Py_ssize_t)e.n)
+        error = SIS_E_ARGUMENT;
+    out = error ? NULL : PyList_New(0);
+    for (size_t i = 0; out && error == SIS_OK && i < e.n; i++) {
+        sis_record r;
+        sis_audit audit = {0};
+        sis_opt opt;
+        char *text;
+        size_t n;
+        if (parse_line(PyList_GET_ITEM(lines, (Py_ssize_t)i), &r) != 0)
+            break;
+        sis_opt_init(&opt);
+        opt.threshold = r.threshold;
+        opt.below = r.below;
+        opt.jobs = jobs;
+        opt.exhaustive = (size_t)exhaustive;
+        Py_BEGIN_ALLOW_THREADS
+        error = sis_verify(&m->model, &e.inputs[i], &opt, &r.collection, &audit);
+        Py_END_ALLOW_THREADS
+        if (error == SIS_OK)
+            error = sis_audit_format(r.id, &audit, &text, &n);
+        if (error == SIS_OK) {
+            PyObject *line = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
+            if (!line || PyList_Append(out, line) != 0)
+                error = SIS_E_NOMEM;
+            Py_XDECREF(line);
+            free(text);
+        }
+        sis_audit_release(&audit);
+        sis_record_release(&r);
+    }
+    examples_release(&e);
+    if (error == SIS_OK && !PyErr_Occurred())
+        return out;
+    Py_XDECREF(out);
+    return raise_kept(m) ? NULL : raise_code(error);
+}
+
+/* ---- Pages --------------------------------------------------------------------------------- */
+
+static int report_of(PyObject *lines, const char *source, sis_report **out) {
+    int error = sis_report_new(out);
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(lines); i++) {
+        sis_record r;
+        if (parse_line(PyList_GET_ITEM(lines, i), &r) != 0)
+            return SIS_E_FORMAT;
+        error = sis_report_add(*out, source, &r);
+    }
+    return error;
+}
+
+/* page(lines, source, title) -> bytes of HTML */
+static PyObject *page(PyObject *self, PyObject *args) {
+    PyObject *lines, *out = NULL;
+    const char *source;
+    sis_page_opt opt = {0};
+    sis_report *report = NULL;
+    char *html = NULL;
+    size_t n;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!sz", &PyList_Type, &lines, &source, &opt.title))
+        return NULL;
+    int error = report_of(lines, source, &report);
+    if (error == SIS_OK)
+        error = sis_report_page(report, &opt, &html, &n);
+    if (error == SIS_OK)
+        out = PyBytes_FromStringAndSize(html, (Py_ssize_t)n);
+    free(html);
+    sis_report_free(report);
+    return error ? raise_code(error) : out;
+}
+
+/* ---- Clusters ------------------------------------------------------------------------------ */
+
+static int points_of(PyObject *lines, const char *distance, sis_points **out, PyObject *members) {
+    sis_distance d = SIS_DISTANCE_OVERLAP;
+    int error = distance ? sis_distance_find(distance, &d) : SIS_OK;
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(lines); i++) {
+        sis_record r;
+        if (parse_line(PyList_GET_ITEM(lines, i), &r) != 0)
+            return SIS_E_FORMAT;
+        if (!*out)
+            error = sis_points_new(distance ? d : sis_distance_of_kind(r.kind), out);
+        for (size_t k = 0; error == SIS_OK && k < r.collection.n_subsets; k++) {
+            PyObject *pair = Py_BuildValue("(nn)", i, (Py_ssize_t)k);
+            error = sis_points_add_subset(*out, &r, k);
+            if (!pair || PyList_Append(members, pair) != 0)
+                error = SIS_E_NOMEM;
+            Py_XDECREF(pair);
+        }
+        sis_record_release(&r);
+    }
+    return error;
+}
+
+/* The distance where the curve of neighbours turns. */
+static int knee(const sis_points *points, sis_cluster_opt *opt) {
+    sis_kdistances k;
+    int error = sis_kdistances_find(points, opt, &k);
+    if (error == SIS_OK)
+        opt->eps = k.values[k.knee];
+    sis_kdistances_release(&k);
+    return error;
+}
+
+/* cluster(lines, distance, eps, min_size, jobs) -> dict; eps NaN: found */
+static PyObject *cluster(PyObject *self, PyObject *args) {
+    PyObject *lines, *members = PyList_New(0), *out = NULL;
+    const char *distance;
+    Py_ssize_t min_size;
+    sis_cluster_opt opt;
+    sis_points *points = NULL;
+    sis_clusters c = {0};
+    (void)self;
+    sis_cluster_opt_init(&opt);
+    if (!members || !PyArg_ParseTuple(args, "O!zdni", &PyList_Type, &lines, &distance, &opt.eps,
+                                      &min_size, &opt.jobs)) {
+        Py_XDECREF(members);
+        return NULL;
+    }
+    opt.min_size = (size_t)min_size;
+    int error = points_of(lines, distance, &points, members);
+    if (error == SIS_OK && (!points || sis_points_count(points) == 0)) {
+        PyErr_SetString(Error, "there are no subsets to cluster");
+        error = SIS_E_ARGUMENT;
+    }
+    if (error == SIS_OK) {
+        Py_BEGIN_ALLOW_THREADS
+        error = isnan(opt.eps) ? knee(points, &opt) : SIS_OK;
+        if (error == SIS_OK)
+            error = sis_cluster(points, &opt, &c);
+        Py_END_ALLOW_THREADS
+    }
+    if (error == SIS_OK)
+        out = Py_BuildValue(
+            "{s:O,s:y#,s:y#,s:y#,s:d,s:s}", "members", members, "labels", (const char *)c.labels,
+            (Py_ssize_t)(c.n * sizeof *c.labels), "core", (const char *)c.core, (Py_ssize_t)c.n,
+            "medoids", c.n_clusters ? (const char *)c.medoids : "",
+            (Py_ssize_t)(c.n_clusters * sizeof *c.medoids), "eps", opt.eps, "distance",
+            sis_distance_name(sis_points_distance_kind(points)));
+    sis_clusters_release(&c);
+    sis_points_free(points);
+    Py_DECREF(members);
+    return error ? raise_code(error) : out;
+}
+
+/* ---- Words --------------------------------------------------------------------------------- */
+
+/* words(text) -> list of (start, end): where each word stands, in bytes of its UTF-8 */
+static PyObject *words(PyObject *self, PyObject *arg) {
+    const char *text = PyUnicode_AsUTF8(arg);
+    sis_words w = {0};
+    PyObject *out = text ? PyList_New(0) : NULL;
+    (void)self;
+    if (!out)
+        return NULL;
+    int error = sis_words_split(text, &w);
+    for (size_t i = 0; error == SIS_OK && i < w.n; i++) {
+        PyObject *pair = Py_BuildValue("(nn)", (Py_ssize_t)w.items[i].start,
+                                       (Py_ssize_t)(w.items[i].start + w.items[i].length));
+        if (!pair || PyList_Append(out, pair) != 0)
+            error = SIS_E_NOMEM;
+        Py_XDECREF(pair);
+    }
+    sis_words_release(&w);
+    if (error == SIS_OK)
+        return out;
+    Py_DECREF(out);
+    return raise_code(error);
+}
+
+/* ---- The module ---------------------------------------------------------------------------- */
+
+static PyMethodDef functions[] = {
+    {"collect", (PyCFunction)(void (*)(void))collect, METH_VARARGS | METH_KEYWORDS,
+     "collect(model, examples, done, progress, threshold, ...)"},
+    {"verify", verify, METH_VARARGS, "verify(model, examples, lines, jobs, exhaustive)"},
+    {"record_format", record_format, METH_VARARGS, "record_format(line, trace) -> bytes"},
+    {"page", page, METH_VARARGS, "page(lines, source, title) -> bytes"},
+    {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
+    {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
+    {0},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, .m_name = "sis._core", .m_size = -1, .m_methods = functions};
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void) {
+    if (PyType_Ready(&ModelType) < 0)
+        return NULL;
+    PyObject *m = PyModule_Create(&module);
+    Error = PyErr_NewExceptionWithDoc("sis.Error", "What the library could not do, and why.",
+                                      PyExc_ValueError, NULL);
+    if (!m || !Error || PyModule_AddObjectRef(m, "Error", Error) != 0 ||
+        PyModule_AddObjectRef(m, "Model", (PyObject *)&ModelType) != 0 ||
+        PyModule_AddStringConstant(m, "version", sis_version()) != 0)
+        return NULL;
+    return m;
+}
