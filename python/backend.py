@@ -3,8 +3,8 @@
 it and the Python files into a wheel. Nothing is fetched: a wheel is a zip file with three more files
 in it, so neither setuptools nor the network is needed (PEP 427, 517).
 
-SIS_BUILD names the folder to build in; by default it is build/python of the checkout, kept for the
-next time.
+SIS_BUILD names the folder to build in; by default it is build/wheel of the checkout, kept for the next
+time.
 """
 import base64
 import hashlib
@@ -33,15 +33,18 @@ def run(command):
 
 
 def compile_module():
-    """Compile; the path of the extension module."""
-    folder = os.environ.get("SIS_BUILD") or os.path.join(ROOT, "build", "python")
+    """The path of the extension module: compiled now, or SIS_MODULE if that says where it is."""
+    if os.environ.get("SIS_MODULE"):
+        return os.environ["SIS_MODULE"]
+    folder = os.environ.get("SIS_BUILD") or os.path.join(ROOT, "build", "wheel")
     suffix = sysconfig.get_config_var("EXT_SUFFIX") or ".so"
-    flags = os.environ.get("SIS_CMAKE_FLAGS", "").split()
-    run(["cmake", "-S", ROOT, "-B", folder, "-DSIS_TESTS=OFF", "-DSIS_PYTHON=ON",
-         "-DSIS_PYTHON_INCLUDE=" + sysconfig.get_paths()["include"],
-         "-DSIS_PYTHON_SUFFIX=" + suffix] + flags)
+    include = sysconfig.get_paths()["include"]
+    if not os.path.exists(os.path.join(include, "Python.h")):
+        sys.exit("sis: there is no Python.h in %s (Debian: apt-get install python3-dev)" % include)
+    run(["cmake", "-S", ROOT, "-B", folder, "-DSIS_TESTS=OFF", "-DSIS_PYTHON_INCLUDE=" + include,
+         "-DSIS_PYTHON_SUFFIX=" + suffix] + os.environ.get("SIS_CMAKE_FLAGS", "").split())
     run(["cmake", "--build", folder, "--target", "sis_python", "-j", str(os.cpu_count() or 2)])
-    return os.path.join(folder, "_core" + suffix)
+    return os.path.join(folder, "python", "sis", "_core" + suffix)
 
 
 def metadata():

@@ -147,6 +147,9 @@ class Explainer:
                  "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
                  "output": int(outputs[i])}
             e.update(encoder.describe(row, masks))
+            if not (np.isfinite(row).all() and np.isfinite(masks).all()):
+                e["shown"] = False  # a record holds numbers only
+                e.pop("shape", None)
             if owner is not None:
                 e["feature_map"] = owner
             if owner is not None or names is not None:
@@ -175,11 +178,10 @@ class Explainer:
 
     def __call__(self, X, threshold=None, ids=None, labels=None):
         """Explain every example of X: an array (n, ...), a frame, or a list of texts."""
-        core, examples, limit = self.prepare(X, threshold, ids, labels)
-        lines = []
-        run = Run(self, core, examples, limit, lines)
+        core, examples, lines = None, None, []
         try:
-            run()
+            core, examples, limit = self.prepare(X, threshold, ids, labels)
+            Run(self, core, examples, limit, lines)()
         except KeyboardInterrupt:
             raise Interrupted(Results(lines, self, core, examples)) from None
         return Results(lines, self, core, examples)

@@ -123,6 +123,12 @@ def grouped(features, width, names):
     return found, [str(t) for t in labels]
 
 
+def mean(rows):
+    """Of each column, in the order of the program's additions, so that masks are the same."""
+    rows = np.ascontiguousarray(rows, dtype=float)
+    return np.frombuffer(_core.mean(rows, len(rows)))
+
+
 class Encoder:
     """What the three kinds share."""
     kind, names, shape = "array", None, None
@@ -135,7 +141,7 @@ class Encoder:
         return np.asarray(rows)
 
     def center(self, spec, rows):
-        return rows.mean(axis=0) if spec == "mean" else np.median(rows, axis=0)
+        return mean(rows) if spec == "mean" else np.median(rows, axis=0)
 
     def masks(self, spec, background, width):
         if isinstance(spec, HotDeck):
@@ -273,7 +279,7 @@ class FrameEncoder(Encoder):
             elif self.categories[k] is not None:
                 centre[k] = np.argmax(np.bincount(column.astype(int)))
             else:
-                centre[k] = column.mean() if spec == "mean" else np.median(column)
+                centre[k] = mean(column[:, None])[0] if spec == "mean" else np.median(column)
         return centre
 
     def values_of_mask(self, spec):

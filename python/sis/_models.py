@@ -52,6 +52,9 @@ class Called:
             answer = answer.detach().cpu().numpy()
         try:
             answer = np.asarray(answer)
+            if answer.dtype.kind not in "fiub":
+                answer = answer.astype(float) if answer.dtype.kind == "O" and None not in (
+                    answer.ravel().tolist()) else np.asarray("no numbers")
             y = np.ascontiguousarray(answer, dtype=np.float64)
         except (TypeError, ValueError):
             raise Error("the model answered %s; expected numbers, a score (or a list of scores) "

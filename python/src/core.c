@@ -837,6 +837,25 @@ static PyObject *words(PyObject *self, PyObject *arg) {
     return raise_code(error);
 }
 
+/* mean(rows, n) -> bytes of doubles: the mean of each column, added up as the program does it */
+static PyObject *mean(PyObject *self, PyObject *args) {
+    PyObject *rows, *out;
+    Py_ssize_t n;
+    rows_in r;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "On", &rows, &n) || rows_get(rows, (size_t)n, &r) != 0)
+        return NULL;
+    out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(r.width * sizeof(double)));
+    if (out) {
+        double *to = (double *)(void *)PyBytes_AS_STRING(out);
+        memset(to, 0, r.width * sizeof *to);
+        for (size_t i = 0; i < r.n; i++)
+            sis_mean_add(to, (const double *)r.b.buf + i * r.width, r.width, i + 1);
+    }
+    PyBuffer_Release(&r.b);
+    return out;
+}
+
 /* ---- The module ---------------------------------------------------------------------------- */
 
 static PyMethodDef functions[] = {
@@ -846,6 +865,7 @@ static PyMethodDef functions[] = {
     {"record_format", record_format, METH_VARARGS, "record_format(line, trace) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
+    {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
     {0},
 };

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: MIT
+import doctest
+import gc
+import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+
+import oracle
+import sis
+from sis import _explain, _inputs, compat
+
+SANITIZED = "SIS_ASAN" in os.environ
+PROGRAM, SOURCE = os.environ.get("SIS_PROGRAM"), os.environ.get("SIS_SOURCE", ".")
+
+
+def lines_without_seconds(data):
+    return [re.sub(rb'"seconds":[^,]*,', b"", line) for line in data.splitlines()]
+
+
+class Oracle(unittest.TestCase):
+    """The answers are those of the paper."""
+
+    def check(self, rng):
+        features = int(rng.integers(2, 8))
+        owner = np.concatenate([np.arange(features), rng.integers(0, features, rng.integers(0, 4))])
+        width, below = len(owner), bool(rng.integers(2))
+        ties = rng.integers(2)
+        weights = rng.integers(-2, 3, (width, 3)).astype(float) if ties else rng.normal(size=(width, 3))
+        x = rng.integers(0, 3, width).astype(float) if ties else rng.normal(size=width)
+        masks = rng.integers(0, 2, (int(rng.integers(1, 4)), width)).astype(float)
+
+        def score(rows):
+            return np.maximum(rows @ weights, 0).sum(axis=1)
+
+        scores = [score(x[None])[0], score(masks).mean()]
+        threshold = float(rng.uniform(min(scores), max(scores) + 1e-9))
+        status, subsets = oracle.collection(score, x, masks, owner, threshold, below)
+        r = sis.explain(score, x[None], threshold, mask=masks, features=owner, below=below)
+        self.assertEqual(r[0].status, status)
+        if not ties:  # sums in another order may break ties of equal values otherwise
+            self.assertEqual([s.features for s in r[0].subsets], subsets)
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_random_callables(self):
+        rng = np.random.default_rng(1)
+        for _ in range(60 if SANITIZED else 400):
+            self.check(rng)
+
+    def test_ties_go_to_the_first_feature(self):
+        r = sis.explain(lambda x: x.sum(axis=1), np.ones((1, 4)), 2, mask="zero")
+        self.assertEqual([s.features for s in r[0].subsets], [(3, 2), (1, 0)])
+
+
+class Callables(unittest.TestCase):
+    """Wrong models are told in a sentence, and never crash."""
+
+    def wrong(self, call, words, error=sis.Error):
+        with self.assertRaisesRegex(error, words):
+            sis.explain(call, np.ones((2, 3)), 1, mask="zero")
+
+    def test_exceptions_come_through(self):
+        def broken(rows):
+            raise RuntimeError("the database is gone")
+        names, trace = [], None
+        try:
+            sis.explain(broken, np.ones((2, 3)), 1, mask="zero")
+        except RuntimeError as error:
+            trace = error.__traceback__
+        while trace:
+            names.append(trace.tb_frame.f_code.co_name)
+            trace = trace.tb_next
+        self.assertIn("broken", names)
+
+    def test_exceptions_in_the_middle(self):
+        calls = []
+
+        def tired(rows):
+            calls.append(len(rows))
+            if len(calls) > 4:
+                raise KeyError("tired")
+            return rows.sum(axis=1)
+        with self.assertRaises(KeyError):
+            sis.explain(tired, np.random.rand(3, 9), 1, mask="zero")
+
+    def test_answers_that_fit_nothing(self):
+        self.wrong(lambda x: np.full(len(x), np.nan), "NaN")
+        self.wrong(lambda x: x.sum(), "2|1 inputs")
+        self.wrong(lambda x: np.ones(len(x) + 1), "expected")
+        self.wrong(lambda x: [object()] * len(x), "expected numbers")
+        self.wrong(lambda x: None, "expected")
+        self.wrong(lambda x: ["a"] * len(x), "expected numbers")
+
+    def test_too_few_rows_later(self):
+        self.wrong(lambda x: x.sum(axis=1) if len(x) == 1 else np.ones(1), "was given")
+
+    def test_a_callable_may_keep_and_change_its_rows(self):
+        kept = []
+
+        def keeps(rows):
+            kept.append(rows)
+            y = rows.sum(axis=1)
+            rows[:] = -1
+            return y
+        x = np.random.default_rng(2).random((4, 6))
+        plain = sis.explain(lambda rows: rows.sum(axis=1), x, 1.5, mask="zero")
+        kept_r = sis.explain(keeps, x, 1.5, mask="zero")
+        self.assertEqual([[s.features for s in e] for e in plain], [[s.features for s in e] for e in kept_r])
+        self.assertTrue(all((k == -1).all() for k in kept))
+
+    def test_rows_have_the_shape_and_type_of_x(self):
+        seen = set()
+
+        def model(rows):
+            seen.add((rows.shape[1:], rows.dtype.name))
+            return rows.reshape(len(rows), -1).sum(axis=1)
+        sis.explain(model, np.ones((2, 2, 3), np.float32), 3, mask="zero")
+        self.assertEqual(seen, {((2, 3), "float32")})
+
+    def test_what_is_no_model(self):
+        with self.assertRaisesRegex(sis.Error, "a model is"):
+            sis.explain(7, np.ones((2, 3)), 1, mask="zero")
+        with self.assertRaises((sis.Error, OSError)):
+            sis.explain("/nowhere/model.onnx", np.ones((2, 3)), 1, mask="zero")
+
+
+class Arrays(unittest.TestCase):
+    def test_layouts_and_types(self):
+        x = np.arange(24).reshape(4, 6) % 7
+        want = None
+        for form in (x, x.astype(np.float16), x.astype(np.float32), np.asfortranarray(x.astype(float)),
+                     np.repeat(x, 2, axis=1)[:, ::2], x.tolist(), x.astype(bool) * 0 + x, x.astype(object)):
+            r = sis.explain(lambda rows: rows.sum(axis=1), form, 9, mask="zero")
+            found = [[s.features for s in e] for e in r]
+            want = found if want is None else want
+            self.assertEqual(found, want)
+
+    def test_what_is_no_array(self):
+        for x, words in ((np.array([["a", "b"]]), "numbers"), (np.ones((0, 3)), "no examples"),
+                         (np.ones((2, 0)), "shape"), (np.ones((1, 2)) * 1j, "numbers"), (np.float64(3), "shape")):
+            with self.assertRaisesRegex(sis.Error, words):
+                sis.explain(lambda rows: rows.sum(axis=1), x, 1, mask="zero")
+
+    def test_options_that_do_not_fit(self):
+        x = np.ones((2, 3))
+
+        def model(rows):
+            return rows.sum(axis=1)
+        for words, options in (("background", dict(mask="mean")), ("expected", dict(mask="what")),
+                               ("values", dict(mask=np.ones(2))), ("threshold", dict(mask=0, threshold=None)),
+                               ("p0 to p100", dict(mask=0, threshold="p200")),
+                               ("outputs", dict(mask=0, output=3)), ("no column", dict(mask=0, features=[[9]])),
+                               ("two groups", dict(mask=0, features=[[0], [0, 1]])),
+                               ("not both", dict(mask=0, features=[[0]], axis=0)),
+                               ("images", dict(mask=0, features=sis.Grid(2))), ("texts", dict(mask=0, tokenizer=len))):
+            with self.assertRaisesRegex(sis.Error, words):
+                sis.explain(model, x, **dict(dict(threshold=1), **options))
+
+    def test_masks(self):
+        x, back = np.array([[4.0, 4.0]]), np.array([[0.0, 0.0], [2.0, 4.0], [1.0, 5.0]])
+        for mask, want in (("mean", [1, 3]), ("median", [1, 4]), ("zero", [0, 0]), (0.5, [0.5, 0.5]),
+                           (np.array([2, 3]), [2, 3]), (lambda b: b.max(axis=0), [2, 5])):
+            r = sis.explain(lambda rows: rows[:, 0], x, 3, mask=mask, background=back)
+            self.assertEqual(r[0].data["mask"], want)
+
+    def test_hot_deck_repeats(self):
+        rng = np.random.default_rng(3)
+        back, x = rng.normal(size=(50, 5)), rng.normal(size=(3, 5)) + 1
+        runs = [sis.explain(lambda rows: rows.sum(axis=1), x, 2, mask=sis.HotDeck(back, samples=7)) for _ in "ab"]
+        self.assertEqual(*[lines_without_seconds(b"".join(r.lines)) for r in runs])
+
+    def test_axis_and_grid(self):
+        x = np.random.default_rng(4).random((1, 3, 4, 4))
+        r = sis.explain(lambda rows: rows.mean(axis=(1, 2, 3)), x, 0.2, mask="zero", axis=0)
+        self.assertEqual(r[0].n_features, 16)
+        r = sis.explain(lambda rows: rows.mean(axis=(1, 2, 3)), x, 0.2, mask="zero", features=sis.Grid(2))
+        self.assertEqual(r[0].n_features, 4)
+        self.assertEqual(r[0].mask_of(0).sum(), 12 * len(r[0].subsets[0]))
+
+
+class Files(unittest.TestCase):
+    """The same bytes as the program's, but for seconds."""
+
+    def same(self, model, x, file, py, program):
+        folder = tempfile.mkdtemp()
+        path = os.path.join(folder, file)
+        if isinstance(x, np.ndarray):
+            np.save(path, x)
+        else:
+            path = file
+        r = sis.explain(model, x, **py)
+        r.save(os.path.join(folder, "p.jsonl"))
+        subprocess.run([PROGRAM, "explain", "-m", model, "-i", path, "-q", "-o", folder + "/c.jsonl"] + program,
+                       check=False)
+        with open(folder + "/p.jsonl", "rb") as a, open(folder + "/c.jsonl", "rb") as b:
+            self.assertEqual(lines_without_seconds(a.read()), lines_without_seconds(b.read()))
+        self.assertEqual(len(sis.load(folder + "/p.jsonl")), len(r))
+        return r
+
+    @unittest.skipUnless(PROGRAM, "needs the program")
+    def test_networks(self):
+        x = np.random.default_rng(5).random((3, 28, 28)).astype(np.float32)
+        for name in ("mnist-cnn", "mnist-mlp"):
+            model = os.path.join(SOURCE, "models", name + ".onnx")
+            r = self.same(model, x, "x.npy", dict(threshold=0.3, mask="zero"), ["-t", "0.3", "--mask", "zero"])
+            self.assertTrue(all(a["holds"] for a in r.verify()))
+            self.assertTrue(all(a["holds"] for a in
+                                sis.Results(r.lines).verify(model, x, mask="zero")))
+
+    @unittest.skipUnless(PROGRAM, "needs the program")
+    def test_tables(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("needs pandas")
+        file = os.path.join(SOURCE, "examples", "credit.csv")
+        frame = pandas.read_csv(file)
+        self.same("cmd:" + os.path.join(SOURCE, "examples", "credit.sh"), frame, file,
+                  dict(threshold=0.8, background=frame), ["-t", "0.8", "--mask", "mean:" + file])
+
+    def test_pages_and_clusters(self):
+        texts = ["a %s film %d" % (w, i) for i in range(8) for w in ("wonderful", "moving")]
+        r = sis.explain(lambda t: ["wonderful" in s or "moving" in s for s in t], texts, 0.5, labels=["good"] * 16)
+        found = r.cluster(eps=0.5, min_size=3)
+        self.assertEqual(sorted({s.names for k in range(len(found)) for s in found[k]}), [("moving",), ("wonderful",)])
+        self.assertIn("16 subsets in 2 clusters", repr(found))
+        folder = tempfile.mkdtemp()
+        with open(r.report(folder + "/r.html"), encoding="utf-8") as f:
+            self.assertIn("wonderful", f.read())
+        self.assertIn("srcdoc", r._repr_html_())
+        self.assertEqual(r.summary(1), [("moving", 8, 8)])
+        self.assertEqual(r.compare(r)[0], ("0", 1.0))
+
+    def test_wrong_files(self):
+        path = tempfile.mktemp()
+        with open(path, "w") as f:
+            f.write('{"sis":1}\n')
+        with self.assertRaisesRegex(sis.Error, "line 1"):
+            sis.load(path)
+        with self.assertRaises(OSError):
+            sis.load("/nowhere.jsonl")
+
+
+class Frames(unittest.TestCase):
+    def setUp(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("needs pandas")
+        self.pandas = pandas
+
+    def test_categories_are_masked_by_one_that_exists(self):
+        frame = self.pandas.DataFrame({"age": [20, 30, 45], "home": ["own", "rent", "rent"],
+                                       "ok": [True, False, True]})
+        seen = set()
+
+        def model(rows):
+            seen.update(rows["home"])
+            self.assertEqual(list(rows.columns), ["age", "home", "ok"])
+            return (rows["home"] == "own") * 0.6 + rows["age"] / 100
+        r = sis.explain(model, frame, 0.75, background=frame)
+        self.assertEqual(seen, {"own", "rent"})
+        self.assertEqual(r[0].subsets[0].values, ("own",))
+        self.assertEqual(r[0].data["value_names"][1:3], ["home=own", "home=rent"])
+        table = r.to_frame()
+        self.assertEqual(list(table["names"])[0], ("home",))
+
+    def test_missing_values_reach_the_model(self):
+        frame = self.pandas.DataFrame({"a": [1.0, np.nan], "b": ["x", None]})
+        r = sis.explain(lambda rows: rows["a"].isna() * 1.0 + rows["b"].isna(), frame, 1.5,
+                        mask=self.pandas.DataFrame({"a": [0.0], "b": ["x"]}), background=frame)
+        self.assertEqual([e.status for e in r], ["below_threshold", "explained"])
+
+
+class Scikit(unittest.TestCase):
+    def setUp(self):
+        try:
+            import sklearn  # noqa: F401
+        except ImportError:
+            self.skipTest("needs scikit-learn")
+
+    def test_pipeline_over_mixed_columns(self):
+        import pandas
+        from sklearn.compose import make_column_transformer
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder, StandardScaler
+        rng = np.random.default_rng(6)
+        frame = pandas.DataFrame({"income": rng.normal(50, 10, 200), "debt": rng.normal(10, 5, 200),
+                                  "home": rng.choice(["own", "rent"], 200)})
+        y = (frame.income - frame.debt + 20 * (frame.home == "own") > 48).map({True: "yes", False: "no"})
+        model = make_pipeline(make_column_transformer((OneHotEncoder(), ["home"]),
+                                                      (StandardScaler(), ["income", "debt"])),
+                              LogisticRegression()).fit(frame, y)
+        r = sis.explain(model, frame[:20], 0.8, background=frame, output="yes")
+        self.assertGreater(r.counts["explained"], 3)
+        base = {"income": frame.income.mean(), "debt": frame.debt.mean(), "home": frame.home.mode()[0]}
+        for i, e in enumerate(r):
+            for s in e.subsets:
+                row = dict(base, **{n: frame.iloc[i][n] for n in s.names})
+                self.assertGreaterEqual(model.predict_proba(pandas.DataFrame([row]))[0, 1], 0.8)
+
+
+class Lifetimes(unittest.TestCase):
+    def test_threads(self):
+        x = np.eye(4)[np.random.default_rng(7).integers(0, 4, (6, 101))].transpose(0, 2, 1)
+        model = os.path.join(SOURCE, "models", "dna-ctcf.onnx")
+        explainer = sis.Explainer(model, mask=0.25, threshold=0.01, axis=0, jobs=1, below=False)
+        want = lines_without_seconds(b"".join(explainer(x).lines))
+        answers = []
+
+        def work():
+            answers.append(lines_without_seconds(b"".join(explainer(x).lines)))
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(answers, [want] * 8)
+
+    def test_callables_on_several_threads(self):
+        x = np.random.default_rng(8).random((20, 12))
+        one, many = [sis.explain(lambda rows: rows.sum(axis=1), x, 3, mask="zero", jobs=j) for j in (1, 4)]
+        self.assertEqual([[s.features for s in e] for e in one], [[s.features for s in e] for e in many])
+
+    def test_no_leak(self):
+        x = np.random.default_rng(9).random((1, 8))
+        explainer = sis.Explainer(lambda rows: rows.sum(axis=1), mask="zero", threshold=2)
+
+        def grown(times):
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            for _ in range(times):
+                explainer(x)
+            gc.collect()
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        grown(300)
+        self.assertLess(grown(300 if SANITIZED else 10000), 20000 if SANITIZED else 3000)  # KiB
+
+    def test_interrupt_keeps_what_was_found(self):
+        def slow(rows):
+            time.sleep(0.02)
+            return rows.sum(axis=1)
+        timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(sis.Interrupted) as caught:
+            sis.explain(slow, np.random.default_rng(10).random((10000, 4)), 1, mask="zero")
+        self.assertGreater(len(caught.exception.results), 0)
+
+    def test_interrupt_of_a_network(self):
+        x = np.random.default_rng(11).random((3000, 28, 28))
+        began = time.monotonic()
+        timer = threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        with self.assertRaises(sis.Interrupted):
+            sis.explain(os.path.join(SOURCE, "models", "mnist-cnn.onnx"), x, 0.01, mask="zero", jobs=1, output=0)
+        self.assertLess(time.monotonic() - began, 60)
+
+
+class Compat(unittest.TestCase):
+    def test_collections(self):
+        def norm(batch):
+            return np.linalg.norm(batch, axis=-1)
+        found = compat.sis_collection(norm, 1.0, np.array([0.1, 10, 5]), np.zeros(3))
+        self.assertEqual([r.sis.tolist() for r in found], [[[1]], [[2]]])
+        self.assertEqual(found[0].ordering_over_entire_backselect.tolist(), [[0], [2], [1]])
+        np.testing.assert_allclose(found[0].values_over_entire_backselect, [np.sqrt(125), 10, 0])
+        self.assertEqual(found[0].mask.tolist(), [False, True, False])
+        self.assertEqual(compat.sis_collection(norm, 100, np.array([0.1, 10, 5]), np.zeros(3)), [])
+
+    def test_broadcast_masks(self):
+        def total(batch):
+            return batch.sum(axis=(1, 2))
+        x = np.array([[10, 5], [2, 3]])
+        for axis, want in ((0, [[0, 0]]), (1, [[0, 0]])):
+            mask = compat.make_empty_boolean_mask_broadcast_over_axis((2, 2), axis)
+            r = compat.find_sis(total, 11, x, mask, np.zeros((2, 2)))
+            self.assertEqual(r.sis.tolist(), want)
+
+    def test_texts_and_errors(self):
+        self.assertEqual(compat.produce_masked_inputs(np.array(["A", "B"]), np.array(["-", "-"]),
+                                                      np.array([[False, True]])).tolist(), [["-", "B"]])
+        with self.assertRaises(TypeError):
+            compat.produce_masked_inputs(np.ones(3), np.zeros(3), np.ones(3, dtype=bool))
+        with self.assertRaises(ValueError):
+            compat._find_sis_from_backselect([], 1)
+        self.assertIsNone(compat.find_sis(lambda b: b.sum(axis=1), 1, np.ones(2), np.zeros(2, dtype=bool), np.zeros(2)))
+
+    def test_same_answers_as_the_library(self):
+        rng = np.random.default_rng(12)
+        for _ in range(100):
+            w, x = rng.normal(size=6), rng.normal(size=6)
+
+            def f(rows):
+                return np.maximum(rows * w, -0.3).sum(axis=1)
+            t = float(f(x[None])[0] * 0.5 + f(np.zeros((1, 6)))[0] * 0.5)
+            if f(np.zeros((1, 6)))[0] >= t:
+                continue
+            r = sis.explain(f, x[None], t, mask="zero")
+            c = compat.sis_collection(f, t, x, np.zeros(6))
+            self.assertEqual([s.features for s in r[0].subsets], [tuple(int(i) for i in s.sis[:, 0]) for s in c])
+
+    def test_a_default_decision_ends(self):
+        self.assertEqual(len(compat.sis_collection(lambda b: b.sum(axis=1), -1, np.ones(2), np.zeros(2))), 1)
+
+
+class Documents(unittest.TestCase):
+    def test_docstrings(self):
+        for module in (_explain, _inputs, compat):
+            failed, tried = doctest.testmod(module)
+            self.assertEqual(failed, 0)
+        self.assertGreater(tried + len(json.__all__), 0)
+
+    def test_version(self):
+        out = subprocess.run([sys.executable, "-m", "sis", "--version"], capture_output=True, text=True)
+        self.assertEqual(out.stdout.split(), ["sis", sis.__version__])
+
+
+if __name__ == "__main__":
+    unittest.main()
