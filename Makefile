@@ -6,6 +6,8 @@
 #   make demo      a decision explained end to end
 #   make bench     ratios measured side by side on this machine
 #   make install   program, libraries, headers, pkg-config file, manual pages (PREFIX=, DESTDIR=)
+#   make python    the Python package, in a virtual environment: build/env/bin/python
+#   make python-test  its tests
 #   make deps      install what is missing (Debian packages)
 
 PREFIX ?= /usr/local
@@ -47,6 +49,15 @@ bench: tests
 	@for b in $(BUILD)/bench/bench_*; do echo "== $${b##*/}"; \
 	    NODE_PATH=$(CURDIR)/$(BUILD)/ort/node_modules $$b || exit 1; done
 
+python:
+	@tools/install-deps.sh python
+	@[ -x $(BUILD)/env/bin/python ] || /usr/bin/python3 -m venv --system-site-packages $(BUILD)/env
+	@$(BUILD)/env/bin/python -m pip install -q --no-deps --no-index --force-reinstall ./python
+	@echo "import sis with $(BUILD)/env/bin/python"
+
+python-test: tests
+	@cd $(BUILD) && ctest --output-on-failure -R '^python\.'
+
 install: all
 	@cmake --install $(BUILD)
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true
@@ -57,4 +68,4 @@ clean:
 format:
 	clang-format -i $$(git ls-files "*.c" "*.h")
 
-.PHONY: all deps tests test coverage demo bench install clean format
+.PHONY: all deps tests test coverage demo bench python python-test install clean format

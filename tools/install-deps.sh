@@ -1,12 +1,16 @@
 #!/bin/sh
 # Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
 # On another system it prints what is needed and fails only if the build tools are not there.
-#   install-deps.sh [test]     what the build needs; with "test" also what the tests need
+#   install-deps.sh [test|python]   what the build needs; with "test" also what the tests need, with
+#                                   "python" what the Python package needs
 set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     libonnx-dev zlib1g-dev libpng-dev libcairo2-dev"
 [ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata python3-onnx clang
-    libclang-rt-dev"
+    libclang-rt-dev python3-pandas python3-sklearn"
+case ${1-} in
+test | python) packages="$packages python3-dev python3-numpy python3-venv python3-pip" ;;
+esac
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     for tool in cmake pkg-config cc protoc-c; do

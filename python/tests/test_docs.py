@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""The examples of docs/python.md, run one after the other; "..." in what they print stands for
+anything."""
+import contextlib
+import io
+import os
+import re
+import tempfile
+import unittest
+
+SOURCE = os.environ.get("SIS_SOURCE", ".")
+
+
+def blocks(path):
+    """(code, expected output or None) in order."""
+    with open(path, encoding="utf-8") as f:
+        found = re.findall(r"^```(\w+)\n(.*?)^```$", f.read(), re.S | re.M)
+    for k, (kind, code) in enumerate(found):
+        if kind == "python":
+            after = found[k + 1] if k + 1 < len(found) else ("", "")
+            yield code, after[1] if after[0] == "text" else None
+
+
+class Documents(unittest.TestCase):
+    def test_tutorial(self):
+        try:
+            import pandas  # noqa: F401
+            import sklearn  # noqa: F401
+        except ImportError:
+            self.skipTest("needs pandas and scikit-learn")
+        here, scope, ran = os.getcwd(), {}, 0
+        folder = tempfile.mkdtemp()
+        os.symlink(os.path.join(os.path.abspath(SOURCE), "models"), os.path.join(folder, "models"))
+        os.chdir(folder)
+        try:
+            for code, expected in blocks(os.path.join(SOURCE, "docs", "python.md")):
+                out = io.StringIO()
+                with contextlib.redirect_stdout(out):
+                    exec(compile(code, "docs/python.md", "exec"), scope)
+                ran += 1
+                if expected is not None:
+                    pattern = re.escape(expected.strip()).replace(re.escape("..."), ".*")
+                    self.assertRegex(out.getvalue().strip(), re.compile("^" + pattern + "$", re.S))
+        finally:
+            os.chdir(here)
+        self.assertGreaterEqual(ran, 6)
