@@ -1,35 +1,52 @@
 /* SPDX-License-Identifier: MIT
  *
- * The seeds of fuzz_onnx: one network of every family and one around every operator,
- * written into the folder given.
+ * The seeds of fuzz_onnx and fuzz_walk: one network of every family and one around every operator,
+ * written into the folder given. Those of fuzz_walk (a second argument says so) begin with what
+ * decides about the input.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <sis/net.h>
 
 #include "support_net.h"
 
-static int save(int error, sis_net *net, const char *folder, const char *name) {
+static int write_seed(const char *path, int walk, const void *packed, size_t size) {
+    static const unsigned char head[] = {1, 8, 's', 'e', 'e', 'd', 1, 2, 3, 4};
+    FILE *f = fopen(path, "wb");
+    if (!f)
+        return 1;
+    int failed = walk && fwrite(head, sizeof head, 1, f) != 1;
+    failed |= fwrite(packed, size, 1, f) != 1;
+    return fclose(f) != 0 || failed;
+}
+
+static int save(int error, sis_net *net, const char *folder, const char *name, int walk) {
     char path[4096];
+    void *packed = NULL;
+    size_t size;
     snprintf(path, sizeof path, "%s/%s.onnx", folder, name);
     if (!error)
-        error = sis_net_write(net, path);
+        error = sis_net_pack(net, &packed, &size);
     if (error)
         fprintf(stderr, "%s: %s\n", path, sis_error_detail());
+    else
+        error = write_seed(path, walk, packed, size);
+    free(packed);
     sis_net_free(net);
     return error;
 }
 
 int main(int argc, char **argv) {
     sis_net *net;
-    int failed = argc != 2;
+    int failed = argc<2, walk = argc> 2;
     for (size_t i = 0; !failed && i < n_families; i++) {
         int error = families[i].build(1, &net);
-        failed = save(error, net, argv[1], families[i].name) != 0;
+        failed = save(error, net, argv[1], families[i].name, walk) != 0;
     }
     for (size_t i = 0; !failed && i < n_operator_cases; i++) {
         int error = build_operator(&operator_cases[i], &net);
-        failed = save(error, net, argv[1], operator_cases[i].name) != 0;
+        failed = save(error, net, argv[1], operator_cases[i].name, walk) != 0;
     }
     return failed;
 }

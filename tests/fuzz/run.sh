@@ -5,7 +5,10 @@ set -eu
 fuzzer=$1 seeds=$2 seconds=$3
 folder=$(mktemp -d)
 mkdir "$folder/corpus"
-case $fuzzer in *onnx) "$seeds" "$folder/corpus" ;; esac
+case $fuzzer in
+*onnx) "$seeds" "$folder/corpus" ;;
+*walk) "$seeds" "$folder/corpus" walk && cp "$(dirname "$0")"/walk/* "$folder/corpus" ;;
+esac
 cd "$folder"
 if ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 "$fuzzer" corpus \
     -max_total_time="$seconds" -timeout=20 -rss_limit_mb=3000 -malloc_limit_mb=3000 -max_len=20000 \

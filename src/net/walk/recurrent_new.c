@@ -40,15 +40,16 @@ static void project_inputs(sis__strand *s, const sis__face *f, int reverse) {
     }
 }
 
-/* Which times each feature changes. */
-static void find_spans(sis__strand *s) {
-    size_t width = s->cells[0].width;
+/* Which times each feature changes: what is read there differs, be it seen by this strand or only by
+ * the other, so that both reach the same features. */
+static void find_spans(sis__strand *s, const sis__face *f, int reverse) {
+    size_t width = s->cells[0].input;
     for (size_t i = 0; i < s->features; i++)
         s->candidates[i].from = s->candidates[i].stale = s->length;
     s->first = s->length;
     for (size_t t = s->length; t-- > 0;) {
-        if (s->owner[t] < 0 || memcmp(s->inputs[0] + t * width, s->inputs[1] + t * width,
-                                      width * sizeof *s->inputs[0]) == 0)
+        size_t at = (reverse ? s->length - 1 - t : t) * width;
+        if (s->owner[t] < 0 || memcmp(f->x + at, f->z + at, width * sizeof *f->x) == 0)
             continue;
         sis__candidate *c = &s->candidates[s->owner[t]];
         c->to = c->from == s->length ? t + 1 : c->to;
@@ -161,7 +162,7 @@ static int strand_init(sis__strand *s, const sis__face *f, const sis__strand_spe
     if (error != SIS_OK)
         return error;
     project_inputs(s, f, spec->reverse);
-    find_spans(s);
+    find_spans(s, f, spec->reverse);
     error = plan_kept(s, spec);
     return error == SIS_OK ? start_base(s) : error;
 }

@@ -87,7 +87,7 @@ static int lead_gather(const lead *from, const sis__tensor *matrix, lead *to) {
 
 /* May the front begin behind this step, which reads tensor t? */
 static int leads(const sis__plan *p, const sis__step *s, int t) {
-    if (!s || p->tensors[s->outputs[0]].wanted)
+    if (!s || s->outputs[0] < 0 || p->tensors[s->outputs[0]].wanted)
         return 0;
     if (s->op == SIS__OP_TRANSPOSE || s->ops->trait == SIS__KEEPS)
         return s->inputs[0] == t;
