@@ -63,6 +63,10 @@ typedef struct walk_seen {
  * some or all that is left and compare. Fails the test if a claim of the walk is wrong. */
 void check_windows(const walk_case *c, sis_walk *w, sis__rng *r, size_t steps, walk_seen *seen);
 
+/* One selection by two walks, one of which is only asked for the best (wants = 1) or the lowest
+ * (-1) margin: it may leave out others, and those alone. Returns how many it left out. */
+size_t check_left_out(const walk_case *c, sis_walk *asked, sis_walk *all, int wants);
+
 /* Compare the collection found with the network's walk with that of full passes alone. Returns the
  * number of subsets. */
 size_t check_same_collection(const walk_case *c, sis__rng *r);

@@ -213,6 +213,39 @@ void check_windows(const walk_case *c, sis_walk *w, sis__rng *r, size_t steps, w
     free(full);
 }
 
+size_t check_left_out(const walk_case *c, sis_walk *asked, sis_walk *all, int wants) {
+    size_t n = 0, left_out = 0;
+    int features[4096];
+    double margins[2][4096], margin;
+    unsigned char masked[4096] = {0};
+    for (size_t j = 0; j < c->n_features; j++)
+        features[n++] = (int)j;
+    assert_int_equal(asked->ops->reset(asked, masked, &margin), SIS_OK);
+    assert_int_equal(all->ops->reset(all, masked, &margin), SIS_OK);
+    for (; n > 0; n--) {
+        size_t best = 0;
+        asked->wants = wants;
+        assert_int_equal(asked->ops->probe(asked, features, n, margins[0]), SIS_OK);
+        assert_int_equal(all->ops->probe(all, features, n, margins[1]), SIS_OK);
+        for (size_t k = 1; k < n; k++)
+            if (wants * margins[1][k] > wants * margins[1][best])
+                best = k;
+        for (size_t k = 0; k < n; k++)
+            if (margins[0][k] != margins[1][k]) {
+                left_out++;
+                if (!(isinf(margins[0][k]) && wants * margins[0][k] < 0) ||
+                    !(wants * margins[1][k] < wants * margins[1][best]))
+                    fail_msg("feature %d of %zu: %.17g, not %.17g; the best has %.17g", features[k],
+                             n, margins[0][k], margins[1][k], margins[1][best]);
+            }
+        int feature = features[best];
+        assert_int_equal(asked->ops->mask(asked, feature, &margin), SIS_OK);
+        assert_int_equal(all->ops->mask(all, feature, &margin), SIS_OK);
+        memmove(features + best, features + best + 1, (n - best - 1) * sizeof *features);
+    }
+    return left_out;
+}
+
 size_t check_same_collection(const walk_case *c, sis__rng *r) {
     sis_model m = walk_case_model(c);
     sis_opt opt;

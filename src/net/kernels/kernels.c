@@ -250,24 +250,13 @@ static void naive_add_up(const float *const *x, size_t count, size_t n, int relu
     }
 }
 
-static void naive_add_rows(const sis__rows *r, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        for (size_t t = 0; t < r->count; t++)
-            y[i] = fmaf(r->d[t], r->w[(size_t)r->index[t] * r->ldw + i], y[i]);
-}
-
-static void naive_add_rows_wide(const sis__rows *r, double *y, size_t n) {
+static void naive_add_rows(const sis__rows *r, double *y, size_t n) {
     for (size_t i = 0; i < n; i++) {
         double sum = 0;
         for (size_t t = 0; t < r->count; t++)
-            sum = fma(r->wide_d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], sum);
+            sum = fma(r->d[t], (double)r->w[(size_t)r->index[t] * r->ldw + i], sum);
         y[i] += sum;
     }
-}
-
-static void naive_add_relu(const float *a, const float *b, float *y, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        y[i] = a[i] + b[i] < 0 ? 0 : a[i] + b[i];
 }
 
 static float larger(float x, float y) {
@@ -279,14 +268,12 @@ static void naive_add_max(const float *a, const float *b, size_t count, float *y
         y[k % n] = larger(a[k] + b[k], y[k % n]);
 }
 
-static int naive_join_tops(const sis__tops *t, float *y) {
+static int naive_join_maxima(const sis__maxima *t, float *y) {
     int changed = 0;
     for (size_t i = 0; i < t->n; i++) {
-        float far = larger(t->outside[0][i], t->outside[1][i]), top = larger(t->inside[i], far);
+        float top = larger(t->inside[i], larger(t->outside[0][i], t->outside[1][i]));
         y[i] = t->relu && top < 0 ? 0 : top;
-        far = t->relu && far < 0 ? 0 : far;
-        changed |= t->slack < 0 ? y[i] != t->base[i]
-                                : far != t->base[i] || !(t->inside[i] + t->slack <= far);
+        changed |= y[i] != t->base[i];
     }
     return changed;
 }
@@ -359,15 +346,13 @@ const sis__kernels sis__kernels_naive = {
     .max_of = naive_max_of,
     .lstm = naive_lstm,
     .gru = naive_gru,
-    .add_rows = naive_add_rows,
     .dense = naive_dense,
     .gemm_placed = naive_gemm_placed,
     .max_up = naive_max_up,
     .add_up = naive_add_up,
-    .add_rows_wide = naive_add_rows_wide,
-    .add_relu = naive_add_relu,
+    .add_rows = naive_add_rows,
     .add_max = naive_add_max,
-    .join_tops = naive_join_tops,
+    .join_maxima = naive_join_maxima,
     .changes = naive_changes,
     .round_sums = naive_round_sums,
     .switched = naive_switched,

@@ -55,8 +55,7 @@ typedef struct sis__rows {
     const float *w;
     size_t ldw;
     const int *index; /* (count) */
-    const float *d;   /* (count), or */
-    const double *wide_d;
+    const double *d;  /* (count) */
     size_t count;
 } sis__rows;
 
@@ -69,12 +68,11 @@ typedef struct sis__sums {
 
 /* Maxima of each channel inside a box and on two sides of it, and those of everything before the
  * box changed, all of them before a Relu if one follows, but for `base`. */
-typedef struct sis__tops {
+typedef struct sis__maxima {
     const float *inside, *outside[2], *base; /* (n) */
     size_t n;
     int relu;
-    float slack; /* how far `inside` may be off; negative: it is exact */
-} sis__tops;
+} sis__maxima;
 
 /* Values before and after, and the differences that were known. */
 typedef struct sis__compared {
@@ -146,14 +144,11 @@ typedef struct sis__kernels {
     /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
     void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
     /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */
-    void (*add_rows)(const sis__rows *r, float *y, size_t n);
-    void (*add_rows_wide)(const sis__rows *r, double *y, size_t n);
-    void (*add_relu)(const float *a, const float *b, float *y, size_t n); /* relu(a + b) */
+    void (*add_rows)(const sis__rows *r, double *y, size_t n);
     /* y (n) = the largest of y and all a + b; a, b (count, n). */
     void (*add_max)(const float *a, const float *b, size_t count, float *y, size_t n);
-    /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base,
-     * whatever the error of `inside`. */
-    int (*join_tops)(const sis__tops *t, float *y);
+    /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base. */
+    int (*join_maxima)(const sis__maxima *t, float *y);
     /* Differences that changed: fills index and change, returns how many. */
     size_t (*changes)(sis__compared *c);
     /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the

@@ -247,46 +247,6 @@ static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, si
 
 /* ---- Some rows of a matrix ------------------------------------------------------------------ */
 
-/* vecs vectors of y stay in registers while the rows run; vecs is a constant where inlined. */
-INLINE void rows_block(const size_t vecs, const sis__rows *r, size_t from, float *y) {
-    vec s[8];
-    UNROLL for (size_t i = 0; i < vecs; i++) s[i] = load(y + i * LANES);
-    for (size_t t = 0; t < r->count; t++) {
-        const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
-        vec d = all(r->d[t]);
-        UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * load(w + i * LANES);
-    }
-    UNROLL for (size_t i = 0; i < vecs; i++) store(y + i * LANES, s[i]);
-}
-
-/* Fewer than a vector: through padded copies. */
-static void rows_edge(const sis__rows *r, size_t from, float *y, size_t n) {
-    vec s = load_some(y, n);
-    for (size_t t = 0; t < r->count; t++)
-        s += all(r->d[t]) * load_some(r->w + (size_t)r->index[t] * r->ldw + from, n);
-    store_some(y, s, n);
-}
-
-static void add_rows(const sis__rows *r, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + 8 * LANES <= n; i += 8 * LANES)
-        rows_block(8, r, i, y + i);
-    if (i + 4 * LANES <= n) {
-        rows_block(4, r, i, y + i);
-        i += 4 * LANES;
-    }
-    if (i + 2 * LANES <= n) {
-        rows_block(2, r, i, y + i);
-        i += 2 * LANES;
-    }
-    if (i + LANES <= n) {
-        rows_block(1, r, i, y + i);
-        i += LANES;
-    }
-    if (i < n)
-        rows_edge(r, i, y + i, n - i);
-}
-
 /* Bytes of the row that comes next but one, which lies anywhere in the matrix. */
 INLINE void fetch_ahead(const sis__rows *r, size_t t, size_t from, size_t floats) {
     if (t + 2 < r->count)
@@ -299,7 +259,7 @@ INLINE void wide_block(const size_t vecs, const sis__rows *r, size_t from, doubl
     UNROLL for (size_t i = 0; i < vecs; i++) s[i] = (wide){0};
     for (size_t t = 0; t < r->count; t++) {
         const float *w = r->w + (size_t)r->index[t] * r->ldw + from;
-        wide d = all_wide(r->wide_d[t]);
+        wide d = all_wide(r->d[t]);
         fetch_ahead(r, t, from, vecs * WIDE);
         UNROLL for (size_t i = 0; i < vecs; i++) s[i] += d * widen(w + i * WIDE);
     }
@@ -307,7 +267,7 @@ INLINE void wide_block(const size_t vecs, const sis__rows *r, size_t from, doubl
         store_wide(y + i * WIDE, load_wide(y + i * WIDE) + s[i]);
 }
 
-static void add_rows_wide(const sis__rows *r, double *y, size_t n) {
+static void add_rows(const sis__rows *r, double *y, size_t n) {
     size_t i = 0;
 #if MR > 6
     for (; i + 16 * WIDE <= n; i += 16 * WIDE)
@@ -320,7 +280,7 @@ static void add_rows_wide(const sis__rows *r, double *y, size_t n) {
     for (; i < n; i++) {
         double s = 0;
         for (size_t t = 0; t < r->count; t++)
-            s += r->wide_d[t] * (double)r->w[(size_t)r->index[t] * r->ldw + i];
+            s += r->d[t] * (double)r->w[(size_t)r->index[t] * r->ldw + i];
         y[i] += s;
     }
 }
@@ -339,14 +299,6 @@ static void add_up(const float *const *x, size_t count, size_t n, int relu, floa
             sum += load_some(x[k] + i, there);
         store_some(y + i, relu ? relu_of(sum) : sum, there);
     }
-}
-
-static void add_relu(const float *a, const float *b, float *y, size_t n) {
-    size_t i = 0;
-    for (; i + LANES <= n; i += LANES)
-        store(y + i, relu_of(load(a + i) + load(b + i)));
-    if (i < n)
-        store_some(y + i, relu_of(load_some(a + i, n - i) + load_some(b + i, n - i)), n - i);
 }
 
 /* vecs vectors of y stay in registers while the rows of a and b run; vecs is a constant where
@@ -385,27 +337,25 @@ static void max_up(const float *const *x, size_t count, size_t n, float *y) {
     }
 }
 
-/* One vector of join_tops: y, and which elements may have changed. */
-INLINE vec join_tops_at(const sis__tops *t, size_t i, size_t n, ivec *changed) {
+/* One vector of join_maxima: y, and which elements may have changed. */
+INLINE vec join_maxima_at(const sis__maxima *t, size_t i, size_t n, ivec *changed) {
     vec top = load_some(t->inside + i, n), base = load_some(t->base + i, n);
     vec out = larger_of(load_some(t->outside[0] + i, n), load_some(t->outside[1] + i, n));
-    vec y = larger_of(top, out), far = out;
-    if (t->relu) {
+    vec y = larger_of(top, out);
+    if (t->relu)
         y = relu_of(y);
-        far = relu_of(out);
-    }
-    *changed |= t->slack < 0 ? y != base : (far != base) | ~(top + all(t->slack) <= far);
+    *changed |= y != base;
     return y;
 }
 
-static int join_tops(const sis__tops *t, float *y) {
+static int join_maxima(const sis__maxima *t, float *y) {
     ivec changed = {0}, last = {0};
     size_t i = 0, rest = t->n % LANES;
     int any = 0;
     for (; i + LANES <= t->n; i += LANES)
-        store(y + i, join_tops_at(t, i, LANES, &changed));
+        store(y + i, join_maxima_at(t, i, LANES, &changed));
     if (rest)
-        store_some(y + i, join_tops_at(t, i, rest, &last), rest);
+        store_some(y + i, join_maxima_at(t, i, rest, &last), rest);
     for (size_t k = 0; k < LANES; k++)
         any |= changed[k] | (k < rest ? last[k] : 0);
     return any != 0;

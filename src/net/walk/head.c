@@ -175,6 +175,10 @@ static int run_piece(sis__head *h, size_t i, const float *rows, double *margins)
     return error;
 }
 
+const sis__plan *sis__head_plan(const sis__head *h) {
+    return h->plans[N_SIZES - 1];
+}
+
 const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
     const sis__plan *p = h->plans[N_SIZES - 1];
     const sis__step *s = p->n_steps == 1 ? &p->steps[0] : NULL;

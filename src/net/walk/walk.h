@@ -94,6 +94,9 @@ int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins
  * something else. */
 const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias);
 
+/* The plan of one row. */
+const sis__plan *sis__head_plan(const sis__head *h);
+
 /* The largest number in front of the last activation after a call for one row: what margins are
  * differences of, and rounding is relative to. */
 double sis__head_size(const sis__head *h);

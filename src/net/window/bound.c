@@ -2,7 +2,7 @@
  *
  * Which candidates can be the best, without computing them.
  *
- * Where the front ends in a dense layer and the head is one more, a candidate's row is
+ * Where the prefix ends in a dense layer and the head is one more, a candidate's row is
  * relu(sums + its own change), sums being the same for all. Between two probes the sums move by d;
  * unless a candidate's own change was brought up to date, each value of its row moves by somewhere
  * between 0 and d. Its margin, z_c - log(sum of exp(z_k)), then grows by at most
@@ -73,14 +73,14 @@ static void find_slopes(sis__bound *b, const sis__gemm *g, const float *bias, si
                 *to++ = weight_of(g, u, output) - (g->n > 1 ? weight_of(g, u, k) : 0.0f);
 }
 
-int sis__bound_new(const sis__front *f, const sis__head *head, sis__bound **out) {
+int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out) {
     const float *bias;
     const sis__gemm *g = sis__head_gemm(head, &bias);
-    const sis__site *s = &f->sites[f->n_sites - 1];
+    const sis__keep_point *s = &f->points[f->n_points - 1];
     const sis_net *net = f->s->net;
     int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
     *out = NULL;
-    if (!g || !f->exact || s->kind != SIS__SITE_DENSE || !s->relu || s->width != f->row ||
+    if (!g || s->kind != SIS__KEEP_DENSE || !s->cut.relu || s->cut.width != f->row ||
         g->k != f->row || (g->n > 1) != softmax)
         return SIS_OK;
     sis__bound *b = SIS_NEW(sis__bound, 1);

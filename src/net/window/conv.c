@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Convolutions of a front. An output is the sum of one sum for each row (kz, ky) of the kernel, as
- * in a full pass: every one of these depends on a single line of the input. There are two ways with
- * them.
+ * Convolutions of a prefix. An output is the sum of one sum for each row (kz, ky) of the kernel, as
+ * in a full pass: every one of these depends on a single line of the input. Where a convolution is
+ * kept, its sums are kept apart, for the base and for each candidate. Masking a feature changes a
+ * candidate's sums only where the lines that both of them change meet; the others are its own from
+ * before, or those of the base.
  *
- * Values (exact walks): the sums are kept apart, for the base and for each candidate. Masking a
- * feature changes a candidate's sums only where the lines that both of them change meet; the others
- * are its own from before, or those of the base. Lines of inputs are queued with the outputs that
- * see them, those of many candidates together, and multiplied a whole queue at a time: what a line
- * sees is copied, with zeros where the padding is, and every output sees its values at the same
- * offsets from its first. The terms come in the order of a full pass, so the sums are the same to
- * the bit.
- *
- * Changes: a few channels of one position have changed; the outputs that see them are added to.
- * With stride and dilation 1 the outputs of a line lie side by side, and so do the weights when the
- * last kernel position comes first: one run of multiplications for the whole line.
+ * Lines of inputs are queued with the outputs that see them, those of many candidates together, and
+ * multiplied a whole queue at a time: what a line sees is copied, with zeros where the padding is,
+ * and every output sees its values at the same offsets from its first. The terms come in the order
+ * of a full pass, so the sums are the same to the bit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,10 +19,6 @@
 #include "net/window/window.h"
 
 /* ---- Weights ------------------------------------------------------------------------------- */
-
-static size_t taps_of(const sis__window *w) {
-    return w->kernel[0] * w->kernel[1] * w->kernel[2];
-}
 
 /* Terms of the sum of one row of the kernel. */
 static size_t depth_of(const sis__window *w) {
@@ -46,13 +37,13 @@ int sis__conv_block(sis__layer *l) {
         size_t most = d == 2 && w->out[1] > 1 ? 8 : left;
         most = w->out[d] < most ? w->out[d] : most;
         left /= most;
-        l->block[d] = (int)most;
+        l->conv.block[d] = (int)most;
     }
-    return seen_by(w, (size_t)l->block[2]) <= ((size_t)1 << 24) / w->channels;
+    return seen_by(w, (size_t)l->conv.block[2]) <= ((size_t)1 << 24) / w->channels;
 }
 
 size_t sis__conv_sees(const sis__layer *l) {
-    return seen_by(&l->w, (size_t)l->block[2]) * l->w.channels;
+    return seen_by(&l->w, (size_t)l->conv.block[2]) * l->w.channels;
 }
 
 /* Where, counted from the first value an output sees of a line, its (channel, place) values lie. */
@@ -60,25 +51,6 @@ static void find_offsets(const sis__window *w, int *offset) {
     for (size_t c = 0; c < w->channels / w->groups; c++)
         for (size_t k = 0; k < w->kernel[2]; k++)
             *offset++ = (int)(k * w->dilation[2] * w->channels + c);
-}
-
-/* Rows for changes. One group: (kz, ky, channel, kx from the last to the first, filter), so that
- * the outputs a changed input reaches in one row lie side by side. Several: (tap, channel, filter
- * of the group). */
-static void order_taps(const sis__layer *l, const float *w, int transposed, float *taps) {
-    const sis__window *v = &l->w;
-    size_t n = taps_of(v), per = v->filters / v->groups, inside = v->channels / v->groups;
-    for (size_t f = 0; f < v->filters; f++)
-        for (size_t c = 0; c < inside; c++)
-            for (size_t t = 0; t < n; t++) {
-                float value = transposed ? w[c * v->filters + f] : w[(f * inside + c) * n + t];
-                size_t kx = t % v->kernel[2], row = t / v->kernel[2];
-                size_t at =
-                    ((row * inside + c) * v->kernel[2] + v->kernel[2] - 1 - kx) * v->filters + f;
-                if (v->groups > 1)
-                    at = (t * v->channels + f / per * inside + c) * per + f % per;
-                taps[at] = value;
-            }
 }
 
 /* Weights of one row of the kernel, (filters of the group, depth). */
@@ -92,11 +64,11 @@ static int pack_rows(sis__layer *l, const float *w, int transposed) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__window *v = &l->w;
     size_t depth = depth_of(v), per = v->filters / v->groups, rows = sis__conv_rows(l);
-    float *one = SIS_NEW_RAW(float, depth *per), *to = l->packed;
+    float *one = SIS_NEW_RAW(float, depth *per), *to = l->conv.packed;
     if (!one)
         return SIS_E_NOMEM;
     for (size_t g = 0; g < v->groups; g++)
-        for (size_t row = 0; row < rows; row++, to += l->row_size) {
+        for (size_t row = 0; row < rows; row++, to += l->conv.row_size) {
             if (!transposed)
                 copy_weights(v, w + g * per * depth * rows, row, one);
             sis__pack(kn, depth, per, transposed ? w : one, transposed ? per : 1,
@@ -106,27 +78,22 @@ static int pack_rows(sis__layer *l, const float *w, int transposed) {
     return SIS_OK;
 }
 
-int sis__conv_init(sis__front *f, sis__layer *l, const float *w, int transposed) {
-    const sis__map *out = &f->maps[l->out];
+int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed) {
     const sis__window *v = &l->w;
     size_t rows = sis__conv_rows(l);
-    l->row_size = sis__packed_size(sis__kernels_best(), depth_of(v), v->filters / v->groups);
-    l->packed = (float *)sis__front_alloc(f, v->groups * rows * l->row_size, sizeof *l->packed);
-    l->offset = (int *)sis__front_alloc(f, depth_of(v), sizeof *l->offset);
-    l->zeros = (float *)sis__front_alloc(f, v->filters, sizeof *l->zeros);
-    if (!l->packed || !l->offset || !l->zeros)
+    l->conv.row_size = sis__packed_size(sis__kernels_best(), depth_of(v), v->filters / v->groups);
+    l->conv.packed =
+        (float *)sis__prefix_alloc(f, v->groups * rows * l->conv.row_size, sizeof *l->conv.packed);
+    l->conv.offset = (int *)sis__prefix_alloc(f, depth_of(v), sizeof *l->conv.offset);
+    l->conv.zeros = (float *)sis__prefix_alloc(f, v->filters, sizeof *l->conv.zeros);
+    if (!l->conv.packed || !l->conv.offset || !l->conv.zeros)
         return SIS_E_NOMEM;
-    find_offsets(v, l->offset);
-    if (f->exact)
-        l->sums = (float *)sis__front_alloc(f, sis__box_volume(&out->whole),
-                                            rows * v->filters * sizeof *l->sums);
-    else
-        l->taps = (float *)sis__front_alloc(f, v->filters * taps_of(v),
-                                            v->channels / v->groups * sizeof *l->taps);
-    if (!l->sums && !l->taps)
+    find_offsets(v, l->conv.offset);
+    if (l->conv.point >= 0)
+        l->conv.sums = (float *)sis__prefix_alloc(f, sis__positions(&f->maps[l->out]),
+                                                  rows * v->filters * sizeof *l->conv.sums);
+    if (l->conv.point >= 0 && !l->conv.sums)
         return SIS_E_NOMEM;
-    if (l->taps)
-        order_taps(l, w, transposed, l->taps);
     return pack_rows(l, w, transposed);
 }
 
@@ -166,21 +133,21 @@ static int output_of(const sis__window *w, size_t d, int i, size_t k, const sis_
     return at >= box->lo[d] && at < box->hi[d] ? at : -1;
 }
 
-void sis__conv_flush(sis__front *f, const sis__layer *l) {
+void sis__conv_flush(sis__prefix *f, const sis__layer *l) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__window *w = &l->w;
-    sis__queue *q = &f->queue;
+    sis__queue *q = &f->scratch.queue;
     size_t per = w->filters / w->groups, rows = sis__conv_rows(l);
     for (size_t row = 0; row < rows; row++) {
         sis__placed_product p = {.m = q->count[row],
                                  .n = per,
                                  .k = depth_of(w),
                                  .a = q->from + row * SIS__QUEUE,
-                                 .offset = l->offset,
+                                 .offset = l->conv.offset,
                                  .c = q->to + row * SIS__QUEUE};
         for (size_t g = 0; g < w->groups; g++) {
-            p.b = l->packed + (g * rows + row) * l->row_size;
-            p.start = (row == 0 && l->bias ? l->bias : l->zeros) + g * per;
+            p.b = l->conv.packed + (g * rows + row) * l->conv.row_size;
+            p.start = (row == 0 && l->conv.bias ? l->conv.bias : l->conv.zeros) + g * per;
             kn->gemm_placed(&p);
             for (size_t i = row * SIS__QUEUE; i < row * SIS__QUEUE + p.m && w->groups > 1; i++) {
                 q->from[i] += w->channels / w->groups;
@@ -206,10 +173,10 @@ static int is_seen(const sis__window *w, const int *at, const sis__box *r) {
 
 /* What line (z, y) of the input adds to the outputs of box r that see it, at most a block of them
  * side by side. */
-static void queue_line(sis__front *f, const sis__layer *l, const sis__part *in, const int *at,
+static void queue_line(sis__prefix *f, const sis__layer *l, const sis__part *in, const int *at,
                        const sis__box *r, const sis__part *to) {
     const sis__window *w = &l->w;
-    sis__queue *q = &f->queue;
+    sis__queue *q = &f->scratch.queue;
     size_t n = (size_t)(r->hi[2] - r->lo[2]), width = seen_by(w, n);
     if (!is_seen(w, at, r))
         return;
@@ -238,11 +205,11 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-void sis__conv_queue(sis__front *f, const sis__layer *l, const sis__part *in, const sis__box *lines,
-                     const sis__box *r, const sis__part *to) {
+void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
+                     const sis__box *lines, const sis__box *r, const sis__part *to) {
     sis__box b = *r;
     for (b.lo[2] = r->lo[2]; b.lo[2] < r->hi[2]; b.lo[2] = b.hi[2]) {
-        b.hi[2] = smaller(b.lo[2] + l->block[2], r->hi[2]);
+        b.hi[2] = smaller(b.lo[2] + l->conv.block[2], r->hi[2]);
         SIS__EACH_ROW(lines, z, y)
         queue_line(f, l, in, (int[2]){z, y}, &b, to);
     }
@@ -251,11 +218,11 @@ void sis__conv_queue(sis__front *f, const sis__layer *l, const sis__part *in, co
 /* ---- The base -------------------------------------------------------------------------------- */
 
 /* Output box b, at most a block. */
-static void run_block(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
-                      const sis__box *b) {
+static void run_block(sis__prefix *f, const sis__layer *l, const sis__part *in,
+                      const sis__part *out, const sis__box *b) {
     const sis__kernels *kn = sis__kernels_best();
-    sis__part sums =
-        l->sums ? (sis__part){l->sums, f->maps[l->out].whole} : (sis__part){f->products, *b};
+    sis__part sums = l->conv.sums ? (sis__part){l->conv.sums, f->maps[l->out].whole}
+                                  : (sis__part){f->scratch.products, *b};
     size_t n = (size_t)(b->hi[2] - b->lo[2]) * l->w.filters, rows = sis__conv_rows(l);
     sis__box lines = *b;
     for (size_t d = 0; d < 2; d++) {
@@ -268,20 +235,20 @@ static void run_block(sis__front *f, const sis__layer *l, const sis__part *in, c
     sis__conv_flush(f, l);
     SIS__EACH_ROW(b, z, y) {
         for (size_t row = 0; row < rows; row++)
-            f->lines[row] = sums_at(l, &sums, z, y, row, b->lo[2]);
-        kn->add_up(f->lines, rows, n, 0, sis__part_at(out, l->w.filters, z, y, b->lo[2]));
+            f->scratch.lines[row] = sums_at(l, &sums, z, y, row, b->lo[2]);
+        kn->add_up(f->scratch.lines, rows, n, 0, sis__part_at(out, l->w.filters, z, y, b->lo[2]));
     }
 }
 
-void sis__conv_run(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+void sis__conv_run(sis__prefix *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                    const sis__box *r) {
     sis__box b;
     for (b.lo[0] = r->lo[0]; b.lo[0] < r->hi[0]; b.lo[0] = b.hi[0]) {
-        b.hi[0] = smaller(b.lo[0] + l->block[0], r->hi[0]);
+        b.hi[0] = smaller(b.lo[0] + l->conv.block[0], r->hi[0]);
         for (b.lo[1] = r->lo[1]; b.lo[1] < r->hi[1]; b.lo[1] = b.hi[1]) {
-            b.hi[1] = smaller(b.lo[1] + l->block[1], r->hi[1]);
+            b.hi[1] = smaller(b.lo[1] + l->conv.block[1], r->hi[1]);
             for (b.lo[2] = r->lo[2]; b.lo[2] < r->hi[2]; b.lo[2] = b.hi[2]) {
-                b.hi[2] = smaller(b.lo[2] + l->block[2], r->hi[2]);
+                b.hi[2] = smaller(b.lo[2] + l->conv.block[2], r->hi[2]);
                 run_block(f, l, in, out, &b);
             }
         }
@@ -290,7 +257,7 @@ void sis__conv_run(sis__front *f, const sis__layer *l, const sis__part *in, cons
 
 /* ---- Candidates ----------------------------------------------------------------------------- */
 
-sis__box sis__conv_lines(const sis__front *f, const sis__layer *l, size_t j) {
+sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j) {
     sis__box b = f->maps[l->in[0]].box[j];
     const sis__box *out = &f->maps[l->out].box[j];
     b.lo[2] = out->lo[2];
@@ -304,29 +271,30 @@ static int sees(const sis__window *w, size_t d, int o, size_t k, const sis__box 
     return at >= changed->lo[d] && at < changed->hi[d];
 }
 
-/* f->lines: the sums of each row of the kernel for outputs (z, y, x ...) with feature j masked too.
+/* f->scratch.lines: the sums of each row of the kernel for outputs (z, y, x ...) with feature j masked too.
  * Those that see none of its lines are the base's. */
-static void find_lines(const sis__front *f, const sis__layer *l, size_t j, int z, int y, int x) {
+static void find_lines(const sis__prefix *f, const sis__layer *l, size_t j, int z, int y, int x) {
     const sis__window *w = &l->w;
-    const sis__part base = {l->sums, f->maps[l->out].whole};
-    const sis__part own = {f->store + f->sites[l->site].spots[j].in, f->maps[l->out].box[j]};
+    const sis__part base = {l->conv.sums, f->maps[l->out].whole};
+    const sis__part own = {f->store.single + f->points[l->conv.point].kept[j].in,
+                           f->maps[l->out].box[j]};
     const sis__box *changed = &f->maps[l->in[0]].box[j];
     for (size_t row = 0; row < sis__conv_rows(l); row++) {
         int mine = sees(w, 0, z, row / w->kernel[1], changed) &&
                    sees(w, 1, y, row % w->kernel[1], changed);
-        f->lines[row] = sums_at(l, mine ? &own : &base, z, y, row, x);
+        f->scratch.lines[row] = sums_at(l, mine ? &own : &base, z, y, row, x);
     }
 }
 
-void sis__conv_kept(const sis__front *f, const sis__layer *l, size_t j, const int *at, size_t n,
+void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const int *at, size_t n,
                     int relu, float *y) {
     find_lines(f, l, j, at[0], at[1], at[2]);
-    sis__kernels_best()->add_up(f->lines, sis__conv_rows(l), n * l->w.filters, relu, y);
+    sis__kernels_best()->add_up(f->scratch.lines, sis__conv_rows(l), n * l->w.filters, relu, y);
 }
 
-void sis__conv_adopt(sis__front *f, const sis__layer *l, size_t j) {
+void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j) {
     const sis__map *m = &f->maps[l->out];
-    const sis__part base = {l->sums, m->whole};
+    const sis__part base = {l->conv.sums, m->whole};
     const sis__box *b = &m->box[j];
     size_t n = (size_t)(b->hi[2] - b->lo[2]);
     SIS__EACH_ROW(b, z, y) {
@@ -334,93 +302,8 @@ void sis__conv_adopt(sis__front *f, const sis__layer *l, size_t j) {
         sis__conv_kept(f, l, j, (int[3]){z, y, b->lo[2]}, n, 0, to);
         for (size_t row = 0; row < sis__conv_rows(l); row++) {
             float *sums = sums_at(l, &base, z, y, row, b->lo[2]);
-            if (f->lines[row] != sums)
-                memcpy(sums, f->lines[row], n * m->channels * sizeof *sums);
-        }
-    }
-}
-
-/* ---- Changes ------------------------------------------------------------------------------- */
-
-/* One row of the output, one run of kernel positions along x. */
-typedef struct {
-    const sis__layer *l;
-    const sis__kernels *kn;
-    sis__rows rows;
-    size_t tap_row; /* kz * kernel[1] + ky */
-    const sis__box *box;
-    float *out; /* kept change of the output */
-    int z, y;   /* of the output */
-} reach;
-
-/* Neighbouring outputs see x at neighbouring kernel positions: one run. */
-static void reach_run(reach *r, int x) {
-    const sis__window *w = &r->l->w;
-    int pad = (int)w->pad[2], last = (int)w->kernel[2] - 1;
-    int lo = x + pad - last > r->box->lo[2] ? x + pad - last : r->box->lo[2];
-    int hi = x + pad < r->box->hi[2] - 1 ? x + pad : r->box->hi[2] - 1;
-    if (lo > hi)
-        return;
-    size_t tap = (size_t)(lo - (x + pad - last)); /* reversed: the last kernel position first */
-    r->rows.ldw = w->kernel[2] * w->filters;
-    r->rows.w = r->l->taps + r->tap_row * w->channels * r->rows.ldw + tap * w->filters;
-    r->kn->add_rows(&r->rows, r->out + sis__box_at(r->box, r->z, r->y, lo) * w->filters,
-                    (size_t)(hi - lo + 1) * w->filters);
-}
-
-/* Strided or dilated: one kernel position at a time. */
-static void reach_each(reach *r, int x) {
-    const sis__window *w = &r->l->w;
-    for (size_t k = 0; k < w->kernel[2]; k++) {
-        int o = output_of(w, 2, x, k, r->box);
-        if (o < 0)
-            continue;
-        r->rows.ldw = w->kernel[2] * w->filters;
-        r->rows.w = r->l->taps + r->tap_row * w->channels * r->rows.ldw +
-                    (w->kernel[2] - 1 - k) * w->filters;
-        r->kn->add_rows(&r->rows, r->out + sis__box_at(r->box, r->z, r->y, o) * w->filters,
-                        w->filters);
-    }
-}
-
-/* Groups: each channel has its own few filters. */
-static void reach_groups(reach *r, int x) {
-    const sis__window *w = &r->l->w;
-    size_t per = w->filters / w->groups, inside = w->channels / w->groups;
-    for (size_t k = 0; k < w->kernel[2]; k++) {
-        int o = output_of(w, 2, x, k, r->box);
-        if (o < 0)
-            continue;
-        float *to = r->out + sis__box_at(r->box, r->z, r->y, o) * w->filters;
-        for (size_t t = 0; t < r->rows.count; t++) {
-            size_t c = (size_t)r->rows.index[t];
-            const float *from =
-                r->l->taps + ((r->tap_row * w->kernel[2] + k) * w->channels + c) * per;
-            for (size_t i = 0; i < per; i++)
-                to[c / inside * per + i] += r->rows.d[t] * from[i];
-        }
-    }
-}
-
-/* Add what `count` changed channels at a position do to the output. */
-void sis__conv_add(const sis__front *f, const sis__layer *l, const sis__box *box, const int *at,
-                   size_t count, float *out) {
-    const sis__window *w = &l->w;
-    reach r = {.l = l, .kn = sis__kernels_best(), .box = box, .out = out};
-    r.rows = (sis__rows){.index = f->index, .d = f->change, .count = count};
-    for (size_t i = 0; i < w->kernel[0]; i++) {
-        r.z = output_of(w, 0, at[0], i, box);
-        for (size_t k = 0; r.z >= 0 && k < w->kernel[1]; k++) {
-            r.y = output_of(w, 1, at[1], k, box);
-            if (r.y < 0)
-                continue;
-            r.tap_row = i * w->kernel[1] + k;
-            if (w->groups > 1)
-                reach_groups(&r, at[2]);
-            else if (w->stride[2] == 1 && w->dilation[2] == 1)
-                reach_run(&r, at[2]);
-            else
-                reach_each(&r, at[2]);
+            if (f->scratch.lines[row] != sums)
+                memcpy(sums, f->scratch.lines[row], n * m->channels * sizeof *sums);
         }
     }
 }

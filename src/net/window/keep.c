@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is kept for candidates, and the memory for it, all of it taken here: the largest part is one
- * copy a feature of the values (or changes) inside its box at every convolution and at the cuts.
+ * What is kept for each candidate, and the memory for it, all of it taken here: the largest part is
+ * one copy a feature of the sums inside its box at every convolution.
  *
- * The choice between the two ways with convolutions is made here too, by what they cost. Computing
- * candidates as a full pass does costs the boxes of all convolutions wherever two of them meet, but
- * then no call is too close. Adding up changes costs less, but full passes where two candidates are
- * closer than rounding: a few, unless many features are all but equal to their mask (the rim of an
- * image that is nearly black everywhere): these are close to each other at every step.
+ *     CONV         the sums for each row of a kernel that its outputs are made of
+ *     DENSE, MEAN  how the map changes inside the box, and what that adds up to: see sums.c
+ *     MAX          the maximum inside the box
+ *     WHOLE        all values inside the box
+ *
+ * A convolution that is not kept is computed anew from what is in front of it whenever a candidate
+ * is brought up to date. Keeping it saves that where candidates meet only in part; where memory
+ * does not suffice for all, those that take most are not kept.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,198 +19,138 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/ops/ops.h"
-#include "net/window/read.h"
+#include "net/window/window.h"
 
-static const double close_calls = 0.5;  /* expected for a feature in general */
-static const double faint_share = 1e-3; /* of the largest difference between value and mask */
+/* ---- Room ----------------------------------------------------------------------------------- */
 
-/* Sums of a convolution that have to be made again for others when a feature is masked: the mean
- * over some features. */
-static double overlap(const sis__front *f, const sis__layer *l) {
-    size_t n = f->s->n_features, step = n / 32 + 1, asked = 0, met = 0;
-    for (size_t i = 0; i < n; i += step, asked++) {
-        sis__box a = sis__conv_lines(f, l, i);
-        for (size_t j = 0; j < n; j++) {
-            sis__box b = sis__conv_lines(f, l, j);
-            b = sis__box_meet(&a, &b);
-            met += sis__box_volume(&b);
-        }
-    }
-    return asked ? (double)met / (double)asked : 0;
+/* Floats that keeping a convolution takes. */
+static double conv_floats(const sis__prefix *f, const sis__layer *l) {
+    const sis__map *out = &f->maps[l->out];
+    return ((double)sis__positions(out) + sis__box_total(f, out)) *
+           (double)(out->channels * sis__conv_rows(l));
 }
 
-/* Features whose values are all but their mask: candidates that differ by less than rounding does
- * until they are all masked. */
-static double faint_features(const sis__front *f) {
-    size_t n = f->s->n_features, faint = 0;
-    double top = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t j = 0; j < n; j++) {
-            double most = 0;
-            for (size_t k = f->s->start[j]; k < f->s->start[j + 1]; k++) {
-                size_t v = f->s->value[k];
-                most = fmax(most, fabs((double)f->s->z[v] - (double)f->s->x[v]));
-            }
-            top = pass == 0 ? fmax(top, most) : top;
-            faint += pass == 1 && most > 0 && most < faint_share * top;
-        }
-    return (double)faint;
-}
-
-/* Is computing candidates as a full pass does cheaper than asking for full passes where they are
- * too close? Close calls are few, except between faint features: each of them against all
- * others. */
-static int prefers_exact(const sis__reader *r) {
-    const sis__front *f = r->f;
-    double n = (double)f->s->n_features, faint = faint_features(f), flops = 0;
-    for (size_t i = 0; i < f->n_layers; i++) {
-        const sis__map *out = &f->maps[f->layers[i].out];
-        if (f->layers[i].kind == SIS__LAYER_CONV)
-            flops += f->layers[i].step->flops / (double)sis__positions(out) *
-                     (2 * sis__box_total(f, out) + n / 2 * overlap(f, &f->layers[i]));
-    }
-    return flops <= (close_calls * n + faint * faint / 2) * r->plan->flops;
-}
-
-/* Do the sums that an exact walk keeps leave room for the cuts? */
-static int exact_fits(const sis__front *f) {
+/* Floats that the cuts take. */
+static double cut_floats(const sis__prefix *f) {
     double floats = 0;
-    for (size_t i = 0; i < f->n_layers; i++) {
-        const sis__map *out = &f->maps[f->layers[i].out];
-        if (f->layers[i].kind == SIS__LAYER_CONV)
-            floats += ((double)sis__positions(out) + sis__box_total(f, out)) *
-                      (double)(out->channels * sis__conv_rows(&f->layers[i]));
+    for (size_t i = 0; i < f->n_points; i++) {
+        const sis__keep_point *s = &f->points[i];
+        double inside = sis__box_total(f, &f->maps[s->map]) * (double)f->maps[s->map].channels;
+        double behind = (double)f->s->n_features * (double)s->cut.width;
+        floats += s->kind == SIS__KEEP_WHOLE ? inside
+                  : s->kind == SIS__KEEP_MAX ? behind
+                                             : 2 * (inside + behind);
     }
-    return floats < 0.75 * (double)(f->s->memory / sizeof(float));
+    return floats;
 }
 
-/* A site at every convolution, ahead of the cuts. */
-static void site_convolutions(sis__front *f) {
+/* Keep as many convolutions as there is room for: conv.point is 0 for these. */
+static void choose_convolutions(sis__prefix *f) {
+    double room = (double)(f->s->memory / sizeof(float)) - cut_floats(f), used = 0;
+    for (size_t i = 0; i < f->n_layers; i++)
+        if (f->layers[i].kind == SIS__LAYER_CONV) {
+            f->layers[i].conv.point = 0;
+            used += conv_floats(f, &f->layers[i]);
+        }
+    while (used > 0.9 * room) {
+        size_t most = f->n_layers;
+        for (size_t i = 0; i < f->n_layers; i++) {
+            const sis__layer *l = &f->layers[i];
+            if (l->kind == SIS__LAYER_CONV && l->conv.point >= 0 &&
+                (most == f->n_layers || conv_floats(f, l) > conv_floats(f, &f->layers[most])))
+                most = i;
+        }
+        if (most == f->n_layers)
+            return;
+        f->layers[most].conv.point = -1;
+        used -= conv_floats(f, &f->layers[most]);
+    }
+}
+
+/* A keep point for each of them, ahead of the cuts. */
+static void place_convolutions(sis__prefix *f) {
     size_t n = 0;
     for (size_t i = 0; i < f->n_layers; i++)
-        n += f->layers[i].kind == SIS__LAYER_CONV;
-    memmove(f->sites + n, f->sites, f->n_sites * sizeof *f->sites);
-    f->n_sites += n;
+        n += f->layers[i].kind == SIS__LAYER_CONV && f->layers[i].conv.point >= 0;
+    memmove(f->points + n, f->points, f->n_points * sizeof *f->points);
+    f->n_points += n;
     n = 0;
     for (size_t i = 0; i < f->n_layers; i++) {
         sis__layer *l = &f->layers[i];
-        if (l->kind != SIS__LAYER_CONV)
+        if (l->kind != SIS__LAYER_CONV || l->conv.point < 0)
             continue;
-        l->site = (int)n;
-        f->sites[n++] = (sis__site){.kind = f->exact ? SIS__SITE_KEEP : SIS__SITE_CONV,
-                                    .map = f->exact ? l->out : l->in[0],
-                                    .layer = (int)i,
-                                    .value = -1,
-                                    .divisor = 1,
-                                    .fixed = !f->exact && l->in[0] == 0,
-                                    .over = f->maps[l->out].box};
+        l->conv.point = (int)n;
+        f->points[n++] = (sis__keep_point){.kind = SIS__KEEP_CONV, .map = l->out, .layer = (int)i};
     }
 }
 
-/* Which maps the sites need. */
-static void mark_needed(sis__front *f) {
-    for (size_t i = 0; i < f->n_sites; i++)
-        f->maps[f->sites[i].map].needed = 1;
+/* Which maps the points need. */
+static void mark_needed(sis__prefix *f) {
+    for (size_t i = 0; i < f->n_points; i++)
+        f->maps[f->points[i].map].needed = 1;
     for (size_t i = f->n_layers; i-- > 0;)
         for (size_t k = 0; f->maps[f->layers[i].out].needed && k < f->layers[i].n_in; k++)
             f->maps[f->layers[i].in[k]].needed = 1;
 }
 
-/* A Relu reads what is kept for the convolution in front of it. */
-static void fuse(sis__front *f) {
+/* A Relu reads what is kept for the convolution in prefix of it. */
+static void fuse(sis__prefix *f) {
     for (size_t i = 0; i < f->n_layers; i++) {
         sis__layer *l = &f->layers[i];
         int from = l->in[0] - 1;
-        l->fused = l->kind == SIS__LAYER_RELU && from >= 0 && f->layers[from].site >= 0;
+        l->fused = l->kind == SIS__LAYER_RELU && from >= 0 && f->layers[from].conv.point >= 0;
     }
 }
 
-/* Rows of the dense layer's weights in the order of the map. */
-static int dense_weights(sis__front *f, sis__site *s) {
-    const sis__map *m = &f->maps[s->map];
-    const sis__gemm *g = &s->step->p.gemm;
-    size_t nr = sis__kernels_best()->nr, panels = (g->n + nr - 1) / nr;
-    s->padded = panels * nr;
-    s->weights = (float *)sis__front_alloc(f, g->k, s->padded * sizeof *s->weights);
-    s->length = (double *)sis__front_alloc(f, s->padded, sizeof *s->length);
-    if (!s->weights || !s->length)
-        return SIS_E_NOMEM;
-    float *to = s->weights;
-    SIS__EACH_ROW(&m->whole, z, y)
-    for (int x = 0; x < m->whole.hi[2]; x++)
-        for (size_t c = 0; c < m->channels; c++) {
-            size_t k = (size_t)z * s->sight.stride[1] + (size_t)y * s->sight.stride[2] +
-                       (size_t)x * s->sight.stride[3] + c * s->sight.stride[0];
-            for (size_t i = 0; i < panels; i++, to += nr)
-                memcpy(to, g->packed + (i * g->k + k) * nr, nr * sizeof *to);
-        }
-    for (size_t i = 0; i < g->k * s->padded; i++)
-        s->length[i % s->padded] += (double)s->weights[i] * (double)s->weights[i];
-    for (size_t i = 0; i < s->padded; i++)
-        s->length[i] = sqrt(s->length[i]);
-    return SIS_OK;
-}
-
-size_t sis__keep_room(size_t *used, size_t n) {
+/* Place for n values in a store of which `*used` are taken. */
+static size_t room_for(size_t *used, size_t n) {
     size_t at = *used;
     *used += (n + 15) / 16 * 16;
     return at;
 }
 
-/* Places in the stores for what a site keeps. */
-static void place_spots(sis__front *f, sis__site *s) {
+/* Places in the stores for what a point keeps. */
+static void place_kept(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
-    int wide = s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN;
-    size_t n = f->s->n_features, *used = wide ? &f->n_wide : &f->n_store;
-    size_t copies = s->kind == SIS__SITE_KEEP ? sis__conv_rows(&f->layers[s->layer]) : 1;
-    for (size_t j = 0; j < n && s->kind != SIS__SITE_MAX; j++)
-        s->spots[j].in = sis__keep_room(used, sis__box_volume(&m->box[j]) * m->channels * copies);
+    int wide = s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN;
+    size_t n = f->s->n_features, *used = wide ? &f->store.n_wide : &f->store.n_single;
+    size_t copies = s->kind == SIS__KEEP_CONV ? sis__conv_rows(&f->layers[s->layer]) : 1;
+    for (size_t j = 0; j < n && s->kind != SIS__KEEP_MAX; j++)
+        s->kept[j].in = room_for(used, sis__box_volume(&m->box[j]) * m->channels * copies);
     /* What cuts read at every step lies together. */
-    for (size_t j = 0; j < n; j++) {
-        size_t out = wide ? s->padded : s->kind == SIS__SITE_MAX ? m->channels : 0;
-        if (s->kind == SIS__SITE_CONV)
-            out = sis__box_volume(&s->over[j]) * f->layers[s->layer].w.filters;
-        s->spots[j].out = sis__keep_room(used, out);
-    }
+    for (size_t j = 0; j < n; j++)
+        s->kept[j].out = room_for(used, wide                       ? s->linear.padded
+                                        : s->kind == SIS__KEEP_MAX ? m->channels
+                                                                   : 0);
 }
 
-static sis__box *line_boxes(sis__front *f, const sis__layer *l) {
-    sis__box *box = (sis__box *)sis__front_alloc(f, f->s->n_features, sizeof *box);
+static sis__box *line_boxes(sis__prefix *f, const sis__layer *l) {
+    sis__box *box = (sis__box *)sis__prefix_alloc(f, f->s->n_features, sizeof *box);
     for (size_t j = 0; box && j < f->s->n_features; j++)
         box[j] = sis__conv_lines(f, l, j);
     return box;
 }
 
-static int site_init(sis__front *f, sis__site *s) {
+static int point_init(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
-    s->spots = (sis__spot *)sis__front_alloc(f, f->s->n_features, sizeof *s->spots);
-    s->box = s->kind == SIS__SITE_KEEP ? line_boxes(f, &f->layers[s->layer]) : m->box;
-    int error = s->spots && s->box ? SIS_OK : SIS_E_NOMEM;
-    if (!error && s->kind == SIS__SITE_DENSE)
-        error = dense_weights(f, s);
-    if (!error && s->kind == SIS__SITE_MAX)
-        error = sis__top_init(f, &s->top, m, f->s->n_features);
-    if (!error && s->kind == SIS__SITE_MEAN)
-        s->padded = m->channels;
-    if (!error && (s->kind == SIS__SITE_DENSE || s->kind == SIS__SITE_MEAN)) {
-        s->sums = (double *)sis__front_alloc(f, s->padded, sizeof *s->sums);
-        s->slack = (double *)sis__front_alloc(f, s->padded, sizeof *s->slack);
-        if (f->exact)
-            s->flat =
-                (float *)sis__front_alloc(f, sis__positions(m) * m->channels, sizeof *s->flat);
-        error = s->sums && s->slack && (s->flat || !f->exact) ? SIS_OK : SIS_E_NOMEM;
-    }
-    if (!error && s->fixed)
-        return sis__fixed_init(f, s);
+    int error = SIS_OK;
+    s->kept = (sis__kept *)sis__prefix_alloc(f, f->s->n_features, sizeof *s->kept);
+    s->box = s->kind == SIS__KEEP_CONV ? line_boxes(f, &f->layers[s->layer]) : m->box;
+    if (!s->kept || !s->box)
+        return SIS_E_NOMEM;
+    if (s->kind == SIS__KEEP_MAX)
+        error = sis__max_outside_init(f, &s->outside, m);
+    if (s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN)
+        error = sis__sums_init(f, s);
     if (!error)
-        place_spots(f, s);
+        place_kept(f, s);
     return error;
 }
 
 /* ---- Scratch ------------------------------------------------------------------------------- */
 
 /* The largest box of each map that computing a candidate can ask for. */
-static int windows_init(sis__front *f) {
+static int windows_init(sis__prefix *f) {
     size_t n = f->s->n_features;
     for (size_t m = 0; m <= f->n_layers; m++) {
         size_t most = 1;
@@ -224,7 +167,7 @@ static int windows_init(sis__front *f) {
             most = volume > most ? volume : most;
         }
         f->maps[m].window =
-            (float *)sis__front_alloc(f, most * f->maps[m].channels, sizeof *f->maps[m].window);
+            (float *)sis__prefix_alloc(f, most * f->maps[m].channels, sizeof *f->maps[m].window);
         if (!f->maps[m].window)
             return SIS_E_NOMEM;
     }
@@ -244,8 +187,8 @@ static size_t most_seen(const sis__window *w) {
 }
 
 /* Room for the products of the largest convolution. */
-static int queue_init(sis__front *f) {
-    sis__queue *q = &f->queue;
+static int queue_init(sis__prefix *f) {
+    sis__queue *q = &f->scratch.queue;
     size_t rows = 1, sums = 1, lines = 1;
     q->room = (size_t)16 << 10;
     for (size_t i = 0; i < f->n_layers; i++) {
@@ -260,60 +203,207 @@ static int queue_init(sis__front *f) {
     }
     if (rows > f->s->memory / SIS__QUEUE / sizeof *q->from)
         return SIS_E_UNSUPPORTED;
-    q->seen = (float *)sis__front_alloc(f, q->room, sizeof *q->seen);
-    q->from = (const float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->from);
-    q->to = (float **)sis__front_alloc(f, rows, SIS__QUEUE * sizeof *q->to);
-    q->count = (size_t *)sis__front_alloc(f, rows, sizeof *q->count);
-    f->lines = (const float **)sis__front_alloc(f, larger(rows, lines), sizeof *f->lines);
-    f->products = (float *)sis__front_alloc(f, SIS__BLOCK, sums * sizeof *f->products);
-    return q->seen && q->from && q->to && q->count && f->lines && f->products ? SIS_OK
-                                                                              : SIS_E_NOMEM;
+    q->seen = (float *)sis__prefix_alloc(f, q->room, sizeof *q->seen);
+    q->from = (const float **)sis__prefix_alloc(f, rows, SIS__QUEUE * sizeof *q->from);
+    q->to = (float **)sis__prefix_alloc(f, rows, SIS__QUEUE * sizeof *q->to);
+    q->count = (size_t *)sis__prefix_alloc(f, rows, sizeof *q->count);
+    f->scratch.lines =
+        (const float **)sis__prefix_alloc(f, larger(rows, lines), sizeof *f->scratch.lines);
+    f->scratch.products =
+        (float *)sis__prefix_alloc(f, SIS__BLOCK, sums * sizeof *f->scratch.products);
+    return q->seen && q->from && q->to && q->count && f->scratch.lines && f->scratch.products
+               ? SIS_OK
+               : SIS_E_NOMEM;
 }
 
-static int scratch_init(sis__front *f) {
+static int scratch_init(sis__prefix *f) {
     size_t channels = 1, row = 1;
     for (size_t i = 0; i <= f->n_layers; i++) {
         channels = larger(channels, f->maps[i].channels);
         row = larger(row, (size_t)f->maps[i].whole.hi[2] * f->maps[i].channels);
     }
-    f->totals = (double *)sis__front_alloc(f, channels, sizeof *f->totals);
-    f->outside = (float *)sis__front_alloc(f, channels, sizeof *f->outside);
-    f->index = (int *)sis__front_alloc(f, row + 16, sizeof *f->index);
-    f->change = (float *)sis__front_alloc(f, channels + 16, sizeof *f->change);
-    f->wide_change = (double *)sis__front_alloc(f, row + 16, sizeof *f->wide_change);
-    f->need = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->need);
-    f->work = (sis__box *)sis__front_alloc(f, f->n_layers + 1, sizeof *f->work);
-    f->store = (float *)sis__front_alloc(f, f->n_store, sizeof *f->store);
-    f->wide = (double *)sis__front_alloc(f, f->n_wide, sizeof *f->wide);
-    if (!f->totals || !f->index || !f->outside || !f->change || !f->wide_change || !f->need ||
-        !f->work || !f->store || !f->wide)
+    f->scratch.totals = (double *)sis__prefix_alloc(f, channels, sizeof *f->scratch.totals);
+    f->scratch.outside = (float *)sis__prefix_alloc(f, channels, sizeof *f->scratch.outside);
+    f->scratch.index = (int *)sis__prefix_alloc(f, row + 16, sizeof *f->scratch.index);
+    f->scratch.change = (double *)sis__prefix_alloc(f, row + 16, sizeof *f->scratch.change);
+    f->scratch.need = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.need);
+    f->scratch.work = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.work);
+    f->store.single = (float *)sis__prefix_alloc(f, f->store.n_single, sizeof *f->store.single);
+    f->store.wide = (double *)sis__prefix_alloc(f, f->store.n_wide, sizeof *f->store.wide);
+    if (!f->scratch.totals || !f->scratch.index || !f->scratch.outside || !f->scratch.change ||
+        !f->scratch.need || !f->scratch.work || !f->store.single || !f->store.wide)
         return SIS_E_NOMEM;
     int error = queue_init(f);
     return error ? error : windows_init(f);
 }
 
-/* ---- The whole ----------------------------------------------------------------------------- */
-
-int sis__keep(sis__reader *r) {
-    sis__front *f = r->f;
+int sis__keep_init(sis__prefix *f) {
     int error = SIS_OK;
-    f->exact = prefers_exact(r) && exact_fits(f);
-    site_convolutions(f);
+    choose_convolutions(f);
+    place_convolutions(f);
     fuse(f);
     mark_needed(f);
-    for (size_t i = 0; i < f->n_layers && !error; i++)
-        if (f->layers[i].kind == SIS__LAYER_CONV)
-            error =
-                sis__conv_init(f, &f->layers[i], sis__constant_of(r, f->layers[i].step->inputs[1]),
-                               f->layers[i].op == SIS__OP_MATMUL);
-    for (size_t i = 0; i < f->n_sites && !error; i++)
-        error = site_init(f, &f->sites[i]);
-    if (!error && f->n_store + 2 * f->n_wide > f->s->memory / sizeof(float))
+    for (size_t i = 0; i < f->n_layers && !error; i++) {
+        sis__layer *l = &f->layers[i];
+        if (l->kind == SIS__LAYER_CONV)
+            error = sis__conv_init(f, l, (const float *)f->plan->tensors[l->step->inputs[1]].data,
+                                   l->op == SIS__OP_MATMUL);
+    }
+    for (size_t i = 0; i < f->n_points && !error; i++)
+        error = point_init(f, &f->points[i]);
+    if (!error && f->store.n_single + 2 * f->store.n_wide > f->s->memory / sizeof(float))
         error = SIS_E_UNSUPPORTED;
-    if (!error)
-        error = scratch_init(f);
-    for (size_t i = 0; i < f->n_sites && !error; i++)
-        if (f->sites[i].fixed)
-            error = sis__fixed_sum(f, &f->sites[i]);
-    return error;
+    return error ? error : scratch_init(f);
+}
+
+/* ---- Candidates ----------------------------------------------------------------------------- */
+
+static void window_max(sis__prefix *f, const sis__keep_point *s, size_t j, float *top) {
+    const sis__kernels *kn = sis__kernels_best();
+    const sis__box *b = &s->box[j];
+    size_t channels = f->maps[s->map].channels, n = sis__box_volume(b);
+    for (size_t c = 0; c < channels; c++)
+        top[c] = -INFINITY;
+    const float *from = sis__prefix_evaluate(f, j, s->map, b).at;
+    for (size_t i = 0; i < n; i++)
+        kn->max_row(top, from + i * channels, 1, channels);
+}
+
+static void update_whole(sis__prefix *f, sis__keep_point *s, size_t j) {
+    const sis__kept *p = &s->kept[j];
+    size_t channels = f->maps[s->map].channels, n = (size_t)(p->dirty.hi[2] - p->dirty.lo[2]);
+    const float *from = sis__prefix_evaluate(f, j, s->map, &p->dirty).at;
+    SIS__EACH_ROW(&p->dirty, z, y) {
+        memcpy(f->store.single + p->in + sis__box_at(&s->box[j], z, y, p->dirty.lo[2]) * channels,
+               from, n * channels * sizeof *from);
+        from += n * channels;
+    }
+}
+
+static void update_conv(sis__prefix *f, sis__keep_point *s, size_t j) {
+    const sis__kept *p = &s->kept[j];
+    const sis__layer *l = &f->layers[s->layer];
+    sis__box r = f->maps[s->map].box[j], to = r;
+    r.lo[2] = p->dirty.lo[2];
+    r.hi[2] = p->dirty.hi[2];
+    sis__box see = sis__layer_field(l, &f->maps[l->in[0]], &r);
+    for (size_t d = 0; d < 2; d++) {
+        see.lo[d] = p->dirty.lo[d];
+        see.hi[d] = p->dirty.hi[d];
+    }
+    sis__part in = sis__prefix_evaluate(f, j, l->in[0], &see);
+    sis__conv_queue(f, l, &in, &p->dirty, &r, &(sis__part){f->store.single + p->in, to});
+}
+
+void sis__keep_update(sis__prefix *f, sis__keep_point *s, size_t j) {
+    if (sis__box_empty(&s->kept[j].dirty))
+        return;
+    switch (s->kind) {
+    case SIS__KEEP_DENSE:
+    case SIS__KEEP_MEAN:
+        sis__sums_update(f, s, j);
+        break;
+    case SIS__KEEP_MAX:
+        window_max(f, s, j, f->store.single + s->kept[j].out);
+        break;
+    case SIS__KEEP_CONV:
+        update_conv(f, s, j);
+        break;
+    default:
+        update_whole(f, s, j);
+    }
+    s->kept[j].dirty = (sis__box){{0}, {0}};
+}
+
+/* ---- The present state ---------------------------------------------------------------------- */
+
+static int sums(const sis__keep_point *s) {
+    return s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN;
+}
+
+void sis__keep_refresh(sis__prefix *f, sis__keep_point *s) {
+    if (sums(s))
+        sis__sums_refresh(f, s);
+}
+
+void sis__keep_reset(sis__prefix *f, sis__keep_point *s) {
+    for (size_t j = 0; j < f->s->n_features; j++) {
+        s->kept[j].dirty = s->box[j];
+        s->kept[j].changed = 0;
+    }
+    if (s->kind == SIS__KEEP_MAX)
+        sis__max_outside_reset(&s->outside, &f->maps[s->map]);
+    if (sums(s))
+        sis__sums_reset(f, s);
+}
+
+void sis__keep_before(sis__prefix *f, sis__keep_point *s, size_t j) {
+    if (sums(s))
+        sis__sums_before(f, s, j);
+}
+
+void sis__keep_after(sis__prefix *f, sis__keep_point *s, size_t j) {
+    if (s->kind == SIS__KEEP_MAX)
+        sis__max_outside_update(&s->outside, &f->maps[s->map], &s->box[j]);
+    if (sums(s))
+        sis__sums_after(f, s, j);
+}
+
+/* ---- Rows of the head ----------------------------------------------------------------------- */
+
+/* A box of the map, from a part that holds it, to where the tensor has it. Tells whether that
+ * changed anything. */
+static int place_box(const sis__prefix *f, const sis__keep_point *s, const sis__part *p,
+                     float *row) {
+    size_t channels = f->maps[s->map].channels, step = s->cut.axes.stride[0];
+    const float *from = p->at;
+    int differs = 0;
+    SIS__EACH_ROW(&p->box, z, y)
+    for (int x = p->box.lo[2]; x < p->box.hi[2]; x++, from += channels) {
+        float *to = row + sis__axes_at(&s->cut.axes, z, y, x);
+        for (size_t c = 0; c < channels; c++) {
+            differs |= memcmp(&from[c], &to[c * step], sizeof *from) != 0;
+            to[c * step] = from[c];
+        }
+    }
+    return differs;
+}
+
+void sis__keep_row(sis__prefix *f, sis__keep_point *s, float *row) {
+    const sis__map *m = &f->maps[s->map];
+    row += s->cut.at;
+    if (s->kind == SIS__KEEP_WHOLE)
+        place_box(f, s, &(sis__part){m->base, m->whole}, row);
+    else if (s->kind == SIS__KEEP_MAX && s->cut.relu)
+        sis__kernels_best()->relu(s->outside.below, row, s->cut.width);
+    else if (s->kind == SIS__KEEP_MAX)
+        memcpy(row, s->outside.below, s->cut.width * sizeof *row);
+    else if (sums(s))
+        sis__sums_row(f, s, SIZE_MAX, row);
+}
+
+int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
+                   const float *base, float *row) {
+    sis__maxima t = {.inside = inside, .base = base, .n = s->cut.width, .relu = s->cut.relu};
+    sis__max_outside_of(&s->outside, &f->maps[s->map], &s->box[j], f->scratch.outside, t.outside);
+    return sis__kernels_best()->join_maxima(&t, row);
+}
+
+int sis__keep_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
+                          float *row) {
+    const sis__kept *p = &s->kept[j];
+    const sis__box *b = &s->box[j];
+    if (s->kind == SIS__KEEP_CONV)
+        return 0;
+    row += s->cut.at;
+    base += s->cut.at;
+    if (s->kind == SIS__KEEP_MAX && !sis__box_empty(b))
+        return sis__keep_join(f, s, j, f->store.single + p->out, base, row);
+    if (sums(s) && p->changed) {
+        sis__sums_row(f, s, j, row);
+        return 1;
+    }
+    memcpy(row, base, s->cut.width * sizeof *row);
+    return s->kind == SIS__KEEP_WHOLE && !sis__box_empty(b) &&
+           place_box(f, s, &(sis__part){f->store.single + p->in, *b}, row);
 }

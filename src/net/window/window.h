@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the window walk. The network up to its cuts (the *front*) is read once into
+ * The inside of the window walk. The network up to its cuts (the *prefix*) is read once into
  *
- *     maps     tensors of the front, positions first and channels last (z, y, x, c); the base
- *     layers   what computes each map from earlier ones, over any box of positions; layer i makes
- *              map i + 1, map 0 is the input
- *     sites    where something is kept for every candidate: in front of a convolution, and at the
- *              cuts, whose values together make a row for the head
+ *     maps         tensors of the prefix, positions first and channels last (z, y, x, c); the base
+ *     layers       what computes each map from earlier ones, over any box of positions; layer i
+ *                  makes map i + 1, map 0 is the input
+ *     keep points  where something is kept for every candidate: the sums of convolutions, and what
+ *                  the cuts hold, whose values together make a row for the head
  *
  * Masking a feature changes each map only inside a *box* of positions. For a candidate j
  *
- *     values of a map inside its box  =  what the layers make of them (layer.c), or what a site
- *                                        at a convolution keeps (site.c)
+ *     values of a map inside its box  =  what the layers make of them (layers.c), from the input or
+ *                                        from the sums that are kept for a convolution (conv.c)
  *
- * and what a site keeps stays valid until the box of a feature that is masked for good meets j's;
- * then only the part where they meet (the site's *dirty* box) is computed again. The base itself is
- * always to the bit what a full pass would compute.
+ * and what is kept stays valid until the box of a feature that is masked for good meets j's; then
+ * only the part where they meet (the *dirty* box) is computed again. Sums are made of the terms of
+ * a full pass in its order, and sums at the cuts in double and rounded as it rounds them: base and
+ * candidates have the values of a full pass, to the bit.
  *
- * There are two ways with convolutions. An *exact* walk keeps for each candidate the sums their
- * values are made of, computed as a full pass does, and sums at the cuts in double: its margins are
- * those of a full pass, to the bit. The other keeps how they change and adds that up: a fraction of
- * the work where boxes are large, but rounded differently, so that close calls need full passes.
+ * Whoever looks for the best candidate alone need not compute those that cannot be it. Two modules
+ * tell how high a margin can be: bound.c by how far it has moved since it was computed,
+ * input_changes.c by an estimate with a known error.
  *
- *     window.c        the verbs of the walk
- *     front.c  network -> maps, layers, sites (see read.h)
- *     view.c   which axis of a tensor is which axis of its map
- *     layer.c  layers over boxes, and candidates' values
- *     conv.c   convolutions: values, and changes
- *     site.c   what is kept for each candidate
- *     sum.c    the same for dense layers and means
- *     fixed.c  what is kept of the input's changes
- *     top.c    maxima over everything outside a box
- *     bound.c  candidates that cannot be the best
+ *     window.c         the verbs of the walk
+ *     read.c           network -> maps, layers, cuts
+ *     axis_map.c       which axis of a tensor is which axis of its map
+ *     layers.c         layers over boxes, and candidates' values
+ *     conv.c           convolutions, as sums of the rows of their kernels
+ *     keep.c           what is kept for each candidate, and the memory for it
+ *     sums.c           the same for dense layers and means
+ *     max_outside.c    maxima over everything outside a box
+ *     bound.c          candidates that cannot be the best, by what they were
+ *     input_changes.c  the same by estimates, for maxima of a convolution of the input
+ *     head_error.c     how far margins are off where rows are
  */
 #ifndef SIS_NET_WINDOW_WINDOW_H
 #define SIS_NET_WINDOW_WINDOW_H
@@ -108,29 +109,34 @@ static inline float *sis__part_at(const sis__part *p, size_t channels, int z, in
     for (int z = (box)->lo[0]; z < (box)->hi[0]; z++)                                              \
         for (int y = (box)->lo[1]; y < (box)->hi[1]; y++)
 
-/* ---- Views --------------------------------------------------------------------------------- */
+/* ---- Axes ---------------------------------------------------------------------------------- */
 
 enum { SIS__CHANNELS = 1, SIS__SPATIAL = 2 }; /* roles; the axes of a map are 2, 4, 8 */
 
 /* How a tensor of the plan shows a map. */
-typedef struct sis__sight {
+typedef struct sis__axis_map {
     int map;                           /* -1: it does not */
     unsigned char role[SIS__MAX_RANK]; /* of each axis: a set of bits; 0 if its size is 1 */
     size_t stride[4]; /* in the tensor: of channels, then of the map's three axes; 0 if size 1 */
-} sis__sight;
+} sis__axis_map;
 
 /* What the output of a step shows, if the step only looks at or moves values: 1, else 0. */
-int sis__sight_through(const sis__plan *p, const sis__step *s, const sis__sight *in,
-                       sis__sight *out);
+int sis__axis_map_through(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
+                          sis__axis_map *out);
 
 /* Roles of the axes of tensor `first`, read from the first layer behind it that tells: 1, else 0.
  */
-int sis__sight_first(const sis__plan *p, int first, sis__sight *out);
+int sis__axis_map_first(const sis__plan *p, int first, sis__axis_map *out);
 
 /* Which axes a Reduce removes, as flags of those of its input with a size above 1. */
 void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char *reduced);
 
-/* ---- Front --------------------------------------------------------------------------------- */
+/* Where position (z, y, x) of the map lies in the tensor. */
+static inline size_t sis__axes_at(const sis__axis_map *v, int z, int y, int x) {
+    return (size_t)z * v->stride[1] + (size_t)y * v->stride[2] + (size_t)x * v->stride[3];
+}
+
+/* ---- Maps and layers ------------------------------------------------------------------------ */
 
 typedef struct sis__map {
     size_t channels;
@@ -138,7 +144,7 @@ typedef struct sis__map {
     float *base;   /* (positions, channels) of the present state */
     sis__box *box; /* (n_features) where masking each can change it */
     float *window; /* a candidate's values */
-    int needed;    /* for some site */
+    int needed;    /* for some keep point */
 } sis__map;
 
 typedef enum sis__layer_kind {
@@ -155,6 +161,25 @@ typedef enum sis__layer_kind {
 
 enum { SIS__LAYER_INPUTS = 8 };
 
+/* Weights of a convolution as products need them, and what is kept of its output. */
+typedef struct sis__conv {
+    const float *bias; /* (filters) or NULL */
+    float *zeros;      /* (filters) where sums begin that do not begin with the bias */
+    float *packed;     /* of each group and row of the kernel (depth, filters) */
+    size_t row_size;   /* floats of one row in packed */
+    int *offset;       /* (depth) of what an output sees of a line, from the first of it */
+    int block[3];      /* outputs computed at a time */
+    int point;         /* where sums of candidates are kept; -1: they are not */
+    float *sums;       /* the base as sums of each row of the kernel, where they are kept */
+} sis__conv;
+
+/* A constant operand, a number a channel or one for each value of the map. */
+typedef struct sis__layer_constant {
+    const float *a, *b;       /* AFFINE: scale and shift; WITH: a is the constant */
+    size_t position, channel; /* WITH: its strides */
+    int left;                 /* WITH: the constant is the first operand */
+} sis__layer_constant;
+
 typedef struct sis__layer {
     sis__layer_kind kind;
     int op; /* enum sis__op_id */
@@ -162,88 +187,97 @@ typedef struct sis__layer {
     size_t n_in;
     int out;
     const sis__step *step;
-    sis__window w;     /* CONV, MAX, AVERAGE: along the axes of the maps */
-    const float *bias; /* CONV: (filters) or NULL */
-    float *packed;   /* CONV: of each group and row of the kernel (depth, filters), for products */
-    size_t row_size; /* CONV: floats of one row in packed */
-    int *offset;     /* CONV: (depth) of what an output sees of a line, from the first of it */
-    int block[3];    /* CONV: outputs computed at a time */
-    float *zeros;    /* CONV: (filters) where sums begin that do not begin with the bias */
-    float *sums;     /* CONV, exact walks: the base as sums of each row of the kernel */
-    float *taps;     /* CONV, others: rows for changes, see order_taps */
-    int site;        /* CONV: where candidates are kept */
-    int fused;       /* RELU: of what is kept for a convolution, without a copy in between */
-    const float *a, *b;           /* AFFINE: scale and shift; WITH: a is the constant */
-    size_t a_position, a_channel; /* WITH: its strides */
-    int left;                     /* WITH: the constant is the first operand */
+    sis__window w; /* CONV, MAX, AVERAGE: along the axes of the maps */
+    sis__conv conv;
+    sis__layer_constant with; /* AFFINE, WITH */
+    int fused; /* RELU: of what is kept for a convolution, without a copy in between */
 } sis__layer;
 
-typedef enum sis__site_kind {
-    SIS__SITE_CONV,  /* in front of a convolution: how it changes */
-    SIS__SITE_KEEP,  /* behind a convolution: the sums its values are made of */
-    SIS__SITE_DENSE, /* cut: a dense layer */
-    SIS__SITE_MEAN,  /* cut: sum or mean over all positions */
-    SIS__SITE_MAX,   /* cut: maximum over all positions */
-    SIS__SITE_WHOLE  /* cut: the map itself */
-} sis__site_kind;
+/* ---- Keep points ---------------------------------------------------------------------------- */
 
-/* What a site keeps for one candidate. */
-typedef struct sis__spot {
-    sis__box dirty; /* part of the site's box: what must be computed again */
+typedef enum sis__keep_kind {
+    SIS__KEEP_CONV,  /* a convolution: the sums its values are made of */
+    SIS__KEEP_DENSE, /* cut: a dense layer */
+    SIS__KEEP_MEAN,  /* cut: sum or mean over all positions */
+    SIS__KEEP_MAX,   /* cut: maximum over all positions */
+    SIS__KEEP_WHOLE  /* cut: the map itself */
+} sis__keep_kind;
+
+/* What a keep point holds for one candidate. */
+typedef struct sis__kept {
+    sis__box dirty; /* part of the point's box: what must be computed again */
     size_t in, out; /* in the store, or for DENSE and MEAN in the wide store.
-                       CONV, DENSE, MEAN: the change of the map inside the box, and of what is
-                       computed from it, which several share where it is fixed: then `in` is
-                       the feature it was computed for; MAX: out is the maximum inside the box;
-                       KEEP: in is the sums, WHOLE: the values inside the box */
-    long changed;   /* CONV, DENSE, MEAN: values of `in` that are not 0 */
-    int updates;    /* CONV: since `out` was last summed anew */
-} sis__spot;
+                       CONV: in is the sums, WHOLE: the values inside the box; MAX: out is the
+                       maximum inside the box; DENSE, MEAN: the change of the map inside the box,
+                       and of what is computed from it */
+    long changed;   /* DENSE, MEAN: values of `in` that are not 0 */
+    double squares; /* the same: of all that was added to `in` */
+} sis__kept;
 
-/* Maxima over rows (positions with the same z and y) and parts of them; see top.c. */
-typedef struct sis__top {
+/* What a cut gives to a row of the head. */
+typedef struct sis__cut_place {
+    int value;          /* number of the tensor */
+    size_t width, at;   /* values, and where they stand in the row */
+    sis__axis_map axes; /* how the tensor in front of the cut shows the map */
+    int relu;           /* a Relu follows: DENSE; MAX: one stands in front, which is the same */
+} sis__cut_place;
+
+/* DENSE and MEAN: a layer that is linear in the map. */
+typedef struct sis__cut_linear {
+    const sis__step *step; /* DENSE */
+    const float *plus;     /* DENSE: what is added to its output, or NULL */
+    size_t padded;         /* sums, rounded up */
+    float *weights;        /* DENSE: (positions * channels, padded) */
+    double *length;        /* (padded) of each column of weights */
+    double divisor;        /* MEAN */
+    double *sums, *slack;  /* (padded) present sums; how far they may be from a full pass */
+    double squares;        /* of the values that sums are made of */
+    double most_squares;   /* the most so far, of these and of changes */
+    float *flat;           /* the base in the order of the tensor */
+} sis__cut_linear;
+
+/* Maxima over rows (positions with the same z and y) and parts of them; see max_outside.c. */
+typedef struct sis__max_outside {
     size_t rows, channels;
     int from, to; /* positions x of a row that may change */
     float *left;  /* (rows, to - from + 1, channels) maxima of x < from + i */
     float *right; /* (rows, to - from + 1, channels) maxima of x >= from + i */
     float *above; /* (rows + 1, channels) maxima of rows < i */
     float *below; /* (rows + 1, channels) maxima of rows >= i */
-} sis__top;
+} sis__max_outside;
 
-typedef struct sis__site {
-    sis__site_kind kind;
+typedef struct sis__keep_point {
+    sis__keep_kind kind;
     int map;
-    int layer;           /* CONV, KEEP */
-    int value;           /* cuts: number of the tensor */
-    size_t width, at;    /* cuts: values in a row of the head, and where they stand in it */
-    sis__sight sight;    /* DENSE, WHOLE: how the tensor shows the map */
-    const sis__box *box; /* (n_features) of the map; KEEP: see sis__conv_lines */
-    sis__spot *spots;    /* (n_features) */
-    /* CONV: (n_features) the outputs that are kept; and whether that is the input itself, whose
-     * changes stay what they are (fixed.c). */
-    const sis__box *over;
-    int fixed;
-    /* DENSE: the layer; its weights (positions * channels, padded) and their lengths (width); what
-     * is added to its output, and whether a Relu follows. */
-    const sis__step *step;
-    size_t padded;
-    float *weights;
-    double *length;
-    const float *plus;
-    int relu; /* MAX: a Relu stands in front of it, which gives the same behind it */
-    /* DENSE (padded), MEAN (channels): present sums, and how far they may be from those of a full
-     * pass. */
-    double *sums, *slack;
-    double divisor;  /* MEAN */
-    float *flat;     /* exact walks: the base in the order of the tensor */
-    sis__top top;    /* MAX */
-    float slack_top; /* MAX: how far kept maxima may be off; negative: they are exact */
-} sis__site;
+    int layer;           /* CONV */
+    const sis__box *box; /* (n_features) of the map; CONV: see sis__conv_lines */
+    sis__kept *kept;     /* (n_features) */
+    sis__cut_place cut;
+    sis__cut_linear linear;   /* DENSE, MEAN */
+    sis__max_outside outside; /* MAX */
+} sis__keep_point;
+
+/* ---- The prefix ----------------------------------------------------------------------------- */
 
 /* A value of the input that belongs to a feature. */
 typedef struct sis__element {
     int z, y, x, c;
     float masked; /* what it becomes */
 } sis__element;
+
+/* Map 0 with nothing masked; feature i owns elements start[i] .. start[i + 1] - 1. */
+typedef struct sis__prefix_input {
+    float *values;
+    size_t *start; /* (n_features + 1) */
+    sis__element *elements;
+} sis__prefix_input;
+
+/* What is kept for candidates, all of it. */
+typedef struct sis__store {
+    float *single;
+    double *wide;
+    size_t n_single, n_wide;
+} sis__store;
 
 enum { SIS__QUEUE = 512 };
 
@@ -257,23 +291,8 @@ typedef struct sis__queue {
     size_t *count; /* (rows of a kernel at most) */
 } sis__queue;
 
-typedef struct sis__front {
-    const sis__subject *s;
-    sis__plan *plan; /* one row, from the input to what the last activation reads */
-    sis__map *maps;  /* (n_layers + 1) */
-    sis__layer *layers;
-    sis__site *sites; /* convolutions first, in order; then cuts */
-    size_t n_layers, n_sites;
-    size_t row;    /* values in a row of the head */
-    float *input;  /* (map 0) nothing masked */
-    size_t *start; /* (n_features + 1) feature i owns elements start[i] .. start[i + 1] - 1 */
-    sis__element *elements;
-    float *store; /* what all spots keep */
-    double *wide;
-    size_t n_store, n_wide;
-    int exact; /* candidates are computed as in a full pass */
-    int anew;  /* for the moment they are, without what is kept */
-    /* Scratch of layers and sites. */
+/* Room for what is computed and forgotten. */
+typedef struct sis__scratch {
     sis__box *need, *work; /* (n_layers + 1) */
     sis__queue queue;
     const float **lines; /* sums that make up a line of outputs, or what a window sees */
@@ -281,23 +300,41 @@ typedef struct sis__front {
     double *totals;      /* of averages */
     float *outside;      /* maxima outside a box */
     int *index;          /* changes found in a map */
-    float *change;
-    double *wide_change;
-    void **owned; /* memory that only free needs to know */
-    size_t n_owned, cap_owned;
-} sis__front;
+    double *change;
+} sis__scratch;
 
-int sis__front_new(const sis__subject *s, sis__front **out);
-void sis__front_free(sis__front *f);
+/* Memory that only free needs to know. */
+typedef struct sis__owned {
+    void **at;
+    size_t n, cap;
+} sis__owned;
 
-/* Memory that lives as long as the front. zeroed: floats set to 0. */
-void *sis__front_alloc(sis__front *f, size_t n, size_t size);
+typedef struct sis__prefix {
+    const sis__subject *s;
+    sis__plan *plan; /* one row, from the input to what the last activation reads */
+    sis__map *maps;  /* (n_layers + 1) */
+    sis__layer *layers;
+    sis__keep_point *points; /* convolutions first, in order; then cuts */
+    size_t n_layers, n_points;
+    size_t row; /* values in a row of the head */
+    sis__prefix_input input;
+    sis__store store;
+    sis__scratch scratch;
+    sis__owned owned;
+} sis__prefix;
 
-/* How a convolution changes when feature j is masked too, as it is kept: over its box, at least. */
-static inline sis__part sis__site_kept(const sis__front *f, const sis__layer *conv, size_t j) {
-    const sis__site *s = &f->sites[conv->site];
-    return (sis__part){f->store + s->spots[j].out, s->over[j]};
+int sis__prefix_new(const sis__subject *s, sis__prefix **out);
+void sis__prefix_free(sis__prefix *f);
+
+/* Memory that lives as long as the prefix, set to 0. */
+void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size);
+
+static inline size_t sis__positions(const sis__map *m) {
+    return sis__box_volume(&m->whole);
 }
+
+/* Positions in the boxes of all features. */
+double sis__box_total(const sis__prefix *f, const sis__map *m);
 
 /* ---- Layers -------------------------------------------------------------------------------- */
 
@@ -307,11 +344,10 @@ sis__box sis__layer_reach(const sis__layer *l, const sis__map *out, const sis__b
 sis__box sis__layer_field(const sis__layer *l, const sis__map *in, const sis__box *b);
 
 /* Compute box r of the base of a layer's output. */
-void sis__layer_base(sis__front *f, size_t layer, const sis__box *r);
+void sis__layer_base(sis__prefix *f, size_t layer, const sis__box *r);
 
-/* Values of box r of a map with feature j masked too: maps[map].window, over the box. With
- * front->anew as a full pass computes them. */
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r);
+/* Values of box r of a map with feature j masked too: maps[map].window, over the box. */
+sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box *r);
 
 /* ---- Convolutions -------------------------------------------------------------------------- */
 
@@ -328,80 +364,84 @@ static inline size_t sis__conv_rows(const sis__layer *l) {
     return l->w.kernel[0] * l->w.kernel[1];
 }
 
-/* Weights as values and (unless the walk is exact) changes need them: w (filters, depth), or
- * transposed (depth, filters). */
-int sis__conv_init(sis__front *f, sis__layer *l, const float *w, int transposed);
+/* Weights as products need them: w (filters, depth), or transposed (depth, filters). */
+int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed);
 
-/* Box r of the base, from a part that holds what it sees. */
-void sis__conv_run(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+/* Box r of the output, from a part that holds what it sees. */
+void sis__conv_run(sis__prefix *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                    const sis__box *r);
 
 /* What feature j changes of a convolution: lines (z, y) of its input, and outputs x along them. */
-sis__box sis__conv_lines(const sis__front *f, const sis__layer *l, size_t j);
+sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j);
 
 /* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these
  * see, into a part that holds the sums of r: not before the queue is flushed. */
-void sis__conv_queue(sis__front *f, const sis__layer *l, const sis__part *in, const sis__box *lines,
-                     const sis__box *r, const sis__part *to);
-void sis__conv_flush(sis__front *f, const sis__layer *l);
+void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
+                     const sis__box *lines, const sis__box *r, const sis__part *to);
+void sis__conv_flush(sis__prefix *f, const sis__layer *l);
 
 /* n outputs from position `at` on with feature j masked too, from what is kept. */
-void sis__conv_kept(const sis__front *f, const sis__layer *l, size_t j, const int *at, size_t n,
+void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const int *at, size_t n,
                     int relu, float *y);
 
 /* Masking j for good: what is kept for it becomes the base. */
-void sis__conv_adopt(sis__front *f, const sis__layer *l, size_t j);
+void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j);
 
-/* Add to `out`, the kept change of the output inside `box`, what f->change of channels f->index at
- * position `at` of the input does. */
-void sis__conv_add(const sis__front *f, const sis__layer *l, const sis__box *box, const int *at,
-                   size_t count, float *out);
+/* ---- What is kept --------------------------------------------------------------------------- */
 
-/* ---- Sites --------------------------------------------------------------------------------- */
+/* Choose which convolutions are kept, and make room for everything. */
+int sis__keep_init(sis__prefix *f);
 
-/* The base has been computed anew; the site's own view of it. */
-void sis__site_reset(sis__front *f, sis__site *s);
+/* The base has been computed anew; the point's own view of it. */
+void sis__keep_reset(sis__prefix *f, sis__keep_point *s);
 
-/* Bring what the site keeps for feature j up to date; KEEP: once its convolution is flushed. */
-void sis__site_update(sis__front *f, sis__site *s, size_t j);
+/* Bring what is kept for feature j up to date; CONV: once the convolution is flushed. */
+void sis__keep_update(sis__prefix *f, sis__keep_point *s, size_t j);
 
 /* Masking feature j for good: before and after the base has changed. */
-void sis__site_before(sis__front *f, sis__site *s, size_t j);
-void sis__site_after(sis__front *f, sis__site *s, size_t j);
+void sis__keep_before(sis__prefix *f, sis__keep_point *s, size_t j);
+void sis__keep_after(sis__prefix *f, sis__keep_point *s, size_t j);
 
 /* Sum the base of a cut anew. */
-void sis__site_refresh(sis__front *f, sis__site *s);
+void sis__keep_refresh(sis__prefix *f, sis__keep_point *s);
 
 /* The cut's values for the present state, and for feature j masked too, in a row of the head. The
- * latter needs the former, and answers 0 only if they are provably the same in a full pass. */
-void sis__site_row(sis__front *f, sis__site *s, float *row);
-int sis__site_row_without(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
+ * latter needs the former, and answers 0 if they are the same. */
+void sis__keep_row(sis__prefix *f, sis__keep_point *s, float *row);
+int sis__keep_row_without(sis__prefix *f, sis__keep_point *s, size_t j, const float *base,
+                          float *row);
 
-/* The latter as a full pass computes it, without anything that is kept. 0: this kind cannot. */
-int sis__site_row_anew(sis__front *f, sis__site *s, size_t j, const float *base, float *row);
+/* MAX: the same from maxima inside the box. */
+int sis__keep_join(sis__prefix *f, const sis__keep_point *s, size_t j, const float *inside,
+                   const float *base, float *row);
 
-/* Where position (z, y, x) of the map lies in the tensor of a cut. */
-static inline size_t sis__site_place(const sis__site *s, int z, int y, int x) {
-    return (size_t)z * s->sight.stride[1] + (size_t)y * s->sight.stride[2] +
-           (size_t)x * s->sight.stride[3];
-}
-
-/* The parts of the above for DENSE and MEAN. sis__sum_row: with feature j masked too, unless j is
+/* The parts of the above for DENSE and MEAN. sis__sums_row: with feature j masked too, unless j is
  * SIZE_MAX. */
-void sis__sum_reset(sis__front *f, sis__site *s);
-void sis__sum_refresh(sis__front *f, sis__site *s);
-void sis__sum_update(sis__front *f, sis__site *s, size_t j);
-void sis__sum_before(sis__front *f, sis__site *s, size_t j);
-void sis__sum_after(sis__front *f, sis__site *s, size_t j);
-void sis__sum_row(sis__front *f, sis__site *s, size_t j, float *row);
+int sis__sums_init(sis__prefix *f, sis__keep_point *s);
+void sis__sums_reset(sis__prefix *f, sis__keep_point *s);
+void sis__sums_refresh(sis__prefix *f, sis__keep_point *s);
+void sis__sums_update(sis__prefix *f, sis__keep_point *s, size_t j);
+void sis__sums_before(const sis__prefix *f, sis__keep_point *s, size_t j);
+void sis__sums_after(const sis__prefix *f, sis__keep_point *s, size_t j);
+void sis__sums_row(sis__prefix *f, sis__keep_point *s, size_t j, float *row);
 
-/* ---- Bounds ------------------------------------------------------------------------------- */
+/* ---- Maxima -------------------------------------------------------------------------------- */
+
+int sis__max_outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m);
+void sis__max_outside_reset(sis__max_outside *t, const sis__map *m);
+void sis__max_outside_update(sis__max_outside *t, const sis__map *m, const sis__box *r);
+/* Maxima of everything outside a box that is not empty: the larger of two vectors. y (channels) is
+ * room for one. */
+void sis__max_outside_of(const sis__max_outside *t, const sis__map *m, const sis__box *b, float *y,
+                         const float *sides[2]);
+
+/* ---- How high margins can be ----------------------------------------------------------------- */
 
 /* What the margins of candidates can have become since they were computed. */
 typedef struct sis__bound sis__bound;
 
 /* *out is NULL if nothing can be said for this network. */
-int sis__bound_new(const sis__front *f, const sis__head *head, sis__bound **out);
+int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out);
 void sis__bound_free(sis__bound *b);
 
 /* Forget everything; forget feature j, whose own change is not what it was. */
@@ -420,14 +460,24 @@ void sis__bound_learn(sis__bound *b, size_t j, double margin);
 /* The most that wants * margin of feature j can be. */
 double sis__bound_of(const sis__bound *b, size_t j);
 
-/* ---- Maxima -------------------------------------------------------------------------------- */
+/* Margins estimated from what features change of the input. */
+typedef struct sis__estimate sis__estimate;
 
-int sis__top_init(sis__front *f, sis__top *t, const sis__map *m, size_t n_features);
-void sis__top_reset(sis__top *t, const sis__map *m);
-void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r);
-/* Maxima of everything outside a box that is not empty: the larger of two vectors. y (channels) is
- * room for one. */
-void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y,
-                      const float *sides[2]);
+/* *out is NULL if this network has none, or they would not pay. */
+int sis__estimate_new(sis__prefix *f, sis__head *head, sis__estimate **out);
+void sis__estimate_free(sis__estimate *e);
+
+/* All estimates are out of date; that of feature j is. */
+void sis__estimate_reset(sis__estimate *e);
+void sis__estimate_spoil(sis__estimate *e, size_t j);
+
+/* most[k]: what wants * margin of features[k] is at most. base: the present row. */
+int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
+                       const float *base, double *most);
+
+/* How far a margin can be off if values of its row, none of them above `largest`, are off by
+ * `error`, and both are rounded as the head rounds. INFINITY: it is not known. */
+int sis__head_error(const sis__prefix *f, const sis__head *head, double largest, const float *error,
+                    double *margin);
 
 #endif

@@ -29,8 +29,8 @@ static int single(unsigned char role) {
 
 /* ---- One step ------------------------------------------------------------------------------ */
 
-static int through_transpose(const sis__plan *p, const sis__step *s, const sis__sight *in,
-                             sis__sight *out) {
+static int through_transpose(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
+                             sis__axis_map *out) {
     const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
     size_t from[SIS__MAX_RANK], to[SIS__MAX_RANK];
     strides_of(x, from);
@@ -53,8 +53,8 @@ static int through_transpose(const sis__plan *p, const sis__step *s, const sis__
 }
 
 /* Same values in the same order: axes may be merged, not split. */
-static int through_reshape(const sis__plan *p, const sis__step *s, const sis__sight *in,
-                           sis__sight *out) {
+static int through_reshape(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
+                           sis__axis_map *out) {
     const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
     size_t i = 0;
     for (size_t d = 0; d < y->rank; d++) {
@@ -71,8 +71,8 @@ static int through_reshape(const sis__plan *p, const sis__step *s, const sis__si
     return 1;
 }
 
-int sis__sight_through(const sis__plan *p, const sis__step *s, const sis__sight *in,
-                       sis__sight *out) {
+int sis__axis_map_through(const sis__plan *p, const sis__step *s, const sis__axis_map *in,
+                          sis__axis_map *out) {
     out->map = in->map;
     if (s->op == SIS__OP_TRANSPOSE)
         return through_transpose(p, s, in, out);
@@ -97,14 +97,14 @@ void sis__reduced_axes(const sis__tensor *x, const sis__reduce *r, unsigned char
 typedef struct {
     const sis__plan *p;
     int first;
-    sis__sight *seen;                /* (n_tensors) */
+    sis__axis_map *seen;             /* (n_tensors) */
     unsigned char of[SIS__MAX_RANK]; /* role found for each axis of the first */
 } search;
 
 /* Channels on `axis`, the others that are flagged in order. */
 static int assign(search *k, int tensor, size_t axis, const unsigned char *spatial) {
     const sis__tensor *t = &k->p->tensors[tensor];
-    const sis__sight *v = &k->seen[tensor];
+    const sis__axis_map *v = &k->seen[tensor];
     size_t n = 0, at;
     for (size_t d = 0; d < t->rank; d++)
         n += spatial[d] != 0;
@@ -182,7 +182,7 @@ static int look(search *k, const sis__step *s) {
     case SIS__OP_MATMUL:
         return in == s->inputs[0] && assign_matmul(k, s);
     default:
-        if (!sis__sight_through(k->p, s, &k->seen[in], &k->seen[out])) {
+        if (!sis__axis_map_through(k->p, s, &k->seen[in], &k->seen[out])) {
             k->seen[out].map = -1;
             if (same_shape(&k->p->tensors[in], &k->p->tensors[out]))
                 k->seen[out] = k->seen[in]; /* element by element, or it will not be a layer */
@@ -191,11 +191,11 @@ static int look(search *k, const sis__step *s) {
     }
 }
 
-int sis__sight_first(const sis__plan *p, int first, sis__sight *out) {
+int sis__axis_map_first(const sis__plan *p, int first, sis__axis_map *out) {
     const sis__tensor *t = &p->tensors[first];
-    search k = {.p = p, .first = first, .seen = SIS_NEW(sis__sight, p->n_tensors)};
+    search k = {.p = p, .first = first, .seen = SIS_NEW(sis__axis_map, p->n_tensors)};
     int found = 0;
-    *out = (sis__sight){.map = -1};
+    *out = (sis__axis_map){.map = -1};
     if (!k.seen)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < p->n_tensors; i++)

@@ -33,33 +33,33 @@ static void row_range(const sis__map *m, const sis__box *b, int *first, int *las
     *last = (b->hi[0] - 1) * m->whole.hi[1] + b->hi[1];
 }
 
-int sis__top_init(sis__front *f, sis__top *t, const sis__map *m, size_t n_features) {
+int sis__max_outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m) {
     sis__box all = {{0}, {0}};
-    for (size_t j = 0; j < n_features; j++)
+    for (size_t j = 0; j < f->s->n_features; j++)
         all = sis__box_join(&all, &m->box[j]);
-    *t = (sis__top){.rows = (size_t)rows_of(m), .channels = m->channels};
+    *t = (sis__max_outside){.rows = (size_t)rows_of(m), .channels = m->channels};
     t->from = all.lo[2];
     t->to = sis__box_empty(&all) ? all.lo[2] : all.hi[2];
     size_t width = (size_t)(t->to - t->from) + 1, one = t->rows * m->channels;
-    t->left = (float *)sis__front_alloc(f, one, width * sizeof *t->left);
-    t->right = (float *)sis__front_alloc(f, one, width * sizeof *t->right);
-    t->above = (float *)sis__front_alloc(f, one + m->channels, sizeof *t->above);
-    t->below = (float *)sis__front_alloc(f, one + m->channels, sizeof *t->below);
+    t->left = (float *)sis__prefix_alloc(f, one, width * sizeof *t->left);
+    t->right = (float *)sis__prefix_alloc(f, one, width * sizeof *t->right);
+    t->above = (float *)sis__prefix_alloc(f, one + m->channels, sizeof *t->above);
+    t->below = (float *)sis__prefix_alloc(f, one + m->channels, sizeof *t->below);
     return t->left && t->right && t->above && t->below ? SIS_OK : SIS_E_NOMEM;
 }
 
-static float *side(const sis__top *t, float *of, int row, int x) {
+static float *side(const sis__max_outside *t, float *of, int row, int x) {
     size_t width = (size_t)(t->to - t->from) + 1;
     return of + ((size_t)row * width + (size_t)(x - t->from)) * t->channels;
 }
 
 /* to = larger of from and x. */
-static void extend(const sis__top *t, const float *from, const float *x, float *to) {
+static void extend(const sis__max_outside *t, const float *from, const float *x, float *to) {
     sis__kernels_best()->max_up((const float *const[]){from, x}, 2, t->channels, to);
 }
 
 /* Left maxima behind position x >= lo and right ones up to x < hi of a row. */
-static void update_row(sis__top *t, const sis__map *m, int row, int lo, int hi) {
+static void update_row(sis__max_outside *t, const sis__map *m, int row, int lo, int hi) {
     for (int x = lo; x < t->to; x++)
         extend(t, side(t, t->left, row, x), position(m, row, x), side(t, t->left, row, x + 1));
     for (int x = hi - 1; x >= t->from; x--)
@@ -67,13 +67,13 @@ static void update_row(sis__top *t, const sis__map *m, int row, int lo, int hi) 
 }
 
 /* to = larger of from and everything in the row */
-static void extend_row(const sis__top *t, const float *from, int row, float *to) {
+static void extend_row(const sis__max_outside *t, const float *from, int row, float *to) {
     extend(t, from, side(t, t->left, row, t->to), to);
     sis__kernels_best()->max_row(to, side(t, t->right, row, t->to), 1, t->channels);
 }
 
 /* Maxima over rows: above from row `first` on, below up to row `last`. */
-static void update_rows(sis__top *t, int first, int last) {
+static void update_rows(sis__max_outside *t, int first, int last) {
     size_t n = t->channels;
     for (size_t i = (size_t)first; i < t->rows; i++)
         extend_row(t, t->above + i * n, (int)i, t->above + (i + 1) * n);
@@ -86,7 +86,7 @@ static void lowest(float *y, size_t n) {
         y[i] = -INFINITY;
 }
 
-void sis__top_reset(sis__top *t, const sis__map *m) {
+void sis__max_outside_reset(sis__max_outside *t, const sis__map *m) {
     const sis__kernels *kn = sis__kernels_best();
     size_t n = t->channels;
     for (int row = 0; row < (int)t->rows; row++) {
@@ -104,7 +104,7 @@ void sis__top_reset(sis__top *t, const sis__map *m) {
     update_rows(t, 0, (int)t->rows);
 }
 
-void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r) {
+void sis__max_outside_update(sis__max_outside *t, const sis__map *m, const sis__box *r) {
     int first, last;
     if (sis__box_empty(r))
         return;
@@ -115,13 +115,13 @@ void sis__top_update(sis__top *t, const sis__map *m, const sis__box *r) {
 }
 
 /* y = the larger of the two, which become y both. */
-static void merge(const sis__top *t, const float *sides[2], float *y) {
+static void merge(const sis__max_outside *t, const float *sides[2], float *y) {
     extend(t, sides[0], sides[1], y);
     sides[0] = sides[1] = y;
 }
 
-void sis__top_outside(const sis__top *t, const sis__map *m, const sis__box *b, float *y,
-                      const float *sides[2]) {
+void sis__max_outside_of(const sis__max_outside *t, const sis__map *m, const sis__box *b, float *y,
+                         const float *sides[2]) {
     const sis__kernels *kn = sis__kernels_best();
     size_t n = t->channels;
     int first, last, height = m->whole.hi[1];

@@ -81,7 +81,7 @@ static const float *seen(const sis__layer *l, const sis__part *in, const int *o,
     return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
 }
 
-static void pool_max(const sis__front *f, const sis__layer *l, const sis__part *in, const int *o,
+static void pool_max(const sis__prefix *f, const sis__layer *l, const sis__part *in, const int *o,
                      float *y) {
     span s = span_of(&l->w, o);
     size_t k[3], n = 0;
@@ -92,10 +92,10 @@ static void pool_max(const sis__front *f, const sis__layer *l, const sis__part *
                 continue;
             const float *x = seen(l, in, o, k);
             for (; k[2] < s.to[2]; k[2]++, x += l->w.dilation[2] * l->w.channels)
-                f->lines[n++] = x;
+                f->scratch.lines[n++] = x;
         }
     if (n)
-        sis__kernels_best()->max_up(f->lines, n, l->w.channels, y);
+        sis__kernels_best()->max_up(f->scratch.lines, n, l->w.channels, y);
     for (size_t c = 0; !n && c < l->w.channels; c++)
         y[c] = -INFINITY;
 }
@@ -112,23 +112,23 @@ static size_t divisor(const sis__window *w, const span *s, const int *o) {
     return n;
 }
 
-static void pool_average(const sis__front *f, const sis__layer *l, const sis__part *in,
+static void pool_average(const sis__prefix *f, const sis__layer *l, const sis__part *in,
                          const int *o, float *y) {
     span s = span_of(&l->w, o);
     size_t k[3], n = l->w.channels, count = divisor(&l->w, &s, o);
-    memset(f->totals, 0, n * sizeof *f->totals);
+    memset(f->scratch.totals, 0, n * sizeof *f->scratch.totals);
     for (k[0] = s.from[0]; k[0] < s.to[0]; k[0]++)
         for (k[1] = s.from[1]; k[1] < s.to[1]; k[1]++)
             for (k[2] = s.from[2]; k[2] < s.to[2]; k[2]++) {
                 const float *x = seen(l, in, o, k);
                 for (size_t c = 0; c < n; c++)
-                    f->totals[c] += x[c];
+                    f->scratch.totals[c] += x[c];
             }
     for (size_t c = 0; c < n; c++)
-        y[c] = count ? (float)(f->totals[c] / (double)count) : 0.0f;
+        y[c] = count ? (float)(f->scratch.totals[c] / (double)count) : 0.0f;
 }
 
-static void run_pool(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
+static void run_pool(sis__prefix *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                      const sis__box *r) {
     SIS__EACH_ROW(r, z, y)
     for (int x = r->lo[2]; x < r->hi[2]; x++) {
@@ -189,23 +189,23 @@ static void join_row(int op, const float *a, const float *b, float *y, size_t n)
 static void with_row(const sis__layer *l, const float *x, float *y, size_t n, size_t channels,
                      size_t at) {
     for (size_t i = 0; i < n; i++, x += channels, y += channels) {
-        const float *k = l->a + (at + i) * l->a_position;
-        if (l->left)
+        const float *k = l->with.a + (at + i) * l->with.position;
+        if (l->with.left)
             for (size_t c = 0; c < channels; c++)
-                y[c] = combine(l->op, k[c * l->a_channel], x[c]);
+                y[c] = combine(l->op, k[c * l->with.channel], x[c]);
         else
             for (size_t c = 0; c < channels; c++)
-                y[c] = combine(l->op, x[c], k[c * l->a_channel]);
+                y[c] = combine(l->op, x[c], k[c * l->with.channel]);
     }
 }
 
 static void affine_row(const sis__layer *l, const float *x, float *y, size_t n, size_t channels) {
     for (size_t i = 0; i < n; i++, x += channels, y += channels)
         for (size_t c = 0; c < channels; c++)
-            y[c] = x[c] * l->a[c] + l->b[c];
+            y[c] = x[c] * l->with.a[c] + l->with.b[c];
 }
 
-static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in,
+static void run_elements(sis__prefix *f, const sis__layer *l, const sis__part *in,
                          const sis__part *out, const sis__box *r) {
     const sis__map *m = &f->maps[l->out];
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]);
@@ -231,7 +231,7 @@ static void run_elements(sis__front *f, const sis__layer *l, const sis__part *in
     }
 }
 
-static void run_concat(sis__front *f, const sis__layer *l, const sis__part *in,
+static void run_concat(sis__prefix *f, const sis__layer *l, const sis__part *in,
                        const sis__part *out, const sis__box *r) {
     size_t channels = f->maps[l->out].channels;
     SIS__EACH_ROW(r, z, y)
@@ -245,8 +245,8 @@ static void run_concat(sis__front *f, const sis__layer *l, const sis__part *in,
     }
 }
 
-static void run_layer(sis__front *f, const sis__layer *l, const sis__part *in, const sis__part *out,
-                      const sis__box *r) {
+static void run_layer(sis__prefix *f, const sis__layer *l, const sis__part *in,
+                      const sis__part *out, const sis__box *r) {
     switch (l->kind) {
     case SIS__LAYER_CONV:
         sis__conv_run(f, l, in, out, r);
@@ -265,7 +265,7 @@ static void run_layer(sis__front *f, const sis__layer *l, const sis__part *in, c
 
 /* ---- Base ---------------------------------------------------------------------------------- */
 
-void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
+void sis__layer_base(sis__prefix *f, size_t layer, const sis__box *r) {
     const sis__layer *l = &f->layers[layer];
     sis__part in[SIS__LAYER_INPUTS];
     if (sis__box_empty(r) || !f->maps[l->out].needed)
@@ -278,22 +278,22 @@ void sis__layer_base(sis__front *f, size_t layer, const sis__box *r) {
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* Is something kept that tells what a layer makes of a candidate? */
-static int is_kept(const sis__front *f, const sis__layer *l) {
-    return !f->anew && (l->site >= 0 || l->fused);
+static int is_kept(const sis__layer *l) {
+    return l->fused || (l->kind == SIS__LAYER_CONV && l->conv.point >= 0);
 }
 
 /* Which box of each map is needed for need[map], and which part of it the candidate changes. */
-static void request(sis__front *f, size_t j, int map) {
+static void request(sis__prefix *f, size_t j, int map) {
     for (int m = map; m >= 1; m--) {
         const sis__layer *l = &f->layers[m - 1];
-        if (sis__box_empty(&f->need[m]))
+        if (sis__box_empty(&f->scratch.need[m]))
             continue;
-        f->work[m] = sis__box_meet(&f->need[m], &f->maps[m].box[j]);
-        if (sis__box_empty(&f->work[m]) || is_kept(f, l))
+        f->scratch.work[m] = sis__box_meet(&f->scratch.need[m], &f->maps[m].box[j]);
+        if (sis__box_empty(&f->scratch.work[m]) || is_kept(l))
             continue;
         for (size_t i = 0; i < l->n_in; i++) {
-            sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->work[m]);
-            f->need[l->in[i]] = sis__box_join(&f->need[l->in[i]], &field);
+            sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->scratch.work[m]);
+            f->scratch.need[l->in[i]] = sis__box_join(&f->scratch.need[l->in[i]], &field);
         }
     }
 }
@@ -322,63 +322,49 @@ static void fill_around(const sis__map *m, const sis__part *p, const sis__box *r
 }
 
 /* The input with the feature's values masked. */
-static void mask_input(const sis__front *f, size_t j, const sis__part *p) {
+static void mask_input(const sis__prefix *f, size_t j, const sis__part *p) {
     size_t channels = f->maps[0].channels;
     const sis__box *b = &p->box;
     fill_around(&f->maps[0], p, &(sis__box){{0}, {0}});
-    for (size_t i = f->start[j]; i < f->start[j + 1]; i++) {
-        const sis__element *e = &f->elements[i];
+    for (size_t i = f->input.start[j]; i < f->input.start[j + 1]; i++) {
+        const sis__element *e = &f->input.elements[i];
         if (e->z >= b->lo[0] && e->z < b->hi[0] && e->y >= b->lo[1] && e->y < b->hi[1] &&
             e->x >= b->lo[2] && e->x < b->hi[2])
             sis__part_at(p, channels, e->z, e->y, e->x)[e->c] = e->masked;
     }
 }
 
-/* From what is kept for a convolution: the sums of its values, or how it changes. */
-static void copy_kept(const sis__front *f, size_t j, const sis__layer *conv, int relu,
+/* Box r of a convolution, through a Relu if one follows, from the sums that are kept. */
+static void copy_kept(const sis__prefix *f, size_t j, const sis__layer *conv, int relu,
                       const sis__part *out, const sis__box *r) {
-    const sis__kernels *kn = sis__kernels_best();
-    const sis__map *m = &f->maps[conv->out];
-    const sis__part base = {m->base, m->whole}, kept = sis__site_kept(f, conv, j);
-    size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]) * channels;
-    SIS__EACH_ROW(r, z, y) {
-        float *to = sis__part_at(out, channels, z, y, r->lo[2]);
-        if (f->exact) {
-            sis__conv_kept(f, conv, j, (int[3]){z, y, r->lo[2]}, n / channels, relu, to);
-            continue;
-        }
-        const float *a = sis__part_at(&base, channels, z, y, r->lo[2]);
-        const float *b = sis__part_at(&kept, channels, z, y, r->lo[2]);
-        if (relu)
-            kn->add_relu(a, b, to, n);
-        else
-            join_row(SIS__OP_ADD, a, b, to, n);
-    }
+    SIS__EACH_ROW(r, z, y)
+    sis__conv_kept(f, conv, j, (int[3]){z, y, r->lo[2]}, (size_t)(r->hi[2] - r->lo[2]), relu,
+                   sis__part_at(out, f->maps[conv->out].channels, z, y, r->lo[2]));
 }
 
-static void run_candidate(sis__front *f, size_t j, int map) {
+static void run_candidate(sis__prefix *f, size_t j, int map) {
     const sis__layer *l = &f->layers[map - 1];
-    const sis__part out = {f->maps[map].window, f->need[map]};
-    const sis__box *r = &f->work[map];
+    const sis__part out = {f->maps[map].window, f->scratch.need[map]};
+    const sis__box *r = &f->scratch.work[map];
     sis__part in[SIS__LAYER_INPUTS];
     for (size_t i = 0; i < l->n_in; i++)
-        in[i] = (sis__part){f->maps[l->in[i]].window, f->need[l->in[i]]};
-    if (!sis__box_empty(r) && !is_kept(f, l))
+        in[i] = (sis__part){f->maps[l->in[i]].window, f->scratch.need[l->in[i]]};
+    if (!sis__box_empty(r) && !is_kept(l))
         run_layer(f, l, in, &out, r);
     else if (!sis__box_empty(r))
         copy_kept(f, j, l->fused ? &f->layers[l->in[0] - 1] : l, l->fused, &out, r);
     fill_around(&f->maps[map], &out, r);
 }
 
-sis__part sis__front_evaluate(sis__front *f, size_t j, int map, const sis__box *r) {
+sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box *r) {
     for (int m = 0; m < map; m++)
-        f->need[m] = (sis__box){{0}, {0}};
-    f->need[map] = *r;
+        f->scratch.need[m] = (sis__box){{0}, {0}};
+    f->scratch.need[map] = *r;
     request(f, j, map);
-    if (!sis__box_empty(&f->need[0]))
-        mask_input(f, j, &(sis__part){f->maps[0].window, f->need[0]});
+    if (!sis__box_empty(&f->scratch.need[0]))
+        mask_input(f, j, &(sis__part){f->maps[0].window, f->scratch.need[0]});
     for (int m = 1; m <= map; m++)
-        if (!sis__box_empty(&f->need[m]))
+        if (!sis__box_empty(&f->scratch.need[m]))
             run_candidate(f, j, m);
     return (sis__part){f->maps[map].window, *r};
 }

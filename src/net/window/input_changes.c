@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What features change of the input, and margins estimated from it: for convolutions of the input
+ * itself under a maximum over all positions, in a sequence or an image.
+ *
+ * Masking a feature changes the input by the same amounts whatever else is masked. What that does
+ * to the outputs of a convolution is summed once; features that change the input alike (the same
+ * base of a DNA sequence, the same word, pixels of one shade) share the sum. Base and change added
+ * up are the candidate's values, but for rounding. An exact sum takes all terms of the kernel, this
+ * one addition: where kernels are long, the estimates of all candidates cost less than a few exact
+ * ones.
+ *
+ * Rounding is bounded, never measured. With u = 2^-24, X the length of the longest position of the
+ * input, masked or not, and W_f the lengths of a filter's weights at each place of the kernel,
+ * added up, no sum of |x| |w| exceeds S = X W_f. The base's sum and the candidate's of n terms and
+ * a bias b are each off by less than (n + 2) u (|b| + S), the change, a sum of m terms that are not
+ * 0, by (m + 3) u 2 S, and adding it to the base by u (|b| + 3 S). What this does to margins is
+ * head_error.c's.
+ *
+ * So a candidate's margin is at most its estimate and that error, and only those that could be the
+ * best are computed, exactly.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/ops/ops.h"
+#include "net/window/window.h"
+
+static const double times_cheaper = 4;           /* to pay, than computing what is out of date */
+static const size_t row_bytes = (size_t)1 << 20; /* rows of the head made together */
+
+/* For one cut. */
+typedef struct {
+    const sis__keep_point *point;
+    const sis__layer *conv;
+    size_t *at;     /* (n_features) the change of the output, in `changes` */
+    sis__box *over; /* (n_features) where it lies: the feature's box in the output, at least */
+    float *changes;
+    float *inside; /* (n_features, channels) estimated maxima inside the box */
+} cut_changes;
+
+struct sis__estimate {
+    sis__prefix *f;
+    sis__head *head;
+    cut_changes *cuts;
+    size_t n_cuts;
+    unsigned char *stale; /* (n_features) its maxima are out of date */
+    float *error;         /* (row) how far values of a row can be off */
+    double change;        /* the largest of all */
+    double largest;       /* no value of a row was above that; margins are off by at most: */
+    double margin_error;
+    float *rows; /* (n_rows, row) */
+    size_t n_rows;
+};
+
+/* ---- Which are alike ------------------------------------------------------------------------- */
+
+static float change_of(const sis__prefix *f, const sis__element *e) {
+    const sis__map *m = &f->maps[0];
+    return e->masked -
+           f->input.values[sis__box_at(&m->whole, e->z, e->y, e->x) * m->channels + (size_t)e->c];
+}
+
+/* An element as seen from the first corner of its feature's box. */
+typedef struct {
+    int at[4];
+    float change;
+} relative;
+
+static relative relative_to(const sis__prefix *f, const sis__element *e, const sis__box *b) {
+    return (relative){{e->z - b->lo[0], e->y - b->lo[1], e->x - b->lo[2], e->c}, change_of(f, e)};
+}
+
+/* Any order that puts features side by side that change the input alike. */
+static int by_change(const void *a, const void *b, void *ctx) {
+    const sis__prefix *f = (const sis__prefix *)ctx;
+    const size_t *start = f->input.start, i = *(const size_t *)a, j = *(const size_t *)b;
+    size_t n = start[i + 1] - start[i], m = start[j + 1] - start[j];
+    int order = n < m ? -1 : n > m;
+    for (size_t k = 0; order == 0 && k < n; k++) {
+        relative x = relative_to(f, &f->input.elements[start[i] + k], &f->maps[0].box[i]);
+        relative y = relative_to(f, &f->input.elements[start[j] + k], &f->maps[0].box[j]);
+        order = memcmp(&x, &y, sizeof x);
+    }
+    return order;
+}
+
+/* Box b moved as feature i would have to be to lie where j does. */
+static sis__box moved(const sis__prefix *f, const sis__box *b, size_t i, size_t j) {
+    sis__box r = *b;
+    for (size_t d = 0; d < 3; d++) {
+        int by = f->maps[0].box[j].lo[d] - f->maps[0].box[i].lo[d];
+        r.lo[d] += by;
+        r.hi[d] += by;
+    }
+    return r;
+}
+
+static int holds(const sis__box *a, const sis__box *b) {
+    sis__box both = sis__box_meet(a, b);
+    return sis__box_empty(b) || memcmp(&both, b, sizeof both) == 0;
+}
+
+/* ---- Changes --------------------------------------------------------------------------------- */
+
+/* What masking a feature does to the outputs of a convolution: over its box. */
+static void sum_change(sis__prefix *f, const sis__layer *l, size_t j, float *to) {
+    const sis__box *b = &f->maps[l->out].box[j];
+    sis__part in = {f->maps[0].window, sis__layer_field(l, &f->maps[0], b)};
+    size_t channels = f->maps[0].channels;
+    sis__layer alone = *l; /* no bias, and no sums of the base */
+    alone.conv.bias = NULL;
+    alone.conv.sums = NULL;
+    memset(in.at, 0, sis__box_volume(&in.box) * channels * sizeof *in.at);
+    for (size_t i = f->input.start[j]; i < f->input.start[j + 1]; i++) {
+        const sis__element *e = &f->input.elements[i];
+        sis__box one = {{e->z, e->y, e->x}, {e->z + 1, e->y + 1, e->x + 1}};
+        if (holds(&in.box, &one))
+            sis__part_at(&in, channels, e->z, e->y, e->x)[e->c] = change_of(f, e);
+    }
+    sis__conv_run(f, &alone, &in, &(sis__part){to, *b}, b);
+}
+
+/* Let features that are alike share the change of one whose box is as large as any, if the outputs
+ * lie as the inputs do. owner[j]: whose change serves j. */
+static void share(const cut_changes *c, const sis__prefix *f, const size_t *order, size_t *owner) {
+    const sis__window *w = &c->conv->w;
+    const sis__box *box = f->maps[c->conv->out].box;
+    int strides = w->stride[0] > 1 || w->stride[1] > 1 || w->stride[2] > 1;
+    size_t n = f->s->n_features;
+    for (size_t first = 0, end; first < n; first = end) {
+        size_t most = order[first];
+        for (end = first + 1;
+             end < n && !by_change(&order[first], &order[end], (void *)(uintptr_t)f); end++)
+            if (sis__box_volume(&box[order[end]]) > sis__box_volume(&box[most]))
+                most = order[end];
+        for (size_t k = first; k < end; k++) {
+            size_t j = order[k];
+            sis__box over = moved(f, &box[most], most, j);
+            owner[j] = !strides && holds(&over, &box[j]) ? most : j;
+        }
+    }
+}
+
+/* Places of all changes; their number of floats. */
+static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *owner) {
+    const sis__map *out = &f->maps[c->conv->out];
+    size_t used = 0;
+    for (size_t j = 0; j < f->s->n_features; j++)
+        if (owner[j] == j) {
+            c->at[j] = used;
+            used += (sis__box_volume(&out->box[j]) * out->channels + 15) / 16 * 16;
+        }
+    for (size_t j = 0; j < f->s->n_features; j++) {
+        c->at[j] = c->at[owner[j]];
+        c->over[j] = moved(f, &out->box[owner[j]], owner[j], j);
+    }
+    return used;
+}
+
+/* The largest; not finite where values that are differ by more than any number is. */
+static double sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, size_t n_floats) {
+    double largest = 0;
+    int bad = 0;
+    for (size_t j = 0; j < f->s->n_features; j++)
+        if (owner[j] == j && !sis__box_empty(&f->maps[c->conv->out].box[j]))
+            sum_change(f, c->conv, j, c->changes + c->at[j]);
+    for (size_t i = 0; i < n_floats; i++) {
+        largest = fmax(largest, fabs((double)c->changes[i]));
+        bad |= !isfinite(c->changes[i]);
+    }
+    return bad ? INFINITY : largest;
+}
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
+
+/* The length of the longest position of the input, each value with its feature present or masked,
+ * whichever is larger. */
+static double longest_position(sis__prefix *f) {
+    const sis__map *m = &f->maps[0];
+    size_t n = sis__positions(m), channels = m->channels;
+    double most = 0;
+    float *x = m->base; /* nothing is there before the first reset */
+    memcpy(x, f->input.values, n * channels * sizeof *x);
+    for (size_t i = 0; i < f->input.start[f->s->n_features]; i++) {
+        const sis__element *e = &f->input.elements[i];
+        float *at = &x[sis__box_at(&m->whole, e->z, e->y, e->x) * channels + (size_t)e->c];
+        *at = fmaxf(fabsf(*at), fabsf(e->masked));
+    }
+    for (size_t p = 0; p < n; p++) {
+        double sum = 0;
+        for (size_t c = 0; c < channels; c++)
+            sum += (double)x[p * channels + c] * (double)x[p * channels + c];
+        most = fmax(most, sum);
+    }
+    return sqrt(most);
+}
+
+/* Lengths of a filter's weights at each place of the kernel, added up. */
+static double filter_length(const sis__layer *l, const float *w, size_t filter) {
+    size_t taps = sis__conv_rows(l) * l->w.kernel[2], inside = l->w.channels / l->w.groups;
+    int transposed = l->op == SIS__OP_MATMUL;
+    double length = 0;
+    for (size_t t = 0; t < taps; t++) {
+        double sum = 0;
+        for (size_t c = 0; c < inside; c++) {
+            double v = (double)(transposed ? w[c * l->w.filters + filter]
+                                           : w[(filter * inside + c) * taps + t]);
+            sum += v * v;
+        }
+        length += sqrt(sum);
+    }
+    return length;
+}
+
+/* How far estimated values can be off: the cut's part of e->error. */
+static void find_errors(sis__estimate *e, const cut_changes *c, double position) {
+    const sis__prefix *f = e->f;
+    const sis__layer *l = c->conv;
+    const float *w = (const float *)f->plan->tensors[l->step->inputs[1]].data;
+    size_t n = sis__conv_rows(l) * l->w.kernel[2] * l->w.channels / l->w.groups, most = 0;
+    for (size_t j = 0; j < f->s->n_features; j++) {
+        size_t own = f->input.start[j + 1] - f->input.start[j];
+        most = own > most ? own : most;
+    }
+    double m = (double)(most < n ? most : n), terms = (double)(n + sis__conv_rows(l));
+    for (size_t k = 0; k < c->point->cut.width; k++) {
+        double s = position * filter_length(l, w, k);
+        double b = l->conv.bias ? fabs((double)l->conv.bias[k]) : 0;
+        double error = 2 * (terms + 2) * (b + s) + (m + 3) * 2 * s + b + 3 * s;
+        e->error[c->point->cut.at + k] = (float)(error * 0x1.1p-24);
+    }
+}
+
+/* ---- New ------------------------------------------------------------------------------------- */
+
+void sis__estimate_free(sis__estimate *e) {
+    for (size_t i = 0; e && i < e->n_cuts; i++) {
+        free(e->cuts[i].at);
+        free(e->cuts[i].over);
+        free(e->cuts[i].changes);
+        free(e->cuts[i].inside);
+    }
+    if (e) {
+        free(e->cuts);
+        free(e->stale);
+        free(e->error);
+        free(e->rows);
+    }
+    free(e);
+}
+
+/* Are all cuts maxima of convolutions of the input? */
+static int fits(const sis__prefix *f) {
+    for (size_t i = 0; i < f->n_points; i++) {
+        const sis__keep_point *s = &f->points[i];
+        if (s->kind == SIS__KEEP_CONV)
+            continue;
+        const sis__layer *l = s->map > 0 ? &f->layers[s->map - 1] : NULL;
+        if (s->kind != SIS__KEEP_MAX || !l || l->kind != SIS__LAYER_CONV || l->in[0] != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Products that masking a feature makes out of date, for each value that would be estimated. */
+static double products_for_each(const sis__prefix *f, const sis__layer *l) {
+    size_t n = f->s->n_features, step = n / 32 + 1;
+    double met = 0, all = 0;
+    for (size_t i = 0; i < n; i += step) {
+        sis__box a = sis__conv_lines(f, l, i);
+        for (size_t j = 0; j < n; j++) {
+            sis__box b = sis__conv_lines(f, l, j), both = sis__box_meet(&a, &b);
+            if (sis__box_empty(&both))
+                continue;
+            met += (double)sis__box_volume(&both);
+            all += (double)sis__box_volume(&f->maps[l->out].box[j]);
+        }
+    }
+    return all > 0 ? met * (double)(l->w.channels / l->w.groups * l->w.kernel[2]) / all : 0;
+}
+
+static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, size_t *owner,
+                        double *largest) {
+    size_t n = f->s->n_features, channels = f->maps[c->conv->out].channels;
+    c->at = SIS_NEW(size_t, n);
+    c->over = SIS_NEW(sis__box, n);
+    c->inside = (float *)sis__alloc_raw(n, channels * sizeof *c->inside);
+    if (!c->at || !c->over || !c->inside)
+        return SIS_E_NOMEM;
+    share(c, f, order, owner);
+    size_t floats = place_changes(c, f, owner);
+    if (floats > f->s->memory / sizeof *c->changes)
+        return SIS_E_UNSUPPORTED;
+    c->changes = SIS_NEW(float, floats);
+    if (!c->changes)
+        return SIS_E_NOMEM;
+    *largest = fmax(*largest, sum_changes(c, f, owner, floats));
+    return isfinite(*largest) ? SIS_OK : SIS_E_UNSUPPORTED;
+}
+
+static int cuts_init(sis__estimate *e) {
+    sis__prefix *f = e->f;
+    size_t n = f->s->n_features, *order = SIS_NEW_RAW(size_t, n), *owner = SIS_NEW_RAW(size_t, n);
+    int error = order && owner ? SIS_OK : SIS_E_NOMEM;
+    for (size_t j = 0; !error && j < n; j++)
+        order[j] = j;
+    if (!error)
+        qsort_r(order, n, sizeof *order, by_change, f);
+    double position = longest_position(f);
+    for (size_t i = 0; !error && i < f->n_points; i++) {
+        const sis__keep_point *s = &f->points[i];
+        if (s->kind == SIS__KEEP_CONV)
+            continue;
+        cut_changes *c = &e->cuts[e->n_cuts++];
+        *c = (cut_changes){.point = s, .conv = &f->layers[s->map - 1]};
+        if (products_for_each(f, c->conv) < times_cheaper)
+            error = SIS_E_UNSUPPORTED;
+        if (!error)
+            error = changes_init(c, f, order, owner, &e->change);
+        if (!error)
+            find_errors(e, c, position);
+    }
+    free(order);
+    free(owner);
+    return error;
+}
+
+static int estimate_init(sis__estimate *e) {
+    sis__prefix *f = e->f;
+    size_t n = f->s->n_features, most = row_bytes / sizeof(float) / (f->row + 1);
+    e->n_rows = most < 16 ? 16 : most < n ? most : n;
+    e->cuts = SIS_NEW(cut_changes, f->n_points);
+    e->stale = SIS_NEW(unsigned char, n);
+    e->error = SIS_NEW(float, f->row);
+    e->rows = (float *)sis__alloc_raw(e->n_rows, f->row * sizeof *e->rows);
+    if (!e->cuts || !e->stale || !e->error || !e->rows)
+        return SIS_E_NOMEM;
+    int error = cuts_init(e);
+    if (!error)
+        error = sis__head_error(f, e->head, 0, e->error, &e->margin_error);
+    return error || isfinite(e->margin_error) ? error : SIS_E_UNSUPPORTED;
+}
+
+int sis__estimate_new(sis__prefix *f, sis__head *head, sis__estimate **out) {
+    *out = NULL;
+    if (!fits(f))
+        return SIS_OK;
+    sis__estimate *e = SIS_NEW(sis__estimate, 1);
+    if (!e)
+        return SIS_E_NOMEM;
+    *e = (sis__estimate){.f = f, .head = head};
+    int error = estimate_init(e);
+    if (error) {
+        sis__estimate_free(e);
+        return error == SIS_E_UNSUPPORTED ? SIS_OK : error;
+    }
+    *out = e;
+    return SIS_OK;
+}
+
+/* ---- Estimates ------------------------------------------------------------------------------- */
+
+void sis__estimate_reset(sis__estimate *e) {
+    memset(e->stale, 1, e->f->s->n_features);
+}
+
+void sis__estimate_spoil(sis__estimate *e, size_t j) {
+    e->stale[j] = 1;
+}
+
+/* Maxima inside the boxes. */
+static void update(sis__estimate *e, size_t j) {
+    const sis__kernels *kn = sis__kernels_best();
+    for (size_t i = 0; i < e->n_cuts; i++) {
+        const cut_changes *c = &e->cuts[i];
+        const sis__map *m = &e->f->maps[c->conv->out];
+        const sis__box *b = &m->box[j];
+        const sis__part base = {m->base, m->whole}, change = {c->changes + c->at[j], c->over[j]};
+        float *top = c->inside + j * m->channels;
+        for (size_t k = 0; k < m->channels; k++)
+            top[k] = -INFINITY;
+        SIS__EACH_ROW(b, z, y)
+        kn->add_max(sis__part_at(&base, m->channels, z, y, b->lo[2]),
+                    sis__part_at(&change, m->channels, z, y, b->lo[2]),
+                    (size_t)(b->hi[2] - b->lo[2]), top, m->channels);
+    }
+    e->stale[j] = 0;
+}
+
+static void make_row(sis__estimate *e, size_t j, const float *base, float *row) {
+    if (e->stale[j])
+        update(e, j);
+    for (size_t i = 0; i < e->n_cuts; i++) {
+        const sis__keep_point *s = e->cuts[i].point;
+        if (sis__box_empty(&s->box[j]))
+            memcpy(row + s->cut.at, base + s->cut.at, s->cut.width * sizeof *row);
+        else
+            sis__keep_join(e->f, s, j, e->cuts[i].inside + j * s->cut.width, base + s->cut.at,
+                           row + s->cut.at);
+    }
+}
+
+/* No candidate's value is further from the base's than the largest change: margins are off by more
+ * where that is more than ever before. */
+static int see_base(sis__estimate *e, const float *base) {
+    float largest = 0;
+    for (size_t i = 0; i < e->f->row; i++)
+        largest = fabsf(base[i]) > largest ? fabsf(base[i]) : largest;
+    if ((double)largest + e->change <= e->largest)
+        return SIS_OK;
+    e->largest = 1.25 * (double)largest + e->change;
+    return sis__head_error(e->f, e->head, e->largest, e->error, &e->margin_error);
+}
+
+int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
+                       const float *base, double *most) {
+    int error = see_base(e, base);
+    for (size_t from = 0; error == SIS_OK && from < n; from += e->n_rows) {
+        size_t count = n - from < e->n_rows ? n - from : e->n_rows;
+        for (size_t k = 0; k < count; k++)
+            make_row(e, (size_t)features[from + k], base, e->rows + k * e->f->row);
+        error = sis__head_margins(e->head, e->rows, count, most + from);
+    }
+    for (size_t k = 0; error == SIS_OK && k < n; k++) {
+        most[k] = wants * most[k] + e->margin_error;
+        if (isnan(most[k]))
+            most[k] = INFINITY;
+    }
+    return error;
+}
