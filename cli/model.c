@@ -153,25 +153,27 @@ static double time_passes(const sis_model *m, const double *values, size_t n) {
     return best;
 }
 
-/* One backward selection, and what it would take by full passes. */
+/* One backward selection, and if it is by a walk what it would take by full passes. */
 static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt) {
     double pass = time_passes(m, s->values, s->input.n_values), began = seconds();
     sis_trace t = {0};
     int error = sis_backselect(w, opt, &t);
     double took = seconds() - began,
-           copies = (double)s->n_features * (double)(s->n_features + 1) / 2;
-    if (error == SIS_OK) {
-        double full = pass * copies;
-        printf("One backward selection over %zu features asks about %.0f masked copies: by the "
-               "walk %.3g s, by full passes %.3g s (",
-               s->n_features, copies, took, full);
-        if (full < took)
-            printf("full passes are faster here).\n");
-        else
-            printf("%.*f times as long).\n", full < 10 * took, full / took);
-    }
+           copies = (double)s->n_features * (double)(s->n_features + 1) / 2, full = pass * copies;
     sis_trace_release(&t);
-    return cli_fail(error);
+    if (error)
+        return cli_fail(error);
+    printf("One backward selection over %zu features asks about %.0f masked copies: ",
+           s->n_features, copies);
+    if (!sis_walk_is_own(w))
+        printf("%.3g s, each a full pass.\n", took);
+    else if (full < took)
+        printf("by the walk %.3g s, by full passes %.3g s (full passes are faster here).\n", took,
+               full);
+    else
+        printf("by the walk %.3g s, by full passes %.3g s (%.*f times as long).\n", took, full,
+               full < 10 * took, full / took);
+    return CLI_DONE;
 }
 
 /* ---- What the file carries ------------------------------------------------------------------- */
@@ -331,7 +333,7 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
         status = describe(net, w);
     if (status == CLI_DONE)
         putchar('\n');
-    if (status == CLI_DONE && after > before)
+    if (status == CLI_DONE && after > before && sis_walk_is_own(w))
         printf("A walk keeps %.3g MiB.\n", (double)(after - before) / (1 << 20));
     if (status == CLI_DONE && !o->no_timing)
         status = print_cost(m, &s, w, &opt);

@@ -366,6 +366,7 @@ int sis_walk_mask(sis_walk *w, int feature, double *score);
 double sis_walk_score(const sis_walk *w); /* of the present state */
 size_t sis_walk_features(const sis_walk *w);
 int sis_walk_masked(const sis_walk *w, int feature);
+int sis_walk_is_own(const sis_walk *w); /* the model's own, not the batch walk */
 
 #ifdef __cplusplus
 }

@@ -172,6 +172,10 @@ size_t sis_walk_features(const sis_walk *w) {
     return w->state->features.n;
 }
 
+int sis_walk_is_own(const sis_walk *w) {
+    return w->state->judge != w;
+}
+
 int sis_walk_masked(const sis_walk *w, int feature) {
     return feature >= 0 && (size_t)feature < w->state->features.n && w->state->masked[feature];
 }
