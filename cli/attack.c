@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <sis/attack.h>
+#include <sis/results.h>
 
 #include "output.h"
 #include "task.h"
@@ -247,30 +248,20 @@ static int write_values(const campaign *c, const char *path, int after) {
     return status;
 }
 
-/* Height, width and channels if these axes are those of an image; *first: do the channels come
- * first? */
-static int is_image(const size_t *shape, size_t rank, size_t dims[3], int *first) {
-    size_t real[SIS_RANK_MAX], n = 0;
-    for (size_t d = 0; d < rank; d++)
-        if (shape[d] != 1)
-            real[n++] = shape[d];
-    *first = n == 3 && real[0] == 3;
-    if (n != 2 && !*first && !(n == 3 && real[2] == 3))
-        return 0;
-    dims[0] = real[*first];
-    dims[1] = real[*first + 1];
-    dims[2] = n == 2 ? 1 : 3;
-    return 1;
+/* Is it a picture, grey or in three colours? */
+static int is_image(const size_t *shape, size_t rank, size_t n_values, sis_raster *at) {
+    sis_record r = {.rank = rank, .shape = shape, .n_values = n_values};
+    return sis_record_raster(&r, at) && (at->channels == 1 || at->channels == 3);
 }
 
 /* As the file has it, or else as the network takes it. */
-static int image_shape(const campaign *c, size_t i, size_t dims[3], int *first) {
+static int image_shape(const campaign *c, size_t i, sis_raster *at) {
     sis_record example;
     sis_net_shape taken;
     sis_task_record(c->task.task, &c->task.examples[i], NULL, &example);
     sis_net_input_shape(c->task.net, &taken);
-    if (is_image(example.shape, example.rank, dims, first) ||
-        is_image(taken.dims, taken.rank, dims, first))
+    if (is_image(example.shape, example.rank, c->width, at) ||
+        is_image(taken.dims, taken.rank, c->width, at))
         return CLI_DONE;
     return cli_error("--images: example %zu is no image: expected (height, width), grey, or three "
                      "channels before or behind that",
@@ -279,12 +270,12 @@ static int image_shape(const campaign *c, size_t i, size_t dims[3], int *first) 
 
 /* Can the pictures be written? Better known before the attack than after it. */
 static int check_images(const campaign *c) {
-    size_t dims[3];
-    int first, status = CLI_DONE;
+    sis_raster at;
+    int status = CLI_DONE;
     if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
         return cli_error("--images: cannot make the folder %s: %s", c->o->images, strerror(errno));
     for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
-        status = image_shape(c, i, dims, &first);
+        status = image_shape(c, i, &at);
         if (strchr(c->task.ids[i], '/'))
             status = cli_error("--images: the id \"%s\" cannot name a file", c->task.ids[i]);
     }
@@ -292,19 +283,19 @@ static int check_images(const campaign *c) {
 }
 
 static int write_image(const campaign *c, size_t i, const double *values, const char *end) {
-    size_t dims[3] = {0};
-    int first;
+    sis_raster at = {0};
     char path[4096];
-    int status = image_shape(c, i, dims, &first);
+    int status = image_shape(c, i, &at);
     double *pixels = cli_grab(c->width, sizeof *pixels), low = c->o->low, high = c->o->high;
-    size_t places = dims[0] * dims[1];
+    size_t dims[3] = {at.rows, at.columns, at.channels};
     if (!pixels || status != CLI_DONE) {
         free(pixels);
         return CLI_FAILED;
     }
-    for (size_t v = 0; v < c->width; v++) {
-        size_t to = first ? v % places * 3 + v / places : v;
-        pixels[to] = (values[v] - low) / (high - low);
+    for (size_t k = 0; k < c->width; k++) { /* row by row, the channels of a pixel together */
+        size_t place = k / at.channels, y = place / at.columns, x = place % at.columns;
+        size_t v = y * at.row_step + x * at.column_step + k % at.channels * at.channel_step;
+        pixels[k] = (values[v] - low) / (high - low);
     }
     int used = snprintf(path, sizeof path, "%s/%s%s.png", c->o->images, c->task.ids[i], end);
     status = used > 0 && (size_t)used < sizeof path

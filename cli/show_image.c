@@ -15,55 +15,43 @@ enum { INDENT = 6, GAP = 2 };
 
 typedef struct {
     const cli_page *p;
-    size_t rows, cols, channels;
-    size_t row_step, col_step, channel_step; /* of values */
+    sis_raster at; /* where values lie */
     double low, high;
     int *places;
     size_t owed; /* spaces that are printed only if something follows on the line */
 } picture;
 
-/* How the axes of the record are rows, columns and channels: 0 if they are not. */
+/* 0 if the record is no picture, or one that does not fit. */
 static int picture_init(picture *f, const cli_page *p) {
     const sis_record *r = p->r;
-    const size_t *d = r->shape;
     *f = (picture){.p = p, .low = INFINITY, .high = -INFINITY};
-    if (!r->values || !r->kind || strcmp(r->kind, "image") != 0)
+    if (!r->values || !r->kind || strcmp(r->kind, "image") != 0 || !sis_record_raster(r, &f->at))
         return 0;
-    if (r->rank == 2)
-        *f = (picture){p, d[0], d[1], 1, d[1], 1, 0, 0, 0, NULL, 0};
-    else if (r->rank == 3 && (d[0] == 1 || d[0] == 3))
-        *f = (picture){p, d[1], d[2], d[0], d[2], 1, d[1] * d[2], 0, 0, NULL, 0};
-    else if (r->rank == 3 && (d[2] == 1 || d[2] == 3))
-        *f = (picture){p, d[0], d[1], d[2], d[1] * d[2], d[2], 1, 0, 0, NULL, 0};
-    else
-        return 0;
-    f->low = INFINITY;
-    f->high = -INFINITY;
     for (size_t v = 0; v < r->n_values; v++) {
         f->low = fmin(f->low, r->values[v]);
         f->high = fmax(f->high, r->values[v]);
     }
-    return f->cols > 0 && f->rows > 0 && f->cols + INDENT <= p->width;
+    return f->at.columns + INDENT <= p->width;
 }
 
 /* 0 to 1: how bright one channel of a pixel is. */
 static double brightness(const picture *f, size_t y, size_t x, size_t c) {
     const double *values = f->p->r->values;
-    double v = values[y * f->row_step + x * f->col_step + c * f->channel_step];
+    double v = values[y * f->at.row_step + x * f->at.column_step + c * f->at.channel_step];
     return f->high > f->low ? (v - f->low) / (f->high - f->low) : 0;
 }
 
 /* The feature of a pixel, -1 if it has none. */
 static int feature_at(const picture *f, size_t y, size_t x) {
     const sis_record *r = f->p->r;
-    size_t v = y * f->row_step + x * f->col_step;
+    size_t v = y * f->at.row_step + x * f->at.column_step;
     int feature = r->feature_map ? r->feature_map[v] : (int)v;
     return (size_t)feature < r->collection.n_features ? feature : -1;
 }
 
 /* One of 256 colours: 24 greys, or a cube of 6 x 6 x 6. */
 static int colour_of(const picture *f, size_t y, size_t x, double light) {
-    if (f->channels == 1)
+    if (f->at.channels < 3)
         return 232 + (int)(23.0 * light * brightness(f, y, x, 0) + 0.5);
     int code = 16, weight[3] = {36, 6, 1};
     for (size_t c = 0; c < 3; c++)
@@ -73,7 +61,7 @@ static int colour_of(const picture *f, size_t y, size_t x, double light) {
 
 /* Frame 0 is the input, frame k + 1 subset k. */
 static int pixel_colour(const picture *f, size_t frame, size_t y, size_t x) {
-    if (y >= f->rows)
+    if (y >= f->at.rows)
         return 0;
     int feature = feature_at(f, y, x);
     size_t n = f->p->r->collection.n_features;
@@ -87,14 +75,14 @@ static int pixel_colour(const picture *f, size_t frame, size_t y, size_t x) {
 
 static int pixel_set(const picture *f, size_t frame, size_t y, size_t x) {
     double sum = 0;
-    if (y >= f->rows)
+    if (y >= f->at.rows)
         return 0;
     int feature = feature_at(f, y, x);
     if (frame)
         return feature >= 0 && f->places[feature] == (int)frame - 1;
-    for (size_t c = 0; c < f->channels; c++)
+    for (size_t c = 0; c < f->at.channels; c++)
         sum += brightness(f, y, x, c);
-    return sum >= 0.5 * (double)f->channels;
+    return sum >= 0.5 * (double)f->at.channels;
 }
 
 /* Print what has been owed and then this. */
@@ -114,7 +102,7 @@ static void end_line(picture *f) {
 
 static void put_line(picture *f, size_t frame, size_t y) {
     static const char *const blocks[] = {NULL, "\u2580", "\u2584", "\u2588"};
-    for (size_t x = 0; x < f->cols; x++) {
+    for (size_t x = 0; x < f->at.columns; x++) {
         int set = pixel_set(f, frame, y, x) + 2 * pixel_set(f, frame, y + 1, x);
         if (f->p->colour)
             put(f, "\033[38;5;%d;48;5;%dm\u2580", pixel_colour(f, frame, y, x),
@@ -134,9 +122,9 @@ static void put_title(picture *f, size_t frame) {
     if (frame)
         snprintf(text, sizeof text, "%zu  %.4g (%zu)", frame, c->subsets[frame - 1].score,
                  c->subsets[frame - 1].n);
-    size_t n = strlen(text) < f->cols ? strlen(text) : f->cols;
+    size_t n = strlen(text) < f->at.columns ? strlen(text) : f->at.columns;
     put(f, "%.*s", (int)n, text);
-    f->owed += f->cols - n;
+    f->owed += f->at.columns - n;
 }
 
 /* Frames beside each other. */
@@ -145,7 +133,7 @@ static void print_frames(picture *f, size_t from, size_t to) {
     for (size_t k = from; k < to; k++, f->owed += GAP)
         put_title(f, k);
     end_line(f);
-    for (size_t y = 0; y < f->rows; y += 2) {
+    for (size_t y = 0; y < f->at.rows; y += 2) {
         for (size_t k = from; k < to; k++, f->owed += GAP)
             put_line(f, k, y);
         end_line(f);
@@ -157,12 +145,12 @@ int cli_show_image(const cli_page *p) {
     if (!picture_init(&f, p) || !(f.places = cli_places(p)))
         return 0;
     size_t frames = cli_shown_subsets(p) + 1;
-    size_t beside = (p->width - INDENT + GAP) / (f.cols + GAP);
+    size_t beside = (p->width - INDENT + GAP) / (f.at.columns + GAP);
     beside = beside ? beside : 1;
     for (size_t from = 0; from < frames; from += beside)
         print_frames(&f, from, from + beside < frames ? from + beside : frames);
-    cli_paint(p, "2",
-              "      above each subset: its number, its score alone, how many pixels it has");
+    cli_paint(p, "2", "      above each subset: its number, its score alone, how many %ss it has",
+              sis_record_unit(p->r));
     fputc('\n', p->out);
     free(f.places);
     return 1;

@@ -54,6 +54,9 @@
  *     shape           lengths of the axes; their product is the number of values
  *     values          numbers
  *     mask            numbers, as many as values: what each looks like when it is missing
+ *     masking         text, where `mask` cannot say it: how features are masked, in the words of
+ *                     --mask ("pad", "remove", "token:the", "hotdeck:train.csv"), or "own": as the
+ *                     model has it
  *     names           text for each value or each feature
  *     value_names     text for each value, where it says more than `names`: the values of a column
  *                     that holds categories are called "housing=own", "housing=rent"
@@ -104,6 +107,7 @@ typedef struct sis_record {
     const size_t *shape; /* (rank) */
     size_t n_values;
     const double *values, *mask; /* (n_values) */
+    const char *masking;
     size_t n_names;
     const char *const *names;       /* (n_names) */
     const char *const *value_names; /* (n_values) */
@@ -156,6 +160,23 @@ const char *sis_record_category(const sis_record *record, const double *values, 
  * written into `number`. NULL: it has several values, or none. */
 enum { SIS_NUMBER_SIZE = 32 };
 const char *sis_record_was(const sis_record *record, int feature, char number[SIS_NUMBER_SIZE]);
+
+/* How values lie in a picture: row y, column x, channel c is value
+ * y * row_step + x * column_step + c * channel_step. */
+typedef struct sis_raster {
+    size_t rows, columns, channels;
+    size_t row_step, column_step, channel_step;
+} sis_raster;
+
+/* The one answer to which axis is what: (rows, columns), or channels, 1 to 4 of them, before or
+ * behind that; axes of length 1 in front of these are passed over. Where both ends may be channels,
+ * those are whose values belong to one feature pixel by pixel, else the last. Reads shape,
+ * feature_map and n_values. 1, or 0: it is no picture. */
+int sis_record_raster(const sis_record *record, sis_raster *out);
+
+/* What one feature of the record is, in a word: "word", "base", "pixel", "part" (of a picture, more
+ * than a pixel), "value" (of a picture, less), otherwise "feature". */
+const char *sis_record_unit(const sis_record *record);
 
 /* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200
  * are enough): the thresholds that have an explanation. Empty for records that are explained or

@@ -81,6 +81,7 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_counts(b, "shape", r->shape, r->rank);
     sis__json_numbers(b, "values", r->values, r->n_values);
     sis__json_numbers(b, "mask", r->mask, r->n_values);
+    sis__json_text(b, "masking", r->masking);
     sis__json_texts(b, "names", r->names, r->n_names);
     sis__json_texts(b, "value_names", r->value_names, r->n_values);
     sis__json_ints(b, "feature_map", r->feature_map, r->n_values);
@@ -121,7 +122,7 @@ void sis_record_release(sis_record *record) {
         record->kind,         record->shape,       record->values,     record->mask,
         record->names,        record->feature_map, record->label,      record->words,
         record->sequence,     record->human,       record->constraint, record->attributions,
-        record->completeness, record->value_names, record->by_feature};
+        record->completeness, record->value_names, record->by_feature, record->masking};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     sis_collection_release(&record->collection);

@@ -167,3 +167,78 @@ const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUM
     snprintf(number, SIS_NUMBER_SIZE, "%.6g", r->values[first]);
     return number;
 }
+
+/* ---- Pictures ------------------------------------------------------------------------------ */
+
+enum { CHANNELS_MOST = 4, AXIS_MOST = 1 << 16 };
+
+static sis_raster channels_first(const size_t d[3]) {
+    return (sis_raster){d[1], d[2], d[0], d[2], 1, d[1] * d[2]};
+}
+
+static sis_raster channels_last(const size_t d[3]) {
+    return (sis_raster){d[0], d[1], d[2], d[1] * d[2], d[2], 1};
+}
+
+/* The number of channels if all channels of a pixel belong to one feature, otherwise 0. */
+static size_t tied_channels(const sis_raster *g, const int *map) {
+    if (g->channels == 1 || !map)
+        return g->channels == 1;
+    for (size_t y = 0; y < g->rows; y++)
+        for (size_t x = 0; x < g->columns; x++)
+            for (size_t c = 1; c < g->channels; c++) {
+                const int *pixel = map + y * g->row_step + x * g->column_step;
+                if (pixel[c * g->channel_step] != *pixel)
+                    return 0;
+            }
+    return g->channels;
+}
+
+/* Which axis of three is channels: 0 if none is. */
+static int place_channels(const size_t d[3], const int *map, sis_raster *out) {
+    int first = d[0] <= CHANNELS_MOST, last = d[2] <= CHANNELS_MOST;
+    sis_raster ahead = channels_first(d), behind = channels_last(d);
+    if (first && last)
+        first = tied_channels(&ahead, map) > tied_channels(&behind, map);
+    *out = first ? ahead : behind;
+    return first || last;
+}
+
+int sis_record_raster(const sis_record *r, sis_raster *out) {
+    const size_t *d = r->shape;
+    size_t rank = r->rank, n = 1;
+    for (; d && rank > 3 && *d == 1; rank--)
+        d++;
+    if (!d || (rank != 2 && rank != 3))
+        return 0;
+    for (size_t k = 0; k < rank; n *= d[k++])
+        if (d[k] < 1 || d[k] > AXIS_MOST)
+            return 0;
+    if (r->n_values && r->n_values != n)
+        return 0;
+    *out = (sis_raster){d[0], d[1], 1, d[1], 1, 0};
+    return rank == 2 || place_channels(d, r->n_values ? r->feature_map : NULL, out);
+}
+
+/* ---- Units --------------------------------------------------------------------------------- */
+
+/* By how many features the pixels have between them that can be masked. */
+static const char *picture_unit(const sis_record *r, const sis_raster *g) {
+    size_t pixels = 0, n = r->collection.n_features;
+    for (size_t p = 0; p < g->rows * g->columns; p++) {
+        size_t v = p / g->columns * g->row_step + p % g->columns * g->column_step;
+        pixels += !r->feature_map || r->feature_map[v] >= 0;
+    }
+    return n == pixels ? "pixel" : n < pixels ? "part" : "value";
+}
+
+const char *sis_record_unit(const sis_record *r) {
+    sis_raster g;
+    if (r->words)
+        return "word";
+    if (r->sequence)
+        return "base";
+    if (r->kind && strcmp(r->kind, "image") == 0 && r->values && sis_record_raster(r, &g))
+        return picture_unit(r, &g);
+    return "feature";
+}

@@ -316,6 +316,7 @@ static void take_drawing(fields *f, sis_record *r) {
     r->mask = take_numbers(f, "mask", &n);
     if (r->mask)
         check_pair(f, "mask", n, "values", r->n_values);
+    r->masking = take_text(f, "masking", OPTIONAL);
     r->names = take_texts(f, "names", &r->n_names);
     r->value_names = take_texts(f, "value_names", &n);
     if (r->value_names)

@@ -105,40 +105,6 @@ static int add_letters(sis_points *p, const sis_record *r, size_t k) {
 
 /* ---- Pixels -------------------------------------------------------------------------------- */
 
-/* How values lie in an image: value v is in row v / row_step % rows, and so on. */
-typedef struct {
-    size_t rows, columns, row_step, column_step;
-    size_t n; /* values in all */
-} raster;
-
-enum { CHANNELS_MOST = 4 };
-
-/* Do the channels of (a, b, c) come last? If both ends are small enough, the features decide: the
- * channels of a pixel lie side by side. */
-static int channels_last(const sis_record *r) {
-    const size_t *d = r->shape;
-    if (d[0] <= CHANNELS_MOST && d[2] > 1 && d[2] <= CHANNELS_MOST && r->feature_map)
-        return r->feature_map[0] == r->feature_map[1];
-    return d[2] <= CHANNELS_MOST;
-}
-
-/* (h, w), (h, w, channels) or (channels, h, w); 0 if it is none of these. */
-static int raster_of(const sis_record *r, raster *g) {
-    const size_t *d = r->shape;
-    if (d && r->rank == 2)
-        *g = (raster){d[0], d[1], d[1], 1, 1};
-    else if (d && r->rank == 3 && channels_last(r))
-        *g = (raster){d[0], d[1], d[1] * d[2], d[2], d[2]};
-    else if (d && r->rank == 3 && d[0] <= CHANNELS_MOST)
-        *g = (raster){d[1], d[2], d[2], 1, d[0]};
-    else
-        return 0;
-    if (g->rows < 1 || g->columns < 1 || g->n < 1 || g->rows > 65536 || g->columns > 65536)
-        return 0;
-    g->n *= g->rows * g->columns;
-    return 1;
-}
-
 static int has_feature(const int *sorted, size_t n, int feature) {
     return bsearch(&feature, sorted, n, sizeof *sorted, sis__by_int) != NULL;
 }
@@ -157,7 +123,7 @@ static int by_place(const void *a, const void *b) {
 
 /* The pixels of the values of these features, in order, each once; how many there are. `pixels` has
  * room for every value. */
-static size_t find_pixels(const sis_record *r, const raster *g, const int *features, size_t n,
+static size_t find_pixels(const sis_record *r, const sis_raster *g, const int *features, size_t n,
                           pixel *pixels) {
     size_t values = r->feature_map ? r->n_values : n, found = 0, kept = 0;
     for (size_t v = 0; v < values; v++) {
@@ -186,11 +152,11 @@ static int no_image(const sis_record *r, const char *why) {
 
 /* The pixels of subset s, or the reason why it has none. */
 static int pixels_of(const sis_record *r, const sis_subset *s, pixel **pixels, size_t *n) {
-    raster g;
+    sis_raster g;
     *pixels = NULL;
-    if (!raster_of(r, &g))
+    if (!sis_record_raster(r, &g))
         return no_image(r, "its shape is not that of an image");
-    if (!r->feature_map && r->collection.n_features != g.n)
+    if (!r->feature_map && r->collection.n_features != g.rows * g.columns * g.channels)
         return no_image(r, "its shape does not fit its features");
     int *features = ascending(s);
     *pixels = SIS_NEW(pixel, r->feature_map ? r->n_values : s->n);

@@ -14,10 +14,14 @@
 
 static const unsigned char DARK[3] = {0, 114, 178}, BRIGHT[3] = {230, 120, 0};
 
-/* The channel of a pixel; a grey picture has one. */
+static int is_coloured(const sis__report_example *e) {
+    return e->at.channels >= 3;
+}
+
+/* Red, green or blue of a pixel; a grey picture has one channel for all. */
 static double channel(const sis__report_example *e, size_t pixel, size_t c) {
-    size_t n = e->height * e->width, k = c < e->channels ? c : 0;
-    return e->record.values[e->channels_first ? k * n + pixel : pixel * e->channels + k];
+    size_t k = is_coloured(e) ? c : 0;
+    return e->record.values[sis__pixel_value(e, pixel) + k * e->at.channel_step];
 }
 
 /* From the range of the picture's values, at least 0 to 1, to 0..1. */
@@ -59,7 +63,7 @@ static void paint_chosen(const sis__report_example *e, const range *a, size_t pi
     double v = normal(a, channel(e, pixel, 0));
     const unsigned char *colour = v >= 0.5 ? BRIGHT : DARK;
     double strength = 0.55 + 0.45 * (v >= 0.5 ? 2 * v - 1 : 1 - 2 * v);
-    if (e->channels == 3) {
+    if (is_coloured(e)) {
         paint_original(e, a, pixel, rgba);
         return;
     }
@@ -69,7 +73,7 @@ static void paint_chosen(const sis__report_example *e, const range *a, size_t pi
 }
 
 int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **out) {
-    size_t n = e->height * e->width;
+    size_t n = sis__pixels(e);
     sis__choices choices = {0};
     range a = find_range(&e->record);
     unsigned char *rgba = (unsigned char *)sis__alloc_raw(n, 4);
@@ -99,8 +103,8 @@ static int add_picture(sis__buf *b, const sis__report_example *e, size_t k, cons
     if (code != SIS_OK)
         return code;
     sis__buf_printf(b, "<img width=\"%zu\" height=\"%zu\" alt=\"%s\" loading=\"lazy\" src=\"",
-                    e->width, e->height, alt);
-    code = sis__html_png(b, rgba, e->width, e->height);
+                    e->at.columns, e->at.rows, alt);
+    code = sis__html_png(b, rgba, e->at.columns, e->at.rows);
     sis__buf_str(b, "\">");
     free(rgba);
     return code;
@@ -113,26 +117,28 @@ int sis__thumb_image(sis__buf *b, const sis__report_example *e, size_t k) {
 /* How many subsets are drawn: each is a picture of all pixels. */
 static size_t pictures_of(const sis__report_example *e) {
     enum { LEAST = 8, MOST = 200, PIXELS = 1 << 22 };
-    size_t fit = PIXELS / (e->height * e->width), n = e->record.collection.n_subsets;
+    size_t fit = PIXELS / sis__pixels(e), n = e->record.collection.n_subsets;
     fit = fit < LEAST ? LEAST : fit > MOST ? MOST : fit;
     return n < fit ? n : fit;
 }
 
 int sis__card_image(sis__buf *b, const sis__report_example *e) {
     size_t shown = pictures_of(e), more = e->record.collection.n_subsets - shown;
+    const char *unit = sis_record_unit(&e->record);
     sis__buf_printf(b, "<div class=\"pictures\">\n<figure class=\"original%s\">",
-                    e->channels == 3 ? " colour" : "");
+                    is_coloured(e) ? " colour" : "");
     int code = add_picture(b, e, SIZE_MAX, "original");
     sis__buf_printf(b,
                     "<figcaption>original<br><span class=\"soft\">%zu \xC3\x97 %zu</span>"
                     "</figcaption></figure>\n",
-                    e->width, e->height);
+                    e->at.columns, e->at.rows);
     for (size_t k = 0; code == SIS_OK && k < shown; k++) {
         const sis_subset *s = &e->record.collection.subsets[k];
         sis__buf_str(b, "<figure class=\"subset\">");
         code = add_picture(b, e, k, "chosen pixels");
-        sis__buf_printf(b, "<figcaption>%zu pixel%s<br><span class=\"soft\">score ", s->n,
-                        s->n == 1 ? "" : "s");
+        sis__buf_str(b, "<figcaption>");
+        sis__html_plural(b, s->n, unit);
+        sis__buf_str(b, "<br><span class=\"soft\">score ");
         sis__html_number(b, s->score);
         sis__buf_str(b, "</span></figcaption></figure>\n");
     }

@@ -38,7 +38,7 @@ int sis__rows_add(sis__drawing *d, const sis__report_example *e, size_t subset, 
     unsigned char *rgba;
     int code = sis__paint_image(e, subset, &rgba);
     if (code == SIS_OK)
-        a->items[a->n++] = (sis__picture){a->rows, column, e->width, e->height, rgba};
+        a->items[a->n++] = (sis__picture){a->rows, column, e->at.columns, e->at.rows, rgba};
     a->columns = column + 1 > a->columns ? column + 1 : a->columns;
     return code;
 }

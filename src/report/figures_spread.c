@@ -372,7 +372,7 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
 
-/* Sizes of first subsets at a threshold, of the walks that have one. */
+/* Sizes of first subsets at a threshold, of the examples that have one there. */
 static int sizes_at(const sis_report *report, double threshold, sis__numbers *out) {
     int code = SIS_OK;
     out->n = 0;
@@ -415,8 +415,8 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
                        "features in the first subset");
     sis__buf_printf(
         &d->caption,
-        "Median and quartiles of the size, of those of %zu stored walks that have a subset "
-        "there; shown where at least half of them do.",
+        "Median and quartiles of the size, of those of %zu examples with a stored walk that reach "
+        "the threshold, and not with everything masked; shown where at least half of them do.",
         n);
     d->plot.whole = 1;
     mark_thresholds(report, d);

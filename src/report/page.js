@@ -93,7 +93,8 @@
   let picked = -1; /* the number of a threshold, or -1: as explained */
   const before = new WeakMap(); /* what a card looked like as explained */
 
-  /* The size of the first subset of a walk: 0 decided by default, -1 not decided. */
+  /* The size of the first subset of a walk: 0 decided by default, -1 not decided: the input itself does
+     not reach the threshold. */
   function sizeAt(walk, at) {
     let size = walk.k[1];
     for (let i = 0; i < walk.k.length && walk.k[i] <= at; i += 2) size = walk.k[i + 1];
@@ -101,9 +102,17 @@
   }
   function sentence(size) {
     const t = walks.t[picked];
-    if (size < 0) return "At " + t + " this example is not decided.";
+    if (size < 0) return "The input itself does not reach " + t + ", so there is nothing to explain.";
     if (size === 0) return "At " + t + " even the masked input is decided.";
-    return "First subset at " + t + ": " + size + (size === 1 ? " feature." : " features.");
+    return "First subset at " + t + ": " + size + (size === 1 ? " feature" : " features") +
+      ", read from the stored walk.";
+  }
+  /* What the header of a card says of another threshold, in the place of what was found and verified. */
+  function verdict(size) {
+    const tag = document.createElement("span");
+    tag.className = "tag " + (size < 0 ? "below_threshold" : size === 0 ? "default_decision" : "unverified");
+    tag.textContent = size < 0 ? "not decided" : size === 0 ? "by default" : "not verified";
+    return tag;
   }
   /* The chosen features of the walk, as a picture beside the original. */
   function drawPicture(card, walk, size) {
@@ -132,7 +141,8 @@
     const figure = document.createElement("figure"), row = document.createElement("div");
     figure.append(canvas);
     row.className = "pictures";
-    row.append(card.querySelector(".original").cloneNode(true), figure);
+    row.append(card.querySelector(".original").cloneNode(true));
+    if (size > 0) row.append(figure);
     return row;
   }
   /* The words or bases again, those of the walk marked. */
@@ -176,6 +186,7 @@
     if (!walks || (picked < 0 && !before.has(card))) return;
     if (!before.has(card)) before.set(card, Array.from(body.childNodes));
     body.replaceChildren(...before.get(card));
+    card.classList.toggle("picked", picked >= 0 && card.dataset.walk !== undefined);
     if (picked < 0) return;
     const note = document.createElement("p");
     note.className = "reason";
@@ -186,18 +197,20 @@
     }
     const walk = walks.x[Number(card.dataset.walk)], size = sizeAt(walk, picked);
     const drawing = draw[card.dataset.look] ? draw[card.dataset.look](card, walk, size) : null;
-    note.textContent = sentence(size);
+    note.append(verdict(size), " " + sentence(size));
     body.replaceChildren(note);
     if (drawing) body.append(drawing);
-    else if (size > 0) note.textContent += " " + walk.o.slice(0, Math.min(size, 50)).join(", ");
+    else if (size > 0) note.append(" " + walk.o.slice(0, Math.min(size, 50)).join(", "));
   }
   function summarise() {
     if (picked < 0) return "As explained. Move it: the first subset at any other threshold is read from the stored walks.";
     const sizes = walks.x.map((walk) => sizeAt(walk, picked));
     const some = sizes.filter((size) => size > 0).sort((a, b) => a - b);
     const middle = some.length ? (some[(some.length - 1) >> 1] + some[some.length >> 1]) / 2 : 0;
-    return some.length + " of " + sizes.length + " stored walks have a subset at " + walks.t[picked] +
-      (some.length ? "; median size " + middle : "") + ". Only first subsets can be read; others need a new run.";
+    const undecided = sizes.filter((size) => size < 0).length;
+    return some.length + " of " + sizes.length + " examples with a stored walk have a subset at " + walks.t[picked] +
+      (some.length ? "; median size " + middle : "") + (undecided ? "; " + undecided + " do not reach it" : "") +
+      ". Only first subsets can be read; others, and checks, need a new run.";
   }
   function pick(at) {
     picked = at;

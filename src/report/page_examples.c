@@ -11,14 +11,9 @@
 
 void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_collection *c = &e->record.collection;
-    static const char *const nouns[] = {[SIS__LIST] = "feature",
-                                        [SIS__TABLE] = "feature",
-                                        [SIS__IMAGE] = "pixel",
-                                        [SIS__TEXT] = "word",
-                                        [SIS__DNA] = "base"};
     sis__html_count(b, c->subsets[k].n);
     sis__buf_str(b, " of ");
-    sis__html_plural(b, c->n_features, nouns[e->look]);
+    sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
     sis__buf_str(b, " \xC2\xB7 score ");
     sis__html_number(b, c->subsets[k].score);
 }
@@ -122,8 +117,8 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
         sis__html_clip(b, r->label, 40);
         sis__buf_str(b, "</bdi></span>");
     }
-    sis__buf_printf(b, " <span class=\"tag %s\">%s</span>", sis_status_name(r->collection.status),
-                    status_words(r->collection.status));
+    sis__buf_printf(b, " <span class=\"tag status %s\">%s</span>",
+                    sis_status_name(r->collection.status), status_words(r->collection.status));
     if (report->n_runs > 1) {
         sis__buf_str(b, " <span class=\"tag run\"><bdi>");
         sis__html_clip(b, report->runs[e->run].source, 60);

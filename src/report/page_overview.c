@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "report/page.h"
 #include "report/stats.h"
@@ -102,14 +103,32 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
 
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
-/* What masked features look like, from the values that the record holds. */
+/* What the words of --mask mean. */
+static void add_masking(sis__buf *b, const char *masking, int text) {
+    static const char *const words[][2] = {
+        {"own", "the model's masked word"},    {"pad", "padding"},
+        {"remove", "nothing: it is left out"}, {"embedding-mean", "the mean of all words"},
+        {"zero", "an embedding of zeros"},
+    };
+    for (size_t i = 0; text && i < sizeof words / sizeof *words; i++)
+        if (strcmp(masking, words[i][0]) == 0) {
+            sis__buf_str(b, words[i][1]);
+            return;
+        }
+    int other = strncmp(masking, "token:", 6) == 0, drawn = strncmp(masking, "hotdeck:", 8) == 0;
+    sis__buf_str(b, other ? "the word <bdi>" : drawn ? "what other examples hold, <bdi>" : "<bdi>");
+    sis__html_clip(b, masking + (other ? 6 : drawn ? 8 : 0), 100);
+    sis__buf_str(b, "</bdi>");
+}
+
+/* What masked features look like, by what the record holds. */
 static void add_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     int constant = 1;
     for (size_t v = 1; r->mask && constant && v < r->n_values; v++)
         constant = r->mask[v] == r->mask[0];
-    if (e->look == SIS__TEXT) {
-        sis__buf_str(b, "the model's masked word");
+    if (r->masking) {
+        add_masking(b, r->masking, e->look == SIS__TEXT);
     } else if (!r->mask) {
         sis__buf_str(b, "something that the results do not hold");
     } else if (!constant) {

@@ -7,7 +7,7 @@
  *     {"t":[0.1,0.2],"x":[{"k":[0,3,1,5],"o":[12,7,9,4,2]}]}
  *
  * k holds pairs: from threshold number 0 on 3 features, from number 1 on 5; 0 features: even the
- * masked input is decided; -1: nothing is. f, if it is there, is the feature of each pixel. Numbers
+ * masked input is decided; -1: the input itself is not. f, if it is there, is the feature of each pixel. Numbers
  * only, so nothing in it can end the script element it stands in.
  */
 #include <math.h>
@@ -21,16 +21,17 @@
 
 enum { STEPS = 100 };
 
-/* The scores that stored walks reach. */
+/* From the least that a stored walk ends at to the most that its input reaches, or the other way
+ * round: the thresholds at which there is something to read. */
 static int find_range(const sis_report *report, double *low, double *high) {
     *low = INFINITY;
     *high = -INFINITY;
     for (size_t i = 0; i < report->n; i++) {
         const sis__walked *w = &report->examples[i].walked;
-        for (size_t s = 0; s<w->n_steps; s += w->n_steps> 1 ? w->n_steps - 1 : 1) {
-            *low = fmin(*low, w->steps[s].score);
-            *high = fmax(*high, w->steps[s].score);
-        }
+        if (w->n_steps == 0)
+            continue;
+        *low = fmin(*low, fmin(w->steps[0].score, w->score));
+        *high = fmax(*high, fmax(w->steps[0].score, w->score));
     }
     return isfinite(*high - *low) && *high > *low;
 }
@@ -79,7 +80,7 @@ static size_t add_sizes(sis__buf *b, const sis__report_example *e, const double 
 }
 
 static void add_pixel_features(sis__buf *b, const sis__report_example *e) {
-    size_t n = e->height * e->width, p = 0;
+    size_t n = sis__pixels(e), p = 0;
     while (p < n && sis__pixel_feature(e, p) == (int)p)
         p++;
     if (p == n)

@@ -50,25 +50,6 @@ void sis_report_free(sis_report *report) {
 
 /* ---- How it looks ---------------------------------------------------------------------------- */
 
-/* (h,w), (h,w,c) or (c,h,w). */
-static int find_picture(sis__report_example *e) {
-    const sis_record *r = &e->record;
-    const size_t *s = r->shape;
-    e->channels = 1;
-    e->channels_first = 0;
-    if (r->rank == 2) {
-        e->height = s[0], e->width = s[1];
-    } else if (r->rank == 3 && (s[2] == 1 || s[2] == 3)) {
-        e->height = s[0], e->width = s[1], e->channels = s[2];
-    } else if (r->rank == 3 && (s[0] == 1 || s[0] == 3)) {
-        e->height = s[1], e->width = s[2], e->channels = s[0];
-        e->channels_first = 1;
-    } else {
-        return 0;
-    }
-    return e->height * e->width <= PIXELS_MOST;
-}
-
 static sis__look find_look(sis__report_example *e) {
     const sis_record *r = &e->record;
     int image = r->kind && strcmp(r->kind, "image") == 0;
@@ -78,13 +59,22 @@ static sis__look find_look(sis__report_example *e) {
         return SIS__TEXT;
     if (r->sequence)
         return SIS__DNA;
-    if (image && r->values && r->shape && find_picture(e))
+    if (image && r->values && sis_record_raster(r, &e->at) && sis__pixels(e) <= PIXELS_MOST)
         return SIS__IMAGE;
     return r->values || r->names ? SIS__TABLE : SIS__LIST;
 }
 
+size_t sis__pixels(const sis__report_example *e) {
+    return e->at.rows * e->at.columns;
+}
+
+size_t sis__pixel_value(const sis__report_example *e, size_t pixel) {
+    const sis_raster *at = &e->at;
+    return pixel / at->columns * at->row_step + pixel % at->columns * at->column_step;
+}
+
 int sis__pixel_feature(const sis__report_example *e, size_t pixel) {
-    size_t v = e->channels_first ? pixel : pixel * e->channels;
+    size_t v = sis__pixel_value(e, pixel);
     return e->record.feature_map ? e->record.feature_map[v] : (int)v;
 }
 

@@ -41,6 +41,7 @@ enum { SIS__TAIL = 60 };
 
 /* What is kept of the first backward selection of an example. */
 typedef struct sis__walked {
+    double score; /* of the whole input */
     size_t n_steps;
     sis__walked_step *steps;
     size_t n_order;
@@ -54,9 +55,8 @@ typedef struct sis__walked {
 typedef struct sis__report_example {
     sis_record record; /* without its traces */
     sis__look look;
-    size_t run;                     /* which of the report's runs it belongs to */
-    size_t height, width, channels; /* IMAGE */
-    int channels_first;
+    size_t run;    /* which of the report's runs it belongs to */
+    sis_raster at; /* IMAGE: where its values lie */
     sis__walked walked;
 } sis__report_example;
 
@@ -188,8 +188,8 @@ struct sis_report {
 int sis__walked_take(const sis_record *record, sis__walked *out);
 void sis__walked_release(sis__walked *w);
 
-/* The size of the first subset at a threshold: 0 if the mask reaches it, SIZE_MAX if nothing does.
- */
+/* The size of the first subset at a threshold: 0 if the mask reaches it, SIZE_MAX if the input does
+ * not: then there is no decision, whatever some part of it would score. */
 size_t sis__walked_find(const sis__walked *w, double threshold, int below);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
@@ -200,7 +200,10 @@ void sis__output_name(const sis_record *r, char *text, size_t size);
 /* Is it the model's only output, without a name? Then there is nothing to say about it. */
 int sis__output_is_plain(const sis_record *r);
 
-/* The feature of a pixel of an IMAGE; negative: it is never masked. */
+/* Of an IMAGE: how many pixels it has; the first value of one; its feature, negative if it is never
+ * masked. */
+size_t sis__pixels(const sis__report_example *e);
+size_t sis__pixel_value(const sis__report_example *e, size_t pixel);
 int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
 /* ---- intake.c -------------------------------------------------------------------------------- */

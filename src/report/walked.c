@@ -68,7 +68,7 @@ static int take_tail(const sis_trace *t, sis__walked *out) {
 
 int sis__walked_take(const sis_record *record, sis__walked *out) {
     const sis_collection *c = &record->collection;
-    *out = (sis__walked){0};
+    *out = (sis__walked){.score = c->score};
     if (c->n_subsets == 0 || c->subsets[0].trace.n == 0)
         return SIS_OK;
     const sis_trace *t = &c->subsets[0].trace;
@@ -93,6 +93,8 @@ void sis__walked_release(sis__walked *w) {
 }
 
 size_t sis__walked_find(const sis__walked *w, double threshold, int below) {
+    if (!sis_decided(w->score, threshold, below))
+        return SIZE_MAX;
     for (size_t i = 0; i < w->n_steps; i++)
         if (sis_decided(w->steps[i].score, threshold, below))
             return w->steps[i].size;

@@ -174,4 +174,6 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
         r->completeness = isnan(found->difference) ? NULL : e->completeness;
     }
     describe(t, e, r);
+    if (!r->mask)
+        r->masking = t->opt.mask ? t->opt.mask : t->encoding.pieces.items ? "remove" : "own";
 }

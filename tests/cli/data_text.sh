@@ -41,6 +41,11 @@ for mask in pad remove token:bad zero hotdeck:a.txt; do
     sis explain -q -m text.onnx -i a.txt --mask $mask -t p50 --exact | features > exact
     cmp walk exact && echo "$mask: $(wc -l < walk) subsets, walks and full passes agree"
 done
+echo "masks in the page"
+for mask in own pad remove token:bad zero embedding-mean value:2 hotdeck:a.txt; do
+    [ $mask = own ] && set -- || set -- --mask $mask
+    sis explain -q -m text.onnx -i a.txt "$@" -t p50 | sis report - -q -o - | grep -o 'A masked feature becomes<.*'
+done
 echo "what can be wrong"
 sis explain -q -m bare.onnx -i a.txt -t 0 2>&1
 sis explain -q -m other.onnx -i a.txt -t 0 2>&1

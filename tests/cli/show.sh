@@ -15,6 +15,8 @@ END
 cat > image.jsonl << END
 {"sis":1,"id":"grey",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8},{"features":[8,11],"score":0.6}],"kind":"image","shape":[3,4],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
 {"sis":1,"id":"colour",$head,"n_features":4,"subsets":[{"features":[3],"score":0.8}],"kind":"image","shape":[3,2,2],"values":[1,0,0,1,0,1,0,1,0,0,1,1],"feature_map":[0,1,2,3,0,1,2,3,0,1,2,3]}
+{"sis":1,"id":"patches",$head,"n_features":4,"subsets":[{"features":[3,0],"score":0.8}],"kind":"image","shape":[1,4,4],"values":[1,1,0,0,1,1,0,0,0,0,1,1,0,0,1,1],"feature_map":[0,0,1,1,0,0,1,1,2,2,3,3,2,2,3,3]}
+{"sis":1,"id":"flat",$head,"n_features":12,"subsets":[{"features":[5,1],"score":0.8}],"kind":"image","shape":[1,4,3],"values":[0,1,0,0,0,1,1,0,1,1,0.2,0.5]}
 END
 cat > table.jsonl << END
 {"sis":1,"id":"7",$head,"n_features":3,"subsets":[{"features":[2,0],"score":0.8}],"kind":"table","shape":[3],"values":[1,2,30000],"mask":[0.5,1,2e4],"names":["age","debt","income"]}
@@ -30,6 +32,9 @@ done
 echo "== one subset, as lines"
 sis show --subsets 1 --lines text.jsonl | head -6
 sis show --lines image.jsonl | head -6
+echo "== the page agrees which axis is which, and what a feature is"
+sis report image.jsonl --quiet --output page.html
+grep -o 'figcaption>original<br><span class="soft">[^<]*\|figcaption>[0-9]* [a-z]*' page.html
 echo "== narrow"
 COLUMNS=24 sis show text.jsonl | head -12
 COLUMNS=24 sis show dna.jsonl

@@ -6,7 +6,7 @@ const { execFileSync } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const { open } = require("./browser.js");
-const { hostile, hostileComparison, many, ATTACKS } = require("./made.js");
+const { hostile, hostileComparison, many, overshooting, ATTACKS } = require("./made.js");
 
 const [chromium, sis, folder] = process.argv.slice(2).map((p) => path.resolve(p));
 const results = path.join(__dirname, "results");
@@ -122,8 +122,30 @@ async function pickerTellsTheTruth(page, file) {
   const first = JSON.parse(fs.readFileSync(path.join(results, "text.jsonl"), "utf8").split("\n").find((l) => l.includes('"explained"')));
   const { start, trace } = first.subsets[0];
   const scores = [...trace].reverse().concat([start]);
-  const wanted = thresholds.map((t) => { const k = scores.findIndex((s) => s >= t); return k > 0 ? k : null; });
+  const wanted = thresholds.map((t) => {
+    const k = first.score >= t ? scores.findIndex((s) => s >= t) : -1;
+    return k > 0 ? k : null;
+  });
   check("sizes at every threshold", sizes, wanted);
+}
+
+// Inputs that do not reach the threshold that is picked are not decided there: no subset, not counted, and the
+// header does not go on saying "verified".
+async function undecidedIsUndecided(page, file) {
+  await page.size(1280, 800);
+  await page.open("file://" + file + "#examples");
+  const found = await page.evaluate(`(() => {
+    const slider = document.getElementById("threshold"), t = JSON.parse(document.getElementById("walks").textContent).t;
+    slider.value = t.findIndex((x) => x >= 0.8);
+    slider.dispatchEvent(new Event("input"));
+    return [...document.querySelectorAll(".card.on")].map((c) => [c.querySelector("h3 bdi").textContent,
+      c.querySelector(".body .tag").textContent, c.querySelectorAll("mark").length,
+      c.querySelector(".verdict").offsetParent !== null]);
+  })()`);
+  check("cards at 0.8", found, [["low", "not decided", 0, false], ["middle", "not decided", 0, false],
+    ["high", "not verified", 1, false], ["default", "by default", 0, false]]);
+  check("count at 0.8", /^1 of 4 .*; median size 1; 2 do not reach it\./.test(await page.evaluate(`document.getElementById("picked").textContent`)), true);
+  await page.screenshot(path.join(folder, "undecided-picked.png"));
 }
 
 async function pagesWork(page, file) {
@@ -207,6 +229,7 @@ async function main() {
     hostile: report("hostile", [made("hostile", hostile()), "--title", ATTACKS.slice(0, 6).join(" "),
       "--comparison", file("hostile-comparison", hostileComparison())]),
     many: report("many", [made("many", many())]),
+    undecided: report("undecided", [made("undecided", overshooting())]),
   };
   for (const [name, file] of Object.entries(pages)) {
     await noOverflow(page, file, name);
@@ -214,6 +237,7 @@ async function main() {
     if (name !== "hostile") await pickerWorks(page, file, name);
   }
   await pickerTellsTheTruth(page, pages.text);
+  await undecidedIsUndecided(page, pages.undecided);
   await pagesWork(page, pages.many);
   await isCompleteWithoutScripts(page, pages.image);
   await comparisonWorks(page, pages.models);

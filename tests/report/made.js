@@ -67,4 +67,11 @@ function many() {
   return all;
 }
 
-module.exports = { hostile, hostileComparison, many, ATTACKS };
+// Parts that score higher than the whole: only one of these inputs reaches 0.8 by more than its mask.
+function overshooting() {
+  const walk = (trace) => [{ features: [2], score: trace[1], start: trace[0], order: [0, 1, 2], trace: trace.slice(1) }];
+  return [["low", 0.6, 0.95, 0.99, 0.1], ["middle", 0.7, 0.65, 0.9, 0.1], ["high", 0.99, 0.9, 0.85, 0.1], ["default", 0.95, 0.9, 0.9, 0.85]]
+    .map(([id, ...trace]) => record(id, { kind: "text", n_features: 3, words: ["a", "b", "c"], score: trace[0], masked_score: trace[3], subsets: walk(trace) }));
+}
+
+module.exports = { hostile, hostileComparison, many, overshooting, ATTACKS };

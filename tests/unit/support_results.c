@@ -57,7 +57,8 @@ void sample_make(sample *s) {
                              .words = s->words,
                              .sequence = "ACGTNA",
                              .n_human = 2,
-                             .human = s->human};
+                             .human = s->human,
+                             .masking = "pad"};
 }
 
 char *record_line(const sis_record *r, int with_trace) {

@@ -165,6 +165,77 @@ static void values_are_found_wherever_they_lie(void **state) {
     sis_record_release(&r);
 }
 
+/* ---- Pictures -------------------------------------------------------------------------------- */
+
+/* Rows, columns and channels of a shape of three axes, and where the channels are. */
+static void assert_raster(const size_t shape[3], const int *map, const size_t wanted[4]) {
+    sis_record r = {.rank = 3, .shape = shape, .feature_map = map};
+    sis_raster g = {0};
+    r.n_values = shape[0] * shape[1] * shape[2];
+    assert_int_equal(sis_record_raster(&r, &g), 1);
+    const size_t found[] = {g.rows, g.columns, g.channels, g.channel_step};
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(found[i], wanted[i]);
+}
+
+static void channels_are_where_values_of_a_pixel_belong_together(void **state) {
+    (void)state;
+    const int behind[12] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
+    const int patches[16] = {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3};
+    int ahead[36];
+    for (int v = 0; v < 36; v++)
+        ahead[v] = v % 12;
+    assert_raster((size_t[]){1, 4, 3}, NULL, (size_t[]){4, 3, 1, 12});
+    assert_raster((size_t[]){1, 4, 3}, behind, (size_t[]){1, 4, 3, 1});
+    assert_raster((size_t[]){3, 4, 1}, NULL, (size_t[]){3, 4, 1, 1});
+    assert_raster((size_t[]){3, 4, 3}, NULL, (size_t[]){3, 4, 3, 1});
+    assert_raster((size_t[]){3, 4, 3}, ahead, (size_t[]){4, 3, 3, 12});
+    assert_raster((size_t[]){1, 4, 4}, patches, (size_t[]){4, 4, 1, 16});
+    assert_raster((size_t[]){3, 28, 28}, NULL, (size_t[]){28, 28, 3, 784});
+    assert_raster((size_t[]){28, 28, 4}, NULL, (size_t[]){28, 28, 4, 1});
+}
+
+static void what_is_no_picture_is_none(void **state) {
+    (void)state;
+    sis_raster g;
+    const struct {
+        size_t rank, shape[5], n_values;
+        int is;
+    } cases[] = {
+        {1, {784}, 784, 0},        {2, {28, 28}, 784, 1},
+        {2, {28, 28}, 785, 0},     {2, {28, 28}, 0, 1},
+        {3, {28, 28, 5}, 3920, 0}, {4, {1, 28, 28, 1}, 784, 1},
+        {4, {2, 2, 28, 28}, 0, 0}, {5, {1, 1, 3, 28, 28}, 2352, 1},
+        {2, {0, 28}, 0, 0},        {2, {28, (size_t)1 << 40}, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sis_record r = {
+            .rank = cases[i].rank, .shape = cases[i].shape, .n_values = cases[i].n_values};
+        assert_int_equal(sis_record_raster(&r, &g), cases[i].is);
+    }
+    assert_int_equal(sis_record_raster(&(sis_record){.rank = 2}, &g), 0);
+}
+
+static void features_are_counted_in_what_they_are(void **state) {
+    (void)state;
+    const size_t shape[2] = {4, 4};
+    const double values[16] = {0};
+    const int patches[16] = {0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 3, 3, 2, 2, 3, 3};
+    const char *const words[] = {"a"};
+    sis_record r = {.kind = "image", .rank = 2, .shape = shape, .n_values = 16, .values = values};
+    r.collection.n_features = 16;
+    assert_string_equal(sis_record_unit(&r), "pixel");
+    r.feature_map = patches;
+    r.collection.n_features = 4;
+    assert_string_equal(sis_record_unit(&r), "part");
+    r.collection.n_features = 17;
+    assert_string_equal(sis_record_unit(&r), "value");
+    r.kind = "array";
+    assert_string_equal(sis_record_unit(&r), "feature");
+    assert_string_equal(sis_record_unit(&(sis_record){.words = words}), "word");
+    assert_string_equal(sis_record_unit(&(sis_record){.sequence = "A"}), "base");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(categories_are_called_by_their_name),
@@ -174,6 +245,9 @@ int main(void) {
         cmocka_unit_test(names_are_cut_to_the_room_there_is),
         cmocka_unit_test(names_share_what_is_before_a_separator),
         cmocka_unit_test(values_are_found_wherever_they_lie),
+        cmocka_unit_test(channels_are_where_values_of_a_pixel_belong_together),
+        cmocka_unit_test(what_is_no_picture_is_none),
+        cmocka_unit_test(features_are_counted_in_what_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
