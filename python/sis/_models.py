@@ -79,7 +79,7 @@ class Called:
             return self.scores(encoder.batch(rows), n, outputs)
 
         width = encoder.shape and int(np.prod(encoder.shape)) or 0
-        rows = self.batch_size or max(1, min(4096, (8 << 20) // max(1, 8 * len(row))))
+        rows = self.batch_size or max(16, min(4096, (512 << 10) // (8 * len(row))))  # fits the cache
         self.core = _core.Model(call, outputs, width, rows)
         return self.core
 
