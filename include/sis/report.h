@@ -55,6 +55,8 @@ typedef struct sis_page_opt {
     const char *title; /* NULL: one made from the records */
     size_t examples;   /* draw at most that many, spread evenly over the records; 0: all. Counts and
                           distributions are always of all */
+    int cards;         /* the examples alone, without heading, tabs and script: for a frame in
+                          another page, such as a notebook */
 } sis_page_opt;
 
 /* The page, *n bytes of UTF-8 and a NUL; free() it. */

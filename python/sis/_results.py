@@ -165,9 +165,9 @@ def draw(e):
 
 
 def frame_of(lines, title):
-    """The page of these records, in a frame of its own so that its style stays inside."""
-    page = _core.page(lines, "results", title).decode()
-    height = 320 + 220 * min(3, len(lines))
+    """The cards of these records, in a frame of its own so that their style stays inside."""
+    page = _core.page(lines, "results", title, True).decode()
+    height = 70 + sum(160 + (90 if b'"kind":"image"' in line else 0) for line in lines[:3])
     return ('<iframe title="%s" srcdoc="%s" style="width:100%%;height:%dpx;border:0"></iframe>'
             % (html.escape(title), html.escape(page, quote=True), height))
 
@@ -216,7 +216,7 @@ class Results:
         return "\n".join(["%d examples: %s" % (len(self), parts or "none")] + shown + more)
 
     def _repr_html_(self):
-        return frame_of(self.lines[:100], "results")
+        return frame_of(self.lines[:100], "results") if self.lines else "no examples"
 
     # ---- Files ------------------------------------------------------------------------------
 
@@ -243,7 +243,7 @@ class Results:
     def report(self, path, title=None):
         """Write a page that shows every example; the browser needs nothing else."""
         with open(path, "wb") as f:
-            f.write(_core.page(self.lines, os.path.basename(os.fspath(path)), title))
+            f.write(_core.page(self.lines, os.path.basename(os.fspath(path)), title, False))
         return path
 
     def to_frame(self):

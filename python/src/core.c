@@ -45,8 +45,7 @@ static PyObject *raise_code(int code) {
 /* ---- Models -------------------------------------------------------------------------------- */
 
 typedef struct {
-    PyObject_HEAD
-    sis_model model;
+    PyObject_HEAD sis_model model;
     int opened;       /* by sis_model_open */
     PyObject *call;   /* callable (memoryview of rows, how many) -> buffer of scores, or NULL */
     PyObject *raised; /* what it raised, until it is raised again */
@@ -54,8 +53,7 @@ typedef struct {
 
 static void model_dealloc(Model *m) {
     if (m->opened) {
-        Py_BEGIN_ALLOW_THREADS
-        sis_model_close(&m->model);
+        Py_BEGIN_ALLOW_THREADS sis_model_close(&m->model);
         Py_END_ALLOW_THREADS
     }
     Py_XDECREF(m->call);
@@ -153,10 +151,8 @@ static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
     if (!m)
         return NULL;
     int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = sis_model_open(spec, &opt, &m->model);
-    Py_END_ALLOW_THREADS
-    m->opened = error == SIS_OK;
+    Py_BEGIN_ALLOW_THREADS error = sis_model_open(spec, &opt, &m->model);
+    Py_END_ALLOW_THREADS m->opened = error == SIS_OK;
     if (error != SIS_OK) {
         Py_DECREF(m);
         return raise_code(error);
@@ -188,10 +184,8 @@ static PyObject *model_measure(Model *m, PyObject *row) {
     if (rows_get(row, 1, &r) != 0)
         return NULL;
     int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = sis_model_measure(&m->model, (const double *)r.b.buf, r.width);
-    Py_END_ALLOW_THREADS
-    PyBuffer_Release(&r.b);
+    Py_BEGIN_ALLOW_THREADS error = sis_model_measure(&m->model, (const double *)r.b.buf, r.width);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&r.b);
     return error ? raise_code(error) : PyLong_FromSize_t(m->model.n_outputs);
 }
 
@@ -214,8 +208,7 @@ static PyObject *model_predict(Model *m, PyObject *args) {
             inputs[i] = (sis_input){.values = (const double *)r.b.buf + i * r.width,
                                     .mask = (const double *)r.b.buf + i * r.width,
                                     .n_values = r.width};
-        Py_BEGIN_ALLOW_THREADS
-        error = sis_predict(&m->model, inputs, r.n, &opt, scores);
+        Py_BEGIN_ALLOW_THREADS error = sis_predict(&m->model, inputs, r.n, &opt, scores);
         Py_END_ALLOW_THREADS
     }
     PyMem_RawFree(inputs);
@@ -551,9 +544,9 @@ static int tell(void *ctx, const sis_progress *p) {
     PyGILState_STATE gil = PyGILState_Ensure();
     int cancel = PyErr_CheckSignals() != 0 ? keep_raised(j) : 0;
     if (!cancel && j->progress != Py_None) {
-        PyObject *answer = PyObject_CallFunction(j->progress, "nnnd", (Py_ssize_t)p->inputs,
-                                                 (Py_ssize_t)p->inputs_done,
-                                                 (Py_ssize_t)p->evaluations, p->walk);
+        PyObject *answer =
+            PyObject_CallFunction(j->progress, "nnnd", (Py_ssize_t)p->inputs,
+                                  (Py_ssize_t)p->inputs_done, (Py_ssize_t)p->evaluations, p->walk);
         cancel = answer ? PyObject_IsTrue(answer) : keep_raised(j);
         Py_XDECREF(answer);
     }
@@ -605,8 +598,8 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
     j.opt.progress_ctx = &j;
     int bad = examples_read(list, &j.e);
     if (!bad) {
-        Py_BEGIN_ALLOW_THREADS
-        error = sis_collect_many(&j.m->model, j.e.inputs, j.e.n, &j.opt, hand_over, &j);
+        Py_BEGIN_ALLOW_THREADS error =
+            sis_collect_many(&j.m->model, j.e.inputs, j.e.n, &j.opt, hand_over, &j);
         Py_END_ALLOW_THREADS
     }
     examples_release(&j.e);
@@ -682,11 +675,9 @@ static PyObject *verify(PyObject *self, PyObject *args) {
         opt.below = r.below;
         opt.jobs = jobs;
         opt.exhaustive = (size_t)exhaustive;
-        Py_BEGIN_ALLOW_THREADS
-        error = sis_verify(&m->model, &e.inputs[i], &opt, &r.collection, &audit);
-        Py_END_ALLOW_THREADS
-        if (error == SIS_OK)
-            error = sis_audit_format(r.id, &audit, &text, &n);
+        Py_BEGIN_ALLOW_THREADS error =
+            sis_verify(&m->model, &e.inputs[i], &opt, &r.collection, &audit);
+        Py_END_ALLOW_THREADS if (error == SIS_OK) error = sis_audit_format(r.id, &audit, &text, &n);
         if (error == SIS_OK) {
             PyObject *line = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
             if (!line || PyList_Append(out, line) != 0)
@@ -717,7 +708,7 @@ static int report_of(PyObject *lines, const char *source, sis_report **out) {
     return error;
 }
 
-/* page(lines, source, title) -> bytes of HTML */
+/* page(lines, source, title, cards) -> bytes of HTML */
 static PyObject *page(PyObject *self, PyObject *args) {
     PyObject *lines, *out = NULL;
     const char *source;
@@ -726,7 +717,7 @@ static PyObject *page(PyObject *self, PyObject *args) {
     char *html = NULL;
     size_t n;
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!sz", &PyList_Type, &lines, &source, &opt.title))
+    if (!PyArg_ParseTuple(args, "O!szp", &PyList_Type, &lines, &source, &opt.title, &opt.cards))
         return NULL;
     int error = report_of(lines, source, &report);
     if (error == SIS_OK)
@@ -793,19 +784,18 @@ static PyObject *cluster(PyObject *self, PyObject *args) {
         error = SIS_E_ARGUMENT;
     }
     if (error == SIS_OK) {
-        Py_BEGIN_ALLOW_THREADS
-        error = isnan(opt.eps) ? knee(points, &opt) : SIS_OK;
+        Py_BEGIN_ALLOW_THREADS error = isnan(opt.eps) ? knee(points, &opt) : SIS_OK;
         if (error == SIS_OK)
             error = sis_cluster(points, &opt, &c);
         Py_END_ALLOW_THREADS
     }
     if (error == SIS_OK)
-        out = Py_BuildValue(
-            "{s:O,s:y#,s:y#,s:y#,s:d,s:s}", "members", members, "labels", (const char *)c.labels,
-            (Py_ssize_t)(c.n * sizeof *c.labels), "core", (const char *)c.core, (Py_ssize_t)c.n,
-            "medoids", c.n_clusters ? (const char *)c.medoids : "",
-            (Py_ssize_t)(c.n_clusters * sizeof *c.medoids), "eps", opt.eps, "distance",
-            sis_distance_name(sis_points_distance_kind(points)));
+        out = Py_BuildValue("{s:O,s:y#,s:y#,s:y#,s:d,s:s}", "members", members, "labels",
+                            (const char *)c.labels, (Py_ssize_t)(c.n * sizeof *c.labels), "core",
+                            (const char *)c.core, (Py_ssize_t)c.n, "medoids",
+                            c.n_clusters ? (const char *)c.medoids : "",
+                            (Py_ssize_t)(c.n_clusters * sizeof *c.medoids), "eps", opt.eps,
+                            "distance", sis_distance_name(sis_points_distance_kind(points)));
     sis_clusters_release(&c);
     sis_points_free(points);
     Py_DECREF(members);
@@ -863,15 +853,15 @@ static PyMethodDef functions[] = {
      "collect(model, examples, done, progress, threshold, ...)"},
     {"verify", verify, METH_VARARGS, "verify(model, examples, lines, jobs, exhaustive)"},
     {"record_format", record_format, METH_VARARGS, "record_format(line, trace) -> bytes"},
-    {"page", page, METH_VARARGS, "page(lines, source, title) -> bytes"},
+    {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},
     {"words", words, METH_O, "words(text) -> [(start, end)] in bytes of UTF-8"},
     {0},
 };
 
-static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, .m_name = "sis._core", .m_size = -1, .m_methods = functions};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "sis._core", .m_size = -1,
+                                    .m_methods = functions};
 
 PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void) {

@@ -131,23 +131,30 @@ static int add_sections(sis__buf *b, const sis_report *report, size_t examples) 
     return code;
 }
 
+/* Heading, tabs, sections, and the script that moves between them. */
+static int add_whole(sis__buf *b, const sis_report *report, const sis_page_opt *opt) {
+    add_banner(b, report, opt->title);
+    int code = add_sections(b, report, opt->examples);
+    sis__buf_str(b, "<footer class=\"soft\">Made by sis"
+                    ". This file is complete: it needs no network and sends nothing."
+                    "</footer>\n<script>");
+    sis__buf_add(b, PAGE_JS, sizeof PAGE_JS);
+    sis__buf_str(b, "</script>\n");
+    return code;
+}
+
 int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **html, size_t *n) {
-    const char *title = opt ? opt->title : NULL;
+    const sis_page_opt o = opt ? *opt : (sis_page_opt){0};
     sis__buf b;
     sis__buf_init(&b);
     *html = NULL;
     *n = 0;
     if (report->n == 0)
         return sis__fail(SIS_E_ARGUMENT, "there is no record to report on");
-    add_head(&b, report, title);
+    add_head(&b, report, o.title);
     sis__buf_str(&b, "<body>\n");
-    add_banner(&b, report, title);
-    int code = add_sections(&b, report, opt ? opt->examples : 0);
-    sis__buf_str(&b, "<footer class=\"soft\">Made by sis"
-                     ". This file is complete: it needs no network and sends nothing."
-                     "</footer>\n<script>");
-    sis__buf_add(&b, PAGE_JS, sizeof PAGE_JS);
-    sis__buf_str(&b, "</script>\n</body>\n</html>\n");
+    int code = o.cards ? sis__page_cards(&b, report, o.examples) : add_whole(&b, report, &o);
+    sis__buf_str(&b, "</body>\n</html>\n");
     if (code == SIS_OK)
         code = sis__buf_give(&b, html, n);
     sis__buf_release(&b);

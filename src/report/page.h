@@ -55,6 +55,8 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
  * 0 for all. */
 int sis__page_overview(sis__buf *b, const sis_report *report);
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
+int sis__page_cards(sis__buf *b, const sis_report *report,
+                    size_t most); /* what they mean, and these */
 int sis__page_clusters(sis__buf *b, const sis_report *report);
 int sis__page_evaluations(sis__buf *b, const sis_report *report);
 int sis__page_comparisons(sis__buf *b, const sis_report *report);

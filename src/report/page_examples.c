@@ -259,9 +259,23 @@ int sis__is_drawn(size_t i, size_t n, size_t most) {
     return most == 0 || most >= n || (i + 1) * most / n > i * most / n;
 }
 
+int sis__page_cards(sis__buf *b, const sis_report *report, size_t most) {
+    size_t walk = 0;
+    int code = SIS_OK;
+    add_legend(b, report);
+    sis__buf_str(b, "<div id=\"cards\">\n");
+    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
+        if (sis__is_drawn(i, report->n, most)) {
+            code = add_card(b, report, i, walk);
+            walk += report->examples[i].walked.n_steps > 0;
+        }
+    sis__buf_str(b, "</div>\n");
+    return code;
+}
+
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
     double *grid;
-    size_t n_grid, walk = 0;
+    size_t n_grid;
     int code = sis__picker_grid(report, &grid, &n_grid);
     if (code == SIS_OK)
         add_bar(b, report, most, grid, n_grid);
@@ -272,14 +286,9 @@ int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
         sis__html_plural(b, report->n, "example");
         sis__buf_str(b, " are drawn, spread evenly over the results.</p>\n");
     }
-    add_legend(b, report);
-    sis__buf_str(b, "<div id=\"cards\">\n");
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
-        if (sis__is_drawn(i, report->n, most)) {
-            code = add_card(b, report, i, walk);
-            walk += report->examples[i].walked.n_steps > 0;
-        }
-    sis__buf_str(b, "</div>\n<p id=\"none\" hidden>No example is like that.</p>\n");
+    if (code == SIS_OK)
+        code = sis__page_cards(b, report, most);
+    sis__buf_str(b, "<p id=\"none\" hidden>No example is like that.</p>\n");
     add_pager(b);
     if (code == SIS_OK)
         sis__page_picker(b, report, most, grid, n_grid);

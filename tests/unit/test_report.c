@@ -47,15 +47,14 @@ static void kept_walks_answer_like_traces(void **state) {
 
 /* ---- Pages ----------------------------------------------------------------------------------- */
 
-static char *page_of(const sis_record *records, size_t n, const char *title) {
+static char *page_of(const sis_record *records, size_t n, const sis_page_opt *opt) {
     sis_report *report;
     char *html;
     size_t length;
     assert_int_equal(sis_report_new(&report), SIS_OK);
     for (size_t i = 0; i < n; i++)
         assert_int_equal(report_take(report, &records[i]), SIS_OK);
-    sis_page_opt opt = {.title = title};
-    assert_int_equal(sis_report_page(report, &opt, &html, &length), SIS_OK);
+    assert_int_equal(sis_report_page(report, opt, &html, &length), SIS_OK);
     assert_int_equal(strlen(html), length);
     sis_report_free(report);
     return html;
@@ -83,6 +82,18 @@ static void every_kind_has_its_card(void **state) {
     free(html);
 }
 
+static void cards_alone_have_no_script(void **state) {
+    (void)state;
+    sample s;
+    sis_record kinds[5];
+    kinds_make(&s, kinds);
+    char *html = page_of(kinds, 5, &(sis_page_opt){.cards = 1});
+    assert_int_equal(occurrences(html, "<article"), 5);
+    assert_null(strstr(html, "<script>"));
+    assert_null(strstr(html, "<nav"));
+    free(html);
+}
+
 static void data_stay_data(void **state) {
     (void)state;
     static const char *const attacks[] = {"<script>alert(1)</script>", "</script>", "</style>",
@@ -91,7 +102,7 @@ static void data_stay_data(void **state) {
     sis_record kinds[5];
     for (size_t a = 0; a < sizeof attacks / sizeof *attacks; a++) {
         kinds_make(&s, kinds);
-        char *plain = page_of(kinds, 5, "t");
+        char *plain = page_of(kinds, 5, &(sis_page_opt){.title = "t"});
         for (int i = 0; i < VALUES; i++)
             s.names[i] = s.value_names[i] = attacks[a];
         for (int i = 0; i < FEATURES; i++)
@@ -148,6 +159,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_walks_answer_like_traces),
         cmocka_unit_test(every_kind_has_its_card),
+        cmocka_unit_test(cards_alone_have_no_script),
         cmocka_unit_test(data_stay_data),
         cmocka_unit_test(other_statuses_say_why),
         cmocka_unit_test(a_page_of_nothing_is_refused),
