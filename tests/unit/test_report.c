@@ -111,7 +111,7 @@ static void data_stay_data(void **state) {
             kinds[k].id = kinds[k].model = kinds[k].method = attacks[a];
             kinds[k].label = kinds[k].output_label = attacks[a];
         }
-        char *html = page_of(kinds, 5, attacks[a]);
+        char *html = page_of(kinds, 5, &(sis_page_opt){.title = attacks[a]});
         assert_int_equal(occurrences(html, "<script"), occurrences(plain, "<script"));
         assert_int_equal(occurrences(html, "</script"), occurrences(plain, "</script"));
         assert_int_equal(occurrences(html, "</style"), occurrences(plain, "</style"));
