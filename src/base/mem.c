@@ -57,18 +57,20 @@ char *sis__strdup(const char *s) {
     return (char *)sis__copy(s, strlen(s) + 1, 1);
 }
 
-int sis__reserve(void **p, size_t *cap, size_t need, size_t size) {
+int sis__reserve(void *p, size_t *cap, size_t need, size_t size) {
+    void *items;
     if (need <= *cap)
         return SIS_OK;
+    memcpy(&items, p, sizeof items); /* *p may be of any type, which void ** may not look at */
     size_t n = *cap + *cap / 2;
     if (n < need)
         n = need;
     if (n < 16)
         n = 16;
-    void *q = sis__realloc(*p, n, size);
-    if (!q)
+    items = sis__realloc(items, n, size);
+    if (!items)
         return SIS_E_NOMEM;
-    *p = q;
+    memcpy(p, &items, sizeof items);
     *cap = n;
     return SIS_OK;
 }

@@ -23,8 +23,9 @@ void *sis__copy(const void *p, size_t n, size_t size);
 /* A copy of a string. */
 char *sis__strdup(const char *s);
 
-/* Room for `need` items in *p, which holds *cap: grows it by half again. 0 or SIS_E_NOMEM. */
-int sis__reserve(void **p, size_t *cap, size_t need, size_t size);
+/* p: the address of a pointer to items, of any type. Room for `need` of them where there is room for
+ * *cap: grows it by half again. 0 or SIS_E_NOMEM. */
+int sis__reserve(void *p, size_t *cap, size_t need, size_t size);
 
 #define SIS_NEW(type, n) ((type *)sis__alloc((n), sizeof(type)))
 #define SIS_NEW_RAW(type, n) ((type *)sis__alloc_raw((n), sizeof(type)))

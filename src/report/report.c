@@ -98,8 +98,8 @@ static sis__report_run *find_run(sis_report *report, const char *source) {
     for (size_t i = report->n_runs; i-- > 0;)
         if (strcmp(report->runs[i].source, source) == 0)
             return &report->runs[i];
-    if (sis__reserve((void **)&report->runs, &report->cap_runs, report->n_runs + 1,
-                     sizeof *report->runs) != SIS_OK)
+    if (sis__reserve(&report->runs, &report->cap_runs, report->n_runs + 1, sizeof *report->runs) !=
+        SIS_OK)
         return NULL;
     sis__report_run *run = &report->runs[report->n_runs];
     *run = (sis__report_run){.source = sis__strdup(source),
@@ -145,8 +145,8 @@ int sis_report_add(sis_report *report, const char *source, sis_record *record) {
         sis_trace_release(&e.record.collection.subsets[k].trace);
     e.look = find_look(&e);
     if (code == SIS_OK)
-        code = sis__reserve((void **)&report->examples, &report->cap, report->n + 1,
-                            sizeof *report->examples);
+        code =
+            sis__reserve(&report->examples, &report->cap, report->n + 1, sizeof *report->examples);
     sis__report_run *run = code == SIS_OK ? find_run(report, source) : NULL;
     if (!run) {
         sis_record_release(&e.record);

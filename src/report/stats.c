@@ -13,7 +13,7 @@
 #include "base/order.h"
 
 int sis__numbers_add(sis__numbers *v, double x) {
-    int code = sis__reserve((void **)&v->items, &v->cap, v->n + 1, sizeof *v->items);
+    int code = sis__reserve(&v->items, &v->cap, v->n + 1, sizeof *v->items);
     if (code == SIS_OK)
         v->items[v->n++] = x;
     return code;

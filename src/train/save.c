@@ -183,7 +183,7 @@ static int load_head(stream *s, sis_trainer *t, const sis__buf *what, const char
     if (s->bad || epoch > 1000000 || t->done > t->train->n ||
         (t->best_epoch != SIZE_MAX && t->best_epoch >= epoch))
         return sis__fail(SIS_E_FORMAT, "%s is damaged", path);
-    int error = sis__reserve((void **)&t->curve, &t->cap_curve, epoch + 1, sizeof *t->curve);
+    int error = sis__reserve(&t->curve, &t->cap_curve, epoch + 1, sizeof *t->curve);
     t->epoch = error ? 0 : epoch;
     return error;
 }

@@ -353,7 +353,7 @@ void sis__keep_weights(sis_trainer *t, size_t epoch) {
 }
 
 int sis_trainer_epoch(sis_trainer *t) {
-    int error = sis__reserve((void **)&t->curve, &t->cap_curve, t->epoch + 1, sizeof *t->curve);
+    int error = sis__reserve(&t->curve, &t->cap_curve, t->epoch + 1, sizeof *t->curve);
     if (error)
         return error;
     shuffle(t);

@@ -34,6 +34,26 @@ static void allocations_that_would_overflow_are_refused(void **state) {
     assert_null(sis__realloc(NULL, SIZE_MAX / 4, 16));
 }
 
+static void arrays_of_any_type_grow(void **state) {
+    (void)state;
+    double *numbers = NULL;
+    char **names = NULL;
+    size_t room = 0, places = 0;
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(sis__reserve(&numbers, &room, i + 1, sizeof *numbers), SIS_OK);
+        assert_int_equal(sis__reserve(&names, &places, i + 1, sizeof *names), SIS_OK);
+        numbers[i] = (double)i;
+        names[i] = NULL;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(numbers[i] == (double)i && !names[i]);
+    double *before = numbers;
+    assert_int_equal(sis__reserve(&numbers, &room, SIZE_MAX / 2, sizeof *numbers), SIS_E_NOMEM);
+    assert_ptr_equal(numbers, before);
+    free(numbers);
+    free(names);
+}
+
 static void doubles_read_back_as_themselves(void **state) {
     (void)state;
     sis__rng r;
@@ -121,6 +141,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_names_texts_and_a_message),
         cmocka_unit_test(allocations_that_would_overflow_are_refused),
+        cmocka_unit_test(arrays_of_any_type_grow),
         cmocka_unit_test(doubles_read_back_as_themselves),
         cmocka_unit_test(json_strings_are_escaped_and_valid_utf8),
         cmocka_unit_test(random_numbers_depend_on_the_seed_alone),
