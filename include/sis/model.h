@@ -32,6 +32,11 @@
  *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process
  *         group of its own, which is killed if it does not end.
  *
+ * Threads: an opened model may be shared. Any number of threads may call sis_collect and its kin with
+ * it at the same time. A network answers them side by side; the child of a cmd: model takes their
+ * questions one after the other (sis_collect_many starts a child for each of its threads). Opening
+ * and closing it, and the calls below that say so, are for one thread while no other uses it.
+ *
  * Whatever goes wrong with a model is SIS_E_MODEL, a score that is no number SIS_E_NAN, with one
  * line in sis_error_detail() that names the model, the request and the row, and quotes what the
  * model said.

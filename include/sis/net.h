@@ -68,7 +68,8 @@ void sis_net_input_shape(const sis_net *net, sis_net_shape *shape);
 /* Values in one row; 0 if the network takes rows of different lengths. */
 size_t sis_net_values(const sis_net *net);
 
-/* Scores for one row; 0 if that depends on the row's length. */
+/* Scores for one row; 0 if the network takes rows of different lengths: see
+ * sis_net_batch_outputs. */
 size_t sis_net_outputs(const sis_net *net);
 
 /* Is the input whole numbers (token ids)? Rows hold them as floats either way. */
@@ -94,6 +95,9 @@ typedef struct sis_net_batch {
     int embedded; /* token models: rows are embeddings (length, dim) instead of ids (length) */
     int jobs;     /* threads; 0 or 1: the caller's alone */
 } sis_net_batch;
+
+/* Scores for each row of a batch, whose rows are not looked at. */
+int sis_net_batch_outputs(const sis_net *net, const sis_net_batch *batch, size_t *n);
 
 /* scores (n_rows, outputs) */
 int sis_net_forward(const sis_net *net, const sis_net_batch *batch, float *scores);
@@ -132,7 +136,8 @@ typedef struct sis_net_walk_opt {
 
 /* A walk over one input (sis.h) that computes only what masking a feature changes; margins as
  * sis_net_margins gives them. Borrows network and input; opt may be NULL. SIS_E_UNSUPPORTED: no
- * rule fits this network, or not within that memory: predict every masked copy instead. */
+ * rule fits this network, or not within that memory, or the input has several mask samples: predict
+ * every masked copy instead. */
 int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
                  sis_walk **out);
 

@@ -14,6 +14,7 @@
  */
 #include <jansson.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ typedef struct {
 } number;
 
 typedef struct {
-    sis__opened opened; /* first: see kind.h */
+    sis__opened opened;   /* first: see kind.h */
+    pthread_mutex_t lock; /* one question at a time */
     char *command;
     double timeout;
     size_t n_outputs; /* 0: not measured yet */
@@ -283,9 +285,9 @@ static int read_answer(char *line, size_t length, size_t rows, size_t *n_outputs
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
-/* Ask for the first rows, as many as fit; *asked is their number. */
-static int ask(command_model *m, const double *rows, size_t n_rows, size_t n_values, double *scores,
-               size_t *asked) {
+/* Ask for the first rows, as many as fit; *asked is their number. Locked. */
+static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t n_values,
+                     double *scores, size_t *asked) {
     char *line;
     size_t length;
     int code = write_request(m, rows, n_rows, n_values, asked);
@@ -297,6 +299,14 @@ static int ask(command_model *m, const double *rows, size_t n_rows, size_t n_val
         code = read_answer(line, length, *asked, &m->n_outputs, scores);
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
         sis__fail_in(code, "model cmd:%.100s, request %zu", m->command, m->requests);
+    return code;
+}
+
+static int ask(command_model *m, const double *rows, size_t n_rows, size_t n_values, double *scores,
+               size_t *asked) {
+    pthread_mutex_lock(&m->lock);
+    int code = ask_child(m, rows, n_rows, n_values, scores, asked);
+    pthread_mutex_unlock(&m->lock);
     return code;
 }
 
@@ -333,6 +343,7 @@ static void model_free(void *ctx) {
     sis__buf_release(&m->request);
     free(m->numbers);
     free(m->command);
+    pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
@@ -347,6 +358,7 @@ static int model_new(const char *command, double timeout, size_t n_outputs, comm
                          .command = sis__strdup(command),
                          .numbers = SIS_NEW(number, NUMBERS),
                          .child = SIS__CHILD_NONE};
+    pthread_mutex_init(&m->lock, NULL);
     if (!m->command || !m->numbers)
         goto fail;
     code = sis__child_start(&m->child, command);

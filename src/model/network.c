@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * `FILE.onnx`: a network of our own engine as a model. Rows become single precision, margins come
- * back; every thread has its own rows and all share the network. The network's own walk answers
- * probes where one fits.
+ * back; nothing is written to the model, so that all threads share one. The network's own walk
+ * answers probes where one fits.
  *
  * A network that begins by looking token ids up in an embedding matrix is entered behind that: ids
  * are looked up here (tokens.c), so that a mask can be an embedding that belongs to no word.
  */
 #include "model/network.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -16,50 +17,74 @@
 
 enum { ROWS = 256 };
 
-static int convert(network_model *m, const double *rows, size_t n, size_t n_values) {
-    size_t width = n_values * (m->tokens.matrix ? m->tokens.dim : 1);
-    void *p = m->rows;
-    int error = sis__reserve(&p, &m->cap, n * width, sizeof *m->rows);
-    m->rows = (float *)p;
-    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values) {
+    int embedded = m->tokens.matrix != NULL;
+    return (sis_net_batch){.n_rows = n,
+                           .n_values = n_values * (embedded ? m->tokens.dim : 1),
+                           .embedded = embedded,
+                           .jobs = 1};
+}
+
+/* Rows of the batch as the network takes them, to be freed. */
+static int convert(const network_model *m, const double *rows, size_t n_values, sis_net_batch *b) {
+    float *to = (float *)sis__alloc_raw(b->n_rows, b->n_values * sizeof *to);
+    int error = to ? SIS_OK : SIS_E_NOMEM;
+    b->rows = to;
+    for (size_t i = 0; error == SIS_OK && i < b->n_rows; i++) {
         const double *from = rows + i * n_values;
-        float *to = m->rows + i * width;
+        float *row = to + i * b->n_values;
         if (m->tokens.matrix)
-            error = sis__tokens_embed(&m->tokens, from, n_values, to);
+            error = sis__tokens_embed(&m->tokens, from, n_values, row);
         else
             for (size_t v = 0; v < n_values; v++)
-                to[v] = (float)from[v];
+                row[v] = (float)from[v];
     }
     return error;
 }
 
-static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
-    network_model *m = (network_model *)ctx;
-    int error = convert(m, rows, n, n_values);
-    if (error != SIS_OK)
+/* Scores of a row of a network of free length may be more or fewer than those of the row that was
+ * measured. */
+static int check_outputs(const network_model *m, const sis_net_batch *b) {
+    size_t n = 0;
+    int error = sis_net_batch_outputs(m->net, b, &n);
+    if (error != SIS_OK || n == m->n_outputs)
         return error;
-    int embedded = m->tokens.matrix != NULL;
-    sis_net_batch batch = {.rows = m->rows,
-                           .n_rows = n,
-                           .n_values = n_values * (embedded ? m->tokens.dim : 1),
-                           .embedded = embedded,
-                           .jobs = 1};
-    return sis_net_margins(m->net, &batch, margins);
+    if (m->n_outputs == 0)
+        return sis__fail(SIS_E_ARGUMENT, "the number of the network's scores was not measured");
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "the number of scores of this network depends on the length of its input: %zu "
+                     "before, %zu for %zu values; export it with a fixed number of outputs, or "
+                     "explain inputs of one length",
+                     m->n_outputs, n, b->n_values);
+}
+
+static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
+    const network_model *m = (const network_model *)ctx;
+    sis_net_batch b = batch_of(m, n, n_values);
+    int error = check_outputs(m, &b);
+    if (error == SIS_OK)
+        error = convert(m, rows, n_values, &b);
+    if (error == SIS_OK)
+        error = sis_net_margins(m->net, &b, margins);
+    free((void *)(uintptr_t)b.rows);
+    return error;
 }
 
 static int embed(void *ctx, const double *row, size_t n_values, double *point) {
-    network_model *m = (network_model *)ctx;
-    int error = convert(m, row, 1, n_values);
-    for (size_t i = 0; error == SIS_OK && i < n_values * m->tokens.dim; i++)
-        point[i] = m->rows[i];
+    const network_model *m = (const network_model *)ctx;
+    sis_net_batch b = batch_of(m, 1, n_values);
+    int error = convert(m, row, n_values, &b);
+    for (size_t i = 0; error == SIS_OK && i < b.n_values; i++)
+        point[i] = b.rows[i];
+    free((void *)(uintptr_t)b.rows);
     return error;
 }
 
 /* Slopes are those of margins, which do not vanish in single precision where the score is 1 to the
  * last digit, times the slope of the link in double precision. */
 static int gradient(void *ctx, const sis_slopes *s) {
-    network_model *m = (network_model *)ctx;
-    size_t n = s->n * s->width, outputs = sis_net_outputs(m->net);
+    const network_model *m = (const network_model *)ctx;
+    size_t n = s->n * s->width, outputs = m->n_outputs;
     float *points = SIS_NEW_RAW(float, n), *d_points = SIS_NEW_RAW(float, n);
     double *margins = SIS_NEW_RAW(double, s->n *outputs);
     int error = points && d_points && margins ? SIS_OK : SIS_E_NOMEM;
@@ -71,6 +96,8 @@ static int gradient(void *ctx, const sis_slopes *s) {
                                  .embedded = m->tokens.matrix != NULL,
                                  .jobs = 1};
     const sis_net_grad grad = {.output = s->output, .of_margins = 1, .d_rows = d_points};
+    if (error == SIS_OK)
+        error = check_outputs(m, &batch);
     if (error == SIS_OK)
         error = sis_net_gradient(m->net, &batch, &grad);
     if (error == SIS_OK)
@@ -92,7 +119,7 @@ static int gradient(void *ctx, const sis_slopes *s) {
 }
 
 static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **out) {
-    network_model *m = (network_model *)ctx;
+    const network_model *m = (const network_model *)ctx;
     if (m->tokens.matrix)
         return sis__tokens_walk(&m->tokens, m->net, input, memory, out);
     return sis_net_walk(m->net, input, &(sis_net_walk_opt){.memory = memory}, out);
@@ -100,32 +127,19 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
 
 static void network_close(void *ctx) {
     network_model *m = (network_model *)ctx;
-    if (!m->borrowed) {
-        sis_net_free(m->net);
-        free(m->tokens.mask);
-    }
-    free(m->rows);
+    sis_net_free(m->net);
+    free(m->tokens.mask);
     free(m);
 }
 
-static int worker_new(void *ctx, void **worker) {
-    network_model *w = (network_model *)sis__copy(ctx, 1, sizeof *w);
-    if (!w)
-        return SIS_E_NOMEM;
-    w->borrowed = 1;
-    w->rows = NULL;
-    w->cap = 0;
-    *worker = w;
-    return SIS_OK;
-}
-
-/* Only asked if the number of outputs is not fixed. */
+/* Only asked of networks of free length. */
 static int network_measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
-    (void)ctx, (void)row, (void)n_outputs;
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "the number of scores of this network depends on the length of its input "
-                     "(here %zu values); export it with a fixed number of outputs",
-                     n_values);
+    network_model *m = (network_model *)ctx;
+    sis_net_batch b = batch_of(m, 1, n_values);
+    (void)row;
+    int error = sis_net_batch_outputs(m->net, &b, n_outputs);
+    m->n_outputs = error == SIS_OK ? *n_outputs : 0;
+    return error;
 }
 
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
@@ -141,14 +155,14 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
         network_close(m);
         return error;
     }
+    m->n_outputs = sis_net_outputs(m->net);
     *out = (sis_model){.predict = predict,
                        .ctx = m,
-                       .n_outputs = sis_net_outputs(m->net),
+                       .n_outputs = m->n_outputs,
                        .n_values = sis_net_values(m->net),
                        .max_rows = ROWS,
                        .link = sis_net_has_link(m->net) ? sis_net_link : NULL,
-                       .worker_new = worker_new,
-                       .worker_free = network_close,
+                       .worker_new = sis_worker_share,
                        .walk_new = walk_new,
                        .gradient = gradient,
                        .embed = m->tokens.matrix ? embed : NULL,

@@ -36,10 +36,8 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
 typedef struct network_model {
     sis__opened opened; /* first: see kind.h */
     sis_net *net;
-    int borrowed; /* network and mask belong to the model that was opened */
     sis__tokens tokens;
-    float *rows; /* (cap) rows under way */
-    size_t cap;
+    size_t n_outputs; /* 0: not measured yet */
 } network_model;
 
 #endif

@@ -108,6 +108,16 @@ static int run_job(job *j) {
     return error;
 }
 
+int sis_net_batch_outputs(const sis_net *net, const sis_net_batch *batch, size_t *n) {
+    sis__geometry *g;
+    int error = sis__batch_check(net, batch, &g);
+    if (error)
+        return error;
+    *n = g->n_outputs;
+    sis__cache_done(net, g);
+    return SIS_OK;
+}
+
 int sis_net_forward(const sis_net *net, const sis_net_batch *batch, float *scores) {
     job j = {.net = net, .batch = batch, .target = SIS__SCORES, .scores = scores};
     return run_job(&j);

@@ -68,7 +68,7 @@ int sis__face_init(sis__face *f, const sis__subject *s) {
     if (error == SIS_OK)
         error = sis__run_new(f->plan, &f->run);
     if (error == SIS_OK)
-        error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
+        error = sis__cache_geometry(s->net, s->embedded, s->n_values, &g);
     f->geometry = g;
     if (error == SIS_OK && s->output >= f->plan->tensors[s->net->pre_output].count)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",

@@ -63,7 +63,7 @@ static int check_batches(const sis__head *h, int *together) {
     const sis__subject *s = h->s;
     sis__geometry *g;
     sis__run *r;
-    int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
+    int error = sis__cache_geometry(s->net, s->embedded, s->n_values, &g);
     *together = 0;
     if (error)
         return error;

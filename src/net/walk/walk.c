@@ -59,12 +59,19 @@ static void index_features(sis__subject *s) {
 
 static int subject_init(sis__subject *s, const sis_net *net, const sis_input *input,
                         const sis_net_walk_opt *opt) {
+    int embedded = opt && opt->embedded;
+    if (embedded && net->embedding < 0)
+        return sis__fail(SIS_E_ARGUMENT, "the model has no embeddings to start from");
+    if (input->n_samples > 1)
+        return sis__fail(SIS_E_UNSUPPORTED, "walks take one mask sample, not %zu",
+                         input->n_samples);
     long n = sis_input_features(input);
     if (n < 0)
         return (int)n;
     *s = (sis__subject){.net = net,
                         .input = input,
-                        .fed = opt && opt->embedded ? net->embedded : net->input,
+                        .embedded = embedded,
+                        .fed = embedded ? net->embedded : net->input,
                         .n_values = input->n_values,
                         .n_features = (size_t)n,
                         .output = input->output,
@@ -93,9 +100,30 @@ void sis__subject_row(const sis__subject *s, const unsigned char *masked, int to
             row[s->value[k]] = s->z[s->value[k]];
 }
 
+int sis__subject_margins(const sis__subject *s, const unsigned char *masked, const int *tops,
+                         size_t n, double *margins) {
+    size_t outputs = 0;
+    float *rows = (float *)sis__alloc_raw(n, s->n_values * sizeof *rows);
+    sis_net_batch b = {
+        .rows = rows, .n_rows = n, .n_values = s->n_values, .embedded = s->embedded, .jobs = 1};
+    int error = rows ? sis_net_batch_outputs(s->net, &b, &outputs) : SIS_E_NOMEM;
+    double *all = error == SIS_OK ? (double *)sis__alloc_raw(n, outputs * sizeof *all) : NULL;
+    if (error == SIS_OK && !all)
+        error = SIS_E_NOMEM;
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        sis__subject_row(s, masked, tops[i], rows + i * s->n_values);
+    if (error == SIS_OK)
+        error = sis_net_margins(s->net, &b, all);
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        margins[i] = all[i * outputs + s->output];
+    free(rows);
+    free(all);
+    return error;
+}
+
 int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
     sis__geometry *g;
-    int error = sis__cache_geometry(s->net, s->fed == s->net->embedded, s->n_values, &g);
+    int error = sis__cache_geometry(s->net, s->embedded, s->n_values, &g);
     if (error != SIS_OK)
         return error;
     sis__feed feed = {.value = s->fed, .rank = g->rank + (size_t)g->counted};
@@ -120,32 +148,12 @@ void sis__subject_note(const sis__subject *s, const sis__step *step, const char 
 
 /* ---- The walk ------------------------------------------------------------------------------ */
 
-/* Margin of the present state, with `top` masked too unless it is negative, by a full pass. */
-static int full_pass(const net_walk *n, int top, double *margin) {
-    const sis__subject *s = &n->subject;
-    size_t outputs = sis_net_outputs(s->net);
-    float *row = SIS_NEW_RAW(float, s->n_values);
-    double *margins = SIS_NEW(double, outputs ? outputs : 1);
-    int error = row && margins && outputs ? SIS_OK : SIS_E_NOMEM;
-    if (error == SIS_OK)
-        sis__subject_row(s, n->masked, top, row);
-    sis_net_batch b = {
-        .rows = row, .n_rows = 1, .n_values = s->n_values, .embedded = s->fed == s->net->embedded};
-    if (error == SIS_OK)
-        error = sis_net_margins(s->net, &b, margins);
-    if (error == SIS_OK)
-        *margin = margins[s->output];
-    free(row);
-    free(margins);
-    return error;
-}
-
 /* A rule that works with differences may get NaN from numbers that are large but sound; then a full
  * pass has the last word. */
 static int check_nan(const net_walk *n, int top, double *margin) {
     if (!isnan(*margin))
         return SIS_OK;
-    int error = full_pass(n, top, margin);
+    int error = sis__subject_margins(&n->subject, n->masked, &top, 1, margin);
     if (error == SIS_OK && isnan(*margin))
         error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", n->subject.output);
     return error;

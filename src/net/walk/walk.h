@@ -35,7 +35,8 @@ typedef struct sis__note {
 typedef struct sis__subject {
     const sis_net *net;
     const sis_input *input;
-    int fed; /* value of the graph that rows go into: net->input, or net->embedded */
+    int embedded; /* values are embeddings */
+    int fed;      /* value of the graph that rows go into: net->input, or net->embedded */
     size_t n_values, n_features;
     size_t *start; /* (n_features + 1) feature i owns value[start[i] .. start[i + 1]) */
     size_t *value;
@@ -61,6 +62,10 @@ int sis__walk_trees_new(const sis__subject *s, sis_walk **out);
 
 /* The input with these features (flags) masked, and `top` too unless it is negative: (n_values). */
 void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row);
+
+/* Margins by full passes with these features masked and each of tops[0..n) on top (-1: nothing). */
+int sis__subject_margins(const sis__subject *s, const unsigned char *masked, const int *tops,
+                         size_t n, double *margins);
 
 /* A plan of one row of the subject from its input to `output` (a value; -1: what the last
  * activation reads) that keeps every activation. */
