@@ -236,6 +236,7 @@ typedef struct {
 static int rule_walk_new(rule_walk *w, const subject *s, size_t memory) {
     w->of = (sis__subject){.net = s->net,
                            .input = &s->input,
+                           .embedded = s->embedded,
                            .fed = s->embedded ? s->net->embedded : s->net->input,
                            .n_values = s->n_values,
                            .n_features = s->n_features,
