@@ -228,44 +228,14 @@ static void subject_of(const shape *s, sis__rng *r, subject *to) {
 /* ---- Tests --------------------------------------------------------------------------------- */
 
 /* A walk by this rule and no other, with so much memory. */
-typedef struct {
-    sis__subject of;
-    sis_walk *walk;
-} rule_walk;
-
-static int rule_walk_new(rule_walk *w, const subject *s, size_t memory) {
-    w->of = (sis__subject){.net = s->net,
-                           .input = &s->input,
-                           .embedded = s->embedded,
-                           .fed = s->embedded ? s->net->embedded : s->net->input,
-                           .n_values = s->n_values,
-                           .n_features = s->n_features,
-                           .output = s->input.output,
-                           .memory = memory};
-    w->of.start = (size_t *)calloc(s->n_features + 1, sizeof *w->of.start);
-    w->of.value = (size_t *)calloc(s->n_values, sizeof *w->of.value);
-    w->of.x = (float *)calloc(s->n_values, sizeof *w->of.x);
-    w->of.z = (float *)calloc(s->n_values, sizeof *w->of.z);
-    assert_true(w->of.start && w->of.value && w->of.x && w->of.z);
-    size_t at = 0;
-    for (size_t i = 0; i < s->n_features; i++, w->of.start[i] = at)
-        for (size_t v = 0; v < s->n_values; v++)
-            if (s->map[v] == (int)i)
-                w->of.value[at++] = v;
-    for (size_t v = 0; v < s->n_values; v++) {
-        w->of.x[v] = (float)s->x[v];
-        w->of.z[v] = (float)s->z[v];
-    }
-    return sis__walk_recurrent_new(&w->of, &w->walk);
+static int rule_walk_new(sis_walk **w, const subject *s, size_t memory) {
+    sis_net_walk_opt opt = {.embedded = s->embedded, .memory = memory};
+    return sis__walk_by(&sis__rule_recurrent, s->net, &s->input, &opt, w);
 }
 
-static void rule_walk_free(rule_walk *w) {
-    if (w->walk)
-        w->walk->ops->free(w->walk);
-    free(w->of.start);
-    free(w->of.value);
-    free(w->of.x);
-    free(w->of.z);
+static void rule_walk_free(sis_walk *w) {
+    if (w)
+        w->ops->free(w);
 }
 
 static void margins_are_full_passes_to_the_bit(void **state) {
@@ -276,16 +246,16 @@ static void margins_are_full_passes_to_the_bit(void **state) {
     for (int k = 0; k < 600; k++) {
         shape p;
         subject s;
-        rule_walk w;
+        sis_walk *w;
         random_shape(&r, &p);
         subject_of(&p, &r, &s);
         int error = rule_walk_new(&w, &s, 1 << 24);
         for (int i = 0; i < 2 && error == SIS_OK; i++)
-            check_sweep(&s, w.walk, &r, 2, &d);
+            check_sweep(&s, w, &r, 2, &d);
         if (error != SIS_OK || d.worst != 0)
             fail_msg("case %d: %zu layers, %s, layout %d, end %d: %d", k, p.layers, p.direction,
                      (int)p.layout, (int)p.end, error);
-        rule_walk_free(&w);
+        rule_walk_free(w);
         subject_release(&s);
     }
     print_message("%zu margins\n", d.margins);
@@ -324,17 +294,17 @@ static void little_memory_gives_the_same(void **state) {
                    .size = k % 4 ? 0.5 : 0.05,
                    .outputs = 1};
         subject s;
-        rule_walk w;
+        sis_walk *w;
         subject_of(&p, &r, &s);
         int error = rule_walk_new(&w, &s, 200000 + (size_t)k * 20000);
         assert_true(error == SIS_OK || error == SIS_E_UNSUPPORTED);
         if (error == SIS_OK) {
-            check_sweep(&s, w.walk, &r, 32, &d);
+            check_sweep(&s, w, &r, 32, &d);
             made++;
         } else {
             refused++;
         }
-        rule_walk_free(&w);
+        rule_walk_free(w);
         subject_release(&s);
     }
     assert_true(d.worst == 0);
@@ -366,12 +336,12 @@ static void simple_subject(const shape *p, sis__rng *r, int values, subject *s) 
 
 static int try_rule(const shape *p, sis__rng *r, int values, deviation *d) {
     subject s;
-    rule_walk w;
+    sis_walk *w;
     simple_subject(p, r, values, &s);
     int error = rule_walk_new(&w, &s, 1 << 20);
     if (error == SIS_OK)
-        check_sweep(&s, w.walk, r, 1, d);
-    rule_walk_free(&w);
+        check_sweep(&s, w, r, 1, d);
+    rule_walk_free(w);
     subject_release(&s);
     return error;
 }

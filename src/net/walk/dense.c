@@ -4,28 +4,27 @@
  *
  * Masking feature i adds one vector to the first layer's pre-activations, the same at every step of
  * a walk: the sum of its columns of weights, each times (mask - value). This is the candidate's
- * *lead* on the layer. Where the scores are near (see sis__ending), or no rectified units follow,
- * that is all: the rest of the network runs on base + lead.
+ * *effect* on the layer. Where the scores are near (see margins_tail), or no rectified units follow,
+ * that is all: the rest of the network runs on base + effect.
  *
  * With rectified units and a second dense layer, a candidate moves the second layer's
  * pre-activations by the sum over units that are on in the base of the unit's row of weights times
- * its lead there, as long as no unit switches. This lead on the second layer is kept. With switches
+ * its effect there, as long as no unit switches. This effect on the second layer is kept. With switches
  *
- *     pre-activations = base + lead + sum over units u it switches of |u's new value| * row of u
+ *     pre-activations = base + effect + sum over units u it switches of |u's new value| * row of u
  *
- * because a unit that goes off takes back the negative value its lead assumed, and one that comes
+ * because a unit that goes off takes back the negative value its effect assumed, and one that comes
  * on adds its positive one. A candidate switches few units; they are found by comparing signs. When
- * a feature is masked for good and units of the base switch, leads are corrected by as many
+ * a feature is masked for good and units of the base switch, effects are corrected by as many
  * rank-one updates.
  *
- * Features live in *slots*, those that are present first, so that leads of all candidates are a
+ * Features live in *slots*, those that are present first, so that effects of all candidates are a
  * matrix without gaps.
  *
- * Rounding: the base is computed anew by the network itself every few masks, leads after many
- * switches. What is left is the noise of full passes in single precision, which is measured when
- * the walk is made (dense_new.c).
+ * Rounding: the base is computed anew by the network itself every few masks, effects after many
+ * switches. What is left is the noise of full passes in single precision, which the driver measures.
  *
- * Cost of a probe: two passes over the leads, and the rest of the network from the cut. Cost of a
+ * Cost of a probe: two passes over the effects, and the rest of the network from the cut. Cost of a
  * mask: switches times candidates times the width of the second layer. Memory: features times the
  * width of both.
  */
@@ -33,32 +32,324 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+#include "base/mem.h"
 #include "net/kernels/kernels.h"
-#include "net/walk/dense.h"
+#include "net/ops/ops.h"
+#include "net/walk/element_source.h"
+#include "net/walk/entry.h"
 
 enum {
-    RENEW_BASE = 4,   /* masks between computations of the base by the network itself */
-    RENEW_LEADS = 256 /* switches of base units between those of the leads */
+    RENEW_BASE = 4,     /* masks between computations of the base by the network itself */
+    RENEW_EFFECTS = 256 /* switches of base units between those of the effects */
 };
+
+/* ---- Layers -------------------------------------------------------------------------------- */
+
+/* y (1, out) = x (1, in) . w (in, out) + bias: Gemm, or MatMul with or without Add. */
+typedef struct {
+    size_t in, out;
+    const float *packed;            /* w packed for the kernel */
+    int from, to;                   /* tensors: x, and y with its bias */
+    const sis__step *product, *add; /* add: NULL if there is none */
+} dense_layer;
+
+static int is_constant(const sis__plan *p, int tensor) {
+    return tensor < 0 || p->tensors[tensor].data != NULL;
+}
+
+static int adds_constant(const sis__plan *p, const sis__step *s, int tensor) {
+    return s->op == SIS__OP_ADD && p->tensors[s->outputs[0]].count == p->tensors[tensor].count &&
+           is_constant(p, s->inputs[s->inputs[0] == tensor]);
+}
+
+/* The layer that reads a tensor; 0 if what reads it is none. */
+static int layer_at(const sis__plan *p, int tensor, dense_layer *layer) {
+    const sis__step *s = sis__plan_reader(p, tensor);
+    if (!s || (s->op != SIS__OP_GEMM && s->op != SIS__OP_MATMUL) || s->inputs[0] != tensor)
+        return 0;
+    const sis__gemm *g = &s->p.gemm;
+    if (!g->packed || g->m != 1 || g->over.rank || p->tensors[tensor].dtype != SIS__F32 ||
+        (s->n_inputs > 2 && !is_constant(p, s->inputs[2])))
+        return 0;
+    *layer =
+        (dense_layer){.in = g->k, .out = g->n, .packed = g->packed, .from = tensor, .product = s};
+    layer->to = s->outputs[0];
+    const sis__step *add = sis__plan_reader(p, layer->to);
+    if (add && adds_constant(p, add, layer->to)) {
+        layer->add = add;
+        layer->to = add->outputs[0];
+    }
+    return 1;
+}
+
+/* What a Relu that reads a tensor computes, behind anything that leaves values as they are; -1 if it
+ * is read by something else. */
+static int rectified_by(const sis__plan *p, int tensor) {
+    const sis__step *s = sis__plan_reader(p, tensor);
+    if (!s || s->op != SIS__OP_RELU)
+        return -1;
+    for (;;) {
+        tensor = s->outputs[0];
+        s = sis__plan_reader(p, tensor);
+        if (!s || s->ops->trait != SIS__KEEPS)
+            return tensor;
+    }
+}
+
+/* Row i of w into row (out). */
+static void weights_of(const dense_layer *layer, size_t i, float *row) {
+    size_t nr = sis__kernels_best()->nr;
+    for (size_t j = 0; j < layer->out; j++)
+        row[j] = layer->packed[(j / nr * layer->in + i) * nr + j % nr];
+}
+
+/* Each part is what its step makes of zeros. */
+static int find_bias(const dense_layer *layer, sis__run *r, float *start, float *added) {
+    size_t bytes = layer->out * sizeof *start;
+    memset(r->data[layer->from], 0, layer->in * sizeof *start);
+    int error = layer->product->ops->forward(layer->product, r), sum = layer->product->outputs[0];
+    memcpy(start, r->data[sum], bytes);
+    memset(added, 0, bytes);
+    if (error != SIS_OK || !layer->add)
+        return error;
+    memset(r->data[sum], 0, bytes);
+    error = layer->add->ops->forward(layer->add, r);
+    memcpy(added, r->data[layer->to], bytes);
+    return error;
+}
+
+/* ---- From the cut to margins ----------------------------------------------------------------- */
+
+/* Scores are close to the cut in most networks, and then cost less here than in the head: a narrow
+ * product needs no packing, and log-odds are computed in single precision for sixteen rows at a
+ * time. The product adds up in the order of a full pass. What goes into it differs from a full pass
+ * in the last digits only, so most of its sums are rounded the same way, and what is left of the
+ * difference comes from the layers in front.
+ *
+ * Rows at the cut are what the last activation reads; or a rectified dense layer away from that; or
+ * farther, and the head takes over. The first two are for at most NARROW outputs. */
+typedef enum { HERE, NEXT, FAR } distance;
+
+enum {
+    LANES = 16,
+    NARROW = 16,
+    BLOCK = 48 /* rows at a time, a multiple of 16 */
+};
+
+typedef struct {
+    distance far;         /* how far it is */
+    sis__head *head;      /* exact, for all three; the driver frees it */
+    size_t width;         /* of a row at the cut */
+    size_t stride;        /* of rows in memory: width rounded up to 16, the rest zero */
+    size_t outputs;       /* of the network */
+    size_t which;         /* of them is explained */
+    int softmax;          /* its margin is log-odds; else that output itself */
+    float *w;             /* NEXT: (stride, 16) */
+    float *start, *added; /* (16) its bias */
+    float *z;             /* (block, 16) */
+    float *turned;        /* (16, 16) */
+} margins_tail;
+
+static int is_softmax(const sis_net *net) {
+    return net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+}
+
+/* The layer behind rectified units, if it is the last and narrow. */
+static int scores_next(const sis__entry *f, const dense_layer *cut, dense_layer *next) {
+    int on = rectified_by(f->plan, cut->to);
+    return on >= 0 && layer_at(f->plan, on, next) && next->in == cut->out &&
+           next->to == f->s->net->pre_output;
+}
+
+/* How far it is from the output of a layer. */
+static distance distance_from(const sis__entry *f, const dense_layer *cut) {
+    dense_layer next;
+    const sis_net *net = f->s->net;
+    size_t outputs = f->plan->tensors[net->pre_output].count;
+    if (outputs > NARROW || (is_softmax(net) && outputs < 2))
+        return FAR;
+    return cut->to == net->pre_output ? HERE : scores_next(f, cut, &next) ? NEXT : FAR;
+}
+
+static int take_layer(margins_tail *e, sis__entry *f, const dense_layer *cut) {
+    dense_layer next;
+    float row[NARROW];
+    scores_next(f, cut, &next);
+    e->w = SIS_NEW(float, e->stride *LANES);
+    if (!e->w)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < next.in; i++) {
+        weights_of(&next, i, row);
+        memcpy(e->w + i * LANES, row, next.out * sizeof *row);
+    }
+    return find_bias(&next, f->run, e->start, e->added);
+}
+
+static int tail_init(margins_tail *e, sis__entry *f, const dense_layer *cut) {
+    *e = (margins_tail){
+        .width = cut->out, .stride = (cut->out + LANES - 1) / LANES * LANES, .which = f->s->output};
+    e->far = distance_from(f, cut);
+    e->outputs = f->plan->tensors[f->s->net->pre_output].count;
+    e->softmax = is_softmax(f->s->net);
+    e->z = SIS_NEW(float, BLOCK *LANES);
+    e->turned = SIS_NEW(float, LANES *LANES);
+    e->start = SIS_NEW(float, LANES);
+    e->added = SIS_NEW(float, LANES);
+    int error = e->z && e->turned && e->start && e->added ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis__head_new(f->s, cut->to, &f->plan->tensors[cut->to], &e->head);
+    if (error == SIS_OK && e->far == NEXT)
+        error = take_layer(e, f, cut);
+    return error;
+}
+
+static void tail_release(margins_tail *e) {
+    free(e->w);
+    free(e->start);
+    free(e->added);
+    free(e->z);
+    free(e->turned);
+    *e = (margins_tail){0};
+}
+
+/* The least that values of rows may be: NEXT takes them rectified. */
+static float tail_low(const margins_tail *e) {
+    return e->far == NEXT ? 0.0f : -INFINITY;
+}
+
+/* Log-odds of 16 rows z (16, 16). */
+static void log_odds(margins_tail *e, const float *z, double *margins) {
+    float top[LANES], own[LANES], sum[LANES] = {0}, *other = e->turned;
+    for (size_t i = 0; i < LANES; i++) {
+        own[i] = z[i * LANES + e->which];
+        top[i] = -INFINITY;
+    }
+    for (size_t j = 0; j < e->outputs; j++) {
+        if (j == e->which)
+            continue;
+        for (size_t i = 0; i < LANES; i++) {
+            other[i] = z[i * LANES + j];
+            top[i] = other[i] > top[i] ? other[i] : top[i];
+        }
+        other += LANES;
+    }
+    for (float *at = e->turned; at < other; at += LANES)
+        for (size_t i = 0; i < LANES; i++)
+            at[i] -= top[i];
+    sis__kernels_best()->exp(e->turned, e->turned, (e->outputs - 1) * LANES);
+    for (float *at = e->turned; at < other; at += LANES)
+        for (size_t i = 0; i < LANES; i++)
+            sum[i] += at[i];
+    for (size_t i = 0; i < LANES; i++)
+        margins[i] = (double)own[i] - (double)top[i] - log((double)sum[i]);
+}
+
+/* z of the rows, by the layer behind them. */
+static void run_layer(margins_tail *e, const float *rows, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        memcpy(e->z + i * LANES, e->start, LANES * sizeof *e->z);
+    sis__kernels_best()->narrow(n, e->stride, rows, e->w, e->z);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < LANES; j++)
+            e->z[i * LANES + j] += e->added[j];
+}
+
+/* Rows without their padding, for the head. */
+static int far_margins(margins_tail *e, float *rows, size_t n, double *margins) {
+    if (e->stride != e->width)
+        for (size_t i = 1; i < n; i++)
+            memmove(rows + i * e->width, rows + i * e->stride, e->width * sizeof *rows);
+    return sis__head_margins(e->head, rows, n, margins);
+}
+
+/* Margins of n rows. Where it is not far, their pre-activations are in e->z afterwards. */
+static int tail_margins(margins_tail *e, float *rows, size_t n, double *margins) {
+    if (e->far == FAR)
+        return far_margins(e, rows, n, margins);
+    if (e->far == NEXT)
+        run_layer(e, rows, n);
+    else
+        memcpy(e->z, rows, n * LANES * sizeof *e->z);
+    for (size_t i = 0; i < n; i += LANES) {
+        double some[LANES];
+        if (e->softmax)
+            log_odds(e, e->z + i * LANES, some);
+        for (size_t k = 0; k < LANES && i + k < n; k++)
+            margins[i + k] = e->softmax ? some[k] : (double)e->z[(i + k) * LANES + e->which];
+    }
+    return SIS_OK;
+}
+
+/* How large the numbers are whose rounding shows in the first of those margins. */
+static double tail_size(const margins_tail *e, double margin) {
+    double size = fabs(margin);
+    for (size_t j = 0; e->far != FAR && j < e->outputs; j++)
+        size = fmax(size, fabs((double)e->z[j]));
+    return size;
+}
+
+/* ---- The walk -------------------------------------------------------------------------------- */
+
+enum { AT_ONCE = 16 }; /* switches that one product applies */
+
+typedef struct {
+    dense_layer dense;
+    size_t wide;   /* outputs rounded up to 16; everything beyond dense.out is zero */
+    float *base;   /* (wide) pre-activations of the present state */
+    float *effect; /* (p, wide) by slot */
+} kept_layer;
+
+typedef struct {
+    sis__ruled ruled;
+    const sis__subject *s;
+    sis__entry *entry;
+    margins_tail tail;
+    kept_layer first, second;
+    int deep;             /* there is a second */
+    float *scale;         /* (first.wide) bounds on the terms of its sums */
+    unsigned char *still; /* (p) by feature: masking provably changes nothing */
+    int *slot_of;         /* (p) */
+    int *feature_at;      /* (p) */
+    size_t n_live;        /* slots of features that are present */
+    size_t since_base, since_effects;
+    float *spare; /* (the wider layer) */
+
+    /* Units between the layers. */
+    int *on;          /* (first.wide) -1: on in the base, 0: off */
+    float *w;         /* (first.wide, second.wide) */
+    float *on_packed; /* w packed, rows of units that are off zero */
+    size_t n_found;   /* units that the candidate at hand switches, and their new sizes */
+    int *found;
+    float *sizes;
+    float *some_w; /* (AT_ONCE, second.wide) rows of units that switch, and packed */
+    float *some_packed;
+    float *columns; /* (p, AT_ONCE) */
+} dense_walk;
+
+/* The last layer that has effects. */
+static kept_layer *cut_of(dense_walk *w) {
+    return w->deep ? &w->second : &w->first;
+}
 
 /* ---- Slots --------------------------------------------------------------------------------- */
 
-static void swap_leads(sis__dense_walk *w, sis__dense_layer *l, size_t a, size_t b) {
-    float *x = l->lead + a * l->wide, *y = l->lead + b * l->wide;
+static void swap_effects(dense_walk *w, kept_layer *l, size_t a, size_t b) {
+    float *x = l->effect + a * l->wide, *y = l->effect + b * l->wide;
     memcpy(w->spare, x, l->wide * sizeof *x);
     memcpy(x, y, l->wide * sizeof *x);
     memcpy(y, w->spare, l->wide * sizeof *x);
 }
 
 /* Put a feature into the slot `to`; what was there takes its place. */
-static void move_feature(sis__dense_walk *w, int feature, size_t to) {
+static void move_feature(dense_walk *w, int feature, size_t to) {
     size_t from = (size_t)w->slot_of[feature];
     int other = w->feature_at[to];
     if (from == to)
         return;
-    swap_leads(w, &w->first, from, to);
+    swap_effects(w, &w->first, from, to);
     if (w->deep)
-        swap_leads(w, &w->second, from, to);
+        swap_effects(w, &w->second, from, to);
     w->slot_of[feature] = (int)to;
     w->feature_at[to] = feature;
     w->slot_of[other] = (int)from;
@@ -66,32 +357,32 @@ static void move_feature(sis__dense_walk *w, int feature, size_t to) {
 }
 
 /* Features that are present and change something, in front. */
-static void sort_slots(sis__dense_walk *w, const unsigned char *masked) {
+static void sort_slots(dense_walk *w, const unsigned char *masked) {
     w->n_live = 0;
     for (size_t i = 0; i < w->s->n_features; i++)
         if (!masked[i] && !w->still[i])
             move_feature(w, (int)i, w->n_live++);
 }
 
-/* ---- Leads on the second layer --------------------------------------------------------------- */
+/* ---- Effects on the second layer --------------------------------------------------------------- */
 
-/* All of them: leads on the first layer, units that are off left out, times w. */
-static void renew_leads(sis__dense_walk *w) {
+/* All of them: effects on the first layer, units that are off left out, times w. */
+static void renew_effects(dense_walk *w) {
     const sis__kernels *kn = sis__kernels_best();
-    const sis__dense *d = &w->second.dense;
+    const dense_layer *d = &w->second.dense;
     size_t size = sis__packed_size(kn, d->in, d->out);
     memcpy(w->on_packed, d->packed, size * sizeof *w->on_packed);
     for (size_t at = 0; at < size; at += kn->nr)
         if (!w->on[at / kn->nr % d->in])
             memset(w->on_packed + at, 0, kn->nr * sizeof *w->on_packed);
-    memset(w->second.lead, 0, w->n_live * w->second.wide * sizeof *w->second.lead);
-    kn->gemm(w->n_live, d->out, d->in, w->first.lead, w->first.wide, 1, w->on_packed,
-             w->second.lead, w->second.wide);
-    w->since_leads = 0;
+    memset(w->second.effect, 0, w->n_live * w->second.wide * sizeof *w->second.effect);
+    kn->gemm(w->n_live, d->out, d->in, w->first.effect, w->first.wide, 1, w->on_packed,
+             w->second.effect, w->second.wide);
+    w->since_effects = 0;
 }
 
-/* n <= SIS__SWITCH_AT_ONCE units of the base have switched: `on` says what they are now. */
-static void correct_leads(sis__dense_walk *w, const int *units, size_t n) {
+/* n <= AT_ONCE units of the base have switched: `on` says what they are now. */
+static void correct_effects(dense_walk *w, const int *units, size_t n) {
     const sis__kernels *kn = sis__kernels_best();
     size_t wide = w->second.wide;
     for (size_t k = 0; k < n; k++) {
@@ -99,70 +390,56 @@ static void correct_leads(sis__dense_walk *w, const int *units, size_t n) {
         float sign = w->on[u] ? 1.0f : -1.0f;
         memcpy(w->some_w + k * wide, w->w + u * wide, wide * sizeof *w->w);
         for (size_t i = 0; i < w->n_live; i++)
-            w->columns[i * n + k] = sign * w->first.lead[i * w->first.wide + u];
+            w->columns[i * n + k] = sign * w->first.effect[i * w->first.wide + u];
     }
     sis__pack(kn, n, w->second.dense.out, w->some_w, wide, 1, w->some_packed);
-    kn->gemm(w->n_live, w->second.dense.out, n, w->columns, n, 1, w->some_packed, w->second.lead,
+    kn->gemm(w->n_live, w->second.dense.out, n, w->columns, n, 1, w->some_packed, w->second.effect,
              wide);
 }
 
 /* Switch the units of the base that were found. */
-static void switch_units(sis__dense_walk *w) {
+static void switch_units(dense_walk *w) {
     for (size_t k = 0; k < w->n_found; k++)
         w->on[w->found[k]] = ~w->on[w->found[k]];
-    w->since_leads += w->n_found;
-    if (w->since_leads > RENEW_LEADS) {
-        renew_leads(w);
+    w->since_effects += w->n_found;
+    if (w->since_effects > RENEW_EFFECTS) {
+        renew_effects(w);
         return;
     }
-    for (size_t k = 0; k < w->n_found; k += SIS__SWITCH_AT_ONCE)
-        correct_leads(w, w->found + k,
-                      w->n_found - k < SIS__SWITCH_AT_ONCE ? w->n_found - k : SIS__SWITCH_AT_ONCE);
+    for (size_t k = 0; k < w->n_found; k += AT_ONCE)
+        correct_effects(w, w->found + k, w->n_found - k < AT_ONCE ? w->n_found - k : AT_ONCE);
 }
 
-/* Find the units that differ from `on` where base moves by `lead`. */
-static void find_switched(sis__dense_walk *w, const float *lead) {
-    w->n_found = sis__kernels_best()->switched(w->first.base, lead, w->on, w->first.wide, w->found,
-                                               w->sizes);
+/* Find the units that differ from `on` where base moves by `effect`. */
+static void find_switched(dense_walk *w, const float *effect) {
+    w->n_found = sis__kernels_best()->switched(w->first.base, effect, w->on, w->first.wide,
+                                               w->found, w->sizes);
 }
 
 /* ---- Base ---------------------------------------------------------------------------------- */
 
 /* By the network itself. */
-static int renew_base(sis__dense_walk *w) {
-    int error = sis__face_run(&w->face, sis__dense_cut(w)->dense.to);
-    for (sis__dense_layer *l = &w->first; error == SIS_OK && l;
-         l = l == sis__dense_cut(w) ? NULL : &w->second)
-        memcpy(l->base, w->face.run->data[l->dense.to], l->dense.out * sizeof *l->base);
+static int renew_base(dense_walk *w) {
+    int error = sis__entry_run(w->entry, cut_of(w)->dense.to);
+    for (kept_layer *l = &w->first; error == SIS_OK && l; l = l == cut_of(w) ? NULL : &w->second)
+        memcpy(l->base, w->entry->run->data[l->dense.to], l->dense.out * sizeof *l->base);
     w->since_base = 0;
     return error;
 }
 
 /* Units whose sign the new base has turned. */
-static void settle_units(sis__dense_walk *w) {
+static void settle_units(dense_walk *w) {
     memset(w->spare, 0, w->first.wide * sizeof *w->spare);
     find_switched(w, w->spare);
     switch_units(w);
 }
 
-/* How far margins of candidates of the present state may be from full passes. */
-static double error_now(const sis__dense_walk *w) {
-    return w->unit * (w->least_size + w->size);
-}
-
-static void set_margin(sis__dense_walk *w, double margin) {
-    w->margin = margin;
-    w->size = sis__ending_size(&w->ending, margin);
-    w->most = fmax(w->most, error_now(w) / (1 + fabs(margin)));
-    w->walk.tolerance = w->most;
-}
-
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
 /* What masking the feature in this slot adds at the cut. What it switches has been found. */
-static sis__patch patch_of(sis__dense_walk *w, size_t slot) {
-    sis__dense_layer *l = sis__dense_cut(w);
-    sis__patch p = {.a = l->base, .b = l->lead + slot * l->wide};
+static sis__patch patch_of(dense_walk *w, size_t slot) {
+    kept_layer *l = cut_of(w);
+    sis__patch p = {.a = l->base, .b = l->effect + slot * l->wide};
     if (w->deep) {
         p.rows = w->w;
         p.n_rows = w->n_found;
@@ -173,118 +450,46 @@ static sis__patch patch_of(sis__dense_walk *w, size_t slot) {
 }
 
 /* What stands at the cut with the feature in this slot masked too, but at least `low`. */
-static void candidate_row(sis__dense_walk *w, size_t slot, float low, float *row) {
+static void candidate_row(dense_walk *w, size_t slot, float low, float *row) {
     if (w->deep)
-        find_switched(w, w->first.lead + slot * w->first.wide);
+        find_switched(w, w->first.effect + slot * w->first.wide);
     sis__patch p = patch_of(w, slot);
-    sis__kernels_best()->patch(&p, low, row, sis__dense_cut(w)->wide);
+    sis__kernels_best()->patch(&p, low, row, cut_of(w)->wide);
 }
 
-/* Does the feature in this slot only reach rectified units that are off before and after, whatever
- * the rounding? */
-static int reaches_nothing(const sis__dense_walk *w, size_t slot) {
-    const sis__dense_layer *l = &w->first;
-    const float *lead = l->lead + slot * l->wide;
-    float eps = (float)(w->face.n + 64) * 1.2e-7f;
-    if (!w->deep && w->ending.distance != SIS__NEXT)
+static sis__change dense_row(sis__ruled *r, int feature, float *row) {
+    dense_walk *w = (dense_walk *)r;
+    float low = tail_low(&w->tail);
+    if (feature >= 0 && w->still[feature])
+        return SIS__NOTHING;
+    if (feature >= 0)
+        candidate_row(w, (size_t)w->slot_of[feature], low, row);
+    for (size_t j = 0; feature < 0 && j < w->tail.stride; j++)
+        row[j] = fmaxf(cut_of(w)->base[j], low);
+    return SIS__CHANGED;
+}
+
+/* Does it only reach rectified units that are off before and after, whatever the rounding? */
+static int dense_idle(const sis__ruled *r, int feature) {
+    const dense_walk *w = (const dense_walk *)r;
+    const kept_layer *l = &w->first;
+    const float *effect = l->effect + (size_t)w->slot_of[feature] * l->wide;
+    float eps = (float)(w->entry->n + 64) * 1.2e-7f;
+    if (!w->deep && w->tail.far != NEXT)
         return 0;
     for (size_t j = 0; j < l->dense.out; j++)
-        if (lead[j] != 0 &&
-            fmaxf(l->base[j], l->base[j] + lead[j]) > -eps * (w->scale[j] + fabsf(l->base[j])))
+        if (effect[j] != 0 &&
+            fmaxf(l->base[j], l->base[j] + effect[j]) > -eps * (w->scale[j] + fabsf(l->base[j])))
             return 0;
     return 1;
 }
 
-/* A margin that happens to equal the present one must not pass for "changes nothing". */
-static double told_apart(const sis__dense_walk *w, size_t slot, double margin) {
-    if (fabs(margin - w->margin) > error_now(w))
-        return margin;
-    if (reaches_nothing(w, slot))
-        return w->margin;
-    return margin == w->margin ? nextafter(margin, INFINITY) : margin;
-}
-
-/* Margins of the features in the n slots of the block. */
-static int probe_block(sis__dense_walk *w, size_t n, double *margins) {
-    double m[SIS__ENDING_BLOCK];
-    float low = sis__ending_low(&w->ending);
-    for (size_t k = 0; k < n; k++)
-        candidate_row(w, (size_t)w->block[k], low, w->ending.rows + k * w->ending.stride);
-    int error = sis__ending_margins(&w->ending, n, m);
-    for (size_t k = 0; error == SIS_OK && k < n; k++) {
-        int *place = &w->place[w->block[k]];
-        margins[*place] = told_apart(w, (size_t)w->block[k], m[k]);
-        *place = -1;
-    }
-    return error;
-}
-
-/* ---- The walk ------------------------------------------------------------------------------ */
-
-/* The margin of the base by a full pass, and its size. */
-static int measure_base(sis__dense_walk *w, double *margin) {
-    const float *base = sis__dense_cut(w)->base;
-    float low = sis__ending_low(&w->ending);
-    double rough;
-    for (size_t j = 0; j < w->ending.stride; j++)
-        w->ending.rows[j] = fmaxf(base[j], low);
-    int error = sis__ending_margins(&w->ending, 1, &rough);
-    if (error == SIS_OK)
-        error = sis__ending_exact(&w->ending, base, margin);
-    if (error == SIS_OK)
-        set_margin(w, *margin);
-    return error;
-}
-
-static int dense_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
-    sis__dense_walk *w = (sis__dense_walk *)walk;
-    sis__face_reset(&w->face, masked);
-    sort_slots(w, masked);
-    int error = renew_base(w);
-    if (error == SIS_OK)
-        error = measure_base(w, margin);
-    if (error != SIS_OK || !w->deep)
-        return error;
-    for (size_t j = 0; j < w->first.dense.out; j++)
-        w->on[j] = w->first.base[j] > 0 ? -1 : 0;
-    renew_leads(w);
-    return SIS_OK;
-}
-
-/* Slot after slot, so that leads are read in the order they lie in memory. */
-static int dense_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
-    sis__dense_walk *w = (sis__dense_walk *)walk;
-    size_t waiting = 0, left = 0;
-    double least = fabs(w->margin);
-    int error = SIS_OK;
-    for (size_t i = 0; i < n; i++) {
-        margins[i] = w->margin;
-        if (w->still[features[i]])
-            continue;
-        w->place[w->slot_of[features[i]]] = (int)i;
-        left++;
-    }
-    for (int slot = 0; left && error == SIS_OK; slot++) {
-        if (w->place[slot] < 0)
-            continue;
-        w->block[waiting++] = slot;
-        if (--left && waiting < SIS__ENDING_BLOCK)
-            continue;
-        error = probe_block(w, waiting, margins);
-        waiting = 0;
-    }
-    for (size_t i = 0; error == SIS_OK && i < n; i++)
-        least = fmin(least, fabs(margins[i]));
-    w->walk.tolerance = error_now(w) / (1 + least);
-    return error;
-}
-
 /* The base takes in the feature in this slot. */
-static int take_in(sis__dense_walk *w, size_t slot) {
+static int take_in(dense_walk *w, size_t slot) {
     const sis__kernels *kn = sis__kernels_best();
-    candidate_row(w, slot, -INFINITY, sis__dense_cut(w)->base);
+    candidate_row(w, slot, -INFINITY, cut_of(w)->base);
     if (w->deep) {
-        sis__patch p = {.a = w->first.base, .b = w->first.lead + slot * w->first.wide};
+        sis__patch p = {.a = w->first.base, .b = w->first.effect + slot * w->first.wide};
         kn->patch(&p, -INFINITY, w->first.base, w->first.wide);
     }
     move_feature(w, w->feature_at[slot], --w->n_live);
@@ -298,25 +503,41 @@ static int take_in(sis__dense_walk *w, size_t slot) {
     return error;
 }
 
-static int dense_mask(sis_walk *walk, int feature, double *margin) {
-    sis__dense_walk *w = (sis__dense_walk *)walk;
-    int error = dense_probe(walk, &feature, 1, margin);
-    if (error != SIS_OK)
-        return error;
-    set_margin(w, *margin);
-    sis__face_mask(&w->face, feature);
+static int dense_mask(sis__ruled *r, int feature) {
+    dense_walk *w = (dense_walk *)r;
+    sis__entry_mask(w->entry, feature);
     return w->still[feature] ? SIS_OK : take_in(w, (size_t)w->slot_of[feature]);
 }
 
-static void layer_release(sis__dense_layer *l) {
-    free(l->base);
-    free(l->lead);
+static int dense_reset(sis__ruled *r, const unsigned char *masked) {
+    dense_walk *w = (dense_walk *)r;
+    sis__entry_reset(w->entry, masked);
+    sort_slots(w, masked);
+    int error = renew_base(w);
+    if (error != SIS_OK || !w->deep)
+        return error;
+    for (size_t j = 0; j < w->first.dense.out; j++)
+        w->on[j] = w->first.base[j] > 0 ? -1 : 0;
+    renew_effects(w);
+    return SIS_OK;
 }
 
-static void dense_free(sis_walk *walk) {
-    sis__dense_walk *w = (sis__dense_walk *)walk;
-    sis__ending_release(&w->ending);
-    sis__face_release(&w->face);
+static int dense_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+    return tail_margins(&((dense_walk *)r)->tail, rows, n, margins);
+}
+
+static double dense_size(const sis__ruled *r, double margin) {
+    return tail_size(&((const dense_walk *)r)->tail, margin);
+}
+
+static void layer_release(kept_layer *l) {
+    free(l->base);
+    free(l->effect);
+}
+
+static void dense_close(sis__ruled *r) {
+    dense_walk *w = (dense_walk *)r;
+    tail_release(&w->tail);
     layer_release(&w->first);
     layer_release(&w->second);
     free(w->scale);
@@ -324,7 +545,6 @@ static void dense_free(sis_walk *walk) {
     free(w->slot_of);
     free(w->feature_at);
     free(w->spare);
-    free(w->place);
     free(w->on);
     free(w->w);
     free(w->on_packed);
@@ -336,4 +556,146 @@ static void dense_free(sis_walk *walk) {
     free(w);
 }
 
-const sis_walk_ops sis__dense_ops = {dense_reset, dense_probe, dense_mask, dense_free};
+/* ---- Making the tables ----------------------------------------------------------------------- */
+
+/* Effects on the first layer by feature (its slot, to begin with), and which features are still. */
+static int fill_effects(dense_walk *w) {
+    const sis__entry *f = w->entry;
+    kept_layer *l = &w->first;
+    memset(w->still, 1, w->s->n_features);
+    for (size_t e = 0; e < f->n; e++) {
+        int i = f->feature[e];
+        float by = i >= 0 ? f->z[e] - f->x[e] : 0, most = fmaxf(fabsf(f->x[e]), fabsf(f->z[e]));
+        weights_of(&l->dense, e, w->spare);
+        for (size_t j = 0; j < l->dense.out; j++) {
+            w->scale[j] += fabsf(w->spare[j]) * most;
+            if (by == 0)
+                continue;
+            l->effect[(size_t)i * l->wide + j] += w->spare[j] * by;
+            w->still[i] &= w->spare[j] == 0;
+        }
+    }
+    for (size_t j = 0; j < l->dense.out; j++)
+        if (!isfinite(w->scale[j]))
+            return SIS_E_UNSUPPORTED;
+    return SIS_OK;
+}
+
+static void fill_weights(dense_walk *w) {
+    for (size_t u = 0; w->deep && u < w->first.dense.out; u++)
+        weights_of(&w->second.dense, u, w->w + u * w->second.wide);
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+static int find_layers(dense_walk *w) {
+    dense_layer *a = &w->first.dense, *b = &w->second.dense;
+    if (!w->entry)
+        return SIS_E_UNSUPPORTED;
+    const sis__plan *p = w->entry->plan;
+    if (!layer_at(p, w->entry->tensor, a) || a->in != w->entry->n)
+        return SIS_E_UNSUPPORTED;
+    int on = rectified_by(p, a->to);
+    w->deep = on >= 0 && layer_at(p, on, b) && b->in == a->out && distance_from(w->entry, a) == FAR;
+    w->first.wide = round_up(a->out);
+    w->second.wide = w->deep ? round_up(b->out) : 0;
+    double floats = (double)w->s->n_features * (double)(w->first.wide + w->second.wide + AT_ONCE);
+    return floats * sizeof(float) < (double)w->s->memory ? SIS_OK : SIS_E_UNSUPPORTED;
+}
+
+static int allocate_layer(kept_layer *l, size_t features) {
+    l->base = SIS_NEW(float, l->wide);
+    l->effect = SIS_NEW(float, features * l->wide);
+    return l->base && l->effect ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int allocate_units(dense_walk *w) {
+    const sis__kernels *kn = sis__kernels_best();
+    size_t n = w->first.wide, wide = w->second.wide, out = w->second.dense.out;
+    w->on = SIS_NEW(int, n);
+    w->w = SIS_NEW(float, n *wide);
+    w->on_packed = SIS_NEW_RAW(float, sis__packed_size(kn, w->second.dense.in, out));
+    w->found = SIS_NEW_RAW(int, n);
+    w->sizes = SIS_NEW_RAW(float, n);
+    w->some_w = SIS_NEW_RAW(float, AT_ONCE *wide);
+    w->some_packed = SIS_NEW_RAW(float, sis__packed_size(kn, AT_ONCE, out));
+    w->columns = SIS_NEW_RAW(float, w->s->n_features *AT_ONCE);
+    return w->on && w->w && w->on_packed && w->found && w->sizes && w->some_w && w->some_packed &&
+                   w->columns
+               ? SIS_OK
+               : SIS_E_NOMEM;
+}
+
+static int allocate(dense_walk *w) {
+    size_t p = w->s->n_features, wider = w->first.wide;
+    wider = w->second.wide > wider ? w->second.wide : wider;
+    w->scale = SIS_NEW(float, w->first.wide);
+    w->still = SIS_NEW(unsigned char, p);
+    w->slot_of = SIS_NEW_RAW(int, p);
+    w->feature_at = SIS_NEW_RAW(int, p);
+    w->spare = SIS_NEW(float, wider);
+    if (!w->scale || !w->still || !w->slot_of || !w->feature_at || !w->spare)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < p; i++)
+        w->slot_of[i] = w->feature_at[i] = (int)i;
+    int error = allocate_layer(&w->first, p);
+    if (error == SIS_OK && w->deep)
+        error = allocate_layer(&w->second, p);
+    return error == SIS_OK && w->deep ? allocate_units(w) : error;
+}
+
+static void note_layer(const dense_walk *w, const dense_layer *l, const char *text) {
+    sis__subject_note(w->s, l->product, "%s", text);
+    if (l->add)
+        sis__subject_note(w->s, l->add, "%s", text);
+}
+
+static void note_layers(const dense_walk *w) {
+    sis__entry_note(w->entry);
+    note_layer(w, &w->first.dense, "column of the feature");
+    if (!w->deep)
+        return;
+    const sis__plan *p = w->entry->plan;
+    int rectified = rectified_by(p, w->first.dense.to);
+    sis__subject_note(w->s, &p->steps[p->tensors[rectified].node], "units that switch");
+    note_layer(w, &w->second.dense, "product kept, switched units");
+}
+
+static int dense_open(const sis__subject *s, sis__ruled **out) {
+    dense_walk *w = SIS_NEW(dense_walk, 1);
+    *out = w ? &w->ruled : NULL;
+    if (!w)
+        return SIS_E_NOMEM;
+    w->s = s;
+    w->entry = s->entry;
+    int error = find_layers(w);
+    if (error == SIS_OK)
+        error = tail_init(&w->tail, w->entry, &cut_of(w)->dense);
+    w->ruled = (sis__ruled){
+        .head = w->tail.head, .width = w->tail.width, .stride = w->tail.stride, .block = BLOCK};
+    if (error == SIS_OK)
+        error = allocate(w);
+    if (error == SIS_OK)
+        error = fill_effects(w);
+    if (error != SIS_OK)
+        return error;
+    fill_weights(w);
+    note_layers(w);
+    return SIS_OK;
+}
+
+const sis__rule sis__rule_dense = {
+    .name = "dense",
+    .open = dense_open,
+    .close = dense_close,
+    .reset = dense_reset,
+    .mask = dense_mask,
+    .row = dense_row,
+    .margins = dense_margins,
+    .size = dense_size,
+    .idle = dense_idle,
+};

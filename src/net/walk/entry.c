@@ -13,7 +13,7 @@
 #include "net/plan/cache.h"
 #include "net/walk/element_source.h"
 
-int sis__face_run(sis__face *f, int tensor) {
+int sis__entry_run(sis__entry *f, int tensor) {
     sis__feed_row(f->geometry, f->run, 0, f->values);
     for (int i = 0; i <= f->plan->tensors[tensor].node; i++) {
         const sis__step *step = &f->plan->steps[i];
@@ -25,8 +25,8 @@ int sis__face_run(sis__face *f, int tensor) {
 }
 
 /* The elements that the layer reads, as floats, for the present input. */
-static int see(sis__face *f, float *to) {
-    int error = sis__face_run(f, f->tensor);
+static int see(sis__entry *f, float *to) {
+    int error = sis__entry_run(f, f->tensor);
     const void *data = f->run->data[f->tensor];
     int floats = f->plan->tensors[f->tensor].dtype == SIS__F32;
     for (size_t i = 0; error == SIS_OK && i < f->n; i++)
@@ -34,13 +34,13 @@ static int see(sis__face *f, float *to) {
     return error;
 }
 
-static void set_features(sis__face *f, const sis__origin *o) {
+static void set_features(sis__entry *f, const sis__origin *o) {
     const int *map = f->s->input->feature_of;
     for (size_t i = 0; i < f->n; i++)
         f->feature[i] = map ? map[o->from[i]] : (int)o->from[i];
 }
 
-static int find_layer(sis__face *f) {
+static int find_layer(sis__entry *f) {
     sis__origin o;
     int error = sis__origin_begin(&o, f->run, f->s->fed);
     if (error == SIS_OK)
@@ -61,8 +61,7 @@ static int find_layer(sis__face *f) {
     return error;
 }
 
-int sis__face_init(sis__face *f, const sis__subject *s) {
-    *f = (sis__face){.s = s};
+static int entry_init(sis__entry *f, const sis__subject *s) {
     sis__geometry *g = NULL;
     int error = sis__subject_plan(s, -1, &f->plan);
     if (error == SIS_OK)
@@ -80,17 +79,27 @@ int sis__face_init(sis__face *f, const sis__subject *s) {
         error = f->values ? see(f, f->x) : SIS_E_NOMEM;
     }
     for (size_t i = 0; error == SIS_OK && i < s->n_features; i++)
-        sis__face_mask(f, (int)i);
-    if (error == SIS_OK)
-        error = see(f, f->z);
-    for (int i = 0; error == SIS_OK && i <= f->plan->tensors[f->tensor].node; i++)
-        sis__subject_note(s, &f->plan->steps[i], "each value by itself");
+        sis__entry_mask(f, (int)i);
+    return error == SIS_OK ? see(f, f->z) : error;
+}
+
+int sis__entry_new(const sis__subject *s, sis__entry **out) {
+    *out = NULL;
+    sis__entry *f = SIS_NEW(sis__entry, 1);
+    if (!f)
+        return SIS_E_NOMEM;
+    f->s = s;
+    int error = entry_init(f, s);
     if (error != SIS_OK)
-        sis__face_release(f);
+        sis__entry_free(f);
+    else
+        *out = f;
     return error;
 }
 
-void sis__face_release(sis__face *f) {
+void sis__entry_free(sis__entry *f) {
+    if (!f)
+        return;
     if (f->geometry)
         sis__cache_done(f->s->net, f->geometry);
     sis__run_free(f->run);
@@ -99,21 +108,26 @@ void sis__face_release(sis__face *f) {
     free(f->x);
     free(f->z);
     free(f->values);
-    *f = (sis__face){0};
+    free(f);
 }
 
-const sis__step *sis__face_reader(const sis__face *f) {
+void sis__entry_note(const sis__entry *f) {
+    for (int i = 0; i <= f->plan->tensors[f->tensor].node; i++)
+        sis__subject_note(f->s, &f->plan->steps[i], "each value by itself");
+}
+
+const sis__step *sis__entry_reader(const sis__entry *f) {
     return sis__plan_reader(f->plan, f->tensor);
 }
 
-void sis__face_reset(sis__face *f, const unsigned char *masked) {
+void sis__entry_reset(sis__entry *f, const unsigned char *masked) {
     memcpy(f->values, f->s->x, f->s->n_values * sizeof *f->values);
     for (size_t i = 0; i < f->s->n_features; i++)
         if (masked[i])
-            sis__face_mask(f, (int)i);
+            sis__entry_mask(f, (int)i);
 }
 
-void sis__face_mask(sis__face *f, int feature) {
+void sis__entry_mask(sis__entry *f, int feature) {
     const sis__subject *s = f->s;
     for (size_t k = s->start[feature]; k < s->start[feature + 1]; k++)
         f->values[s->value[k]] = s->z[s->value[k]];

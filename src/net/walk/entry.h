@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The face of a subject: what the first layer that mixes values sees of it. All before that layer
+ * The entry of a network: what the first layer that mixes values sees of a subject. All before that layer
  * only moves values (Flatten, Transpose), maps each on its own (Scaler, Cast) or looks it up
  * (embeddings), so each element of what the layer reads belongs to one feature and takes one of two
  * values.
@@ -10,7 +10,7 @@
 
 #include "net/walk/walk.h"
 
-typedef struct sis__face {
+struct sis__entry {
     const sis__subject *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
@@ -20,19 +20,23 @@ typedef struct sis__face {
     int *feature;  /* (n) behind each element; -1: never masked */
     float *x, *z;  /* (n) each element with its feature present, and masked */
     float *values; /* (n_values) the present input */
-} sis__face;
+};
 
-int sis__face_init(sis__face *f, const sis__subject *s);
-void sis__face_release(sis__face *f);
+/* SIS_E_UNSUPPORTED if the network begins otherwise. */
+int sis__entry_new(const sis__subject *s, sis__entry **out);
+void sis__entry_free(sis__entry *f);
+
+/* Note the steps in front of the layer. */
+void sis__entry_note(const sis__entry *f);
 
 /* The step that reads it; NULL if there is not exactly one. */
-const sis__step *sis__face_reader(const sis__face *f);
+const sis__step *sis__entry_reader(const sis__entry *f);
 
 /* Make these features (flags) masked in `values`, and one more. */
-void sis__face_reset(sis__face *f, const unsigned char *masked);
-void sis__face_mask(sis__face *f, int feature);
+void sis__entry_reset(sis__entry *f, const unsigned char *masked);
+void sis__entry_mask(sis__entry *f, int feature);
 
 /* Run the plan on `values` as far as a tensor; its floats are run->data[tensor]. */
-int sis__face_run(sis__face *f, int tensor);
+int sis__entry_run(sis__entry *f, int tensor);
 
 #endif

@@ -1,45 +1,734 @@
 /* SPDX-License-Identifier: MIT
  *
- * LSTM and GRU over positions that are features: words, bases, time steps. See recurrent.h.
+ * LSTM and GRU over positions that are features: words, bases, time steps.
  *
- * States are kept by strands; this file finds them in the network, reads from them what stands at
- * the cut behind the last recurrent layer, and lets the head make margins of it. Everything is
- * computed by the kernels of a full pass in the same order, so margins are those of a full pass to
- * the bit.
+ * A *chain* is a stack of layers that run in one direction over the positions of a sequence; a
+ * bidirectional layer is two chains side by side. Time along a chain counts in the direction it
+ * runs: time 0 is the last position of a reverse layer. A *state* is what all layers of a chain hold
+ * after a time: h of the first, its c if it is an LSTM, h of the second, and so on.
+ *
+ * Masking a feature changes no state before the first time it owns (its `from`), and none of a
+ * candidate's before the `from` of whatever was masked since. So each candidate's states are kept,
+ * and only those from there on computed again: all candidates together, as a batch that grows while
+ * time goes on. With i down and time across, j the feature masked last:
+ *
+ *              time  0   .   j   .   T
+ *     candidate 0    .   k   k   r   r        k: kept, r: computed again
+ *               .        .   k   r   r        candidates in front of j go on from j with what they
+ *               j            .   r   r        kept, those behind it begin at their own time with
+ *               the .                .   r        state of the base
+ *
+ * A candidate whose state comes out as it was, or as the base's, to the bit, goes on as it was, or
+ * as the base, as long as the inputs do: it leaves the batch.
+ *
+ * Layers run one after the other over blocks of a few times, so that the weights of one layer stay
+ * in the cache and its projection is one product. Inputs of the first layer are projected once, as
+ * they are and masked.
+ *
+ * Where memory is short, states of candidates are kept at every 2nd, 4th, ... time only and computed
+ * from the last one kept; where even that does not fit, from the candidate's own time.
+ *
+ * Everything is computed by the kernels of a full pass in the same order, so margins are those of a
+ * full pass to the bit.
  *
  * Positions must belong to features whole. Layers may be stacked, all in one direction; one
- * bidirectional layer alone is two strands. Initial states and lengths must be constant.
+ * bidirectional layer alone is two chains. Initial states and lengths must be constant.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/kernels/kernels.h"
 #include "net/ops/ops.h"
+#include "net/ops/recurrent.h"
 #include "net/walk/element_source.h"
-#include "net/walk/recurrent.h"
+#include "net/walk/entry.h"
 
-/* An element of the cut: part of the state of a strand after some time. */
+/* ---- One layer in one direction -------------------------------------------------------------- */
+
 typedef struct {
-    size_t strand, time, at;
+    size_t gates, input, hidden; /* gates: 4 in an LSTM, 3 in a GRU */
+    size_t width;                /* gates * hidden */
+    size_t state;                /* floats: hidden, in an LSTM twice that */
+    int linear_before_reset;
+    const float *w, *rz, *rh; /* packed, see sis__recurrent */
+    float *bias;              /* (width), and (hidden) for a candidate that is reset */
+    float *reset_bias;
+    float *start; /* (state) before time 0 */
+} recurrent_cell;
+
+/* Is an input left out or constant? */
+static int is_fixed(const sis__step *s, const sis__run *r, size_t i) {
+    const sis__tensor *t = sis__tin(s, r, i);
+    return !t || t->data != NULL;
+}
+
+/* Does every row run to the end? */
+static int is_whole(const sis__step *s, const sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, SIS__LENGTHS);
+    return !t || (t->data && *(const int64_t *)t->data >= (int64_t)s->p.recurrent.seq);
+}
+
+static int is_plain(const sis__step *s, const sis__run *r) {
+    const sis__recurrent *p = &s->p.recurrent;
+    for (size_t i = SIS__W; i < s->n_inputs; i++)
+        if (!is_fixed(s, r, i))
+            return 0;
+    return p->batch == 1 && p->w_packed[0] && p->r_packed[0] && p->clip == 0 && !p->input_forget &&
+           !sis__tin(s, r, SIS__P) && is_whole(s, r);
+}
+
+static void cell_release(recurrent_cell *c) {
+    free(c->bias);
+    free(c->start);
+    free(c->reset_bias);
+    *c = (recurrent_cell){0};
+}
+
+/* From a step of the plan. SIS_E_UNSUPPORTED if it does more than the kernels do, or if anything
+ * but x depends on the input. Weights, bias and initial states are what the operator itself would
+ * start with. */
+static int cell_init(recurrent_cell *c, const sis__step *s, sis__run *r, size_t direction) {
+    *c = (recurrent_cell){0};
+    if ((s->op != SIS__OP_LSTM && s->op != SIS__OP_GRU) || !is_plain(s, r))
+        return SIS_E_UNSUPPORTED;
+    const sis__recurrent *p = &s->p.recurrent;
+    sis__pass a;
+    sis__pass_begin(&a, s, r, direction);
+    *c = (recurrent_cell){.gates = p->gates,
+                          .input = p->input,
+                          .hidden = p->hidden,
+                          .width = p->gates * p->hidden,
+                          .state = p->gates == 4 ? 2 * p->hidden : p->hidden,
+                          .linear_before_reset = p->linear_before_reset,
+                          .w = a.w,
+                          .rz = a.rz,
+                          .rh = a.rh};
+    c->bias = (float *)sis__copy(a.bias, c->width, sizeof *c->bias);
+    c->start = SIS_NEW_RAW(float, c->state);
+    c->reset_bias = SIS_NEW(float, c->hidden);
+    if (!c->bias || !c->start || !c->reset_bias) {
+        cell_release(c);
+        return SIS_E_NOMEM;
+    }
+    memcpy(c->start, a.h, c->hidden * sizeof *c->start);
+    if (c->gates == 4)
+        memcpy(c->start + c->hidden, a.c, c->hidden * sizeof *c->start);
+    const float *b = sis__in(s, r, SIS__B);
+    if (b && c->linear_before_reset)
+        memcpy(c->reset_bias, b + (direction * 6 + 5) * c->hidden, c->hidden * sizeof *b);
+    return SIS_OK;
+}
+
+/* gates (n, width) = bias + x (n, input) . w^T */
+static void cell_project(const recurrent_cell *c, size_t n, const float *x, float *gates) {
+    for (size_t i = 0; i < n; i++)
+        memcpy(gates + i * c->width, c->bias, c->width * sizeof *gates);
+    sis__kernels_best()->gemm(n, c->width, c->input, x, c->input, 1, c->w, gates, c->width);
+}
+
+static void lstm_step(const recurrent_cell *c, size_t n, float *gates, float *h, float *state) {
+    const sis__kernels *kn = sis__kernels_best();
+    kn->gemm(n, c->width, c->hidden, h, c->hidden, 1, c->rz, gates, c->width);
+    for (size_t i = 0; i < n; i++)
+        kn->lstm(gates + i * c->width, state + i * c->hidden, h + i * c->hidden, c->hidden);
+}
+
+/* One time of n rows: gates as projected; h and c (n, hidden) are replaced; spare (n, hidden). */
+static void cell_step(const recurrent_cell *c, size_t n, float *gates, float *h, float *state,
+                      float *spare) {
+    if (c->gates == 4) {
+        lstm_step(c, n, gates, h, state);
+        return;
+    }
+    sis__gru g = {c->hidden, c->linear_before_reset, c->rz, c->rh, c->reset_bias};
+    sis__gru_gates(&g, n, h, gates, spare);
+    for (size_t i = 0; i < n; i++)
+        sis__kernels_best()->gru(gates + i * c->width, gates + i * c->width + 2 * c->hidden,
+                                 h + i * c->hidden, h + i * c->hidden, c->hidden);
+}
+
+/* ---- A chain ------------------------------------------------------------------------------- */
+
+enum { MOST_CELLS = 8 };
+
+typedef struct {
+    recurrent_cell cells[MOST_CELLS]; /* taken over */
+    size_t n_cells;
+    int reverse;
+    size_t length;
+    size_t memory; /* bytes for the states of candidates */
+    int all_times; /* states of every time will be asked for, not only of the last */
+} chain_spec;
+
+enum { CHAIN_ROWS = 256 }; /* rows times times of a block, if it has several times */
+
+/* Where a candidate stands. */
+typedef struct {
+    size_t from, to; /* times whose input it changes: none before from, none from `to` on */
+    size_t kept_at;  /* where its states begin, in states */
+    size_t stale;    /* first time whose state is not up to date; the length: none */
+    size_t quiet;    /* inputs are what they were in its last run from this time on */
+    unsigned char known, moved; /* was run since the last reset; see chain_moved */
+} candidate;
+
+typedef struct {
+    recurrent_cell cells[MOST_CELLS];
+    size_t n_cells, length, features;
+    size_t state, part[MOST_CELLS]; /* floats of a state; where each cell's begin */
+    size_t first;                   /* time before which nothing is ever masked */
+    size_t base_from;               /* first time whose base state is kept, less one */
+    int *owner;                     /* (length) feature of each time, -1: none */
+    float *inputs[2];               /* (length, width) projected: present, masked */
+    unsigned char *masked;          /* (features) */
+    candidate *candidates;          /* (features) */
+    float *base;                    /* (length + 1 - base_from, state) */
+    float *kept;
+    size_t every;  /* times between kept states; 0: none is kept */
+    int all_times; /* somebody looks at states before the last */
+    float *final;  /* (features, state) at the last time */
+
+    /* The batch under way. */
+    int *todo;      /* (features) in the order they join */
+    size_t *starts; /* (length + 1) for sorting them */
+    int *rows;      /* (features) that have joined */
+    size_t n_rows;
+    float *h[MOST_CELLS], *c[MOST_CELLS]; /* (features, hidden) */
+    unsigned char *as_it_was, *as_base;   /* (features) by row: at the end of a block */
+    float *gates, *outputs, *spare;
+} recurrent_chain;
+
+enum { BLOCK_TIMES = 16 }; /* of a block, at most */
+
+/* ---- Where things lie ------------------------------------------------------------------------ */
+
+/* Does masking this feature change any input of the chain? */
+static int chain_reaches(const recurrent_chain *s, int feature) {
+    return s->candidates[feature].from < s->length;
+}
+
+/* Base state after time t; t = -1 as SIZE_MAX is before time 0. */
+static float *base_at(const recurrent_chain *s, size_t t) {
+    return s->base + (t + 1 - s->base_from) * s->state;
+}
+
+static int is_kept(const recurrent_chain *s, size_t t) {
+    return s->every && (t + 1) % s->every == 0;
+}
+
+/* State of a candidate after a time that is kept. */
+static float *kept_at(const recurrent_chain *s, int feature, size_t t) {
+    const candidate *c = &s->candidates[feature];
+    return s->kept + (c->kept_at + t / s->every - c->from / s->every) * s->state;
+}
+
+/* Projected input of time t with `feature` masked on top; -1: the base. */
+static const float *input_at(const recurrent_chain *s, int feature, size_t t) {
+    int owner = s->owner[t];
+    int masked = owner >= 0 && (owner == feature || s->masked[owner]);
+    return s->inputs[masked] + t * s->cells[0].width;
+}
+
+/* State after a time with this feature masked too (-1: the base), up to date. Only the last time
+ * unless the chain was made for all. */
+static const float *chain_at(const recurrent_chain *s, int feature, size_t time) {
+    if (feature < 0 || time < s->candidates[feature].from)
+        return base_at(s, time);
+    if (time + 1 == s->length)
+        return s->final + (size_t)feature * s->state;
+    return kept_at(s, feature, time);
+}
+
+/* ---- The batch ------------------------------------------------------------------------------- */
+
+/* Copy a row's state between the arrays of the batch and one piece. */
+static void load_row(recurrent_chain *s, size_t row, const float *state) {
+    for (size_t k = 0; k < s->n_cells; k++) {
+        size_t n = s->cells[k].hidden;
+        memcpy(s->h[k] + row * n, state + s->part[k], n * sizeof *state);
+        if (s->cells[k].gates == 4)
+            memcpy(s->c[k] + row * n, state + s->part[k] + n, n * sizeof *state);
+    }
+}
+
+static void store_cell(const recurrent_chain *s, size_t k, size_t row, float *state) {
+    size_t n = s->cells[k].hidden;
+    memcpy(state + s->part[k], s->h[k] + row * n, n * sizeof *state);
+    if (s->cells[k].gates == 4)
+        memcpy(state + s->part[k] + n, s->c[k] + row * n, n * sizeof *state);
+}
+
+static int equals_cell(const recurrent_chain *s, size_t k, size_t row, const float *state) {
+    size_t n = s->cells[k].hidden;
+    if (memcmp(state + s->part[k], s->h[k] + row * n, n * sizeof *state) != 0)
+        return 0;
+    return s->cells[k].gates != 4 ||
+           memcmp(state + s->part[k] + n, s->c[k] + row * n, n * sizeof *state) == 0;
+}
+
+/* The time a candidate has to be computed from. */
+static size_t start_of(const recurrent_chain *s, int feature) {
+    const candidate *c = &s->candidates[feature];
+    size_t start = c->known && s->every ? c->stale / s->every * s->every : c->from;
+    return start > c->from ? start : c->from;
+}
+
+static void join(recurrent_chain *s, int feature) {
+    size_t start = start_of(s, feature);
+    int own = start == s->candidates[feature].from;
+    load_row(s, s->n_rows, own ? base_at(s, start - 1) : kept_at(s, feature, start - 1));
+    s->rows[s->n_rows++] = feature;
+}
+
+/* Features that are not up to date, by the time they start from. Returns how many. */
+static size_t sort_todo(recurrent_chain *s, const int *features, size_t n) {
+    size_t count = 0;
+    memset(s->starts, 0, (s->length + 1) * sizeof *s->starts);
+    for (size_t i = 0; i < n; i++)
+        if (s->candidates[features[i]].stale < s->length) {
+            s->starts[start_of(s, features[i]) + 1]++;
+            count++;
+        }
+    for (size_t t = 0; t < s->length; t++)
+        s->starts[t + 1] += s->starts[t];
+    for (size_t i = 0; i < n; i++)
+        if (s->candidates[features[i]].stale < s->length)
+            s->todo[s->starts[start_of(s, features[i])]++] = features[i];
+    return count;
+}
+
+/* ---- A block of times ------------------------------------------------------------------------ */
+
+typedef struct {
+    size_t from, n;           /* times */
+    size_t rows[BLOCK_TIMES]; /* of each: a row once in stays in */
+    size_t total;             /* of all times */
+} block;
+
+/* As many times as the rows there will be allow; rows that join on the way join. `next` is the
+ * first of `todo` that has not. */
+static void begin_block(recurrent_chain *s, size_t from, size_t *next, size_t n_todo, block *b) {
+    *b = (block){.from = from};
+    while (b->n < BLOCK_TIMES && from + b->n < s->length) {
+        size_t n = s->n_rows, ahead = *next;
+        while (ahead < n_todo && start_of(s, s->todo[ahead]) <= from + b->n) {
+            n++;
+            ahead++;
+        }
+        if (b->n && b->total + n > CHAIN_ROWS)
+            break;
+        while (*next < ahead)
+            join(s, s->todo[(*next)++]);
+        b->rows[b->n++] = n;
+        b->total += n;
+    }
+}
+
+/* At the end of a block: may the row at hand be left to itself from here on? */
+static void begin_comparing(recurrent_chain *s, size_t t) {
+    for (size_t i = 0; i < s->n_rows; i++) {
+        const candidate *c = &s->candidates[s->rows[i]];
+        s->as_it_was[i] = c->known && c->quiet <= t + 1 && is_kept(s, t);
+        s->as_base[i] = c->to <= t + 1;
+    }
+}
+
+/* Cell k of the first n rows is at time t: compare if it is the block's last, and keep. */
+static void keep(recurrent_chain *s, size_t k, size_t n, size_t t, int compare) {
+    int kept = is_kept(s, t);
+    for (size_t i = 0; i < n && (kept || compare); i++) {
+        float *to = kept ? kept_at(s, s->rows[i], t) : NULL;
+        if (compare) {
+            s->as_it_was[i] = s->as_it_was[i] && equals_cell(s, k, i, to);
+            s->as_base[i] = s->as_base[i] && equals_cell(s, k, i, base_at(s, t));
+        }
+        if (kept)
+            store_cell(s, k, i, to);
+    }
+}
+
+static void run_cell(recurrent_chain *s, size_t k, const block *b) {
+    const recurrent_cell *cell = &s->cells[k];
+    float *gates = s->gates, *out = s->outputs;
+    if (k > 0)
+        cell_project(cell, b->total, s->outputs, s->gates);
+    for (size_t i = 0; i < b->n; i++) {
+        size_t n = b->rows[i], t = b->from + i;
+        for (size_t r = 0; k == 0 && r < n; r++)
+            memcpy(gates + r * cell->width, input_at(s, s->rows[r], t),
+                   cell->width * sizeof *gates);
+        cell_step(cell, n, gates, s->h[k], s->c[k], s->spare);
+        if (k + 1 < s->n_cells)
+            memcpy(out, s->h[k], n * cell->hidden * sizeof *out);
+        keep(s, k, n, t, i + 1 == b->n);
+        gates += n * cell->width;
+        out += n * cell->hidden;
+    }
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+static void set_up_to_date(recurrent_chain *s, int feature, int moved) {
+    candidate *c = &s->candidates[feature];
+    c->stale = s->length;
+    c->quiet = 0;
+    c->known = 1;
+    c->moved |= (unsigned char)moved;
+}
+
+/* From time t on the candidate is the base. */
+static void end_as_base(recurrent_chain *s, int feature, size_t t) {
+    for (; t < s->length; t++)
+        if (is_kept(s, t))
+            memcpy(kept_at(s, feature, t), base_at(s, t), s->state * sizeof *s->base);
+    memcpy(s->final + (size_t)feature * s->state, base_at(s, s->length - 1),
+           s->state * sizeof *s->base);
+    set_up_to_date(s, feature, 1);
+}
+
+static void end_computed(recurrent_chain *s, size_t row) {
+    int feature = s->rows[row];
+    for (size_t k = 0; k < s->n_cells; k++)
+        store_cell(s, k, row, s->final + (size_t)feature * s->state);
+    set_up_to_date(s, feature, 1);
+}
+
+static void move_row(recurrent_chain *s, size_t from, size_t to) {
+    for (size_t k = 0; k < s->n_cells; k++) {
+        size_t n = s->cells[k].hidden;
+        memcpy(s->h[k] + to * n, s->h[k] + from * n, n * sizeof *s->h[k]);
+        if (s->cells[k].gates == 4)
+            memcpy(s->c[k] + to * n, s->c[k] + from * n, n * sizeof *s->c[k]);
+    }
+    s->rows[to] = s->rows[from];
+}
+
+/* Rows whose way is known leave the batch, which stands in front of time t. */
+static void end_block(recurrent_chain *s, size_t t) {
+    size_t left = 0;
+    for (size_t i = 0; i < s->n_rows; i++) {
+        if (s->as_it_was[i])
+            set_up_to_date(s, s->rows[i], s->all_times);
+        else if (s->as_base[i])
+            end_as_base(s, s->rows[i], t);
+        else if (t == s->length)
+            end_computed(s, i);
+        else {
+            if (left != i)
+                move_row(s, i, left);
+            left++;
+        }
+    }
+    s->n_rows = left;
+}
+
+/* Bring candidates up to date. */
+static void chain_run(recurrent_chain *s, const int *features, size_t n) {
+    size_t n_todo = sort_todo(s, features, n), next = 0;
+    s->n_rows = 0;
+    for (size_t t = 0; s->n_rows || next < n_todo;) {
+        block b;
+        if (s->n_rows == 0)
+            t = start_of(s, s->todo[next]);
+        begin_block(s, t, &next, n_todo, &b);
+        t += b.n;
+        begin_comparing(s, t - 1);
+        for (size_t k = 0; k < s->n_cells; k++)
+            run_cell(s, k, &b);
+        end_block(s, t);
+    }
+}
+
+/* Has the state of this candidate at the last time been computed anew since this was last asked? */
+static int chain_moved(recurrent_chain *s, int feature) {
+    int moved = s->candidates[feature].moved;
+    s->candidates[feature].moved = 0;
+    return moved;
+}
+
+/* ---- The base -------------------------------------------------------------------------------- */
+
+/* One time of the base, which is row 0 of the batch. */
+static void step_base(recurrent_chain *s, size_t t) {
+    for (size_t k = 0; k < s->n_cells; k++) {
+        const recurrent_cell *cell = &s->cells[k];
+        if (k == 0)
+            memcpy(s->gates, input_at(s, -1, t), cell->width * sizeof *s->gates);
+        else
+            cell_project(cell, 1, s->h[k - 1], s->gates);
+        cell_step(cell, 1, s->gates, s->h[k], s->c[k], s->spare);
+    }
+}
+
+/* States of the base from time t on, from the one before it. */
+static void run_base(recurrent_chain *s, size_t t) {
+    load_row(s, 0, base_at(s, t - 1));
+    for (; t < s->length; t++) {
+        step_base(s, t);
+        for (size_t k = 0; k < s->n_cells; k++)
+            store_cell(s, k, 0, base_at(s, t));
+    }
+}
+
+/* The base with these features masked. */
+static void chain_reset(recurrent_chain *s, const unsigned char *masked) {
+    memcpy(s->masked, masked, s->features);
+    run_base(s, s->first);
+    for (size_t i = 0; i < s->features; i++) {
+        candidate *c = &s->candidates[i];
+        c->known = c->moved = 0;
+        c->stale = c->from; /* the length, if it reaches nothing */
+    }
+}
+
+/* Mask a candidate that is up to date. */
+static void chain_mask(recurrent_chain *s, int feature) {
+    const candidate *m = &s->candidates[feature];
+    s->masked[feature] = 1;
+    if (m->from == s->length)
+        return;
+    if (s->every == 1)
+        for (size_t t = m->from; t < s->length; t++)
+            memcpy(base_at(s, t), kept_at(s, feature, t), s->state * sizeof *s->base);
+    else
+        run_base(s, m->from);
+    for (size_t i = 0; i < s->features; i++) {
+        candidate *c = &s->candidates[i];
+        if (c->from == s->length)
+            continue;
+        size_t at = m->from > c->from ? m->from : c->from;
+        c->stale = at < c->stale ? at : c->stale;
+        c->quiet = m->to > c->quiet ? m->to : c->quiet;
+    }
+}
+
+/* States of the base up to the time before the first feature, from where they start (s->base). */
+static void chain_begin(recurrent_chain *s) {
+    load_row(s, 0, s->base);
+    for (size_t t = 0; t < s->first; t++) {
+        step_base(s, t);
+        for (size_t k = 0; k < s->n_cells && (s->all_times || t + 1 == s->first); k++)
+            store_cell(s, k, 0, base_at(s, t));
+    }
+}
+
+/* ---- Making a chain ------------------------------------------------------------------------ */
+
+/* Features of times: each belongs whole to one, or to none. */
+static int find_owners(recurrent_chain *s, const sis__entry *f, int reverse) {
+    size_t width = s->cells[0].input;
+    for (size_t t = 0; t < s->length; t++) {
+        const int *at = f->feature + (reverse ? s->length - 1 - t : t) * width;
+        for (size_t k = 1; k < width; k++)
+            if (at[k] != at[0])
+                return SIS_E_UNSUPPORTED;
+        s->owner[t] = at[0];
+    }
+    return SIS_OK;
+}
+
+/* Project what the first layer reads, in the order of time. */
+static void project_inputs(recurrent_chain *s, const sis__entry *f, int reverse) {
+    const recurrent_cell *cell = &s->cells[0];
+    if (!reverse) {
+        cell_project(cell, s->length, f->x, s->inputs[0]);
+        cell_project(cell, s->length, f->z, s->inputs[1]);
+        return;
+    }
+    for (size_t t = 0; t < s->length; t++) {
+        size_t at = (s->length - 1 - t) * cell->input;
+        cell_project(cell, 1, f->x + at, s->inputs[0] + t * cell->width);
+        cell_project(cell, 1, f->z + at, s->inputs[1] + t * cell->width);
+    }
+}
+
+/* Which times each feature changes: what is read there differs, be it seen by this chain or only by
+ * the other, so that both reach the same features. */
+static void find_spans(recurrent_chain *s, const sis__entry *f, int reverse) {
+    size_t width = s->cells[0].input;
+    for (size_t i = 0; i < s->features; i++)
+        s->candidates[i].from = s->candidates[i].stale = s->length;
+    s->first = s->length;
+    for (size_t t = s->length; t-- > 0;) {
+        size_t at = (reverse ? s->length - 1 - t : t) * width;
+        if (s->owner[t] < 0 || memcmp(f->x + at, f->z + at, width * sizeof *f->x) == 0)
+            continue;
+        candidate *c = &s->candidates[s->owner[t]];
+        c->to = c->from == s->length ? t + 1 : c->to;
+        c->from = s->first = t;
+    }
+}
+
+/* States to keep of all candidates at every so many times. */
+static double kept_states(const recurrent_chain *s, size_t every) {
+    double n = 0;
+    for (size_t i = 0; i < s->features; i++)
+        if (s->candidates[i].from < s->length)
+            n += (double)(s->length / every - s->candidates[i].from / every);
+    return n;
+}
+
+/* How many fit, and where each candidate's begin. */
+static int plan_kept(recurrent_chain *s, const chain_spec *spec) {
+    size_t every = 1, at = 0;
+    while (every <= s->length &&
+           kept_states(s, every) * (double)(s->state * sizeof(float)) > (double)spec->memory)
+        every *= 2;
+    s->every = every <= s->length ? every : 0;
+    if (spec->all_times && s->every != 1)
+        return SIS_E_UNSUPPORTED;
+    for (size_t i = 0; s->every && i < s->features; i++) {
+        candidate *c = &s->candidates[i];
+        c->kept_at = at;
+        if (c->from < s->length)
+            at += s->length / s->every - c->from / s->every;
+    }
+    s->kept = (float *)sis__alloc_raw(at, s->state * sizeof(float));
+    return s->kept ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* Base states from the time before the first feature on, or all of them. */
+static int start_base(recurrent_chain *s) {
+    s->base_from = s->all_times ? 0 : s->first;
+    s->base = (float *)sis__alloc(s->length + 1 - s->base_from, s->state * sizeof(float));
+    if (!s->base)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < s->n_cells; k++)
+        memcpy(s->base + s->part[k], s->cells[k].start, s->cells[k].state * sizeof(float));
+    chain_begin(s);
+    return SIS_OK;
+}
+
+static int allocate_batch(recurrent_chain *s) {
+    size_t width = 0, hidden = 0, p = s->features;
+    size_t rows = p > CHAIN_ROWS ? p : CHAIN_ROWS;
+    int fine = 1;
+    for (size_t k = 0; k < s->n_cells; k++) {
+        const recurrent_cell *c = &s->cells[k];
+        width = c->width > width ? c->width : width;
+        hidden = c->hidden > hidden ? c->hidden : hidden;
+        s->h[k] = SIS_NEW(float, p * c->hidden);
+        s->c[k] = SIS_NEW(float, p * c->hidden);
+        fine = fine && s->h[k] && s->c[k];
+    }
+    s->todo = SIS_NEW(int, p);
+    s->starts = SIS_NEW(size_t, s->length + 1);
+    s->rows = SIS_NEW(int, p);
+    s->as_it_was = SIS_NEW(unsigned char, p);
+    s->as_base = SIS_NEW(unsigned char, p);
+    s->gates = SIS_NEW(float, rows *width);
+    s->outputs = SIS_NEW(float, rows *hidden);
+    s->spare = SIS_NEW(float, p *hidden);
+    return fine && s->todo && s->starts && s->rows && s->as_it_was && s->as_base && s->gates &&
+                   s->outputs && s->spare
+               ? SIS_OK
+               : SIS_E_NOMEM;
+}
+
+/* Everything but candidates' states: too much of it, and predicting copies is no worse. */
+static int check_size(const recurrent_chain *s, size_t memory) {
+    double floats = (double)s->length * (double)(2 * s->cells[0].width + s->state);
+    for (size_t k = 0; k < s->n_cells; k++)
+        floats += (double)(s->features + CHAIN_ROWS) * (double)(s->cells[k].width * 2);
+    return floats * sizeof(float) < (double)memory ? SIS_OK : SIS_E_UNSUPPORTED;
+}
+
+static int allocate_chain(recurrent_chain *s) {
+    size_t inputs = s->length * s->cells[0].width;
+    s->owner = SIS_NEW(int, s->length);
+    s->inputs[0] = SIS_NEW_RAW(float, inputs);
+    s->inputs[1] = SIS_NEW_RAW(float, inputs);
+    s->masked = SIS_NEW(unsigned char, s->features);
+    s->candidates = SIS_NEW(candidate, s->features);
+    s->final = SIS_NEW(float, s->features * s->state);
+    return s->owner && s->inputs[0] && s->inputs[1] && s->masked && s->candidates && s->final
+               ? allocate_batch(s)
+               : SIS_E_NOMEM;
+}
+
+static int chain_init(recurrent_chain *s, const sis__entry *f, const chain_spec *spec) {
+    s->n_cells = spec->n_cells;
+    s->length = spec->length;
+    s->features = f->s->n_features;
+    s->all_times = spec->all_times;
+    for (size_t k = 0; k < s->n_cells; k++) {
+        s->cells[k] = spec->cells[k];
+        s->part[k] = s->state;
+        s->state += s->cells[k].state;
+    }
+    int error = check_size(s, spec->memory);
+    if (error == SIS_OK)
+        error = allocate_chain(s);
+    if (error == SIS_OK)
+        error = find_owners(s, f, spec->reverse);
+    if (error != SIS_OK)
+        return error;
+    project_inputs(s, f, spec->reverse);
+    find_spans(s, f, spec->reverse);
+    error = plan_kept(s, spec);
+    return error == SIS_OK ? start_base(s) : error;
+}
+
+static void chain_free(recurrent_chain *s) {
+    if (!s)
+        return;
+    for (size_t k = 0; k < s->n_cells; k++) {
+        cell_release(&s->cells[k]);
+        free(s->h[k]);
+        free(s->c[k]);
+    }
+    free(s->owner);
+    free(s->inputs[0]);
+    free(s->inputs[1]);
+    free(s->masked);
+    free(s->candidates);
+    free(s->base);
+    free(s->kept);
+    free(s->final);
+    free(s->todo);
+    free(s->starts);
+    free(s->rows);
+    free(s->as_it_was);
+    free(s->as_base);
+    free(s->gates);
+    free(s->outputs);
+    free(s->spare);
+    free(s);
+}
+
+/* Over what the first layer reads. Starts with nothing masked and no base: reset it. Takes the cells
+ * over even if it fails. */
+static int chain_new(const sis__entry *f, chain_spec *spec, recurrent_chain **out) {
+    *out = NULL;
+    recurrent_chain *s = SIS_NEW(recurrent_chain, 1);
+    if (!s) {
+        for (size_t k = 0; k < spec->n_cells; k++)
+            cell_release(&spec->cells[k]);
+        return SIS_E_NOMEM;
+    }
+    int error = chain_init(s, f, spec);
+    if (error != SIS_OK) {
+        chain_free(s);
+        return error;
+    }
+    *out = s;
+    return SIS_OK;
+}
+
+/* An element of the cut: part of the state of a chain after some time. */
+typedef struct {
+    size_t chain, time, at;
 } element;
 
 typedef struct {
-    sis_walk walk;
+    sis__ruled ruled;
     const sis__subject *s;
-    sis__face face;
-    sis__strand *strands[2];
-    size_t n_strands;
-    sis__head *head;
+    sis__entry *entry;
+    recurrent_chain *chains[2];
+    size_t n_chains;
     element *elements; /* (width) */
-    size_t width;      /* of a row at the cut */
     int all_times;     /* the cut looks at more than last states */
-    size_t block;      /* rows the head is given at a time */
-    float *rows;       /* (block, width) */
-    double margin;     /* of the present state */
-    double *margins;   /* (p) of candidates */
-    int *changed;      /* (p) candidates whose margins are to be computed */
-    double *fresh;     /* (p) their margins */
 } recurrent_walk;
 
 /* ---- The recurrent layers of a network ------------------------------------------------------- */
@@ -97,7 +786,7 @@ static int find_next(sis__run *r, int tensor, const sis__step **next) {
 
 /* What a network's recurrent part is made of. */
 typedef struct {
-    sis__strand_spec strands[2];
+    chain_spec chains[2];
     size_t n;
     const sis__step *last;
     size_t output; /* of it that goes on */
@@ -105,21 +794,21 @@ typedef struct {
 
 static void release_cells(recurrence *c) {
     for (size_t i = 0; i < c->n; i++)
-        for (size_t k = 0; k < c->strands[i].n_cells; k++)
-            sis__cell_release(&c->strands[i].cells[k]);
+        for (size_t k = 0; k < c->chains[i].n_cells; k++)
+            cell_release(&c->chains[i].cells[k]);
 }
 
-static int add_cell(recurrence *c, size_t strand, const sis__step *s, sis__run *r) {
-    sis__strand_spec *to = &c->strands[strand];
+static int add_cell(recurrence *c, size_t which, const sis__step *s, sis__run *r) {
+    chain_spec *to = &c->chains[which];
     const sis__recurrent *p = &s->p.recurrent;
-    if (to->n_cells == SIS__MOST_CELLS)
+    if (to->n_cells == MOST_CELLS)
         return SIS_E_UNSUPPORTED;
-    int reverse = p->reverse || strand == 1;
+    int reverse = p->reverse || which == 1;
     if (to->n_cells && (reverse != to->reverse || p->seq != to->length))
         return SIS_E_UNSUPPORTED;
     to->reverse = reverse;
     to->length = p->seq;
-    int error = sis__cell_init(&to->cells[to->n_cells], s, r, strand);
+    int error = cell_init(&to->cells[to->n_cells], s, r, which);
     to->n_cells += error == SIS_OK;
     return error;
 }
@@ -146,11 +835,14 @@ static void note_layer(const recurrent_walk *w, const recurrence *c, int error) 
 
 /* The stack of layers in front, as high as it goes; whatever is above is the head's. */
 static int find_recurrence(recurrent_walk *w, recurrence *c) {
-    sis__run *r = w->face.run;
-    const sis__step *s = sis__face_reader(&w->face);
-    if (!is_recurrent(s) || s->inputs[0] != w->face.tensor || s->p.recurrent.seq == 0)
+    if (!w->entry)
+        return SIS_E_UNSUPPORTED;
+    sis__run *r = w->entry->run;
+    const sis__step *s = sis__entry_reader(w->entry);
+    if (!is_recurrent(s) || s->inputs[0] != w->entry->tensor || s->p.recurrent.seq == 0)
         return SIS_E_UNSUPPORTED;
     c->n = s->p.recurrent.directions;
+    sis__entry_note(w->entry);
     int error = add_layer(c, s, r);
     note_layer(w, c, error);
     while (error == SIS_OK && c->n == 1 && c->output == 0) {
@@ -171,14 +863,14 @@ static int find_recurrence(recurrent_walk *w, recurrence *c) {
 /* Where element q of the last layer's output that goes on is found. */
 static element locate(const recurrence *c, size_t q) {
     const sis__recurrent *p = &c->last->p.recurrent;
-    const sis__strand_spec *first = &c->strands[0];
+    const chain_spec *first = &c->chains[0];
     size_t h = q % p->hidden, direction = q / p->hidden % p->directions;
     size_t t = q / p->hidden / p->directions, at = 0;
     for (size_t k = 0; k + 1 < first->n_cells; k++)
         at += first->cells[k].state;
     element e = {direction, p->seq - 1, at + h};
     if (c->output == 0)
-        e.time = c->strands[direction].reverse ? p->seq - 1 - t : t;
+        e.time = c->chains[direction].reverse ? p->seq - 1 - t : t;
     if (c->output == 2)
         e.at += p->hidden;
     return e;
@@ -187,7 +879,7 @@ static element locate(const recurrence *c, size_t q) {
 static int set_elements(recurrent_walk *w, const recurrence *c, const sis__origin *o) {
     free(w->elements);
     w->elements = SIS_NEW(element, o->n);
-    w->width = o->n;
+    w->ruled.width = o->n;
     w->all_times = 0;
     for (size_t i = 0; w->elements && i < o->n; i++) {
         w->elements[i] = locate(c, o->from[i]);
@@ -199,13 +891,13 @@ static int set_elements(recurrent_walk *w, const recurrence *c, const sis__origi
 /* Follow what comes out of the last layer by n steps that only move values, and cut there. */
 static int cut_after(recurrent_walk *w, const recurrence *c, size_t n) {
     sis__origin o;
-    int error = sis__origin_begin(&o, w->face.run, c->last->outputs[c->output]), more = 1;
+    int error = sis__origin_begin(&o, w->entry->run, c->last->outputs[c->output]), more = 1;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
-        more = sis__origin_step(&o, w->face.run, SIS__MOVED);
+        more = sis__origin_step(&o, w->entry->run, SIS__MOVED);
         error = more < 0 ? more : more == 0 ? SIS_E_UNSUPPORTED : SIS_OK;
     }
     if (error == SIS_OK)
-        error = sis__head_new(w->s, o.tensor, &w->face.plan->tensors[o.tensor], &w->head);
+        error = sis__head_new(w->s, o.tensor, &w->entry->plan->tensors[o.tensor], &w->ruled.head);
     if (error == SIS_OK)
         error = set_elements(w, c, &o);
     sis__origin_release(&o);
@@ -216,8 +908,8 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t n) {
 static int find_cut(recurrent_walk *w, const recurrence *c) {
     sis__origin o;
     size_t most = 0;
-    int more, error = sis__origin_begin(&o, w->face.run, c->last->outputs[c->output]);
-    while (error == SIS_OK && (more = sis__origin_step(&o, w->face.run, SIS__MOVED)) != 0) {
+    int more, error = sis__origin_begin(&o, w->entry->run, c->last->outputs[c->output]);
+    while (error == SIS_OK && (more = sis__origin_step(&o, w->entry->run, SIS__MOVED)) != 0) {
         error = more < 0 ? more : SIS_OK;
         most++;
     }
@@ -235,138 +927,94 @@ static int find_cut(recurrent_walk *w, const recurrence *c) {
 /* What stands at the cut with this feature masked too; -1: the base. */
 static void fill_row(const recurrent_walk *w, int feature, float *row) {
     const float *last[2] = {NULL, NULL};
-    for (size_t i = 0; i < w->width; i++) {
+    for (size_t i = 0; i < w->ruled.width; i++) {
         const element *e = &w->elements[i];
-        const float *state = last[e->strand];
+        const float *state = last[e->chain];
         if (!state || w->all_times)
-            state = last[e->strand] = sis__strand_at(w->strands[e->strand], feature, e->time);
+            state = last[e->chain] = chain_at(w->chains[e->chain], feature, e->time);
         row[i] = state[e->at];
     }
 }
 
-/* Margins of n candidates that are up to date; -1 is the base. */
-static int compute_margins(recurrent_walk *w, const int *features, size_t n, double *margins) {
-    int error = SIS_OK;
-    for (size_t i = 0; i < n && error == SIS_OK; i += w->block) {
-        size_t some = n - i < w->block ? n - i : w->block;
-        for (size_t k = 0; k < some; k++)
-            fill_row(w, features[i + k], w->rows + k * w->width);
-        error = sis__head_margins(w->head, w->rows, some, margins + i);
-    }
-    return error;
-}
+/* ---- The rule ------------------------------------------------------------------------------ */
 
-/* ---- The walk ------------------------------------------------------------------------------ */
-
-static int recurrent_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
-    recurrent_walk *w = (recurrent_walk *)walk;
-    for (size_t i = 0; i < w->n_strands; i++)
-        sis__strand_reset(w->strands[i], masked);
-    int error = compute_margins(w, (int[]){-1}, 1, &w->margin);
-    *margin = w->margin;
-    return error;
-}
-
-static int recurrent_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
-    recurrent_walk *w = (recurrent_walk *)walk;
-    size_t n_changed = 0;
-    for (size_t i = 0; i < w->n_strands; i++)
-        sis__strand_run(w->strands[i], features, n);
-    for (size_t i = 0; i < n; i++) {
-        int moved = 0;
-        for (size_t k = 0; k < w->n_strands; k++)
-            moved |= sis__strand_moved(w->strands[k], features[i]);
-        if (moved)
-            w->changed[n_changed++] = features[i];
-    }
-    int error = compute_margins(w, w->changed, n_changed, w->fresh);
-    for (size_t i = 0; error == SIS_OK && i < n_changed; i++)
-        w->margins[w->changed[i]] = w->fresh[i];
-    for (size_t i = 0; error == SIS_OK && i < n; i++)
-        margins[i] =
-            sis__strand_reaches(w->strands[0], features[i]) ? w->margins[features[i]] : w->margin;
-    return error;
-}
-
-static int recurrent_mask(sis_walk *walk, int feature, double *margin) {
-    recurrent_walk *w = (recurrent_walk *)walk;
-    int error = recurrent_probe(walk, &feature, 1, margin);
-    if (error != SIS_OK)
-        return error;
-    for (size_t i = 0; i < w->n_strands; i++)
-        sis__strand_mask(w->strands[i], feature);
-    w->margin = *margin;
+static int recurrent_reset(sis__ruled *r, const unsigned char *masked) {
+    recurrent_walk *w = (recurrent_walk *)r;
+    for (size_t i = 0; i < w->n_chains; i++)
+        chain_reset(w->chains[i], masked);
     return SIS_OK;
 }
 
-static void recurrent_free(sis_walk *walk) {
-    recurrent_walk *w = (recurrent_walk *)walk;
+static void recurrent_update(sis__ruled *r, const int *features, size_t n) {
+    recurrent_walk *w = (recurrent_walk *)r;
+    for (size_t i = 0; i < w->n_chains; i++)
+        chain_run(w->chains[i], features, n);
+}
+
+static sis__change recurrent_row(sis__ruled *r, int feature, float *row) {
+    recurrent_walk *w = (recurrent_walk *)r;
+    int moved = feature < 0;
+    if (feature >= 0 && !chain_reaches(w->chains[0], feature))
+        return SIS__NOTHING;
+    for (size_t i = 0; feature >= 0 && i < w->n_chains; i++)
+        moved |= chain_moved(w->chains[i], feature);
+    if (!moved)
+        return SIS__AS_BEFORE;
+    fill_row(w, feature, row);
+    return SIS__CHANGED;
+}
+
+static int recurrent_mask(sis__ruled *r, int feature) {
+    recurrent_walk *w = (recurrent_walk *)r;
+    for (size_t i = 0; i < w->n_chains; i++)
+        chain_mask(w->chains[i], feature);
+    return SIS_OK;
+}
+
+static void recurrent_close(sis__ruled *r) {
+    recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < 2; i++)
-        sis__strand_free(w->strands[i]);
-    sis__head_free(w->head);
-    sis__face_release(&w->face);
+        chain_free(w->chains[i]);
     free(w->elements);
-    free(w->rows);
-    free(w->margins);
-    free(w->changed);
-    free(w->fresh);
     free(w);
 }
 
-/* ---- Making ---------------------------------------------------------------------------------- */
-
-static int allocate(recurrent_walk *w) {
-    size_t p = w->s->n_features;
-    w->block = ((size_t)4 << 20) / sizeof(float) / w->width;
-    w->block = w->block < 1 ? 1 : w->block > 256 ? 256 : w->block;
-    w->rows = SIS_NEW(float, w->block * w->width);
-    w->margins = SIS_NEW(double, p);
-    w->changed = SIS_NEW(int, p);
-    w->fresh = SIS_NEW(double, p);
-    return w->rows && w->margins && w->changed && w->fresh ? SIS_OK : SIS_E_NOMEM;
-}
-
-static int make_strands(recurrent_walk *w, recurrence *c) {
+static int make_chains(recurrent_walk *w, recurrence *c) {
     int error = SIS_OK;
     for (size_t i = 0; i < c->n && error == SIS_OK; i++) {
-        c->strands[i].memory = w->s->memory / 4 * 3 / c->n;
-        c->strands[i].all_times = w->all_times;
-        error = sis__strand_new(&w->face, &c->strands[i], &w->strands[i]);
-        c->strands[i].n_cells = 0; /* taken over */
+        c->chains[i].memory = w->s->memory / 4 * 3 / c->n;
+        c->chains[i].all_times = w->all_times;
+        error = chain_new(w->entry, &c->chains[i], &w->chains[i]);
+        c->chains[i].n_cells = 0; /* taken over */
     }
-    w->n_strands = c->n;
+    w->n_chains = c->n;
     return error;
 }
 
-static int recurrent_init(recurrent_walk *w) {
+static int recurrent_open(const sis__subject *s, sis__ruled **out) {
+    recurrent_walk *w = SIS_NEW(recurrent_walk, 1);
     recurrence c = {.n = 0};
-    int error = sis__face_init(&w->face, w->s);
-    if (error == SIS_OK)
-        error = find_recurrence(w, &c);
+    *out = w ? &w->ruled : NULL;
+    if (!w)
+        return SIS_E_NOMEM;
+    w->s = s;
+    w->entry = s->entry;
+    w->ruled.exact = 1;
+    int error = find_recurrence(w, &c);
     if (error == SIS_OK)
         error = find_cut(w, &c);
     if (error == SIS_OK)
-        error = w->width ? allocate(w) : SIS_E_UNSUPPORTED;
-    if (error == SIS_OK)
-        error = make_strands(w, &c);
+        error = w->ruled.width ? make_chains(w, &c) : SIS_E_UNSUPPORTED;
     release_cells(&c);
     return error;
 }
 
-int sis__walk_recurrent_new(const sis__subject *s, sis_walk **out) {
-    static const sis_walk_ops ops = {recurrent_reset, recurrent_probe, recurrent_mask,
-                                     recurrent_free};
-    *out = NULL;
-    recurrent_walk *w = SIS_NEW(recurrent_walk, 1);
-    if (!w)
-        return SIS_E_NOMEM;
-    w->walk.ops = &ops;
-    w->s = s;
-    int error = recurrent_init(w);
-    if (error != SIS_OK) {
-        recurrent_free(&w->walk);
-        return error;
-    }
-    *out = &w->walk;
-    return SIS_OK;
-}
+const sis__rule sis__rule_recurrent = {
+    .name = "recurrent",
+    .open = recurrent_open,
+    .close = recurrent_close,
+    .reset = recurrent_reset,
+    .mask = recurrent_mask,
+    .row = recurrent_row,
+    .update = recurrent_update,
+};

@@ -36,8 +36,8 @@ struct sis__additive {
     void (*free)(sis__additive *s);
 };
 
-/* Of the step that reads the face. SIS_E_UNSUPPORTED if it is another operator. */
-int sis__forest_new(const sis__face *f, const sis__step *s, sis__additive **out);
-int sis__linear_new(const sis__face *f, const sis__step *s, sis__additive **out);
+/* Of the step that reads the entry. SIS_E_UNSUPPORTED if it is another operator. */
+int sis__forest_new(const sis__entry *f, const sis__step *s, sis__additive **out);
+int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out);
 
 #endif

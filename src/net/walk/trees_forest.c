@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
     sis__additive sums;
     const sis__trees *t;
-    const sis__face *f;
+    const sis__entry *f;
     size_t features;
     unsigned char *masked; /* (features) */
     size_t *leaf;          /* (trees) of the present state */
@@ -290,7 +290,7 @@ static int allocate(forest *w) {
                : SIS_E_NOMEM;
 }
 
-int sis__forest_new(const sis__face *f, const sis__step *s, sis__additive **out) {
+int sis__forest_new(const sis__entry *f, const sis__step *s, sis__additive **out) {
     *out = NULL;
     if (s->op != SIS__OP_TREE_ENSEMBLE_CLASSIFIER && s->op != SIS__OP_TREE_ENSEMBLE_REGRESSOR)
         return SIS_E_UNSUPPORTED;

@@ -16,7 +16,7 @@
 typedef struct {
     sis__additive sums;
     const sis__linear *l;
-    const sis__face *f;
+    const sis__entry *f;
     unsigned char *masked; /* (features) */
     double *changes;       /* (features, n) */
 } linear;
@@ -89,7 +89,7 @@ static void fill_changes(linear *w) {
     }
 }
 
-int sis__linear_new(const sis__face *f, const sis__step *s, sis__additive **out) {
+int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out) {
     *out = NULL;
     const sis__linear *l = &s->p.linear;
     if ((s->op != SIS__OP_LINEAR_CLASSIFIER && s->op != SIS__OP_LINEAR_REGRESSOR) || l->n != 1 ||

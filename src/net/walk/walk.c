@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * One input as every rule sees it, and the table of rules. The walk that is handed out wraps the
- * rule's: it owns the subject, passes the three verbs on, and the rule's tolerance, which may
- * change from one to the next.
+ * The driver of all walks: one input as every rule sees it, the table of rules, and what they share
+ * (walk.h says what). Rows are gathered in blocks and go through the head together.
+ *
+ * Rules that round otherwise than full passes are measured when a walk is made: in states like those
+ * it will meet, relative to the size of the numbers that margins are differences of; the tolerance
+ * then follows that size from probe to probe.
  */
 #include "net/walk/walk.h"
 
@@ -14,25 +17,14 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "net/plan/cache.h"
-
-static const sis__rule_new rules[] = {
-    sis__walk_trees_new,
-    sis__walk_recurrent_new,
-    sis__walk_dense_new,
-    sis__walk_window_new,
-};
-
-typedef struct {
-    sis_walk walk;
-    sis__subject subject;
-    sis_walk *rule;
-    unsigned char *masked; /* (n_features) */
-} net_walk;
+#include "net/walk/entry.h"
 
 /* ---- Subject ------------------------------------------------------------------------------- */
 
 static void subject_release(sis__subject *s) {
+    sis__entry_free(s->entry);
     free(s->start);
     free(s->value);
     free(s->x);
@@ -81,10 +73,8 @@ static int subject_init(sis__subject *s, const sis_net *net, const sis_input *in
     s->x = SIS_NEW_RAW(float, s->n_values);
     s->z = SIS_NEW_RAW(float, s->n_values);
     s->notes = SIS_NEW(sis__note, net->graph.n_nodes);
-    if (!s->start || !s->value || !s->x || !s->z || !s->notes) {
-        subject_release(s);
+    if (!s->start || !s->value || !s->x || !s->z || !s->notes)
         return SIS_E_NOMEM;
-    }
     index_features(s);
     for (size_t v = 0; v < s->n_values; v++) {
         s->x[v] = (float)input->values[v];
@@ -146,89 +136,513 @@ void sis__subject_note(const sis__subject *s, const sis__step *step, const char 
     va_end(args);
 }
 
-/* ---- The walk ------------------------------------------------------------------------------ */
+/* ---- The driver ---------------------------------------------------------------------------- */
+
+static const sis__rule *const rules[] = {
+    &sis__rule_trees,
+    &sis__rule_recurrent,
+    &sis__rule_dense,
+};
+enum { N_RULES = sizeof rules / sizeof *rules };
+
+static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
+enum { LEAST_ROWS = 16, MOST_ROWS = 256 };
+
+typedef struct {
+    sis_walk walk;
+    sis__subject subject;
+    sis__ruled *rule;
+    sis_walk *whole;       /* a walk that needs no driver, instead of a rule */
+    unsigned char *masked; /* (n_features) */
+    double margin, size;   /* of the present state; the size of the numbers it is made of */
+    double *kept;          /* (n_features) margins when they were last computed */
+    float *rows;           /* (block, stride) waiting for the head */
+    size_t *place;         /* (block) whose margins they are, among the features asked for */
+    double *fresh;         /* (block) */
+    unsigned char *chosen; /* (n_features) of those asked for, which to compute */
+    size_t block, stride;
+
+    /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
+     * is added to sizes, and the largest tolerance so far. See measure_errors. */
+    double unit, least_size, most;
+} net_walk;
+
+/* ---- Margins of rows ----------------------------------------------------------------------- */
+
+static const sis__rule *rule_of(const net_walk *w) {
+    return w->rule->rule;
+}
+
+/* How far margins of candidates of the present state may be from full passes. */
+static double error_now(const net_walk *w) {
+    return w->unit * (w->least_size + w->size);
+}
+
+static int margins_of(net_walk *w, size_t n, double *margins) {
+    return rule_of(w)->margins ? rule_of(w)->margins(w->rule, w->rows, n, margins)
+                               : sis__head_margins(w->rule->head, w->rows, n, margins);
+}
 
 /* A rule that works with differences may get NaN from numbers that are large but sound; then a full
- * pass has the last word. */
-static int check_nan(const net_walk *n, int top, double *margin) {
+ * pass has the last word. top: masked on top, or -1. */
+static int settle_nan(const net_walk *w, int top, double *margin) {
     if (!isnan(*margin))
         return SIS_OK;
-    int error = sis__subject_margins(&n->subject, n->masked, &top, 1, margin);
+    int error = sis__subject_margins(&w->subject, w->masked, &top, 1, margin);
     if (error == SIS_OK && isnan(*margin))
-        error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", n->subject.output);
+        error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", w->subject.output);
     return error;
 }
 
-static int walk_reset(sis_walk *w, const unsigned char *masked, double *margin) {
-    net_walk *n = (net_walk *)w;
-    memcpy(n->masked, masked, n->subject.n_features);
-    int error = n->rule->ops->reset(n->rule, masked, margin);
-    w->evaluations++;
-    w->tolerance = n->rule->tolerance;
-    return error == SIS_OK ? check_nan(n, -1, margin) : error;
+/* A margin that happens to equal the present one must not pass for "changes nothing". */
+static double tell_apart(const net_walk *w, int feature, double margin) {
+    if (w->rule->exact || fabs(margin - w->margin) > error_now(w))
+        return margin;
+    if (rule_of(w)->idle && rule_of(w)->idle(w->rule, feature))
+        return w->margin;
+    return margin == w->margin ? nextafter(margin, INFINITY) : margin;
 }
 
-static int walk_probe(sis_walk *w, const int *features, size_t n, double *margins) {
-    net_walk *own = (net_walk *)w;
-    own->rule->wants = w->wants;
-    int error = own->rule->ops->probe(own->rule, features, n, margins);
-    w->evaluations += n;
-    w->tolerance = own->rule->tolerance;
-    for (size_t k = 0; error == SIS_OK && k < n; k++)
-        error = check_nan(own, features[k], &margins[k]);
+/* Margins of the rows that wait. */
+static int run_rows(net_walk *w, const int *features, size_t n, double *margins) {
+    int error = n ? margins_of(w, n, w->fresh) : SIS_OK;
+    for (size_t i = 0; error == SIS_OK && i < n; i++) {
+        int j = features[w->place[i]];
+        error = settle_nan(w, j, &w->fresh[i]);
+        margins[w->place[i]] = w->kept[j] = tell_apart(w, j, w->fresh[i]);
+    }
     return error;
 }
 
-static int walk_mask(sis_walk *w, int feature, double *margin) {
-    net_walk *n = (net_walk *)w;
-    int error = n->rule->ops->mask(n->rule, feature, margin);
-    n->masked[feature] = 1;
-    w->tolerance = n->rule->tolerance;
-    return error == SIS_OK ? check_nan(n, -1, margin) : error;
+/* Margins of those of n features that are chosen (NULL: all). */
+static int compute(net_walk *w, const int *features, size_t n, const unsigned char *chosen,
+                   double *margins) {
+    size_t waiting = 0;
+    for (size_t k = 0; k < n; k++) {
+        if (chosen && !chosen[k])
+            continue;
+        switch (rule_of(w)->row(w->rule, features[k], w->rows + waiting * w->stride)) {
+        case SIS__NOTHING:
+            margins[k] = w->margin;
+            continue;
+        case SIS__AS_BEFORE:
+            margins[k] = w->kept[features[k]];
+            continue;
+        case SIS__CHANGED:
+            w->place[waiting++] = k;
+        }
+        if (waiting < w->block)
+            continue;
+        int error = run_rows(w, features, waiting, margins);
+        if (error != SIS_OK)
+            return error;
+        waiting = 0;
+    }
+    return run_rows(w, features, waiting, margins);
 }
 
-static void walk_free(sis_walk *w) {
-    net_walk *n = (net_walk *)w;
-    if (n->rule)
-        n->rule->ops->free(n->rule);
-    subject_release(&n->subject);
-    free(n->masked);
-    free(n);
+/* ---- The best alone ------------------------------------------------------------------------ */
+
+/* The best wants * margin of those that were chosen, which become known. */
+static double learn(net_walk *w, const int *features, size_t n, const double *margins) {
+    double best = -INFINITY;
+    for (size_t k = 0; k < n; k++)
+        if (w->chosen[k]) {
+            rule_of(w)->learn(w->rule, features[k], margins[k]);
+            best = fmax(best, w->walk.wants * margins[k]);
+        }
+    return best;
+}
+
+/* Those nothing is known of, and the most promising of the others. margins holds bounds. */
+static void choose_first(net_walk *w, size_t n, const double *margins) {
+    size_t top = n;
+    for (size_t k = 0; k < n; k++) {
+        w->chosen[k] = isinf(margins[k]) != 0;
+        if (!w->chosen[k] && (top == n || margins[k] > margins[top]))
+            top = k;
+    }
+    if (top < n)
+        w->chosen[top] = 1;
+}
+
+/* First some; then those that may come up to the best of them; the rest cannot be better. */
+static int compute_best(net_walk *w, const int *features, size_t n, double *margins) {
+    rule_of(w)->bounds(w->rule, w->walk.wants, features, n, margins);
+    choose_first(w, n, margins);
+    int error = compute(w, features, n, w->chosen, margins);
+    if (error != SIS_OK)
+        return error;
+    double best = learn(w, features, n, margins);
+    for (size_t k = 0; k < n; k++) {
+        int maybe = !w->chosen[k] && !(margins[k] < best);
+        if (!w->chosen[k] && !maybe)
+            margins[k] = w->walk.wants > 0 ? -INFINITY : INFINITY;
+        w->chosen[k] = (unsigned char)maybe;
+    }
+    error = compute(w, features, n, w->chosen, margins);
+    if (error == SIS_OK)
+        learn(w, features, n, margins);
+    return error;
+}
+
+/* ---- The walk ------------------------------------------------------------------------------ */
+
+static int probe(net_walk *w, const int *features, size_t n, double *margins) {
+    const sis__rule *r = rule_of(w);
+    if (r->update)
+        r->update(w->rule, features, n);
+    return r->bounds && w->walk.wants ? compute_best(w, features, n, margins)
+                                      : compute(w, features, n, NULL, margins);
+}
+
+/* The present state has this margin, which was computed last. */
+static void set_margin(net_walk *w, double margin) {
+    w->margin = margin;
+    if (w->rule->exact)
+        return;
+    w->size = rule_of(w)->size ? rule_of(w)->size(w->rule, margin) : sis__head_size(w->rule->head);
+    w->most = fmax(w->most, error_now(w) / (1 + fabs(margin)));
+    w->walk.tolerance = w->most;
+}
+
+/* The margin of the base by a full pass; what candidates are computed by follows for its size. */
+static int reset(net_walk *w, const unsigned char *masked) {
+    double margin, rough;
+    memcpy(w->masked, masked, w->subject.n_features);
+    int error = rule_of(w)->reset(w->rule, masked);
+    if (error != SIS_OK)
+        return error;
+    rule_of(w)->row(w->rule, -1, w->rows);
+    error = sis__head_margins(w->rule->head, w->rows, 1, &margin);
+    if (error == SIS_OK && rule_of(w)->margins)
+        error = margins_of(w, 1, &rough);
+    if (error == SIS_OK)
+        error = settle_nan(w, -1, &margin);
+    if (error == SIS_OK)
+        set_margin(w, margin);
+    return error;
+}
+
+static int mask(net_walk *w, int feature) {
+    double margin;
+    int wants = w->walk.wants;
+    w->walk.wants = 0; /* this one it is */
+    int error = probe(w, &feature, 1, &margin);
+    w->walk.wants = wants;
+    if (error != SIS_OK)
+        return error;
+    if (margin != w->margin)
+        set_margin(w, margin);
+    w->walk.tolerance = w->most;
+    w->masked[feature] = 1;
+    return rule_of(w)->mask(w->rule, feature);
+}
+
+static int walk_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
+    net_walk *w = (net_walk *)walk;
+    walk->evaluations++;
+    int error = reset(w, masked);
+    *margin = w->margin;
+    return error;
+}
+
+static int walk_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
+    net_walk *w = (net_walk *)walk;
+    double least = fabs(w->margin);
+    walk->evaluations += n;
+    int error = probe(w, features, n, margins);
+    if (error != SIS_OK || w->rule->exact)
+        return error;
+    for (size_t k = 0; k < n; k++)
+        least = fmin(least, fabs(margins[k]));
+    walk->tolerance = error_now(w) / (1 + least);
+    return SIS_OK;
+}
+
+static int walk_mask(sis_walk *walk, int feature, double *margin) {
+    net_walk *w = (net_walk *)walk;
+    int error = mask(w, feature);
+    *margin = w->margin;
+    return error;
+}
+
+static void drop_rule(net_walk *w) {
+    if (w->rule) {
+        sis__head *head = w->rule->head;
+        rule_of(w)->close(w->rule);
+        sis__head_free(head);
+    }
+    free(w->kept);
+    free(w->rows);
+    free(w->place);
+    free(w->fresh);
+    free(w->chosen);
+    w->rule = NULL;
+    w->kept = w->fresh = NULL;
+    w->rows = NULL;
+    w->place = NULL;
+    w->chosen = NULL;
+}
+
+static void walk_free(sis_walk *walk) {
+    net_walk *w = (net_walk *)walk;
+    drop_rule(w);
+    if (w->whole)
+        w->whole->ops->free(w->whole);
+    subject_release(&w->subject);
+    free(w->masked);
+    free(w);
 }
 
 static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
 
+/* ---- How far margins are from full passes ------------------------------------------------------ */
+
+/* Errors of single candidates, and the size of the state each occurred in. */
+typedef struct {
+    double *error, *size;
+    size_t n, states, trials; /* in each */
+    int *live;                /* (features) that are present and differ from their mask */
+    size_t n_live;
+    int *tried; /* (trials) */
+    double *full;
+} errors;
+
+static void errors_release(errors *e) {
+    free(e->error);
+    free(e->size);
+    free(e->live);
+    free(e->tried);
+    free(e->full);
+}
+
+/* As many as can be had at little cost; at least 4 times 16. */
+static int errors_init(const net_walk *w, errors *e) {
+    size_t n = (size_t)(4e6 / (w->subject.entry->plan->flops + 2e3));
+    n = n < 64 ? 64 : n > 1024 ? 1024 : n;
+    *e = (errors){.states = n < 256 ? 4 : 16};
+    e->trials = n / e->states;
+    e->error = SIS_NEW(double, n);
+    e->size = SIS_NEW(double, n);
+    e->live = SIS_NEW(int, w->subject.n_features);
+    e->tried = SIS_NEW(int, e->trials);
+    e->full = SIS_NEW(double, e->trials);
+    return e->error && e->size && e->live && e->tried && e->full ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int differs(const sis__subject *s, size_t feature) {
+    for (size_t k = s->start[feature]; k < s->start[feature + 1]; k++)
+        if (s->x[s->value[k]] != s->z[s->value[k]])
+            return 1;
+    return 0;
+}
+
+/* A random state with about that share masked, and a few masks more. */
+static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
+    unsigned char *masked = SIS_NEW(unsigned char, w->subject.n_features);
+    if (!masked)
+        return SIS_E_NOMEM;
+    e->n_live = 0;
+    for (size_t i = 0; i < w->subject.n_features; i++) {
+        masked[i] = sis__rng_uniform(r) < share;
+        if (!masked[i] && differs(&w->subject, i))
+            e->live[e->n_live++] = (int)i;
+    }
+    int error = reset(w, masked);
+    free(masked);
+    for (int k = 0; k < 3 && e->n_live > 1 && error == SIS_OK; k++) {
+        size_t at = sis__rng_below(r, e->n_live);
+        error = mask(w, e->live[at]);
+        e->live[at] = e->live[--e->n_live];
+    }
+    return error;
+}
+
+/* Errors of random candidates of the present state. */
+static int try_candidates(net_walk *w, sis__rng *r, errors *e) {
+    for (size_t k = 0; k < e->trials; k++)
+        e->tried[k] = e->live[sis__rng_below(r, e->n_live)];
+    int error = sis__subject_margins(&w->subject, w->masked, e->tried, e->trials, e->full);
+    for (size_t k = 0; k < e->trials && error == SIS_OK; k++) {
+        double probed;
+        error = probe(w, &e->tried[k], 1, &probed);
+        if (error == SIS_OK && isnan(e->full[k]))
+            error = SIS_E_UNSUPPORTED;
+        if (error != SIS_OK)
+            break;
+        e->error[e->n] = fabs(probed - e->full[k]);
+        e->size[e->n++] = w->size;
+    }
+    return error;
+}
+
+/* In states with more and more masked. */
+static int measure_errors(net_walk *w, errors *e) {
+    sis__rng r;
+    int error = errors_init(w, e);
+    sis__rng_init(&r, 0xD5);
+    for (size_t state = 0; state < e->states && error == SIS_OK; state++) {
+        error = go_to_state(w, &r, (double)state / (double)e->states, e);
+        if (error == SIS_OK && e->n_live)
+            error = try_candidates(w, &r, e);
+    }
+    return error == SIS_E_NAN ? SIS_E_UNSUPPORTED : error;
+}
+
+/* Twelve times the typical error, at least two and a half times the worst of those seen. Not less
+ * than a few units in the last place either, and more with few features, where errors are rare and
+ * coarse. Numbers of `least_size` go into sums even if these come out as 0. */
+static void choose_unit(net_walk *w, const errors *e) {
+    double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->subject.n_features);
+    w->least_size = 1;
+    for (size_t k = 0; k < e->n; k++)
+        w->least_size = fmax(w->least_size, e->size[k] / 2);
+    for (size_t k = 0; k < e->n; k++) {
+        double off = e->error[k] / (w->least_size + e->size[k]);
+        worst = fmax(worst, off);
+        squares += off * off;
+    }
+    w->unit = fmax(12 * sqrt(squares / (double)(e->n ? e->n : 1)), fmax(2.5 * worst, least));
+    w->most = w->walk.tolerance = w->unit * w->least_size;
+}
+
+static int set_tolerance(net_walk *w) {
+    errors e = {.states = 0};
+    if (w->rule->exact)
+        return SIS_OK;
+    int error = measure_errors(w, &e);
+    if (error == SIS_OK)
+        choose_unit(w, &e);
+    errors_release(&e);
+    return error == SIS_OK && !(w->unit < 1e-3) ? SIS_E_UNSUPPORTED : error;
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+static int allocate(net_walk *w) {
+    const sis__ruled *r = w->rule;
+    w->stride = r->stride ? r->stride : r->width;
+    size_t fit = row_bytes / sizeof(float) / (w->stride + 1);
+    fit = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
+    w->block = r->block ? r->block : fit;
+    w->kept = SIS_NEW(double, w->subject.n_features);
+    w->chosen = SIS_NEW(unsigned char, w->subject.n_features);
+    w->rows = (float *)sis__alloc(w->block, w->stride * sizeof *w->rows);
+    w->place = SIS_NEW(size_t, w->block);
+    w->fresh = SIS_NEW(double, w->block);
+    return w->kept && w->chosen && w->rows && w->place && w->fresh ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* Put a rule to work, if it fits. */
+static int try_rule(net_walk *w, const sis__rule *rule) {
+    memset(w->subject.notes, 0, w->subject.net->graph.n_nodes * sizeof *w->subject.notes);
+    int error = rule->open(&w->subject, &w->rule);
+    if (w->rule)
+        w->rule->rule = rule;
+    if (error == SIS_OK)
+        error = allocate(w);
+    if (error == SIS_OK)
+        error = set_tolerance(w);
+    if (error != SIS_OK)
+        drop_rule(w);
+    return error;
+}
+
+/* ---- Walks that need no driver ----------------------------------------------------------------- */
+
+static int whole_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
+    net_walk *w = (net_walk *)walk;
+    memcpy(w->masked, masked, w->subject.n_features);
+    int error = w->whole->ops->reset(w->whole, masked, margin);
+    walk->evaluations++;
+    walk->tolerance = w->whole->tolerance;
+    return error == SIS_OK ? settle_nan(w, -1, margin) : error;
+}
+
+static int whole_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
+    net_walk *w = (net_walk *)walk;
+    w->whole->wants = walk->wants;
+    int error = w->whole->ops->probe(w->whole, features, n, margins);
+    walk->evaluations += n;
+    walk->tolerance = w->whole->tolerance;
+    for (size_t k = 0; error == SIS_OK && k < n; k++)
+        error = settle_nan(w, features[k], &margins[k]);
+    return error;
+}
+
+static int whole_mask(sis_walk *walk, int feature, double *margin) {
+    net_walk *w = (net_walk *)walk;
+    int error = w->whole->ops->mask(w->whole, feature, margin);
+    w->masked[feature] = 1;
+    walk->tolerance = w->whole->tolerance;
+    return error == SIS_OK ? settle_nan(w, -1, margin) : error;
+}
+
+static const sis_walk_ops whole_ops = {whole_reset, whole_probe, whole_mask, walk_free};
+
+static int try_whole(net_walk *w) {
+    memset(w->subject.notes, 0, w->subject.net->graph.n_nodes * sizeof *w->subject.notes);
+    int error = sis__walk_window_new(&w->subject, &w->whole);
+    if (error != SIS_OK)
+        return error;
+    sis__entry_free(w->subject.entry);
+    w->subject.entry = NULL;
+    w->walk.ops = &whole_ops;
+    w->walk.tolerance = w->whole->tolerance;
+    return SIS_OK;
+}
+
+/* ---- A walk ------------------------------------------------------------------------------------ */
+
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
-    while (w && w->ops != &ops)
+    while (w && w->ops != &ops && w->ops != &whole_ops)
         w = w->inner;
     const net_walk *n = (const net_walk *)w;
     return n && n->subject.net == net ? n->subject.notes : NULL;
 }
 
-int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
-                 sis_walk **out) {
-    *out = NULL;
+static int walk_new(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
+                    net_walk **out) {
     net_walk *w = SIS_NEW(net_walk, 1);
+    *out = w;
     if (!w)
         return SIS_E_NOMEM;
     w->walk.ops = &ops;
     int error = subject_init(&w->subject, net, input, opt);
-    if (error != SIS_OK) {
-        free(w);
+    if (error != SIS_OK)
         return error;
-    }
     w->masked = SIS_NEW(unsigned char, w->subject.n_features);
-    error = w->masked ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_E_UNSUPPORTED && i < sizeof rules / sizeof *rules; i++) {
-        memset(w->subject.notes, 0, net->graph.n_nodes * sizeof *w->subject.notes);
-        error = rules[i](&w->subject, &w->rule);
-    }
-    if (error != SIS_OK) {
-        w->rule = NULL;
+    error = w->masked ? sis__entry_new(&w->subject, &w->subject.entry) : SIS_E_NOMEM;
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */
+}
+
+static int walk_finish(net_walk *w, int error, sis_walk **out) {
+    *out = error == SIS_OK ? &w->walk : NULL;
+    if (error != SIS_OK && w)
         walk_free(&w->walk);
-        return error;
-    }
-    w->walk.tolerance = w->rule->tolerance;
-    *out = &w->walk;
-    return SIS_OK;
+    return error;
+}
+
+int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *input,
+                 const sis_net_walk_opt *opt, sis_walk **out) {
+    net_walk *w;
+    int error = walk_new(net, input, opt, &w);
+    if (error == SIS_OK)
+        error = rule ? try_rule(w, rule) : try_whole(w);
+    return walk_finish(w, error, out);
+}
+
+int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
+                 sis_walk **out) {
+    net_walk *w;
+    int error = walk_new(net, input, opt, &w);
+    if (error != SIS_OK)
+        return walk_finish(w, error, out);
+    error = try_rule(w, rules[0]);
+    for (size_t i = 1; error == SIS_E_UNSUPPORTED && i < N_RULES; i++)
+        error = try_rule(w, rules[i]);
+    if (error == SIS_E_UNSUPPORTED)
+        error = try_whole(w);
+    return walk_finish(w, error, out);
 }

@@ -5,15 +5,23 @@
  * to some layer (the *cut*), works out for each candidate what the cut would hold if that feature
  * were masked too, and runs the rest of the network (the *head*) for all candidates as one batch.
  *
- *     walk.c            one input as every rule sees it; the table of rules
- *     head.c            from the cut to margins, in batches
- *     net/window/window.c     convolution, pooling, element-wise: only a window changes
+ *     walk.c       the driver: the table of rules, and all that they share
+ *     head.c       from the cut to margins, in batches
+ *     entry.c      what the first layer that mixes values sees of an input
  *     dense.c      a dense layer on the input: the change is one column
  *     recurrent.c  LSTM, GRU: states before the masked position stay
  *     trees.c      tree ensembles and linear models: only what reads the feature
+ *     net/window   convolution, pooling, element-wise: only a window changes
  *
- * A rule that does not fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last
- * answer is that there is no walk, and the core predicts every masked copy.
+ * A *rule* knows one kind of network up to its cut and answers one question: what stands at the cut
+ * if feature j is masked too. The driver does the rest: it gathers rows and runs the head on blocks
+ * of them, keeps margins of candidates that have not changed, leaves out those that cannot be the
+ * best, tells apart what changes nothing from what happens to give the same margin, measures how far
+ * margins may be from full passes, and has full passes settle what came out as NaN.
+ *
+ * A new rule is a file that defines a sis__rule, and a row in the table of walk.c. A rule that does
+ * not fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last answer is that
+ * there is no walk, and the core predicts every masked copy.
  *
  * Margins of a walk may differ from a full pass by rounding. How much it may be is the walk's
  * `tolerance` (sis.h); a walk whose arithmetic is that of a full pass, operation for operation,
@@ -31,6 +39,8 @@ typedef struct sis__note {
     char text[40];
 } sis__note;
 
+typedef struct sis__entry sis__entry;
+
 /* One input. Rules read it; walk.c owns it. */
 typedef struct sis__subject {
     const sis_net *net;
@@ -42,23 +52,81 @@ typedef struct sis__subject {
     size_t *value;
     float *x, *z; /* (n_values) input and mask in single precision */
     size_t output;
-    size_t memory; /* bytes a walk should stay below */
-    sis__note
-        *notes; /* (nodes of the graph) what a rule says of each it takes in; NULL: not asked */
+    size_t memory;     /* bytes a walk should stay below */
+    sis__entry *entry; /* what its first layer sees (entry.h); NULL: nothing that simple */
+    sis__note *notes;  /* (nodes of the graph) what a rule says of each it takes in */
 } sis__subject;
 
 /* Say how a step takes part in the walk. Steps that nothing is said of are the head's. */
 void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* A rule: makes a walk over the subject, which it borrows. The walk's `ops->free` frees all it
- * made. */
-typedef int (*sis__rule_new)(const sis__subject *s, sis_walk **out);
+/* ---- Rules --------------------------------------------------------------------------------- */
 
+/* What a rule says of a candidate's row. */
+typedef enum sis__change {
+    SIS__NOTHING, /* masking it provably changes nothing: its margin is that of the present state */
+    SIS__AS_BEFORE, /* the same row as when it was last asked for since the last reset */
+    SIS__CHANGED    /* the row was written */
+} sis__change;
+
+typedef struct sis__rule sis__rule;
+typedef struct sis__head sis__head;
+
+/* A rule at work on one input. Its maker's struct begins with this; `open` fills it. */
+typedef struct sis__ruled {
+    const sis__rule *rule; /* the driver sets it */
+    sis__head *head;       /* from the cut on; the driver frees it */
+    size_t width;          /* of a row, in floats */
+    size_t stride;         /* from one row to the next, at least the width; 0: the width */
+    size_t block;          /* rows at a time; 0: the driver's choice */
+    int exact;             /* margins are full passes', to the bit; else they are measured */
+} sis__ruled;
+
+/* Verbs. Features are present ones unless said otherwise. */
+struct sis__rule {
+    const char *name;
+    /* Make one over the subject, which it borrows. What it keeps should stay below s->memory. */
+    int (*open)(const sis__subject *s, sis__ruled **out);
+    void (*close)(sis__ruled *r); /* also one that open gave up half way */
+
+    /* Start over with these features (flags) masked; mask one more, whose row was asked for last. */
+    int (*reset)(sis__ruled *r, const unsigned char *masked);
+    int (*mask)(sis__ruled *r, int feature);
+
+    /* What stands at the cut with this feature masked too; -1: with nothing more (SIS__CHANGED). */
+    sis__change (*row)(sis__ruled *r, int feature, float *row);
+
+    /* The rest may be NULL. */
+
+    /* Before rows are asked for: these features, ascending. For what is better done together. */
+    void (*update)(sis__ruled *r, const int *features, size_t n);
+
+    /* Margins of n rows, where the rule has something faster than the head. Row by row the same
+     * whatever n. May write to the rows. And how large the numbers are whose rounding shows in the
+     * first of these margins (NULL: the head knows). */
+    int (*margins)(sis__ruled *r, float *rows, size_t n, double *margins);
+    double (*size)(const sis__ruled *r, double margin);
+
+    /* Does this feature, whose margin is close to the present one, provably change nothing? */
+    int (*idle)(const sis__ruled *r, int feature);
+
+    /* most[k]: what wants * margin of features[k] can at most be; INFINITY: nothing is known. And
+     * what it was, so that more is known next time. */
+    void (*bounds)(sis__ruled *r, int wants, const int *features, size_t n, double *most);
+    void (*learn)(sis__ruled *r, int feature, double margin);
+};
+
+extern const sis__rule sis__rule_trees, sis__rule_recurrent, sis__rule_dense;
+
+/* A walk by one rule and no other; sis_net_walk asks them in turn. rule: NULL is the window rule. */
+int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *input,
+                 const sis_net_walk_opt *opt, sis_walk **out);
+
+/* A rule that does the driver's work itself: makes a whole walk over the subject. */
 int sis__walk_window_new(const sis__subject *s, sis_walk **out);
-int sis__walk_dense_new(const sis__subject *s, sis_walk **out);
-int sis__walk_recurrent_new(const sis__subject *s, sis_walk **out);
-int sis__walk_trees_new(const sis__subject *s, sis_walk **out);
+
+/* ---- One input ----------------------------------------------------------------------------- */
 
 /* The input with these features (flags) masked, and `top` too unless it is negative: (n_values). */
 void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row);
@@ -75,8 +143,6 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
 
 /* ---- Head ---------------------------------------------------------------------------------- */
-
-typedef struct sis__head sis__head;
 
 /* The network from value `cut`, whose shape for one row is that of `like`, to the subject's output.
  * SIS_E_UNSUPPORTED if more than the cut is needed to go on. The cut may be the pre-activation of
