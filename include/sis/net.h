@@ -135,9 +135,9 @@ typedef struct sis_net_walk_opt {
 } sis_net_walk_opt;
 
 /* A walk over one input (sis.h) that computes only what masking a feature changes; margins as
- * sis_net_margins gives them. Borrows network and input; opt may be NULL. SIS_E_UNSUPPORTED: no
- * rule fits this network, or not within that memory, or the input has several mask samples: predict
- * every masked copy instead. */
+ * sis_net_margins gives them. Borrows the network; the input is needed only by this call. opt may
+ * be NULL. SIS_E_UNSUPPORTED: no rule fits this network, or not within that memory, or the input has
+ * several mask samples: predict every masked copy instead. */
 int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
                  sis_walk **out);
 

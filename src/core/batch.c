@@ -52,7 +52,7 @@ typedef struct {
 typedef struct {
     sis_walk walk;
     sis_walk_state *state;
-    const sis__features *f;
+    const sis__prepared_input *f;
     const sis_input *in;
     size_t n_samples;
     key *keys;    /* (n) one a feature */

@@ -2,7 +2,7 @@
  *
  * What the files of the core share. The way through them:
  *
- *     features.c   input -> which values make up each feature, which features change nothing
+ *     input.c      input -> which values make up each feature, which features change nothing
  *     batch.c      the batch walk: any model, full passes only
  *     walk.c       one walk over one input: the model's own or the batch walk, with what is masked
  *     select.c     backward selection over a walk -> order and trace
@@ -20,19 +20,7 @@
 
 #include <sis/sis.h>
 
-/* ---- features.c ---------------------------------------------------------------------------- */
-
-typedef struct sis__features {
-    size_t n;
-    size_t *start;         /* (n + 1) feature i owns value[start[i] .. start[i+1]) */
-    size_t *value;         /* positions in the input */
-    unsigned char *same;   /* (n) its values equal its mask: masking changes nothing */
-    unsigned char *absent; /* (n) masked from the start */
-} sis__features;
-
-/* Check the input against the model and index its features. */
-int sis__features_init(sis__features *f, const sis_model *model, const sis_input *input);
-void sis__features_release(sis__features *f);
+#include "core/input.h"
 
 /* ---- crew.c, predict.c --------------------------------------------------------------------- */
 
@@ -60,7 +48,7 @@ typedef struct sis_walk_state {
     const sis_model *model;
     const sis_input *input;
     sis_opt opt;
-    sis__features features;
+    sis__prepared_input features;
     unsigned char *masked;  /* (n) now */
     double (*link)(double); /* NULL: a margin is a score */
     double margin;          /* of the present state, by a full pass where one was made */

@@ -41,7 +41,7 @@ static void state_free(sis_walk_state *s) {
         s->judge->ops->free(s->judge);
     if (s->walk)
         s->walk->ops->free(s->walk);
-    sis__features_release(&s->features);
+    sis__prepared_input_release(&s->features);
     free(s->masked);
     free(s);
 }
@@ -70,7 +70,9 @@ int sis_walk_new(const sis_model *model, const sis_input *input, const sis_opt *
     s->input = input;
     s->opt = *opt;
     s->link = input->n_samples > 1 ? NULL : model->link;
-    int error = sis__features_init(&s->features, model, input);
+    int error = sis_input_check(input, model);
+    if (error == SIS_OK)
+        error = sis__prepared_input_init(&s->features, input, 0);
     if (error == SIS_OK) {
         s->masked = SIS_NEW(unsigned char, s->features.n);
         error = s->masked ? choose_walk(s) : SIS_E_NOMEM;

@@ -82,18 +82,18 @@ double sis_rationale_error(const sis_rationale *r) {
 
 /* Scores of the input and of the mask alone, and what they settle. */
 static int begin(sis__view *v, sis_collection *out) {
-    unsigned char *present = SIS_NEW(unsigned char, v->n);
+    unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double margin, masked;
     if (!present)
         return SIS_E_NOMEM;
     int error = sis__view_margin(v, present, &masked);
-    memset(present, 1, v->n);
+    memset(present, 1, v->features.n);
     if (error == SIS_OK)
         error = sis__view_margin(v, present, &margin);
     free(present);
     if (error != SIS_OK)
         return error;
-    out->n_features = v->n;
+    out->n_features = v->features.n;
     out->score = out->rest_score = sis__view_score(v, margin);
     out->masked_score = sis__view_score(v, masked);
     out->status = !sis__view_decided(v, margin)  ? SIS_STATUS_BELOW_THRESHOLD
@@ -118,7 +118,7 @@ static int rank_by_method(sis__view *v, const sis_method_opt *how, sis__ranking 
 
 static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
     int error = rank_by_method(v, how, out);
-    for (size_t f = 0; error == SIS_OK && f < v->n; f++)
+    for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
         if (!isfinite(out->attributions[f]) || isnan(out->importance[f]))
             error = sis__fail(SIS_E_NAN,
                               "the attribution of feature %zu is not a finite number, "
@@ -202,22 +202,23 @@ static int constrain(sis__view *v, const sis_method_opt *how, const ranked *r, d
     return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
 }
 
-/* The order that was found before, if it is one of the features there are. `seen` (v->n) is
+/* The order that was found before, if it is one of the features there are. `seen` (v->features.n) is
  * zeroed. */
 static int take_order(const sis__view *v, const sis_method_opt *how, unsigned char *seen,
                       ranked *r) {
     size_t present = 0;
-    for (size_t f = 0; f < v->n; f++)
-        present += !v->absent[f];
+    for (size_t f = 0; f < v->features.n; f++)
+        present += !v->features.absent[f];
     if (how->n_order != present)
         return sis__fail(SIS_E_ARGUMENT, "the order has %zu features; the input has %zu",
                          how->n_order, present);
     for (; r->n < present; r->n++) {
         int f = how->order[r->n];
-        if (f < 0 || (size_t)f >= v->n || v->absent[f] || seen[f])
+        if (f < 0 || (size_t)f >= v->features.n || v->features.absent[f] || seen[f])
             return sis__fail(SIS_E_ARGUMENT, "feature %d of the order is %s", f,
-                             f < 0 || (size_t)f >= v->n || v->absent[f] ? "not in the input"
-                                                                        : "in it twice");
+                             f < 0 || (size_t)f >= v->features.n || v->features.absent[f]
+                                 ? "not in the input"
+                                 : "in it twice");
         seen[f] = 1;
         r->order[r->n] = f;
     }
@@ -225,7 +226,7 @@ static int take_order(const sis__view *v, const sis_method_opt *how, unsigned ch
 }
 
 static int repeat_order(const sis__view *v, const sis_method_opt *how, ranked *r) {
-    unsigned char *seen = SIS_NEW(unsigned char, v->n);
+    unsigned char *seen = SIS_NEW(unsigned char, v->features.n);
     int error = seen ? take_order(v, how, seen, r) : SIS_E_NOMEM;
     free(seen);
     return error;
@@ -233,8 +234,8 @@ static int repeat_order(const sis__view *v, const sis_method_opt *how, ranked *r
 
 /* Attributions -> order. */
 static int find_order(sis__view *v, const sis_method_opt *how, sis_rationale *out, ranked *r) {
-    r->ranking.importance = SIS_NEW(double, v->n);
-    r->ranking.attributions = out->attributions = SIS_NEW(double, v->n);
+    r->ranking.importance = SIS_NEW(double, v->features.n);
+    r->ranking.attributions = out->attributions = SIS_NEW(double, v->features.n);
     int error =
         r->ranking.importance && out->attributions ? rank(v, how, &r->ranking) : SIS_E_NOMEM;
     if (error == SIS_OK)
@@ -248,7 +249,8 @@ static int find_order(sis__view *v, const sis_method_opt *how, sis_rationale *ou
 static int attribute(sis__view *v, const sis_method_opt *how, sis_rationale *out) {
     sis_collection *c = &out->collection;
     size_t size;
-    ranked r = {.ranking = {.sum = NAN, .difference = NAN}, .order = SIS_NEW_RAW(int, v->n)};
+    ranked r = {.ranking = {.sum = NAN, .difference = NAN},
+                .order = SIS_NEW_RAW(int, v->features.n)};
     int error = !r.order     ? SIS_E_NOMEM
                 : how->order ? repeat_order(v, how, &r)
                              : find_order(v, how, out, &r);

@@ -20,16 +20,15 @@
 
 #include <sis/explain.h>
 
+#include "core/input.h"
+
 /* ---- view.c -------------------------------------------------------------------------------- */
 
 typedef struct sis__view {
     const sis_model *model;
     const sis_input *in;
     const sis_opt *opt;
-    size_t n, n_samples;
-    int *feature_of;       /* (n_values) -1: never masked */
-    unsigned char *same;   /* (n) its values equal its mask: masking changes nothing */
-    unsigned char *absent; /* (n) masked from the start */
+    sis__prepared_input features;
     double (*link)(double);
     size_t evaluations;
     double fraction;        /* how far the work is */

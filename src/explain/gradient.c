@@ -91,23 +91,23 @@ static int look(search *c, double *score) {
     sis__view *v = c->v;
     size_t width = c->at.width;
     sis_slopes slopes = {
-        .points = c->now, .n = v->n_samples, .scores = c->scores, .d_points = c->d_now};
+        .points = c->now, .n = v->features.n_samples, .scores = c->scores, .d_points = c->d_now};
     int error = sis__points_slopes(v, &c->at, &slopes);
     if (error != SIS_OK)
         return error;
     double sign = v->opt->below ? -1 : 1;
     *score = 0;
-    memset(c->value, 0, v->n * sizeof *c->value);
-    for (size_t s = 0; s < v->n_samples; s++) {
-        *score += c->scores[s] / (double)v->n_samples;
+    memset(c->value, 0, v->features.n * sizeof *c->value);
+    for (size_t s = 0; s < v->features.n_samples; s++) {
+        *score += c->scores[s] / (double)v->features.n_samples;
         for (size_t i = 0; i < width; i++) {
-            int f = v->feature_of[i / c->at.dim];
+            int f = v->features.feature_of[i / c->at.dim];
             if (f >= 0)
                 c->value[f] +=
                     sign * (c->at.mask[s * width + i] - c->at.input[i]) * c->d_now[s * width + i];
         }
     }
-    for (size_t f = 0; f < v->n; f++)
+    for (size_t f = 0; f < v->features.n; f++)
         if (isnan(c->value[f]))
             return sis__fail(SIS_E_NAN, "the slope of output %zu is not a number", v->in->output);
     return SIS_OK;
@@ -116,9 +116,9 @@ static int look(search *c, double *score) {
 /* Put the mask's coordinates where features are masked. */
 static void follow(search *c) {
     size_t width = c->at.width;
-    for (size_t s = 0; s < c->v->n_samples; s++)
+    for (size_t s = 0; s < c->v->features.n_samples; s++)
         for (size_t i = 0; i < width; i++) {
-            int f = c->v->feature_of[i / c->at.dim];
+            int f = c->v->features.feature_of[i / c->at.dim];
             if (f >= 0 && c->masked[f])
                 c->now[s * width + i] = c->at.mask[s * width + i];
         }
@@ -140,12 +140,12 @@ static void mask_some(search *c, size_t k) {
 
 static void start(search *c) {
     c->n_live = c->n_order = 0;
-    for (size_t f = 0; f < c->v->n; f++) {
+    for (size_t f = 0; f < c->v->features.n; f++) {
         c->masked[f] = c->gone[f];
         if (!c->gone[f])
             c->live[c->n_live++] = (int)f;
     }
-    for (size_t s = 0; s < c->v->n_samples; s++)
+    for (size_t s = 0; s < c->v->features.n_samples; s++)
         memcpy(c->now + s * c->at.width, c->at.input, c->at.width * sizeof *c->now);
     follow(c);
 }
@@ -173,7 +173,7 @@ static int select_backwards(search *c, size_t *last) {
 /* Is the order without its first `from` sufficient, by a full pass? */
 static int enough_from(search *c, size_t from, int *enough) {
     double margin;
-    memset(c->present, 0, c->v->n);
+    memset(c->present, 0, c->v->features.n);
     for (size_t k = from; k < c->n_order; k++)
         c->present[c->order[k]] = 1;
     int error = sis__view_margin(c->v, c->present, &margin);
@@ -191,7 +191,7 @@ typedef struct {
 static void choose_removal(void *ctx, size_t i, unsigned char *present) {
     const removals *r = (const removals *)ctx;
     size_t from = r->first + i * r->piece;
-    memset(present, 0, r->c->v->n);
+    memset(present, 0, r->c->v->features.n);
     for (size_t k = 0; k < r->n_left; k++)
         present[r->left[k]] = k < from || k >= from + r->piece;
 }
@@ -245,7 +245,7 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
     sis_collection found;
     sis_input inside = *c->v->in;
     sis_opt opt = *c->v->opt;
-    memset(c->present, 1, c->v->n);
+    memset(c->present, 1, c->v->features.n);
     for (size_t k = 0; k < n; k++)
         c->present[left[k]] = 0;
     inside.absent = c->present;
@@ -271,7 +271,7 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
 /* A subset of left[0..n), which is masked-first, as it is. */
 static int take_all(search *c, const int *left, size_t n, sis_subset *out) {
     double margin;
-    memset(c->present, 0, c->v->n);
+    memset(c->present, 0, c->v->features.n);
     out->features = SIS_NEW_RAW(int, n);
     if (!out->features)
         return SIS_E_NOMEM;
@@ -308,7 +308,7 @@ static int find_subset(search *c, sis_subset *out) {
 /* Does the model walk over this input faster than full passes do? */
 static int has_walk(const sis__view *v) {
     sis_walk *w = NULL;
-    if (!v->model->walk_new || v->opt->exact || v->n_samples > 1 ||
+    if (!v->model->walk_new || v->opt->exact || v->features.n_samples > 1 ||
         v->model->walk_new(v->model->ctx, v->in, v->opt->memory, &w) != SIS_OK)
         return 0;
     w->ops->free(w);
@@ -316,26 +316,26 @@ static int has_walk(const sis__view *v) {
 }
 
 static int search_init(search *c, sis__view *v, const sis_method_opt *how) {
-    *c = (search){.v = v, .step = how->step < v->n ? how->step : v->n};
-    c->most = v->n > MOST_PASSED && has_walk(v) ? MOST_WALKED : MOST_PASSED;
+    *c = (search){.v = v, .step = how->step < v->features.n ? how->step : v->features.n};
+    c->most = v->features.n > MOST_PASSED && has_walk(v) ? MOST_WALKED : MOST_PASSED;
     int error = sis__points_init(&c->at, v, "gradient");
     if (error != SIS_OK)
         return error;
-    c->now = (double *)sis__alloc_raw(v->n_samples, c->at.width * sizeof(double));
-    c->d_now = (double *)sis__alloc_raw(v->n_samples, c->at.width * sizeof(double));
-    c->scores = SIS_NEW(double, v->n_samples);
-    c->value = SIS_NEW(double, v->n);
-    c->gone = SIS_NEW(unsigned char, v->n);
-    c->masked = SIS_NEW(unsigned char, v->n);
-    c->present = SIS_NEW(unsigned char, v->n);
-    c->live = SIS_NEW(int, v->n);
+    c->now = (double *)sis__alloc_raw(v->features.n_samples, c->at.width * sizeof(double));
+    c->d_now = (double *)sis__alloc_raw(v->features.n_samples, c->at.width * sizeof(double));
+    c->scores = SIS_NEW(double, v->features.n_samples);
+    c->value = SIS_NEW(double, v->features.n);
+    c->gone = SIS_NEW(unsigned char, v->features.n);
+    c->masked = SIS_NEW(unsigned char, v->features.n);
+    c->present = SIS_NEW(unsigned char, v->features.n);
+    c->live = SIS_NEW(int, v->features.n);
     c->heap = SIS_NEW(int, c->step);
-    c->order = SIS_NEW(int, v->n);
+    c->order = SIS_NEW(int, v->features.n);
     if (!c->now || !c->d_now || !c->scores || !c->value || !c->gone || !c->masked || !c->present ||
         !c->live || !c->heap || !c->order)
         return SIS_E_NOMEM;
-    for (size_t f = 0; f < v->n; f++)
-        c->gone[f] = v->absent[f] || v->same[f];
+    for (size_t f = 0; f < v->features.n; f++)
+        c->gone[f] = v->features.absent[f] || v->features.same[f];
     return SIS_OK;
 }
 
@@ -356,7 +356,7 @@ static void search_release(search *c) {
 /* The score of everything that is in no subset. */
 static int judge_rest(search *c, sis_collection *out) {
     double rest;
-    for (size_t f = 0; f < c->v->n; f++)
+    for (size_t f = 0; f < c->v->features.n; f++)
         c->present[f] = !c->gone[f];
     int error = sis__view_margin(c->v, c->present, &rest);
     if (error == SIS_OK) {

@@ -80,7 +80,7 @@ static void path_release(path *p) {
 /* Zero where the mask would stand; never masked values stay as they are. */
 static void zero_baseline(path *p) {
     for (size_t i = 0; i < p->at.width; i++)
-        if (p->v->feature_of[i / p->at.dim] >= 0)
+        if (p->v->features.feature_of[i / p->at.dim] >= 0)
             p->at.mask[i] = 0;
 }
 
@@ -179,7 +179,7 @@ static int follow(path *p, double *difference) {
 
 int sis__ig(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
     path p;
-    size_t samples = how->zero_baseline ? 1 : v->n_samples;
+    size_t samples = how->zero_baseline ? 1 : v->features.n_samples;
     double difference = 0, sum = 0;
     int error = path_init(&p, v, how->steps);
     if (error == SIS_OK && how->zero_baseline)
@@ -189,7 +189,7 @@ int sis__ig(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
         error = follow(&p, &difference);
     }
     for (size_t i = 0; error == SIS_OK && i < p.at.width; i++) {
-        int f = v->feature_of[i / p.at.dim];
+        int f = v->features.feature_of[i / p.at.dim];
         double a = p.total[i] / (double)samples;
         sum += a;
         if (f >= 0) {

@@ -53,11 +53,11 @@ static int check_size(const lime *l) {
 }
 
 static int lime_init(lime *l, sis__view *v, size_t samples) {
-    *l = (lime){.v = v, .n = samples, .column = SIS_NEW(int, v->n)};
+    *l = (lime){.v = v, .n = samples, .column = SIS_NEW(int, v->features.n)};
     if (!l->column)
         return SIS_E_NOMEM;
-    for (size_t f = 0; f < v->n; f++)
-        if (!v->absent[f] && !v->same[f])
+    for (size_t f = 0; f < v->features.n; f++)
+        if (!v->features.absent[f] && !v->features.same[f])
             l->column[l->q++] = (int)f;
     int error = check_size(l);
     if (error != SIS_OK)
@@ -96,7 +96,7 @@ static int draw(lime *l, const sis_method_opt *how) {
 
 static void choose(void *ctx, size_t i, unsigned char *present) {
     const lime *l = (const lime *)ctx;
-    memset(present, 1, l->v->n);
+    memset(present, 1, l->v->features.n);
     for (size_t j = 0; j < l->q; j++)
         present[l->column[j]] = l->x[i * l->q + j];
 }
@@ -104,8 +104,8 @@ static void choose(void *ctx, size_t i, unsigned char *present) {
 /* Several mask samples, but one mask for lime alone: as many copies of it. */
 static int spread(const sis__view *v, const double *mask, double **out) {
     size_t n = v->in->n_values;
-    *out = (double *)sis__alloc_raw(v->n_samples, n * sizeof **out);
-    for (size_t s = 0; *out && s < v->n_samples; s++)
+    *out = (double *)sis__alloc_raw(v->features.n_samples, n * sizeof **out);
+    for (size_t s = 0; *out && s < v->features.n_samples; s++)
         memcpy(*out + s * n, mask, n * sizeof **out);
     return *out ? SIS_OK : SIS_E_NOMEM;
 }

@@ -24,8 +24,8 @@ static int by_importance(const void *a, const void *b, void *importance) {
 
 void sis__order(const sis__view *v, const double *importance, int *order, size_t *n) {
     *n = 0;
-    for (size_t f = 0; f < v->n; f++)
-        if (!v->absent[f])
+    for (size_t f = 0; f < v->features.n; f++)
+        if (!v->features.absent[f])
             order[(*n)++] = (int)f;
     qsort_r(order, *n, sizeof *order, by_importance, (void *)importance);
 }
@@ -49,7 +49,7 @@ int sis__order_find(sis__view *v, const int *order, size_t n, size_t *size) {
     double margins[BLOCK];
     for (size_t done = 0; done < n; done += BLOCK) {
         size_t count = n - done < BLOCK ? n - done : BLOCK;
-        prefixes p = {order, v->n, (long)done + 1, 1};
+        prefixes p = {order, v->features.n, (long)done + 1, 1};
         v->fraction = (double)done / (double)n;
         int error = sis__view_margins(
             v, &(sis__copies){.n = count, .choose = choose_prefix, .ctx = &p}, margins);
@@ -69,7 +69,7 @@ int sis__order_trace(sis__view *v, const int *order, size_t n, sis_trace *out) {
     *out = (sis_trace){.n = n, .start = NAN};
     out->order = SIS_NEW_RAW(int, n);
     out->scores = SIS_NEW_RAW(double, n + 1);
-    prefixes p = {order, v->n, (long)n, -1};
+    prefixes p = {order, v->features.n, (long)n, -1};
     int error = out->order && out->scores ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis__view_margins(v, &(sis__copies){.n = n + 1, .choose = choose_prefix, .ctx = &p},
@@ -87,7 +87,7 @@ int sis__order_trace(sis__view *v, const int *order, size_t n, sis_trace *out) {
 }
 
 int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collection *out) {
-    unsigned char *present = SIS_NEW(unsigned char, v->n);
+    unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double alone, rest;
     sis_subset *s = out->subsets = SIS_NEW(sis_subset, 1);
     if (s) {
@@ -99,7 +99,7 @@ int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collectio
         present[order[k]] = 1;
     if (error == SIS_OK)
         error = sis__view_margin(v, present, &alone);
-    for (size_t f = 0; error == SIS_OK && f < v->n; f++)
+    for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
         present[f] = !present[f];
     if (error == SIS_OK)
         error = sis__view_margin(v, present, &rest);

@@ -27,16 +27,16 @@ static void choose(void *ctx, size_t i, unsigned char *present) {
 }
 
 int sis__perturb(sis__view *v, sis__ranking *out) {
-    int *masked = SIS_NEW_RAW(int, v->n + 1);
-    double *margins = SIS_NEW_RAW(double, v->n + 1), sign = v->opt->below ? -1 : 1;
+    int *masked = SIS_NEW_RAW(int, v->features.n + 1);
+    double *margins = SIS_NEW_RAW(double, v->features.n + 1), sign = v->opt->below ? -1 : 1;
     int error = masked && margins ? SIS_OK : SIS_E_NOMEM;
     size_t n = 0;
     if (error == SIS_OK) {
         masked[n++] = -1;
-        for (size_t f = 0; f < v->n; f++)
-            if (!v->same[f] && !v->absent[f])
+        for (size_t f = 0; f < v->features.n; f++)
+            if (!v->features.same[f] && !v->features.absent[f])
                 masked[n++] = (int)f;
-        singles s = {v->n, masked};
+        singles s = {v->features.n, masked};
         error = sis__view_margins(v, &(sis__copies){.n = n, .choose = choose, .ctx = &s}, margins);
     }
     for (size_t k = 1; error == SIS_OK && k < n; k++) {

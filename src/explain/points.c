@@ -38,7 +38,7 @@ static int embed(const sis__view *v, const double *row, double *point) {
 /* row: the input where `mask` is NULL or a value is never masked, else the mask. */
 static void mix(const sis__view *v, const double *mask, double *row) {
     for (size_t i = 0; i < v->in->n_values; i++) {
-        int f = v->feature_of[i], here = f < 0 || (!mask && !v->absent[f]);
+        int f = v->features.feature_of[i], here = f < 0 || (!mask && !v->features.absent[f]);
         row[i] = here ? v->in->values[i] : mask ? mask[i] : v->in->mask[i];
     }
 }
@@ -48,19 +48,19 @@ int sis__points_init(sis__points *p, const sis__view *v, const char *method) {
     *p = (sis__points){.dim = v->model->embed ? v->model->dim : 1};
     if (!v->model->gradient)
         return no_gradient(method);
-    for (size_t i = 0; i < n * v->n_samples; i++)
+    for (size_t i = 0; i < n * v->features.n_samples; i++)
         if (isnan(v->in->mask[i]))
             return no_path(method);
     p->width = n * p->dim;
     double *row = SIS_NEW_RAW(double, n);
     p->input = SIS_NEW_RAW(double, p->width);
-    p->mask = (double *)sis__alloc_raw(v->n_samples, p->width * sizeof *p->mask);
+    p->mask = (double *)sis__alloc_raw(v->features.n_samples, p->width * sizeof *p->mask);
     int error = row && p->input && p->mask ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK) {
         mix(v, NULL, row); /* absent features: as in the first mask sample */
         error = embed(v, row, p->input);
     }
-    for (size_t s = 0; error == SIS_OK && s < v->n_samples; s++) {
+    for (size_t s = 0; error == SIS_OK && s < v->features.n_samples; s++) {
         mix(v, v->in->mask + s * n, row);
         error = embed(v, row, p->mask + s * p->width);
     }

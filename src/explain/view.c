@@ -17,20 +17,6 @@
 
 enum { ROWS = 256 };
 
-static int equal(double a, double b) {
-    return a == b || (isnan(a) && isnan(b));
-}
-
-/* A feature is the same unless one of its values differs from the mask in one of the samples. */
-static void compare_with_mask(sis__view *v) {
-    memset(v->same, 1, v->n);
-    for (size_t s = 0; s < v->n_samples; s++)
-        for (size_t i = 0; i < v->in->n_values; i++)
-            if (v->feature_of[i] >= 0 &&
-                !equal(v->in->values[i], v->in->mask[s * v->in->n_values + i]))
-                v->same[v->feature_of[i]] = 0;
-}
-
 static size_t room_for(const sis__view *v) {
     size_t row = (v->in->n_values + v->model->n_outputs) * sizeof(double);
     size_t most = v->opt->memory / row, wish = v->model->max_rows ? v->model->max_rows : ROWS;
@@ -42,36 +28,23 @@ int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
                    const sis_opt *opt) {
     *v = (sis__view){.model = model, .in = input, .opt = opt};
     int error = sis_input_check(input, model);
-    long n = error ? error : sis_input_features(input);
-    if (n < 0)
-        return (int)n;
-    size_t width = input->n_values;
-    v->n = (size_t)n;
-    v->n_samples = input->n_samples ? input->n_samples : 1;
-    v->link = v->n_samples > 1 ? NULL : model->link;
+    if (error == SIS_OK)
+        error = sis__prepared_input_init(&v->features, input, 0);
+    if (error != SIS_OK)
+        return error;
+    v->link = v->features.n_samples > 1 ? NULL : model->link;
     v->room = room_for(v);
-    v->feature_of = SIS_NEW(int, width);
-    v->same = SIS_NEW(unsigned char, v->n);
-    v->absent = SIS_NEW(unsigned char, v->n);
-    v->present = SIS_NEW(unsigned char, v->n);
-    v->rows = (double *)sis__alloc_raw(v->room, width * sizeof(double));
+    v->present = SIS_NEW(unsigned char, v->features.n);
+    v->rows = (double *)sis__alloc_raw(v->room, input->n_values * sizeof(double));
     v->answers = (double *)sis__alloc_raw(v->room, model->n_outputs * sizeof(double));
-    if (!v->feature_of || !v->same || !v->absent || !v->present || !v->rows || !v->answers) {
-        sis__view_release(v);
-        return SIS_E_NOMEM;
-    }
-    for (size_t i = 0; i < width; i++)
-        v->feature_of[i] = input->feature_of ? input->feature_of[i] : (int)i;
-    for (size_t i = 0; i < v->n && input->absent; i++)
-        v->absent[i] = input->absent[i] != 0;
-    compare_with_mask(v);
-    return SIS_OK;
+    if (v->present && v->rows && v->answers)
+        return SIS_OK;
+    sis__view_release(v);
+    return SIS_E_NOMEM;
 }
 
 void sis__view_release(sis__view *v) {
-    free(v->feature_of);
-    free(v->same);
-    free(v->absent);
+    sis__prepared_input_release(&v->features);
     free(v->present);
     free(v->rows);
     free(v->answers);
@@ -99,8 +72,8 @@ int sis__view_tick(const sis__view *v) {
 static void build_row(sis__view *v, size_t at, const double *mask) {
     double *row = v->rows + at * v->in->n_values;
     for (size_t i = 0; i < v->in->n_values; i++) {
-        int f = v->feature_of[i];
-        row[i] = f < 0 || (v->present[f] && !v->absent[f]) ? v->in->values[i] : mask[i];
+        int f = v->features.feature_of[i];
+        row[i] = f < 0 || (v->present[f] && !v->features.absent[f]) ? v->in->values[i] : mask[i];
     }
 }
 
@@ -122,7 +95,7 @@ static int add_answer(const sis__view *v, size_t at, size_t s, double *margin) {
     if (isnan(m) || isnan(score))
         return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu with features masked",
                          v->in->output);
-    if (v->n_samples == 1)
+    if (v->features.n_samples == 1)
         *margin = m;
     else /* a running mean: equal scores have exactly that mean */
         *margin = (s ? *margin : 0) + (score - (s ? *margin : 0)) / (double)(s + 1);
@@ -130,21 +103,21 @@ static int add_answer(const sis__view *v, size_t at, size_t s, double *margin) {
 }
 
 int sis__view_margins(sis__view *v, const sis__copies *copies, double *margins) {
-    size_t n_rows = copies->n * v->n_samples, width = v->in->n_values;
+    size_t n_rows = copies->n * v->features.n_samples, width = v->in->n_values;
     const double *mask = copies->mask ? copies->mask : v->in->mask;
     int error = SIS_OK;
     for (size_t first = 0, count; error == SIS_OK && first < n_rows; first += count) {
         count = n_rows - first < v->room ? n_rows - first : v->room;
         for (size_t k = 0; k < count; k++) {
-            size_t s = (first + k) % v->n_samples;
+            size_t s = (first + k) % v->features.n_samples;
             if (s == 0 || k == 0)
-                copies->choose(copies->ctx, (first + k) / v->n_samples, v->present);
+                copies->choose(copies->ctx, (first + k) / v->features.n_samples, v->present);
             build_row(v, k, mask + s * width);
         }
         error = predict(v, count);
         for (size_t k = 0; error == SIS_OK && k < count; k++)
-            error =
-                add_answer(v, k, (first + k) % v->n_samples, &margins[(first + k) / v->n_samples]);
+            error = add_answer(v, k, (first + k) % v->features.n_samples,
+                               &margins[(first + k) / v->features.n_samples]);
     }
     return error;
 }
@@ -161,6 +134,6 @@ static void choose_flags(void *ctx, size_t i, unsigned char *present) {
 }
 
 int sis__view_margin(sis__view *v, const unsigned char *present, double *margin) {
-    flags f = {present, v->n};
+    flags f = {present, v->features.n};
     return sis__view_margins(v, &(sis__copies){.n = 1, .choose = choose_flags, .ctx = &f}, margin);
 }

@@ -61,53 +61,6 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
 
 /* ---- Walk ---------------------------------------------------------------------------------- */
 
-/* The input in embeddings, and the network's walk over it. */
-typedef struct {
-    sis_walk walk;
-    sis_input embedded;
-    double *values, *mask;
-    int *feature_of;
-    sis_walk *inner;
-} token_walk;
-
-/* What a walk says of itself may change with its state. */
-static void follow(sis_walk *w, const sis_walk *inner) {
-    w->evaluations = inner->evaluations;
-    w->tolerance = inner->tolerance;
-}
-
-static int token_reset(sis_walk *w, const unsigned char *masked, double *margin) {
-    sis_walk *inner = ((token_walk *)w)->inner;
-    int error = inner->ops->reset(inner, masked, margin);
-    follow(w, inner);
-    return error;
-}
-
-static int token_probe(sis_walk *w, const int *features, size_t n, double *margins) {
-    sis_walk *inner = ((token_walk *)w)->inner;
-    inner->wants = w->wants;
-    int error = inner->ops->probe(inner, features, n, margins);
-    follow(w, inner);
-    return error;
-}
-
-static int token_mask(sis_walk *w, int feature, double *margin) {
-    sis_walk *inner = ((token_walk *)w)->inner;
-    int error = inner->ops->mask(inner, feature, margin);
-    follow(w, inner);
-    return error;
-}
-
-static void token_free(sis_walk *w) {
-    token_walk *t = (token_walk *)w;
-    if (t->inner)
-        t->inner->ops->free(t->inner);
-    free(t->values);
-    free(t->mask);
-    free(t->feature_of);
-    free(t);
-}
-
 /* ids (n) -> embeddings in double precision. */
 static int embed_double(const sis__tokens *t, const double *ids, size_t n, double *out) {
     float *row = SIS_NEW_RAW(float, n * t->dim);
@@ -120,48 +73,40 @@ static int embed_double(const sis__tokens *t, const double *ids, size_t n, doubl
     return error;
 }
 
-static int fill(token_walk *w, const sis__tokens *t, const sis_input *input) {
+/* The same input in embeddings: `values`, `mask` and `feature_of` have room for them. */
+static int embed_input(const sis__tokens *t, const sis_input *input, double *values, double *mask,
+                       int *feature_of, sis_input *out) {
     size_t n = input->n_values, width = n * t->dim;
-    w->values = SIS_NEW_RAW(double, width);
-    w->mask = SIS_NEW_RAW(double, width);
-    w->feature_of = SIS_NEW_RAW(int, width);
-    if (!w->values || !w->mask || !w->feature_of)
-        return SIS_E_NOMEM;
     for (size_t v = 0; v < width; v++)
-        w->feature_of[v] = input->feature_of ? input->feature_of[v / t->dim] : (int)(v / t->dim);
-    int error = embed_double(t, input->values, n, w->values);
+        feature_of[v] = input->feature_of ? input->feature_of[v / t->dim] : (int)(v / t->dim);
+    int error = embed_double(t, input->values, n, values);
     if (error == SIS_OK)
-        error = embed_double(t, input->mask, n, w->mask);
-    w->embedded = (sis_input){.values = w->values,
-                              .mask = w->mask,
-                              .n_values = width,
-                              .feature_of = w->feature_of,
-                              .absent = input->absent,
-                              .output = input->output};
+        error = embed_double(t, input->mask, n, mask);
+    *out = *input;
+    out->values = values;
+    out->mask = mask;
+    out->feature_of = feature_of;
+    out->n_values = width;
     return error;
 }
 
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
                      size_t memory, sis_walk **out) {
-    static const sis_walk_ops ops = {token_reset, token_probe, token_mask, token_free};
     for (size_t v = 0; v < input->n_values; v++)
         if (isnan(input->mask[v]) || isnan(input->values[v]))
             return SIS_E_UNSUPPORTED; /* removal moves whole positions, which no walk expects */
-    token_walk *w = SIS_NEW(token_walk, 1);
-    if (!w)
-        return SIS_E_NOMEM;
-    w->walk.ops = &ops;
-    int error = fill(w, t, input);
+    size_t width = input->n_values * t->dim;
+    double *values = SIS_NEW_RAW(double, width), *mask = SIS_NEW_RAW(double, width);
+    int *feature_of = SIS_NEW_RAW(int, width);
+    sis_input embedded;
+    int error = values && mask && feature_of ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = embed_input(t, input, values, mask, feature_of, &embedded);
     sis_net_walk_opt opt = {.embedded = 1, .memory = memory};
     if (error == SIS_OK)
-        error = sis_net_walk(net, &w->embedded, &opt, &w->inner);
-    if (error != SIS_OK) {
-        w->inner = NULL;
-        token_free(&w->walk);
-        return error;
-    }
-    follow(&w->walk, w->inner);
-    w->walk.inner = w->inner;
-    *out = &w->walk;
-    return SIS_OK;
+        error = sis_net_walk(net, &embedded, &opt, out);
+    free(values);
+    free(mask);
+    free(feature_of);
+    return error;
 }

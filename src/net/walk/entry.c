@@ -35,9 +35,8 @@ static int see(sis__entry *f, float *to) {
 }
 
 static void set_features(sis__entry *f, const sis__origin *o) {
-    const int *map = f->s->input->feature_of;
     for (size_t i = 0; i < f->n; i++)
-        f->feature[i] = map ? map[o->from[i]] : (int)o->from[i];
+        f->feature[i] = f->s->feature_of[o->from[i]];
 }
 
 static int find_layer(sis__entry *f) {

@@ -25,28 +25,8 @@
 
 static void subject_release(sis__subject *s) {
     sis__entry_free(s->entry);
-    free(s->start);
-    free(s->value);
-    free(s->x);
-    free(s->z);
+    sis__prepared_input_release(&s->in);
     free(s->notes);
-}
-
-/* Values by feature: a counting sort. The core has checked the map. */
-static void index_features(sis__subject *s) {
-    const int *map = s->input->feature_of;
-    for (size_t v = 0; v < s->n_values; v++)
-        if (!map || map[v] >= 0)
-            s->start[(map ? (size_t)map[v] : v) + 1]++;
-    for (size_t i = 0; i < s->n_features; i++)
-        s->start[i + 1] += s->start[i];
-    size_t total = s->start[s->n_features];
-    for (size_t v = s->n_values; v-- > 0;)
-        if (!map || map[v] >= 0)
-            s->value[--s->start[(map ? (size_t)map[v] : v) + 1]] = v;
-    for (size_t i = 0; i < s->n_features; i++)
-        s->start[i] = s->start[i + 1];
-    s->start[s->n_features] = total;
 }
 
 static int subject_init(sis__subject *s, const sis_net *net, const sis_input *input,
@@ -57,30 +37,23 @@ static int subject_init(sis__subject *s, const sis_net *net, const sis_input *in
     if (input->n_samples > 1)
         return sis__fail(SIS_E_UNSUPPORTED, "walks take one mask sample, not %zu",
                          input->n_samples);
-    long n = sis_input_features(input);
-    if (n < 0)
-        return (int)n;
     *s = (sis__subject){.net = net,
-                        .input = input,
                         .embedded = embedded,
                         .fed = embedded ? net->embedded : net->input,
-                        .n_values = input->n_values,
-                        .n_features = (size_t)n,
                         .output = input->output,
                         .memory = opt && opt->memory ? opt->memory : (size_t)1 << 30};
-    s->start = SIS_NEW(size_t, s->n_features + 1);
-    s->value = SIS_NEW(size_t, s->n_values);
-    s->x = SIS_NEW_RAW(float, s->n_values);
-    s->z = SIS_NEW_RAW(float, s->n_values);
+    int error = sis__prepared_input_init(&s->in, input, 1);
+    if (error != SIS_OK)
+        return error;
+    s->n_values = s->in.n_values;
+    s->n_features = s->in.n;
+    s->start = s->in.start;
+    s->value = s->in.value;
+    s->feature_of = s->in.feature_of;
+    s->x = s->in.x;
+    s->z = s->in.z;
     s->notes = SIS_NEW(sis__note, net->graph.n_nodes);
-    if (!s->start || !s->value || !s->x || !s->z || !s->notes)
-        return SIS_E_NOMEM;
-    index_features(s);
-    for (size_t v = 0; v < s->n_values; v++) {
-        s->x[v] = (float)input->values[v];
-        s->z[v] = (float)input->mask[v];
-    }
-    return SIS_OK;
+    return s->notes ? SIS_OK : SIS_E_NOMEM;
 }
 
 void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row) {

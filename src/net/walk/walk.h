@@ -32,6 +32,7 @@
 
 #include <sis/sis.h>
 
+#include "core/input.h"
 #include "net/plan/net.h"
 
 /* A few words for people. */
@@ -44,13 +45,13 @@ typedef struct sis__entry sis__entry;
 /* One input. Rules read it; walk.c owns it. */
 typedef struct sis__subject {
     const sis_net *net;
-    const sis_input *input;
     int embedded; /* values are embeddings */
     int fed;      /* value of the graph that rows go into: net->input, or net->embedded */
-    size_t n_values, n_features;
-    size_t *start; /* (n_features + 1) feature i owns value[start[i] .. start[i + 1]) */
-    size_t *value;
-    float *x, *z; /* (n_values) input and mask in single precision */
+    sis__prepared_input in;
+    size_t n_values, n_features; /* what is in it, by short names */
+    const size_t *start, *value;
+    const int *feature_of;
+    const float *x, *z;
     size_t output;
     size_t memory;     /* bytes a walk should stay below */
     sis__entry *entry; /* what its first layer sees (entry.h); NULL: nothing that simple */

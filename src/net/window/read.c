@@ -248,7 +248,7 @@ static void input_size(const sis__tensor *t, const sis__axis_map *v, sis__map *m
 }
 
 static int feature_of(const sis__subject *s, size_t value) {
-    return s->input->feature_of ? s->input->feature_of[value] : (int)value;
+    return s->feature_of[value];
 }
 
 /* Elements sorted by feature, and the box of each feature. */

@@ -2,13 +2,16 @@
  *
  * From the feature map (value -> feature) to its inverse (feature -> values), which is what masking
  * needs, in compressed rows. Checks everything about an input that can be wrong, so that nothing
- * after this has to.
+ * after this has to. See input.h.
  */
+#include "core/input.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -76,65 +79,82 @@ static int equal(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-static int feature_is_same(const sis__features *f, size_t i, const sis_input *in) {
-    size_t samples = in->n_samples ? in->n_samples : 1;
-    for (size_t s = 0; s < samples; s++)
-        for (size_t k = f->start[i]; k < f->start[i + 1]; k++) {
-            size_t v = f->value[k];
-            if (!equal(in->values[v], in->mask[s * in->n_values + v]))
-                return 0;
-        }
-    return 1;
+/* A feature is the same unless one of its values differs from the mask in one of the samples. */
+static void compare_with_mask(sis__prepared_input *p, const sis_input *in) {
+    memset(p->same, 1, p->n);
+    for (size_t s = 0; s < p->n_samples; s++)
+        for (size_t v = 0; v < p->n_values; v++)
+            if (p->feature_of[v] >= 0 && !equal(in->values[v], in->mask[s * p->n_values + v]))
+                p->same[p->feature_of[v]] = 0;
 }
 
 /* Counting sort of the values by feature. */
-static void invert(sis__features *f, const sis_input *in) {
-    const int *map = in->feature_of;
-    for (size_t v = 0; v < in->n_values; v++)
-        if (!map || map[v] >= 0)
-            f->start[(map ? (size_t)map[v] : v) + 1]++;
-    for (size_t i = 0; i < f->n; i++)
-        f->start[i + 1] += f->start[i];
-    for (size_t v = in->n_values; v-- > 0;)
-        if (!map || map[v] >= 0)
-            f->value[--f->start[(map ? (size_t)map[v] : v) + 1]] = v;
-    for (size_t i = 0; i < f->n; i++) /* each start now stands one place too far right */
-        f->start[i] = f->start[i + 1];
-    size_t total = 0;
-    for (size_t v = 0; v < in->n_values; v++)
-        total += !map || map[v] >= 0;
-    f->start[f->n] = total;
+static void invert(sis__prepared_input *p) {
+    const int *of = p->feature_of;
+    for (size_t v = 0; v < p->n_values; v++)
+        if (of[v] >= 0)
+            p->start[of[v] + 1]++;
+    for (size_t i = 0; i < p->n; i++)
+        p->start[i + 1] += p->start[i];
+    size_t total = p->start[p->n];
+    for (size_t v = p->n_values; v-- > 0;)
+        if (of[v] >= 0)
+            p->value[--p->start[of[v] + 1]] = v;
+    for (size_t i = 0; i < p->n; i++) /* each start now stands one place too far right */
+        p->start[i] = p->start[i + 1];
+    p->start[p->n] = total;
 }
 
-int sis__features_init(sis__features *f, const sis_model *model, const sis_input *input) {
-    *f = (sis__features){0};
-    int error = sis_input_check(input, model);
-    long n = error ? error : sis_input_features(input);
+static int allocate(sis__prepared_input *p, int single) {
+    p->feature_of = SIS_NEW_RAW(int, p->n_values);
+    p->start = SIS_NEW(size_t, p->n + 1);
+    p->value = SIS_NEW_RAW(size_t, p->n_values);
+    p->same = SIS_NEW_RAW(unsigned char, p->n);
+    p->absent = SIS_NEW(unsigned char, p->n);
+    if (single) {
+        p->x = SIS_NEW_RAW(float, p->n_values);
+        p->z = SIS_NEW_RAW(float, p->n_values);
+    }
+    return p->feature_of && p->start && p->value && p->same && p->absent &&
+                   (!single || (p->x && p->z))
+               ? SIS_OK
+               : SIS_E_NOMEM;
+}
+
+int sis__prepared_input_init(sis__prepared_input *p, const sis_input *input, int single) {
+    *p = (sis__prepared_input){0};
+    long n = sis_input_features(input);
     if (n < 0)
         return (int)n;
-    f->n = (size_t)n;
-    f->start = SIS_NEW(size_t, f->n + 1);
-    f->value = SIS_NEW(size_t, input->n_values);
-    f->same = SIS_NEW(unsigned char, f->n);
-    f->absent = SIS_NEW(unsigned char, f->n);
-    if (!f->start || !f->value || !f->same || !f->absent) {
-        sis__features_release(f);
+    p->n = (size_t)n;
+    p->n_values = input->n_values;
+    p->n_samples = input->n_samples ? input->n_samples : 1;
+    if (allocate(p, single) != SIS_OK) {
+        sis__prepared_input_release(p);
         return SIS_E_NOMEM;
     }
-    invert(f, input);
-    for (size_t i = 0; i < f->n; i++) {
-        f->same[i] = (unsigned char)feature_is_same(f, i, input);
-        f->absent[i] = input->absent && input->absent[i];
+    for (size_t v = 0; v < p->n_values; v++)
+        p->feature_of[v] = input->feature_of ? input->feature_of[v] : (int)v;
+    for (size_t i = 0; i < p->n && input->absent; i++)
+        p->absent[i] = input->absent[i] != 0;
+    invert(p);
+    compare_with_mask(p, input);
+    for (size_t v = 0; v < p->n_values && single; v++) {
+        p->x[v] = (float)input->values[v];
+        p->z[v] = (float)input->mask[v];
     }
     return SIS_OK;
 }
 
-void sis__features_release(sis__features *f) {
-    free(f->start);
-    free(f->value);
-    free(f->same);
-    free(f->absent);
-    *f = (sis__features){0};
+void sis__prepared_input_release(sis__prepared_input *p) {
+    free(p->feature_of);
+    free(p->start);
+    free(p->value);
+    free(p->same);
+    free(p->absent);
+    free(p->x);
+    free(p->z);
+    *p = (sis__prepared_input){0};
 }
 
 int sis__example_fail(int code, const sis_input *inputs, size_t i, const char *format, ...) {

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One input made ready for masking: which values make up each feature, which features change
+ * nothing, which are masked from the start, and values in single precision for networks. The core,
+ * the walks of networks and the other methods start from the same one.
+ */
+#ifndef SIS_CORE_INPUT_H
+#define SIS_CORE_INPUT_H
+
+#include <sis/sis.h>
+
+/* Everything in it is its own: the sis_input is not needed any more. */
+typedef struct sis__prepared_input {
+    size_t n, n_values;    /* features, values */
+    size_t n_samples;      /* of the mask, at least 1 */
+    int *feature_of;       /* (n_values) -1: never masked */
+    size_t *start;         /* (n + 1) feature i owns value[start[i] .. start[i + 1]) */
+    size_t *value;         /* positions in the input */
+    unsigned char *same;   /* (n) its values equal its mask: masking changes nothing */
+    unsigned char *absent; /* (n) masked from the start */
+    float *x, *z;          /* (n_values) values and first mask; NULL unless wanted */
+} sis__prepared_input;
+
+/* Check the feature map and fill it; `single`: x and z are wanted. */
+int sis__prepared_input_init(sis__prepared_input *p, const sis_input *input, int single);
+void sis__prepared_input_release(sis__prepared_input *p);
+
+#endif
