@@ -111,11 +111,9 @@ void sis__subject_note(const sis__subject *s, const sis__step *step, const char 
 
 /* ---- The driver ---------------------------------------------------------------------------- */
 
-static const sis__rule *const rules[] = {
-    &sis__rule_trees,
-    &sis__rule_recurrent,
-    &sis__rule_dense,
-};
+#define RULE(name) &sis__rule_##name,
+static const sis__rule *const rules[] = {SIS__RULES(RULE)};
+#undef RULE
 enum { N_RULES = sizeof rules / sizeof *rules };
 
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */

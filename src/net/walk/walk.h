@@ -5,7 +5,7 @@
  * to some layer (the *cut*), works out for each candidate what the cut would hold if that feature
  * were masked too, and runs the rest of the network (the *head*) for all candidates as one batch.
  *
- *     walk.c       the driver: the table of rules, and all that they share
+ *     walk.c       the driver: all that rules share
  *     head.c       from the cut to margins, in batches
  *     entry.c      what the first layer that mixes values sees of an input
  *     dense.c      a dense layer on the input: the change is one column
@@ -19,8 +19,8 @@
  * best, tells apart what changes nothing from what happens to give the same margin, measures how far
  * margins may be from full passes, and has full passes settle what came out as NaN.
  *
- * A new rule is a file that defines a sis__rule, and a row in the table of walk.c. A rule that does
- * not fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last answer is that
+ * A new rule is a file that defines a sis__rule, and a row of SIS__RULES below. A rule that does not
+ * fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last answer is that
  * there is no walk, and the core predicts every masked copy.
  *
  * Margins of a walk may differ from a full pass by rounding. How much it may be is the walk's
@@ -118,7 +118,15 @@ struct sis__rule {
     void (*learn)(sis__ruled *r, int feature, double margin);
 };
 
-extern const sis__rule sis__rule_trees, sis__rule_recurrent, sis__rule_dense;
+/* All of them, in the order they are asked. NAME is sis__rule_NAME. */
+#define SIS__RULES(X)                                                                              \
+    X(trees)                                                                                       \
+    X(recurrent)                                                                                   \
+    X(dense)
+
+#define SIS__DECLARE_RULE(name) extern const sis__rule sis__rule_##name;
+SIS__RULES(SIS__DECLARE_RULE)
+#undef SIS__DECLARE_RULE
 
 /* A walk by one rule and no other; sis_net_walk asks them in turn. rule: NULL is the window rule. */
 int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *input,

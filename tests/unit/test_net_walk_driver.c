@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The driver of walks, with rules made for its test: they know what the first layer reads and leave
+ * the rest of the network to the head. What a rule may say (nothing changes, as before, about right,
+ * not the best) must lead to the margins of full passes.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/walk/entry.h"
+#include "support_net.h"
+#include "support_nets.h"
+
+/* ---- Rules --------------------------------------------------------------------------------- */
+
+typedef struct {
+    sis__ruled ruled;
+    const sis__subject *s;
+    unsigned char *masked, *asked; /* (n_features) asked: since something was masked */
+} toy;
+
+static int open_toy(const sis__subject *s, sis__ruled **out) {
+    toy *t = SIS_NEW(toy, 1);
+    *out = t ? &t->ruled : NULL;
+    if (!t || !s->entry)
+        return t ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
+    t->s = s;
+    t->masked = SIS_NEW(unsigned char, s->n_features);
+    t->asked = SIS_NEW(unsigned char, s->n_features);
+    t->ruled.width = s->entry->n;
+    t->ruled.block = 3; /* so that there are several, and a part of one */
+    t->ruled.exact = 1;
+    if (!t->masked || !t->asked)
+        return SIS_E_NOMEM;
+    return sis__head_new(s, s->entry->tensor, &s->entry->plan->tensors[s->entry->tensor],
+                         &t->ruled.head);
+}
+
+static int open_rough(const sis__subject *s, sis__ruled **out) {
+    int error = open_toy(s, out);
+    if (error == SIS_OK)
+        (*out)->exact = 0;
+    return error;
+}
+
+static void close_toy(sis__ruled *r) {
+    toy *t = (toy *)r;
+    free(t->masked);
+    free(t->asked);
+    free(t);
+}
+
+static int reset_toy(sis__ruled *r, const unsigned char *masked) {
+    toy *t = (toy *)r;
+    memcpy(t->masked, masked, t->s->n_features);
+    memset(t->asked, 0, t->s->n_features);
+    return SIS_OK;
+}
+
+static int mask_toy(sis__ruled *r, int feature) {
+    toy *t = (toy *)r;
+    t->masked[feature] = 1;
+    memset(t->asked, 0, t->s->n_features);
+    return SIS_OK;
+}
+
+static sis__change row_toy(sis__ruled *r, int feature, float *row) {
+    toy *t = (toy *)r;
+    const sis__entry *e = t->s->entry;
+    int changes = feature < 0;
+    for (size_t i = 0; i < e->n; i++) {
+        int j = e->feature[i], masked = j >= 0 && (j == feature || t->masked[j]);
+        changes |= j == feature && e->x[i] != e->z[i];
+        row[i] = masked ? e->z[i] : e->x[i];
+    }
+    if (feature < 0)
+        return SIS__CHANGED;
+    if (!changes)
+        return SIS__NOTHING;
+    if (t->asked[feature])
+        return SIS__AS_BEFORE;
+    t->asked[feature] = 1;
+    return SIS__CHANGED;
+}
+
+/* The same a little off, by a different amount for each. */
+static int rough_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+    int error = sis__head_margins(r->head, rows, n, margins);
+    for (size_t k = 0; k < n; k++)
+        margins[k] += 1e-6 * sin(1e4 * margins[k]);
+    return error;
+}
+
+static double rough_size(const sis__ruled *r, double margin) {
+    (void)r;
+    return fabs(margin);
+}
+
+/* What is right and a little more; of every fourth nothing is known. */
+static void toy_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
+    toy *t = (toy *)r;
+    assert_int_equal(sis__subject_margins(t->s, t->masked, features, n, most), SIS_OK);
+    for (size_t k = 0; k < n; k++)
+        most[k] = features[k] % 4 ? wants * most[k] + 0.01 : INFINITY;
+}
+
+static void toy_learn(sis__ruled *r, int feature, double margin) {
+    const toy *t = (const toy *)r;
+    double full;
+    assert_int_equal(sis__subject_margins(t->s, t->masked, &feature, 1, &full), SIS_OK);
+    assert_true(margin == full);
+}
+
+#define TOY                                                                                        \
+    .open = open_toy, .close = close_toy, .reset = reset_toy, .mask = mask_toy, .row = row_toy
+
+static const sis__rule plain = {.name = "plain", TOY};
+static const sis__rule bounded = {.name = "bounded", TOY, .bounds = toy_bounds, .learn = toy_learn};
+static const sis__rule rough = {.name = "rough",
+                                .open = open_rough,
+                                .close = close_toy,
+                                .reset = reset_toy,
+                                .mask = mask_toy,
+                                .row = row_toy,
+                                .margins = rough_margins,
+                                .size = rough_size};
+
+/* ---- Tests --------------------------------------------------------------------------------- */
+
+static void draw_case(unsigned seed, walk_case *c, sis__rng *r) {
+    static const char *const names[] = {"mlp", "dna", "cnn", "logistic"};
+    sis_net *net = NULL;
+    sis__rng_init(r, seed);
+    for (size_t k = 0; k < n_families; k++)
+        if (strcmp(families[k].name, names[seed % 4]) == 0)
+            assert_int_equal(families[k].build(seed, &net), SIS_OK);
+    if (!net)
+        net = build_family("mlp");
+    walk_case_init(c, net, 0, r);
+}
+
+static void rows_become_margins_of_full_passes(void **state) {
+    walk_seen seen = {0};
+    (void)state;
+    for (unsigned seed = 0; seed < 24; seed++) {
+        walk_case c;
+        sis__rng r;
+        sis_walk *w;
+        draw_case(seed, &c, &r);
+        assert_int_equal(sis__walk_by(&plain, c.net, &c.input, NULL, &w), SIS_OK);
+        for (int k = 0; k < 3; k++)
+            check_windows(&c, w, &r, 8, &seen);
+        assert_true(w->tolerance == 0);
+        w->ops->free(w);
+        walk_case_release(&c);
+    }
+    assert_true(seen.exact == seen.probes && seen.probes > 2000);
+}
+
+static void what_is_about_right_is_measured(void **state) {
+    walk_seen seen = {0};
+    (void)state;
+    for (unsigned seed = 0; seed < 24; seed++) {
+        walk_case c;
+        sis__rng r;
+        sis_walk *w;
+        draw_case(seed, &c, &r);
+        assert_int_equal(sis__walk_by(&rough, c.net, &c.input, NULL, &w), SIS_OK);
+        assert_true(w->tolerance > 0);
+        for (int k = 0; k < 3; k++)
+            check_windows(&c, w, &r, 8, &seen);
+        w->ops->free(w);
+        walk_case_release(&c);
+    }
+    assert_true(seen.exact == 0 && seen.unchanged > 0);
+}
+
+/* The best is found, and what is left out is not it. */
+static void what_cannot_be_the_best_is_left_out(void **state) {
+    size_t left_out = 0, all = 0;
+    (void)state;
+    for (unsigned seed = 0; seed < 16; seed++) {
+        walk_case c;
+        sis__rng r;
+        sis_walk *w;
+        double now;
+        draw_case(seed, &c, &r);
+        size_t n = c.n_features;
+        unsigned char *masked = (unsigned char *)calloc(n, 1);
+        int *list = (int *)malloc(n * sizeof *list);
+        double *some = (double *)malloc(2 * n * sizeof *some), *full = some + n;
+        for (size_t j = 0; j < n; j++)
+            list[j] = (int)j;
+        assert_int_equal(sis__walk_by(&bounded, c.net, &c.input, NULL, &w), SIS_OK);
+        assert_int_equal(w->ops->reset(w, masked, &now), SIS_OK);
+        w->wants = seed % 2 ? 1 : -1;
+        assert_int_equal(w->ops->probe(w, list, n, some), SIS_OK);
+        full_margins(&c, masked, list, n, full);
+        double best = -INFINITY;
+        for (size_t j = 0; j < n; j++)
+            best = fmax(best, w->wants * full[j]);
+        for (size_t j = 0; j < n; j++) {
+            if (isinf(some[j]))
+                assert_true(w->wants * some[j] < 0 && w->wants * full[j] < best);
+            else
+                assert_true(some[j] == full[j]);
+            left_out += isinf(some[j]) != 0;
+        }
+        all += n;
+        assert_int_equal(w->ops->mask(w, 1, &now), SIS_OK); /* whatever is known of it */
+        assert_true(now == full[1]);
+        w->ops->free(w);
+        free(masked);
+        free(list);
+        free(some);
+        walk_case_release(&c);
+    }
+    assert_true(left_out > all / 4 && left_out < all);
+}
+
+static int make_and_probe(void *ctx) {
+    const walk_case *c = (const walk_case *)ctx;
+    unsigned char masked[1024] = {0};
+    double margin;
+    sis_walk *w;
+    int feature = 0, error = sis__walk_by(&rough, c->net, &c->input, NULL, &w);
+    if (error != SIS_OK) {
+        assert_null(w);
+        return error;
+    }
+    error = w->ops->reset(w, masked, &margin);
+    if (error == SIS_OK)
+        error = w->ops->probe(w, &feature, 1, &margin);
+    if (error == SIS_OK)
+        error = w->ops->mask(w, feature, &margin);
+    w->ops->free(w);
+    return error;
+}
+
+static void failing_allocations_are_survived(void **state) {
+    walk_case c;
+    sis__rng r;
+    (void)state;
+    draw_case(0, &c, &r);
+    assert_true(c.n_features <= 1024);
+    assert_true(with_failing_allocations(make_and_probe, &c) > 10);
+    walk_case_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_become_margins_of_full_passes),
+        cmocka_unit_test(what_is_about_right_is_measured),
+        cmocka_unit_test(what_cannot_be_the_best_is_left_out),
+        cmocka_unit_test(failing_allocations_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
