@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/data.h - examples from files.
+ * sis/data.h - examples from files, or from memory.
  *
  * A data set is a number of examples, each a flat array of values with a shape:
  *
@@ -136,6 +136,30 @@ const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 /* The mean of each value over all examples, in one pass: width numbers. All examples must have the
  * same width. The mean of a constant is exactly that constant. */
 int sis_data_mean(const sis_data *data, double *mean);
+
+/* ---- Data sets in memory ------------------------------------------------------------------- */
+
+/* What is known of examples beside themselves. Zeroed, or NULL in the place of all of it: nothing. */
+typedef struct sis_data_with {
+    const char *name;          /* of the data set in messages; NULL: "the examples" */
+    const char *kind;          /* of numbers: "array" (NULL), "table" or "image" */
+    const char *const *names;  /* (values of an example) of columns */
+    const char *const *ids;    /* (examples) what they are called; NULL: by number */
+    const char *const *labels; /* (examples) */
+} sis_data_with;
+
+/* As if read from a file: everything is copied, and *out is NULL on failure.
+ * values: dims[0] examples, the other axes are the shape of one; finite numbers.
+ * texts: UTF-8. words: texts whose words are taken as they are, n_words[i] of example i, those of
+ * one example behind those of the other. sequences: letters A C G T N. */
+int sis_data_from_values(const double *values, size_t rank, const size_t *dims,
+                         const sis_data_with *with, sis_data **out);
+int sis_data_from_texts(const char *const *texts, size_t n, const sis_data_with *with,
+                        sis_data **out);
+int sis_data_from_words(const char *const *words, const size_t *n_words, size_t n,
+                        const sis_data_with *with, sis_data **out);
+int sis_data_from_sequences(const char *const *letters, size_t n, const sis_data_with *with,
+                            sis_data **out);
 
 /* ---- Texts --------------------------------------------------------------------------------- */
 

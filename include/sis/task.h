@@ -62,6 +62,10 @@ typedef struct sis_task_opt {
     sis_model_opt open;      /* how it is opened */
     const sis_model *opened; /* one that is open already, or your own predict function */
 
+    /* With a predict function of yours that reads texts: told, with the model's ctx, the pieces that
+     * its rows are made of, as sis_model_take_texts says. NULL: it reads none. */
+    int (*take_texts)(void *ctx, const sis_piece *pieces, size_t n);
+
     /* The examples: a file, or a data set of yours (sis_data_from_values and its kin). With neither
      * there are none: such a task is for sis_task_about. */
     const char *input;

@@ -400,7 +400,7 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
 
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
     command_model *m = model->ctx;
-    if (!m || m->opened.kind != &sis__model_command)
+    if (model->predict != predict) /* whatever else its context is */
         return sis__fail(SIS_E_UNSUPPORTED, "only cmd: models take texts");
     m->pieces = pieces;
     m->n_pieces = n;

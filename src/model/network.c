@@ -171,8 +171,7 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
 }
 
 static network_model *network_of(const sis_model *model) {
-    network_model *m = (network_model *)model->ctx;
-    return m && m->opened.kind == &sis__model_network ? m : NULL;
+    return model->predict == predict ? (network_model *)model->ctx : NULL;
 }
 
 const sis_net *sis_model_net(const sis_model *model) {

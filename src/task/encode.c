@@ -43,8 +43,10 @@ static int open_names(sis__task_encoding *e) {
     const char *text = e->net ? sis_net_meta_get(e->net, SIS_NET_META_NAMES) : NULL;
     if (!text)
         return SIS_OK;
-    json_t *list = json_loads(text, 0, NULL);
-    int error = take_names(e, list);
+    json_error_t why;
+    json_t *list = json_loads(text, 0, &why);
+    int no_room = !list && json_error_code(&why) == json_error_out_of_memory;
+    int error = no_room ? sis__fail(SIS_E_NOMEM, "out of memory") : take_names(e, list);
     json_decref(list);
     return error;
 }
@@ -80,7 +82,7 @@ void sis__task_encode_release(sis__task_encoding *e) {
 /* ---- Texts --------------------------------------------------------------------------------- */
 
 /* Can the network be given texts? */
-static int check_vocabulary(const sis__task_encoding *e) {
+static int check_vocabulary(sis__task_encoding *e) {
     const char *json = sis_net_meta_get(e->net, SIS_NET_META_VOCABULARY);
     const char *tokenizer = sis_net_meta_get(e->net, SIS_NET_META_TOKENIZER);
     if (!e->token)
@@ -96,8 +98,7 @@ static int check_vocabulary(const sis__task_encoding *e) {
                          "--input: holds texts, and this model's tokenizer \"%s\" is not known; "
                          "give token ids (.npy)",
                          tokenizer);
-    sis_vocabulary *again;
-    return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &again);
+    return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &e->vocabulary);
 }
 
 int sis__task_encode_begin(sis_task *t) {

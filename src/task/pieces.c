@@ -46,6 +46,13 @@ static int cut_texts(const sis_data *data, size_t n, const size_t *first, sis_pi
     return error;
 }
 
+/* Tell the model what values are numbers of. */
+static int tell(sis_task *t, size_t n) {
+    const sis_piece *pieces = t->encoding.pieces.items;
+    return t->opt.take_texts ? t->opt.take_texts(t->model.ctx, pieces, n)
+                             : sis_model_take_texts(&t->model, pieces, n);
+}
+
 int sis__task_pieces_begin(sis_task *t) {
     sis__task_pieces *p = &t->encoding.pieces;
     size_t n = sis_data_count(t->source.data);
@@ -59,7 +66,7 @@ int sis__task_pieces_begin(sis_task *t) {
         return SIS_E_NOMEM;
     p->items[0] = p->items[all - 1] = (sis_piece){"", 0};
     error = cut_texts(t->source.data, n, p->first, p->items);
-    return error == SIS_OK ? sis_model_take_texts(&t->model, p->items, all) : error;
+    return error == SIS_OK ? tell(t, all) : error;
 }
 
 /* A masked word is replaced by this one. */

@@ -1,0 +1,891 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tasks: the same records whether examples come from a file or from memory, on one thread or
+ * several, in shards or all, one by one or to a function, and whether a task is opened for them or
+ * made like another.
+ */
+#include "support_data.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/task.h>
+
+#define MODEL(name) SIS_SOURCE_DIR "/models/" name
+
+/* ---- A model and its examples ---------------------------------------------------------------- */
+
+enum { WIDTH = 4, ROWS = 9 };
+
+static const double rows[ROWS][WIDTH] = {
+    {3, 1, 0, 0.5}, {0, 0, 0, 0}, {1, 1, 1, 1}, {9, -9, 4, 4}, {2, 2, 0, 0},
+    {0, 5, 0, 5},   {4, 0, 0, 0}, {1, 2, 3, 4}, {-1, 0, 8, 0},
+};
+static const char table[] = "a,b,c,d\n3,1,0,0.5\n0,0,0,0\n1,1,1,1\n9,-9,4,4\n2,2,0,0\n0,5,0,5\n"
+                            "4,0,0,0\n1,2,3,4\n-1,0,8,0\n";
+
+/* The sum of a row, and twice that less one: the second is higher above one. */
+static int add_up(void *ctx, const double *x, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < width; k++)
+            sum += x[i * width + k];
+        scores[2 * i] = sum;
+        scores[2 * i + 1] = 2 * sum - 1;
+    }
+    return 0;
+}
+
+static const sis_model summing = {
+    .predict = add_up, .n_outputs = 2, .worker_new = sis_worker_share};
+
+static sis_task_opt options(const sis_model *model) {
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.opened = model;
+    o.mask = "zero";
+    o.threshold = "4";
+    return o;
+}
+
+static sis_data *in_memory(void) {
+    static const char *const names[] = {"a", "b", "c", "d"};
+    sis_data *data;
+    sis_data_with with = {.kind = "table", .names = names};
+    size_t dims[] = {ROWS, WIDTH};
+    if (sis_data_from_values(&rows[0][0], 2, dims, &with, &data) != 0)
+        fail_msg("%s", sis_error_detail());
+    return data;
+}
+
+/* A function that reads texts: how many letters o each has. */
+typedef struct {
+    const sis_piece *pieces;
+    size_t n;
+} reader;
+
+static int take_pieces(void *ctx, const sis_piece *pieces, size_t n) {
+    *(reader *)ctx = (reader){pieces, n};
+    return 0;
+}
+
+static int count_o(void *ctx, const double *x, size_t n, size_t width, double *scores) {
+    const reader *r = (const reader *)ctx;
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = 0;
+        for (size_t k = i * width; k < (i + 1) * width; k++) {
+            const sis_piece *p = isnan(x[k]) ? NULL : &r->pieces[(size_t)x[k]];
+            for (size_t c = 0; p && c < p->length; c++)
+                scores[i] += p->text[c] == 'o';
+        }
+    }
+    return 0;
+}
+
+static sis_model reading(reader *r) {
+    return (sis_model){.predict = count_o, .ctx = r, .n_outputs = 1};
+}
+
+/* ---- Lines ----------------------------------------------------------------------------------- */
+
+/* What a task has said, line by line. */
+typedef struct {
+    char *text;
+    size_t n, lines;
+} lines;
+
+/* The line of a record, but for the seconds it took. */
+static int add_line(void *ctx, size_t i, const sis_record *record) {
+    lines *all = (lines *)ctx;
+    sis_record r = *record;
+    char *line;
+    size_t n;
+    (void)i;
+    r.collection.seconds = 0;
+    int error = sis_record_format(&r, 1, &line, &n);
+    if (error)
+        return error;
+    char *text = (char *)realloc(all->text, all->n + n + 1);
+    if (!text) {
+        free(line);
+        return SIS_E_NOMEM;
+    }
+    memcpy(text + all->n, line, n + 1);
+    free(line);
+    all->text = text;
+    all->n += n;
+    all->lines++;
+    return SIS_OK;
+}
+
+/* Record by record; 0 or the failure. */
+static int take_all(sis_task *t, lines *out) {
+    sis_record r;
+    int got;
+    while ((got = sis_task_next(t, &r)) == 1)
+        if ((got = add_line(out, 0, &r)) != 0)
+            return got;
+    return got;
+}
+
+static char *lines_of(const sis_task_opt *o) {
+    sis_task *t;
+    lines all = {0};
+    if (sis_task_open(o, &t) != 0 || take_all(t, &all) != 0)
+        fail_msg("%s", sis_error_detail());
+    assert_int_equal(all.lines, sis_task_count(t));
+    sis_task_free(t);
+    return all.text;
+}
+
+static char *lines_of_run(const sis_task_opt *o) {
+    sis_task *t;
+    lines all = {0};
+    if (sis_task_open(o, &t) != 0 || sis_task_run(t, NULL, sis_task_count(t), add_line, &all) != 0)
+        fail_msg("%s", sis_error_detail());
+    sis_task_free(t);
+    return all.text;
+}
+
+static void assert_same_lines(char *a, char *b) {
+    assert_string_equal(a, b);
+    free(a);
+    free(b);
+}
+
+/* ---- Where examples come from ---------------------------------------------------------------- */
+
+static void a_table_in_memory_is_one_in_a_file(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt from_file = options(&summing), from_memory = from_file;
+    from_file.input = folder_text("t.csv", table);
+    from_memory.data = data;
+    assert_same_lines(lines_of(&from_file), lines_of(&from_memory));
+    from_file.mask = "hotdeck:";
+    char deck[4200], mean[4200];
+    snprintf(deck, sizeof deck, "hotdeck:%s", from_file.input);
+    snprintf(mean, sizeof mean, "mean:%s", from_file.input);
+    from_memory.background = data;
+    from_file.mask = deck;
+    from_memory.mask = "hotdeck";
+    assert_same_lines(lines_of(&from_file), lines_of(&from_memory));
+    from_file.mask = mean;
+    from_memory.mask = "mean";
+    assert_same_lines(lines_of(&from_file), lines_of(&from_memory));
+    sis_data_free(data);
+}
+
+static void texts_in_memory_are_those_in_a_file(void **state) {
+    (void)state;
+    static const char *const texts[] = {"A wonderful, moving film: superb acting!", "Dull. Boring.",
+                                        "..."};
+    static const char *const words[] = {"A",      "wonderful", "moving", "film",
+                                        "superb", "acting",    "Dull",   "Boring"};
+    static const size_t n_words[] = {6, 2, 0};
+    sis_data *data, *given;
+    assert_int_equal(sis_data_from_texts(texts, 3, NULL, &data), 0);
+    assert_int_equal(sis_data_from_words(words, n_words, 3, NULL, &given), 0);
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.model = MODEL("imdb-cnn.onnx");
+    o.threshold = "0.6";
+    sis_task_opt memory = o, split = o;
+    o.input =
+        folder_text("t.txt", "A wonderful, moving film: superb acting!\nDull. Boring.\n...\n");
+    memory.data = data;
+    split.data = given;
+    char *all = lines_of(&o);
+    assert_non_null(strstr(all, "\"words\":[\"A\",\"wonderful\",\"moving\""));
+    assert_non_null(strstr(all, "the text has no words"));
+    char *again = lines_of(&memory), *third = lines_of(&split);
+    assert_string_equal(all, third);
+    assert_same_lines(all, again);
+    free(third);
+    sis_data_free(data);
+    sis_data_free(given);
+}
+
+static void a_function_may_read_texts(void **state) {
+    (void)state;
+    static const char *const texts[] = {"To be, or not to be: good!"};
+    sis_data *data;
+    reader r = {0};
+    sis_model model = reading(&r);
+    assert_int_equal(sis_data_from_texts(texts, 1, NULL, &data), 0);
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.opened = &model;
+    o.model = "letters";
+    o.data = data;
+    o.threshold = "3";
+    sis_task *t;
+    assert_int_equal(sis_task_open(&o, &t), SIS_E_UNSUPPORTED);
+    o.take_texts = take_pieces;
+    char *all = lines_of(&o);
+    assert_non_null(strstr(all, "\"score\":6"));
+    assert_non_null(strstr(all, "\"words\":[\"To\",\"be\",\"or\",\"not\",\"to\",\"be\",\"good\"]"));
+    assert_null(strstr(all, "\"values\""));
+    free(all);
+    sis_data_free(data);
+}
+
+static void sequences_in_memory_are_those_in_a_file(void **state) {
+    (void)state;
+    char letters[102], fasta[256];
+    for (size_t i = 0; i < 101; i++)
+        letters[i] = "ACGTNACCAGGGGGCGC"[i % 17];
+    letters[101] = '\0';
+    const char *const one[] = {letters}, *const ids[] = {"s"};
+    sis_data_with with = {.ids = ids};
+    snprintf(fasta, sizeof fasta, ">s\n%s\n", letters);
+    sis_data *data;
+    assert_int_equal(sis_data_from_sequences(one, 1, &with, &data), 0);
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.model = MODEL("dna-ctcf.onnx");
+    o.threshold = "0.3";
+    sis_task_opt memory = o;
+    o.input = folder_text("t.fa", fasta);
+    memory.data = data;
+    char *all = lines_of(&o);
+    assert_non_null(strstr(all, "\"sequence\":\"ACGTNACC"));
+    assert_same_lines(all, lines_of(&memory));
+    sis_data_free(data);
+}
+
+static void data_in_memory_are_checked(void **state) {
+    (void)state;
+    sis_data *data;
+    size_t none[] = {0, 4}, dims[] = {1, 2}, huge[] = {SIZE_MAX / 4, 8};
+    double x[] = {1, NAN}, out[2];
+    static const char *const bad[] = {"caf\xC3"}, *const blank[] = {""},
+                             *const letters[] = {"ACGU"};
+    size_t one = 1;
+    sis_data_with with = {.kind = "text", .name = "the request"};
+    assert_int_equal(sis_data_from_values(x, 2, none, NULL, &data), SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_from_values(x, 2, huge, NULL, &data), SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_from_values(x, 0, dims, NULL, &data), SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_from_values(x, 2, dims, &with, &data), SIS_E_ARGUMENT);
+    assert_message_has("expected array, table or image");
+    assert_int_equal(sis_data_from_values(x, 2, dims, NULL, &data), SIS_OK);
+    assert_int_equal(sis_data_values(data, 0, out), SIS_E_FORMAT);
+    sis_data_free(data);
+    assert_int_equal(sis_data_from_texts(bad, 1, &with, &data), SIS_E_FORMAT);
+    assert_message_has("the request, text 0: byte 3 is not UTF-8");
+    assert_int_equal(sis_data_from_texts(bad, 0, NULL, &data), SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_from_words(blank, &one, 1, NULL, &data), SIS_E_ARGUMENT);
+    assert_int_equal(sis_data_from_sequences(letters, 1, NULL, &data), SIS_E_FORMAT);
+    assert_message_has("0x55 is no base");
+    assert_int_equal(sis_data_from_sequences(blank, 1, NULL, &data), SIS_E_FORMAT);
+    assert_null(data);
+}
+
+/* ---- What is found --------------------------------------------------------------------------- */
+
+/* Holds each record against what the core finds when it is asked directly. */
+static int hold_against_core(void *ctx, size_t i, const sis_record *r) {
+    static const double zero[WIDTH];
+    sis_opt opt = decision(4);
+    sis_input in = {
+        .values = rows[i], .mask = zero, .n_values = WIDTH, .output = r->output, .n_samples = 1};
+    sis_collection c;
+    double sum = 0;
+    for (size_t k = 0; k < WIDTH; k++)
+        sum += rows[i][k];
+    assert_int_equal(r->output, sum > 1);
+    assert_int_equal(sis_collect(&summing, &in, &opt, &c), 0);
+    assert_same_subsets(&c, &r->collection);
+    assert_int_equal(c.evaluations, r->collection.evaluations);
+    assert_memory_equal(r->values, rows[i], sizeof rows[i]);
+    assert_string_equal(r->names[2], "c");
+    sis_collection_release(&c);
+    ++*(size_t *)ctx;
+    return 0;
+}
+
+static void records_hold_what_the_core_finds(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing);
+    sis_task *t;
+    size_t n = 0, some[] = {2, 3, 7};
+    o.data = data;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_int_equal(sis_task_run(t, NULL, ROWS, hold_against_core, &n), 0);
+    assert_int_equal(n, ROWS);
+    assert_int_equal(sis_task_run(t, some, 3, hold_against_core, &n), 0);
+    assert_int_equal(n, ROWS + 3);
+    some[2] = ROWS;
+    assert_int_equal(sis_task_run(t, some, 3, hold_against_core, &n), SIS_E_ARGUMENT);
+    assert_int_equal(sis_task_run(t, NULL, ROWS + 1, hold_against_core, &n), SIS_E_ARGUMENT);
+    assert_int_equal(n, ROWS + 3);
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+static void threads_change_nothing(void **state) {
+    (void)state;
+    static const char *const methods[] = {"sis", "perturb", "lime"};
+    sis_data *data = in_memory();
+    for (size_t k = 0; k < 3; k++) {
+        sis_task_opt o = options(&summing), many;
+        o.data = data;
+        o.method = methods[k];
+        o.trace = 1;
+        o.samples = 50;
+        many = o;
+        many.search.jobs = 4;
+        assert_same_lines(lines_of(&o), lines_of(&many));
+        assert_same_lines(lines_of_run(&o), lines_of_run(&many));
+        assert_same_lines(lines_of(&many), lines_of_run(&many));
+    }
+    sis_data_free(data);
+}
+
+/* The same as the program writes, where it has been built. */
+static void the_program_writes_the_same(void **state) {
+    (void)state;
+    char command[4200], line[1 << 14];
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.model = MODEL("credit.onnx");
+    o.input = SIS_SOURCE_DIR "/examples/credit.csv";
+    o.threshold = "p60";
+    o.rows = "0:6";
+    if (access(SIS_BINARY_DIR "/sis", X_OK) != 0) {
+        print_message("skipped: there is no program\n");
+        return;
+    }
+    snprintf(command, sizeof command,
+             SIS_BINARY_DIR "/sis explain -q -m '%s' -i '%s' -t p60 --rows 0:6 --trace", o.model,
+             o.input);
+    FILE *from = popen(command, "r");
+    assert_non_null(from);
+    lines said = {0};
+    while (fgets(line, sizeof line, from)) {
+        sis_record r;
+        if (sis_record_parse(line, strlen(line), &r) != 0)
+            fail_msg("%s", sis_error_detail());
+        assert_int_equal(add_line(&said, 0, &r), 0);
+        sis_record_release(&r);
+    }
+    assert_int_equal(pclose(from), 0);
+    assert_int_equal(said.lines, 6);
+    assert_same_lines(said.text, lines_of(&o));
+}
+
+static void what_cannot_be_asked_is_a_record(void **state) {
+    (void)state;
+    static const double values[] = {1, 0, 2}; /* the child answers NaN to 2 */
+    sis_data *data;
+    size_t dims[] = {3, 1};
+    assert_int_equal(sis_data_from_values(values, 2, dims, NULL, &data), 0);
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.model = "cmd:while read -r l; do case $l in *2*) echo '{\"outputs\":[[NaN,1]]}';; "
+              "*) echo '{\"outputs\":[[0,1]]}';; esac; done";
+    o.data = data;
+    o.mask = "zero";
+    o.threshold = "0.5";
+    char *all = lines_of(&o);
+    const char *last = strstr(all, "\"id\":\"2\"");
+    assert_non_null(last);
+    assert_non_null(strstr(last, "\"status\":\"error\""));
+    assert_non_null(strstr(last, "NaN"));
+    free(all);
+    sis_data_free(data);
+}
+
+/* ---- Which examples -------------------------------------------------------------------------- */
+
+static void shards_are_all_examples(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    unsigned char seen[ROWS] = {0};
+    for (size_t shard = 0; shard < 4; shard++) {
+        sis_task_opt o = options(&summing);
+        sis_task *t;
+        o.data = data;
+        o.shard = shard;
+        o.shards = 4;
+        o.threshold = "p50"; /* of all, whatever the shard */
+        assert_int_equal(sis_task_open(&o, &t), 0);
+        for (size_t i = 0; i < sis_task_count(t); i++) {
+            size_t row = sis_task_row(t, i);
+            assert_int_equal(row % 4, shard);
+            assert_int_equal(sis_task_find(t, sis_task_id(t, i)), i);
+            assert_int_equal(atoi(sis_task_id(t, i)), row);
+            seen[row]++;
+        }
+        assert_int_equal(sis_task_find(t, "none"), SIZE_MAX);
+        assert_true(sis_task_threshold(t) == 8);
+        lines all = {0};
+        assert_int_equal(take_all(t, &all), 0);
+        assert_int_equal(all.lines, sis_task_count(t));
+        free(all.text);
+        sis_task_free(t);
+    }
+    for (size_t i = 0; i < ROWS; i++)
+        assert_int_equal(seen[i], 1);
+    sis_data_free(data);
+}
+
+static void a_shard_may_be_empty(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing);
+    sis_task *t;
+    sis_record r;
+    o.data = data;
+    o.shard = 10;
+    o.shards = 11;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_int_equal(sis_task_count(t), 0);
+    assert_int_equal(sis_task_next(t, &r), 0);
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+typedef struct {
+    size_t next;
+    double scores[ROWS];
+} scored;
+
+static int keep_second(void *ctx, size_t i, const double *scores) {
+    scored *s = (scored *)ctx;
+    assert_int_equal(i, s->next++);
+    s->scores[i] = scores[1];
+    return i == 6 ? 77 : 0;
+}
+
+static void scores_come_in_order(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    sis_task *t;
+    sis_record r;
+    scored s = {0};
+    size_t some[] = {4, 2};
+    o.opened = &summing;
+    o.data = data;
+    o.plain = 1;
+    o.search.memory = 100; /* three rows at a time */
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_int_equal(sis_task_predict(t, NULL, ROWS, keep_second, &s), 77);
+    assert_int_equal(s.next, 7);
+    for (size_t i = 0; i < 7; i++)
+        assert_true(s.scores[i] == 2 * (rows[i][0] + rows[i][1] + rows[i][2] + rows[i][3]) - 1);
+    s.next = 0;
+    assert_int_equal(sis_task_predict(t, some, 2, keep_second, &s), 0);
+    assert_true(s.scores[0] == 7);
+    assert_int_equal(sis_task_next(t, &r), SIS_E_OPTION);
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+/* ---- The same about others ------------------------------------------------------------------- */
+
+/* Each row as a request of its own. */
+static char *one_by_one(const sis_task *like) {
+    lines all = {0};
+    for (size_t i = 0; i < ROWS; i++) {
+        static const char *const names[] = {"a", "b", "c", "d"};
+        char id[8];
+        const char *const ids[] = {id};
+        sis_data_with with = {.kind = "table", .names = names, .ids = ids};
+        size_t dims[] = {1, WIDTH};
+        sis_data *data;
+        sis_task *t;
+        snprintf(id, sizeof id, "%zu", i);
+        assert_int_equal(sis_data_from_values(rows[i], 2, dims, &with, &data), 0);
+        if (sis_task_about(like, data, &t) != 0 || take_all(t, &all) != 0)
+            fail_msg("%s", sis_error_detail());
+        sis_task_free(t);
+        sis_data_free(data);
+    }
+    return all.text;
+}
+
+static void a_task_like_another_asks_the_same(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing);
+    sis_task *t, *other;
+    o.data = o.background = data;
+    o.mask = "mean";
+    o.threshold = "p50";
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_same_lines(lines_of(&o), one_by_one(t));
+    size_t dims[] = {1, 2};
+    sis_data *narrow;
+    assert_int_equal(sis_data_from_values(rows[0], 2, dims, NULL, &narrow), 0);
+    assert_int_equal(sis_task_about(t, narrow, &other), SIS_E_ARGUMENT);
+    assert_message_has("--mask: it is for 4 values, an example has 2");
+    assert_null(other);
+    sis_task_free(t);
+    sis_data_free(narrow);
+    sis_data_free(data);
+}
+
+static void a_task_needs_no_examples_of_its_own(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing), with = o;
+    sis_task *t;
+    sis_record r;
+    with.data = data;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_int_equal(sis_task_count(t), 0);
+    assert_int_equal(sis_task_next(t, &r), SIS_E_OPTION);
+    assert_same_lines(lines_of(&with), one_by_one(t));
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+static void texts_are_asked_about_one_at_a_time(void **state) {
+    (void)state;
+    static const char *const texts[] = {"A superb film.", "Boring!"};
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.model = MODEL("imdb-cnn.onnx");
+    o.mask = "zero";
+    o.search.threshold = 0.5;
+    sis_task *like, *t;
+    lines apart = {0};
+    assert_int_equal(sis_task_open(&o, &like), 0);
+    for (size_t i = 0; i < 2; i++) {
+        sis_data *data;
+        const char *const ids[] = {i ? "1" : "0"};
+        assert_int_equal(sis_data_from_texts(&texts[i], 1, &(sis_data_with){.ids = ids}, &data), 0);
+        assert_int_equal(sis_task_about(like, data, &t), 0);
+        assert_int_equal(take_all(t, &apart), 0);
+        sis_task_free(t);
+        sis_data_free(data);
+    }
+    sis_task_free(like);
+    sis_data *both;
+    assert_int_equal(sis_data_from_texts(texts, 2, NULL, &both), 0);
+    o.data = both;
+    assert_same_lines(apart.text, lines_of(&o));
+    sis_data_free(both);
+}
+
+/* ---- Stopping -------------------------------------------------------------------------------- */
+
+/* Slow enough to be cancelled: a hundred and fifty features of which none is enough. */
+static sis_data *long_rows(size_t n) {
+    enum { LONG = 150 };
+    double *values = (double *)calloc(n * LONG, sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < n * LONG; i++)
+        values[i] = 0.1 + (double)(i % 7) * 0.01;
+    sis_data *data;
+    size_t dims[] = {n, LONG};
+    assert_int_equal(sis_data_from_values(values, 2, dims, NULL, &data), 0);
+    free(values);
+    return data;
+}
+
+static int cancel_soon(void *ctx, const sis_progress *p) {
+    sis_task **t = (sis_task **)ctx;
+    if (p->evaluations > 2000)
+        sis_task_cancel(*t);
+    return 0;
+}
+
+static int stop_soon(void *ctx, const sis_progress *p) {
+    (void)ctx;
+    assert_true(p->inputs == 40 && p->inputs_done < 40);
+    return p->evaluations > 2000;
+}
+
+static void a_task_can_be_cancelled(void **state) {
+    (void)state;
+    sis_data *data = long_rows(40);
+    for (int jobs = 1; jobs <= 3; jobs += 2)
+        for (int by_progress = 0; by_progress < 2; by_progress++) {
+            sis_task_opt o = options(&summing);
+            sis_task *t;
+            lines all = {0};
+            o.data = data;
+            o.search.jobs = jobs;
+            o.search.progress = by_progress ? stop_soon : cancel_soon;
+            o.search.progress_ctx = &t;
+            assert_int_equal(sis_task_open(&o, &t), 0);
+            assert_int_equal(take_all(t, &all), SIS_E_CANCELLED);
+            assert_true(all.lines < 40);
+            assert_int_equal(take_all(t, &all), 0); /* said once */
+            sis_task_free(t);
+            free(all.text);
+        }
+    sis_data_free(data);
+}
+
+static void a_task_may_be_freed_while_it_runs(void **state) {
+    (void)state;
+    sis_data *data = long_rows(200);
+    sis_task_opt o = options(&summing);
+    sis_task *t;
+    sis_record r;
+    o.data = data;
+    o.search.jobs = 3;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_int_equal(sis_task_next(t, &r), 1);
+    assert_string_equal(r.id, "0");
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+static int stop_at_three(void *ctx, size_t i, const sis_record *r) {
+    assert_string_equal(r->id, i == 0 ? "0" : i == 1 ? "1" : i == 2 ? "2" : "3");
+    return ++*(int *)ctx == 4 ? 99 : 0;
+}
+
+static void the_receiver_may_stop(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing);
+    sis_task *t;
+    int n = 0;
+    o.data = data;
+    o.search.jobs = 2;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_int_equal(sis_task_run(t, NULL, ROWS, stop_at_three, &n), 99);
+    assert_int_equal(n, 4);
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+/* ---- Refused --------------------------------------------------------------------------------- */
+
+static void refused(const sis_task_opt *o, int code, const char *part) {
+    sis_task *t;
+    assert_int_equal(sis_task_open(o, &t), code);
+    assert_null(t);
+    assert_message_has(part);
+}
+
+static void what_makes_no_sense_is_refused(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    const sis_task_opt good = options(&summing);
+    sis_task_opt o = good;
+    o.opened = NULL;
+    refused(&o, SIS_E_OPTION, "--model");
+    o = good;
+    o.data = data;
+    o.input = "x.csv";
+    refused(&o, SIS_E_OPTION, "--input: there is a data set already");
+    o.input = NULL;
+    o.shards = 0;
+    refused(&o, SIS_E_OPTION, "--shard");
+    o.shards = o.shard = 2;
+    refused(&o, SIS_E_OPTION, "--shard: expected one from 0 to 1, found 2");
+    o.shard = 0;
+    o.rows = "x";
+    refused(&o, SIS_E_OPTION, "--rows: ");
+    o.rows = "99";
+    refused(&o, SIS_E_ARGUMENT, "--rows: ");
+    o.rows = NULL;
+    o.threshold = "high";
+    refused(&o, SIS_E_OPTION, "--threshold: expected a number or pNN");
+    o.threshold = "p101";
+    refused(&o, SIS_E_OPTION, "between p0 and p100");
+    o.threshold = "1";
+    o.mask = "mean";
+    refused(&o, SIS_E_OPTION, "--mask: expected mean:FILE");
+    o.mask = NULL;
+    refused(&o, SIS_E_OPTION, "no mask of its own; say what a missing feature looks like");
+    o.mask = "zero";
+    o.output = "2";
+    refused(&o, SIS_E_ARGUMENT, "--class: the model has 2 outputs; expected 0 to 1 or top");
+    o.output = "top";
+    o.method = "magic";
+    refused(&o, SIS_E_OPTION, "--method: expected sis");
+    o.method = "sis";
+    o.constraint = "length";
+    refused(&o, SIS_E_OPTION, "for other methods than sis");
+    o.constraint = "sufficient";
+    o.features = "all";
+    refused(&o, SIS_E_OPTION, "--features: expected each");
+    o.features = "each";
+    o.threshold = NULL;
+    sis_task *t;
+    sis_record r;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_true(isnan(sis_task_threshold(t)));
+    assert_int_equal(sis_task_next(t, &r), SIS_E_ARGUMENT);
+    assert_message_has("threshold");
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+static void options_are_copied(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    char mask[] = "zero", threshold[] = "4", name[] = "sums";
+    sis_task_opt o = options(&summing);
+    sis_task *t;
+    sis_record r;
+    o.data = data;
+    o.mask = mask;
+    o.threshold = threshold;
+    o.model = name;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    memset(mask, 'x', 4);
+    memset(name, 'x', 4);
+    threshold[0] = '9';
+    assert_int_equal(sis_task_next(t, &r), 1);
+    assert_string_equal(r.model, "sums");
+    assert_true(r.threshold == 4);
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static int open_and_take(void *ctx) {
+    sis_task *t = NULL;
+    lines all = {0};
+    int error = sis_task_open((const sis_task_opt *)ctx, &t);
+    if (error == SIS_OK)
+        error = take_all(t, &all);
+    sis_task_free(t);
+    free(all.text);
+    return error;
+}
+
+static int ask_about(void *ctx) {
+    sis_data *data = NULL;
+    sis_task *t = NULL;
+    lines all = {0};
+    size_t dims[] = {2, WIDTH};
+    static const char *const labels[] = {"yes", "no"}, *const names[] = {"a", "b", "c", "d"};
+    sis_data_with with = {.kind = "table", .names = names, .ids = labels, .labels = labels};
+    int error = sis_data_from_values(&rows[0][0], 2, dims, &with, &data);
+    if (error == SIS_OK)
+        error = sis_task_about((const sis_task *)ctx, data, &t);
+    if (error == SIS_OK)
+        error = take_all(t, &all);
+    sis_task_free(t);
+    sis_data_free(data);
+    free(all.text);
+    return error;
+}
+
+static int make_data(void *ctx) {
+    static const char *const texts[] = {"one two", "three"}, *const ids[] = {"a", "b"},
+                             *const words[] = {"one", "two", "three"}, *const bases[] = {"AC", "G"};
+    static const size_t n_words[] = {2, 1};
+    sis_data_with with = {.ids = ids, .labels = texts};
+    sis_data *data = NULL;
+    (void)ctx;
+    int error = sis_data_from_texts(texts, 2, &with, &data);
+    sis_data_free(data);
+    if (error == SIS_OK) {
+        error = sis_data_from_words(words, n_words, 2, &with, &data);
+        sis_data_free(data);
+    }
+    if (error == SIS_OK) {
+        error = sis_data_from_sequences(bases, 2, &with, &data);
+        sis_data_free(data);
+    }
+    return error;
+}
+
+static void memory_that_runs_out_is_reported(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing);
+    sis_task *t;
+    o.data = o.background = data;
+    o.mask = "hotdeck";
+    o.samples = 3;
+    o.rows = "0:4";
+    o.shards = 2;
+    o.threshold = "p40";
+    assert_true(with_failing_allocations(open_and_take, &o) > 50);
+    o.method = "perturb";
+    o.mask = "mean";
+    o.features = "axis:0";
+    o.read.label = "a";
+    assert_true(with_failing_allocations(open_and_take, &o) > 50);
+    o.features = "each";
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    assert_true(with_failing_allocations(ask_about, t) > 30);
+    assert_true(with_failing_allocations(make_data, NULL) > 5);
+    sis_task_free(t);
+    sis_data_free(data);
+}
+
+static int ask_about_texts(void *ctx) {
+    static const char *const texts[] = {"good, no", "..."};
+    sis_data *data = NULL;
+    sis_task *t = NULL;
+    lines all = {0};
+    int error = sis_data_from_texts(texts, 2, NULL, &data);
+    if (error == SIS_OK)
+        error = sis_task_about((const sis_task *)ctx, data, &t);
+    if (error == SIS_OK)
+        error = take_all(t, &all);
+    sis_task_free(t);
+    sis_data_free(data);
+    free(all.text);
+    return error;
+}
+
+static void memory_that_runs_out_over_texts_is_reported(void **state) {
+    (void)state;
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    sis_task *like;
+    o.model = MODEL("imdb-cnn.onnx");
+    o.threshold = "2"; /* never reached */
+    assert_int_equal(sis_task_open(&o, &like), 0);
+    assert_true(with_failing_allocations(ask_about_texts, like) > 30);
+    sis_task_free(like);
+    reader r = {0};
+    sis_model model = reading(&r);
+    o.opened = &model;
+    o.take_texts = take_pieces;
+    o.mask = "token:so";
+    o.threshold = "0.5";
+    assert_int_equal(sis_task_open(&o, &like), 0);
+    assert_true(with_failing_allocations(ask_about_texts, like) > 30);
+    sis_task_free(like);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_table_in_memory_is_one_in_a_file),
+        cmocka_unit_test(texts_in_memory_are_those_in_a_file),
+        cmocka_unit_test(a_function_may_read_texts),
+        cmocka_unit_test(sequences_in_memory_are_those_in_a_file),
+        cmocka_unit_test(data_in_memory_are_checked),
+        cmocka_unit_test(records_hold_what_the_core_finds),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(the_program_writes_the_same),
+        cmocka_unit_test(what_cannot_be_asked_is_a_record),
+        cmocka_unit_test(shards_are_all_examples),
+        cmocka_unit_test(a_shard_may_be_empty),
+        cmocka_unit_test(scores_come_in_order),
+        cmocka_unit_test(a_task_like_another_asks_the_same),
+        cmocka_unit_test(a_task_needs_no_examples_of_its_own),
+        cmocka_unit_test(texts_are_asked_about_one_at_a_time),
+        cmocka_unit_test(a_task_can_be_cancelled),
+        cmocka_unit_test(a_task_may_be_freed_while_it_runs),
+        cmocka_unit_test(the_receiver_may_stop),
+        cmocka_unit_test(what_makes_no_sense_is_refused),
+        cmocka_unit_test(options_are_copied),
+        cmocka_unit_test(memory_that_runs_out_is_reported),
+        cmocka_unit_test(memory_that_runs_out_over_texts_is_reported),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
