@@ -260,7 +260,6 @@ static void release(cli_comparison *c) {
         cli_side *s = &c->sides[k];
         cli_shelf_release(&s->shelf);
         free(s->first_item);
-        sis_vocabulary_free(s->vocabulary);
         sis_model_close(&s->model);
         free(c->cross[k].scores);
     }

@@ -23,8 +23,7 @@ typedef struct cli_side {
     double threshold;   /* of all records */
     int below;
     sis_model model;
-    const sis_net *net;         /* or NULL */
-    sis_vocabulary *vocabulary; /* of a model of texts, or NULL */
+    const sis_net *net; /* or NULL */
 } cli_side;
 
 /* Did the model decide on that example? */

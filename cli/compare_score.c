@@ -2,9 +2,11 @@
  *
  * What does one model make of the evidence that is enough for the other? Each subset becomes an
  * input of the model that scores it, as that model takes inputs: its own token ids, its own mask,
- * its own order of axes. Everything comes from the records; the data set is not needed.
+ * its own order of axes. Everything comes from the records; the data set is not needed: words and
+ * sequences of records are a data set themselves, and a task encodes them for the model.
  */
-#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,29 +27,33 @@ int cli_side_open(cli_side *s, double timeout) {
     if (status != CLI_DONE)
         return status;
     s->net = sis_model_net(&s->model);
-    const char *json = s->net && sis_net_is_token(s->net)
-                           ? sis_net_meta_get(s->net, SIS_NET_META_VOCABULARY)
-                           : NULL;
-    return json ? cli_fail(sis_vocabulary_parse(json, &s->vocabulary)) : CLI_DONE;
+    return CLI_DONE;
 }
 
 /* Which output of `by` is the one that the record is about: by label, else by number. */
-static int find_output(const cli_side *by, const sis_record *r, size_t *output) {
+static int find_output(const cli_side *by, size_t n_outputs, const sis_record *r, size_t *output) {
     char label[256];
-    for (size_t k = 0; by->net && r->output_label && k < by->model.n_outputs; k++)
+    for (size_t k = 0; by->net && r->output_label && k < n_outputs; k++)
         if (sis_net_label(by->net, k, label, sizeof label) == SIS_OK &&
             strcmp(label, r->output_label) == 0) {
             *output = k;
             return CLI_DONE;
         }
     *output = r->output;
-    return r->output < by->model.n_outputs
-               ? CLI_DONE
-               : cli_error("record \"%s\" is about output %zu, %s has %zu", r->id, r->output,
-                           by->spec, by->model.n_outputs);
+    return r->output < n_outputs ? CLI_DONE
+                                 : cli_error("record \"%s\" is about output %zu, %s has %zu", r->id,
+                                             r->output, by->spec, n_outputs);
 }
 
 /* ---- Masks ----------------------------------------------------------------------------------- */
+
+/* The mask that the results of the model have for inputs of n values, or NULL. */
+static const double *own_mask(const cli_side *by, size_t n) {
+    for (size_t i = 0; i < by->shelf.n; i++)
+        if (by->shelf.records[i].mask && by->shelf.records[i].n_values == n)
+            return by->shelf.records[i].mask;
+    return NULL;
+}
 
 /* The mask of a model for inputs of n values: that of its own results, else the one it carries. */
 typedef struct {
@@ -58,9 +64,7 @@ typedef struct {
 static int find_mask(const cli_side *by, const sis_record *r, mask *m) {
     size_t n = 0;
     *m = (mask){0};
-    for (size_t i = 0; i < by->shelf.n && !m->values; i++)
-        if (by->shelf.records[i].mask && by->shelf.records[i].n_values == r->n_values)
-            m->values = by->shelf.records[i].mask;
+    m->values = own_mask(by, r->n_values);
     if (m->values)
         return CLI_DONE;
     m->own = by->net ? sis_net_mask(by->net, &n) : NULL;
@@ -81,52 +85,107 @@ static int contains(const int *sorted, size_t n, int feature) {
     return bsearch(&feature, sorted, n, sizeof *sorted, cli_by_number) != NULL;
 }
 
-/* The words of a record as the tokenizer has them, which must be one for one. */
-static int split_words(const sis_record *r, sis_words *words) {
-    size_t n = 1;
-    for (size_t k = 0; k < r->n_words; k++)
-        n += strlen(r->words[k]) + 1;
-    char *text = cli_grab(n, 1), *at = text;
-    for (size_t k = 0; text && k < r->n_words; k++) {
-        at = stpcpy(at, r->words[k]);
-        *at++ = ' ';
+/* Does the model read texts: by a vocabulary of its own, or by itself, as its results show? */
+static int reads_texts(const cli_side *by) {
+    const sis_record *own = by->shelf.n ? &by->shelf.records[0] : NULL;
+    if (by->net)
+        return sis_net_is_token(by->net) && sis_net_meta_get(by->net, SIS_NET_META_VOCABULARY);
+    return own && own->words && !own->values;
+}
+
+/* All records have this, by a place in them. */
+static int all_have(const cli_side *of, size_t offset) {
+    int all = of->shelf.n > 0;
+    for (size_t i = 0; all && i < of->shelf.n; i++) {
+        const void *what;
+        memcpy(&what, (const char *)&of->shelf.records[i] + offset, sizeof what);
+        all = what != NULL;
     }
-    int status = text ? cli_fail(sis_words_split(text, words)) : CLI_FAILED;
-    if (status == CLI_DONE && words->n != r->n_words)
-        status = cli_error("record \"%s\": its words are not those of this tokenizer", r->id);
-    free(text);
-    return status;
+    return all;
 }
 
-/* Token ids that a row of the network has; 0: as many as there are words. */
-static size_t token_length(const sis_net *net) {
-    size_t n = sis_net_values(net);
-    const char *text = sis_net_meta_get(net, SIS_NET_META_LENGTH);
-    long length;
-    return n == 0 && text && cli_whole(text, &length) && length > 0 ? (size_t)length : n;
-}
-
-/* Token ids of the model that scores; what is not in the subset is a masked token. */
-static int encode_text(const cli_side *by, const sis_record *r, const int *kept, size_t n_kept,
-                       double **row, size_t *n) {
-    sis_words words = {0};
-    size_t *word_at = NULL;
-    int status = split_words(r, &words);
-    if (status == CLI_DONE) {
-        *n = token_length(by->net);
-        *n = *n ? *n : words.n;
-        *row = cli_grab(*n, sizeof **row);
-        word_at = cli_grab(*n, sizeof *word_at);
-        status = *row && word_at ? CLI_DONE : CLI_FAILED;
+/* The words of all records as texts. */
+static int words_of(const cli_side *of, sis_data_with *with, sis_data **out) {
+    size_t n = of->shelf.n, all = 0, at = 0;
+    for (size_t i = 0; i < n; i++)
+        all += of->shelf.records[i].n_words;
+    const char **words = cli_grab(all, sizeof *words);
+    size_t *n_words = cli_grab(n, sizeof *n_words);
+    int status = words && n_words ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < n; i++) {
+        const sis_record *r = &of->shelf.records[i];
+        n_words[i] = r->n_words;
+        for (size_t k = 0; k < r->n_words; k++)
+            words[at++] = r->words[k];
     }
     if (status == CLI_DONE)
-        sis_vocabulary_encode(by->vocabulary, &words, *n, *row, word_at);
-    for (size_t v = 0; status == CLI_DONE && v < *n; v++)
-        if (word_at[v] != SIZE_MAX && !contains(kept, n_kept, (int)word_at[v]))
-            (*row)[v] = SIS_TOKEN_MASK;
-    free(word_at);
-    sis_words_release(&words);
+        status = cli_fail(sis_data_from_words(words, n_words, n, with, out));
+    free(words);
+    free(n_words);
     return status;
+}
+
+static int sequences_of(const cli_side *of, sis_data_with *with, sis_data **out) {
+    const char **letters = cli_grab(of->shelf.n, sizeof *letters);
+    if (!letters)
+        return CLI_FAILED;
+    for (size_t i = 0; i < of->shelf.n; i++)
+        letters[i] = of->shelf.records[i].sequence;
+    int status = cli_fail(sis_data_from_sequences(letters, of->shelf.n, with, out));
+    free(letters);
+    return status;
+}
+
+/* What the records are of, for the model that scores; NULL where their values are all there is. */
+typedef struct {
+    sis_data *data;
+    sis_task *task;
+} evidence;
+
+static int open_evidence(const cli_side *of, const cli_side *by, size_t jobs, evidence *e) {
+    const char **ids = cli_grab(of->shelf.n, sizeof *ids);
+    sis_data_with with = {.name = of->shelf.path, .ids = ids};
+    int status = ids ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; ids && i < of->shelf.n; i++)
+        ids[i] = of->shelf.records[i].id;
+    if (status == CLI_DONE && reads_texts(by) && all_have(of, offsetof(sis_record, words)))
+        status = words_of(of, &with, &e->data);
+    else if (status == CLI_DONE && all_have(of, offsetof(sis_record, sequence)))
+        status = sequences_of(of, &with, &e->data);
+    free(ids);
+    if (status != CLI_DONE || !e->data)
+        return status;
+    sis_task_opt o;
+    sis_task_opt_init(&o);
+    o.opened = &by->model;
+    o.data = e->data;
+    o.output = NULL; /* as the record says */
+    o.search.jobs = (int)jobs;
+    return cli_fail(sis_task_open(&o, &e->task));
+}
+
+static void close_evidence(evidence *e) {
+    sis_task_free(e->task);
+    sis_data_free(e->data);
+}
+
+/* An example of the task with all but the subset masked. */
+static int encode_example(const cli_side *by, const evidence *e, size_t i, const int *kept,
+                          size_t n_kept, double **row, size_t *n) {
+    sis_example x;
+    int status = cli_fail(sis_task_load(e->task, i, &x));
+    if (status != CLI_DONE)
+        return status;
+    *n = x.input.n_values;
+    *row = cli_grab(*n, sizeof **row);
+    const double *own = own_mask(by, *n), *missing = own ? own : x.input.mask;
+    for (size_t v = 0; *row && v < *n; v++) {
+        int word =
+            x.word_at ? x.word_at[v] == SIZE_MAX ? -1 : (int)x.word_at[v] : x.input.feature_of[v];
+        (*row)[v] = word < 0 || contains(kept, n_kept, word) ? x.input.values[v] : missing[v];
+    }
+    sis_example_release(&x);
+    return *row ? CLI_DONE : CLI_FAILED;
 }
 
 /* Does the model that scores take the two axes the other way round? As its own results show. */
@@ -159,16 +218,16 @@ static int encode_values(const cli_side *by, const sis_record *r, const int *kep
     return *row ? CLI_DONE : CLI_FAILED;
 }
 
-/* Subset s of record r for the model of `by`. */
-static int encode(const cli_side *by, const sis_record *r, const sis_subset *s, double **row,
-                  size_t *n) {
+/* Subset s of record i for the model of `by`. */
+static int encode(const cli_side *by, const evidence *e, const sis_record *r, size_t i,
+                  const sis_subset *s, double **row, size_t *n) {
     int *kept = cli_grab(s->n, sizeof *kept);
     if (!kept)
         return CLI_FAILED;
     memcpy(kept, s->features, s->n * sizeof *kept);
     qsort(kept, s->n, sizeof *kept, cli_by_number);
-    int status = by->vocabulary && r->words ? encode_text(by, r, kept, s->n, row, n)
-                                            : encode_values(by, r, kept, s->n, row, n);
+    int status = e->task ? encode_example(by, e, i, kept, s->n, row, n)
+                         : encode_values(by, r, kept, s->n, row, n);
     free(kept);
     return status;
 }
@@ -178,6 +237,7 @@ static int encode(const cli_side *by, const sis_record *r, const sis_subset *s, 
 /* Inputs that wait to be scored together. */
 typedef struct {
     const cli_side *by;
+    evidence evidence;
     size_t jobs, n;
     sis_input inputs[BATCH];
     double *rows[BATCH];
@@ -185,24 +245,29 @@ typedef struct {
     cli_cross *out;
 } batch;
 
+/* The model that scores, which says how many scores it gives. */
+static int find_model(const batch *b, sis_model *model) {
+    *model = b->evidence.task ? *sis_task_model(b->evidence.task) : b->by->model;
+    return cli_fail(sis_model_measure(model, b->rows[0], b->inputs[0].n_values));
+}
+
 static int score_batch(batch *b) {
-    sis_model *model = (sis_model *)&b->by->model;
     size_t n = b->n;
+    sis_model model;
     sis_opt opt;
     sis_opt_init(&opt);
     opt.jobs = (int)b->jobs;
-    int status =
-        n ? cli_fail(sis_model_measure(model, b->rows[0], b->inputs[0].n_values)) : CLI_DONE;
-    double *scores = cli_grab(n, model->n_outputs * sizeof *scores);
-    if (status == CLI_DONE && scores && n)
-        status = cli_fail(sis_predict(model, b->inputs, n, &opt, scores));
-    for (size_t i = 0; status == CLI_DONE && scores && i < n; i++) {
+    int status = n ? find_model(b, &model) : CLI_DONE;
+    if (status != CLI_DONE || n == 0)
+        return status;
+    double *scores = cli_grab(n, model.n_outputs * sizeof *scores);
+    status = scores ? cli_fail(sis_predict(&model, b->inputs, n, &opt, scores)) : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < n; i++) {
         size_t output;
-        status = find_output(b->by, b->of[i], &output);
+        status = find_output(b->by, model.n_outputs, b->of[i], &output);
         if (status == CLI_DONE)
-            b->out->scores[b->out->n++] = scores[i * model->n_outputs + output];
+            b->out->scores[b->out->n++] = scores[i * model.n_outputs + output];
     }
-    status = status == CLI_DONE && !scores ? CLI_FAILED : status;
     free(scores);
     while (b->n > 0)
         free(b->rows[--b->n]);
@@ -222,6 +287,23 @@ static int count_sufficient(const cli_side *by, cli_cross *out) {
     return out->n ? cli_quantiles(out->scores, out->n, out->quantiles) : CLI_DONE;
 }
 
+/* The subsets of record i. */
+static int score_record(const cli_side *of, size_t i, batch *b) {
+    const sis_record *r = &of->shelf.records[i];
+    int status = CLI_DONE;
+    for (size_t k = 0; status == CLI_DONE && k < r->collection.n_subsets; k++) {
+        double *row = NULL;
+        size_t n = 0;
+        status = encode(b->by, &b->evidence, r, i, &r->collection.subsets[k], &row, &n);
+        b->rows[b->n] = row;
+        b->of[b->n] = r;
+        b->inputs[b->n++] = (sis_input){.values = row, .n_values = n, .name = r->id};
+        if (status == CLI_DONE && b->n == BATCH)
+            status = score_batch(b);
+    }
+    return status;
+}
+
 int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cross *out) {
     size_t total = 0;
     batch *b = cli_grab(1, sizeof *b);
@@ -229,26 +311,19 @@ int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cro
     for (size_t i = 0; i < of->shelf.n; i++)
         total += of->shelf.records[i].collection.n_subsets;
     out->scores = cli_grab(total, sizeof *out->scores);
-    int status = b && out->scores ? CLI_DONE : CLI_FAILED;
-    if (status == CLI_DONE)
-        *b = (batch){.by = by, .jobs = jobs, .out = out};
-    for (size_t i = 0; i < of->shelf.n && status == CLI_DONE; i++)
-        for (size_t k = 0; k < of->shelf.records[i].collection.n_subsets && status == CLI_DONE;
-             k++) {
-            const sis_record *r = &of->shelf.records[i];
-            double *row = NULL;
-            size_t n = 0;
-            status = encode(by, r, &r->collection.subsets[k], &row, &n);
-            b->rows[b->n] = row;
-            b->of[b->n] = r;
-            b->inputs[b->n++] = (sis_input){.values = row, .n_values = n, .name = r->id};
-            if (status == CLI_DONE && b->n == BATCH)
-                status = score_batch(b);
-        }
+    if (!b || !out->scores) {
+        free(b);
+        return CLI_FAILED;
+    }
+    *b = (batch){.by = by, .jobs = jobs, .out = out};
+    int status = total ? open_evidence(of, by, jobs, &b->evidence) : CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < of->shelf.n; i++)
+        status = score_record(of, i, b);
     if (status == CLI_DONE)
         status = score_batch(b);
-    while (b && b->n > 0)
+    while (b->n > 0)
         free(b->rows[--b->n]);
+    close_evidence(&b->evidence);
     free(b);
     return status == CLI_DONE ? count_sufficient(by, out) : status;
 }

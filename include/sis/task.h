@@ -167,12 +167,13 @@ typedef struct sis_example {
     size_t n_words;     /* of models that take words, where features are words */
     char **words;       /* (n_words) of each feature, as it was written */
     size_t n_human;
-    int *human; /* (n_human) texts: features that a person marked; NULL: not known */
+    int *human;      /* (n_human) texts: features that a person marked; NULL: not known */
+    size_t *word_at; /* (n_values) texts: for each value the number of its word, SIZE_MAX: padding;
+                        NULL: no text */
 
     /* The library's own. */
     double *values, *mask; /* what input points to, if it is not the task's */
     int *map;
-    size_t *word_at;
     char *pool;
     size_t dims[3];
     double completeness[2];

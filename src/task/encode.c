@@ -101,7 +101,27 @@ static int check_vocabulary(sis__task_encoding *e) {
     return e->vocabulary ? SIS_OK : sis_vocabulary_parse(json, &e->vocabulary);
 }
 
+/* Readers put columns where the model wants them; what is given has to have them there. */
+static int check_columns(const sis_task *t) {
+    const sis_data_opt *wanted = &t->encoding.read;
+    const char *const *names = sis_data_names(t->source.data);
+    if (!t->opt.data || !wanted->names || !names)
+        return SIS_OK;
+    size_t n = sis_data_width(t->source.data, 0);
+    n = n < wanted->n_names ? n : wanted->n_names; /* how many there are is seen later */
+    for (size_t v = 0; v < n; v++)
+        if (strcmp(names[v], wanted->names[v]) != 0)
+            return sis__fail(SIS_E_ARGUMENT,
+                             "--input: value %zu is called \"%.80s\"; the model takes \"%.80s\" "
+                             "there",
+                             v, names[v], wanted->names[v]);
+    return SIS_OK;
+}
+
 int sis__task_encode_begin(sis_task *t) {
+    int error = check_columns(t);
+    if (error != SIS_OK)
+        return error;
     if (!sis__task_is_kind(t->source.data, "text"))
         return SIS_OK;
     t->encoding.texts = 1;

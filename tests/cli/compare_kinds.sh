@@ -33,3 +33,10 @@ sis compare text.jsonl read.jsonl --model-a text.onnx --model-b text.onnx --eps 
 scores() { grep -o '"a_by_b":.*"own' $1; }
 scores c.json > x; scores same.json | cmp -s - x || echo "another vocabulary, other scores"
 grep -o '"a_by_b":{"n":[0-9]*,"sufficient":[0-9.]*' same.json
+echo "programs that read texts by themselves"
+printf 'You are an idiot, and I hate you.\nWhat a stupid idiot.\nHello there.\n' > comments.txt
+sed 's/"idiot"/"fool"/' "$SIS_EXAMPLES/moderate.sh" > other.sh && chmod +x other.sh
+sis explain -q -m "cmd:$SIS_EXAMPLES/moderate.sh" -i comments.txt -t 0.8 -o rude.jsonl
+sis explain -q -m cmd:./other.sh -i comments.txt -t 0.5 -o other.jsonl
+sis compare rude.jsonl other.jsonl --model-a "cmd:$SIS_EXAMPLES/moderate.sh" --model-b cmd:./other.sh --eps 0.5 --differ 0 |
+    grep ' by '
