@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis model: what is in an ONNX file, and what explaining one of its decisions costs.
+ * sis model: what is in a model's file, and what explaining one of its decisions costs.
  */
 #include <jansson.h>
 #include <math.h>
@@ -301,19 +301,32 @@ static void print_carried(const sis_net *net) {
     print_training(net);
 }
 
-/* The library's words, and after their first line, which is about the input, what else there is.
- * The names in them are the file's. */
-static int describe(const sis_net *net, const sis_walk *w) {
-    char *text = NULL, *rest;
-    int status = cli_fail(sis_net_describe(net, w, &text));
-    char *line = status == CLI_DONE ? strtok_r(text, "\n", &rest) : NULL;
+/* Print a text line by line, and take it. The names in it are the file's. */
+static void print_lines(char *text, const sis_net *net) {
+    char *rest, *line = strtok_r(text, "\n", &rest);
     for (int first = 1; line; first = 0, line = strtok_r(NULL, "\n", &rest)) {
         cli_print_safe(stdout, line);
         putchar('\n');
-        if (first)
+        if (first && net)
             print_carried(net);
     }
     free(text);
+}
+
+/* The library's words, and after their first line, which is about the input, what else there is. */
+static int describe(const sis_net *net, const sis_walk *w) {
+    char *text = NULL;
+    int status = cli_fail(sis_net_describe(net, w, &text));
+    if (status == CLI_DONE)
+        print_lines(text, net);
+    return status;
+}
+
+static int describe_forest(const sis_model *m) {
+    char *text = NULL;
+    int status = cli_fail(sis_model_describe(m, &text));
+    if (status == CLI_DONE)
+        print_lines(text, NULL);
     return status;
 }
 
@@ -346,11 +359,15 @@ static int run(const void *p, const cli_list *args) {
     const model_options *o = (const model_options *)p;
     const char *path = args->items[0];
     sis_model model;
-    if (strncmp(path, "cmd:", 4) == 0 || !cli_ends_in(path, ".onnx"))
-        return cli_error("%s is no network; expected FILE.onnx", path);
+    if (strncmp(path, "cmd:", 4) == 0)
+        return cli_error("%s is a program; expected a file: FILE.onnx, FILE.json, FILE.ubj or "
+                         "FILE.txt",
+                         path);
     int status = cli_fail(sis_model_open(path, NULL, &model));
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
-    if (status == CLI_DONE && model.n_values)
+    if (status == CLI_DONE && !net)
+        status = describe_forest(&model);
+    else if (status == CLI_DONE && model.n_values)
         status = describe_walk(&model, net, o);
     else if (status == CLI_DONE) {
         status = describe(net, NULL);
@@ -362,17 +379,18 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_model = {
     .name = "model",
-    .summary = "describe an ONNX file: graph, shapes, cost of a walk",
+    .summary = "describe a model's file: graph or trees, shapes, cost of a walk",
     .options = options,
     .options_size = sizeof(model_options),
     .init = defaults,
-    .args = "FILE.onnx",
+    .args = "FILE",
     .min_args = 1,
     .max_args = 1,
     .run = run,
     .examples = (const cli_example[]){{"sis model digits.onnx", "What is in digits.onnx?"}, {0}},
     .description =
-        "Prints the input, what else the file carries (the kind of input, names of values, labels, "
+        "Of an ONNX file: prints the input, what else the file carries (the kind of input, names "
+        "of values, labels, "
         "whether there is a mask, how sis train made it), every node with its output shape, its "
         "parameters and what is computed of it for each candidate of a walk, and the output; then "
         "how much memory the walk keeps, and the time of one backward selection on an input made "
@@ -380,5 +398,7 @@ const cli_command cli_model = {
         "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
         "that is computed), \"kept\" what is not computed again as long as nothing near it is "
         "masked, \"batch of candidates\" what is run for each of them as a whole, and \"each value "
-        "by itself\" what only moves or maps values.",
+        "by itself\" what only moves or maps values.\n\n"
+        "Of a model of XGBoost (.json, .ubj) or LightGBM (.txt): its objective, what its outputs "
+        "are, its trees, and which features they use.",
 };

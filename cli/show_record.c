@@ -11,6 +11,7 @@
  * Features without names are shown by their number, those of an image by row and column. Texts, DNA
  * and images are drawn instead, with what was chosen marked in place.
  */
+#include <math.h>
 #include <string.h>
 
 #include "show.h"
@@ -43,11 +44,14 @@ static void values_text(const sis_record *r, const double *values, int feature, 
     for (; shown < 4 && shown < count; shown++) {
         size_t v = sis_record_value(r, feature, shown);
         n = strlen(text);
-        snprintf(text + n, size - n, "%s%s%s%g",
+        char number[SIS_NUMBER_SIZE] = "missing";
+        if (!isnan(values[v]))
+            snprintf(number, sizeof number, "%g", values[v]);
+        snprintf(text + n, size - n, "%s%s%s%s",
                  !shown  ? ""
                  : named ? ", "
                          : " ",
-                 named ? sis_record_value_name(r, v) : "", named ? " " : "", values[v]);
+                 named ? sis_record_value_name(r, v) : "", named ? " " : "", number);
     }
     n = strlen(text);
     snprintf(text + n, size - n, "%s%s", count > 4 ? " ..." : "", bare ? "]" : "");

@@ -14,12 +14,15 @@
 /* ---- Options --------------------------------------------------------------------------------- */
 
 const cli_option cli_source_options[] = {
-    {"model", 'm', "MODEL", CLI_STRING(cli_source, model), "the model: FILE.onnx or cmd:COMMAND",
-     .required = 1,
-     .more = "A network in an ONNX file is explained by its own engine. A command is run by sh, "
-             "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
-             "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
-             "scores, for each input."},
+    {"model", 'm', "MODEL", CLI_STRING(cli_source, model),
+     "the model: FILE.onnx, FILE.json or cmd:COMMAND", .required = 1,
+     .more =
+         "A network in an ONNX file is explained by its own engine, and so is a model of XGBoost "
+         "(.json, .ubj) or LightGBM (.txt), which also takes missing values: empty cells, NA, "
+         "NaN. A command is run by sh, "
+         "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
+         "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
+         "scores, for each input."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
      .more = "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
@@ -68,7 +71,8 @@ void cli_source_init(cli_source *s) {
 const cli_option cli_question_options[] = {
     {"mask", 0, "MASK", CLI_STRING(cli_question, mask), "what a missing feature is",
      .unset = "the model's own",
-     .more = "mean:FILE, the feature means of a data set; zero; value:V; uniform, every value of a "
+     .more = "mean:FILE, the feature means of a data set; zero; value:V; missing, for models of "
+             "XGBoost and LightGBM; uniform, every value of a "
              "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
              "draws. Columns of a table are found by their names. For models that take token ids "

@@ -48,6 +48,7 @@ allow src/core "base core" "error.h sis.h"
 # The rooms of a network, each on those above it. Plans and operators know each other's interface:
 # a plan executes steps, a shape function fills them.
 net="error.h sis.h net.h"
+allow src/trees "base trees" "error.h"
 allow src/net/kernels "base net/kernels" ""
 allow src/net/onnx "base net/onnx net/ops" "$net"
 allow src/net/plan "base net/onnx net/kernels net/ops net/plan" "$net"
@@ -56,7 +57,7 @@ allow src/net/walk "base core/input.h net/onnx net/kernels net/plan net/ops net/
 allow src/net/window "base net/onnx net/kernels net/plan net/ops net/walk net/window" "$net"
 allow src/net "base net/onnx net/kernels net/plan net/ops net/walk" "$net"
 allow src/train "base net/onnx net/kernels net/plan net/ops train" "$net train.h"
-allow src/model "base model" "error.h sis.h model.h net.h"
+allow src/model "base model trees" "error.h sis.h model.h net.h"
 allow src/data "base data" "error.h sis.h data.h results.h"
 allow src/task "base task" "error.h sis.h data.h model.h net.h results.h explain.h evaluate.h task.h"
 allow src/explain "base core/input.h explain" "error.h sis.h net.h data.h explain.h evaluate.h attack.h"

@@ -7,7 +7,8 @@ set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     libonnx-dev zlib1g-dev libpng-dev libcairo2-dev"
 [ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata python3-onnx clang
-    libclang-rt-dev python3-pandas python3-sklearn"
+    libclang-rt-dev python3-pandas python3-sklearn
+    python3-xgboost"
 case ${1-} in
 test | python) packages="$packages python3-dev python3-numpy python3-venv python3-pip" ;;
 esac

@@ -87,6 +87,8 @@ typedef struct sis_data_opt {
                                  sis_data_names gave when a model was trained); a category that is
                                  not among them is an error. Default NULL: those of the file */
     size_t n_names;
+    int missing; /* a cell of a table that is empty, NA, NaN, N/A, null or none, and NaN in an array,
+                    is a missing value, NaN. Default 0: it is an error, or a category */
 } sis_data_opt;
 
 /* Every default. */

@@ -15,6 +15,15 @@
  *                   place of one is the embedding of a masked token, and NaN removes the token:
  *                   those before it move up and padding (id 0) comes in front.
  *
+ *     FILE.json, FILE.ubj, FILE.txt
+ *                   a model of XGBoost (JSON or UBJSON, as its save_model() writes) or LightGBM
+ *                   (text), told by what is in the file, whatever it is called. Rows are numbers in
+ *                   the order of training, NaN where one is missing, categories as their numbers.
+ *                   Outputs are predictions as the library makes them, but for multi:softmax: a
+ *                   probability for each class. Sums of leaves are those of the library to the bit;
+ *                   links are computed in double, so that scores agree to about seven digits with
+ *                   XGBoost's. Walks visit only the trees that a feature changes.
+ *
  *     cmd:COMMAND   a child process. `sh -c COMMAND` is started once for each thread and lives
  *                   until the model is closed. For every request it reads one line and writes one:
  *
@@ -71,6 +80,14 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values);
  * but for token models, see below), sis_net_label, sis_net_meta_get. NULL for other kinds. Lives
  * until the model is closed. */
 const sis_net *sis_model_net(const sis_model *model);
+
+/* What the values of a row are called, n_values names, if the file of a forest says it; else NULL.
+ * Lives until the model is closed. (A network's names are in its metadata, sis/net.h.) */
+const char *const *sis_model_names(const sis_model *model);
+
+/* What is in a forest, a few lines for people; free(*text). SIS_E_UNSUPPORTED for other kinds:
+ * networks have sis_net_describe(). */
+int sis_model_describe(const sis_model *model, char **text);
 
 /* In a row of token ids: a masked token. */
 #define SIS_TOKEN_MASK (-1.0)

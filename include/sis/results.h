@@ -52,8 +52,8 @@
  *
  *     kind            text: "array", "table", "text", "dna", "image"
  *     shape           lengths of the axes; their product is the number of values
- *     values          numbers
- *     mask            numbers, as many as values: what each looks like when it is missing
+ *     values          numbers, null for a missing one
+ *     mask            the same, as many as values: what each looks like when it is masked
  *     masking         text, where `mask` cannot say it: how features are masked, in the words of
  *                     --mask ("pad", "remove", "token:the", "hotdeck:train.csv"), or "own": as the
  *                     model has it

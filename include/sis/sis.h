@@ -25,7 +25,7 @@
  * selection and its trace, walks. Beside it stand, each of use by itself:
  *
  *     task.h      from a model and a file to records, in five lines
- *     model.h     ONNX files and child processes as models     data.h      examples from files
+ *     model.h     ONNX files, boosted trees, processes         data.h      examples from files
  *     net.h       the networks themselves; train.h             results.h   the results file
  *     explain.h   other methods; attack.h                      global.h    distances and clusters
  *     evaluate.h  the numbers by which they are compared       report.h    pages and figures
@@ -104,6 +104,9 @@ typedef struct sis_model {
     int (*gradient)(void *ctx, const sis_slopes *slopes);
     int (*embed)(void *ctx, const double *row, size_t n_values, double *point);
     size_t dim; /* with embed */
+
+    int missing; /* NaN in a row is a missing value, which the model knows what to do with. (Others
+                    may be given it too; what they answer is theirs) */
 } sis_model;
 
 /* A worker_new for models whose predict is thread-safe: every thread gets the same context. */

@@ -125,13 +125,23 @@ static int read_header(table *t) {
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* Does the cell hold a word? What stands for a number that is missing is none. */
-static int is_word(const char *cell) {
-    static const char *const none[] = {"nan", "na", "n/a", "null", "none", "inf", "infinity"};
+/* Does the cell stand for a number that is missing? */
+static int is_missing(const char *cell) {
+    static const char *const none[] = {"nan", "na", "n/a", "null", "none"};
+    if (sis__cell_blank(cell))
+        return 1;
     cell += strspn(cell, " \t");
     for (size_t k = 0; k < sizeof none / sizeof *none; k++)
         if (strcasecmp(cell, none[k]) == 0)
-            return 0;
+            return 1;
+    return 0;
+}
+
+/* Does the cell hold a word? What stands for a number is none. */
+static int is_word(const char *cell) {
+    cell += strspn(cell, " \t");
+    if (is_missing(cell) || strcasecmp(cell, "inf") == 0 || strcasecmp(cell, "infinity") == 0)
+        return 0;
     return (*cell >= 'A' && *cell <= 'Z') || (*cell >= 'a' && *cell <= 'z') ||
            (unsigned char)*cell >= 0x80;
 }
@@ -214,6 +224,10 @@ static int keep_cell(table *t, size_t column) {
     if (column == t->id)
         return keep_id(t);
     int number = sis__cell_number(t->in.cell.data, &v) && isfinite(v);
+    if (!number && t->opt->missing && column != t->label && is_missing(t->in.cell.data)) {
+        number = 1;
+        v = NAN;
+    }
     t->numbers[t->used + column] = v;
     return t->columns ? keep_text(t, column, number) : number ? SIS_OK : bad_cell(t, column);
 }

@@ -75,13 +75,17 @@ int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
     opt = opt ? opt : &standard;
     const char *column = opt->id ? opt->id : opt->label;
     *out = NULL;
-    if (strcmp(path, "-") == 0)
-        return sis__data_read_csv(path, opt, out);
-    for (size_t k = 0; k < FORMATS; k++)
-        if (ends_with(path, formats[k].extension))
-            return column && !formats[k].named ? no_columns(path, column)
-                                               : formats[k].read(path, opt, out);
-    return unknown_format(path);
+    sis__data_reader *read = strcmp(path, "-") == 0 ? sis__data_read_csv : NULL;
+    for (size_t k = 0; !read && k < FORMATS; k++)
+        if (ends_with(path, formats[k].extension)) {
+            if (column && !formats[k].named)
+                return no_columns(path, column);
+            read = formats[k].read;
+        }
+    int code = read ? read(path, opt, out) : unknown_format(path);
+    if (code == SIS_OK)
+        (*out)->missing = opt->missing;
+    return code;
 }
 
 /* ---- What all share ------------------------------------------------------------------------ */
@@ -123,7 +127,7 @@ int sis_data_values(const sis_data *data, size_t i, double *out) {
     int code = data->ops->values(data, i, out);
     size_t width = sis_data_width(data, i);
     for (size_t k = 0; k < width && code == SIS_OK; k++)
-        if (!isfinite(out[k]))
+        if (!isfinite(out[k]) && !(data->missing && isnan(out[k])))
             code =
                 sis__fail(SIS_E_FORMAT,
                           "%s, example %zu: value %zu is %s; every value must be a finite number",

@@ -31,6 +31,7 @@ struct sis_data {
     const char *kind;
     char *name; /* the file, for messages; owned */
     size_t count;
+    int missing;        /* values may be NaN */
     const char **names; /* one allocation, owned; NULL: none */
 
     /* Where features are not as the kind has them: owned, else NULL. */

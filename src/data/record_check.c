@@ -63,6 +63,14 @@ static int check_finite(int code, const char *field, const double *numbers, size
     return SIS_OK;
 }
 
+/* Of values and masks NaN is a missing one. */
+static int check_values_finite(int code, const char *field, const double *numbers, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (isinf(numbers[i]))
+            return sis__fail(code, "field \"%s\": number %zu is not finite", field, i);
+    return SIS_OK;
+}
+
 static int check_count(int code, const char *field, size_t found, size_t expected,
                        const char *what) {
     return found == expected ? SIS_OK
@@ -153,9 +161,9 @@ static int check_values(const sis_record *r, int code) {
     if (r->shape && (r->rank > SIS_RANK_MAX ||
                      (r->values && sis__packed_bytes(r->rank, r->shape, 1) != r->n_values)))
         return sis__fail(code, "field \"shape\": is not that of the %zu values", r->n_values);
-    int result = check_finite(code, "values", r->values, r->values ? r->n_values : 0);
+    int result = check_values_finite(code, "values", r->values, r->values ? r->n_values : 0);
     if (result == SIS_OK)
-        result = check_finite(code, "mask", r->mask, r->mask ? r->n_values : 0);
+        result = check_values_finite(code, "mask", r->mask, r->mask ? r->n_values : 0);
     return result;
 }
 

@@ -6,6 +6,7 @@
  *
  * Names come from files and may be anything; whatever is not like that is called what it is called.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,8 @@ const char *sis_record_was(const sis_record *r, int feature, char number[SIS_NUM
     const char *category = count ? sis_record_category(r, r->values, feature) : NULL;
     if (category || count != 1)
         return category;
+    if (isnan(r->values[first]))
+        return "missing";
     snprintf(number, SIS_NUMBER_SIZE, "%.6g", r->values[first]);
     return number;
 }

@@ -146,6 +146,17 @@ static double *take_numbers(fields *f, const char *name, size_t *n) {
     return out;
 }
 
+/* Numbers among which null is a missing one, NaN. */
+static double *take_values(fields *f, const char *name, size_t *n) {
+    const json_t *list = find_list(f, name, OPTIONAL, n);
+    double *out = (double *)list_room(f, list, *n, sizeof *out);
+    for (size_t i = 0; out && i < *n && f->code == SIS_OK; i++) {
+        const json_t *v = json_array_get(list, i);
+        out[i] = json_is_null(v) ? NAN : as_number(f, name, v);
+    }
+    return out;
+}
+
 static int *take_ints(fields *f, const char *name, int required, size_t *n) {
     const json_t *list = find_list(f, name, required, n);
     int *out = (int *)list_room(f, list, *n, sizeof *out);
@@ -312,8 +323,8 @@ static void take_drawing(fields *f, sis_record *r) {
     size_t n;
     r->kind = take_text(f, "kind", OPTIONAL);
     r->shape = take_counts(f, "shape", &r->rank);
-    r->values = take_numbers(f, "values", &r->n_values);
-    r->mask = take_numbers(f, "mask", &n);
+    r->values = take_values(f, "values", &r->n_values);
+    r->mask = take_values(f, "mask", &n);
     if (r->mask)
         check_pair(f, "mask", n, "values", r->n_values);
     r->masking = take_text(f, "masking", OPTIONAL);

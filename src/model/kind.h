@@ -9,8 +9,12 @@
 #include <sis/model.h>
 
 typedef struct sis__model_kind {
-    const char *prefix, *suffix; /* of the specs it opens; NULL: any */
-    const char *form, *meaning;  /* "cmd:COMMAND", "a program that ...": for the list of kinds */
+    const char *prefix,
+        *suffix; /* of the specs it opens, suffixes with blanks between; NULL: any */
+    /* Is it the kind of a file that begins so? Asked before any suffix is looked at. NULL: it cannot
+     * tell. */
+    int (*recognises)(const char *head, size_t n);
+    const char *form, *meaning; /* "cmd:COMMAND", "a program that ...": for the list of kinds */
 
     /* Open `spec`, all of it. out is zeroed; out->ctx must begin with a sis__opened. */
     int (*open)(const char *spec, const sis_model_opt *opt, sis_model *out);
@@ -18,6 +22,10 @@ typedef struct sis__model_kind {
     /* The number of outputs, by predicting one row. NULL: open sets it. */
     int (*measure)(void *ctx, const double *row, size_t n_values, size_t *n_outputs);
     void (*close)(void *ctx);
+
+    /* For sis_model_names() and sis_model_describe(); NULL: nothing to say. */
+    const char *const *(*names)(const void *ctx);
+    int (*describe)(const void *ctx, char **text);
 } sis__model_kind;
 
 /* How sis_model_close() knows what it closes. */
@@ -26,6 +34,7 @@ typedef struct sis__opened {
 } sis__opened;
 
 extern const sis__model_kind sis__model_command;
+extern const sis__model_kind sis__model_forest;
 extern const sis__model_kind sis__model_network;
 
 #endif

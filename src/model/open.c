@@ -8,11 +8,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "model/kind.h"
 
 static const sis__model_kind *const kinds[] = {
     &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
     &sis__model_network,
+    &sis__model_forest,
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
@@ -20,11 +22,32 @@ void sis_model_opt_init(sis_model_opt *opt) {
     *opt = (sis_model_opt){.timeout = 60};
 }
 
+/* Does it end in one of these, which have blanks between? */
+static int ends_in(const char *spec, const char *suffixes) {
+    size_t length = strlen(spec), n;
+    for (const char *at = suffixes; *at; at += n + (at[n] == ' ')) {
+        n = strcspn(at, " ");
+        if (length > n && memcmp(spec + length - n, at, n) == 0)
+            return 1;
+    }
+    return 0;
+}
+
 static int is_of_kind(const char *spec, const sis__model_kind *kind) {
-    size_t length = strlen(spec), suffix = kind->suffix ? strlen(kind->suffix) : 0;
-    if (kind->prefix && strncmp(spec, kind->prefix, strlen(kind->prefix)) != 0)
+    size_t prefix = kind->prefix ? strlen(kind->prefix) : 0;
+    if (prefix && strncmp(spec, kind->prefix, prefix) != 0)
         return 0;
-    return length > suffix && (!suffix || strcmp(spec + length - suffix, kind->suffix) == 0);
+    return strlen(spec) > 0 && (!kind->suffix || ends_in(spec, kind->suffix));
+}
+
+/* The kind of a file by what is in it; NULL: nothing that is known, or no file. */
+static const sis__model_kind *recognise(const char *spec) {
+    char head[256];
+    size_t n = sis__file_head(spec, head, sizeof head);
+    for (size_t i = 0; n > 0 && i < N_KINDS; i++)
+        if (kinds[i]->recognises && kinds[i]->recognises(head, n))
+            return kinds[i];
+    return NULL;
 }
 
 static int unknown(const char *spec) {
@@ -45,10 +68,16 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     if (!(opt->timeout >= 0) || isinf(opt->timeout))
         return sis__fail(SIS_E_ARGUMENT, "timeout: expected seconds, 0 or more, found %g",
                          opt->timeout);
-    for (size_t i = 0; i < N_KINDS; i++)
+    const sis__model_kind *kind = NULL;
+    for (size_t i = 0; !kind && i < N_KINDS; i++)
+        if (kinds[i]->prefix && is_of_kind(spec, kinds[i]))
+            kind = kinds[i];
+    if (!kind)
+        kind = recognise(spec);
+    for (size_t i = 0; !kind && i < N_KINDS; i++)
         if (is_of_kind(spec, kinds[i]))
-            return kinds[i]->open(spec, opt, out);
-    return unknown(spec);
+            kind = kinds[i];
+    return kind ? kind->open(spec, opt, out) : unknown(spec);
 }
 
 int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
@@ -56,6 +85,28 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
         return SIS_OK;
     const sis__opened *opened = model->ctx;
     return opened->kind->measure(model->ctx, row, n_values, &model->n_outputs);
+}
+
+/* The kind of an opened model; NULL: it is a caller's own. */
+static const sis__model_kind *kind_of(const sis_model *model) {
+    const sis__opened *opened = model->ctx;
+    for (size_t i = 0; opened && i < N_KINDS; i++)
+        if (opened->kind == kinds[i])
+            return kinds[i];
+    return NULL;
+}
+
+const char *const *sis_model_names(const sis_model *model) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->names ? kind->names(model->ctx) : NULL;
+}
+
+int sis_model_describe(const sis_model *model, char **text) {
+    const sis__model_kind *kind = kind_of(model);
+    *text = NULL;
+    if (!kind || !kind->describe)
+        return sis__fail(SIS_E_UNSUPPORTED, "nothing is known of what is in this model");
+    return kind->describe(model->ctx, text);
 }
 
 void sis_model_close(sis_model *model) {

@@ -4,6 +4,7 @@
  * features by rank, their values against what they look like when masked; below it, folded, the
  * whole input.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -35,7 +36,10 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
             add_name(b, name);
             sis__buf_char(b, ' ');
         }
-        sis__html_number(b, values[v]);
+        if (isnan(values[v]))
+            sis__buf_str(b, "missing");
+        else
+            sis__html_number(b, values[v]);
     }
     if (shown < count)
         sis__buf_str(b, " \xE2\x80\xA6");

@@ -38,9 +38,19 @@ static int take_names(sis__task_encoding *e, const json_t *list) {
     return SIS_OK;
 }
 
+/* Names that live as long as the model. */
+static void borrow_names(sis__task_encoding *e, const char *const *names, size_t n) {
+    e->read.names = names;
+    e->read.n_names = n;
+    e->read.categorical = 1;
+}
+
 /* The names that the values of a table must have. */
-static int open_names(sis__task_encoding *e) {
+static int open_names(sis__task_encoding *e, const sis_model *model) {
     const char *text = e->net ? sis_net_meta_get(e->net, SIS_NET_META_NAMES) : NULL;
+    const char *const *names = sis_model_names(model);
+    if (names)
+        borrow_names(e, names, model->n_values);
     if (!text)
         return SIS_OK;
     json_error_t why;
@@ -63,7 +73,8 @@ int sis__task_encode_open(sis_task *t) {
     e->net = sis_model_net(&t->model);
     e->token = e->net && sis_net_is_token(e->net);
     e->read = t->opt.read;
-    int error = open_names(e);
+    e->read.missing |= t->model.missing;
+    int error = open_names(e, &t->model);
     return error == SIS_OK ? open_vocabulary(e) : error;
 }
 

@@ -110,13 +110,19 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
     if (error != SIS_OK)
         return error;
     double *row = SIS_NEW_RAW(double, width);
-    error = row ? make_rows(t, 1, width) : SIS_E_NOMEM;
+    size_t *seen = SIS_NEW(size_t, width);
+    error = row && seen ? make_rows(t, 1, width) : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < sis_data_count(d.data); i++) {
         error = sis__task_encode(t, d.data, i, width, row, NULL);
-        if (error == SIS_OK)
-            sis_mean_add(t->mask.rows, row, width, i + 1);
+        for (size_t v = 0; error == SIS_OK && v < width; v++)
+            if (!isnan(row[v])) /* missing values count for nothing */
+                sis_mean_add(t->mask.rows + v, row + v, 1, ++seen[v]);
     }
+    for (size_t v = 0; error == SIS_OK && v < width; v++)
+        if (!seen[v])
+            t->mask.rows[v] = NAN;
     free(row);
+    free(seen);
     sis_data_free(d.read);
     return error;
 }
@@ -225,6 +231,14 @@ static int mask_uniform(sis_task *t) {
     return error;
 }
 
+/* A masked value is a missing one, for models that know what to do with it. */
+static int mask_missing(sis_task *t) {
+    if (!t->model.missing)
+        return sis__fail(SIS_E_OPTION, "--mask missing: this model does not know missing values; "
+                                       "models of XGBoost and LightGBM do");
+    return sis__task_mask_fill(t, NAN);
+}
+
 /* The mask that the model carries. */
 static int mask_own(sis_task *t, size_t width) {
     size_t n = 0;
@@ -272,6 +286,8 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
         return mask_own(t, width);
     if (strcmp(text, "zero") == 0)
         return sis__task_mask_fill(t, 0);
+    if (strcmp(text, "missing") == 0)
+        return mask_missing(t);
     if (strcmp(text, "uniform") == 0)
         return mask_uniform(t);
     if (is_of_data(t, text, "mean", &file))

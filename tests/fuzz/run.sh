@@ -7,6 +7,7 @@ folder=$(mktemp -d)
 mkdir "$folder/corpus"
 case $fuzzer in
 *onnx) "$seeds" "$folder/corpus" ;;
+*trees*) "$seeds" "$folder/corpus" "${fuzzer##*_}" ;;
 *walk) "$seeds" "$folder/corpus" walk && cp "$(dirname "$0")"/walk/* "$folder/corpus" ;;
 esac
 cd "$folder"

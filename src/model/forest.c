@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * FILE.json, FILE.ubj, FILE.txt: models of XGBoost and LightGBM (src/trees) as models with walks of
+ * their own. All threads share one; what a call needs beside it is its own.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "model/kind.h"
+#include "trees/booster.h"
+#include "trees/walk.h"
+
+enum { ROWS = 256 };
+
+typedef struct {
+    sis__opened opened; /* first: see kind.h */
+    sis__booster b;
+} forest_model;
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* Values as the library's trees see them. */
+static void take_values(const sis__forest *f, const double *from, double *to) {
+    for (size_t j = 0; j < f->width; j++)
+        to[j] = f->single ? (double)(float)from[j] : from[j];
+}
+
+static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
+    const sis__booster *b = &((const forest_model *)ctx)->b;
+    const sis__forest *f = &b->forest;
+    size_t k = f->n_sums;
+    if (n_values != f->width)
+        return sis__fail(SIS_E_ARGUMENT, "the model takes rows of %zu values, not %zu", f->width,
+                         n_values);
+    double *row = SIS_NEW(double, f->width), *sums = SIS_NEW(double, 2 * k);
+    unsigned char *seen = SIS_NEW(unsigned char, k);
+    int error = row && sums && seen ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < n; i++) {
+        take_values(f, rows + i * n_values, row);
+        sis__forest_sums(f, row, sums, seen);
+        sis__booster_margins(b, sums, sums + k, 0, k, margins + i * k);
+    }
+    free(row);
+    free(sums);
+    free(seen);
+    return error;
+}
+
+/* ---- Walks ----------------------------------------------------------------------------------- */
+
+enum { BLOCK = 64 }; /* candidates whose sums are kept at a time */
+
+typedef struct {
+    sis_walk walk;
+    const sis__booster *b;
+    size_t output;
+    double *x, *z; /* (width) input and mask */
+    sis__forest_walk *trees;
+    double *sums, *rest; /* (BLOCK, n_sums), (n_sums) */
+} forest_walk;
+
+static int margins_of(forest_walk *w, const int *features, size_t n, double *margins) {
+    size_t k = w->b->forest.n_sums;
+    for (size_t i = 0; i < n; i += BLOCK) {
+        size_t some = n - i < BLOCK ? n - i : BLOCK;
+        sis__forest_walk_sums(w->trees, features + i, some, w->sums);
+        for (size_t m = 0; m < some; m++) {
+            sis__booster_margins(w->b, w->sums + m * k, w->rest, w->output, w->output + 1,
+                                 &margins[i + m]);
+            if (isnan(margins[i + m]))
+                return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", w->output);
+        }
+    }
+    w->walk.evaluations += n;
+    return SIS_OK;
+}
+
+static int walk_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
+    forest_walk *w = (forest_walk *)walk;
+    sis__forest_walk_reset(w->trees, masked);
+    return margins_of(w, (int[]){-1}, 1, margin);
+}
+
+static int walk_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
+    return margins_of((forest_walk *)walk, features, n, margins);
+}
+
+static int walk_mask(sis_walk *walk, int feature, double *margin) {
+    forest_walk *w = (forest_walk *)walk;
+    size_t before = walk->evaluations; /* it was asked about as a candidate */
+    sis__forest_walk_mask(w->trees, feature);
+    int error = margins_of(w, (int[]){-1}, 1, margin);
+    walk->evaluations = before;
+    return error;
+}
+
+static void walk_free(sis_walk *walk) {
+    forest_walk *w = (forest_walk *)walk;
+    sis__forest_walk_free(w->trees);
+    free(w->x);
+    free(w->z);
+    free(w->sums);
+    free(w->rest);
+    free(w);
+}
+
+static int walk_init(forest_walk *w, const sis_input *input) {
+    const sis__forest *f = &w->b->forest;
+    long n = sis_input_features(input);
+    if (n < 0)
+        return (int)n;
+    w->x = SIS_NEW(double, f->width);
+    w->z = SIS_NEW(double, f->width);
+    w->sums = (double *)sis__alloc(BLOCK, f->n_sums * sizeof *w->sums);
+    w->rest = SIS_NEW(double, f->n_sums);
+    if (!w->x || !w->z || !w->sums || !w->rest)
+        return SIS_E_NOMEM;
+    take_values(f, input->values, w->x);
+    take_values(f, input->mask, w->z);
+    return sis__forest_walk_new(f, &(sis__forest_input){w->x, w->z, input->feature_of, (size_t)n},
+                                &w->trees);
+}
+
+static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **out) {
+    static const sis_walk_ops ops = {walk_reset, walk_probe, walk_mask, walk_free};
+    const sis__booster *b = &((const forest_model *)ctx)->b;
+    *out = NULL;
+    if (input->n_values != b->forest.width || sis__forest_walk_size(&b->forest) > (double)memory)
+        return SIS_E_UNSUPPORTED;
+    forest_walk *w = SIS_NEW(forest_walk, 1);
+    if (!w)
+        return SIS_E_NOMEM;
+    w->walk.ops = &ops;
+    w->b = b;
+    w->output = input->output;
+    int error = walk_init(w, input);
+    if (error) {
+        walk_free(&w->walk);
+        return error;
+    }
+    *out = &w->walk;
+    return SIS_OK;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static void forest_close(void *ctx) {
+    forest_model *m = (forest_model *)ctx;
+    sis__booster_release(&m->b);
+    free(m);
+}
+
+static int read_booster(const char *path, sis__booster *b) {
+    char *bytes;
+    size_t n;
+    int error = sis__file_read(path, &bytes, &n);
+    if (error)
+        return error;
+    error = sis__lightgbm_is(bytes, n)  ? sis__lightgbm_parse(bytes, n, b)
+            : sis__xgboost_is(bytes, n) ? sis__xgboost_parse(bytes, n, b)
+                                        : sis__fail(SIS_E_FORMAT, "no model of XGBoost (JSON or "
+                                                                  "UBJSON) or LightGBM (text)");
+    free(bytes);
+    return error && error != SIS_E_NOMEM ? sis__fail_in(error, "%s", path) : error;
+}
+
+static int forest_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    (void)opt;
+    forest_model *m = SIS_NEW(forest_model, 1);
+    if (!m)
+        return SIS_E_NOMEM;
+    m->opened.kind = &sis__model_forest;
+    int error = read_booster(spec, &m->b);
+    if (error) {
+        forest_close(m);
+        return error;
+    }
+    *out = (sis_model){.predict = predict,
+                       .ctx = m,
+                       .n_outputs = m->b.forest.n_sums,
+                       .n_values = m->b.forest.width,
+                       .max_rows = ROWS,
+                       .link = sis__booster_score(&m->b),
+                       .worker_new = sis_worker_share,
+                       .walk_new = walk_new,
+                       .missing = 1};
+    return SIS_OK;
+}
+
+static int recognises(const char *head, size_t n) {
+    return sis__lightgbm_is(head, n) || sis__xgboost_is(head, n);
+}
+
+static const char *const *names(const void *ctx) {
+    return (const char *const *)((const forest_model *)ctx)->b.names;
+}
+
+static int describe(const void *ctx, char **text) {
+    return sis__booster_describe(&((const forest_model *)ctx)->b, text);
+}
+
+const sis__model_kind sis__model_forest = {
+    .suffix = ".json .ubj .txt",
+    .recognises = recognises,
+    .form = "FILE.json",
+    .meaning = "a model of XGBoost, also .ubj, or LightGBM, .txt",
+    .open = forest_open,
+    .close = forest_close,
+    .names = names,
+    .describe = describe,
+};

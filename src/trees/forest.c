@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See forest.h.
+ */
+#include "trees/forest.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static int is_member(const sis__forest *f, const sis__tree_node *n, double x) {
+    if (!(x >= n->value) || !(x < 32.0 * (double)(n->to - n->from)))
+        return 0;
+    uint32_t category = (uint32_t)x;
+    return f->members[n->from + category / 32] >> (category % 32) & 1;
+}
+
+int sis__forest_yes(const sis__forest *f, const sis__tree_node *n, double x) {
+    if (isnan(x) || (n->zero_missing && fabs(x) <= (double)1e-35f))
+        return n->missing_yes;
+    switch (n->mode) {
+    case SIS__NODE_LEQ:
+        return x <= n->value;
+    case SIS__NODE_LT:
+        return x < n->value;
+    case SIS__NODE_GTE:
+        return x >= n->value;
+    case SIS__NODE_GT:
+        return x > n->value;
+    case SIS__NODE_EQ:
+        return x == n->value;
+    case SIS__NODE_NEQ:
+        return x != n->value;
+    default:
+        return is_member(f, n, x);
+    }
+}
+
+uint32_t sis__forest_leaf(const sis__forest *f, size_t tree, const double *row) {
+    uint32_t at = f->roots[tree];
+    const sis__tree_node *n = &f->nodes[at];
+    while (n->mode != SIS__NODE_LEAF) {
+        at = sis__forest_yes(f, n, row[n->feature]) ? n->yes : n->no;
+        n = &f->nodes[at];
+    }
+    return at;
+}
+
+/* The sum of two floats in double is exact enough that rounding it is adding them as floats. */
+static double rounded(const sis__forest *f, double v) {
+    return f->single ? (double)(float)v : v;
+}
+
+void sis__forest_begin(const sis__forest *f, double *sums, unsigned char *seen) {
+    for (size_t k = 0; k < f->n_sums; k++)
+        sums[k] = f->base ? f->base[k] : 0;
+    memset(seen, 0, f->n_sums);
+}
+
+void sis__forest_add(const sis__forest *f, uint32_t leaf, double *sums, unsigned char *seen) {
+    const sis__tree_node *n = &f->nodes[leaf];
+    for (size_t i = n->from; i < n->to; i++) {
+        size_t k = f->targets[i];
+        double w = f->weights[i];
+        if (f->how == SIS__TREES_MIN || f->how == SIS__TREES_MAX)
+            sums[k] = !seen[k] ? w : f->how == SIS__TREES_MIN ? fmin(sums[k], w) : fmax(sums[k], w);
+        else
+            sums[k] = rounded(f, sums[k] + w);
+        seen[k] = 1;
+    }
+}
+
+double sis__forest_product(const sis__forest *f, size_t j, size_t k, double x) {
+    return isnan(x) ? -0.0 : rounded(f, x * f->linear[j * f->n_sums + k]);
+}
+
+void sis__forest_sums(const sis__forest *f, const double *row, double *sums, unsigned char *seen) {
+    sis__forest_begin(f, sums, seen);
+    for (size_t t = 0; t < f->n_trees; t++)
+        sis__forest_add(f, sis__forest_leaf(f, t, row), sums, seen);
+    for (size_t j = 0; f->linear && j < f->width; j++)
+        for (size_t k = 0; k < f->n_sums; k++)
+            sums[k] = rounded(f, sums[k] + sis__forest_product(f, j, k, row[j]));
+}
+
+/* ---- Checks ---------------------------------------------------------------------------------- */
+
+static int check_node(const sis__forest *f, size_t i) {
+    const sis__tree_node *n = &f->nodes[i];
+    if (n->mode == SIS__NODE_LEAF || n->mode == SIS__NODE_IN) {
+        size_t most = n->mode == SIS__NODE_LEAF ? f->n_weights : f->n_members;
+        if (n->from > n->to || n->to > most)
+            return sis__fail(SIS_E_FORMAT, "node %zu has weights or categories that are not there",
+                             i);
+    }
+    if (n->mode == SIS__NODE_LEAF)
+        return SIS_OK;
+    if (n->yes >= f->n_nodes || n->no >= f->n_nodes)
+        return sis__fail(SIS_E_FORMAT, "node %zu has a child that is not there", i);
+    if (n->feature >= f->width)
+        return sis__fail(SIS_E_FORMAT, "node %zu tests column %u; there are %zu", i,
+                         (unsigned)n->feature, f->width);
+    return SIS_OK;
+}
+
+typedef struct {
+    uint32_t node, depth;
+} place;
+
+typedef struct {
+    place *stack;           /* (n_nodes + 2) */
+    unsigned char *visited; /* (n_nodes) */
+    uint32_t *count, *most; /* (n_sums) weights of a leaf for each sum; the most of a tree's */
+    uint32_t *listed;       /* (n_sums) sums that the tree adds to */
+    size_t n_listed, reached;
+} survey;
+
+/* How many terms each sum gets of this leaf. */
+static void count_leaf(const sis__forest *f, survey *s, const sis__tree_node *n) {
+    for (size_t i = n->from; i < n->to; i++) {
+        uint32_t k = f->targets[i];
+        if (++s->count[k] > s->most[k] && ++s->most[k] == 1)
+            s->listed[s->n_listed++] = k;
+    }
+    for (size_t i = n->from; i < n->to; i++)
+        s->count[f->targets[i]] = 0;
+}
+
+/* Visit a tree: no node twice in the whole forest, so nothing can loop. Leaves s->listed and
+ * s->most with what the tree adds to. */
+static int visit(const sis__forest *f, survey *s, size_t tree) {
+    size_t n = 0;
+    s->n_listed = 0;
+    f->depths[tree] = 0;
+    s->stack[n++] = (place){f->roots[tree], 0};
+    while (n) {
+        place p = s->stack[--n];
+        const sis__tree_node *node = &f->nodes[p.node];
+        if (s->visited[p.node]++)
+            return sis__fail(SIS_E_FORMAT, "tree %zu is no tree: node %u hangs in two places", tree,
+                             (unsigned)p.node);
+        s->reached++;
+        if (p.depth > f->depths[tree])
+            f->depths[tree] = p.depth;
+        if (node->mode == SIS__NODE_LEAF) {
+            count_leaf(f, s, node);
+            continue;
+        }
+        s->stack[n++] = (place){node->no, p.depth + 1};
+        s->stack[n++] = (place){node->yes, p.depth + 1};
+    }
+    return SIS_OK;
+}
+
+static void clear(survey *s) {
+    for (size_t i = 0; i < s->n_listed; i++)
+        s->most[s->listed[i]] = 0;
+}
+
+/* ---- Terms ----------------------------------------------------------------------------------- */
+
+/* Count terms: of each sum in sum_terms[k + 1], of each tree in tree_start[t + 1]. */
+static int count_terms(sis__forest *f, survey *s) {
+    for (size_t t = 0; t < f->n_trees; t++) {
+        int error = visit(f, s, t);
+        if (error)
+            return error;
+        f->depth = f->depths[t] > f->depth ? f->depths[t] : f->depth;
+        f->tree_start[t + 1] = f->tree_start[t];
+        for (size_t i = 0; i < s->n_listed; i++) {
+            f->sum_terms[s->listed[i] + 1] += s->most[s->listed[i]];
+            f->tree_start[t + 1] += s->most[s->listed[i]];
+        }
+        clear(s);
+    }
+    for (size_t k = 0; k < f->n_sums; k++) {
+        f->sum_terms[k + 1] += f->sum_terms[k] + (f->linear ? f->width : 0);
+        if (f->sum_terms[k + 1] > UINT32_MAX)
+            return sis__fail(SIS_E_UNSUPPORTED, "more than 4 billion leaves");
+    }
+    f->n_terms = f->sum_terms[f->n_sums];
+    return SIS_OK;
+}
+
+/* Give a tree its terms: `next` (n_sums) is where the next of each sum goes. */
+static void number_terms(sis__forest *f, survey *s, size_t tree, size_t *next, uint32_t *first) {
+    size_t at = f->tree_start[tree];
+    for (size_t i = 0; i < s->n_listed; i++) {
+        uint32_t k = s->listed[i];
+        first[k] = (uint32_t)next[k];
+        for (uint32_t m = 0; m < s->most[k]; m++)
+            f->tree_terms[at++] = (uint32_t)next[k]++;
+    }
+}
+
+static void number_weights(sis__forest *f, survey *s, size_t tree, const uint32_t *first) {
+    size_t n = 0;
+    s->stack[n++] = (place){f->roots[tree], 0};
+    while (n) {
+        const sis__tree_node *node = &f->nodes[s->stack[--n].node];
+        if (node->mode != SIS__NODE_LEAF) {
+            s->stack[n++] = (place){node->no, 0};
+            s->stack[n++] = (place){node->yes, 0};
+            continue;
+        }
+        for (size_t i = node->from; i < node->to; i++)
+            f->term_of[i] = first[f->targets[i]] + s->count[f->targets[i]]++;
+        for (size_t i = node->from; i < node->to; i++)
+            s->count[f->targets[i]] = 0;
+    }
+}
+
+static int place_terms(sis__forest *f, survey *s) {
+    size_t *next = (size_t *)sis__copy(f->sum_terms, f->n_sums, sizeof *next);
+    uint32_t *first = SIS_NEW(uint32_t, f->n_sums);
+    int error = next && first ? SIS_OK : SIS_E_NOMEM;
+    memset(s->visited, 0, f->n_nodes);
+    s->reached = 0;
+    for (size_t t = 0; !error && t < f->n_trees; t++) {
+        error = visit(f, s, t);
+        number_terms(f, s, t, next, first);
+        number_weights(f, s, t, first);
+        clear(s);
+    }
+    free(next);
+    free(first);
+    return error;
+}
+
+/* ---- Finish ---------------------------------------------------------------------------------- */
+
+static void *get_heap(void *ctx, size_t n, size_t size) {
+    (void)ctx;
+    return sis__alloc(n, size);
+}
+
+static int survey_forest(sis__forest *f, const sis__forest_alloc *a, survey *s) {
+    s->stack = SIS_NEW(place, f->n_nodes + 2);
+    s->visited = SIS_NEW(unsigned char, f->n_nodes);
+    s->count = SIS_NEW(uint32_t, f->n_sums);
+    s->most = SIS_NEW(uint32_t, f->n_sums);
+    s->listed = SIS_NEW(uint32_t, f->n_sums);
+    f->depths = (uint32_t *)a->get(a->ctx, f->n_trees, sizeof *f->depths);
+    f->sum_terms = (size_t *)a->get(a->ctx, f->n_sums + 1, sizeof *f->sum_terms);
+    f->tree_start = (size_t *)a->get(a->ctx, f->n_trees + 1, sizeof *f->tree_start);
+    f->term_of = (uint32_t *)a->get(a->ctx, f->n_weights, sizeof *f->term_of);
+    if (!s->stack || !s->visited || !s->count || !s->most || !s->listed || !f->depths ||
+        !f->sum_terms || !f->tree_start || !f->term_of)
+        return SIS_E_NOMEM;
+    int error = count_terms(f, s);
+    if (error)
+        return error;
+    f->tree_terms = (uint32_t *)a->get(a->ctx, f->tree_start[f->n_trees], sizeof *f->tree_terms);
+    return f->tree_terms ? place_terms(f, s) : SIS_E_NOMEM;
+}
+
+int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reached) {
+    static const sis__forest_alloc heap = {get_heap, NULL};
+    survey s = {0};
+    int error = SIS_OK;
+    if (f->n_nodes > INT32_MAX || f->n_weights > INT32_MAX || f->n_sums > INT32_MAX)
+        return sis__fail(SIS_E_UNSUPPORTED, "more than 2 billion nodes");
+    for (size_t i = 0; !error && i < f->n_nodes; i++)
+        error = check_node(f, i);
+    for (size_t i = 0; !error && i < f->n_weights; i++)
+        if (f->targets[i] >= f->n_sums)
+            error = sis__fail(SIS_E_FORMAT, "a weight is for output %u; there are %zu",
+                              (unsigned)f->targets[i], f->n_sums);
+    for (size_t t = 0; !error && t < f->n_trees; t++)
+        if (f->roots[t] >= f->n_nodes)
+            error = sis__fail(SIS_E_FORMAT, "tree %zu has no root", t);
+    if (!error)
+        error = survey_forest(f, a ? a : &heap, &s);
+    if (reached)
+        *reached = s.reached;
+    free(s.stack);
+    free(s.visited);
+    free(s.count);
+    free(s.most);
+    free(s.listed);
+    return error;
+}
+
+void sis__forest_release(sis__forest *f) {
+    free(f->nodes);
+    free(f->roots);
+    free(f->targets);
+    free(f->weights);
+    free(f->members);
+    free(f->base);
+    free(f->linear);
+    free(f->depths);
+    free(f->sum_terms);
+    free(f->term_of);
+    free(f->tree_terms);
+    free(f->tree_start);
+    *f = (sis__forest){0};
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See walk.h. Masking a feature can only change a tree if that feature decides on the present way
+ * from the root to a leaf. So for every tree the leaf is kept, and for each of the few features on
+ * the way that would turn it the *other* leaf it would come to. Features that were looked at are
+ * kept as a set of 64 bits (feature modulo 64): masking one that a tree has not looked at leaves the
+ * tree as it is.
+ *
+ * Sums have to be added up in the library's order, since rounding depends on it. Each term lies in
+ * memory LANES times, once for each candidate of a block; candidates overwrite the terms of the
+ * trees they change in their own lane, all lanes are added up at once, and what was overwritten is
+ * put back. Adding -0 changes no number, so that stands where a leaf has nothing for a sum.
+ *
+ * Cost of a block: one vector addition a term. Of masking a feature: the ways of the trees that
+ * looked at it. Memory: LANES numbers a term, and a pair for each level of each tree.
+ */
+#include "trees/walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { LANES = 16 };
+typedef float floats __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
+typedef double doubles
+    __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
+
+typedef struct {
+    int feature;
+    uint32_t tree, leaf; /* where the tree comes to with the feature masked */
+} other;
+
+struct sis__forest_walk {
+    const sis__forest *f;
+    sis__forest_input in;
+    int *owner;            /* (width) feature of each column, -1: none */
+    size_t *column, *from; /* columns by feature, and (n_features + 1) where each one's begin */
+    double *row;           /* (width) the present input */
+    unsigned char *masked; /* (n_features) */
+    uint32_t *leaf;        /* (n_trees) */
+    uint64_t *looked;      /* (n_trees) */
+    other *others;         /* those of tree t are n_others[t] from start[t] on */
+    size_t *start;         /* (n_trees + 1) */
+    uint32_t *n_others;    /* (n_trees) */
+    uint32_t *last;        /* (n_features) last tree whose way it turned, plus one */
+    other *sorted;         /* all others by feature, then tree; */
+    size_t *of_feature;    /* (n_features + 1) where each one's begin */
+    int stale;             /* they are to be sorted again */
+    float *narrow;         /* (n_terms, LANES) with `single`, */
+    double *wide;          /* otherwise */
+    unsigned char *seen;   /* (n_sums) */
+};
+
+/* ---- Ways ------------------------------------------------------------------------------------ */
+
+static uint64_t bit_of(int feature) {
+    return (uint64_t)1 << (feature & 63);
+}
+
+/* Does the node turn with the feature of its column masked? That feature, or -1. */
+static int turned_by(const sis__forest_walk *w, const sis__tree_node *n, int yes) {
+    int owner = w->owner[n->feature];
+    if (owner < 0 || w->masked[owner])
+        return -1;
+    return sis__forest_yes(w->f, n, w->in.z[n->feature]) != yes ? owner : -1;
+}
+
+/* Down from a node with one more feature masked. */
+static uint32_t descend(sis__forest_walk *w, size_t tree, uint32_t at, int feature) {
+    const sis__tree_node *n = &w->f->nodes[at];
+    while (n->mode != SIS__NODE_LEAF) {
+        int own = w->owner[n->feature] == feature;
+        int yes = sis__forest_yes(w->f, n, (own ? w->in.z : w->row)[n->feature]);
+        int turning = own ? -1 : turned_by(w, n, yes);
+        if (turning >= 0)
+            w->looked[tree] |= bit_of(turning);
+        at = yes ? n->yes : n->no;
+        n = &w->f->nodes[at];
+    }
+    return at;
+}
+
+/* The way of a tree, and the other leaves beside it. */
+static void follow(sis__forest_walk *w, size_t tree) {
+    uint32_t at = w->f->roots[tree], count = 0;
+    other *others = w->others + w->start[tree];
+    const sis__tree_node *n = &w->f->nodes[at];
+    w->looked[tree] = 0;
+    for (; n->mode != SIS__NODE_LEAF; n = &w->f->nodes[at]) {
+        int yes = sis__forest_yes(w->f, n, w->row[n->feature]), feature = turned_by(w, n, yes);
+        if (feature >= 0 && w->last[feature] != tree + 1) {
+            w->last[feature] = (uint32_t)tree + 1;
+            w->looked[tree] |= bit_of(feature);
+            others[count++] = (other){feature, (uint32_t)tree, yes ? n->no : n->yes};
+        }
+        at = yes ? n->yes : n->no;
+    }
+    w->leaf[tree] = at;
+    w->n_others[tree] = count;
+    for (uint32_t i = 0; i < count; i++) {
+        w->last[others[i].feature] = 0;
+        others[i].leaf = descend(w, tree, others[i].leaf, others[i].feature);
+    }
+    w->stale = 1;
+}
+
+/* ---- Terms ----------------------------------------------------------------------------------- */
+
+/* A term in one lane, or in all of them (lane < 0). */
+static void put(sis__forest_walk *w, size_t term, int lane, double v) {
+    size_t from = term * LANES + (lane < 0 ? 0 : (size_t)lane), n = lane < 0 ? LANES : 1;
+    for (size_t i = from; i < from + n; i++)
+        if (w->f->single)
+            w->narrow[i] = (float)v;
+        else
+            w->wide[i] = v;
+}
+
+static void put_leaf(sis__forest_walk *w, size_t tree, int lane, uint32_t leaf) {
+    const sis__forest *f = w->f;
+    const sis__tree_node *n = &f->nodes[leaf];
+    size_t terms = f->tree_start[tree + 1] - f->tree_start[tree];
+    if (terms > n->to - n->from)
+        for (size_t i = f->tree_start[tree]; i < f->tree_start[tree + 1]; i++)
+            put(w, f->tree_terms[i], lane, -0.0);
+    for (size_t i = n->from; i < n->to; i++)
+        put(w, f->term_of[i], lane, f->weights[i]);
+}
+
+/* What a column adds to each sum, from the present row or masked. */
+static void put_column(sis__forest_walk *w, size_t j, int lane, const double *row) {
+    const sis__forest *f = w->f;
+    for (size_t k = 0; f->linear && k < f->n_sums; k++)
+        put(w, f->sum_terms[k + 1] - f->width + j, lane, sis__forest_product(f, j, k, row[j]));
+}
+
+static void put_columns(sis__forest_walk *w, int feature, int lane, const double *row) {
+    for (size_t i = w->from[feature]; i < w->from[feature + 1]; i++)
+        put_column(w, w->column[i], lane, row);
+}
+
+/* Add up all lanes: sums of lane l to sums[l * n_sums ...], for the first n lanes. */
+static void add_narrow(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
+    const sis__forest *f = w->f;
+    floats sum, next;
+    for (int l = 0; l < LANES; l++)
+        sum[l] = f->base ? (float)f->base[k] : 0;
+    for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++) {
+        memcpy(&next, w->narrow + t * LANES, sizeof next);
+        sum += next;
+    }
+    for (size_t l = 0; l < n; l++)
+        sums[l * f->n_sums + k] = (double)sum[l];
+}
+
+static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums) {
+    const sis__forest *f = w->f;
+    doubles sum, next;
+    for (int l = 0; l < LANES; l++)
+        sum[l] = f->base ? f->base[k] : 0;
+    for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++) {
+        memcpy(&next, w->wide + t * LANES, sizeof next);
+        sum += next;
+    }
+    for (size_t l = 0; l < n; l++)
+        sums[l * f->n_sums + k] = sum[l];
+}
+
+/* ---- Candidates ------------------------------------------------------------------------------ */
+
+/* Counting sort of the others by feature. */
+static void sort_others(sis__forest_walk *w) {
+    size_t *of = w->of_feature, p = w->in.n_features;
+    memset(of, 0, (p + 1) * sizeof *of);
+    for (size_t t = 0; t < w->f->n_trees; t++)
+        for (uint32_t i = 0; i < w->n_others[t]; i++)
+            of[w->others[w->start[t] + i].feature]++;
+    for (size_t i = 0; i < p; i++)
+        of[i + 1] += of[i];
+    for (size_t t = w->f->n_trees; t-- > 0;)
+        for (uint32_t i = 0; i < w->n_others[t]; i++) {
+            const other *o = &w->others[w->start[t] + i];
+            w->sorted[--of[o->feature]] = *o;
+        }
+    w->stale = 0;
+}
+
+/* A candidate's leaves into its lane, or (back) those of the present state. */
+static void set_lane(sis__forest_walk *w, int feature, int lane, int back) {
+    if (feature < 0)
+        return;
+    for (size_t i = w->of_feature[feature]; i < w->of_feature[feature + 1]; i++) {
+        const other *o = &w->sorted[i];
+        put_leaf(w, o->tree, lane, back ? w->leaf[o->tree] : o->leaf);
+    }
+    if (w->f->linear && !w->masked[feature])
+        put_columns(w, feature, lane, back ? w->row : w->in.z);
+}
+
+static void sum_block(sis__forest_walk *w, const int *features, size_t n, double *sums) {
+    for (size_t l = 0; l < n; l++)
+        set_lane(w, features[l], (int)l, 0);
+    for (size_t k = 0; k < w->f->n_sums; k++)
+        (w->f->single ? add_narrow : add_wide)(w, k, n, sums);
+    for (size_t l = 0; l < n; l++)
+        set_lane(w, features[l], (int)l, 1);
+}
+
+/* The least or the greatest leaf: tree after tree. */
+static void choose_leaves(sis__forest_walk *w, int feature, double *sums) {
+    size_t at = feature < 0 ? 0 : w->of_feature[feature];
+    size_t end = feature < 0 ? 0 : w->of_feature[feature + 1];
+    sis__forest_begin(w->f, sums, w->seen);
+    for (size_t t = 0; t < w->f->n_trees; t++) {
+        uint32_t leaf = w->leaf[t];
+        if (at < end && w->sorted[at].tree == t)
+            leaf = w->sorted[at++].leaf;
+        sis__forest_add(w->f, leaf, sums, w->seen);
+    }
+}
+
+void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, double *sums) {
+    size_t k = w->f->n_sums;
+    int added = w->f->how == SIS__TREES_SUM || w->f->how == SIS__TREES_AVERAGE;
+    if (w->stale)
+        sort_others(w);
+    for (size_t i = 0; !added && i < n; i++)
+        choose_leaves(w, features[i], sums + i * k);
+    for (size_t i = 0; added && i < n; i += LANES)
+        sum_block(w, features + i, n - i < LANES ? n - i : LANES, sums + i * k);
+}
+
+/* ---- States ---------------------------------------------------------------------------------- */
+
+void sis__forest_walk_reset(sis__forest_walk *w, const unsigned char *masked) {
+    const sis__forest *f = w->f;
+    memcpy(w->masked, masked, w->in.n_features);
+    for (size_t j = 0; j < f->width; j++) {
+        int gone = w->owner[j] >= 0 && masked[w->owner[j]];
+        w->row[j] = (gone ? w->in.z : w->in.x)[j];
+        put_column(w, j, -1, w->row);
+    }
+    for (size_t t = 0; t < f->n_trees; t++) {
+        follow(w, t);
+        put_leaf(w, t, -1, w->leaf[t]);
+    }
+}
+
+void sis__forest_walk_mask(sis__forest_walk *w, int feature) {
+    w->masked[feature] = 1;
+    for (size_t i = w->from[feature]; i < w->from[feature + 1]; i++)
+        w->row[w->column[i]] = w->in.z[w->column[i]];
+    put_columns(w, feature, -1, w->in.z);
+    for (size_t t = 0; t < w->f->n_trees; t++) {
+        uint32_t before = w->leaf[t];
+        if (!(w->looked[t] & bit_of(feature)))
+            continue;
+        follow(w, t);
+        if (w->leaf[t] != before)
+            put_leaf(w, t, -1, w->leaf[t]);
+    }
+}
+
+/* ---- Making ---------------------------------------------------------------------------------- */
+
+void sis__forest_walk_free(sis__forest_walk *w) {
+    if (!w)
+        return;
+    free(w->owner);
+    free(w->column);
+    free(w->from);
+    free(w->row);
+    free(w->masked);
+    free(w->leaf);
+    free(w->looked);
+    free(w->others);
+    free(w->start);
+    free(w->n_others);
+    free(w->last);
+    free(w->sorted);
+    free(w->of_feature);
+    free(w->narrow);
+    free(w->wide);
+    free(w->seen);
+    free(w);
+}
+
+/* Columns by feature. */
+static void index_columns(sis__forest_walk *w) {
+    size_t p = w->in.n_features;
+    for (size_t j = 0; j < w->f->width; j++)
+        if ((w->owner[j] = w->in.feature ? w->in.feature[j] : (int)j) >= 0)
+            w->from[w->owner[j]]++;
+    for (size_t i = 0; i < p; i++)
+        w->from[i + 1] += w->from[i];
+    for (size_t j = w->f->width; j-- > 0;)
+        if (w->owner[j] >= 0)
+            w->column[--w->from[w->owner[j]]] = j;
+}
+
+/* A way has no more others than nodes, nor than there are features. */
+static int allocate(sis__forest_walk *w) {
+    const sis__forest *f = w->f;
+    size_t p = w->in.n_features, terms = f->n_terms;
+    w->start = SIS_NEW(size_t, f->n_trees + 1);
+    for (size_t t = 0; w->start && t < f->n_trees; t++)
+        w->start[t + 1] = w->start[t] + (f->depths[t] < p ? f->depths[t] : p);
+    w->owner = SIS_NEW(int, f->width);
+    w->column = SIS_NEW(size_t, f->width);
+    w->from = SIS_NEW(size_t, p + 1);
+    w->row = SIS_NEW(double, f->width);
+    w->masked = SIS_NEW(unsigned char, p);
+    w->leaf = SIS_NEW(uint32_t, f->n_trees);
+    w->looked = SIS_NEW(uint64_t, f->n_trees);
+    w->n_others = SIS_NEW(uint32_t, f->n_trees);
+    w->last = SIS_NEW(uint32_t, p);
+    w->of_feature = SIS_NEW(size_t, p + 1);
+    w->seen = SIS_NEW(unsigned char, f->n_sums);
+    w->others = w->start ? SIS_NEW(other, w->start[f->n_trees]) : NULL;
+    w->sorted = w->start ? SIS_NEW(other, w->start[f->n_trees]) : NULL;
+    w->narrow = f->single ? (float *)sis__alloc(terms, LANES * sizeof(float)) : NULL;
+    w->wide = f->single ? NULL : (double *)sis__alloc(terms, LANES * sizeof(double));
+    return w->start && w->owner && w->column && w->from && w->row && w->masked && w->leaf &&
+                   w->looked && w->n_others && w->last && w->of_feature && w->seen && w->others &&
+                   w->sorted && (w->narrow || w->wide)
+               ? SIS_OK
+               : SIS_E_NOMEM;
+}
+
+double sis__forest_walk_size(const sis__forest *f) {
+    double levels = 0;
+    for (size_t t = 0; t < f->n_trees; t++)
+        levels += f->depths[t];
+    return (double)f->n_terms * LANES * (f->single ? sizeof(float) : sizeof(double)) +
+           (double)f->n_trees * 32 + levels * 2 * sizeof(other) + (double)f->width * 64;
+}
+
+int sis__forest_walk_new(const sis__forest *f, const sis__forest_input *in,
+                         sis__forest_walk **out) {
+    *out = NULL;
+    sis__forest_walk *w = SIS_NEW(sis__forest_walk, 1);
+    if (!w)
+        return SIS_E_NOMEM;
+    w->f = f;
+    w->in = *in;
+    int error = allocate(w);
+    if (error) {
+        sis__forest_walk_free(w);
+        return error;
+    }
+    index_columns(w);
+    *out = w;
+    return SIS_OK;
+}
