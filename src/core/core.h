@@ -9,7 +9,7 @@
  *     collect.c    selections -> subsets, judged by full passes -> collection
  *     verify.c     the same judgement of somebody else's collection
  *     many.c       many inputs on several threads, results in order
- *     predict.c    plain scores; crew.c: one copy of the model a thread
+ *     predict.c    plain scores; model_per_thread.c: one copy of the model a thread
  *     mask.c, options.c
  *
  * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything
@@ -22,16 +22,17 @@
 
 #include "core/input.h"
 
-/* ---- crew.c, predict.c --------------------------------------------------------------------- */
+/* ---- model_per_thread.c, predict.c --------------------------------------------------------- */
 
-typedef struct sis__crew {
-    int n, hired;
+typedef struct sis__model_per_thread {
+    int n, made;       /* threads, models so far */
     sis_model *models; /* (n) */
-} sis__crew;
+} sis__model_per_thread;
 
 /* jobs as in sis_opt, at most one thread an item. */
-int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out);
-void sis__crew_release(sis__crew *c);
+int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
+                               sis__model_per_thread *out);
+void sis__model_per_thread_release(sis__model_per_thread *c);
 
 /* Call predict; a failure always has a message and a negative code. */
 int sis__model_predict(const sis_model *m, const double *rows, size_t n, size_t width,

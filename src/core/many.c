@@ -17,8 +17,8 @@ typedef struct {
     const sis_input *inputs;
     const sis_opt *opt;
     const sis_finder *finder;
-    sis__crew crew;
-    size_t *evaluations;       /* (crew.n) of the input under way */
+    sis__model_per_thread each;
+    size_t *evaluations;       /* (each.n) of the input under way */
     size_t n, handed;          /* inputs; how many were handed over */
     sis_collection **finished; /* (n) explained and waiting */
     sis_progress total;
@@ -79,7 +79,7 @@ static int explain_one(void *ctx, size_t i, int worker) {
     sis_collection *c = SIS_NEW(sis_collection, 1);
     if (!c)
         return SIS_E_NOMEM;
-    int error = j->finder->find(j->finder->ctx, i, &j->crew.models[worker], &opt, c);
+    int error = j->finder->find(j->finder->ctx, i, &j->each.models[worker], &opt, c);
     if (error == SIS_E_NAN && j->inputs)
         error = failed_collection(c, &j->inputs[i]);
     if (error != SIS_OK) {
@@ -101,18 +101,18 @@ int sis_find_many(const sis_model *model, const sis_input *inputs, size_t n, con
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
     sis_opt share = *opt;
     job j = {.inputs = inputs, .opt = &share, .finder = finder, .n = n};
-    int error = sis__crew_new(model, opt->jobs, n, &j.crew);
+    int error = sis__model_per_thread_init(model, opt->jobs, n, &j.each);
     if (error != SIS_OK)
         return error;
-    share.memory = opt->memory / (size_t)j.crew.n;
+    share.memory = opt->memory / (size_t)j.each.n;
     if (share.memory < 1 << 16)
         share.memory = 1 << 16;
     j.total.inputs = n;
-    j.evaluations = SIS_NEW(size_t, (size_t)j.crew.n);
+    j.evaluations = SIS_NEW(size_t, (size_t)j.each.n);
     j.finished = SIS_NEW(sis_collection *, n);
     pthread_mutex_init(&j.lock, NULL);
-    error = j.evaluations && j.finished ? sis__parallel(j.crew.n, n, explain_one, &j) : SIS_E_NOMEM;
-    sis__crew_release(&j.crew);
+    error = j.evaluations && j.finished ? sis__parallel(j.each.n, n, explain_one, &j) : SIS_E_NOMEM;
+    sis__model_per_thread_release(&j.each);
     for (size_t i = 0; j.finished && i < n; i++)
         if (j.finished[i]) {
             sis_collection_release(j.finished[i]);

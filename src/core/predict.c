@@ -16,7 +16,7 @@
 typedef struct {
     const sis_input *inputs;
     double *scores;
-    sis__crew crew;
+    sis__model_per_thread each;
     size_t *first; /* (n_chunks + 1) */
     size_t n_chunks;
     const sis_opt *opt;
@@ -62,7 +62,7 @@ static int report(prediction *p, size_t n) {
 
 static int predict_chunk(void *ctx, size_t chunk, int worker) {
     prediction *p = (prediction *)ctx;
-    const sis_model *m = &p->crew.models[worker];
+    const sis_model *m = &p->each.models[worker];
     size_t from = p->first[chunk], n = p->first[chunk + 1] - from;
     size_t width = p->inputs[from].n_values, outputs = m->n_outputs;
     double *rows = (double *)sis__alloc_raw(n, width * sizeof *rows);
@@ -100,12 +100,12 @@ int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const
         return sis__fail(SIS_E_ARGUMENT, "a model needs predict and n_outputs");
     int error = cut(&p, model, n, opt->memory);
     if (error == SIS_OK)
-        error = sis__crew_new(model, opt->jobs, p.n_chunks, &p.crew);
+        error = sis__model_per_thread_init(model, opt->jobs, p.n_chunks, &p.each);
     pthread_mutex_init(&p.lock, NULL);
     if (error == SIS_OK)
-        error = sis__parallel(p.crew.n, p.n_chunks, predict_chunk, &p);
+        error = sis__parallel(p.each.n, p.n_chunks, predict_chunk, &p);
     pthread_mutex_destroy(&p.lock);
-    sis__crew_release(&p.crew);
+    sis__model_per_thread_release(&p.each);
     free(p.first);
     return error;
 }

@@ -224,13 +224,13 @@ typedef struct {
     const sis_collection *claims;
     sis_audit *out;
     sis_opt opt;
-    sis__crew crew;
+    sis__model_per_thread each;
 } audits;
 
 static int verify_one(void *ctx, size_t i, int worker) {
     audits *j = (audits *)ctx;
     int error =
-        sis_verify(&j->crew.models[worker], &j->inputs[i], &j->opt, &j->claims[i], &j->out[i]);
+        sis_verify(&j->each.models[worker], &j->inputs[i], &j->opt, &j->claims[i], &j->out[i]);
     return error == SIS_OK ? SIS_OK
                            : sis__example_fail(error, j->inputs, i, "%s", sis_error_detail());
 }
@@ -240,10 +240,10 @@ int sis_verify_many(const sis_model *model, const sis_input *inputs, size_t n, c
     audits j = {.inputs = inputs, .claims = claims, .out = out, .opt = *opt};
     j.opt.progress = NULL;
     memset(out, 0, n * sizeof *out);
-    int error = sis__crew_new(model, opt->jobs, n, &j.crew);
+    int error = sis__model_per_thread_init(model, opt->jobs, n, &j.each);
     if (error == SIS_OK)
-        error = sis__parallel(j.crew.n, n, verify_one, &j);
-    sis__crew_release(&j.crew);
+        error = sis__parallel(j.each.n, n, verify_one, &j);
+    sis__model_per_thread_release(&j.each);
     for (size_t i = 0; error != SIS_OK && i < n; i++)
         sis_audit_release(&out[i]);
     return error;

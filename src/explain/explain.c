@@ -81,29 +81,29 @@ double sis_rationale_error(const sis_rationale *r) {
 /* ---- One input ----------------------------------------------------------------------------- */
 
 /* Scores of the input and of the mask alone, and what they settle. */
-static int begin(sis__view *v, sis_collection *out) {
+static int begin(sis__masked_scorer *v, sis_collection *out) {
     unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double margin, masked;
     if (!present)
         return SIS_E_NOMEM;
-    int error = sis__view_margin(v, present, &masked);
+    int error = sis__scorer_margin(v, present, &masked);
     memset(present, 1, v->features.n);
     if (error == SIS_OK)
-        error = sis__view_margin(v, present, &margin);
+        error = sis__scorer_margin(v, present, &margin);
     free(present);
     if (error != SIS_OK)
         return error;
     out->n_features = v->features.n;
-    out->score = out->rest_score = sis__view_score(v, margin);
-    out->masked_score = sis__view_score(v, masked);
-    out->status = !sis__view_decided(v, margin)  ? SIS_STATUS_BELOW_THRESHOLD
-                  : sis__view_decided(v, masked) ? SIS_STATUS_DEFAULT_DECISION
-                                                 : SIS_STATUS_EXPLAINED;
+    out->score = out->rest_score = sis__scorer_score(v, margin);
+    out->masked_score = sis__scorer_score(v, masked);
+    out->status = !sis__scorer_decided(v, margin)  ? SIS_STATUS_BELOW_THRESHOLD
+                  : sis__scorer_decided(v, masked) ? SIS_STATUS_DEFAULT_DECISION
+                                                   : SIS_STATUS_EXPLAINED;
     out->complete = out->status == SIS_STATUS_BELOW_THRESHOLD;
     return SIS_OK;
 }
 
-static int rank_by_method(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+static int rank_by_method(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out) {
     switch (how->method) {
     case SIS_METHOD_PERTURB:
         return sis__perturb(v, out);
@@ -116,7 +116,7 @@ static int rank_by_method(sis__view *v, const sis_method_opt *how, sis__ranking 
     }
 }
 
-static int rank(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+static int rank(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out) {
     int error = rank_by_method(v, how, out);
     for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
         if (!isfinite(out->attributions[f]) || isnan(out->importance[f]))
@@ -148,7 +148,7 @@ size_t sis_collection_median(const sis_collection *c) {
     return (size_of_rank(c, (n - 1) / 2) + size_of_rank(c, n / 2) + 1) / 2;
 }
 
-static int median_length(sis__view *v, size_t *length) {
+static int median_length(sis__masked_scorer *v, size_t *length) {
     sis_collection c;
     sis_opt opt = *v->opt;
     opt.max_subsets = 0;
@@ -182,8 +182,8 @@ static size_t top_length(const ranked *r, double goal, int below) {
 }
 
 /* How many features of the order the constraint wants; `score` is that of the input. */
-static int constrain(sis__view *v, const sis_method_opt *how, const ranked *r, double score,
-                     size_t *size) {
+static int constrain(sis__masked_scorer *v, const sis_method_opt *how, const ranked *r,
+                     double score, size_t *size) {
     int error = SIS_OK;
     double baseline = score - r->ranking.difference;
     switch (how->constraint) {
@@ -204,7 +204,7 @@ static int constrain(sis__view *v, const sis_method_opt *how, const ranked *r, d
 
 /* The order that was found before, if it is one of the features there are. `seen` (v->features.n) is
  * zeroed. */
-static int take_order(const sis__view *v, const sis_method_opt *how, unsigned char *seen,
+static int take_order(const sis__masked_scorer *v, const sis_method_opt *how, unsigned char *seen,
                       ranked *r) {
     size_t present = 0;
     for (size_t f = 0; f < v->features.n; f++)
@@ -225,7 +225,7 @@ static int take_order(const sis__view *v, const sis_method_opt *how, unsigned ch
     return SIS_OK;
 }
 
-static int repeat_order(const sis__view *v, const sis_method_opt *how, ranked *r) {
+static int repeat_order(const sis__masked_scorer *v, const sis_method_opt *how, ranked *r) {
     unsigned char *seen = SIS_NEW(unsigned char, v->features.n);
     int error = seen ? take_order(v, how, seen, r) : SIS_E_NOMEM;
     free(seen);
@@ -233,7 +233,8 @@ static int repeat_order(const sis__view *v, const sis_method_opt *how, ranked *r
 }
 
 /* Attributions -> order. */
-static int find_order(sis__view *v, const sis_method_opt *how, sis_rationale *out, ranked *r) {
+static int find_order(sis__masked_scorer *v, const sis_method_opt *how, sis_rationale *out,
+                      ranked *r) {
     r->ranking.importance = SIS_NEW(double, v->features.n);
     r->ranking.attributions = out->attributions = SIS_NEW(double, v->features.n);
     int error =
@@ -246,7 +247,7 @@ static int find_order(sis__view *v, const sis_method_opt *how, sis_rationale *ou
 }
 
 /* Order -> rationale. */
-static int attribute(sis__view *v, const sis_method_opt *how, sis_rationale *out) {
+static int attribute(sis__masked_scorer *v, const sis_method_opt *how, sis_rationale *out) {
     sis_collection *c = &out->collection;
     size_t size;
     ranked r = {.ranking = {.sum = NAN, .difference = NAN},
@@ -275,8 +276,8 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
     wrong = wrong ? wrong : sis_method_opt_check(how);
     if (wrong)
         return sis__fail(SIS_E_ARGUMENT, "%s", wrong);
-    sis__view v;
-    int error = sis__view_init(&v, model, input, opt);
+    sis__masked_scorer v;
+    int error = sis__scorer_init(&v, model, input, opt);
     if (error != SIS_OK)
         return error;
     error = begin(&v, &out->collection);
@@ -286,7 +287,7 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;
     out->collection.seconds = sis__seconds() - began;
-    sis__view_release(&v);
+    sis__scorer_release(&v);
     if (error != SIS_OK) {
         sis_rationale_release(out);
         out->sum = out->difference = NAN;

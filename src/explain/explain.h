@@ -2,9 +2,9 @@
  *
  * What the files of the methods share. The way through them:
  *
- *     view.c       one input through masks: scores of any choice of present features
- *     points.c     the input and its mask where the model has slopes
- *     perturb.c, ig.c, lime.c   a view -> attributions and importances
+ *     masked_scorer.c     one input through masks: scores of any choice of present features
+ *     gradient_points.c   the input and its mask where the model has slopes
+ *     perturb.c, ig.c, lime.c   a masked scorer -> attributions and importances
  *     ridge.c      the regression under lime
  *     order.c      importances -> order -> how many from its top
  *     gradient.c   batched gradient SIS
@@ -22,9 +22,9 @@
 
 #include "core/input.h"
 
-/* ---- view.c -------------------------------------------------------------------------------- */
+/* ---- masked_scorer.c ----------------------------------------------------------------------- */
 
-typedef struct sis__view {
+typedef struct sis__masked_scorer {
     const sis_model *model;
     const sis_input *in;
     const sis_opt *opt;
@@ -36,11 +36,11 @@ typedef struct sis__view {
     double *rows;           /* (room, n_values) */
     double *answers;        /* (room, n_outputs) */
     unsigned char *present; /* (n) scratch */
-} sis__view;
+} sis__masked_scorer;
 
-int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
-                   const sis_opt *opt);
-void sis__view_release(sis__view *v);
+int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,
+                     const sis_opt *opt);
+void sis__scorer_release(sis__masked_scorer *v);
 
 /* Copies of the input to be scored. `choose` flags the features present in copy i; absent ones are
  * masked whatever it says. */
@@ -52,16 +52,16 @@ typedef struct sis__copies {
 } sis__copies;
 
 /* margins (copies->n) */
-int sis__view_margins(sis__view *v, const sis__copies *copies, double *margins);
+int sis__scorer_margins(sis__masked_scorer *v, const sis__copies *copies, double *margins);
 
 /* The margin with exactly the flagged features present. */
-int sis__view_margin(sis__view *v, const unsigned char *present, double *margin);
+int sis__scorer_margin(sis__masked_scorer *v, const unsigned char *present, double *margin);
 
-double sis__view_score(const sis__view *v, double margin);
-int sis__view_decided(const sis__view *v, double margin);
+double sis__scorer_score(const sis__masked_scorer *v, double margin);
+int sis__scorer_decided(const sis__masked_scorer *v, double margin);
 
 /* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more. */
-int sis__view_tick(const sis__view *v);
+int sis__scorer_tick(const sis__masked_scorer *v);
 
 /* ---- Methods -------------------------------------------------------------------------------- */
 
@@ -72,43 +72,45 @@ typedef struct sis__ranking {
     double sum, difference;
 } sis__ranking;
 
-int sis__perturb(sis__view *v, sis__ranking *out);
-int sis__ig(sis__view *v, const sis_method_opt *how, sis__ranking *out);
-int sis__lime(sis__view *v, const sis_method_opt *how, sis__ranking *out);
+int sis__perturb(sis__masked_scorer *v, sis__ranking *out);
+int sis__ig(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out);
+int sis__lime(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out);
 
 /* ---- order.c ------------------------------------------------------------------------------- */
 
 /* All features but the absent ones, most important first: *n of them. */
-void sis__order(const sis__view *v, const double *importance, int *order, size_t *n);
+void sis__order(const sis__masked_scorer *v, const double *importance, int *order, size_t *n);
 
 /* FindSIS: *size is the fewest features from the top that reach the threshold. */
-int sis__order_find(sis__view *v, const int *order, size_t n, size_t *size);
+int sis__order_find(sis__masked_scorer *v, const int *order, size_t n, size_t *size);
 
 /* The score after each masking, from the last of the order to the first. */
-int sis__order_trace(sis__view *v, const int *order, size_t n, sis_trace *out);
+int sis__order_trace(sis__masked_scorer *v, const int *order, size_t n, sis_trace *out);
 
 /* A subset of the first `size` with its score, and the score of the rest. */
-int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collection *out);
+int sis__order_subset(sis__masked_scorer *v, const int *order, size_t size, sis_collection *out);
 
-/* ---- points.c ------------------------------------------------------------------------------ */
+/* ---- gradient_points.c --------------------------------------------------------------------- */
 
 /* The input and its mask as points, where the model has a gradient. */
-typedef struct sis__points {
+typedef struct sis__gradient_points {
     size_t width, dim;
     double *input; /* (width) absent features masked */
     double *mask;  /* (n_samples, width) what is never masked as in the input */
-} sis__points;
+} sis__gradient_points;
 
-int sis__points_init(sis__points *p, const sis__view *v, const char *method);
-void sis__points_release(sis__points *p);
+int sis__gradient_points_init(sis__gradient_points *p, const sis__masked_scorer *v,
+                              const char *method);
+void sis__gradient_points_release(sis__gradient_points *p);
 
 /* Scores and slopes at s->n points, at the cost of as many evaluations. Width and output are filled
  * in here. */
-int sis__points_slopes(sis__view *v, const sis__points *p, sis_slopes *s);
+int sis__gradient_points_slopes(sis__masked_scorer *v, const sis__gradient_points *p,
+                                sis_slopes *s);
 
 /* ---- gradient.c ---------------------------------------------------------------------------- */
 
 /* Fill the subsets of a collection whose status is EXPLAINED. */
-int sis__gradient(sis__view *v, const sis_method_opt *how, sis_collection *out);
+int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out);
 
 #endif

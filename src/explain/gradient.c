@@ -30,10 +30,10 @@
 enum { MOST_WALKED = 4096, MOST_PASSED = 256, TRIES = 16 };
 
 typedef struct {
-    sis__view *v;
+    sis__masked_scorer *v;
     size_t step;
     size_t most; /* features that exact selection is for */
-    sis__points at;
+    sis__gradient_points at;
     double *now;            /* (n_samples, width) the points of the present state */
     double *d_now;          /* (n_samples, width) */
     double *scores;         /* (n_samples) */
@@ -88,11 +88,11 @@ static void choose(const search *c, size_t k) {
 
 /* Slopes in m at the present state, and its score. */
 static int look(search *c, double *score) {
-    sis__view *v = c->v;
+    sis__masked_scorer *v = c->v;
     size_t width = c->at.width;
     sis_slopes slopes = {
         .points = c->now, .n = v->features.n_samples, .scores = c->scores, .d_points = c->d_now};
-    int error = sis__points_slopes(v, &c->at, &slopes);
+    int error = sis__gradient_points_slopes(v, &c->at, &slopes);
     if (error != SIS_OK)
         return error;
     double sign = v->opt->below ? -1 : 1;
@@ -176,8 +176,8 @@ static int enough_from(search *c, size_t from, int *enough) {
     memset(c->present, 0, c->v->features.n);
     for (size_t k = from; k < c->n_order; k++)
         c->present[c->order[k]] = 1;
-    int error = sis__view_margin(c->v, c->present, &margin);
-    *enough = error == SIS_OK && sis__view_decided(c->v, margin);
+    int error = sis__scorer_margin(c->v, c->present, &margin);
+    *enough = error == SIS_OK && sis__scorer_decided(c->v, margin);
     return error;
 }
 
@@ -207,12 +207,12 @@ static int drop_pieces(search *c, int *left, size_t *n, size_t piece, size_t *dr
         if (piece > 1)
             tries = 1; /* those mostly go */
         removals r = {c, left, *n, at, piece};
-        int error = sis__view_margins(
+        int error = sis__scorer_margins(
             c->v, &(sis__copies){.n = tries, .choose = choose_removal, .ctx = &r}, margins);
         if (error != SIS_OK)
             return error;
         size_t k = 0;
-        while (k < tries && !sis__view_decided(c->v, margins[k]))
+        while (k < tries && !sis__scorer_decided(c->v, margins[k]))
             k++;
         at += k * piece;
         if (k == tries)
@@ -280,8 +280,8 @@ static int take_all(search *c, const int *left, size_t n, sis_subset *out) {
         c->present[left[k]] = 1;
     }
     out->n = n;
-    int error = sis__view_margin(c->v, c->present, &margin);
-    out->score = error == SIS_OK ? sis__view_score(c->v, margin) : 0;
+    int error = sis__scorer_margin(c->v, c->present, &margin);
+    out->score = error == SIS_OK ? sis__scorer_score(c->v, margin) : 0;
     return error;
 }
 
@@ -306,7 +306,7 @@ static int find_subset(search *c, sis_subset *out) {
 /* ---- Collection ---------------------------------------------------------------------------- */
 
 /* Does the model walk over this input faster than full passes do? */
-static int has_walk(const sis__view *v) {
+static int has_walk(const sis__masked_scorer *v) {
     sis_walk *w = NULL;
     if (!v->model->walk_new || v->opt->exact || v->features.n_samples > 1 ||
         v->model->walk_new(v->model->ctx, v->in, v->opt->memory, &w) != SIS_OK)
@@ -315,10 +315,10 @@ static int has_walk(const sis__view *v) {
     return 1;
 }
 
-static int search_init(search *c, sis__view *v, const sis_method_opt *how) {
+static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *how) {
     *c = (search){.v = v, .step = how->step < v->features.n ? how->step : v->features.n};
     c->most = v->features.n > MOST_PASSED && has_walk(v) ? MOST_WALKED : MOST_PASSED;
-    int error = sis__points_init(&c->at, v, "gradient");
+    int error = sis__gradient_points_init(&c->at, v, "gradient");
     if (error != SIS_OK)
         return error;
     c->now = (double *)sis__alloc_raw(v->features.n_samples, c->at.width * sizeof(double));
@@ -340,7 +340,7 @@ static int search_init(search *c, sis__view *v, const sis_method_opt *how) {
 }
 
 static void search_release(search *c) {
-    sis__points_release(&c->at);
+    sis__gradient_points_release(&c->at);
     free(c->now);
     free(c->d_now);
     free(c->scores);
@@ -358,15 +358,15 @@ static int judge_rest(search *c, sis_collection *out) {
     double rest;
     for (size_t f = 0; f < c->v->features.n; f++)
         c->present[f] = !c->gone[f];
-    int error = sis__view_margin(c->v, c->present, &rest);
+    int error = sis__scorer_margin(c->v, c->present, &rest);
     if (error == SIS_OK) {
-        out->rest_score = sis__view_score(c->v, rest);
-        out->complete = !sis__view_decided(c->v, rest);
+        out->rest_score = sis__scorer_score(c->v, rest);
+        out->complete = !sis__scorer_decided(c->v, rest);
     }
     return error;
 }
 
-int sis__gradient(sis__view *v, const sis_method_opt *how, sis_collection *out) {
+int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out) {
     search c;
     size_t most = v->opt->max_subsets ? v->opt->max_subsets : 1, cap = 0;
     int error = search_init(&c, v, how);

@@ -33,8 +33,8 @@
 enum { CHUNK = 32, SURVEY = 10, LEAST = 20 }; /* points at once; 1/SURVEY of at least LEAST steps */
 
 typedef struct {
-    sis__view *v;
-    sis__points at;
+    sis__masked_scorer *v;
+    sis__gradient_points at;
     const double *baseline; /* (width) of the sample under way */
     size_t chunk;           /* points at once */
     size_t steps;           /* points on the path, those of the survey included */
@@ -46,9 +46,9 @@ typedef struct {
     double *total; /* (width) attributions of the samples so far */
 } path;
 
-static int path_init(path *p, sis__view *v, size_t steps) {
+static int path_init(path *p, sis__masked_scorer *v, size_t steps) {
     *p = (path){.v = v, .steps = steps};
-    int error = sis__points_init(&p->at, v, "ig");
+    int error = sis__gradient_points_init(&p->at, v, "ig");
     if (error != SIS_OK)
         return error;
     size_t row = 2 * p->at.width * sizeof(double), fit = v->opt->memory / row;
@@ -67,7 +67,7 @@ static int path_init(path *p, sis__view *v, size_t steps) {
 }
 
 static void path_release(path *p) {
-    sis__points_release(&p->at);
+    sis__gradient_points_release(&p->at);
     free(p->points);
     free(p->d_points);
     free(p->scores);
@@ -94,7 +94,7 @@ static void place(path *p, size_t k, double share) {
 
 static int evaluate(path *p, size_t n) {
     sis_slopes s = {.points = p->points, .n = n, .scores = p->scores, .d_points = p->d_points};
-    return sis__points_slopes(p->v, &p->at, &s);
+    return sis__gradient_points_slopes(p->v, &p->at, &s);
 }
 
 /* ---- The path ------------------------------------------------------------------------------ */
@@ -177,7 +177,7 @@ static int follow(path *p, double *difference) {
     return error;
 }
 
-int sis__ig(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+int sis__ig(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out) {
     path p;
     size_t samples = how->zero_baseline ? 1 : v->features.n_samples;
     double difference = 0, sum = 0;

@@ -24,7 +24,7 @@
 #include "explain/ridge.h"
 
 typedef struct {
-    sis__view *v;
+    sis__masked_scorer *v;
     size_t n, q;      /* copies, features of the linear model */
     int *column;      /* (q) the feature of each column */
     unsigned char *x; /* (n, q) */
@@ -52,7 +52,7 @@ static int check_size(const lime *l) {
                      l->q, bytes / 0x1p20);
 }
 
-static int lime_init(lime *l, sis__view *v, size_t samples) {
+static int lime_init(lime *l, sis__masked_scorer *v, size_t samples) {
     *l = (lime){.v = v, .n = samples, .column = SIS_NEW(int, v->features.n)};
     if (!l->column)
         return SIS_E_NOMEM;
@@ -102,7 +102,7 @@ static void choose(void *ctx, size_t i, unsigned char *present) {
 }
 
 /* Several mask samples, but one mask for lime alone: as many copies of it. */
-static int spread(const sis__view *v, const double *mask, double **out) {
+static int spread(const sis__masked_scorer *v, const double *mask, double **out) {
     size_t n = v->in->n_values;
     *out = (double *)sis__alloc_raw(v->features.n_samples, n * sizeof **out);
     for (size_t s = 0; *out && s < v->features.n_samples; s++)
@@ -115,14 +115,14 @@ static int score(lime *l, const double *mask) {
     int error = mask ? spread(l->v, mask, &own) : SIS_OK;
     sis__copies copies = {.n = l->n, .choose = choose, .ctx = l, .mask = own};
     if (error == SIS_OK)
-        error = sis__view_margins(l->v, &copies, l->scores);
+        error = sis__scorer_margins(l->v, &copies, l->scores);
     for (size_t s = 0; error == SIS_OK && s < l->n; s++)
-        l->scores[s] = sis__view_score(l->v, l->scores[s]);
+        l->scores[s] = sis__scorer_score(l->v, l->scores[s]);
     free(own);
     return error;
 }
 
-int sis__lime(sis__view *v, const sis_method_opt *how, sis__ranking *out) {
+int sis__lime(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out) {
     lime l;
     int error = lime_init(&l, v, how->samples);
     if (error == SIS_OK && l.q > 0) {

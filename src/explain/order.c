@@ -22,7 +22,7 @@ static int by_importance(const void *a, const void *b, void *importance) {
     return (x < y) - (x > y);
 }
 
-void sis__order(const sis__view *v, const double *importance, int *order, size_t *n) {
+void sis__order(const sis__masked_scorer *v, const double *importance, int *order, size_t *n) {
     *n = 0;
     for (size_t f = 0; f < v->features.n; f++)
         if (!v->features.absent[f])
@@ -45,16 +45,16 @@ static void choose_prefix(void *ctx, size_t i, unsigned char *present) {
         present[p->order[k]] = 1;
 }
 
-int sis__order_find(sis__view *v, const int *order, size_t n, size_t *size) {
+int sis__order_find(sis__masked_scorer *v, const int *order, size_t n, size_t *size) {
     double margins[BLOCK];
     for (size_t done = 0; done < n; done += BLOCK) {
         size_t count = n - done < BLOCK ? n - done : BLOCK;
         prefixes p = {order, v->features.n, (long)done + 1, 1};
         v->fraction = (double)done / (double)n;
-        int error = sis__view_margins(
+        int error = sis__scorer_margins(
             v, &(sis__copies){.n = count, .choose = choose_prefix, .ctx = &p}, margins);
         for (size_t k = 0; error == SIS_OK && k < count; k++)
-            if (sis__view_decided(v, margins[k])) {
+            if (sis__scorer_decided(v, margins[k])) {
                 *size = done + k + 1;
                 return SIS_OK;
             }
@@ -65,28 +65,28 @@ int sis__order_find(sis__view *v, const int *order, size_t n, size_t *size) {
                                   "explanation needs a model that is a function of its input");
 }
 
-int sis__order_trace(sis__view *v, const int *order, size_t n, sis_trace *out) {
+int sis__order_trace(sis__masked_scorer *v, const int *order, size_t n, sis_trace *out) {
     *out = (sis_trace){.n = n, .start = NAN};
     out->order = SIS_NEW_RAW(int, n);
     out->scores = SIS_NEW_RAW(double, n + 1);
     prefixes p = {order, v->features.n, (long)n, -1};
     int error = out->order && out->scores ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
-        error = sis__view_margins(v, &(sis__copies){.n = n + 1, .choose = choose_prefix, .ctx = &p},
-                                  out->scores);
+        error = sis__scorer_margins(
+            v, &(sis__copies){.n = n + 1, .choose = choose_prefix, .ctx = &p}, out->scores);
     if (error != SIS_OK) {
         sis_trace_release(out);
         return error;
     }
-    out->start = sis__view_score(v, out->scores[0]);
+    out->start = sis__scorer_score(v, out->scores[0]);
     for (size_t k = 0; k < n; k++) {
         out->order[k] = order[n - 1 - k];
-        out->scores[k] = sis__view_score(v, out->scores[k + 1]);
+        out->scores[k] = sis__scorer_score(v, out->scores[k + 1]);
     }
     return SIS_OK;
 }
 
-int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collection *out) {
+int sis__order_subset(sis__masked_scorer *v, const int *order, size_t size, sis_collection *out) {
     unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double alone, rest;
     sis_subset *s = out->subsets = SIS_NEW(sis_subset, 1);
@@ -98,16 +98,16 @@ int sis__order_subset(sis__view *v, const int *order, size_t size, sis_collectio
     for (size_t k = 0; error == SIS_OK && k < size; k++)
         present[order[k]] = 1;
     if (error == SIS_OK)
-        error = sis__view_margin(v, present, &alone);
+        error = sis__scorer_margin(v, present, &alone);
     for (size_t f = 0; error == SIS_OK && f < v->features.n; f++)
         present[f] = !present[f];
     if (error == SIS_OK)
-        error = sis__view_margin(v, present, &rest);
+        error = sis__scorer_margin(v, present, &rest);
     if (error == SIS_OK) {
         s->n = size;
-        s->score = sis__view_score(v, alone);
-        out->rest_score = sis__view_score(v, rest);
-        out->complete = !sis__view_decided(v, rest);
+        s->score = sis__scorer_score(v, alone);
+        out->rest_score = sis__scorer_score(v, rest);
+        out->complete = !sis__scorer_decided(v, rest);
     }
     free(present);
     return error;

@@ -26,7 +26,7 @@ static void choose(void *ctx, size_t i, unsigned char *present) {
         present[s->masked[i]] = 0;
 }
 
-int sis__perturb(sis__view *v, sis__ranking *out) {
+int sis__perturb(sis__masked_scorer *v, sis__ranking *out) {
     int *masked = SIS_NEW_RAW(int, v->features.n + 1);
     double *margins = SIS_NEW_RAW(double, v->features.n + 1), sign = v->opt->below ? -1 : 1;
     int error = masked && margins ? SIS_OK : SIS_E_NOMEM;
@@ -37,11 +37,12 @@ int sis__perturb(sis__view *v, sis__ranking *out) {
             if (!v->features.same[f] && !v->features.absent[f])
                 masked[n++] = (int)f;
         singles s = {v->features.n, masked};
-        error = sis__view_margins(v, &(sis__copies){.n = n, .choose = choose, .ctx = &s}, margins);
+        error =
+            sis__scorer_margins(v, &(sis__copies){.n = n, .choose = choose, .ctx = &s}, margins);
     }
     for (size_t k = 1; error == SIS_OK && k < n; k++) {
         int f = masked[k];
-        out->attributions[f] = sis__view_score(v, margins[0]) - sis__view_score(v, margins[k]);
+        out->attributions[f] = sis__scorer_score(v, margins[0]) - sis__scorer_score(v, margins[k]);
         out->importance[f] = sign * (margins[0] - margins[k]);
     }
     free(masked);

@@ -17,16 +17,16 @@
 
 enum { ROWS = 256 };
 
-static size_t room_for(const sis__view *v) {
+static size_t room_for(const sis__masked_scorer *v) {
     size_t row = (v->in->n_values + v->model->n_outputs) * sizeof(double);
     size_t most = v->opt->memory / row, wish = v->model->max_rows ? v->model->max_rows : ROWS;
     most = most < wish ? most : wish;
     return most ? most : 1;
 }
 
-int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
-                   const sis_opt *opt) {
-    *v = (sis__view){.model = model, .in = input, .opt = opt};
+int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,
+                     const sis_opt *opt) {
+    *v = (sis__masked_scorer){.model = model, .in = input, .opt = opt};
     int error = sis_input_check(input, model);
     if (error == SIS_OK)
         error = sis__prepared_input_init(&v->features, input, 0);
@@ -39,29 +39,29 @@ int sis__view_init(sis__view *v, const sis_model *model, const sis_input *input,
     v->answers = (double *)sis__alloc_raw(v->room, model->n_outputs * sizeof(double));
     if (v->present && v->rows && v->answers)
         return SIS_OK;
-    sis__view_release(v);
+    sis__scorer_release(v);
     return SIS_E_NOMEM;
 }
 
-void sis__view_release(sis__view *v) {
+void sis__scorer_release(sis__masked_scorer *v) {
     sis__prepared_input_release(&v->features);
     free(v->present);
     free(v->rows);
     free(v->answers);
-    *v = (sis__view){0};
+    *v = (sis__masked_scorer){0};
 }
 
 /* ---- Scores -------------------------------------------------------------------------------- */
 
-double sis__view_score(const sis__view *v, double margin) {
+double sis__scorer_score(const sis__masked_scorer *v, double margin) {
     return v->link ? v->link(margin) : margin;
 }
 
-int sis__view_decided(const sis__view *v, double margin) {
-    return sis_decided(sis__view_score(v, margin), v->opt->threshold, v->opt->below);
+int sis__scorer_decided(const sis__masked_scorer *v, double margin) {
+    return sis_decided(sis__scorer_score(v, margin), v->opt->threshold, v->opt->below);
 }
 
-int sis__view_tick(const sis__view *v) {
+int sis__scorer_tick(const sis__masked_scorer *v) {
     sis_progress p = {.inputs = 1, .evaluations = v->evaluations, .walk = v->fraction};
     if (!v->opt->progress || v->opt->progress(v->opt->progress_ctx, &p) == 0)
         return SIS_OK;
@@ -69,7 +69,7 @@ int sis__view_tick(const sis__view *v) {
 }
 
 /* Row `at`: the input with the features that are not flagged taken from `mask`. */
-static void build_row(sis__view *v, size_t at, const double *mask) {
+static void build_row(sis__masked_scorer *v, size_t at, const double *mask) {
     double *row = v->rows + at * v->in->n_values;
     for (size_t i = 0; i < v->in->n_values; i++) {
         int f = v->features.feature_of[i];
@@ -77,19 +77,19 @@ static void build_row(sis__view *v, size_t at, const double *mask) {
     }
 }
 
-static int predict(sis__view *v, size_t n) {
+static int predict(sis__masked_scorer *v, size_t n) {
     sis_error_set("");
     int result = v->model->predict(v->model->ctx, v->rows, n, v->in->n_values, v->answers);
     v->evaluations += n;
     if (result == 0)
-        return sis__view_tick(v);
+        return sis__scorer_tick(v);
     if (!*sis_error_detail())
         sis__fail(SIS_E_MODEL, "the model's predict function returned %d", result);
     return result < 0 ? result : SIS_E_MODEL;
 }
 
 /* Add what the model said of row `at`, mask sample s, to the margin of its copy. */
-static int add_answer(const sis__view *v, size_t at, size_t s, double *margin) {
+static int add_answer(const sis__masked_scorer *v, size_t at, size_t s, double *margin) {
     double m = v->answers[at * v->model->n_outputs + v->in->output];
     double score = v->model->link ? v->model->link(m) : m;
     if (isnan(m) || isnan(score))
@@ -102,7 +102,7 @@ static int add_answer(const sis__view *v, size_t at, size_t s, double *margin) {
     return SIS_OK;
 }
 
-int sis__view_margins(sis__view *v, const sis__copies *copies, double *margins) {
+int sis__scorer_margins(sis__masked_scorer *v, const sis__copies *copies, double *margins) {
     size_t n_rows = copies->n * v->features.n_samples, width = v->in->n_values;
     const double *mask = copies->mask ? copies->mask : v->in->mask;
     int error = SIS_OK;
@@ -133,7 +133,8 @@ static void choose_flags(void *ctx, size_t i, unsigned char *present) {
     memcpy(present, f->present, f->n);
 }
 
-int sis__view_margin(sis__view *v, const unsigned char *present, double *margin) {
+int sis__scorer_margin(sis__masked_scorer *v, const unsigned char *present, double *margin) {
     flags f = {present, v->features.n};
-    return sis__view_margins(v, &(sis__copies){.n = 1, .choose = choose_flags, .ctx = &f}, margin);
+    return sis__scorer_margins(v, &(sis__copies){.n = 1, .choose = choose_flags, .ctx = &f},
+                               margin);
 }

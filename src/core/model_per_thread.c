@@ -9,8 +9,9 @@
 #include "base/parallel.h"
 #include "core/core.h"
 
-int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out) {
-    *out = (sis__crew){.n = jobs > 0 ? jobs : sis__cores()};
+int sis__model_per_thread_init(const sis_model *model, int jobs, size_t items,
+                               sis__model_per_thread *out) {
+    *out = (sis__model_per_thread){.n = jobs > 0 ? jobs : sis__cores()};
     if (!model->worker_new)
         out->n = 1;
     if ((size_t)out->n > items)
@@ -19,23 +20,23 @@ int sis__crew_new(const sis_model *model, int jobs, size_t items, sis__crew *out
     if (!out->models)
         return SIS_E_NOMEM;
     out->models[0] = *model;
-    out->hired = 1;
+    out->made = 1;
     int error = SIS_OK;
     for (int i = 1; error == SIS_OK && i < out->n; i++) {
         out->models[i] = *model;
         error = model->worker_new(model->ctx, &out->models[i].ctx);
         if (error == SIS_OK)
-            out->hired++;
+            out->made++;
     }
     if (error != SIS_OK)
-        sis__crew_release(out);
+        sis__model_per_thread_release(out);
     return error;
 }
 
-void sis__crew_release(sis__crew *c) {
-    for (int i = 1; i < c->hired; i++)
+void sis__model_per_thread_release(sis__model_per_thread *c) {
+    for (int i = 1; i < c->made; i++)
         if (c->models[i].worker_free)
             c->models[i].worker_free(c->models[i].ctx);
     free(c->models);
-    *c = (sis__crew){0};
+    *c = (sis__model_per_thread){0};
 }

@@ -27,7 +27,7 @@ static int no_path(const char *method) {
                      method);
 }
 
-static int embed(const sis__view *v, const double *row, double *point) {
+static int embed(const sis__masked_scorer *v, const double *row, double *point) {
     size_t n = v->in->n_values;
     if (v->model->embed)
         return v->model->embed(v->model->ctx, row, n, point);
@@ -36,16 +36,17 @@ static int embed(const sis__view *v, const double *row, double *point) {
 }
 
 /* row: the input where `mask` is NULL or a value is never masked, else the mask. */
-static void mix(const sis__view *v, const double *mask, double *row) {
+static void mix(const sis__masked_scorer *v, const double *mask, double *row) {
     for (size_t i = 0; i < v->in->n_values; i++) {
         int f = v->features.feature_of[i], here = f < 0 || (!mask && !v->features.absent[f]);
         row[i] = here ? v->in->values[i] : mask ? mask[i] : v->in->mask[i];
     }
 }
 
-int sis__points_init(sis__points *p, const sis__view *v, const char *method) {
+int sis__gradient_points_init(sis__gradient_points *p, const sis__masked_scorer *v,
+                              const char *method) {
     size_t n = v->in->n_values;
-    *p = (sis__points){.dim = v->model->embed ? v->model->dim : 1};
+    *p = (sis__gradient_points){.dim = v->model->embed ? v->model->dim : 1};
     if (!v->model->gradient)
         return no_gradient(method);
     for (size_t i = 0; i < n * v->features.n_samples; i++)
@@ -66,17 +67,18 @@ int sis__points_init(sis__points *p, const sis__view *v, const char *method) {
     }
     free(row);
     if (error != SIS_OK)
-        sis__points_release(p);
+        sis__gradient_points_release(p);
     return error;
 }
 
-void sis__points_release(sis__points *p) {
+void sis__gradient_points_release(sis__gradient_points *p) {
     free(p->input);
     free(p->mask);
-    *p = (sis__points){0};
+    *p = (sis__gradient_points){0};
 }
 
-int sis__points_slopes(sis__view *v, const sis__points *p, sis_slopes *s) {
+int sis__gradient_points_slopes(sis__masked_scorer *v, const sis__gradient_points *p,
+                                sis_slopes *s) {
     s->width = p->width;
     s->output = v->in->output;
     sis_error_set("");
@@ -92,5 +94,5 @@ int sis__points_slopes(sis__view *v, const sis__points *p, sis_slopes *s) {
             return sis__fail(SIS_E_NAN,
                              "the model answered NaN for output %zu on the way to the mask",
                              s->output);
-    return sis__view_tick(v);
+    return sis__scorer_tick(v);
 }
