@@ -22,10 +22,9 @@ void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
 /* ---- Inputs ---------------------------------------------------------------------------------- */
 
 /* The input that a record is about, or NULL after an error line. */
-static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, const eval_method *m,
-                                   size_t example) {
+static const sis_input *find_input(const evaluation *ev, const eval_method *m, size_t example) {
     const sis_record *r = m->of[example];
-    const sis_input *in = cli_record_input(&ev->task, ids, m->shelf.path, r);
+    const sis_input *in = cli_record_input(&ev->task, m->shelf.path, r);
     if (!in)
         return NULL;
     long n = sis_input_features(in);
@@ -41,13 +40,12 @@ static const sis_input *find_input(const evaluation *ev, const cli_ids *ids, con
 
 static int find_inputs(evaluation *ev) {
     const cli_task *t = &ev->task;
-    cli_ids ids;
-    int status = cli_ids_make(&ids, t->ids, sizeof *t->ids, t->n);
+    int status = CLI_DONE;
     for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
         eval_example *x = &ev->examples[e];
         const sis_input *in = NULL;
         for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-            if (!(in = find_input(ev, &ids, &ev->methods[k], e)))
+            if (!(in = find_input(ev, &ev->methods[k], e)))
                 status = CLI_FAILED;
         if (status == CLI_DONE) {
             x->input = *in;
@@ -55,7 +53,6 @@ static int find_inputs(evaluation *ev) {
             x->input.output = x->record->output;
         }
     }
-    free(ids.items);
     return status;
 }
 

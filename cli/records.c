@@ -122,35 +122,16 @@ int cli_same_numbers(const double *a, const double *b, size_t n) {
     return 1;
 }
 
-const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const char *path,
-                                  const sis_record *r) {
-    size_t at = cli_ids_find(ids, r->id);
-    const sis_input *in = at == SIZE_MAX ? NULL : &t->inputs[at];
-    if (!in)
+const sis_input *cli_record_input(const cli_task *t, const char *path, const sis_record *r) {
+    size_t at = sis_task_find(t->task, r->id);
+    if (at == SIZE_MAX)
         cli_error(
             "%s: record \"%s\" is of no example that was asked for; give the --input, --id and "
             "--rows it was made with",
             path, r->id);
-    else if (r->output >= t->model.n_outputs)
-        cli_error(
-            "%s: record \"%s\" is about output %zu, the model has %zu; give the --model it was "
-            "made with (%s)",
-            path, r->id, r->output, t->model.n_outputs, r->model);
-    else if (r->n_outputs && r->n_outputs != t->model.n_outputs)
-        cli_error("%s: record \"%s\" is of a model of %zu output%s, this one has %zu; give the "
-                  "--model it was made with (%s)",
-                  path, r->id, r->n_outputs, r->n_outputs > 1 ? "s" : "", t->model.n_outputs,
-                  r->model);
-    else if (r->values &&
-             (r->n_values != in->n_values || !cli_same_numbers(r->values, in->values, r->n_values)))
-        cli_error("%s: record \"%s\" was made of another input than the one given; give the same "
-                  "--input",
-                  path, r->id);
-    else if (r->mask && (in->n_samples != 1 || !cli_same_numbers(r->mask, in->mask, r->n_values)))
-        cli_error("%s: record \"%s\" was made with another mask than the one given; give the same "
-                  "--mask",
-                  path, r->id);
+    else if (sis_task_match(t->task, &t->examples[at], r) != SIS_OK)
+        cli_error("%s: %s", path, sis_error_detail());
     else
-        return in;
+        return &t->inputs[at];
     return NULL;
 }

@@ -66,8 +66,7 @@ void cli_shelf_release(cli_shelf *s);
 
 /* The input of the task that a record of a file is of, or NULL after an error line: there is none,
  * or input, mask or outputs are not those that the record was made with. */
-const sis_input *cli_record_input(const cli_task *t, const cli_ids *ids, const char *path,
-                                  const sis_record *r);
+const sis_input *cli_record_input(const cli_task *t, const char *path, const sis_record *r);
 
 /* Are they the same, NaN being NaN? */
 int cli_same_numbers(const double *a, const double *b, size_t n);

@@ -40,10 +40,9 @@ enum { BLOCK = 64 }; /* records audited together */
 /* What has been found so far. */
 typedef struct {
     const verify_options *o;
-    cli_task *task;
+    sis_task *task;
     cli_output out;
     const char *path;        /* of the records */
-    cli_ids ids;             /* of the task's inputs */
     sis_record block[BLOCK]; /* (n_block) records that wait for their audit */
     size_t n_block;
     size_t records, hold, errors, smaller;
@@ -61,28 +60,18 @@ static int write_findings(audit *a, const char *id, const sis_audit *found) {
     return status;
 }
 
-/* Audit the records that wait, which share threshold and direction. */
+/* A record that is not of the task's example is one of its file. */
+static int fail_in_file(const audit *a, int error) {
+    return error == SIS_E_ARGUMENT ? cli_error("%s: %s", a->path, sis_error_detail())
+                                   : cli_fail(error);
+}
+
+/* Audit the records that wait. */
 static int audit_block(audit *a) {
-    sis_input inputs[BLOCK];
-    sis_collection claims[BLOCK];
     sis_audit found[BLOCK];
-    sis_opt opt;
-    sis_opt_init(&opt);
-    opt.threshold = a->block[0].threshold;
-    opt.below = a->block[0].below;
-    opt.memory = a->o->question.memory << 20;
-    opt.exhaustive = a->o->exhaustive;
-    opt.jobs = (int)a->o->source.jobs;
-    for (size_t i = 0; i < a->n_block; i++) {
-        const sis_input *in = cli_record_input(a->task, &a->ids, a->path, &a->block[i]);
-        if (!in)
-            return CLI_FAILED;
-        inputs[i] = *in;
-        inputs[i].output = a->block[i].output;
-        claims[i] = a->block[i].collection;
-    }
-    int status =
-        cli_fail(sis_verify_many(&a->task->model, inputs, a->n_block, &opt, claims, found));
+    int status = fail_in_file(a, sis_task_verify(a->task, a->block, a->n_block, found));
+    if (status != CLI_DONE)
+        return status;
     for (size_t i = 0; status == CLI_DONE && i < a->n_block; i++) {
         a->hold += (size_t)found[i].holds;
         for (size_t k = 0; k < found[i].n_subsets; k++)
@@ -99,7 +88,7 @@ static void drop_block(audit *a) {
         sis_record_release(&a->block[--a->n_block]);
 }
 
-/* Records into blocks of the same threshold, full blocks to the audit. */
+/* Records into blocks, full blocks to the audit. */
 static int take_record(void *ctx, sis_record *r) {
     audit *a = ctx;
     int status = CLI_DONE;
@@ -109,9 +98,7 @@ static int take_record(void *ctx, sis_record *r) {
         return CLI_DONE;
     }
     a->others += !cli_same_model(r->model, a->o->source.model);
-    int differs =
-        a->n_block && (r->threshold != a->block[0].threshold || r->below != a->block[0].below);
-    if (a->n_block == BLOCK || differs) {
+    if (a->n_block == BLOCK) {
         status = audit_block(a);
         drop_block(a);
     }
@@ -147,15 +134,15 @@ static int conclude(const audit *a) {
 
 static int run(const void *p, const cli_list *args) {
     const verify_options *o = (const verify_options *)p;
-    cli_task task = {0};
-    audit a = {.o = o, .task = &task};
+    audit a = {.o = o};
+    sis_task_opt opt;
+    cli_task_options(&o->source, &o->question, &opt);
+    opt.search.exhaustive = o->exhaustive;
     int status = cli_task_spares(&o->source, &o->question, o->output);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_output_spares(o->output, args->items[i]);
     if (status == CLI_DONE)
-        status = cli_task_open(&task, &o->source, &o->question);
-    if (status == CLI_DONE)
-        status = cli_ids_make(&a.ids, task.ids, sizeof *task.ids, task.n);
+        status = cli_fail(sis_task_open(&opt, &a.task));
     if (status == CLI_DONE)
         status = cli_output_open(&a.out, o->output, -1);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
@@ -163,8 +150,7 @@ static int run(const void *p, const cli_list *args) {
     int closed = cli_output_close(&a.out);
     if (status == CLI_DONE)
         status = closed;
-    cli_task_close(&task);
-    free(a.ids.items);
+    sis_task_free(a.task);
     return status == CLI_DONE ? conclude(&a) : status;
 }
 

@@ -188,6 +188,17 @@ void sis_example_release(sis_example *example);
 void sis_task_record(const sis_task *task, sis_example *example, const sis_rationale *found,
                      sis_record *record);
 
+/* ---- Verification -------------------------------------------------------------------------- */
+
+/* Is the record of this example, as this task asks about it: the same values, mask and outputs? 0,
+ * or SIS_E_ARGUMENT with what differs. */
+int sis_task_match(const sis_task *task, const sis_example *example, const sis_record *record);
+
+/* Check the claims of n records, each of an example of the task, with full passes: out (n), as
+ * sis_verify says. Threshold, direction and output come from the records. On failure nothing needs a
+ * release. */
+int sis_task_verify(sis_task *task, const sis_record *records, size_t n, sis_audit *out);
+
 /* ---- Scores -------------------------------------------------------------------------------- */
 
 /* Plain scores (n_outputs) of n examples as in sis_task_run, in order. */

@@ -324,6 +324,8 @@ int sis__task_mask_begin(sis_task *t) {
     if (t->opt.mask && !*text)
         return sis__fail(SIS_E_OPTION, "--mask: expected a mask, found nothing; leave the option "
                                        "out for the model's own");
+    if (!t->source.data) /* of tokens it can be known already */
+        return t->encoding.token ? sis__task_mask_token(t, text) : SIS_OK;
     if (t->encoding.pieces.items)
         return sis__task_mask_pieces(t, text);
     if (t->mask.ready)

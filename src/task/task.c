@@ -268,8 +268,8 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
         error = sis__task_encode_open(t);
     if (error == SIS_OK)
         error = open_source(t);
-    if (error == SIS_OK && t->source.data)
-        error = prepare(t);
+    if (error == SIS_OK)
+        error = t->source.data ? prepare(t) : sis__task_mask_begin(t);
     if (error == SIS_OK)
         error = sis__task_threshold_begin(t);
     if (error == SIS_OK && t->source.data)

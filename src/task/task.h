@@ -13,6 +13,7 @@
  *     method.c    how to explain, what earlier results say about it
  *     run.c       examples -> answers -> records, on threads; scores; thresholds
  *     next.c      the same one by one
+ *     verify.c    records held against examples and model
  *
  * `opt` strings are the task's own copies. A message names options as the program does.
  */

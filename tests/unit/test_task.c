@@ -586,6 +586,68 @@ static void texts_are_asked_about_one_at_a_time(void **state) {
     sis_data_free(both);
 }
 
+/* ---- Verification ---------------------------------------------------------------------------- */
+
+/* Results read again: what a results file gives. */
+static size_t parse_lines(char *text, sis_record *out, size_t most) {
+    size_t n = 0;
+    for (char *line = text; *line && n < most; n++) {
+        char *end = strchr(line, '\n');
+        if (sis_record_parse(line, (size_t)(end - line), &out[n]) != 0)
+            fail_msg("%s", sis_error_detail());
+        line = end + 1;
+    }
+    return n;
+}
+
+static int verify_all(void *ctx) {
+    sis_record *records = ((void **)ctx)[1];
+    sis_audit found[ROWS];
+    int error = sis_task_verify((sis_task *)((void **)ctx)[0], records, ROWS, found);
+    for (size_t i = 0; error == SIS_OK && i < ROWS; i++) {
+        assert_int_equal(found[i].holds, i != 3);
+        sis_audit_release(&found[i]);
+    }
+    return error;
+}
+
+static void records_are_verified_by_the_task(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    sis_task_opt o = options(&summing);
+    sis_record records[ROWS];
+    sis_audit found[ROWS];
+    sis_task *t;
+    o.data = data;
+    o.output = "0";
+    char *all = lines_of(&o);
+    assert_int_equal(parse_lines(all, records, ROWS), ROWS);
+    o.threshold = NULL; /* records say it */
+    o.output = NULL;
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    records[5].threshold = 3; /* of its own, and as true */
+    records[3].collection.score = 100;
+    void *both[] = {t, records};
+    assert_int_equal(verify_all(both), 0);
+    assert_true(with_failing_allocations(verify_all, both) > 5);
+    const char *id = records[7].id;
+    records[7].id = "who";
+    assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
+    assert_message_has("record \"who\" is of no example");
+    records[7].id = records[6].id;
+    assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
+    assert_message_has("made of another input");
+    records[7].id = id;
+    records[7].output = 2;
+    assert_int_equal(sis_task_verify(t, records, ROWS, found), SIS_E_ARGUMENT);
+    assert_message_has("is about output 2, the model has 2");
+    sis_task_free(t);
+    for (size_t i = 0; i < ROWS; i++)
+        sis_record_release(&records[i]);
+    free(all);
+    sis_data_free(data);
+}
+
 /* ---- Stopping -------------------------------------------------------------------------------- */
 
 /* Slow enough to be cancelled: a hundred and fifty features of which none is enough. */
@@ -904,6 +966,7 @@ int main(void) {
         cmocka_unit_test(a_task_like_another_asks_the_same),
         cmocka_unit_test(a_task_needs_no_examples_of_its_own),
         cmocka_unit_test(texts_are_asked_about_one_at_a_time),
+        cmocka_unit_test(records_are_verified_by_the_task),
         cmocka_unit_test(a_task_can_be_cancelled),
         cmocka_unit_test(a_task_may_be_freed_while_it_runs),
         cmocka_unit_test(the_receiver_may_stop),

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records held against a task: is a record of the example that the task has under its id, and are
+ * its claims true? Examples are loaded a block at a time.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+/* Are they the same, NaN being NaN? */
+static int same_numbers(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i] && !(isnan(a[i]) && isnan(b[i])))
+            return 0;
+    return 1;
+}
+
+int sis_task_match(const sis_task *t, const sis_example *e, const sis_record *r) {
+    const sis_input *in = &e->input;
+    size_t n = t->model.n_outputs;
+    if (r->output >= n)
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "record \"%s\" is about output %zu, the model has %zu; give the --model it "
+            "was made with (%s)",
+            r->id, r->output, n, r->model);
+    if (r->n_outputs && r->n_outputs != n)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "record \"%s\" is of a model of %zu output%s, this one has %zu; give the "
+                         "--model it was made with (%s)",
+                         r->id, r->n_outputs, r->n_outputs > 1 ? "s" : "", n, r->model);
+    if (r->values &&
+        (r->n_values != in->n_values || !same_numbers(r->values, in->values, r->n_values)))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "record \"%s\" was made of another input than the one given; give the "
+                         "same --input",
+                         r->id);
+    if (r->mask && (in->n_samples != 1 || !same_numbers(r->mask, in->mask, r->n_values)))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "record \"%s\" was made with another mask than the one given; give the "
+                         "same --mask",
+                         r->id);
+    return SIS_OK;
+}
+
+/* ---- Audits -------------------------------------------------------------------------------- */
+
+enum { BLOCK = 64 }; /* records audited together */
+
+typedef struct {
+    sis_example examples[BLOCK];
+    sis_input inputs[BLOCK];
+    sis_collection claims[BLOCK];
+    size_t n;
+} block;
+
+static int add_record(const sis_task *t, const sis_record *r, block *b) {
+    sis_example *e = &b->examples[b->n];
+    size_t at = sis_task_find(t, r->id);
+    if (at == SIZE_MAX)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "record \"%s\" is of no example that was asked for; give the --input, "
+                         "--id and --rows it was made with",
+                         r->id);
+    int error = sis__task_load(t, at, NULL, r->output, e);
+    if (error != SIS_OK)
+        return error;
+    b->inputs[b->n] = e->input;
+    b->claims[b->n++] = r->collection;
+    return sis_task_match(t, e, r);
+}
+
+/* How many records from the first on are about the same threshold and direction. */
+static size_t count_alike(const sis_record *r, size_t n) {
+    size_t alike = 1;
+    while (alike < n && alike < BLOCK && r[alike].threshold == r[0].threshold &&
+           r[alike].below == r[0].below)
+        alike++;
+    return alike;
+}
+
+static int verify_block(sis_task *t, const sis_record *records, size_t n, block *b,
+                        sis_audit *out) {
+    sis_opt opt = t->opt.search;
+    int error = SIS_OK;
+    opt.threshold = records[0].threshold;
+    opt.below = records[0].below;
+    b->n = 0;
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        error = add_record(t, &records[i], b);
+    if (error == SIS_OK)
+        error = sis_verify_many(&t->model, b->inputs, n, &opt, b->claims, out);
+    while (b->n > 0)
+        sis_example_release(&b->examples[--b->n]);
+    return error;
+}
+
+int sis_task_verify(sis_task *t, const sis_record *records, size_t n, sis_audit *out) {
+    block *b = SIS_NEW(block, 1);
+    int error = b ? SIS_OK : SIS_E_NOMEM;
+    if (b && (!t->source.data || t->opt.plain))
+        error = sis__fail(SIS_E_OPTION, "this task has no examples and masks to verify records by");
+    size_t done = 0;
+    for (size_t more; error == SIS_OK && done < n; done += more) {
+        more = count_alike(records + done, n - done);
+        error = verify_block(t, records + done, more, b, out + done);
+        if (error != SIS_OK)
+            break;
+    }
+    free(b);
+    for (size_t i = 0; error != SIS_OK && i < done; i++)
+        sis_audit_release(&out[i]);
+    return error;
+}
