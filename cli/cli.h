@@ -143,11 +143,6 @@ typedef struct cli_option {
         "memory", 0, "MIB", CLI_COUNT(type, member), "memory that may be used, in MiB",            \
             .min = 1, .max = 1 << 20, .more = "For rows under way and what walks keep."            \
     }
-#define CLI_TIMEOUT(type, member)                                                                  \
-    {                                                                                              \
-        "timeout", 0, "SECONDS", CLI_NUMBER(type, member), "longest wait for cmd:, 0 for ever",    \
-            .max = 1e9, .more = "For one answer; the first comes after the program has started."   \
-    }
 #define CLI_ROWS(type, member)                                                                     \
     {                                                                                              \
         "rows", 'r', "A:B", CLI_STRING(type, member), "only these examples: A:B or 0,5,7",         \

@@ -13,7 +13,7 @@
 static const cli_option options[] = {
     {"model-a", 0, "MODEL", CLI_STRING(cli_compare_options, model_a),
      "the model of the first results", .required = 1,
-     .more = "FILE.onnx or cmd:COMMAND, as for sis explain."},
+     .more = "FILE.onnx, cmd:COMMAND or an address, as for sis explain."},
     {"model-b", 0, "MODEL", CLI_STRING(cli_compare_options, model_b),
      "the model of the second results", .required = 1},
     CLI_DISTANCE(cli_compare_options, distance, .more = "See sis cluster."),
@@ -25,18 +25,16 @@ static const cli_option options[] = {
     {"top", 0, "N", CLI_COUNT(cli_compare_options, top), "patterns of a cluster to name", .min = 1,
      .max = 1000},
     {"most", 0, "N", CLI_COUNT(cli_compare_options, most), "clusters to print, 0 for all"},
-    CLI_TIMEOUT(cli_compare_options, timeout),
+    CLI_OPENING(cli_compare_options, open),
     CLI_GROUP(cli_compare_options, common, cli_common, cli_common_options),
     {0},
 };
 
 static void init(void *p) {
     cli_compare_options *o = (cli_compare_options *)p;
-    sis_model_opt model;
-    sis_model_opt_init(&model);
     cli_clustering_init(&o->clustering);
     o->clustering.optional = 1;
-    o->timeout = model.timeout;
+    cli_opening_init(&o->open);
     o->top = 4;
     o->most = 20;
     o->differ = 5;
@@ -244,7 +242,7 @@ static int own_scores(cli_comparison *c, size_t side) {
 static int score_all(cli_comparison *c) {
     int status = CLI_DONE;
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++)
-        status = cli_side_open(&c->sides[k], c->o->timeout);
+        status = cli_side_open(&c->sides[k], &c->o->open);
     if (status == CLI_DONE)
         note_other_models(c);
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++) {

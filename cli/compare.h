@@ -13,6 +13,7 @@
 #include <sis/model.h>
 
 #include "cluster.h"
+#include "opening.h"
 #include "records.h"
 
 /* One results file and its model. */
@@ -41,7 +42,7 @@ typedef struct cli_cross {
 } cli_cross;
 
 /* Open the models. */
-int cli_side_open(cli_side *s, double timeout);
+int cli_side_open(cli_side *s, const cli_opening *open);
 
 /* Every subset of `of`, everything else masked, scored by `by`. */
 int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cross *out);
@@ -54,7 +55,7 @@ typedef struct cli_compare_options {
     const char *model_a, *model_b, *distance, *output, *class;
     cli_clustering clustering;
     size_t top, most, differ;
-    double timeout;
+    cli_opening open;
     cli_common common;
 } cli_compare_options;
 

@@ -19,10 +19,8 @@ enum { BATCH = 256 }; /* subsets scored at a time */
 
 /* ---- Models ---------------------------------------------------------------------------------- */
 
-int cli_side_open(cli_side *s, double timeout) {
-    sis_model_opt opt;
-    sis_model_opt_init(&opt);
-    opt.timeout = timeout;
+int cli_side_open(cli_side *s, const cli_opening *open) {
+    sis_model_opt opt = cli_opening_opt(open);
     int status = cli_fail(sis_model_open(s->spec, &opt, &s->model));
     if (status != CLI_DONE)
         return status;

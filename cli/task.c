@@ -15,14 +15,16 @@
 
 const cli_option cli_source_options[] = {
     {"model", 'm', "MODEL", CLI_STRING(cli_source, model),
-     "the model: FILE.onnx, FILE.json or cmd:COMMAND", .required = 1,
+     "FILE.onnx, FILE.json, cmd:COMMAND, http://...", .required = 1,
      .more =
          "A network in an ONNX file is explained by its own engine, and so is a model of XGBoost "
          "(.json, .ubj) or LightGBM (.txt), which also takes missing values: empty cells, NA, "
          "NaN. A command is run by sh, "
          "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
          "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
-         "scores, for each input."},
+         "scores, for each input. An address ends in /v2/models/NAME (Open Inference Protocol), "
+         "/v1/models/NAME (TensorFlow Serving) or /invocations (MLflow); #OUTPUT behind it "
+         "chooses one of several outputs."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
      .more = "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
@@ -57,15 +59,13 @@ const cli_option cli_source_options[] = {
             "values (sis.names) says itself which categories there are; this option is then "
             "not needed."),
     CLI_ROWS(cli_source, rows),
-    CLI_JOBS(cli_source, jobs, "threads, and cmd: children"),
-    CLI_TIMEOUT(cli_source, timeout),
+    CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
+    CLI_OPENING(cli_source, open),
     {0},
 };
 
 void cli_source_init(cli_source *s) {
-    sis_model_opt opt;
-    sis_model_opt_init(&opt);
-    s->timeout = opt.timeout;
+    cli_opening_init(&s->open);
 }
 
 const cli_option cli_question_options[] = {
@@ -78,7 +78,8 @@ const cli_option cli_question_options[] = {
              "draws. Columns of a table are found by their names. For models that take token ids "
              "also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
-             "those before it up. Texts of a cmd: model: remove (the default) or token:WORD, which "
+             "those before it up. Texts of a cmd: or http: model: remove (the default) or "
+             "token:WORD, which "
              "stands in the place of the missing one. Any other model that carries no mask needs "
              "one of these, unless the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features), "masked together: axis:A or FILE.npy",
@@ -119,7 +120,7 @@ void cli_question_init(cli_question *q) {
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out) {
     sis_task_opt_init(out);
     out->model = s->model;
-    out->open.timeout = s->timeout;
+    out->open = cli_opening_opt(&s->open);
     out->input = s->input;
     out->read.label = s->label;
     out->read.id = s->id;
@@ -255,7 +256,8 @@ int cli_rows(const char *text, size_t count, size_t **rows, size_t *n) {
 }
 
 const char *cli_last_part(const char *path) {
-    const char *slash = strncmp(path, "cmd:", 4) ? strrchr(path, '/') : NULL;
+    int is_file = strncmp(path, "cmd:", 4) != 0 && strncmp(path, "http", 4) != 0;
+    const char *slash = is_file ? strrchr(path, '/') : NULL;
     return slash ? slash + 1 : path;
 }
 

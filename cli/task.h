@@ -9,12 +9,13 @@
 #include <sis/task.h>
 
 #include "cli.h"
+#include "opening.h"
 
 /* Which model, which examples. */
 typedef struct cli_source {
     const char *model, *input, *rows, *label, *id;
     int categorical;
-    double timeout;
+    cli_opening open;
     size_t jobs;
 } cli_source;
 extern const cli_option cli_source_options[];
@@ -72,7 +73,7 @@ int cli_task_predict(const cli_task *t, const sis_input *inputs, size_t n, size_
 /* The examples out of `count` that --rows asks for. */
 int cli_rows(const char *text, size_t count, size_t **rows, size_t *n);
 
-/* The name of a file without its folder; a cmd: model is what it is. */
+/* The name of a file without its folder; a cmd: model or an address is what it is. */
 const char *cli_last_part(const char *path);
 
 /* Do both name the same model? A file counts as the same wherever it lies. */

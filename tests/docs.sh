@@ -4,7 +4,7 @@
 #   docs.sh SIS FILE.md
 #
 # Every fenced block whose info string is `sh run` is executed, in order, in one temporary directory
-# with `sis` first in PATH; `build/sis`, `examples` and `models` are there as in the source tree. It
+# with `sis` first in PATH; `build/sis`, `examples`, `models` and `tests` are there as in the source tree. It
 # must succeed; `sh run fails` marks a block that must not. If the next block is `text output`, what
 # was printed (stdout and stderr) must match it. In it, "..." blanks out what differs from run to run,
 # such as times: within a line it stands for any text, alone on a line for any lines.
@@ -62,7 +62,7 @@ awk -v dir="$tmp" '
 mkdir "$tmp/bin" "$tmp/work" "$tmp/work/build"
 ln -s "$sis" "$tmp/bin/sis"
 ln -s "$sis" "$tmp/work/build/sis"
-for folder in examples models; do
+for folder in examples models tests; do
     [ -d "$here/../$folder" ] && ln -s "$(cd "$here/../$folder" && pwd)" "$tmp/work/$folder"
 done
 PATH=$tmp/bin:$PATH

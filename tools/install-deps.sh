@@ -5,7 +5,7 @@
 #                                   "python" what the Python package needs
 set -u
 packages="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
-    libonnx-dev zlib1g-dev libpng-dev libcairo2-dev"
+    libonnx-dev zlib1g-dev libpng-dev libcairo2-dev libcurl4-openssl-dev"
 [ "${1-}" = test ] && packages="$packages libcmocka-dev libonnx-testdata python3-onnx clang
     libclang-rt-dev python3-pandas python3-sklearn
     python3-xgboost"
@@ -18,7 +18,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v "$tool" >/dev/null 2>&1 || missing=1
     done
     [ -z "${missing-}" ] && exit 0
-    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cairo, cmocka, protobuf-c with protoc-c, onnx.proto." >&2
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cairo, cmocka, protobuf-c with protoc-c, onnx.proto; libcurl for http: models." >&2
     echo "Debian calls them: $packages" >&2
     exit 1
 fi

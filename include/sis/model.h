@@ -41,9 +41,22 @@
  *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process
  *         group of its own, which is killed if it does not end.
  *
+ *     http://...    a model behind a server, and https://... (docs/remote.md). The end of the
+ *                   address tells the protocol:
+ *
+ *         .../v2/models/NAME[/versions/V]   Open Inference Protocol (KServe, Triton, MLServer)
+ *         .../v1/models/NAME[/versions/V]   TensorFlow Serving, KServe v1
+ *         .../invocations                   MLflow
+ *
+ *         #OUTPUT behind it chooses one of several outputs by name. Opening asks for the model's
+ *         metadata: name, type and shape of its input. Each thread has a connection. A row of texts
+ *         is a string (BYTES in v2). A missing value (NaN) is written as NaN. Needs libcurl when
+ *         the library is built; without it opening one is SIS_E_UNSUPPORTED.
+ *
  * Threads: an opened model may be shared. Any number of threads may call sis_collect and its kin with
- * it at the same time. A network answers them side by side; the child of a cmd: model takes their
- * questions one after the other (sis_collect_many starts a child for each of its threads). Opening
+ * it at the same time. A network answers them side by side; the child of a cmd: model, or the
+ * connection of an http: model, takes their questions one after the other (sis_collect_many starts one
+ * for each of its threads). Opening
  * and closing it, and the calls below that say so, are for one thread while no other uses it.
  *
  * Whatever goes wrong with a model is SIS_E_MODEL, a score that is no number SIS_E_NAN, with one
@@ -60,9 +73,20 @@
 extern "C" {
 #endif
 
+/* Borrowed by sis_model_open() only. */
 typedef struct sis_model_opt {
     double timeout; /* seconds to wait for one answer, the child's start included in the first;
                        default 60, 0: as long as it takes */
+
+    /* Of http: models. */
+    size_t retries; /* how often a request is repeated that found no connection, got no answer or
+                       the status 429, 502, 503 or 504; default 3 */
+    const char *const *headers; /* (n_headers) "Name: value", sent with every request */
+    size_t n_headers;
+    const char *token;        /* a file with a token (Authorization: Bearer) or with
+                                 user:password (Basic); or NULL */
+    const char *certificates; /* a file of those (PEM) to trust, NULL: the system's */
+    int redirects;            /* follow redirections, within the same host */
 } sis_model_opt;
 
 /* Every default. */
@@ -102,9 +126,10 @@ typedef struct sis_piece {
     size_t length;
 } sis_piece;
 
-/* From now on rows of a cmd: model are texts: each value is the number of a piece from 0, or NaN
- * for none, and the child is sent the pieces one behind the other. `pieces` are borrowed until the
- * model is closed. SIS_E_UNSUPPORTED for other kinds. Not while the model is in use. */
+/* From now on rows of a cmd: or http: model are texts: each value is the number of a piece from 0,
+ * or NaN for none, and the model is sent the pieces one behind the other. `pieces` are borrowed
+ * until the model is closed. SIS_E_UNSUPPORTED for other kinds, and for a server's model of which
+ * it is known that it takes numbers. Not while the model is in use. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n);
 
 /* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one

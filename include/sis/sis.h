@@ -25,7 +25,7 @@
  * selection and its trace, walks. Beside it stand, each of use by itself:
  *
  *     task.h      from a model and a file to records, in five lines
- *     model.h     ONNX files, boosted trees, processes         data.h      examples from files
+ *     model.h     ONNX files, trees, processes, servers        data.h      examples from files
  *     net.h       the networks themselves; train.h             results.h   the results file
  *     explain.h   other methods; attack.h                      global.h    distances and clusters
  *     evaluate.h  the numbers by which they are compared       report.h    pages and figures

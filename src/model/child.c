@@ -10,10 +10,6 @@
  * ever for a child that answers row by row, or that logs much; so our ends never block, and one
  * poll() serves all three until the answer is complete or time is up.
  *
- * Writing to a child that is gone raises SIGPIPE, which would end the program we live in. Signal
- * handlers are its business, so the signal is blocked for the moment of the write, in this thread
- * only, and taken away if it came.
- *
  * All our ends are close-on-exec: a child that inherited another's stdin would keep it from ever
  * seeing the end of its input.
  *
@@ -37,6 +33,8 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "model/answer.h"
+#include "model/pipe_signal.h"
 
 enum { SLICE = 1 /* s */, CHUNK = 1 << 16, QUOTED = 300, LAST_LINES = 3 };
 
@@ -191,16 +189,6 @@ static void last_words(const sis__child *c, char *text, size_t size) {
     snprintf(text, size, "%s%.*s", used ? "; it said: " : "", (int)used, line);
 }
 
-void sis__child_excerpt(const char *bytes, size_t n, char *text, size_t size) {
-    size_t used = 0, most = size < 86 ? size - 6 : 80;
-    text[used++] = '"';
-    for (size_t i = 0; i < n && i < most && bytes[i] != '\n'; i++) {
-        unsigned char letter = (unsigned char)bytes[i];
-        text[used++] = letter < 0x20 || letter == 0x7F ? ' ' : (char)letter;
-    }
-    memcpy(text + used, n > most ? "\"..." : "\"", n > most ? 5 : 2);
-}
-
 static int fail_and_quote(const sis__child *c, const char *what) {
     char said[QUOTED + 32];
     last_words(c, said, sizeof said);
@@ -211,19 +199,11 @@ static int fail_and_quote(const sis__child *c, const char *what) {
 
 /* write() that neither blocks nor raises SIGPIPE. */
 static ssize_t write_quietly(int fd, const char *bytes, size_t n) {
-    sigset_t pipe_signal, before, pending;
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    sigemptyset(&pending);
-    sigpending(&pending);
-    int was_pending = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+    sis__no_pipe_signal guard;
+    sis__pipe_signal_hold(&guard);
     ssize_t written = write(fd, bytes, n);
     int error = errno;
-    if (written < 0 && error == EPIPE && !was_pending)
-        while (sigtimedwait(&pipe_signal, NULL, &(struct timespec){0}) < 0 && errno == EINTR)
-            continue;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    sis__pipe_signal_release(&guard);
     errno = error;
     return written;
 }
@@ -387,7 +367,7 @@ static int fail_late(sis__child *c, double timeout) {
 
 static int fail_talkative(sis__child *c, const char *line, size_t length) {
     char what[256], excerpt[128];
-    sis__child_excerpt(line, length, excerpt, sizeof excerpt);
+    sis__answer_excerpt(line, length, excerpt, sizeof excerpt);
     snprintf(what, sizeof what,
              "wrote a line nobody asked for (only one answer a request may go to stdout): %s",
              excerpt);

@@ -33,9 +33,6 @@ int sis__child_start(sis__child *c, const char *command);
 int sis__child_ask(sis__child *c, const sis__buf *request, double timeout, char **line,
                    size_t *length);
 
-/* The beginning of some bytes in quotes, at most 80, on one line; size at least 16. */
-void sis__child_excerpt(const char *bytes, size_t n, char *text, size_t size);
-
 /* Close its stdin, give it a moment, then kill its process group. */
 void sis__child_stop(sis__child *c);
 

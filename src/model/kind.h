@@ -14,13 +14,18 @@ typedef struct sis__model_kind {
     /* Is it the kind of a file that begins so? Asked before any suffix is looked at. NULL: it cannot
      * tell. */
     int (*recognises)(const char *head, size_t n);
-    const char *form, *meaning; /* "cmd:COMMAND", "a program that ...": for the list of kinds */
+    const char *form, *meaning; /* "cmd:COMMAND", "a program that ...": for the list of kinds;
+                                   NULL: it stands there already */
 
     /* Open `spec`, all of it. out is zeroed; out->ctx must begin with a sis__opened. */
     int (*open)(const char *spec, const sis_model_opt *opt, sis_model *out);
 
     /* The number of outputs, by predicting one row. NULL: open sets it. */
     int (*measure)(void *ctx, const double *row, size_t n_values, size_t *n_outputs);
+
+    /* As sis_model_take_texts says, and the predict of such models. NULL: this kind takes none. */
+    int (*predict)(void *ctx, const double *rows, size_t n, size_t n_values, double *scores);
+    int (*take_texts)(void *ctx, const sis_piece *pieces, size_t n);
     void (*close)(void *ctx);
 
     /* For sis_model_names() and sis_model_describe(); NULL: nothing to say. */
@@ -35,6 +40,7 @@ typedef struct sis__opened {
 
 extern const sis__model_kind sis__model_command;
 extern const sis__model_kind sis__model_forest;
+extern const sis__model_kind sis__model_http, sis__model_https;
 extern const sis__model_kind sis__model_network;
 
 #endif

@@ -13,13 +13,12 @@
 
 static const sis__model_kind *const kinds[] = {
     &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
-    &sis__model_network,
-    &sis__model_forest,
+    &sis__model_http,    &sis__model_https, &sis__model_network, &sis__model_forest,
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 void sis_model_opt_init(sis_model_opt *opt) {
-    *opt = (sis_model_opt){.timeout = 60};
+    *opt = (sis_model_opt){.timeout = 60, .retries = 3};
 }
 
 /* Does it end in one of these, which have blanks between? */
@@ -54,8 +53,9 @@ static int unknown(const char *spec) {
     char list[512] = "";
     size_t used = 0;
     for (size_t i = 0; i < N_KINDS && used < sizeof list; i++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s (%s)", i ? " or " : "",
-                                 kinds[i]->form, kinds[i]->meaning);
+        if (kinds[i]->form)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s (%s)", i ? " or " : "",
+                                     kinds[i]->form, kinds[i]->meaning);
     return sis__fail(SIS_E_ARGUMENT, "model \"%.200s\": expected %s", spec, list);
 }
 
@@ -107,6 +107,14 @@ int sis_model_describe(const sis_model *model, char **text) {
     if (!kind || !kind->describe)
         return sis__fail(SIS_E_UNSUPPORTED, "nothing is known of what is in this model");
     return kind->describe(model->ctx, text);
+}
+
+/* Told by predict, since the context of a caller's own model is anything. */
+int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (kinds[i]->take_texts && kinds[i]->predict == model->predict)
+            return kinds[i]->take_texts(model->ctx, pieces, n);
+    return sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take texts");
 }
 
 void sis_model_close(sis_model *model) {

@@ -99,7 +99,7 @@ static int check_vocabulary(sis__task_encoding *e) {
     if (!e->token)
         return sis__fail(SIS_E_ARGUMENT,
                          "--input: holds texts, but this model takes no token ids; only networks "
-                         "with a vocabulary and cmd: models take texts");
+                         "with a vocabulary, cmd: and http: models take texts");
     if (!json)
         return sis__fail(SIS_E_ARGUMENT,
                          "--input: holds texts, but this model has no vocabulary of its own; give "

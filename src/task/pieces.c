@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts for models that are given them as they are: a child process with a tokenizer of its own.
+ * Texts for models that are given them as they are: a child process or a server with a tokenizer of its own.
  * Each text is cut into pieces, one a word with the blanks and punctuation behind it, so that all
  * of them together are the text to the byte:
  *
@@ -90,7 +90,7 @@ int sis__task_mask_pieces(sis_task *t, const char *text) {
         error = stand_in(t, text + 6, &id);
     else if (*text && strcmp(text, "remove") != 0)
         error = sis__fail(SIS_E_ARGUMENT,
-                          "--mask: a cmd: model that is given texts; expected remove or "
+                          "--mask: a model that is given texts as they are; expected remove or "
                           "token:WORD, found \"%s\"",
                           text);
     return error == SIS_OK ? sis__task_mask_fill(t, id) : error;

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See opening.h.
+ */
+#include "opening.h"
+
+void cli_opening_init(cli_opening *o) {
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    o->timeout = opt.timeout;
+    o->retries = opt.retries;
+}
+
+sis_model_opt cli_opening_opt(const cli_opening *o) {
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    opt.timeout = o->timeout;
+    opt.retries = o->retries;
+    opt.headers = o->headers.items;
+    opt.n_headers = o->headers.n;
+    opt.token = o->token;
+    opt.certificates = o->certificates;
+    opt.redirects = o->redirects;
+    return opt;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * opening.h - how models are reached: options of every command that opens one. A table takes them
+ * by CLI_OPENING, a command makes a sis_model_opt of them.
+ */
+#ifndef SIS_CLI_OPENING_H
+#define SIS_CLI_OPENING_H
+
+#include <sis/model.h>
+
+#include "cli.h"
+
+typedef struct cli_opening {
+    double timeout;
+    size_t retries;
+    cli_list headers;
+    const char *token, *certificates;
+    int redirects;
+} cli_opening;
+
+#define CLI_OPENING(type, member)                                                                  \
+    {"timeout",                                                                                    \
+     0,                                                                                            \
+     "SECONDS",                                                                                    \
+     CLI_NUMBER(type, member.timeout),                                                             \
+     "longest wait for cmd: or http:, 0 for ever",                                                 \
+     .max = 1e9,                                                                                   \
+     .more = "For one answer; the first of a cmd: model comes after the program has started."},    \
+        {"retries",                                                                                \
+         0,                                                                                        \
+         "N",                                                                                      \
+         CLI_COUNT(type, member.retries),                                                          \
+         "how often a failed http: request is repeated",                                           \
+         .max = 1000,                                                                              \
+         .more = "After a pause that doubles: when there is no connection or it breaks, when no "  \
+                 "answer comes in time, and when the server is busy (429, 502, 503, 504)."},       \
+        {"header", 0, "LINE", CLI_LIST(type, member.headers),                                      \
+         "Name: value for http:, may be repeated"},                                                \
+        {"token",                                                                                  \
+         0,                                                                                        \
+         "FILE",                                                                                   \
+         CLI_STRING(type, member.token),                                                           \
+         "file with the token or login for http:",                                                 \
+         .more = "Sent as Authorization: Bearer; user:password in it is a login (Basic). In a "    \
+                 "file, since a command line can be seen by everybody on the machine."},           \
+        {"certificates",                                                                           \
+         0,                                                                                        \
+         "FILE",                                                                                   \
+         CLI_STRING(type, member.certificates),                                                    \
+         "PEM file of those that https: trusts",                                                   \
+         .unset = "the system's"},                                                                 \
+    {                                                                                              \
+        "redirects", 0, NULL, CLI_FLAG(type, member.redirects),                                    \
+            "follow redirections of http: on the same host",                                       \
+            .more = "Without it they are refused."                                                 \
+    }
+
+/* Every default. */
+void cli_opening_init(cli_opening *o);
+
+/* What the library is told. Borrows from the options. */
+sis_model_opt cli_opening_opt(const cli_opening *o);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See answer.h.
+ */
+#include "model/answer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+void sis__answer_excerpt(const char *bytes, size_t n, char *text, size_t size) {
+    size_t used = 0, most = size < 86 ? size - 6 : 80;
+    text[used++] = '"';
+    for (size_t i = 0; i < n && i < most && bytes[i] != '\n'; i++) {
+        unsigned char letter = (unsigned char)bytes[i];
+        text[used++] = letter < 0x20 || letter == 0x7F ? ' ' : (char)letter;
+    }
+    memcpy(text + used, n > most ? "\"..." : "\"", n > most ? 5 : 2);
+}
+
+/* Put quotes over each NaN, Infinity and -Infinity outside strings, so that the text is JSON again
+ * and the value can be found: NaN becomes "a", Infinity "nfinit". Returns how many there were. */
+static size_t quote_non_numbers(char *text) {
+    static const char *const names[] = {"NaN", "-NaN", "Infinity", "-Infinity"};
+    size_t count = 0;
+    int inside = 0;
+    for (char *c = text; *c; c++) {
+        if (*c == '\\' && inside && c[1]) {
+            c++;
+        } else if (*c == '"') {
+            inside = !inside;
+        } else if (!inside) {
+            for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+                size_t length = strlen(names[i]);
+                if (strncmp(c, names[i], length) == 0) {
+                    c[0] = c[length - 1] = '"';
+                    c += length - 1;
+                    count++;
+                    break;
+                }
+            }
+        }
+    }
+    return count;
+}
+
+int sis__answer_parse(sis__answer *a, char *text, size_t length, size_t rows,
+                      const char *expected) {
+    char excerpt[SIS__EXCERPT];
+    json_error_t error, again;
+    *a = (sis__answer){.rows = rows};
+    a->json = json_loadb(text, length, JSON_DECODE_INT_AS_REAL, &error);
+    if (a->json)
+        return SIS_OK;
+    if (json_error_code(&error) == json_error_out_of_memory)
+        return sis__fail(SIS_E_NOMEM, "out of memory: an answer of %zu bytes", length);
+    sis__answer_excerpt(text, length, excerpt, sizeof excerpt);
+    if (strlen(text) == length && (a->non_numbers = quote_non_numbers(text)) > 0)
+        a->json = json_loadb(text, length, JSON_DECODE_INT_AS_REAL, &again);
+    return a->json ? SIS_OK : sis__fail(SIS_E_MODEL, "expected %s, found %s", expected, excerpt);
+}
+
+void sis__answer_release(sis__answer *a) {
+    json_decref(a->json);
+    *a = (sis__answer){0};
+}
+
+const char *sis__answer_type(const json_t *value) {
+    if (!value)
+        return "nothing";
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "a list";
+    case JSON_STRING:
+        return "a string";
+    case JSON_NULL:
+        return "null";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "true or false";
+    default:
+        return "a number";
+    }
+}
+
+/* `name` stands where a score belongs; NaN and null are only wrong if it is the only one. */
+static int no_number(const sis__answer *a, const char *name, double *score) {
+    *score = NAN;
+    if (a->several && (*name == 'n' || *name == 'N'))
+        return SIS_OK;
+    return sis__fail(SIS_E_NAN, "row %zu of %zu: the model answered %s instead of a score",
+                     a->row + 1, a->rows, name);
+}
+
+int sis__answer_value(const sis__answer *a, double value, double *score) {
+    *score = value;
+    if (isfinite(value))
+        return SIS_OK;
+    return no_number(a, isnan(value) ? "NaN" : value > 0 ? "Infinity" : "-Infinity", score);
+}
+
+int sis__answer_score(const sis__answer *a, const json_t *value, double *score) {
+    if (json_is_number(value)) {
+        *score = json_number_value(value);
+        return SIS_OK;
+    }
+    if (json_is_null(value) || (a->non_numbers && json_is_string(value)))
+        return no_number(a,
+                         json_is_null(value)             ? "null"
+                         : json_string_length(value) < 3 ? "NaN"
+                         : json_string_length(value) < 7 ? "Infinity"
+                                                         : "-Infinity",
+                         score);
+    return sis__fail(SIS_E_MODEL, "row %zu of %zu: expected a number, found %s", a->row + 1,
+                     a->rows, sis__answer_type(value));
+}
+
+/* Entry a->row of the list; of an object with names, the member that is meant. */
+static int find_row(const sis__answer *a, const json_t *list, const json_t **row) {
+    *row = json_array_get(list, a->row);
+    if (!a->named || !json_is_object(*row))
+        return SIS_OK;
+    const json_t *object = *row;
+    void *only = json_object_iter((json_t *)object);
+    *row = a->member                       ? json_object_get(object, a->member)
+           : json_object_size(object) == 1 ? json_object_iter_value(only)
+                                           : NULL;
+    if (*row)
+        return SIS_OK;
+    return sis__fail(
+        SIS_E_MODEL, "row %zu of %zu: expected one output%s%s, found an object of %zu%s%.60s%s",
+        a->row + 1, a->rows, a->member ? " named " : "", a->member ? a->member : "",
+        json_object_size(object), only ? ", the first named \"" : "",
+        only ? json_object_iter_key(only) : "", only ? "\" (add #NAME to the address)" : "");
+}
+
+/* The scores of row a->row, given as a number or a list: scores (n_outputs). */
+static int read_row(const sis__answer *a, const json_t *value, size_t n_outputs, double *scores) {
+    if (!json_is_array(value) && n_outputs == 1)
+        return sis__answer_score(a, value, scores);
+    if (!json_is_array(value))
+        return sis__fail(SIS_E_MODEL, "row %zu of %zu: expected a list of %zu scores, found %s",
+                         a->row + 1, a->rows, n_outputs, sis__answer_type(value));
+    if (json_array_size(value) != n_outputs)
+        return sis__fail(SIS_E_MODEL, "row %zu of %zu: expected %zu scores, found %zu", a->row + 1,
+                         a->rows, n_outputs, json_array_size(value));
+    int code = SIS_OK;
+    for (size_t i = 0; i < n_outputs && code == SIS_OK; i++)
+        code = sis__answer_score(a, json_array_get(value, i), &scores[i]);
+    return code;
+}
+
+/* How many scores a row like this one has; each of them is looked at. */
+static int count_scores(sis__answer *a, const json_t *value, size_t *n_outputs) {
+    double score;
+    int code = SIS_OK;
+    *n_outputs = json_is_array(value) ? json_array_size(value) : 1;
+    a->several = *n_outputs > 1;
+    if (*n_outputs == 0)
+        code = sis__fail(SIS_E_MODEL, "row %zu of %zu: expected scores, found an empty list",
+                         a->row + 1, a->rows);
+    for (size_t i = 0; i < *n_outputs && code == SIS_OK; i++)
+        code =
+            sis__answer_score(a, json_is_array(value) ? json_array_get(value, i) : value, &score);
+    return code;
+}
+
+int sis__answer_rows(sis__answer *a, const json_t *list, const char *entry, size_t *n_outputs,
+                     double *scores) {
+    const json_t *row;
+    if (json_array_size(list) != a->rows)
+        return sis__fail(SIS_E_MODEL, "expected %zu %s%s, one for each row, found %zu%s", a->rows,
+                         entry, a->rows == 1 ? "" : "s", json_array_size(list),
+                         a->rows == 1 ? " (several scores a row are a list of lists, [[0.1,0.9]])"
+                                      : "");
+    a->several = *n_outputs > 1;
+    a->row = 0;
+    int code = find_row(a, list, &row);
+    if (!scores)
+        return code == SIS_OK ? count_scores(a, row, n_outputs) : code;
+    for (; code == SIS_OK && a->row < a->rows; a->row++)
+        if ((code = find_row(a, list, &row)) == SIS_OK)
+            code = read_row(a, row, *n_outputs, scores + a->row * *n_outputs);
+    return code;
+}

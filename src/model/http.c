@@ -1,0 +1,1040 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `http://...` and `https://...`: models behind a server. Three protocols, told by the address:
+ *
+ *     .../v2/models/M[/versions/V]   Open Inference Protocol; POST .../infer
+ *     .../v1/models/M[/versions/V]   TensorFlow Serving, KServe v1; POST ...:predict
+ *     .../invocations                MLflow; POST as it is
+ *
+ * The model's metadata (v2: GET of the address, v1: GET .../metadata) tell the input's name, type
+ * and shape. Where a v2 server offers binary tensors they are used: numbers arrive as they are, and
+ * neither side spends its time on digits. web.c carries the bytes; this file writes the questions
+ * and reads the answers.
+ *
+ * A request holds as many rows as fit in 4 MiB and as the server takes: its max_batch_size if it
+ * tells one, half as many after an answer 413 (too large) or one that took a quarter of the
+ * time-out.
+ */
+#include "model/http.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "model/answer.h"
+#include "model/kind.h"
+#include "model/request.h"
+#include "model/shape.h"
+#include "model/web.h"
+
+static const size_t LONGEST_ANSWER = (size_t)256 << 20, LONGEST_METADATA = (size_t)16 << 20;
+
+/* ---- Types of values ------------------------------------------------------------------------- */
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+enum { LITTLE_ENDIAN_HOST = 1 };
+#else
+enum { LITTLE_ENDIAN_HOST = 0 }; /* binary tensors are little-endian: numbers go as text */
+#endif
+
+/* name in v2, name in TensorFlow, C type, smallest and largest value (0, 0: any) */
+#define TYPES(X)                                                                                   \
+    X(FP32, DT_FLOAT, float, 0, 0)                                                                 \
+    X(FP64, DT_DOUBLE, double, 0, 0)                                                               \
+    X(INT8, DT_INT8, int8_t, -128, 127)                                                            \
+    X(INT16, DT_INT16, int16_t, -32768, 32767)                                                     \
+    X(INT32, DT_INT32, int32_t, -2147483648.0, 2147483647.0)                                       \
+    X(INT64, DT_INT64, int64_t, -999999999999999.0, 999999999999999.0)                             \
+    X(UINT8, DT_UINT8, uint8_t, 0, 255)                                                            \
+    X(UINT16, DT_UINT16, uint16_t, 0, 65535)                                                       \
+    X(UINT32, DT_UINT32, uint32_t, 0, 4294967295.0)                                                \
+    X(UINT64, DT_UINT64, uint64_t, 0, 999999999999999.0)                                           \
+    X(BOOL, DT_BOOL, uint8_t, 0, 1)                                                                \
+    X(BYTES, DT_STRING, char, 0, 0)
+
+typedef enum {
+#define CODE(name, tensorflow, type, least, most) TYPE_##name,
+    TYPES(CODE)
+#undef CODE
+        TYPE_UNKNOWN
+} value_type;
+
+static const struct {
+    const char *name, *tensorflow;
+    size_t size;
+    double least, most;
+} types[] = {
+#define ROW(name, tensorflow, type, least, most) {#name, #tensorflow, sizeof(type), least, most},
+    TYPES(ROW)
+#undef ROW
+};
+
+static value_type type_of(const char *name) {
+    for (size_t i = 0; name && i < TYPE_UNKNOWN; i++)
+        if (strcmp(name, types[i].name) == 0 || strcmp(name, types[i].tensorflow) == 0)
+            return (value_type)i;
+    return TYPE_UNKNOWN;
+}
+
+/* Can the values be said in that type? Only whole numbers of its range for those of integers. */
+static int check_values(value_type type, const double *values, size_t n) {
+    double least = types[type].least, most = types[type].most;
+    for (size_t i = 0; least < most && i < n; i++)
+        if (!(values[i] >= least && values[i] <= most) || values[i] != floor(values[i]))
+            return sis__fail(SIS_E_ARGUMENT,
+                             "value %zu of a row is %g; the model takes %s, whole numbers from "
+                             "%.0f to %.0f",
+                             i, values[i], types[type].name, least, most);
+    return SIS_OK;
+}
+
+static void add_binary(sis__buf *b, value_type type, double value) {
+    switch (type) {
+#define ADD(name, tensorflow, c_type, least, most)                                                 \
+    case TYPE_##name: {                                                                            \
+        c_type v = (c_type)value;                                                                  \
+        sis__buf_add(b, &v, sizeof v);                                                             \
+        break;                                                                                     \
+    }
+        TYPES(ADD)
+#undef ADD
+    default:
+        break;
+    }
+}
+
+static double get_binary(value_type type, const char *bytes, size_t i) {
+    switch (type) {
+#define GET(name, tensorflow, c_type, least, most)                                                 \
+    case TYPE_##name: {                                                                            \
+        c_type v;                                                                                  \
+        memcpy(&v, bytes + i * sizeof v, sizeof v);                                                \
+        return (double)v;                                                                          \
+    }
+        TYPES(GET)
+#undef GET
+    default:
+        return NAN;
+    }
+}
+
+/* ---- A model --------------------------------------------------------------------------------- */
+
+/* What is known of the model; the opened one owns it, those of other threads borrow it. */
+typedef struct {
+    sis__protocol protocol;
+    char *address; /* without login, output and verb */
+    char *verb;    /* where questions go */
+    char *output;  /* the output that is wanted, or NULL */
+    char *input;   /* name of the input */
+    value_type type;
+    sis__shape shape;
+    int has_shape, binary;
+    size_t max_rows; /* the server's own limit; 0: none known */
+    double timeout;
+} endpoint;
+
+typedef struct {
+    sis__opened opened;   /* first: see kind.h */
+    pthread_mutex_t lock; /* one question at a time */
+    endpoint *end;
+    int borrowed;
+    sis__web *web;
+    sis__web_answer answer;
+    sis__request request;
+    size_t n_outputs; /* 0: not measured yet */
+    size_t requests;  /* so far */
+    size_t max_rows;  /* in one request; 0: as many as fit */
+} http_model;
+
+static void endpoint_free(endpoint *e) {
+    if (!e)
+        return;
+    free(e->address);
+    free(e->verb);
+    free(e->output);
+    free(e->input);
+    free(e);
+}
+
+static void model_free(void *ctx) {
+    http_model *m = ctx;
+    if (!m)
+        return;
+    if (!m->borrowed)
+        endpoint_free(m->end);
+    sis__web_free(m->web);
+    sis__buf_release(&m->answer.body);
+    sis__request_release(&m->request);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static int fail_server_says(const json_t *error) {
+    return sis__fail(SIS_E_MODEL, "the server says: %.600s", json_string_value(error));
+}
+
+static int expect_ok(const sis__web_answer *a, const char *expected) {
+    char excerpt[SIS__EXCERPT], again[32] = "";
+    if (a->status == 200)
+        return SIS_OK;
+    const char *hint = a->status == 401 || a->status == 403
+                           ? " (give what it asks for by --token or --header)"
+                       : a->status == 404 ? " (is the model's name right?)"
+                                          : "";
+    if (a->attempts > 1)
+        snprintf(again, sizeof again, ", %d times", a->attempts);
+    json_t *json = a->body.len ? json_loadb(a->body.data, a->body.len, 0, NULL) : NULL;
+    const json_t *error = json_object_get(json, "error");
+    if (!json_is_string(error))
+        error = json_object_get(json, "detail"); /* as the usual Python server puts it */
+    if (json_is_string(error)) {
+        fail_server_says(error);
+        sis__fail_in(SIS_E_MODEL, "HTTP %ld%s%s, expected 200 with %s", a->status, again, hint,
+                     expected);
+    } else {
+        sis__answer_excerpt(a->body.data ? a->body.data : "", a->body.len, excerpt, sizeof excerpt);
+        sis__fail(SIS_E_MODEL, "HTTP %ld%s%s, expected 200 with %s, found %s", a->status, again,
+                  hint, expected, excerpt);
+    }
+    json_decref(json);
+    return SIS_E_MODEL;
+}
+
+/* The output that is wanted: by name, else the only one, else the first of floating point, since
+ * what stands beside probabilities are labels. */
+static const json_t *choose_output(const json_t *outputs, const char *name) {
+    const json_t *output, *first = NULL;
+    size_t i;
+    json_array_foreach(outputs, i, output) {
+        const char *own = json_string_value(json_object_get(output, "name"));
+        value_type type = type_of(json_string_value(json_object_get(output, "datatype")));
+        if (name ? own && strcmp(own, name) == 0 : type == TYPE_FP32 || type == TYPE_FP64)
+            return output;
+        if (!first && type != TYPE_BYTES)
+            first = output;
+    }
+    return name ? NULL : first ? first : json_array_get(outputs, 0);
+}
+
+/* "[2,3]" of JSON. 0 if it is no shape. */
+static int read_shape(const json_t *list, sis__shape *out) {
+    const json_t *dim;
+    size_t i;
+    out->rank = json_array_size(list);
+    if (!json_is_array(list) || out->rank > SIS__RANK)
+        return 0;
+    json_array_foreach(list, i, dim) {
+        double v = json_number_value(dim);
+        if (!json_is_number(dim) || v != floor(v) || v < -1 || v > 1e15)
+            return 0;
+        out->dims[i] = (long long)v;
+    }
+    return 1;
+}
+
+/* A v2 output under way. */
+typedef struct {
+    const sis__asked *asked;
+    sis__answer *answer;
+    const json_t *tensor;
+    value_type type;
+    size_t count, outputs; /* values, and those of one row */
+    const char *binary;    /* the values, or NULL: they are in "data" */
+    size_t binary_size;
+} tensor_reader;
+
+/* How many values it has, and how many are a row's. */
+static int read_counts(tensor_reader *t) {
+    char text[SIS__SHAPE_TEXT];
+    sis__shape shape;
+    size_t sent = t->asked->sent;
+    if (!read_shape(json_object_get(t->tensor, "shape"), &shape))
+        return sis__fail(SIS_E_MODEL, "expected an output with a list \"shape\"");
+    t->count = 1;
+    for (size_t d = 0; d < shape.rank; d++)
+        t->count = shape.dims[d] > 0 && (size_t)shape.dims[d] <= ((size_t)1 << 40) / t->count
+                       ? t->count * (size_t)shape.dims[d]
+                       : 0;
+    sis__shape_text(&shape, text);
+    if (t->count == 0 || t->count % sent != 0 ||
+        (sent > 1 && (shape.rank == 0 || shape.dims[0] != (long long)sent)))
+        return sis__fail(SIS_E_MODEL, "expected an output of shape [%zu,...], found %s", sent,
+                         text);
+    t->outputs = t->count / sent;
+    return SIS_OK;
+}
+
+/* Read the values of "data", flat or nested, to scores (rows, outputs); NULL: only look at the
+ * first row. *at counts those seen. */
+static int read_data(tensor_reader *t, const json_t *data, int depth, size_t *at, double *scores) {
+    const json_t *value;
+    double ignored;
+    size_t i, last = (scores ? t->asked->rows : 1) * t->outputs;
+    int code = SIS_OK;
+    json_array_foreach(data, i, value) {
+        if (json_is_array(value) && depth < SIS__RANK) {
+            code = read_data(t, value, depth + 1, at, scores);
+        } else {
+            t->answer->row = *at / t->outputs;
+            if (*at < last && json_is_boolean(value) && t->type == TYPE_BOOL)
+                *(scores ? &scores[*at] : &ignored) = json_is_true(value);
+            else if (*at < last)
+                code = sis__answer_score(t->answer, value, scores ? &scores[*at] : &ignored);
+            ++*at;
+        }
+        if (code != SIS_OK)
+            return code;
+    }
+    return code;
+}
+
+static int read_binary(tensor_reader *t, double *scores) {
+    double ignored;
+    size_t last = (scores ? t->asked->rows : 1) * t->outputs;
+    int code = SIS_OK;
+    if (t->binary_size != t->count * types[t->type].size)
+        return sis__fail(SIS_E_MODEL, "expected %zu bytes for %zu values of %s, found %zu",
+                         t->count * types[t->type].size, t->count, types[t->type].name,
+                         t->binary_size);
+    for (size_t i = 0; i < last && code == SIS_OK; i++) {
+        t->answer->row = i / t->outputs;
+        code = sis__answer_value(t->answer, get_binary(t->type, t->binary, i),
+                                 scores ? &scores[i] : &ignored);
+    }
+    return code;
+}
+
+static int read_tensor(tensor_reader *t, size_t *n_outputs, double *scores) {
+    const char *type = json_string_value(json_object_get(t->tensor, "datatype"));
+    const json_t *data = json_object_get(t->tensor, "data");
+    size_t seen = 0;
+    int code = read_counts(t);
+    if (code != SIS_OK)
+        return code;
+    t->type = type_of(type);
+    if (t->type == TYPE_UNKNOWN || t->type == TYPE_BYTES)
+        return sis__fail(SIS_E_MODEL, "expected an output of numbers, found datatype %.20s",
+                         type ? type : "none");
+    if (scores && t->outputs != *n_outputs)
+        return sis__fail(SIS_E_MODEL, "expected %zu scores a row, found %zu", *n_outputs,
+                         t->outputs);
+    t->answer->several = t->outputs > 1;
+    if (!scores)
+        *n_outputs = t->outputs;
+    if (t->binary)
+        return read_binary(t, scores);
+    if (!json_is_array(data))
+        return sis__fail(SIS_E_MODEL, "expected an output with a list \"data\", found %s",
+                         sis__answer_type(data));
+    code = read_data(t, data, 1, &seen, scores);
+    if (code == SIS_OK && seen != t->count)
+        code = sis__fail(SIS_E_MODEL, "expected %zu values, as the shape says, found %zu", t->count,
+                         seen);
+    return code;
+}
+
+/* Where the values of an output lie behind the JSON: those with "binary_data_size" follow each
+ * other. */
+static int find_binary(tensor_reader *t, const json_t *outputs, const char *bytes, size_t length) {
+    const json_t *output;
+    size_t i, from = 0;
+    json_array_foreach(outputs, i, output) {
+        const json_t *size =
+            json_object_get(json_object_get(output, "parameters"), "binary_data_size");
+        double n = json_number_value(size);
+        if (json_is_number(size) && !(n >= 0 && n <= (double)(length - from)))
+            return sis__fail(SIS_E_MODEL, "an output of %.0f bytes in %zu bytes of binary data", n,
+                             length);
+        if (output == t->tensor && json_is_number(size)) {
+            t->binary = bytes + from;
+            t->binary_size = (size_t)n;
+        }
+        from += json_is_number(size) ? (size_t)n : 0;
+    }
+    return SIS_OK;
+}
+
+static const char *string_or(const json_t *value, const char *other) {
+    return json_is_string(value) ? json_string_value(value) : other;
+}
+
+static int check_id(const json_t *answer, size_t number) {
+    char own[24];
+    const char *id = json_string_value(json_object_get(answer, "id"));
+    snprintf(own, sizeof own, "%zu", number);
+    return !id || !*id || strcmp(id, own) == 0
+               ? SIS_OK
+               : sis__fail(SIS_E_MODEL, "expected the answer to request %s, found that to %.40s",
+                           own, id);
+}
+
+/* What was answered instead of an object with that list. */
+static int fail_without(const char *list, const json_t *json) {
+    char excerpt[SIS__EXCERPT];
+    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+    sis__answer_excerpt(text ? text : "", text ? strlen(text) : 0, excerpt, sizeof excerpt);
+    free(text);
+    return sis__fail(SIS_E_MODEL, "expected an object with a list \"%s\", found %s", list, excerpt);
+}
+
+static int read_v2(const sis__asked *q, sis__answer *a, const char *rest, size_t rest_length,
+                   size_t *n_outputs, double *scores) {
+    const json_t *outputs = json_object_get(a->json, "outputs");
+    tensor_reader t = {.asked = q, .answer = a};
+    int code = check_id(a->json, q->number);
+    if (code != SIS_OK)
+        return code;
+    if (json_array_size(outputs) == 0)
+        return fail_without("outputs", a->json);
+    t.tensor = choose_output(outputs, q->output);
+    if (!t.tensor)
+        return sis__fail(SIS_E_MODEL, "expected an output named \"%.60s\", found \"%.60s\"",
+                         q->output,
+                         string_or(json_object_get(json_array_get(outputs, 0), "name"), ""));
+    code = find_binary(&t, outputs, rest, rest_length);
+    return code == SIS_OK ? read_tensor(&t, n_outputs, scores) : code;
+}
+
+static int read_predictions(const sis__asked *q, sis__answer *a, size_t *n_outputs,
+                            double *scores) {
+    const json_t *predictions = json_object_get(a->json, "predictions");
+    a->named = 1;
+    a->member = q->output;
+    if (!json_is_array(predictions))
+        return fail_without("predictions", a->json);
+    return sis__answer_rows(a, predictions, "prediction", n_outputs, scores);
+}
+
+int sis__http_read(const sis__asked *q, char *body, size_t length, size_t json_length,
+                   size_t *n_outputs, double *scores) {
+    sis__answer a;
+    if (json_length > length)
+        return sis__fail(SIS_E_MODEL, "expected %zu bytes of JSON, found %zu", json_length, length);
+    size_t text = json_length ? json_length : length;
+    char behind = body[text];
+    body[text] = '\0';
+    int code = sis__answer_parse(&a, body, text, q->rows, "JSON");
+    body[text] = behind;
+    if (code != SIS_OK)
+        return code;
+    const json_t *error = json_object_get(a.json, "error");
+    if (json_is_string(error))
+        code = fail_server_says(error);
+    else if (q->protocol == SIS__PROTOCOL_V2)
+        code = read_v2(q, &a, body + text, length - text, n_outputs, scores);
+    else
+        code = read_predictions(q, &a, n_outputs, scores);
+    sis__answer_release(&a);
+    return code;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+/* Rows of one request: as many as the caller has, at most. */
+typedef struct {
+    const double *rows; /* (n_rows, n_values) */
+    size_t n_rows, n_values;
+    sis__fit fit;
+    size_t asked, sent; /* of these rows; and with those that only fill the tensor */
+} question;
+
+static int check_rows(const http_model *m, const question *q) {
+    if (m->request.pieces)
+        return SIS_OK;
+    if (m->end->type == TYPE_BYTES)
+        return sis__fail(SIS_E_ARGUMENT, "the model takes texts (BYTES), not rows of numbers");
+    int code = SIS_OK;
+    for (size_t i = 0; i < q->n_rows && code == SIS_OK; i++)
+        code = check_values(m->end->type, q->rows + i * q->n_values, q->n_values);
+    return code;
+}
+
+/* How many rows go into this request, before their size is known. */
+static void limit_rows(const http_model *m, question *q) {
+    if (m->max_rows && q->n_rows > m->max_rows)
+        q->n_rows = m->max_rows;
+    if (q->fit.rows && q->n_rows > q->fit.rows)
+        q->n_rows = q->fit.rows;
+}
+
+/* Copies of the last row until the tensor is full. */
+static size_t rows_to_fill(const question *q) {
+    return q->fit.batched && q->fit.rows > q->asked ? q->fit.rows - q->asked : 0;
+}
+
+static const double *last_row(const question *q) {
+    return q->rows + (q->asked - 1) * q->n_values;
+}
+
+static int write_list(http_model *m, question *q) {
+    sis__request *r = &m->request;
+    int code = sis__request_rows(r, q->rows, q->n_rows, q->n_values, &q->asked);
+    size_t fill = code == SIS_OK ? rows_to_fill(q) : 0;
+    q->sent = q->asked + fill;
+    if (fill)
+        r->text.len--; /* the list goes on */
+    for (size_t i = 0; i < fill && code == SIS_OK; i++) {
+        sis__buf_char(&r->text, ',');
+        code = sis__request_row(r, last_row(q), q->n_values);
+    }
+    if (fill)
+        sis__buf_char(&r->text, ']');
+    return code == SIS_OK ? sis__buf_error(&r->text) : code;
+}
+
+static int add_binary_row(http_model *m, const double *row, size_t n) {
+    sis__buf *b = &m->request.text;
+    if (!m->request.pieces) {
+        for (size_t i = 0; i < n; i++)
+            add_binary(b, m->end->type, row[i]);
+        return SIS_OK;
+    }
+    size_t at = b->len;
+    uint32_t length = 0;
+    sis__buf_add(b, &length, sizeof length);
+    int code = sis__request_raw(&m->request, row, n);
+    if (code == SIS_OK && (code = sis__buf_error(b)) == SIS_OK) {
+        length = (uint32_t)(b->len - at - sizeof length);
+        memcpy(b->data + at, &length, sizeof length);
+    }
+    return code;
+}
+
+/* The values alone; as many rows as fit. */
+static int write_binary(http_model *m, question *q) {
+    const sis__buf *b = &m->request.text;
+    int code = SIS_OK;
+    size_t longest = 0;
+    for (q->asked = 0; q->asked < q->n_rows && code == SIS_OK &&
+                       (q->asked == 0 || b->len + longest < SIS__REQUEST_BYTES);
+         q->asked++) {
+        size_t before = b->len;
+        code = add_binary_row(m, q->rows + q->asked * q->n_values, q->n_values);
+        longest = b->len - before > longest ? b->len - before : longest;
+    }
+    size_t fill = code == SIS_OK ? rows_to_fill(q) : 0;
+    q->sent = q->asked + fill;
+    for (size_t i = 0; i < fill && code == SIS_OK; i++)
+        code = add_binary_row(m, last_row(q), q->n_values);
+    return code == SIS_OK ? sis__buf_error(b) : code;
+}
+
+/* Everything of a v2 request but the values of its input. */
+static void add_v2_head(const http_model *m, const question *q, sis__buf *b) {
+    const endpoint *e = m->end;
+    sis__buf_printf(b, "{\"id\":\"%zu\",\"inputs\":[{\"name\":", m->requests);
+    sis__buf_json(b, e->input);
+    sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[",
+                    types[m->request.pieces ? TYPE_BYTES : e->type].name);
+    if (q->fit.batched)
+        sis__buf_printf(b, q->fit.rank ? "%zu," : "%zu", q->sent);
+    for (size_t d = 0; d < q->fit.rank; d++)
+        sis__buf_printf(b, d ? ",%zu" : "%zu", q->fit.dims[d]);
+    sis__buf_char(b, ']');
+}
+
+static void add_v2_tail(const http_model *m, sis__buf *b) {
+    const endpoint *e = m->end;
+    sis__buf_str(b, "}]");
+    if (e->output) {
+        sis__buf_str(b, ",\"outputs\":[{\"name\":");
+        sis__buf_json(b, e->output);
+        sis__buf_str(b, e->binary ? ",\"parameters\":{\"binary_data\":true}}]" : "}]");
+    } else if (e->binary) {
+        sis__buf_str(b, ",\"parameters\":{\"binary_data_output\":true}");
+    }
+    sis__buf_char(b, '}');
+}
+
+/* The values are written first, since only then their number is known; then all of it in order. */
+static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_length) {
+    sis__request *r = &m->request;
+    r->flat = !r->pieces;
+    r->logical = m->end->type == TYPE_BOOL;
+    int code = m->end->binary ? write_binary(m, q) : write_list(m, q);
+    if (code != SIS_OK)
+        return code;
+    add_v2_head(m, q, body);
+    if (m->end->binary) {
+        sis__buf_printf(body, ",\"parameters\":{\"binary_data_size\":%zu}", r->text.len);
+    } else {
+        sis__buf_str(body, ",\"data\":");
+        sis__buf_add(body, r->text.data, r->text.len);
+    }
+    add_v2_tail(m, body);
+    if (m->end->binary) {
+        *json_length = body->len;
+        sis__buf_add(body, r->text.data, r->text.len);
+    }
+    return sis__buf_error(body);
+}
+
+static int write_rows(http_model *m, question *q, sis__buf *body) {
+    m->request.dims = q->fit.dims;
+    m->request.rank = q->fit.rank;
+    m->request.flat = m->end->has_shape && q->fit.rank == 0;
+    int code = write_list(m, q);
+    sis__buf_str(body, m->end->protocol == SIS__PROTOCOL_V1 ? "{\"instances\":" : "{\"inputs\":");
+    sis__buf_add(body, m->request.text.data ? m->request.text.data : "", m->request.text.len);
+    sis__buf_char(body, '}');
+    m->request.rank = 0; /* the dims are the question's */
+    return code == SIS_OK ? sis__buf_error(body) : code;
+}
+
+static int write_question(http_model *m, question *q, sis__buf *body, size_t *json_length) {
+    int code = sis__shape_fit(&m->end->shape, m->request.pieces ? 1 : q->n_values, &q->fit);
+    if (code != SIS_OK)
+        return code;
+    limit_rows(m, q);
+    sis__buf_clear(&m->request.text);
+    code = check_rows(m, q);
+    if (code != SIS_OK)
+        return code;
+    return m->end->protocol == SIS__PROTOCOL_V2 ? write_v2(m, q, body, json_length)
+                                                : write_rows(m, q, body);
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+static const char *expected_of(const endpoint *e) {
+    return e->protocol == SIS__PROTOCOL_V2 ? "{\"outputs\":[...]}" : "{\"predictions\":[...]}";
+}
+
+/* A server that needs long for so many rows is given fewer. */
+static void learn_pace(http_model *m, const question *q) {
+    if (q->asked > 1 && m->end->timeout > 0 && m->answer.seconds > m->end->timeout / 4)
+        m->max_rows = q->asked / 2;
+}
+
+static int send_question(http_model *m, const question *q, const sis__buf *body, size_t json_length,
+                         double *scores) {
+    sis__web_request request = {.url = m->end->verb,
+                                .body = body->data,
+                                .length = body->len,
+                                .json_length = json_length,
+                                .most = LONGEST_ANSWER};
+    int code = sis__web_send(m->web, &request, &m->answer);
+    if (code == SIS_OK)
+        code = expect_ok(&m->answer, expected_of(m->end));
+    if (code != SIS_OK)
+        return code;
+    const sis__asked asked = {.protocol = m->end->protocol,
+                              .output = m->end->output,
+                              .rows = q->asked,
+                              .sent = q->sent,
+                              .number = m->requests};
+    sis__buf_add(&m->answer.body, "", 0); /* there is a NUL, even behind nothing */
+    if ((code = sis__buf_error(&m->answer.body)) != SIS_OK)
+        return code;
+    return sis__http_read(&asked, m->answer.body.data, m->answer.body.len, m->answer.json_length,
+                          &m->n_outputs, scores);
+}
+
+/* Ask for the first rows, as many as fit; *asked is their number, 0: the request was too long and
+ * will be shorter. */
+static int ask(http_model *m, const double *rows, size_t n_rows, size_t n_values, double *scores,
+               size_t *asked) {
+    question q = {.rows = rows, .n_rows = n_rows, .n_values = n_values};
+    sis__buf body;
+    size_t json_length = 0;
+    sis__buf_init(&body);
+    m->requests++;
+    m->answer.status = 0;
+    int code = write_question(m, &q, &body, &json_length);
+    if (code == SIS_OK)
+        code = send_question(m, &q, &body, json_length, scores);
+    sis__buf_release(&body);
+    *asked = q.asked;
+    if (code == SIS_E_MODEL && m->answer.status == 413 && q.asked > 1) {
+        m->max_rows = q.asked / 2;
+        *asked = 0;
+        return SIS_OK;
+    }
+    learn_pace(m, &q);
+    if (code == SIS_E_MODEL || code == SIS_E_NAN)
+        sis__fail_in(code, "model %.200s, request %zu%s", m->end->address, m->requests,
+                     m->answer.status == 200 ? " (HTTP 200)" : "");
+    return code;
+}
+
+static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores) {
+    http_model *m = ctx;
+    int code = SIS_OK;
+    pthread_mutex_lock(&m->lock);
+    if (m->n_outputs == 0)
+        code = sis__fail(SIS_E_ARGUMENT, "model %.200s: its outputs were not measured",
+                         m->end->address);
+    for (size_t asked = 0; n_rows > 0 && code == SIS_OK; n_rows -= asked) {
+        code = ask(m, rows, n_rows, n_values, scores, &asked);
+        rows += asked * n_values;
+        scores += asked * m->n_outputs;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return code;
+}
+
+static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
+    http_model *m = ctx;
+    size_t asked;
+    int code = ask(m, row, 1, n_values, NULL, &asked);
+    if (code != SIS_OK)
+        m->n_outputs = 0;
+    *n_outputs = m->n_outputs;
+    return code;
+}
+
+static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
+    http_model *m = ctx;
+    if (m->end->has_shape && m->end->type != TYPE_BYTES)
+        return sis__fail(SIS_E_UNSUPPORTED, "model %.200s takes %s, no texts", m->end->address,
+                         types[m->end->type].name);
+    if (!m->end->has_shape)
+        m->end->shape.rank = 1; /* a text is one value */
+    m->request.pieces = pieces;
+    m->request.n_pieces = n;
+    return SIS_OK;
+}
+
+/* ---- Metadata -------------------------------------------------------------------------------- */
+
+/* GET address + tail as JSON; *status tells what there was instead, with *json NULL. */
+static int get(http_model *m, const char *tail, json_t **json, long *status) {
+    char excerpt[SIS__EXCERPT];
+    sis__buf url = {0};
+    *json = NULL;
+    sis__buf_str(&url, m->end->address);
+    sis__buf_str(&url, tail);
+    int code = sis__buf_error(&url);
+    if (code == SIS_OK)
+        code = sis__web_send(m->web, &(sis__web_request){.url = url.data, .most = LONGEST_METADATA},
+                             &m->answer);
+    sis__buf_release(&url);
+    *status = m->answer.status;
+    if (code != SIS_OK || *status != 200)
+        return code;
+    const sis__buf *body = &m->answer.body;
+    *json = json_loadb(body->data ? body->data : "", body->len, JSON_DECODE_INT_AS_REAL, NULL);
+    if (*json)
+        return SIS_OK;
+    sis__answer_excerpt(body->data ? body->data : "", body->len, excerpt, sizeof excerpt);
+    return sis__fail(SIS_E_MODEL, "expected the metadata of a model in JSON, found %s", excerpt);
+}
+
+/* The only input of several would be a guess. */
+static int one_input(size_t n, const char *first, const char *second) {
+    return n <= 1 ? SIS_OK
+                  : sis__fail(SIS_E_UNSUPPORTED,
+                              "the model takes %zu inputs (%.40s, %.40s%s); only models of one "
+                              "input can be asked over HTTP",
+                              n, first ? first : "?", second ? second : "?", n > 2 ? ", ..." : "");
+}
+
+static int set_input(endpoint *e, const char *name, const char *type) {
+    free(e->input);
+    e->input = sis__strdup(name);
+    e->type = type_of(type);
+    if (!e->input)
+        return SIS_E_NOMEM;
+    return e->type != TYPE_UNKNOWN ? SIS_OK
+                                   : sis__fail(SIS_E_UNSUPPORTED,
+                                               "input \"%.60s\" has the type %.20s, which is not "
+                                               "known",
+                                               name, type ? type : "none");
+}
+
+static int set_output(endpoint *e, const json_t *outputs) {
+    const json_t *output = choose_output(outputs, e->output);
+    const char *name = json_string_value(json_object_get(output, "name"));
+    if (json_array_size(outputs) == 0)
+        return SIS_OK; /* the server does not tell */
+    if (!name)
+        return sis__fail(SIS_E_ARGUMENT, "the model has no output named \"%.60s\"",
+                         e->output ? e->output : "");
+    free(e->output);
+    e->output = sis__strdup(name);
+    return e->output ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* {"name":"M","inputs":[{"name":"x","datatype":"FP32","shape":[-1,784]}],"outputs":[...]} */
+static int read_v2_metadata(endpoint *e, const json_t *json) {
+    const json_t *inputs = json_object_get(json, "inputs"), *first = json_array_get(inputs, 0);
+    const char *name = json_string_value(json_object_get(first, "name"));
+    const json_t *second = json_object_get(json_array_get(inputs, 1), "name");
+    int code = one_input(json_array_size(inputs), name, json_string_value(second));
+    if (code == SIS_OK && first) {
+        if (!name || !read_shape(json_object_get(first, "shape"), &e->shape))
+            return sis__fail(SIS_E_MODEL, "expected metadata with the name and shape of its input");
+        e->has_shape = 1;
+        code = set_input(e, name, json_string_value(json_object_get(first, "datatype")));
+    }
+    return code == SIS_OK ? set_output(e, json_object_get(json, "outputs")) : code;
+}
+
+static int has_extension(const json_t *server, const char *name) {
+    const json_t *extension;
+    size_t i;
+    json_array_foreach(json_object_get(server, "extensions"), i, extension) {
+        const char *own = json_string_value(extension);
+        if (own && strcmp(own, name) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+/* What the server can do besides: binary tensors; the longest batch. */
+static int read_v2_server(http_model *m) {
+    endpoint *e = m->end;
+    char *root = strstr(strstr(e->address, "://"), "/v2/models/") + 3, behind = *root;
+    json_t *server, *config = NULL;
+    long status;
+    *root = '\0';
+    int code = get(m, "", &server, &status);
+    *root = behind;
+    e->binary = LITTLE_ENDIAN_HOST && has_extension(server, "binary_tensor_data");
+    if (code == SIS_OK && has_extension(server, "model_configuration"))
+        code = get(m, "/config", &config, &status);
+    double most = json_number_value(json_object_get(config, "max_batch_size"));
+    if (most >= 1 && most < 1e9)
+        e->max_rows = (size_t)most;
+    json_decref(server);
+    json_decref(config);
+    return code;
+}
+
+static int open_v2(http_model *m) {
+    json_t *json;
+    long status;
+    int code = get(m, "", &json, &status);
+    if (code == SIS_OK)
+        code = json ? read_v2_metadata(m->end, json)
+                    : expect_ok(&m->answer, "the metadata of a model");
+    json_decref(json);
+    return code == SIS_OK ? read_v2_server(m) : code;
+}
+
+/* TensorFlow's {"tensor_shape":{"dim":[{"size":"-1"},{"size":"784"}]}} */
+static int read_v1_shape(const json_t *shape, sis__shape *out) {
+    const json_t *dims = json_object_get(shape, "dim"), *dim;
+    size_t i;
+    out->rank = json_array_size(dims);
+    if (out->rank == 0 || out->rank > SIS__RANK)
+        return 0;
+    json_array_foreach(dims, i, dim) {
+        const char *size = json_string_value(json_object_get(dim, "size"));
+        out->dims[i] = size ? strtoll(size, NULL, 10) : -1;
+    }
+    return 1;
+}
+
+static int read_v1_metadata(endpoint *e, const json_t *json) {
+    const json_t *signatures = json_object_get(
+        json_object_get(json_object_get(json, "metadata"), "signature_def"), "signature_def");
+    const json_t *signature = json_object_get(signatures, "serving_default");
+    json_t *inputs = json_object_get(signature, "inputs");
+    void *first = json_object_iter(inputs);
+    void *second = first ? json_object_iter_next(inputs, first) : NULL;
+    if (!first)
+        return SIS_OK; /* not TensorFlow's */
+    int code = one_input(json_object_size(inputs), json_object_iter_key(first),
+                         second ? json_object_iter_key(second) : NULL);
+    const json_t *input = json_object_iter_value(first);
+    if (code == SIS_OK && read_v1_shape(json_object_get(input, "tensor_shape"), &e->shape)) {
+        e->has_shape = 1;
+        code = set_input(e, json_object_iter_key(first),
+                         json_string_value(json_object_get(input, "dtype")));
+    }
+    return code;
+}
+
+/* Only TensorFlow Serving has metadata; what others answer to that question does not matter. */
+static int open_v1(http_model *m) {
+    json_t *json;
+    long status;
+    int code = get(m, "/metadata", &json, &status);
+    if (code == SIS_OK && json)
+        code = read_v1_metadata(m->end, json);
+    json_decref(json);
+    return code == SIS_E_MODEL && status == 200 ? SIS_OK : code;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int ends_in(const char *text, const char *end) {
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && strcmp(text + n - k, end) == 0;
+}
+
+static void cut_end(char *text, const char *end) {
+    if (ends_in(text, end))
+        text[strlen(text) - strlen(end)] = '\0';
+}
+
+/* The part behind #, which is no business of the server's, names the output. */
+static int part_output(endpoint *e) {
+    char *mark = strchr(e->address, '#');
+    if (mark) {
+        *mark = '\0';
+        e->output = sis__strdup(mark + 1);
+        if (!e->output)
+            return SIS_E_NOMEM;
+    }
+    if (strchr(e->address, '?'))
+        return sis__fail(SIS_E_ARGUMENT,
+                         "model %.*s: expected an address without \"?\"; what a server wants "
+                         "besides goes into --header",
+                         (int)strcspn(e->address, "?"), e->address);
+    while (ends_in(e->address, "/"))
+        cut_end(e->address, "/");
+    return SIS_OK;
+}
+
+/* Which protocol the address speaks, and where its questions go. */
+static int find_protocol(endpoint *e) {
+    const char *path = strstr(e->address, "://") + 3;
+    cut_end(e->address, "/infer");
+    cut_end(e->address, ":predict");
+    const char *v2 = strstr(path, "/v2/models/"), *v1 = strstr(path, "/v1/models/");
+    const char *verb = "";
+    if (v2 && v2[strlen("/v2/models/")]) {
+        e->protocol = SIS__PROTOCOL_V2;
+        verb = "/infer";
+    } else if (v1 && v1[strlen("/v1/models/")]) {
+        e->protocol = SIS__PROTOCOL_V1;
+        verb = ":predict";
+    } else if (ends_in(path, "/invocations")) {
+        e->protocol = SIS__PROTOCOL_MLFLOW;
+    } else {
+        return sis__fail(SIS_E_ARGUMENT,
+                         "model %.200s: expected an address that ends in /v2/models/NAME (Open "
+                         "Inference Protocol), /v1/models/NAME (TensorFlow Serving) or "
+                         "/invocations (MLflow)",
+                         e->address);
+    }
+    sis__buf url = {0};
+    size_t n;
+    sis__buf_str(&url, e->address);
+    sis__buf_str(&url, verb);
+    return sis__buf_give(&url, &e->verb, &n);
+}
+
+/* Addresses are written into results and messages, and command lines can be seen. */
+static int refuse_login(const char *address) {
+    const char *host = strstr(address, "://") + 3;
+    return !memchr(host, '@', strcspn(host, "/?#"))
+               ? SIS_OK
+               : sis__fail(SIS_E_ARGUMENT,
+                           "model: the address holds a login, which would end up in results; put "
+                           "user:password into a file and name that by --token");
+}
+
+/* Before the model has told anything: rows of any length, of numbers that lose nothing. */
+static void assume(endpoint *e) {
+    e->type = TYPE_FP64;
+    e->shape = (sis__shape){.rank = 2, .dims = {-1, -1}};
+}
+
+static int find_out(http_model *m) {
+    endpoint *e = m->end;
+    assume(e);
+    e->input = sis__strdup("input-0");
+    int code = e->input ? part_output(e) : SIS_E_NOMEM;
+    if (code == SIS_OK)
+        code = find_protocol(e);
+    if (code != SIS_OK)
+        return code;
+    if (e->protocol == SIS__PROTOCOL_V2)
+        code = open_v2(m);
+    else if (e->protocol == SIS__PROTOCOL_V1)
+        code = open_v1(m);
+    if (code == SIS_E_MODEL || code == SIS_E_UNSUPPORTED || code == SIS_E_ARGUMENT)
+        sis__fail_in(code, "model %.200s", e->address);
+    return code;
+}
+
+static int model_new(http_model **out) {
+    http_model *m = SIS_NEW(http_model, 1);
+    if (!m)
+        return SIS_E_NOMEM;
+    m->opened.kind = &sis__model_http;
+    pthread_mutex_init(&m->lock, NULL);
+    int code = sis__request_init(&m->request);
+    m->request.bare_nan = 1;
+    *out = m;
+    return code;
+}
+
+static int worker_new(void *ctx, void **worker) {
+    const http_model *m = ctx;
+    http_model *twin = NULL;
+    int code = model_new(&twin);
+    if (code == SIS_OK) {
+        twin->end = m->end;
+        twin->borrowed = 1;
+        twin->n_outputs = m->n_outputs;
+        twin->max_rows = m->max_rows;
+        twin->request.pieces = m->request.pieces;
+        twin->request.n_pieces = m->request.n_pieces;
+        code = sis__web_twin(m->web, &twin->web);
+    }
+    if (code != SIS_OK) {
+        model_free(twin);
+        twin = NULL;
+    }
+    *worker = twin;
+    return code;
+}
+
+static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    http_model *m = NULL;
+    int code = model_new(&m);
+    if (code == SIS_OK && !(m->end = SIS_NEW(endpoint, 1)))
+        code = SIS_E_NOMEM;
+    if (code == SIS_OK) {
+        m->end->timeout = opt->timeout;
+        m->end->address = sis__strdup(spec);
+        code = m->end->address ? refuse_login(spec) : SIS_E_NOMEM;
+    }
+    if (code == SIS_OK)
+        code = sis__web_new(opt, &m->web);
+    if (code == SIS_OK)
+        code = find_out(m);
+    if (code != SIS_OK) {
+        model_free(m);
+        return code;
+    }
+    m->max_rows = m->end->max_rows;
+    int texts = m->end->type == TYPE_BYTES;
+    *out =
+        (sis_model){.predict = predict,
+                    .ctx = m,
+                    .n_values = m->end->has_shape && !texts ? sis__shape_values(&m->end->shape) : 0,
+                    .max_rows = m->max_rows,
+                    .worker_new = worker_new,
+                    .worker_free = model_free};
+    return SIS_OK;
+}
+
+const sis__model_kind sis__model_http = {
+    .prefix = "http://",
+    .form = "http://... or https://...",
+    .meaning = "a model behind a server",
+    .open = http_open,
+    .measure = measure,
+    .predict = predict,
+    .take_texts = take_texts,
+    .close = model_free,
+};
+
+const sis__model_kind sis__model_https = {
+    .prefix = "https://",
+    .open = http_open,
+};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See request.h.
+ */
+#include "model/request.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { SET_BITS = 12, WAYS = 4, NUMBERS = WAYS << SET_BITS, NUMBER_TEXT = 25 };
+
+typedef struct number {
+    uint64_t bits;
+    unsigned char length; /* 0: empty */
+    char text[NUMBER_TEXT];
+} number;
+
+int sis__request_init(sis__request *r) {
+    *r = (sis__request){.numbers = SIS_NEW(number, NUMBERS)};
+    return r->numbers ? SIS_OK : SIS_E_NOMEM;
+}
+
+void sis__request_release(sis__request *r) {
+    sis__buf_release(&r->text);
+    free(r->numbers);
+    *r = (sis__request){0};
+}
+
+static void add_number(sis__request *r, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    number *set = r->numbers + ((bits * 0x9E3779B97F4A7C15u) >> (64 - SET_BITS)) * WAYS;
+    number *slot = NULL;
+    for (int i = 0; i < WAYS; i++) {
+        if (set[i].length && set[i].bits == bits) {
+            sis__buf_add(&r->text, set[i].text, set[i].length);
+            return;
+        }
+        if (!set[i].length && !slot)
+            slot = &set[i];
+    }
+    size_t before = r->text.len;
+    sis__buf_double(&r->text, value);
+    size_t length = r->text.len - before;
+    if (sis__buf_error(&r->text) != SIS_OK || length > NUMBER_TEXT)
+        return;
+    if (!slot)
+        slot = &set[r->evict++ % WAYS];
+    slot->bits = bits;
+    slot->length = (unsigned char)length;
+    memcpy(slot->text, r->text.data + before, length);
+}
+
+/* As many brackets as lists begin (or end) at value i: those of all axes whose part is full. */
+static void add_brackets(sis__request *r, char bracket, size_t i) {
+    size_t part = 1;
+    for (size_t d = r->rank; d-- > 1;) {
+        part *= r->dims[d];
+        if (part == 0 || i % part != 0)
+            break;
+        sis__buf_char(&r->text, bracket);
+    }
+}
+
+static void add_value(sis__request *r, double value) {
+    if (r->logical)
+        sis__buf_str(&r->text, value != 0 ? "true" : "false");
+    else if (r->bare_nan && isnan(value))
+        sis__buf_str(&r->text, "NaN");
+    else
+        add_number(r, value);
+}
+
+static void add_numbers(sis__request *r, const double *row, size_t n) {
+    if (!r->flat)
+        sis__buf_char(&r->text, '[');
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            sis__buf_char(&r->text, ',');
+        add_brackets(r, '[', i);
+        add_value(r, row[i]);
+        add_brackets(r, ']', i + 1);
+    }
+    if (!r->flat)
+        sis__buf_char(&r->text, ']');
+}
+
+/* Hand each piece of a row to `add`. */
+static int for_pieces(sis__request *r, const double *row, size_t n,
+                      void (*add)(sis__buf *b, const char *text, size_t length)) {
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(row[i]))
+            continue;
+        if (!(row[i] >= 0 && row[i] < (double)r->n_pieces))
+            return sis__fail(SIS_E_ARGUMENT, "piece %g of a text: there are %zu", row[i],
+                             r->n_pieces);
+        const sis_piece *p = &r->pieces[(size_t)row[i]];
+        add(&r->text, p->text, p->length);
+    }
+    return SIS_OK;
+}
+
+static void add_bytes(sis__buf *b, const char *text, size_t length) {
+    sis__buf_add(b, text, length);
+}
+
+int sis__request_row(sis__request *r, const double *row, size_t n) {
+    if (!r->pieces) {
+        add_numbers(r, row, n);
+        return SIS_OK;
+    }
+    sis__buf_char(&r->text, '"');
+    int error = for_pieces(r, row, n, sis__buf_escape);
+    sis__buf_char(&r->text, '"');
+    return error;
+}
+
+int sis__request_rows(sis__request *r, const double *rows, size_t n_rows, size_t n,
+                      size_t *written) {
+    size_t count = 0, longest = 0;
+    int error = SIS_OK;
+    sis__buf_char(&r->text, '[');
+    while (count < n_rows && error == SIS_OK &&
+           (count == 0 || r->text.len + longest < SIS__REQUEST_BYTES)) {
+        size_t before = r->text.len;
+        if (count)
+            sis__buf_char(&r->text, ',');
+        error = sis__request_row(r, rows + count++ * n, n);
+        if (r->text.len - before > longest)
+            longest = r->text.len - before;
+    }
+    sis__buf_char(&r->text, ']');
+    *written = count;
+    return error == SIS_OK ? sis__buf_error(&r->text) : error;
+}
+
+int sis__request_raw(sis__request *r, const double *row, size_t n) {
+    return for_pieces(r, row, n, add_bytes);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See shape.h.
+ */
+#include "model/shape.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+
+void sis__shape_text(const sis__shape *s, char text[SIS__SHAPE_TEXT]) {
+    size_t used = (size_t)snprintf(text, SIS__SHAPE_TEXT, "[");
+    for (size_t d = 0; d < s->rank && used < SIS__SHAPE_TEXT; d++)
+        used +=
+            (size_t)snprintf(text + used, SIS__SHAPE_TEXT - used, d ? ",%lld" : "%lld", s->dims[d]);
+    if (used < SIS__SHAPE_TEXT)
+        snprintf(text + used, SIS__SHAPE_TEXT - used, "]");
+}
+
+/* The product of the axes from `first` on that are not free; 0 if it is none that memory could
+ * hold. *free_axes counts the others. */
+static size_t fixed_part(const sis__shape *s, size_t first, size_t *free_axes) {
+    size_t product = 1;
+    *free_axes = 0;
+    for (size_t d = first; d < s->rank; d++) {
+        if (s->dims[d] < 0)
+            ++*free_axes;
+        else if (s->dims[d] == 0 || (size_t)s->dims[d] > ((size_t)1 << 40) / product)
+            return 0;
+        else
+            product *= (size_t)s->dims[d];
+    }
+    return product;
+}
+
+/* One row in the axes from `first` on; a single free one takes what is left. */
+static int fill(const sis__shape *s, size_t first, size_t n_values, sis__fit *out) {
+    size_t free_axes, product = fixed_part(s, first, &free_axes);
+    if (product == 0 || free_axes > 1 || n_values % product != 0 ||
+        (free_axes == 0 && n_values != product))
+        return 0;
+    out->rank = s->rank - first;
+    for (size_t d = first; d < s->rank; d++)
+        out->dims[d - first] = s->dims[d] < 0 ? n_values / product : (size_t)s->dims[d];
+    return 1;
+}
+
+int sis__shape_fit(const sis__shape *s, size_t n_values, sis__fit *out) {
+    char text[SIS__SHAPE_TEXT];
+    *out = (sis__fit){0};
+    if (s->rank > 0 && fill(s, 1, n_values, out)) {
+        out->batched = 1;
+        out->rows = s->dims[0] < 0 ? 0 : (size_t)s->dims[0];
+        if (s->dims[0] != 0)
+            return SIS_OK;
+    }
+    if (fill(s, 0, n_values, out)) {
+        out->batched = 0;
+        out->rows = 1;
+        return SIS_OK;
+    }
+    sis__shape_text(s, text);
+    return sis__fail(SIS_E_ARGUMENT,
+                     "the model takes a tensor of shape %s (-1: free, the first counts the rows); "
+                     "rows of %zu values do not fit",
+                     text, n_values);
+}
+
+size_t sis__shape_values(const sis__shape *s) {
+    size_t free_axes, product = s->rank ? fixed_part(s, 1, &free_axes) : 0;
+    return product && free_axes == 0 && s->rank > 1 && s->dims[0] <= 1 ? product : 0;
+}
