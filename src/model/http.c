@@ -1025,7 +1025,7 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
 
 const sis__model_kind sis__model_http = {
     .prefix = "http://",
-    .form = "http://... or https://...",
+    .form = "http://...",
     .meaning = "a model behind a server",
     .open = http_open,
     .measure = measure,
