@@ -345,7 +345,7 @@ static void unknown_specs_are_answered_with_the_known_ones(void **state) {
     (void)state;
     sis_model model;
     sis_model_opt opt;
-    const char *const specs[] = {"", "nonsense", "CMD:true", "cmd", "file.txt"};
+    const char *const specs[] = {"", "nonsense", "CMD:true", "cmd", "file.bin"};
     for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
         assert_int_equal(sis_model_open(specs[i], NULL, &model), SIS_E_ARGUMENT);
         assert_message_has("cmd:COMMAND (a program that reads rows and writes scores)");
