@@ -168,7 +168,8 @@ class Explainer:
         if len(rows) == 0:
             raise Error("there are no examples")
         if self.bound is None:
-            sample = encoder.batch(np.asarray(rows[0])[None])
+            few = rows[:32] if isinstance(rows, np.ndarray) else np.asarray(rows[0])[None]
+            sample = encoder.batch(few)
             self.bound = _models.model_for(self.model, sample, self.batch_size, self.timeout)
         core = self.bound.bind(encoder, rows[0])
         scores = predict_rows(core, rows, self.jobs)

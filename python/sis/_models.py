@@ -7,6 +7,7 @@ import tempfile
 import numpy as np
 
 from . import _core
+from ._convert import agrees, converted
 from ._core import Error
 
 
@@ -102,30 +103,59 @@ def sklearn_call(model):
 
 
 def torch_model(model, example):
-    """A module as a network of ours, where the engine can run it; else called in batches."""
+    """A module as a network of ours, where the engine can run it and answers the same; else called
+    in batches, on the device it is on."""
     import io
     import torch
-    model.eval()
-    device = next((p.device for p in model.parameters()), torch.device("cpu"))
     name = type(model).__name__
-    dtype = next((p.dtype for p in model.parameters()), torch.float32)
-    x = torch.as_tensor(np.asarray(example)).to(device)
-    x = x.to(dtype) if x.is_floating_point() else x
+    first = next(model.parameters(), torch.zeros(0))
+
+    def tensor(batch):
+        x = torch.as_tensor(np.array(batch)).to(first.device)
+        return x.to(first.dtype) if x.is_floating_point() else x
+
+    def call(batch):
+        was = model.training
+        model.eval()
+        with torch.no_grad():
+            y = model(tensor(batch))
+        model.train(was)
+        return y.detach().cpu().numpy()
+
     try:
+        was = model.training
+        model.eval()
         buffer = io.BytesIO()
-        torch.onnx.export(model, x, buffer, input_names=["x"], output_names=["y"],
+        torch.onnx.export(model, tensor(example[:1]), buffer, input_names=["x"], output_names=["y"],
                           dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
-        return from_bytes(buffer.getvalue(), ".onnx", name)
+        model.train(was)
+        own = from_bytes(buffer.getvalue(), ".onnx", name)
+        rows = np.asarray(example, dtype=float).reshape(len(example), -1)
+        if agrees(own.bind(None, rows[0]), lambda _: call(example), rows):
+            return own
     except Exception:  # whatever the exporter or the engine cannot do, the module itself can
-        def call(batch):
-            with torch.no_grad():
-                rows = torch.as_tensor(np.array(batch)).to(device)
-                return model(rows.to(dtype) if rows.is_floating_point() else rows)
-        return Called(call, name, engine="torch, called in batches")
+        pass
+    return Called(call, name, engine="torch, called in batches")
+
+
+def native(model, call, labels, name, example):
+    """The estimator as a model that the library runs itself, if it answers the same; else None."""
+    found = converted(model)
+    if found is None or not isinstance(example, np.ndarray) or example.ndim != 2:
+        return None
+    data, ending, engine = found
+    try:
+        own = from_bytes(data, ending, name)
+        if not agrees(own.bind(None, example[0]), call, example):
+            return None
+    except Error:
+        return None
+    own.labels, own.engine = labels, engine
+    return own
 
 
 def model_for(model, example, batch_size=None, timeout=60.0):
-    """`example`: one row in the shape that a callable is given, with the axis that counts rows."""
+    """`example`: rows in the shape that a callable is given."""
     if isinstance(model, (Opened, Called)):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -141,6 +171,9 @@ def model_for(model, example, batch_size=None, timeout=60.0):
         return from_bytes(booster.model_to_string().encode(), ".txt", name)
     if hasattr(model, "predict") and hasattr(model, "get_params"):
         call, labels, verb = sklearn_call(model)
+        own = native(model, call, labels, name, example)
+        if own is not None:
+            return own
         return Called(call, name, labels, batch_size, "%s, called in batches" % verb)
     if callable(model):
         return Called(model, getattr(model, "__name__", name), None, batch_size)

@@ -17,7 +17,7 @@ import numpy as np
 
 import oracle
 import sis
-from sis import _explain, _inputs, compat
+from sis import _explain, _inputs, _models, compat
 
 SANITIZED = "SIS_ASAN" in os.environ
 PROGRAM, SOURCE = os.environ.get("SIS_PROGRAM"), os.environ.get("SIS_SOURCE", ".")
@@ -308,6 +308,90 @@ class Scikit(unittest.TestCase):
             for s in e.subsets:
                 row = dict(base, **{n: frame.iloc[i][n] for n in s.names})
                 self.assertGreaterEqual(model.predict_proba(pandas.DataFrame([row]))[0, 1], 0.8)
+
+
+    def models(self):
+        from sklearn import ensemble, linear_model, tree
+        rng = np.random.default_rng(13)
+        x = rng.normal(size=(300, 6)).round(2)
+        two, three = (x[:, 0] + x[:, 1] ** 2 > 1).astype(int), np.digitize(x[:, 0] - x[:, 2], [-1, 1])
+        for y in (two, three):
+            for kind in (tree.DecisionTreeClassifier(max_depth=4), ensemble.RandomForestClassifier(15),
+                         ensemble.ExtraTreesClassifier(10), ensemble.GradientBoostingClassifier(n_estimators=15),
+                         ensemble.HistGradientBoostingClassifier(max_iter=15), linear_model.LogisticRegression()):
+                yield kind.fit(x, y), x
+        for kind in (tree.DecisionTreeRegressor(max_depth=4), ensemble.RandomForestRegressor(15),
+                     ensemble.GradientBoostingRegressor(n_estimators=15), linear_model.Ridge(),
+                     ensemble.HistGradientBoostingRegressor(max_iter=15)):
+            yield kind.fit(x, x[:, 0] * 2 - x[:, 1]), x
+
+    def test_trees_and_linear_models_are_walked(self):
+        for model, x in self.models():
+            call = _models.sklearn_call(model)[0]
+            own = _models.model_for(model, x[:32])
+            self.assertIn("walked", own.engine, type(model).__name__)
+            core = own.bind(None, x[0])
+            got = np.frombuffer(core.predict(x, len(x))).reshape(len(x), -1)
+            np.testing.assert_allclose(got, np.reshape(call(x), (len(x), -1)), rtol=1e-5, atol=1e-6)
+
+    def test_walked_and_called_explain_alike(self):
+        for model, x in list(self.models())[1::4]:
+            call = _models.sklearn_call(model)[0]
+            threshold = "p80"
+            own = sis.explain(model, x[:6], threshold, background=x)
+            called = sis.explain(lambda rows: call(rows), x[:6], threshold, background=x)
+            self.assertEqual([[sorted(s.features) for s in e] for e in own],
+                             [[sorted(s.features) for s in e] for e in called], type(model).__name__)
+            self.assertTrue(all(a["holds"] for a in own.verify()))
+
+    def test_thresholds_of_single_precision(self):
+        from sis._convert import at_most
+        rng = np.random.default_rng(14)
+        t = np.concatenate([rng.normal(size=1000), rng.normal(size=1000).astype(np.float32), [0.0, 1.0, -2.5]])
+        limit = at_most(t)
+        for x in (limit, np.nextafter(limit, np.inf), np.nextafter(limit, -np.inf), t):
+            np.testing.assert_array_equal(x <= limit, x.astype(np.float32) <= t)
+
+
+class Boosters(unittest.TestCase):
+    def test_xgboost(self):
+        try:
+            import xgboost
+        except ImportError:
+            self.skipTest("needs XGBoost")
+        rng = np.random.default_rng(15)
+        x = rng.normal(size=(400, 8))
+        x[rng.random(x.shape) < 0.1] = np.nan
+        y = np.nan_to_num(x[:, 0]) + np.nan_to_num(x[:, 1]) > 0.5
+        model = xgboost.XGBClassifier(n_estimators=20, max_depth=3).fit(x, y)
+        explainer = sis.Explainer(model, mask=np.nan, threshold=0.8)
+        r = explainer(x[:50])
+        self.assertIn("walked", explainer.engine)
+        np.testing.assert_allclose([e.score for e in r], model.predict_proba(x[:50])[:, 1], atol=1e-6)
+        self.assertGreater(r.counts["explained"], 5)
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_torch(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("needs PyTorch")
+        torch.manual_seed(0)
+        nn = torch.nn
+        model = nn.Sequential(nn.Linear(6, 8), nn.ReLU(), nn.Linear(8, 2), nn.Softmax(1))
+        x = np.random.default_rng(16).normal(size=(10, 6)).astype(np.float32)
+        explainer = sis.Explainer(model, mask="zero", threshold=0.6)
+        r = explainer(x)
+        self.assertEqual(explainer.engine, "network, walked")
+        with torch.no_grad():
+            np.testing.assert_allclose([e.score for e in r], model(torch.tensor(x)).max(1).values, atol=1e-5)
+
+        class Odd(nn.Module):
+            def forward(self, rows):
+                return torch.tensor([float(r.sum()) for r in rows])
+        odd = sis.Explainer(Odd(), mask="zero", threshold=1)
+        odd(x)
+        self.assertEqual(odd.engine, "torch, called in batches")
 
 
 class Lifetimes(unittest.TestCase):
