@@ -177,12 +177,30 @@ class Explainer:
         limit = self._limit(self.threshold if threshold is None else threshold, scores, outputs)
         return core, self._examples(encoder, rows, outputs, ids, labels), limit
 
+    def _jobs(self):
+        if self.jobs is not None:
+            return self.jobs
+        return 1 if isinstance(self.bound, _models.Called) else 0
+
+    def _work(self, core, examples, limit):
+        def work(run):
+            _core.collect(core, examples, lambda i, line: run.lines.append(line), run.tell,
+                          threshold=limit, below=self.below, max_subsets=self.max_subsets,
+                          memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True)
+        return work
+
     def __call__(self, X, threshold=None, ids=None, labels=None):
-        """Explain every example of X: an array (n, ...), a frame, or a list of texts."""
+        """Explain every example of X: an array (n, ...), a frame, a list of texts, or the path
+        (pathlib.Path) of a file for a model that the library runs itself."""
         core, examples, lines = None, None, []
         try:
+            errand = Errand.of(self, X, threshold, ids, labels)
+            if errand is not None:
+                core = self.bound.core
+                Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
+                return Results(lines, self, core, errand)
             core, examples, limit = self.prepare(X, threshold, ids, labels)
-            Run(self, core, examples, limit, lines)()
+            Run(self, self._work(core, examples, limit), len(examples), lines)()
         except KeyboardInterrupt:
             raise Interrupted(Results(lines, self, core, examples)) from None
         return Results(lines, self, core, examples)
@@ -204,15 +222,52 @@ def predict_rows(core, rows, jobs):
     return np.stack([np.frombuffer(core.predict(r, 1)) for r in rows])
 
 
+class Errand:
+    """Texts, sequences and files for a model that the library runs itself: it encodes them as the
+    program does."""
+
+    def __init__(self, explainer, strings, kind, threshold, ids, labels):
+        self.explainer, self.strings, self.kind = explainer, strings, kind
+        self.threshold = explainer.threshold if threshold is None else threshold
+        self.ids = None if ids is None else [str(i) for i in ids]
+        self.labels = None if labels is None else [str(v) for v in labels]
+
+    @classmethod
+    def of(cls, explainer, X, threshold, ids, labels):
+        """None if X is something else."""
+        if not isinstance(explainer.bound, _models.Opened):
+            return None
+        if isinstance(X, os.PathLike):
+            return cls(explainer, os.fspath(X), "file", threshold, ids, labels)
+        if not _inputs.is_texts(X):
+            return None
+        strings = [X] if isinstance(X, str) else list(X)
+        kind = "dna" if explainer.bound.kind == "dna" else "text"
+        return cls(explainer, strings, kind, threshold, ids, labels)
+
+    def __call__(self, append=None, tell=None, lines=None, exhaustive=0):
+        e = self.explainer
+        if self.threshold is None:
+            raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
+                        "90th percentile of the scores")
+        if e.mask is not None and not isinstance(e.mask, str):
+            raise Error("mask: of texts, sequences and files it is written as the program's --mask")
+        return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
+                          lines, name=e.bound.name, threshold=str(self.threshold), mask=e.mask,
+                          output=str(e.output), below=e.below, max_subsets=e.max_subsets,
+                          memory=e.memory, jobs=e._jobs(), exact=e.exact, ids=self.ids,
+                          labels=self.labels, exhaustive=exhaustive)
+
+
 class Run:
     """One call of the library. A callable runs in the thread of the caller; what the library runs
     by itself, or on several threads, runs beside it, so that Ctrl-C is heard at once."""
 
-    def __init__(self, explainer, core, examples, threshold, lines):
-        self.explainer, self.core, self.examples = explainer, core, examples
-        self.threshold, self.lines, self.cancelled, self.error = threshold, lines, False, None
+    def __init__(self, explainer, work, n, lines):
+        self.explainer, self.job, self.lines = explainer, work, lines
+        self.cancelled, self.error = False, None
         shown = explainer.progress
-        self.bar = Bar(len(examples)) if shown or (shown is None and sys.stderr.isatty()) else None
+        self.bar = Bar(n) if shown or (shown is None and sys.stderr.isatty()) else None
 
     def tell(self, *state):
         if self.bar is not None:
@@ -220,11 +275,7 @@ class Run:
         return self.cancelled
 
     def work(self):
-        e = self.explainer
-        jobs = e.jobs if e.jobs is not None else (1 if isinstance(e.bound, _models.Called) else 0)
-        _core.collect(self.core, self.examples, lambda i, line: self.lines.append(line), self.tell,
-                      threshold=self.threshold, below=e.below, max_subsets=e.max_subsets,
-                      memory=e.memory, jobs=jobs, exact=e.exact, trace=True)
+        self.job(self)
 
     def beside(self):
         try:

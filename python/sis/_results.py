@@ -186,7 +186,7 @@ class Results:
 
     def __getitem__(self, i):
         if isinstance(i, slice):
-            examples = self._examples[i] if self._examples else None
+            examples = self._examples[i] if isinstance(self._examples, list) else None
             return Results(self.lines[i], self._explainer, self._core, examples)
         if self._parsed[i] is None:
             self._parsed[i] = Explanation(self.lines[i])
@@ -304,11 +304,19 @@ class Results:
             if model is None or X is None:
                 raise Error("verify: results that were loaded need the model and the examples: "
                             "verify(model, X, mask=...)")
-            from ._explain import Explainer
-            outputs = [e.output for e in self]
-            core, examples, _ = Explainer(model, output=outputs, **options).prepare(
-                X, self[0].threshold, ids=[e.id for e in self])
-        return [json.loads(line) for line in _core.verify(core, examples, self.lines, 1, exhaustive)]
+            from ._explain import Errand, Explainer
+            explainer = Explainer(model, output=[e.output for e in self], **options)
+            ids = [e.id for e in self]
+            examples = Errand.of(explainer, X, self[0].threshold, ids, None)
+            if examples is None:
+                core, examples, _ = explainer.prepare(X, self[0].threshold, ids=ids)
+            else:
+                explainer.output = "top"
+        if callable(examples):
+            found = examples(lines=self.lines, exhaustive=exhaustive)
+        else:
+            found = _core.verify(core, examples, self.lines, exhaustive)
+        return [json.loads(line) for line in found]
 
     def plot(self, i=None, subset=0, ax=None):
         """Draw example i; without a number, how large subsets are and what they hold."""

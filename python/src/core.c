@@ -26,6 +26,7 @@
 #include <sis/report.h>
 #include <sis/results.h>
 #include <sis/sis.h>
+#include <sis/task.h>
 
 static PyObject *Error; /* sis.Error, a ValueError */
 
@@ -616,6 +617,147 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
     return bad ? NULL : raise_code(error);
 }
 
+/* ---- Tasks: texts, sequences and files, encoded by the library ------------------------------- */
+
+/* A list of str, or None: *texts is freed by PyMem_RawFree. */
+static int texts_of(PyObject *list, const char ***texts, size_t *n) {
+    PyObject *dict = Py_BuildValue("{s:O}", "texts", list);
+    int bad = !dict || texts_item(dict, "texts", texts, n) != 0;
+    Py_XDECREF(dict); /* the strings live as long as the caller's list */
+    return bad ? -1 : 0;
+}
+
+typedef struct {
+    job j;
+    sis_task_opt opt;
+    PyObject *strings, *ids, *labels, *lines;
+    const char *kind;
+    sis_data *data;
+    sis_task *task;
+    int exhaustive;
+} errand;
+
+static int errand_data(errand *e) {
+    const char **texts = NULL, **ids = NULL, **labels = NULL;
+    size_t n, n_ids, n_labels;
+    int error = SIS_E_ARGUMENT;
+    if (texts_of(e->strings, &texts, &n) == 0 && texts_of(e->ids, &ids, &n_ids) == 0 &&
+        texts_of(e->labels, &labels, &n_labels) == 0) {
+        sis_data_with with = {.name = "X", .ids = ids, .labels = labels};
+        if ((ids && n_ids != n) || (labels && n_labels != n))
+            PyErr_SetString(Error, "there are as many ids and labels as examples");
+        else
+            error = strcmp(e->kind, "dna") == 0 ? sis_data_from_sequences(texts, n, &with, &e->data)
+                                                : sis_data_from_texts(texts, n, &with, &e->data);
+        e->opt.data = e->data;
+    }
+    PyMem_RawFree(texts);
+    PyMem_RawFree(ids);
+    PyMem_RawFree(labels);
+    return error;
+}
+
+static int hand_record(void *ctx, size_t i, const sis_record *r) {
+    job *j = (job *)ctx;
+    char *line;
+    size_t n;
+    int error = sis_record_format(r, 1, &line, &n);
+    if (error)
+        return error;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    PyObject *answer = PyObject_CallFunction(j->done, "ny#", (Py_ssize_t)i, line, (Py_ssize_t)n);
+    if (!answer) {
+        keep_raised(j);
+        error = SIS_E_CANCELLED;
+    }
+    Py_XDECREF(answer);
+    PyGILState_Release(gil);
+    free(line);
+    return error;
+}
+
+static int parse_line(PyObject *line, sis_record *r);
+static int audit_line(Model *m, const sis_input *input, PyObject *line, int exhaustive,
+                      PyObject *out);
+
+/* Check what lines claim of the examples of a task. */
+static int errand_verify(errand *e, PyObject *out) {
+    int error = SIS_OK;
+    for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(e->lines); i++) {
+        sis_example one = {0};
+        error = sis_task_load(e->task, (size_t)i, &one);
+        if (error == SIS_OK)
+            error =
+                audit_line(e->j.m, &one.input, PyList_GET_ITEM(e->lines, i), e->exhaustive, out);
+        sis_example_release(&one);
+    }
+    return error;
+}
+
+static int errand_open(errand *e) {
+    int error;
+    Py_BEGIN_ALLOW_THREADS error = sis_task_open(&e->opt, &e->task);
+    Py_END_ALLOW_THREADS return error;
+}
+
+static int errand_run(errand *e) {
+    int error;
+    Py_BEGIN_ALLOW_THREADS error =
+        sis_task_run(e->task, NULL, sis_task_count(e->task), hand_record, &e->j);
+    Py_END_ALLOW_THREADS return error;
+}
+
+/* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, or, with lines,
+ * verify these; kind "file": strings is the name of one. */
+static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"model", "strings",     "kind",       "done", "progress",
+                            "lines", "name",        "threshold",  "mask", "output",
+                            "below", "max_subsets", "memory",     "jobs", "exact",
+                            "ids",   "labels",      "exhaustive", NULL};
+    errand e = {0};
+    Py_ssize_t most = 0, memory = 0;
+    PyObject *out = PyList_New(0);
+    (void)self;
+    sis_task_opt_init(&e.opt);
+    sis_opt *search = &e.opt.search;
+    if (!out || !PyArg_ParseTupleAndKeywords(
+                    args, kwargs, "O!OsOOOszzzpnnipOO|i", names, &ModelType, &e.j.m, &e.strings,
+                    &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold,
+                    &e.opt.mask, &e.opt.output, &search->below, &most, &memory, &search->jobs,
+                    &search->exact, &e.ids, &e.labels, &e.exhaustive)) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    search->max_subsets = most > 0 ? (size_t)most : 0;
+    search->memory = memory > 0 ? (size_t)memory : search->memory;
+    search->progress = tell;
+    search->progress_ctx = &e.j;
+    e.opt.trace = 1;
+    e.opt.opened = &e.j.m->model;
+    int error = SIS_OK;
+    if (strcmp(e.kind, "file") == 0)
+        e.opt.input = PyUnicode_AsUTF8(e.strings);
+    else
+        error = errand_data(&e);
+    if (error == SIS_OK)
+        error = errand_open(&e);
+    if (error == SIS_OK)
+        error = e.lines == Py_None ? errand_run(&e) : errand_verify(&e, out);
+    sis_task_free(e.task);
+    sis_data_free(e.data);
+    if (error == SIS_OK)
+        return out;
+    Py_DECREF(out);
+    if (e.j.raised) {
+        PyErr_SetObject((PyObject *)Py_TYPE(e.j.raised), e.j.raised);
+        Py_DECREF(e.j.raised);
+        return NULL;
+    }
+    if (error == SIS_E_CANCELLED && !PyErr_Occurred())
+        PyErr_SetNone(PyExc_KeyboardInterrupt);
+    return raise_code(error);
+}
+
 /* ---- Records ------------------------------------------------------------------------------- */
 
 static int parse_line(PyObject *line, sis_record *r) {
@@ -648,50 +790,57 @@ static PyObject *record_format(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
-/* verify(model, examples, lines, jobs, exhaustive) -> list of JSON lines */
+/* What a line claims of an input, checked: a line of JSON to `out`. */
+static int audit_line(Model *m, const sis_input *input, PyObject *line, int exhaustive,
+                      PyObject *out) {
+    sis_record r;
+    sis_audit audit = {0};
+    sis_opt opt;
+    char *text;
+    size_t n;
+    if (parse_line(line, &r) != 0)
+        return SIS_E_FORMAT;
+    sis_opt_init(&opt);
+    opt.threshold = r.threshold;
+    opt.below = r.below;
+    opt.exhaustive = (size_t)exhaustive;
+    sis_input asked = *input;
+    asked.output = r.output;
+    int error;
+    Py_BEGIN_ALLOW_THREADS error = sis_verify(&m->model, &asked, &opt, &r.collection, &audit);
+    Py_END_ALLOW_THREADS if (error == SIS_OK) error = sis_audit_format(r.id, &audit, &text, &n);
+    if (error == SIS_OK) {
+        PyObject *answer = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
+        if (!answer || PyList_Append(out, answer) != 0)
+            error = SIS_E_NOMEM;
+        Py_XDECREF(answer);
+        free(text);
+    }
+    sis_audit_release(&audit);
+    sis_record_release(&r);
+    return error;
+}
+
+/* verify(model, examples, lines, exhaustive) -> list of JSON lines */
 static PyObject *verify(PyObject *self, PyObject *args) {
-    PyObject *list, *lines, *out = NULL;
+    PyObject *list, *lines, *out = PyList_New(0);
     Model *m;
-    int jobs, error = SIS_OK;
-    Py_ssize_t exhaustive;
+    int exhaustive, error = SIS_OK;
     examples e = {0};
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!OO!in", &ModelType, &m, &list, &PyList_Type, &lines, &jobs,
-                          &exhaustive))
+    if (!out || !PyArg_ParseTuple(args, "O!OO!i", &ModelType, &m, &list, &PyList_Type, &lines,
+                                  &exhaustive)) {
+        Py_XDECREF(out);
         return NULL;
+    }
     if (examples_read(list, &e) != 0 || PyList_GET_SIZE(lines) != (Py_ssize_t)e.n)
         error = SIS_E_ARGUMENT;
-    out = error ? NULL : PyList_New(0);
-    for (size_t i = 0; out && error == SIS_OK && i < e.n; i++) {
-        sis_record r;
-        sis_audit audit = {0};
-        sis_opt opt;
-        char *text;
-        size_t n;
-        if (parse_line(PyList_GET_ITEM(lines, (Py_ssize_t)i), &r) != 0)
-            break;
-        sis_opt_init(&opt);
-        opt.threshold = r.threshold;
-        opt.below = r.below;
-        opt.jobs = jobs;
-        opt.exhaustive = (size_t)exhaustive;
-        Py_BEGIN_ALLOW_THREADS error =
-            sis_verify(&m->model, &e.inputs[i], &opt, &r.collection, &audit);
-        Py_END_ALLOW_THREADS if (error == SIS_OK) error = sis_audit_format(r.id, &audit, &text, &n);
-        if (error == SIS_OK) {
-            PyObject *line = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
-            if (!line || PyList_Append(out, line) != 0)
-                error = SIS_E_NOMEM;
-            Py_XDECREF(line);
-            free(text);
-        }
-        sis_audit_release(&audit);
-        sis_record_release(&r);
-    }
+    for (size_t i = 0; error == SIS_OK && i < e.n; i++)
+        error = audit_line(m, &e.inputs[i], PyList_GET_ITEM(lines, (Py_ssize_t)i), exhaustive, out);
     examples_release(&e);
-    if (error == SIS_OK && !PyErr_Occurred())
+    if (error == SIS_OK)
         return out;
-    Py_XDECREF(out);
+    Py_DECREF(out);
     return raise_kept(m) ? NULL : raise_code(error);
 }
 
@@ -851,7 +1000,9 @@ static PyObject *mean(PyObject *self, PyObject *args) {
 static PyMethodDef functions[] = {
     {"collect", (PyCFunction)(void (*)(void))collect, METH_VARARGS | METH_KEYWORDS,
      "collect(model, examples, done, progress, threshold, ...)"},
-    {"verify", verify, METH_VARARGS, "verify(model, examples, lines, jobs, exhaustive)"},
+    {"verify", verify, METH_VARARGS, "verify(model, examples, lines, exhaustive)"},
+    {"task", (PyCFunction)(void (*)(void))task, METH_VARARGS | METH_KEYWORDS,
+     "task(model, strings, kind, done, progress, lines, ...)"},
     {"record_format", record_format, METH_VARARGS, "record_format(line, trace) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},

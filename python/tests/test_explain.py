@@ -227,6 +227,27 @@ class Files(unittest.TestCase):
         self.same("cmd:" + os.path.join(SOURCE, "examples", "credit.sh"), frame, file,
                   dict(threshold=0.8, background=frame), ["-t", "0.8", "--mask", "mean:" + file])
 
+    @unittest.skipUnless(PROGRAM, "needs the program")
+    def test_texts_and_sequences_of_networks(self):
+        folder = tempfile.mkdtemp()
+        texts = ["A wonderful film: superb, moving, a joy.", "Dull. What a waste of time!", "Great fun"]
+        with open(folder + "/r.txt", "w") as f:
+            f.write("\n".join(texts) + "\n")
+        model = os.path.join(SOURCE, "models", "imdb-cnn.onnx")
+        r = sis.explain(model, texts, 0.8)
+        r.save(folder + "/p.jsonl")
+        subprocess.run([PROGRAM, "explain", "-m", model, "-i", folder + "/r.txt", "-q", "-t", "0.8", "-o",
+                        folder + "/c.jsonl"], check=False)
+        with open(folder + "/p.jsonl", "rb") as a, open(folder + "/c.jsonl", "rb") as b:
+            self.assertEqual(lines_without_seconds(a.read()), lines_without_seconds(b.read()))
+        import pathlib
+        again = sis.explain(model, pathlib.Path(folder + "/r.txt"), 0.8)
+        self.assertEqual(*[lines_without_seconds(b"".join(x.lines)) for x in (r, again)])
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        self.assertTrue(all(a["holds"] for a in sis.load(folder + "/p.jsonl").verify(model, texts)))
+        d = sis.explain(os.path.join(SOURCE, "models", "dna-ctcf.onnx"), ["ACGT" * 25 + "A"], 0.0001)
+        self.assertEqual(d[0].n_features, 101)
+
     def test_pages_and_clusters(self):
         texts = ["a %s film %d" % (w, i) for i in range(8) for w in ("wonderful", "moving")]
         r = sis.explain(lambda t: ["wonderful" in s or "moving" in s for s in t], texts, 0.5, labels=["good"] * 16)
