@@ -3,6 +3,7 @@
 a network or a forest that the library itself runs, with walks, or a Python function that it calls."""
 import os
 import tempfile
+import warnings
 
 import numpy as np
 
@@ -126,8 +127,10 @@ def torch_model(model, example):
         was = model.training
         model.eval()
         buffer = io.BytesIO()
-        torch.onnx.export(model, tensor(example[:1]), buffer, input_names=["x"], output_names=["y"],
-                          dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.onnx.export(model, tensor(example[:1]), buffer, input_names=["x"],
+                              output_names=["y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
         model.train(was)
         own = from_bytes(buffer.getvalue(), ".onnx", name)
         rows = np.asarray(example, dtype=float).reshape(len(example), -1)
