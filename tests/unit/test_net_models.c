@@ -25,7 +25,7 @@ static Onnx__TensorProto *read_tensor(const char *name, sis__decoded *d) {
     size_t n = fread(bytes, 1, sizeof bytes, f);
     fclose(f);
     assert_int_equal(sis__proto_parse(&onnx__tensor_proto__descriptor, bytes, n, &m), 0);
-    assert_int_equal(sis__tensor_decode((Onnx__TensorProto *)m, d), 0);
+    assert_int_equal(sis__tensor_decode((Onnx__TensorProto *)m, NULL, d), 0);
     return (Onnx__TensorProto *)m;
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/onnx/proto.h"
+#include "net/onnx/words.h"
 #include "net/ops/ops.h"
 
 typedef struct {
@@ -19,8 +20,10 @@ typedef struct {
     const Onnx__GraphProto *proto;
     int *table; /* value + 1, open addressing */
     size_t mask;
-    int opset, opset_ml;
+    const Onnx__ModelProto *doc; /* for the versions of operators */
 } loader;
+
+static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelProto *doc);
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
@@ -71,7 +74,7 @@ static int load_initializer(loader *l, Onnx__TensorProto *t) {
     if (id < 0)
         return sis__fail(SIS_E_FORMAT, "initializer %s is defined twice", t->name);
     sis__decoded d;
-    int error = sis__tensor_decode(t, &d);
+    int error = sis__tensor_decode(t, l->g->words, &d);
     if (error)
         return error;
     sis__value *v = &l->g->values[id];
@@ -133,10 +136,20 @@ static int load_inputs(loader *l) {
     return SIS_OK;
 }
 
+/* A value by name; in a body what nothing there computes comes from around it. -1: unknown. */
+static int find_value(loader *l, const char *name) {
+    int id = lookup(l, name);
+    if (id < 0 && l->g->is_body && *name) {
+        id = define(l, name);
+        l->g->inputs[l->g->n_inputs++] = id;
+    }
+    return id;
+}
+
 static int load_outputs(loader *l) {
     for (size_t i = 0; i < l->proto->n_output; i++) {
         const char *name = l->proto->output[i]->name;
-        int id = name ? lookup(l, name) : -1;
+        int id = name ? find_value(l, name) : -1;
         if (id < 0)
             return sis__fail(SIS_E_FORMAT, "output %s is computed by no node",
                              name ? name : "(unnamed)");
@@ -171,14 +184,91 @@ static int define_outputs(loader *l, sis__node *n, int index) {
 }
 
 static int connect_inputs(loader *l, sis__node *n) {
-    for (size_t i = 0; i < n->n_inputs; i++) {
+    for (size_t i = 0; i < n->n_own; i++) {
         const char *name = n->proto->input[i];
-        n->inputs[i] = *name ? lookup(l, name) : -1;
+        n->inputs[i] = *name ? find_value(l, name) : -1;
         if (*name && n->inputs[i] < 0)
             return sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
                              node_text(n->proto->name), node_text(n->proto->op_type), name);
     }
     return SIS_OK;
+}
+
+/* Load a graph that is an attribute of a node; what it captures are further inputs of the node. */
+static int load_body(loader *l, sis__node *n, const Onnx__AttributeProto *a) {
+    sis__body *b = &n->bodies[n->n_bodies];
+    b->attribute = node_text(a->name);
+    b->graph = SIS_NEW(sis__graph, 1);
+    if (!b->graph)
+        return SIS_E_NOMEM;
+    n->n_bodies++;
+    b->graph->words = l->g->words;
+    b->graph->is_body = 1;
+    int error = load(b->graph, a->g, l->doc);
+    if (error)
+        return error;
+    b->n_declared = a->g->n_input;
+    if (b->graph->n_inputs < b->n_declared) /* an initializer is declared as input too */
+        return sis__fail(SIS_E_UNSUPPORTED, "operator %s (node %s): inputs of %s with values",
+                         node_text(n->proto->op_type), node_text(n->proto->name), b->attribute);
+    b->n_captured = b->graph->n_inputs - b->n_declared;
+    b->first = n->n_inputs;
+    for (size_t i = 0; i < b->n_captured; i++) {
+        const char *name = b->graph->values[b->graph->inputs[b->n_declared + i]].name;
+        int id = find_value(l, name);
+        if (id < 0)
+            return sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
+                             node_text(n->proto->name), node_text(n->proto->op_type), name);
+        n->inputs[n->n_inputs++] = id;
+    }
+    return SIS_OK;
+}
+
+static int load_bodies(loader *l, sis__node *n) {
+    size_t graphs = 0;
+    int error = SIS_OK;
+    for (size_t i = 0; i < n->proto->n_attribute; i++)
+        graphs += n->proto->attribute[i]->g != NULL;
+    if (graphs == 0)
+        return SIS_OK;
+    n->bodies = SIS_NEW(sis__body, graphs);
+    if (!n->bodies)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n->proto->n_attribute && !error; i++)
+        if (n->proto->attribute[i]->g)
+            error = load_body(l, n, n->proto->attribute[i]);
+    return error;
+}
+
+/* Names that a graph reads at most, bodies included. */
+static size_t count_reads(const Onnx__GraphProto *p) {
+    size_t n = p->n_output;
+    for (size_t i = 0; i < p->n_node; i++) {
+        n += p->node[i]->n_input;
+        for (size_t k = 0; k < p->node[i]->n_attribute; k++)
+            if (p->node[i]->attribute[k]->g)
+                n += count_reads(p->node[i]->attribute[k]->g);
+    }
+    return n;
+}
+
+static size_t count_captured(const Onnx__NodeProto *p) {
+    size_t n = 0;
+    for (size_t k = 0; k < p->n_attribute; k++)
+        if (p->attribute[k]->g)
+            n += count_reads(p->attribute[k]->g);
+    return n;
+}
+
+static int version_of(const Onnx__ModelProto *doc, const char *domain) {
+    int standard = !*domain || strcmp(domain, "ai.onnx") == 0;
+    for (size_t i = 0; i < doc->n_opset_import; i++) {
+        const Onnx__OperatorSetIdProto *o = doc->opset_import[i];
+        const char *name = node_text(o->domain);
+        if (standard ? !*name || strcmp(name, "ai.onnx") == 0 : strcmp(name, domain) == 0)
+            return o->version > 0 && o->version < 1000 ? (int)o->version : 1;
+    }
+    return 1;
 }
 
 static int load_nodes(loader *l) {
@@ -189,16 +279,19 @@ static int load_nodes(loader *l) {
         sis__node *n = &g->nodes[i];
         n->proto = p;
         n->op = sis__op_find(node_text(p->domain), node_text(p->op_type), &n->op_id);
-        n->opset = p->domain && strcmp(p->domain, "ai.onnx.ml") == 0 ? l->opset_ml : l->opset;
-        n->n_inputs = p->n_input;
+        n->opset = version_of(l->doc, node_text(p->domain));
+        n->n_inputs = n->n_own = p->n_input;
         n->n_outputs = p->n_output;
-        n->inputs = slot;
-        n->outputs = slot + n->n_inputs;
-        slot += n->n_inputs + n->n_outputs;
+        n->outputs = slot;
+        n->inputs = slot + n->n_outputs;
+        slot += n->n_inputs + n->n_outputs + count_captured(p);
         error = define_outputs(l, n, (int)i);
     }
-    for (size_t i = 0; i < g->n_nodes && !error; i++)
+    for (size_t i = 0; i < g->n_nodes && !error; i++) {
         error = connect_inputs(l, &g->nodes[i]);
+        if (!error)
+            error = load_bodies(l, &g->nodes[i]);
+    }
     return error;
 }
 
@@ -270,25 +363,15 @@ static int sort_nodes(sis__graph *g) {
 
 /* ---- All of it ----------------------------------------------------------------------------- */
 
-static void read_opsets(loader *l, const Onnx__ModelProto *doc) {
-    l->opset = l->opset_ml = 1;
-    for (size_t i = 0; i < doc->n_opset_import; i++) {
-        const Onnx__OperatorSetIdProto *o = doc->opset_import[i];
-        int version = o->version > 0 && o->version < 1000 ? (int)o->version : 1;
-        if (!o->domain || !*o->domain || strcmp(o->domain, "ai.onnx") == 0)
-            l->opset = version;
-        else if (strcmp(o->domain, "ai.onnx.ml") == 0)
-            l->opset_ml = version;
-    }
-}
-
 static int reserve(loader *l) {
     const Onnx__GraphProto *p = l->proto;
     size_t values = p->n_initializer + p->n_input, slots = 0, size = 64;
     for (size_t i = 0; i < p->n_node; i++) {
         values += p->node[i]->n_output;
-        slots += p->node[i]->n_output + p->node[i]->n_input;
+        slots += p->node[i]->n_output + p->node[i]->n_input + count_captured(p->node[i]);
     }
+    size_t captured = l->g->is_body ? count_reads(p) : 0;
+    values += captured;
     if (values > INT32_MAX / 4 || slots > INT32_MAX / 4 || p->n_node > INT32_MAX / 4)
         return sis__fail(SIS_E_UNSUPPORTED, "the graph has too many nodes");
     while (size < 2 * values)
@@ -296,7 +379,7 @@ static int reserve(loader *l) {
     sis__graph *g = l->g;
     g->values = SIS_NEW(sis__value, values);
     g->nodes = SIS_NEW(sis__node, p->n_node);
-    g->inputs = SIS_NEW(int, p->n_input);
+    g->inputs = SIS_NEW(int, p->n_input + captured);
     g->outputs = SIS_NEW(int, p->n_output);
     g->slots = SIS_NEW(int, slots);
     l->table = SIS_NEW(int, size);
@@ -307,18 +390,14 @@ static int reserve(loader *l) {
     return SIS_OK;
 }
 
-int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc) {
-    *g = (sis__graph){0};
-    if (!doc->graph)
-        return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
-    if (doc->graph->n_sparse_initializer)
+static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelProto *doc) {
+    if (proto->n_sparse_initializer)
         return sis__fail(SIS_E_UNSUPPORTED,
                          "sparse initializers are not supported; save dense ones");
-    loader l = {.g = g, .proto = doc->graph};
-    read_opsets(&l, doc);
+    loader l = {.g = g, .proto = proto, .doc = doc};
     int error = reserve(&l);
-    for (size_t i = 0; i < doc->graph->n_initializer && !error; i++)
-        error = load_initializer(&l, doc->graph->initializer[i]);
+    for (size_t i = 0; i < proto->n_initializer && !error; i++)
+        error = load_initializer(&l, proto->initializer[i]);
     if (!error)
         error = load_inputs(&l);
     if (!error)
@@ -328,6 +407,15 @@ int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc) {
     if (!error)
         error = sort_nodes(g);
     free(l.table);
+    return error;
+}
+
+int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc) {
+    *g = (sis__graph){0};
+    if (!doc->graph)
+        return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
+    g->words = sis__words_new();
+    int error = g->words ? load(g, doc->graph, doc) : SIS_E_NOMEM;
     if (error)
         sis__graph_release(g);
     return error;
@@ -336,10 +424,19 @@ int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc) {
 void sis__graph_release(sis__graph *g) {
     for (size_t i = 0; i < g->n_values; i++)
         free(g->values[i].owned);
+    for (size_t i = 0; g->nodes && i < g->n_nodes; i++) {
+        for (size_t k = 0; k < g->nodes[i].n_bodies; k++) {
+            sis__graph_release(g->nodes[i].bodies[k].graph);
+            free(g->nodes[i].bodies[k].graph);
+        }
+        free(g->nodes[i].bodies);
+    }
     free(g->values);
     free(g->nodes);
     free(g->inputs);
     free(g->outputs);
     free(g->slots);
+    if (!g->is_body)
+        sis__words_free(g->words);
     *g = (sis__graph){0};
 }

@@ -18,17 +18,42 @@ struct Onnx__AttributeProto;
 
 enum { SIS__MAX_RANK = 8 };
 
-/* Everything is computed in one of three types. float16 and double become float when read,
- * int32 becomes int64. OTHER stands for strings, small and unsigned integers and complex numbers:
- * allowed in a file (labels), refused where a live node would compute with them. */
-typedef enum sis__dtype { SIS__F32, SIS__I64, SIS__BOOL, SIS__OTHER } sis__dtype;
+/* Everything is kept in one of four types: floating point of any width as float, integers of any
+ * width as int64 (uint64 by its bits), bool, and texts by their numbers (net/onnx/words.h). What the
+ * standard calls it stays known beside that (sis__tensor.elem), so that results are cut to its
+ * width. OTHER stands for complex numbers, sequences and the like: allowed in a file, refused
+ * where a live node would compute with them. */
+typedef enum sis__dtype { SIS__F32, SIS__I64, SIS__BOOL, SIS__TEXT, SIS__OTHER } sis__dtype;
 
-size_t sis__dtype_size(sis__dtype t); /* 4, 8, 1, 0 */
+size_t sis__dtype_size(sis__dtype t); /* 4, 8, 1, 8, 0 */
 const char *sis__dtype_name(sis__dtype t);
 
 /* TensorProto.DataType -> what we compute it in, and its name in the standard. */
 sis__dtype sis__elem_dtype(int elem_type);
 const char *sis__elem_name(int elem_type);
+
+/* TensorProto.DataType, as far as code asks for one by name. */
+enum {
+    SIS__FLOAT = 1,
+    SIS__UINT8 = 2,
+    SIS__INT8 = 3,
+    SIS__UINT16 = 4,
+    SIS__INT16 = 5,
+    SIS__INT32 = 6,
+    SIS__INT64 = 7,
+    SIS__STRING = 8,
+    SIS__FLOAT16 = 10,
+    SIS__DOUBLE = 11,
+    SIS__UINT32 = 12,
+    SIS__UINT64 = 13,
+    SIS__BFLOAT16 = 16
+};
+
+/* An integer as a type of that width holds it (two's complement, cut off), and the smallest and
+ * largest it holds; a float as float16 or bfloat16 hold it (others: as it is). */
+int64_t sis__elem_wrap(int elem_type, int64_t v);
+void sis__elem_range(int elem_type, int64_t *low, int64_t *high);
+float sis__elem_round(int elem_type, float v);
 
 /* ---- Graph --------------------------------------------------------------------------------- */
 
@@ -45,22 +70,36 @@ typedef struct sis__value {
     struct Onnx__TensorProto *tensor; /* initializer: its message */
 } sis__value;
 
+/* A graph inside a node (If, Loop, Scan). Its inputs are the declared ones and then what it takes
+ * from around it; the node has those behind its own inputs, body after body. */
+typedef struct sis__body {
+    const char *attribute;
+    struct sis__graph *graph;
+    size_t n_declared, n_captured;
+    size_t first; /* input of the node that its first captured value is */
+} sis__body;
+
 typedef struct sis__node {
     const struct Onnx__NodeProto *proto; /* name, op_type, attributes */
     const struct sis__op *op; /* NULL: not supported (fine as long as it is not needed) */
     int op_id;                /* enum sis__op_id, -1 likewise */
     int opset;                /* version of its domain */
     size_t n_inputs, n_outputs;
+    size_t n_own;          /* of the inputs: those the file lists */
     int *inputs, *outputs; /* values; -1: optional one left out */
+    sis__body *bodies;
+    size_t n_bodies;
 } sis__node;
 
 typedef struct sis__graph {
     size_t n_values, n_nodes, n_inputs, n_outputs;
     sis__value *values;
-    sis__node *nodes; /* every node comes after those it reads from */
-    int *inputs;      /* values that are fed: declared inputs without an initializer */
-    int *outputs;     /* declared outputs */
-    int *slots;       /* the memory of all nodes' inputs and outputs */
+    sis__node *nodes;         /* every node comes after those it reads from */
+    int *inputs;              /* values that are fed: declared inputs without an initializer */
+    int *outputs;             /* declared outputs */
+    int *slots;               /* the memory of all nodes' inputs and outputs */
+    struct sis__words *words; /* shared with bodies */
+    int is_body;
 } sis__graph;
 
 /* Read the document's graph. The document must outlive it. Checks names, order and cycles;
@@ -72,13 +111,15 @@ void sis__graph_release(sis__graph *g);
  * points into the message. */
 typedef struct sis__decoded {
     sis__dtype dtype;
+    int elem; /* TensorProto.DataType */
     size_t rank;
     int64_t dims[SIS__MAX_RANK];
     size_t count;
     const void *data;
     void *owned;
 } sis__decoded;
-int sis__tensor_decode(const struct Onnx__TensorProto *t, sis__decoded *out);
+int sis__tensor_decode(const struct Onnx__TensorProto *t, struct sis__words *words,
+                       sis__decoded *out);
 
 /* Number of the value of that name, or -1. */
 int sis__graph_find(const sis__graph *g, const char *name);

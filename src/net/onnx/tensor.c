@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Values of a TensorProto. Float, int64 and bool data that the file holds in the machine's own form
- * stay where protobuf-c has put them; double, float16, bfloat16 and int32 are converted to a copy.
+ * Values of a TensorProto. Float and int64 data that the file holds in the machine's own form stay
+ * where protobuf-c has put them; what has another width, and texts, is converted to a copy.
  * The number of values must be what the dimensions say.
  */
 #include <limits.h>
@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
+#include "net/onnx/words.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "raw tensor data are little-endian; this file reads them as they are"
@@ -21,11 +22,11 @@
 #define T(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
 
 size_t sis__dtype_size(sis__dtype t) {
-    return t == SIS__F32 ? 4 : t == SIS__I64 ? 8 : t == SIS__BOOL ? 1 : 0;
+    return t == SIS__F32 ? 4 : t == SIS__I64 || t == SIS__TEXT ? 8 : t == SIS__BOOL ? 1 : 0;
 }
 
 const char *sis__dtype_name(sis__dtype t) {
-    static const char *const names[] = {"float", "int64", "bool", "another type"};
+    static const char *const names[] = {"float", "int64", "bool", "string", "another type"};
     return names[t];
 }
 
@@ -36,13 +37,56 @@ sis__dtype sis__elem_dtype(int elem_type) {
     case T(FLOAT16):
     case T(BFLOAT16):
         return SIS__F32;
+    case T(UINT8):
+    case T(INT8):
+    case T(UINT16):
+    case T(INT16):
     case T(INT32):
     case T(INT64):
+    case T(UINT32):
+    case T(UINT64):
         return SIS__I64;
     case T(BOOL):
         return SIS__BOOL;
+    case T(STRING):
+        return SIS__TEXT;
     default:
         return SIS__OTHER;
+    }
+}
+
+void sis__elem_range(int elem_type, int64_t *low, int64_t *high) {
+    static const struct {
+        int elem;
+        int64_t low, high;
+    } rows[] = {{T(UINT8), 0, UINT8_MAX},         {T(INT8), INT8_MIN, INT8_MAX},
+                {T(UINT16), 0, UINT16_MAX},       {T(INT16), INT16_MIN, INT16_MAX},
+                {T(INT32), INT32_MIN, INT32_MAX}, {T(UINT32), 0, UINT32_MAX}};
+    *low = INT64_MIN;
+    *high = INT64_MAX;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].elem == elem_type) {
+            *low = rows[i].low;
+            *high = rows[i].high;
+        }
+}
+
+int64_t sis__elem_wrap(int elem_type, int64_t v) {
+    switch (elem_type) {
+    case T(UINT8):
+        return (uint8_t)v;
+    case T(INT8):
+        return (int8_t)(uint8_t)v;
+    case T(UINT16):
+        return (uint16_t)v;
+    case T(INT16):
+        return (int16_t)(uint16_t)v;
+    case T(INT32):
+        return (int32_t)(uint32_t)v;
+    case T(UINT32):
+        return (uint32_t)v;
+    default:
+        return v;
     }
 }
 
@@ -59,11 +103,15 @@ static size_t raw_size(int elem_type) {
     switch (elem_type) {
     case T(FLOAT):
     case T(INT32):
+    case T(UINT32):
         return 4;
     case T(DOUBLE):
     case T(INT64):
+    case T(UINT64):
         return 8;
     case T(BOOL):
+    case T(UINT8):
+    case T(INT8):
         return 1;
     default:
         return 2;
@@ -86,6 +134,32 @@ static float bfloat_to_float(uint16_t b) {
     return v.f;
 }
 
+/* To the nearest of 11 bits, ties to even; beyond the range infinity, below it steps of 2^-24. */
+static float round_half(float v) {
+    if (!isfinite(v) || v == 0)
+        return v;
+    int exponent;
+    frexpf(v, &exponent);
+    int step = (exponent < -13 ? -13 : exponent) - 11;
+    float rounded = ldexpf(rintf(ldexpf(v, -step)), step);
+    return fabsf(rounded) >= 65520.0f ? copysignf(INFINITY, v) : rounded;
+}
+
+static float round_bfloat(float v) {
+    union {
+        float f;
+        uint32_t u;
+    } bits = {.f = v};
+    if (isnan(v))
+        return v;
+    bits.u = (bits.u + 0x7fffu + (bits.u >> 16 & 1)) & 0xffff0000u;
+    return bits.f;
+}
+
+float sis__elem_round(int elem_type, float v) {
+    return elem_type == T(FLOAT16) ? round_half(v) : elem_type == T(BFLOAT16) ? round_bfloat(v) : v;
+}
+
 /* Where the elements lie and how many there are; element i of int32_data holds small types. */
 typedef struct {
     const void *raw;
@@ -93,6 +167,7 @@ typedef struct {
     const double *d;
     const int32_t *i32;
     const int64_t *i64;
+    const uint64_t *u64;
     size_t n;
 } source;
 
@@ -111,6 +186,9 @@ static source find_source(const Onnx__TensorProto *t) {
     } else if (t->data_type == T(INT64)) {
         s.i64 = t->int64_data;
         s.n = t->n_int64_data;
+    } else if (t->data_type == T(UINT64) || t->data_type == T(UINT32)) {
+        s.u64 = t->uint64_data;
+        s.n = t->n_uint64_data;
     } else {
         s.i32 = t->int32_data;
         s.n = t->n_int32_data;
@@ -138,12 +216,14 @@ static float as_float(const source *s, int elem_type, size_t i) {
     return (float)d;
 }
 
-static int64_t as_int(const source *s, size_t i) {
-    int32_t v;
-    if (s->i32)
-        return s->i32[i];
-    memcpy(&v, (const char *)s->raw + 4 * i, 4);
-    return v;
+static int64_t as_int(const source *s, int elem_type, size_t i) {
+    uint64_t v = 0;
+    size_t size = raw_size(elem_type);
+    if (s->raw)
+        memcpy(&v, (const char *)s->raw + size * i, size);
+    else
+        v = s->i32 ? (uint64_t)s->i32[i] : s->u64[i];
+    return sis__elem_wrap(elem_type, (int64_t)v);
 }
 
 static int convert(const source *s, int elem_type, sis__decoded *out) {
@@ -154,12 +234,26 @@ static int convert(const source *s, int elem_type, sis__decoded *out) {
         if (out->dtype == SIS__F32)
             ((float *)out->owned)[i] = as_float(s, elem_type, i);
         else if (out->dtype == SIS__I64)
-            ((int64_t *)out->owned)[i] = as_int(s, i);
+            ((int64_t *)out->owned)[i] = as_int(s, elem_type, i);
         else
             ((uint8_t *)out->owned)[i] =
                 s->i32 ? s->i32[i] != 0 : ((const uint8_t *)s->raw)[i] != 0;
     }
     out->data = out->owned;
+    return SIS_OK;
+}
+
+/* Texts become their numbers. */
+static int convert_texts(const Onnx__TensorProto *t, sis__words *words, sis__decoded *out) {
+    int64_t *ids = SIS_NEW(int64_t, out->count);
+    int error = ids ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; i < out->count && !error; i++)
+        error = sis__words_put(words, t->string_data[i].data, t->string_data[i].len, &ids[i]);
+    if (error) {
+        free(ids);
+        return error;
+    }
+    out->data = out->owned = ids;
     return SIS_OK;
 }
 
@@ -180,11 +274,12 @@ static int read_dims(const Onnx__TensorProto *t, const char *name, sis__decoded 
     return SIS_OK;
 }
 
-int sis__tensor_decode(const Onnx__TensorProto *t, sis__decoded *out) {
+int sis__tensor_decode(const Onnx__TensorProto *t, sis__words *words, sis__decoded *out) {
     static const int64_t nothing[2] = {0}; /* what tensors without elements point at */
     const char *name = t->name ? t->name : "(unnamed)";
     *out = (sis__decoded){0};
     out->dtype = sis__elem_dtype(t->data_type);
+    out->elem = t->data_type;
     int error = read_dims(t, name, out);
     if (error)
         return error;
@@ -199,11 +294,14 @@ int sis__tensor_decode(const Onnx__TensorProto *t, sis__decoded *out) {
     if (out->dtype == SIS__OTHER)
         return SIS_OK;
     source s = find_source(t);
+    s.n = out->dtype == SIS__TEXT ? t->n_string_data : s.n;
     if (s.n != out->count)
         return sis__fail(SIS_E_FORMAT, "tensor %s: %zu values for a shape of %zu", name,
                          s.n == SIZE_MAX ? t->raw_data.len : s.n, out->count);
     if (out->count == 0)
         return SIS_OK;
+    if (out->dtype == SIS__TEXT)
+        return convert_texts(t, words, out);
     if (t->data_type == T(FLOAT))
         out->data = s.raw ? s.raw : s.f;
     else if (t->data_type == T(INT64))

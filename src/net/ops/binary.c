@@ -45,6 +45,28 @@ static int pow_shape(sis__cx *c) {
     return sis__cx_output(c, 0, sis__cx_input(c, 0)->dtype, rank, dims);
 }
 
+static int mod_shape(sis__cx *c) {
+    int fmod = sis__attr_int(c, "fmod", 0) != 0;
+    arithmetic_shape(c);
+    c->step->p.broadcast.choice = fmod;
+    return c->error;
+}
+
+/* Integers alone. */
+static int bits_shape(sis__cx *c) {
+    if (sis__cx_input(c, 0)->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "inputs that are not integers");
+    return arithmetic_shape(c);
+}
+
+static int bit_shift_shape(sis__cx *c) {
+    static const char *const names[] = {"RIGHT", "LEFT"};
+    int left = sis__attr_choice(c, "direction", names, 2);
+    bits_shape(c);
+    c->step->p.broadcast.choice = left;
+    return c->error;
+}
+
 static int compare_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     sis__cx_same_types(c, 0, 2);
@@ -92,6 +114,7 @@ static float smaller(float a, float b) {
     X(mul, a *b, b, a)                                                                             \
     X(div, a / b, 1.0f / b, -a / (b * b))                                                          \
     X(pow, power(a, b), power_da(a, b), a > 0.0f ? powf(a, b) * logf(a) : 0.0f)                    \
+    X(mod, fmodf(a, b), 1.0f, -truncf(a / b))                                                      \
     X(prelu, a < 0.0f ? a * b : a, a < 0.0f ? b : 1.0f, a < 0.0f ? a : 0.0f)
 
 #define ROW_FUNCTIONS(name, value, by_a, by_b)                                                     \
@@ -158,8 +181,15 @@ static void run_sweep(const sis__broadcast *b, row base, void (*fn)(const row *)
 
 /* ---- Integers ------------------------------------------------------------------------------ */
 
-static int64_t divide(int64_t a, int64_t b) {
+/* uint64 is kept by its bits: what does not work on bits alone asks for it. */
+static int64_t divide(int elem, int64_t a, int64_t b) {
+    if (elem == SIS__UINT64)
+        return b == 0 ? 0 : (int64_t)((uint64_t)a / (uint64_t)b);
     return b == 0 ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+}
+
+static int before(int elem, int64_t a, int64_t b) {
+    return elem == SIS__UINT64 ? (uint64_t)a < (uint64_t)b : a < b;
 }
 
 static int64_t saturate(double v) {
@@ -169,7 +199,37 @@ static int64_t saturate(double v) {
                                          : (int64_t)v;
 }
 
-static int64_t integer(int op, int64_t a, int64_t b) {
+static double as_number(int elem, int64_t v) {
+    return elem == SIS__UINT64 ? (double)(uint64_t)v : (double)v;
+}
+
+/* Whole powers wrap around like products; the rest goes through double. */
+static int64_t raise(int elem, int64_t a, int64_t b) {
+    if (b < 0 && elem != SIS__UINT64)
+        return saturate(pow(as_number(elem, a), (double)b));
+    uint64_t result = 1, factor = (uint64_t)a;
+    for (uint64_t n = (uint64_t)b; n; n >>= 1, factor *= factor)
+        result *= n & 1 ? factor : 1;
+    return (int64_t)result;
+}
+
+static int64_t shift(int elem, int left, int64_t a, int64_t b) {
+    uint64_t by = (uint64_t)b, v = (uint64_t)a;
+    (void)elem;
+    return by > 63 ? 0 : (int64_t)(left ? v << by : v >> by);
+}
+
+/* The sign of the divisor; with fmod that of the dividend. */
+static int64_t remainder_of(int elem, int truncated, int64_t a, int64_t b) {
+    if (elem == SIS__UINT64)
+        return b == 0 ? 0 : (int64_t)((uint64_t)a % (uint64_t)b);
+    if (b == 0 || b == -1)
+        return 0;
+    int64_t r = a % b;
+    return !truncated && r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+static int64_t integer_of(int op, int elem, int choice, int64_t a, int64_t b) {
     switch (op) {
     case SIS__OP_ADD:
     case SIS__OP_SUM:
@@ -179,18 +239,30 @@ static int64_t integer(int op, int64_t a, int64_t b) {
     case SIS__OP_MUL:
         return (int64_t)((uint64_t)a * (uint64_t)b);
     case SIS__OP_DIV:
-        return divide(a, b);
+        return divide(elem, a, b);
     case SIS__OP_MAX:
-        return a > b ? a : b;
+        return before(elem, a, b) ? b : a;
     case SIS__OP_MIN:
-        return a < b ? a : b;
+        return before(elem, b, a) ? b : a;
+    case SIS__OP_MOD:
+        return remainder_of(elem, choice, a, b);
+    case SIS__OP_BIT_SHIFT:
+        return shift(elem, choice, a, b);
+    case SIS__OP_BITWISE_AND:
+        return a & b;
+    case SIS__OP_BITWISE_OR:
+        return a | b;
+    case SIS__OP_BITWISE_XOR:
+        return a ^ b;
+    case SIS__OP_PRELU:
+        return a < 0 ? (int64_t)((uint64_t)a * (uint64_t)b) : a;
     default:
-        return saturate(pow((double)a, (double)b));
+        return raise(elem, a, b);
     }
 }
 
 typedef struct {
-    int op;
+    int op, elem, choice;
     sis__dtype type_a, type_b;
     const void *a, *b;
     void *y;
@@ -217,9 +289,16 @@ static int compare(int op, double a, double b) {
         return a <= b;
     case SIS__OP_AND:
         return a != 0 && b != 0;
+    case SIS__OP_XOR:
+        return (a != 0) != (b != 0);
     default:
         return a != 0 || b != 0;
     }
+}
+
+/* Of integers, to the last digit: -1, 0 or 1 against 0. */
+static int compare_integers(int op, int elem, int64_t a, int64_t b) {
+    return compare(op, before(elem, b, a) - before(elem, a, b), 0);
 }
 
 static void integer_row(void *ctx, const size_t *offset, size_t out) {
@@ -227,7 +306,8 @@ static void integer_row(void *ctx, const size_t *offset, size_t out) {
     const int64_t *a = (const int64_t *)m->a + offset[0], *b = (const int64_t *)m->b + offset[1];
     int64_t *y = (int64_t *)m->y + out;
     for (size_t i = 0; i < m->n; i++)
-        y[i] = integer(m->op, a[i * m->sa], b[i * m->sb]);
+        y[i] = sis__elem_wrap(m->elem,
+                              integer_of(m->op, m->elem, m->choice, a[i * m->sa], b[i * m->sb]));
 }
 
 static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
@@ -238,21 +318,28 @@ static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
         if (m->type_a == SIS__F32)
             ((float *)m->y)[out + i] = (float)v;
         else
-            ((int64_t *)m->y)[out + i] = saturate(v);
+            ((int64_t *)m->y)[out + i] = sis__elem_wrap(m->elem, saturate(v));
     }
 }
 
 static void compare_row(void *ctx, const size_t *offset, size_t out) {
     const mixed *m = (const mixed *)ctx;
     uint8_t *y = (uint8_t *)m->y + out;
+    const int64_t *a = (const int64_t *)m->a, *b = (const int64_t *)m->b;
     for (size_t i = 0; i < m->n; i++)
-        y[i] = (uint8_t)compare(m->op, number(m->type_a, m->a, offset[0] + i * m->sa),
-                                number(m->type_b, m->b, offset[1] + i * m->sb));
+        if (m->type_a == SIS__I64 || m->type_a == SIS__TEXT)
+            y[i] = (uint8_t)compare_integers(m->op, m->elem, a[offset[0] + i * m->sa],
+                                             b[offset[1] + i * m->sb]);
+        else
+            y[i] = (uint8_t)compare(m->op, number(m->type_a, m->a, offset[0] + i * m->sa),
+                                    number(m->type_b, m->b, offset[1] + i * m->sb));
 }
 
 static void run_mixed(const sis__step *s, sis__run *r, sis__row_fn fn) {
     const sis__broadcast *b = &s->p.broadcast;
     mixed m = {.op = s->op,
+               .elem = sis__tin(s, r, 0)->elem,
+               .choice = b->choice,
                .type_a = sis__tin(s, r, 0)->dtype,
                .type_b = sis__tin(s, r, 1)->dtype,
                .a = sis__in(s, r, 0),
@@ -278,7 +365,7 @@ static int compare_forward(const sis__step *s, sis__run *r) {
         if (a == SIS__F32 && b == SIS__F32)                                                        \
             run_sweep(&s->p.broadcast, base, name##_row);                                          \
         else                                                                                       \
-            run_mixed(s, r, s->op == SIS__OP_POW ? mixed_pow_row : integer_row);                   \
+            run_mixed(s, r, a == SIS__I64 && b == SIS__I64 ? integer_row : mixed_pow_row);         \
         return SIS_OK;                                                                             \
     }                                                                                              \
     static int name##_backward(const sis__step *s, sis__run *r) {                                  \
@@ -317,14 +404,26 @@ const sis__op sis__op_sub = {2, 2, arithmetic_shape, sub_forward, sub_backward, 
 const sis__op sis__op_mul = {2, 2, arithmetic_shape, mul_forward, mul_backward, 0, SIS__MAPS};
 const sis__op sis__op_div = {2, 2, arithmetic_shape, div_forward, div_backward, 0, SIS__MAPS};
 const sis__op sis__op_pow = {2, 2, pow_shape, pow_forward, pow_backward, 0, SIS__MAPS};
+const sis__op sis__op_mod = {2, 2, mod_shape, mod_forward, mod_backward, 0, SIS__MAPS};
 const sis__op sis__op_prelu = {2, 2, prelu_shape, prelu_forward, prelu_backward, 0, SIS__MAPS};
-const sis__op sis__op_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS_TEXTS};
 const sis__op sis__op_greater = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_less = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_greater_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_less_or_equal = {2, 2, compare_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_and = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_xor = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
 const sis__op sis__op_or = {2, 2, logic_shape, compare_forward, NULL, 0, SIS__MAPS};
+
+static int bits_forward(const sis__step *s, sis__run *r) {
+    run_mixed(s, r, integer_row);
+    return SIS_OK;
+}
+
+const sis__op sis__op_bit_shift = {2, 2, bit_shift_shape, bits_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_bitwise_and = {2, 2, bits_shape, bits_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_bitwise_or = {2, 2, bits_shape, bits_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_bitwise_xor = {2, 2, bits_shape, bits_forward, NULL, 0, SIS__MAPS};
 
 /* ---- Any number of inputs ------------------------------------------------------------------- */
 
@@ -368,7 +467,11 @@ static void fold_integers(const sis__step *s, sis__run *r) {
     memset(y, 0, sis__tout(s, r, 0)->count * sizeof *y);
     for (size_t i = 0; i < s->n_inputs; i++) {
         sis__broadcast b = pair_with(s, r, i);
-        mixed m = {.op = i ? s->op : SIS__OP_ADD, .a = y, .b = sis__in(s, r, i), .y = y};
+        mixed m = {.op = i ? s->op : SIS__OP_ADD,
+                   .elem = sis__tin(s, r, i)->elem,
+                   .a = y,
+                   .b = sis__in(s, r, i),
+                   .y = y};
         m.sa = sis__broadcast_step(&b, 0);
         m.sb = sis__broadcast_step(&b, 1);
         m.n = sis__broadcast_length(&b);

@@ -21,7 +21,7 @@ static int known_output(sis__cx *c, sis__dtype t, size_t rank, const size_t *dim
 
 /* A tensor among the attributes; what had to be converted belongs to the plan. */
 static void decode(sis__cx *c, const Onnx__TensorProto *t, sis__decoded *d) {
-    int error = sis__tensor_decode(t, d);
+    int error = sis__tensor_decode(t, c->plan->graph->words, d);
     if (!error && d->owned)
         error = sis__plan_own(c->plan, d->owned);
     if (error && !c->error)
@@ -34,7 +34,9 @@ static int tensor_constant(sis__cx *c, const Onnx__TensorProto *t) {
     decode(c, t, &d);
     for (size_t i = 0; i < d.rank; i++)
         dims[i] = (size_t)d.dims[i];
-    return known_output(c, d.dtype, d.rank, dims, d.data);
+    known_output(c, d.dtype, d.rank, dims, d.data);
+    sis__cx_elem(c, 0, d.elem);
+    return c->error;
 }
 
 static int constant_shape(sis__cx *c) {
@@ -84,7 +86,9 @@ static int shape_shape(sis__cx *c) {
         return SIS_E_NOMEM;
     for (size_t d = 0; d < n; d++)
         dims[d] = (int64_t)x->dims[(size_t)from + d];
-    return known_output(c, SIS__I64, 1, &n, dims);
+    known_output(c, SIS__I64, 1, &n, dims);
+    sis__cx_elem(c, 0, SIS__INT64);
+    return c->error;
 }
 
 static int size_shape(sis__cx *c) {
@@ -92,18 +96,20 @@ static int size_shape(sis__cx *c) {
     if (!n)
         return SIS_E_NOMEM;
     *n = (int64_t)sis__cx_input(c, 0)->count;
-    return known_output(c, SIS__I64, 0, NULL, n);
+    known_output(c, SIS__I64, 0, NULL, n);
+    sis__cx_elem(c, 0, SIS__INT64);
+    return c->error;
 }
 
-const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0, SIS__MIXES};
-const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_shape = {1, 1, shape_shape, no_forward, NULL, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_size = {1, 1, size_shape, no_forward, NULL, 0, SIS__MIXES_TEXTS};
 
 /* ---- ConstantOfShape, Range: computed in a run (or folded, which the plan limits) ------------ */
 
 static int constant_of_shape_shape(sis__cx *c) {
     size_t n, dims[SIS__MAX_RANK];
     sis__fill *f = &c->step->p.fill;
-    *f = (sis__fill){.dtype = SIS__F32};
+    *f = (sis__fill){.dtype = SIS__F32, .elem = SIS__FLOAT};
     const int64_t *v = sis__cx_ints(c, 0, &n);
     if (c->error)
         return c->error;
@@ -125,9 +131,12 @@ static int constant_of_shape_shape(sis__cx *c) {
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
                                 sis__elem_name(a->t->data_type));
         f->dtype = d.dtype;
+        f->elem = d.elem;
         memcpy(f->value, d.data, sis__dtype_size(d.dtype));
     }
-    return sis__cx_output(c, 0, f->dtype, n, dims);
+    sis__cx_output(c, 0, f->dtype, n, dims);
+    sis__cx_elem(c, 0, f->elem);
+    return c->error;
 }
 
 static int constant_of_shape_forward(const sis__step *s, sis__run *r) {

@@ -6,15 +6,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
 /* ---- Concat, Split: pieces of one axis ------------------------------------------------------- */
-
-static void split_around(const sis__tensor *t, size_t axis, sis__axis *a) {
-    *a = (sis__axis){.axis = axis, .outer = 1, .size = 1, .inner = 1};
-    for (size_t d = 0; d < t->rank; d++)
-        *(d < axis ? &a->outer : d == axis ? &a->size : &a->inner) *= t->dims[d];
-}
 
 static int concat_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -34,7 +29,7 @@ static int concat_shape(sis__cx *c) {
             return sis__cx_fail(c, SIS_E_FORMAT, "input %zu does not fit the first", i);
         dims[at] += t->dims[at];
     }
-    split_around(x, at, &c->step->p.axis);
+    sis__axis_around(x, at, &c->step->p.axis);
     return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 
@@ -85,8 +80,8 @@ static int concat_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_concat = {1, SIZE_MAX,  concat_shape, concat_forward, concat_backward,
-                                0, SIS__MIXES};
+const sis__op sis__op_concat = {1, SIZE_MAX,        concat_shape, concat_forward, concat_backward,
+                                0, SIS__MIXES_TEXTS};
 
 static int split_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -117,7 +112,7 @@ static int split_shape(sis__cx *c) {
     for (size_t i = 0; i < pieces; i++)
         if (c->step->outputs[i] < 0)
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "an output without a name");
-    split_around(x, at, &c->step->p.axis);
+    sis__axis_around(x, at, &c->step->p.axis);
     return c->error;
 }
 
@@ -148,7 +143,8 @@ static int split_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_split = {1, 2, split_shape, split_forward, split_backward, 0, SIS__MIXES};
+const sis__op sis__op_split = {
+    1, 2, split_shape, split_forward, split_backward, 0, SIS__MIXES_TEXTS};
 
 /* ---- Gather: slices of x chosen by integers -------------------------------------------------- */
 
@@ -167,16 +163,13 @@ static int gather_shape(sis__cx *c) {
         dims[rank++] = i->dims[d];
     for (size_t d = at + 1; d < x->rank; d++)
         dims[rank++] = x->dims[d];
-    split_around(x, at, &c->step->p.axis);
+    sis__axis_around(x, at, &c->step->p.axis);
     return sis__cx_output(c, 0, x->dtype, rank, dims);
 }
 
 /* Index k counted from the front, or SIZE_MAX. */
 static size_t index_at(const sis__step *s, const sis__run *r, size_t k) {
-    int64_t size = (int64_t)s->p.axis.size;
-    int64_t i = ((const int64_t *)(const void *)sis__in(s, r, 1))[k];
-    i = i < 0 && i >= -size ? i + size : i;
-    return i >= 0 && i < size ? (size_t)i : SIZE_MAX;
+    return sis__index_in(((const int64_t *)(const void *)sis__in(s, r, 1))[k], s->p.axis.size);
 }
 
 static int gather_forward(const sis__step *s, sis__run *r) {

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
+#include "net/onnx/proto.h"
+#include "net/onnx/words.h"
 #include "net/ops/ml_scores.h"
 #include "net/ops/ops.h"
 
@@ -18,15 +20,27 @@ int sis__post_read(sis__cx *c, sis__post *post) {
     return c->error;
 }
 
-int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels) {
-    size_t texts;
+/* The texts of an attribute as their numbers. */
+static const int64_t *text_labels(sis__cx *c, const char *name, size_t *n) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *n = a ? a->n_strings : 0;
+    int64_t *ids = (int64_t *)sis__cx_alloc(c, *n + 1, sizeof *ids);
+    for (size_t i = 0; !c->error && i < *n; i++)
+        c->error =
+            sis__words_put(c->plan->graph->words, a->strings[i].data, a->strings[i].len, &ids[i]);
+    return c->error ? NULL : ids;
+}
+
+int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *type) {
     const char *ints =
         sis__attr_find(c, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
     *labels = sis__attr_ints(c, ints, n);
-    texts = sis__attr_texts(c, "classlabels_strings");
+    *type = SIS__I64;
     if (*n == 0) {
-        *n = texts;
-        *labels = NULL;
+        *labels = text_labels(c, "classlabels_strings", n);
+        *type = SIS__TEXT;
+    } else {
+        sis__attr_find(c, "classlabels_strings");
     }
     if (*n == 0)
         sis__cx_fail(c, SIS_E_FORMAT, "no class labels");
@@ -121,7 +135,8 @@ static int classifier_shape(sis__cx *c) {
     sis__linear *l = &c->step->p.linear;
     read_coefficients(c, l);
     sis__attr_find(c, "multi_class");
-    sis__labels_read(c, &l->outputs, &l->labels);
+    sis__dtype type;
+    sis__labels_read(c, &l->outputs, &l->labels, &type);
     if (c->error)
         return c->error;
     l->scores_at = 1;
@@ -129,7 +144,8 @@ static int classifier_shape(sis__cx *c) {
         !(l->rows == 1 && l->outputs == 2 && l->post == SIS__POST_LOGISTIC))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
                             l->rows, l->outputs);
-    sis__cx_output(c, 0, l->labels ? SIS__I64 : SIS__OTHER, 1, &l->n);
+    sis__cx_output(c, 0, type, 1, &l->n);
+    sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
     return sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
 }
 

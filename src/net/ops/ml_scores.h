@@ -9,8 +9,8 @@
 
 int sis__post_read(sis__cx *c, sis__post *post);
 
-/* Class labels: how many, and the integers if they are integers. */
-int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels);
+/* Class labels: how many, and the integers, or the numbers of the texts. */
+int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *type);
 
 /* Input 0 as rows: a vector is one row. Float or integers. */
 int sis__rows_read(sis__cx *c, size_t *n, size_t *width);

@@ -16,9 +16,10 @@ static const struct {
 };
 
 const sis__op *sis__op_find(const char *domain, const char *name, int *id) {
-    const char *ours = strcmp(domain, "ai.onnx") == 0      ? ""
-                       : strcmp(domain, "ai.onnx.ml") == 0 ? "ml"
-                                                           : domain;
+    const char *ours = strcmp(domain, "ai.onnx") == 0         ? ""
+                       : strcmp(domain, "ai.onnx.ml") == 0    ? "ml"
+                       : strcmp(domain, "com.microsoft") == 0 ? "ms"
+                                                              : domain;
     for (int i = 0; i < SIS__OP_COUNT; i++)
         if (strcmp(table[i].name, name) == 0 && strcmp(table[i].domain, ours) == 0) {
             *id = i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every operator we know, once: X(ID, domain, name in the standard, variable of its sis__op).
- * Domain "" is ai.onnx, "ml" is ai.onnx.ml. Operators of one file stand together.
+ * Domain "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft. Operators of one file stand together.
  */
 #ifndef SIS_NET_OPS_OPS_H
 #define SIS_NET_OPS_OPS_H
@@ -29,6 +29,12 @@
     X(MIN, "", "Min", min)                                                                         \
     X(SUM, "", "Sum", sum)                                                                         \
     X(MEAN, "", "Mean", mean)                                                                      \
+    X(MOD, "", "Mod", mod)                                                                         \
+    X(BIT_SHIFT, "", "BitShift", bit_shift)                                                        \
+    X(BITWISE_AND, "", "BitwiseAnd", bitwise_and)                                                  \
+    X(BITWISE_OR, "", "BitwiseOr", bitwise_or)                                                     \
+    X(BITWISE_XOR, "", "BitwiseXor", bitwise_xor)                                                  \
+    X(XOR, "", "Xor", xor)                                                                         \
     X(PRELU, "", "PRelu", prelu)                                                                   \
     X(EQUAL, "", "Equal", equal)                                                                   \
     X(GREATER, "", "Greater", greater)                                                             \
@@ -55,22 +61,112 @@
     X(CEIL, "", "Ceil", ceil)                                                                      \
     X(SOFTPLUS, "", "Softplus", softplus)                                                          \
     X(HARD_SIGMOID, "", "HardSigmoid", hard_sigmoid)                                               \
+    X(SELU, "", "Selu", selu)                                                                      \
+    X(CELU, "", "Celu", celu)                                                                      \
+    X(THRESHOLDED_RELU, "", "ThresholdedRelu", thresholded_relu)                                   \
+    X(HARD_SWISH, "", "HardSwish", hard_swish)                                                     \
+    X(MISH, "", "Mish", mish)                                                                      \
+    X(SWISH, "", "Swish", swish)                                                                   \
+    X(GELU, "", "Gelu", gelu)                                                                      \
+    X(SHRINK, "", "Shrink", shrink)                                                                \
+    X(SOFTSIGN, "", "Softsign", softsign)                                                          \
+    X(ERF, "", "Erf", erf)                                                                         \
+    X(SIN, "", "Sin", sin)                                                                         \
+    X(COS, "", "Cos", cos)                                                                         \
+    X(TAN, "", "Tan", tan)                                                                         \
+    X(ASIN, "", "Asin", asin)                                                                      \
+    X(ACOS, "", "Acos", acos)                                                                      \
+    X(ATAN, "", "Atan", atan)                                                                      \
+    X(SINH, "", "Sinh", sinh)                                                                      \
+    X(COSH, "", "Cosh", cosh)                                                                      \
+    X(ASINH, "", "Asinh", asinh)                                                                   \
+    X(ACOSH, "", "Acosh", acosh)                                                                   \
+    X(ATANH, "", "Atanh", atanh)                                                                   \
+    X(ROUND, "", "Round", round)                                                                   \
+    X(SIGN, "", "Sign", sign)                                                                      \
+    X(IS_NAN, "", "IsNaN", is_nan)                                                                 \
+    X(IS_INF, "", "IsInf", is_inf)                                                                 \
+    X(BITWISE_NOT, "", "BitwiseNot", bitwise_not)                                                  \
+    X(CAST_LIKE, "", "CastLike", cast_like)                                                        \
+    X(QUICK_GELU, "ms", "QuickGelu", quick_gelu)                                                   \
     X(NOT, "", "Not", not )                                                                        \
     X(CAST, "", "Cast", cast)                                                                      \
     /* softmax.c */                                                                                \
     X(SOFTMAX, "", "Softmax", softmax)                                                             \
     X(LOG_SOFTMAX, "", "LogSoftmax", log_softmax)                                                  \
     X(ARG_MAX, "", "ArgMax", arg_max)                                                              \
+    X(ARG_MIN, "", "ArgMin", arg_min)                                                              \
+    X(HARDMAX, "", "Hardmax", hardmax)                                                             \
     /* reduce.c */                                                                                 \
     X(REDUCE_MAX, "", "ReduceMax", reduce_max)                                                     \
     X(REDUCE_MIN, "", "ReduceMin", reduce_min)                                                     \
     X(REDUCE_MEAN, "", "ReduceMean", reduce_mean)                                                  \
     X(REDUCE_SUM, "", "ReduceSum", reduce_sum)                                                     \
     X(REDUCE_PROD, "", "ReduceProd", reduce_prod)                                                  \
+    X(REDUCE_L1, "", "ReduceL1", reduce_l1)                                                        \
+    X(REDUCE_L2, "", "ReduceL2", reduce_l2)                                                        \
+    X(REDUCE_SUM_SQUARE, "", "ReduceSumSquare", reduce_sum_square)                                 \
+    X(REDUCE_LOG_SUM, "", "ReduceLogSum", reduce_log_sum)                                          \
+    X(REDUCE_LOG_SUM_EXP, "", "ReduceLogSumExp", reduce_log_sum_exp)                               \
     /* norm.c */                                                                                   \
     X(BATCH_NORMALIZATION, "", "BatchNormalization", batch_normalization)                          \
     X(NORMALIZER, "ml", "Normalizer", normalizer)                                                  \
     X(SCALER, "ml", "Scaler", scaler)                                                              \
+    /* layer_norm.c */                                                                             \
+    X(LAYER_NORMALIZATION, "", "LayerNormalization", layer_normalization)                          \
+    X(RMS_NORMALIZATION, "", "RMSNormalization", rms_normalization)                                \
+    X(SIMPLIFIED_LAYER_NORMALIZATION, "", "SimplifiedLayerNormalization",                          \
+      simplified_layer_normalization)                                                              \
+    X(SKIP_LAYER_NORMALIZATION, "ms", "SkipLayerNormalization", skip_layer_normalization)          \
+    X(SKIP_SIMPLIFIED_LAYER_NORMALIZATION, "ms", "SkipSimplifiedLayerNormalization",               \
+      skip_simplified_layer_normalization)                                                         \
+    X(INSTANCE_NORMALIZATION, "", "InstanceNormalization", instance_normalization)                 \
+    X(GROUP_NORMALIZATION, "", "GroupNormalization", group_normalization)                          \
+    X(MEAN_VARIANCE_NORMALIZATION, "", "MeanVarianceNormalization", mean_variance_normalization)   \
+    X(LP_NORMALIZATION, "", "LpNormalization", lp_normalization)                                   \
+    X(LRN, "", "LRN", lrn)                                                                         \
+    /* loss.c */                                                                                   \
+    X(NEGATIVE_LOG_LIKELIHOOD_LOSS, "", "NegativeLogLikelihoodLoss", negative_log_likelihood_loss) \
+    X(SOFTMAX_CROSS_ENTROPY_LOSS, "", "SoftmaxCrossEntropyLoss", softmax_cross_entropy_loss)       \
+    /* scatter.c */                                                                                \
+    X(GATHER_ELEMENTS, "", "GatherElements", gather_elements)                                      \
+    X(GATHER_ND, "", "GatherND", gather_nd)                                                        \
+    X(SCATTER_ELEMENTS, "", "ScatterElements", scatter_elements)                                   \
+    X(SCATTER, "", "Scatter", scatter)                                                             \
+    X(SCATTER_ND, "", "ScatterND", scatter_nd)                                                     \
+    X(ONE_HOT, "", "OneHot", one_hot)                                                              \
+    /* rearrange.c */                                                                              \
+    X(DEPTH_TO_SPACE, "", "DepthToSpace", depth_to_space)                                          \
+    X(SPACE_TO_DEPTH, "", "SpaceToDepth", space_to_depth)                                          \
+    X(TRILU, "", "Trilu", trilu)                                                                   \
+    X(REVERSE_SEQUENCE, "", "ReverseSequence", reverse_sequence)                                   \
+    X(COMPRESS, "", "Compress", compress)                                                          \
+    X(CUM_SUM, "", "CumSum", cum_sum)                                                              \
+    X(EYE_LIKE, "", "EyeLike", eye_like)                                                           \
+    /* select.c */                                                                                 \
+    X(TOP_K, "", "TopK", top_k)                                                                    \
+    X(NON_ZERO, "", "NonZero", non_zero)                                                           \
+    X(UNIQUE, "", "Unique", unique)                                                                \
+    X(NON_MAX_SUPPRESSION, "", "NonMaxSuppression", non_max_suppression)                           \
+    /* resize.c, conv_transpose.c */                                                               \
+    X(RESIZE, "", "Resize", resize)                                                                \
+    X(UPSAMPLE, "", "Upsample", upsample)                                                          \
+    X(CONV_TRANSPOSE, "", "ConvTranspose", conv_transpose)                                         \
+    /* quant.c */                                                                                  \
+    X(QUANTIZE_LINEAR, "", "QuantizeLinear", quantize_linear)                                      \
+    X(DEQUANTIZE_LINEAR, "", "DequantizeLinear", dequantize_linear)                                \
+    X(DYNAMIC_QUANTIZE_LINEAR, "", "DynamicQuantizeLinear", dynamic_quantize_linear)               \
+    X(MATMUL_INTEGER, "", "MatMulInteger", matmul_integer)                                         \
+    X(QLINEAR_MATMUL, "", "QLinearMatMul", qlinear_matmul)                                         \
+    X(CONV_INTEGER, "", "ConvInteger", conv_integer)                                               \
+    X(QLINEAR_CONV, "", "QLinearConv", qlinear_conv)                                               \
+    X(QGEMM, "ms", "QGemm", qgemm)                                                                 \
+    X(QLINEAR_ADD, "ms", "QLinearAdd", qlinear_add)                                                \
+    X(QLINEAR_MUL, "ms", "QLinearMul", qlinear_mul)                                                \
+    /* control.c */                                                                                \
+    X(IF, "", "If", if)                                                                            \
+    X(LOOP, "", "Loop", loop)                                                                      \
+    X(SCAN, "", "Scan", scan)                                                                      \
     /* view.c */                                                                                   \
     X(RESHAPE, "", "Reshape", reshape)                                                             \
     X(FLATTEN, "", "Flatten", flatten)                                                             \

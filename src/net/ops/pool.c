@@ -15,29 +15,38 @@ static size_t plane_of(const size_t *d) {
     return d[0] * d[1] * d[2];
 }
 
-static int pool_shape(sis__cx *c) {
+static int pool_shape(sis__cx *c, sis__dtype type) {
     sis__window *w = &c->step->p.window;
-    sis__cx_float(c, 0);
     int64_t ceil_mode = sis__attr_int(c, "ceil_mode", 0);
     sis__window_read(c, w, NULL, ceil_mode != 0);
     w->filters = w->channels;
     w->groups = w->channels;
-    sis__window_output(c, w, 0, SIS__F32);
+    sis__window_output(c, w, 0, type);
     c->step->flops = (double)(w->n * w->channels) * (double)plane_of(w->out) *
                      (double)w->kernel[0] * (double)w->kernel[1] * (double)w->kernel[2];
     return c->error;
 }
 
 static int max_pool_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
     int64_t order = sis__attr_int(c, "storage_order", 0);
-    pool_shape(c);
+    int bytes = x->elem == SIS__UINT8 || x->elem == SIS__INT8;
+    if (!bytes)
+        sis__cx_float(c, 0);
+    pool_shape(c, x->dtype);
+    const sis__window *w = &c->step->p.window;
+    if (bytes && !c->error)
+        c->step->scratch = (plane_of(w->in) + plane_of(w->out)) * sizeof(float);
     c->step->p.window.column_major = order != 0;
-    return sis__window_output(c, &c->step->p.window, 1, SIS__I64);
+    sis__window_output(c, w, 1, SIS__I64);
+    sis__cx_elem(c, 1, SIS__INT64);
+    return c->error;
 }
 
 static int average_pool_shape(sis__cx *c) {
     int64_t include = sis__attr_int(c, "count_include_pad", 0);
-    pool_shape(c);
+    sis__cx_float(c, 0);
+    pool_shape(c, SIS__F32);
     c->step->p.window.include_pad = include != 0;
     return c->error;
 }
@@ -159,8 +168,27 @@ static void max_plane(const sis__window *w, const float *x, float *y) {
     }
 }
 
+/* Integers of 8 bits as floats, which hold them exactly. */
+static int max_pool_bytes(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    size_t in = plane_of(w->in), out = plane_of(w->out);
+    float *x = (float *)(void *)r->scratch, *y = x + in;
+    if (sis__out(s, r, 1))
+        return sis__fail(SIS_E_UNSUPPORTED, "Indices of integers");
+    for (size_t c = 0; sis__out(s, r, 0) && c < w->n * w->channels; c++) {
+        for (size_t i = 0; i < in; i++)
+            x[i] = (float)((const int64_t *)(const void *)sis__in(s, r, 0))[c * in + i];
+        max_plane(w, x, y);
+        for (size_t i = 0; i < out; i++)
+            ((int64_t *)(void *)sis__out(s, r, 0))[c * out + i] = (int64_t)y[i];
+    }
+    return SIS_OK;
+}
+
 static int max_pool_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
+    if (sis__tin(s, r, 0)->dtype == SIS__I64)
+        return max_pool_bytes(s, r);
     const float *x = sis__in(s, r, 0);
     float *y = sis__out(s, r, 0);
     int64_t *indices = (int64_t *)(void *)sis__out(s, r, 1);

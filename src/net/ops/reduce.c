@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * ReduceMax, ReduceMin, ReduceMean, ReduceSum, ReduceProd over any axes. Sums run in double, in the
- * order of the input.
+ * ReduceMax, ReduceMin, ReduceMean, ReduceSum, ReduceProd, ReduceL1 and their kin over any axes. Sums
+ * run in double, in the order of the input.
  */
 #include <math.h>
 
 #include "base/error.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
 /* Which axes: attribute, or second input (ReduceSum since opset 13, the others since 18). */
@@ -30,17 +31,15 @@ static int reduce_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__reduce *e = &c->step->p.reduce;
     unsigned char reduced[SIS__MAX_RANK];
-    size_t dims[SIS__MAX_RANK], rank = 0, stride[SIS__MAX_RANK], at = 1;
-    if (x->dtype == SIS__BOOL)
+    size_t dims[SIS__MAX_RANK], rank = 0, stride[SIS__MAX_RANK];
+    int extreme = c->step->op == SIS__OP_REDUCE_MAX || c->step->op == SIS__OP_REDUCE_MIN;
+    if (x->dtype == SIS__BOOL && !extreme)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");
     int64_t keep = sis__attr_int(c, "keepdims", 1);
     read_axes(c, x->rank, reduced);
     if (c->error)
         return c->error;
-    for (size_t d = x->rank; d-- > 0;) {
-        stride[d] = at;
-        at *= x->dims[d];
-    }
+    sis__strides_of(x, stride);
     e->count = 1;
     for (size_t d = 0; d < x->rank; d++) {
         if (reduced[d]) {
@@ -58,18 +57,6 @@ static int reduce_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, rank, dims);
 }
 
-/* Step an index over n axes; 0 when it has come round. *at is the offset it stands for. */
-static int advance(size_t n, const size_t *dims, const size_t *stride, size_t *index, size_t *at) {
-    for (size_t d = n; d-- > 0;) {
-        *at += stride[d];
-        if (++index[d] < dims[d])
-            return 1;
-        *at -= stride[d] * dims[d];
-        index[d] = 0;
-    }
-    return 0;
-}
-
 static double start_of(int op) {
     return op == SIS__OP_REDUCE_MAX    ? -INFINITY
            : op == SIS__OP_REDUCE_MIN  ? INFINITY
@@ -85,45 +72,107 @@ static double join(int op, double a, double b) {
         return b < a || isnan(b) ? b : a;
     case SIS__OP_REDUCE_PROD:
         return a * b;
+    case SIS__OP_REDUCE_L1:
+        return a + fabs(b);
+    case SIS__OP_REDUCE_L2:
+    case SIS__OP_REDUCE_SUM_SQUARE:
+        return a + b * b;
     default:
         return a + b;
     }
 }
 
+/* What is done to the sum in the end. */
+static double finish(int op, double v, size_t n) {
+    return op == SIS__OP_REDUCE_MEAN      ? v / (double)n
+           : op == SIS__OP_REDUCE_L2      ? sqrt(v)
+           : op == SIS__OP_REDUCE_LOG_SUM ? log(v)
+                                          : v;
+}
+
+/* Exponentials are summed around the largest value. */
+static double log_sum_exp(const sis__reduce *e, const sis__tensor *t, const void *x, size_t start) {
+    size_t index[SIS__MAX_RANK] = {0}, at = start;
+    double top = -(double)INFINITY, sum = 0;
+    do
+        top = fmax(top, sis__number_at(t, x, at));
+    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    if (isinf(top))
+        return top;
+    do
+        sum += exp(sis__number_at(t, x, at) - top);
+    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    return top + log(sum);
+}
+
 static double reduce_one(const sis__step *s, const sis__run *r, size_t at) {
     const sis__reduce *e = &s->p.reduce;
+    const sis__tensor *t = sis__tin(s, r, 0);
     size_t index[SIS__MAX_RANK] = {0};
     double v = start_of(s->op);
     const void *x = sis__in(s, r, 0);
-    int integers = sis__tin(s, r, 0)->dtype == SIS__I64;
     if (e->count == 0)
-        return v;
+        return finish(s->op, v, 0);
+    if (s->op == SIS__OP_REDUCE_LOG_SUM_EXP)
+        return log_sum_exp(e, t, x, at);
     do
-        v = join(s->op, v, integers ? (double)((const int64_t *)x)[at] : ((const float *)x)[at]);
-    while (advance(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
-    return s->op == SIS__OP_REDUCE_MEAN ? v / (double)e->count : v;
+        v = join(s->op, v, sis__number_at(t, x, at));
+    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    return finish(s->op, v, e->count);
 }
 
-static int64_t whole(double v) {
-    return v >= 9.2233720368547748e18   ? INT64_MAX
-           : v > -9.2233720368547758e18 ? (int64_t)v
-                                        : INT64_MIN;
+/* Sums of integers to the last digit. */
+static int64_t reduce_whole(const sis__step *s, const sis__run *r, size_t start) {
+    const sis__reduce *e = &s->p.reduce;
+    const int64_t *x = (const int64_t *)(const void *)sis__in(s, r, 0);
+    size_t index[SIS__MAX_RANK] = {0}, at = start;
+    uint64_t sum = 0;
+    int exact = s->op == SIS__OP_REDUCE_SUM && e->count;
+    if (!exact) {
+        int64_t v;
+        sis__number_set(sis__tin(s, r, 0), &v, 0, reduce_one(s, r, start));
+        return v;
+    }
+    do
+        sum += (uint64_t)x[at];
+    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    return (int64_t)sum;
 }
 
 static int reduce_forward(const sis__step *s, sis__run *r) {
     const sis__reduce *e = &s->p.reduce;
+    const sis__tensor *t = sis__tin(s, r, 0);
     size_t index[SIS__MAX_RANK] = {0}, at = 0, i = 0;
     float *y = sis__out(s, r, 0);
     if (sis__tout(s, r, 0)->count == 0)
         return SIS_OK;
     do {
-        double v = reduce_one(s, r, at);
-        if (sis__tin(s, r, 0)->dtype == SIS__I64)
-            ((int64_t *)(void *)y)[i++] = whole(v);
+        if (t->dtype == SIS__I64)
+            ((int64_t *)(void *)y)[i++] = sis__elem_wrap(t->elem, reduce_whole(s, r, at));
         else
-            y[i++] = (float)v;
-    } while (advance(e->n_kept, e->kept, e->kept_stride, index, &at));
+            sis__number_set(t, y, i++, reduce_one(s, r, at));
+    } while (sis__index_next(e->n_kept, e->kept, e->kept_stride, index, &at));
     return SIS_OK;
+}
+
+/* dy/dx of one value among n. */
+static float slope(int op, float x, float y, float n) {
+    switch (op) {
+    case SIS__OP_REDUCE_MEAN:
+        return 1 / n;
+    case SIS__OP_REDUCE_L1:
+        return (float)((x > 0) - (x < 0));
+    case SIS__OP_REDUCE_L2:
+        return y > 0 ? x / y : 0;
+    case SIS__OP_REDUCE_SUM_SQUARE:
+        return 2 * x;
+    case SIS__OP_REDUCE_LOG_SUM:
+        return expf(-y);
+    case SIS__OP_REDUCE_LOG_SUM_EXP:
+        return expf(x - y);
+    default:
+        return 1;
+    }
 }
 
 /* The gradient of a maximum goes to the first value that reaches it. */
@@ -135,15 +184,13 @@ static void spread_one(const sis__step *s, const sis__run *r, size_t at, size_t 
     if (e->count == 0)
         return;
     do {
-        if (s->op == SIS__OP_REDUCE_SUM) {
-            dx[at] += dy;
-        } else if (s->op == SIS__OP_REDUCE_MEAN) {
-            dx[at] += dy / (float)e->count;
+        if (s->op != SIS__OP_REDUCE_MAX && s->op != SIS__OP_REDUCE_MIN) {
+            dx[at] += dy * slope(s->op, x[at], y, (float)e->count);
         } else if (x[at] == y) {
             dx[at] += dy;
             return;
         }
-    } while (advance(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    } while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
 }
 
 /* d(product)/d(one factor) = product of the others, computed as such: a factor may be zero. */
@@ -155,9 +202,9 @@ static void spread_product(const sis__step *s, const sis__run *r, size_t start, 
         double others = 1;
         do
             others *= other == at ? 1.0 : sis__in(s, r, 0)[other];
-        while (advance(e->n_reduced, e->reduced, e->reduced_stride, j, &other));
+        while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, j, &other));
         sis__din(s, r, 0)[at] += (float)(others * sis__dout(s, r, 0)[out]);
-    } while (advance(e->n_reduced, e->reduced, e->reduced_stride, i, &at));
+    } while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, i, &at));
 }
 
 static int reduce_backward(const sis__step *s, sis__run *r) {
@@ -170,17 +217,21 @@ static int reduce_backward(const sis__step *s, sis__run *r) {
             spread_product(s, r, at, i++);
         else
             spread_one(s, r, at, i++);
-    } while (advance(e->n_kept, e->kept, e->kept_stride, index, &at));
+    } while (sis__index_next(e->n_kept, e->kept, e->kept_stride, index, &at));
     return SIS_OK;
 }
 
-const sis__op sis__op_reduce_max = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
+#define REDUCTION(name)                                                                            \
+    const sis__op sis__op_##name = {1, 2,         reduce_shape, reduce_forward, reduce_backward,   \
                                     0, SIS__MIXES};
-const sis__op sis__op_reduce_min = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
-                                    0, SIS__MIXES};
-const sis__op sis__op_reduce_mean = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
-                                     0, SIS__MIXES};
-const sis__op sis__op_reduce_sum = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
-                                    0, SIS__MIXES};
-const sis__op sis__op_reduce_prod = {1, 2,         reduce_shape, reduce_forward, reduce_backward,
-                                     0, SIS__MIXES};
+REDUCTION(reduce_max)
+REDUCTION(reduce_min)
+REDUCTION(reduce_mean)
+REDUCTION(reduce_sum)
+REDUCTION(reduce_prod)
+REDUCTION(reduce_l1)
+REDUCTION(reduce_l2)
+REDUCTION(reduce_sum_square)
+REDUCTION(reduce_log_sum)
+REDUCTION(reduce_log_sum_exp)
+#undef REDUCTION

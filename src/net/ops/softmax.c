@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), ArgMax.
+ * Softmax and LogSoftmax along one axis (before opset 13: along all axes from that one on), ArgMax,
+ * ArgMin, Hardmax.
  */
 #include <math.h>
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
 static int softmax_shape(sis__cx *c) {
@@ -97,43 +99,64 @@ const sis__op sis__op_softmax = {1, 1,         softmax_shape, softmax_forward, s
 const sis__op sis__op_log_softmax = {
     1, 1, softmax_shape, log_softmax_forward, softmax_backward, 0, SIS__MIXES};
 
-/* ---- ArgMax -------------------------------------------------------------------------------- */
+/* ---- ArgMax, ArgMin, Hardmax ------------------------------------------------------------------ */
 
-static int arg_max_shape(sis__cx *c) {
+static int arg_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__axis *a = &c->step->p.axis;
     size_t dims[SIS__MAX_RANK], rank = 0;
-    sis__cx_float(c, 0);
-    int64_t axis = sis__attr_int(c, "axis", 0);
+    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", 0), x->rank);
     int64_t keep = sis__attr_int(c, "keepdims", 1);
-    int64_t last = sis__attr_int(c, "select_last_index", 0);
-    a->axis = sis__cx_axis(c, axis, x->rank);
-    if (c->error)
-        return c->error;
-    a->outer = a->size = a->inner = 1;
-    a->last = last != 0;
-    for (size_t d = 0; d < x->rank; d++) {
-        *(d < a->axis ? &a->outer : d == a->axis ? &a->size : &a->inner) *= x->dims[d];
-        if (d != a->axis || keep)
-            dims[rank++] = d == a->axis ? 1 : x->dims[d];
-    }
-    return sis__cx_output(c, 0, SIS__I64, rank, dims);
+    int last = sis__attr_int(c, "select_last_index", 0) != 0;
+    if (x->dtype > SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the largest of %s", sis__dtype_name(x->dtype));
+    sis__axis_around(x, axis, a);
+    a->last = last;
+    for (size_t d = 0; d < x->rank; d++)
+        if (d != axis || keep)
+            dims[rank++] = d == axis ? 1 : x->dims[d];
+    sis__cx_output(c, 0, SIS__I64, rank, dims);
+    sis__cx_elem(c, 0, SIS__INT64);
+    return c->error;
 }
 
-static int arg_max_forward(const sis__step *s, sis__run *r) {
+/* Of the values at x[from], x[from + inner] ...: the number of the largest, or smallest. */
+static size_t best_of(const sis__step *s, const sis__tensor *t, const void *x, size_t from) {
+    const sis__axis *a = &s->p.axis;
+    size_t best = 0;
+    int sign = s->op == SIS__OP_ARG_MIN ? -1 : 1;
+    for (size_t i = 1; i < a->size; i++) {
+        double v = sis__number_at(t, x, from + i * a->inner);
+        double w = sis__number_at(t, x, from + best * a->inner);
+        if (sign * v > sign * w || (a->last && v == w))
+            best = i;
+    }
+    return best;
+}
+
+static int arg_forward(const sis__step *s, sis__run *r) {
     const sis__axis *a = &s->p.axis;
     int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
     for (size_t o = 0; o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++)
+            y[o * a->inner + in] = (int64_t)best_of(s, sis__tin(s, r, 0), sis__in(s, r, 0),
+                                                    o * a->size * a->inner + in);
+    return SIS_OK;
+}
+
+const sis__op sis__op_arg_max = {1, 1, arg_shape, arg_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_arg_min = {1, 1, arg_shape, arg_forward, NULL, 0, SIS__MIXES};
+
+static int hardmax_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    for (size_t o = 0; o < a->outer; o++)
         for (size_t in = 0; in < a->inner; in++) {
-            const float *x = sis__in(s, r, 0) + o * a->size * a->inner + in;
-            size_t best = 0;
-            for (size_t i = 1; i < a->size; i++)
-                if (x[i * a->inner] > x[best * a->inner] ||
-                    (a->last && x[i * a->inner] == x[best * a->inner]))
-                    best = i;
-            y[o * a->inner + in] = (int64_t)best;
+            size_t from = o * a->size * a->inner + in;
+            size_t best = best_of(s, sis__tin(s, r, 0), sis__in(s, r, 0), from);
+            for (size_t i = 0; i < a->size; i++)
+                sis__out(s, r, 0)[from + i * a->inner] = i == best;
         }
     return SIS_OK;
 }
 
-const sis__op sis__op_arg_max = {1, 1, arg_max_shape, arg_max_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_hardmax = {1, 1, softmax_shape, hardmax_forward, NULL, 0, SIS__MIXES};

@@ -265,8 +265,10 @@ static int trees_shape(sis__cx *c, int classifier) {
     sis__rows_read(c, &t->n, &t->width);
     sis__post_read(c, &t->post);
     if (classifier) {
-        sis__labels_read(c, &t->outputs, &t->labels);
-        sis__cx_output(c, 0, t->labels ? SIS__I64 : SIS__OTHER, 1, &t->n);
+        sis__dtype type;
+        sis__labels_read(c, &t->outputs, &t->labels, &type);
+        sis__cx_output(c, 0, type, 1, &t->n);
+        sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
     } else {
         int64_t targets = sis__attr_int(c, "n_targets", 1);
         if (targets < 1 || targets > INT32_MAX)

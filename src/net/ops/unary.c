@@ -4,10 +4,13 @@
  * its derivative as expressions of x (input), y (result) and the constants alpha and beta.
  */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
+#include "net/onnx/words.h"
 #include "net/ops/ops.h"
 
 static int unary_shape(sis__cx *c) {
@@ -17,28 +20,51 @@ static int unary_shape(sis__cx *c) {
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
 
-/* The same with attributes alpha and beta. */
-static int scaled_shape(sis__cx *c, float alpha, float beta, int has_beta) {
-    c->step->p.unary.alpha = sis__attr_float(c, "alpha", alpha);
-    if (has_beta)
-        c->step->p.unary.beta = sis__attr_float(c, "beta", beta);
+/* The same with constants: their attributes and what they are where those are absent. */
+typedef struct {
+    const char *alpha, *beta;
+    float missing[2];
+} constants;
+
+static int constants_shape(sis__cx *c, const constants *k) {
+    c->step->p.unary.alpha = sis__attr_float(c, k->alpha, k->missing[0]);
+    if (k->beta)
+        c->step->p.unary.beta = sis__attr_float(c, k->beta, k->missing[1]);
     return unary_shape(c);
 }
 
-static int leaky_relu_shape(sis__cx *c) {
-    return scaled_shape(c, 0.01f, 0, 0);
-}
+/* operator, names of its constants, defaults */
+#define WITH_CONSTANTS(X)                                                                          \
+    X(leaky_relu, "alpha", NULL, 0.01f, 0)                                                         \
+    X(elu, "alpha", NULL, 1.0f, 0)                                                                 \
+    X(celu, "alpha", NULL, 1.0f, 0)                                                                \
+    X(thresholded_relu, "alpha", NULL, 1.0f, 0)                                                    \
+    X(swish, "alpha", NULL, 1.0f, 0)                                                               \
+    X(quick_gelu, "alpha", NULL, 1.702f, 0)                                                        \
+    X(hard_sigmoid, "alpha", "beta", 0.2f, 0.5f)                                                   \
+    X(selu, "alpha", "gamma", 1.67326319217681884765625f, 1.05070102214813232421875f)              \
+    X(shrink, "lambd", "bias", 0.5f, 0.0f)
 
-static int elu_shape(sis__cx *c) {
-    return scaled_shape(c, 1.0f, 0, 0);
-}
+#define SHAPE_FUNCTION(name, alpha, beta, a, b)                                                    \
+    static int name##_shape(sis__cx *c) {                                                          \
+        return constants_shape(c, &(constants){alpha, beta, {a, b}});                              \
+    }
+WITH_CONSTANTS(SHAPE_FUNCTION)
+#undef SHAPE_FUNCTION
 
-static int hard_sigmoid_shape(sis__cx *c) {
-    return scaled_shape(c, 0.2f, 0.5f, 1);
+/* beta: the approximation by a hyperbolic tangent. */
+static int gelu_shape(sis__cx *c) {
+    static const char *const names[] = {"none", "tanh"};
+    c->step->p.unary.beta = (float)sis__attr_choice(c, "approximate", names, 2);
+    return unary_shape(c);
 }
 
 static float softplus(float x) {
     return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x));
+}
+
+static float sigmoid(float x) {
+    return x >= 0 ? 1 / (1 + expf(-x)) : expf(x) / (1 + expf(x));
 }
 
 static float hard_sigmoid(float x, float alpha, float beta) {
@@ -46,17 +72,73 @@ static float hard_sigmoid(float x, float alpha, float beta) {
     return y < 0 ? 0 : y > 1 ? 1 : y;
 }
 
+static float tanh_argument(float x) {
+    return 0.7978845608f * (x + 0.044715f * x * x * x);
+}
+
+static float gelu(float x, int approximate) {
+    return approximate ? 0.5f * x * (1 + tanhf(tanh_argument(x)))
+                       : 0.5f * x * (1 + erff(x * 0.70710678f));
+}
+
+static float gelu_slope(float x, int approximate) {
+    if (!approximate)
+        return 0.5f * (1 + erff(x * 0.70710678f)) + x * 0.39894228f * expf(-0.5f * x * x);
+    float t = tanhf(tanh_argument(x));
+    return 0.5f * (1 + t) + 0.5f * x * (1 - t * t) * 0.7978845608f * (1 + 0.134145f * x * x);
+}
+
+static float shrink(float x, float lambd, float bias) {
+    return x < -lambd ? x + bias : x > lambd ? x - bias : 0;
+}
+
+static float swish_slope(float x, float alpha) {
+    float v = sigmoid(alpha * x);
+    return v * (1 + alpha * x * (1 - v));
+}
+
+static float mish_slope(float x) {
+    float t = tanhf(softplus(x));
+    return t + x * (1 - t * t) * sigmoid(x);
+}
+
 /* name, shape function, value, derivative */
 #define FUNCTIONS(X)                                                                               \
     X(leaky_relu, leaky_relu_shape, x < 0 ? alpha * x : x, x < 0 ? alpha : 1)                      \
     X(elu, elu_shape, x < 0 ? alpha * expm1f(x) : x, x < 0 ? y + alpha : 1)                        \
+    X(selu, selu_shape, beta *(x < 0 ? alpha * expm1f(x) : x), x < 0 ? y + alpha * beta : beta)    \
+    X(celu, celu_shape, x < 0 ? alpha * expm1f(x / alpha) : x, x < 0 ? expf(x / alpha) : 1)        \
+    X(thresholded_relu, thresholded_relu_shape, x > alpha ? x : 0, x > alpha ? 1 : 0)              \
     X(log, unary_shape, logf(x), 1 / x)                                                            \
     X(sqrt, unary_shape, sqrtf(x), 0.5f / y)                                                       \
     X(reciprocal, unary_shape, 1 / x, -y * y)                                                      \
     X(floor, unary_shape, floorf(x), 0)                                                            \
     X(ceil, unary_shape, ceilf(x), 0)                                                              \
-    X(softplus, unary_shape, softplus(x), 1 / (1 + expf(-x)))                                      \
-    X(hard_sigmoid, hard_sigmoid_shape, hard_sigmoid(x, alpha, beta), y > 0 && y < 1 ? alpha : 0)
+    X(round, unary_shape, rintf(x), 0)                                                             \
+    X(erf, unary_shape, erff(x), 1.1283791671f * expf(-x * x))                                     \
+    X(sin, unary_shape, sinf(x), cosf(x))                                                          \
+    X(cos, unary_shape, cosf(x), -sinf(x))                                                         \
+    X(tan, unary_shape, tanf(x), 1 + y * y)                                                        \
+    X(asin, unary_shape, asinf(x), 1 / sqrtf(1 - x * x))                                           \
+    X(acos, unary_shape, acosf(x), -1 / sqrtf(1 - x * x))                                          \
+    X(atan, unary_shape, atanf(x), 1 / (1 + x * x))                                                \
+    X(sinh, unary_shape, sinhf(x), coshf(x))                                                       \
+    X(cosh, unary_shape, coshf(x), sinhf(x))                                                       \
+    X(asinh, unary_shape, asinhf(x), 1 / sqrtf(x * x + 1))                                         \
+    X(acosh, unary_shape, acoshf(x), 1 / sqrtf(x * x - 1))                                         \
+    X(atanh, unary_shape, atanhf(x), 1 / (1 - x * x))                                              \
+    X(softsign, unary_shape, x / (1 + fabsf(x)), 1 / ((1 + fabsf(x)) * (1 + fabsf(x))))            \
+    X(softplus, unary_shape, softplus(x), sigmoid(x))                                              \
+    X(hard_sigmoid, hard_sigmoid_shape, hard_sigmoid(x, alpha, beta), y > 0 && y < 1 ? alpha : 0)  \
+    X(hard_swish, unary_shape, x *hard_sigmoid(x, 1.0f / 6, 0.5f),                                 \
+      x <= -3  ? 0                                                                                 \
+      : x >= 3 ? 1                                                                                 \
+               : x / 3 + 0.5f)                                                                     \
+    X(mish, unary_shape, x *tanhf(softplus(x)), mish_slope(x))                                     \
+    X(swish, swish_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                             \
+    X(quick_gelu, quick_gelu_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                   \
+    X(gelu, gelu_shape, gelu(x, beta != 0), gelu_slope(x, beta != 0))                              \
+    X(shrink, shrink_shape, shrink(x, alpha, beta), fabsf(x) > alpha ? 1 : 0)
 
 #define OPERATOR(name, shape, value, derivative)                                                   \
     static int name##_forward(const sis__step *s, sis__run *r) {                                   \
@@ -71,10 +153,10 @@ static float hard_sigmoid(float x, float alpha, float beta) {
     }                                                                                              \
     static int name##_backward(const sis__step *s, sis__run *r) {                                  \
         const float *from = sis__in(s, r, 0), *to = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);   \
-        float *dx = sis__din(s, r, 0), alpha = s->p.unary.alpha;                                   \
+        float *dx = sis__din(s, r, 0), alpha = s->p.unary.alpha, beta = s->p.unary.beta;           \
         for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++) {                       \
             float x = from[i], y = to[i];                                                          \
-            (void)x, (void)y, (void)alpha;                                                         \
+            (void)x, (void)y, (void)alpha, (void)beta;                                             \
             dx[i] += dy[i] * (float)(derivative);                                                  \
         }                                                                                          \
         return SIS_OK;                                                                             \
@@ -116,20 +198,30 @@ static int any_number_shape(sis__cx *c) {
     return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
+static int64_t whole_sign(int op, int elem, int64_t v) {
+    int negative = v < 0 && elem != SIS__UINT64;
+    if (op == SIS__OP_SIGN)
+        return negative ? -1 : v != 0;
+    return sis__elem_wrap(elem, op == SIS__OP_NEG || negative ? (int64_t)(0 - (uint64_t)v) : v);
+}
+
+static float float_sign(int op, float v) {
+    return op == SIS__OP_NEG ? -v : op == SIS__OP_ABS ? fabsf(v) : (float)((v > 0) - (v < 0));
+}
+
 static int sign_forward(const sis__step *s, sis__run *r) {
     const float *x = sis__in(s, r, 0);
+    const sis__tensor *t = sis__tin(s, r, 0);
     float *y = sis__out(s, r, 0);
-    size_t n = sis__tin(s, r, 0)->count;
-    int neg = s->op == SIS__OP_NEG;
-    if (sis__tin(s, r, 0)->dtype == SIS__I64) {
+    if (t->dtype == SIS__I64) {
         const int64_t *from = (const int64_t *)(const void *)x;
         int64_t *to = (int64_t *)(void *)y;
-        for (size_t i = 0; i < n; i++)
-            to[i] = neg || from[i] < 0 ? (int64_t)(0 - (uint64_t)from[i]) : from[i];
+        for (size_t i = 0; i < t->count; i++)
+            to[i] = whole_sign(s->op, t->elem, from[i]);
         return SIS_OK;
     }
-    for (size_t i = 0; i < n; i++)
-        y[i] = neg ? -x[i] : fabsf(x[i]);
+    for (size_t i = 0; i < t->count; i++)
+        y[i] = float_sign(s->op, x[i]);
     return SIS_OK;
 }
 
@@ -143,6 +235,40 @@ static int sign_backward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_neg = {1, 1, any_number_shape, sign_forward, sign_backward, 1, SIS__MAPS};
 const sis__op sis__op_abs = {1, 1, any_number_shape, sign_forward, sign_backward, 1, SIS__MAPS};
+const sis__op sis__op_sign = {1, 1, any_number_shape, sign_forward, NULL, 1, SIS__MAPS};
+
+/* ---- Questions about floats ------------------------------------------------------------------ */
+
+/* alpha, beta: is minus, plus infinity one? */
+static int is_inf_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    c->step->p.unary.alpha = (float)sis__attr_int(c, "detect_negative", 1);
+    c->step->p.unary.beta = (float)sis__attr_int(c, "detect_positive", 1);
+    sis__cx_float(c, 0);
+    return sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
+}
+
+static int is_nan_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__cx_float(c, 0);
+    return sis__cx_output(c, 0, SIS__BOOL, x->rank, x->dims);
+}
+
+static int question_forward(const sis__step *s, sis__run *r) {
+    const float *x = sis__in(s, r, 0);
+    const sis__unary *u = &s->p.unary;
+    uint8_t *y = (uint8_t *)(void *)sis__out(s, r, 0);
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
+        y[i] = (uint8_t)(s->op == SIS__OP_IS_NAN
+                             ? isnan(x[i]) != 0
+                             : isinf(x[i]) && (x[i] < 0 ? u->alpha : u->beta) != 0);
+    return SIS_OK;
+}
+
+const sis__op sis__op_is_nan = {1, 1, is_nan_shape, question_forward, NULL, 0, SIS__MAPS};
+const sis__op sis__op_is_inf = {1, 1, is_inf_shape, question_forward, NULL, 0, SIS__MAPS};
+
+/* ---- Not ------------------------------------------------------------------------------------- */
 
 static int not_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
@@ -161,41 +287,92 @@ static int not_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_not = {1, 1, not_shape, not_forward, NULL, 1, SIS__MAPS};
 
+static int bitwise_not_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    if (x->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "an input that is not integers");
+    return sis__cx_output(c, 0, SIS__I64, x->rank, x->dims);
+}
+
+static int bitwise_not_forward(const sis__step *s, sis__run *r) {
+    const int64_t *x = (const int64_t *)(const void *)sis__in(s, r, 0);
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
+    const sis__tensor *t = sis__tin(s, r, 0);
+    for (size_t i = 0; i < t->count; i++)
+        y[i] = sis__elem_wrap(t->elem, ~x[i]);
+    return SIS_OK;
+}
+
+const sis__op sis__op_bitwise_not = {1,    1, bitwise_not_shape, bitwise_not_forward,
+                                     NULL, 1, SIS__MAPS};
+
 /* ---- Clip: bounds are attributes, and inputs since opset 11 ---------------------------------- */
 
-static float clip_bound(sis__cx *c, size_t i, const char *name, float missing) {
+typedef struct {
+    float low, high;
+    int64_t least, most; /* of integers */
+} clip;
+
+/* The constant bound given as input i, or NULL. */
+static const void *clip_bound(sis__cx *c, size_t i, const char *name) {
     const sis__tensor *t = sis__cx_input(c, i);
-    if (!t)
-        return sis__attr_float(c, name, missing);
-    if (t->dtype != SIS__F32 || t->count != 1)
-        sis__cx_fail(c, SIS_E_FORMAT, "%s must be one float", name);
-    else if (!t->data)
+    if (t && (t->dtype != sis__cx_input(c, 0)->dtype || t->count != 1))
+        sis__cx_fail(c, SIS_E_FORMAT, "%s must be one number of the input's type", name);
+    else if (t && !t->data)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s must be constant", name);
-    return c->error ? missing : *(const float *)t->data;
+    return t && !c->error ? t->data : NULL;
 }
 
 static int clip_shape(sis__cx *c) {
-    sis__unary *u = &c->step->p.unary;
-    u->alpha = clip_bound(c, 1, "min", -INFINITY);
-    u->beta = clip_bound(c, 2, "max", INFINITY);
-    return unary_shape(c);
+    const sis__tensor *x = sis__cx_input(c, 0);
+    const void *low = clip_bound(c, 1, "min"), *high = clip_bound(c, 2, "max");
+    float least = sis__attr_float(c, "min", -INFINITY), most = sis__attr_float(c, "max", INFINITY);
+    clip *p = (clip *)sis__cx_own(c, sizeof *p);
+    if (x->dtype != SIS__F32 && x->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "bounds of %s", sis__dtype_name(x->dtype));
+    if (c->error)
+        return c->error;
+    *p = (clip){least, most, INT64_MIN, INT64_MAX};
+    if (x->dtype == SIS__F32) {
+        p->low = low ? *(const float *)low : least;
+        p->high = high ? *(const float *)high : most;
+    } else {
+        p->least = low ? *(const int64_t *)low : x->elem == SIS__UINT64 ? 0 : INT64_MIN;
+        p->most = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
+    }
+    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+}
+
+/* Integers in the order of their type: uint64 is kept by its bits. */
+static int64_t clip_whole(const clip *p, int64_t v, uint64_t flip) {
+    uint64_t at = (uint64_t)v ^ flip, low = (uint64_t)p->least ^ flip,
+             high = (uint64_t)p->most ^ flip;
+    return at < low ? p->least : at > high ? p->most : v;
 }
 
 static int clip_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tin(s, r, 0);
+    const clip *p = (const clip *)s->p.own;
     const float *x = sis__in(s, r, 0);
-    float *y = sis__out(s, r, 0), low = s->p.unary.alpha, high = s->p.unary.beta;
-    for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
-        float v = x[i] < low ? low : x[i];
-        y[i] = v > high ? high : v;
+    float *y = sis__out(s, r, 0);
+    uint64_t flip = t->elem == SIS__UINT64 ? 0 : (uint64_t)1 << 63;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->dtype == SIS__I64) {
+            ((int64_t *)(void *)y)[i] = clip_whole(p, ((const int64_t *)(const void *)x)[i], flip);
+            continue;
+        }
+        float v = x[i] < p->low ? p->low : x[i];
+        y[i] = v > p->high ? p->high : v;
     }
     return SIS_OK;
 }
 
 static int clip_backward(const sis__step *s, sis__run *r) {
     const float *x = sis__in(s, r, 0), *dy = sis__dout(s, r, 0);
-    float *dx = sis__din(s, r, 0), low = s->p.unary.alpha, high = s->p.unary.beta;
+    const clip *p = (const clip *)s->p.own;
+    float *dx = sis__din(s, r, 0);
     for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++)
-        dx[i] += x[i] >= low && x[i] <= high ? dy[i] : 0;
+        dx[i] += x[i] >= p->low && x[i] <= p->high ? dy[i] : 0;
     return SIS_OK;
 }
 
@@ -203,55 +380,118 @@ const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1, 
 
 /* ---- Cast ---------------------------------------------------------------------------------- */
 
-static int cast_shape(sis__cx *c) {
+static int cast_to(sis__cx *c, int64_t to) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    int64_t to = sis__attr_int(c, "to", 0);
-    if (c->error)
-        return c->error;
     sis__dtype type = to > 0 && to <= 16 ? sis__elem_dtype((int)to) : SIS__OTHER;
-    if (type == SIS__OTHER || to == 10 || to == 16) /* float16 would have to lose precision */
+    if (type == SIS__OTHER)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
                             sis__elem_name(to > 0 && to <= 16 ? (int)to : -1));
-    c->step->p.unary.to = (int)type;
-    c->step->p.unary.narrow = to == 6;
-    if (type == x->dtype && !c->step->p.unary.narrow)
+    c->step->p.unary.to = (int)to;
+    int wider = to == SIS__FLOAT || to == SIS__DOUBLE || to == SIS__INT64 || x->elem == (int)to;
+    if (type == x->dtype && wider)
         sis__cx_alias(c);
-    return sis__cx_output(c, 0, type, x->rank, x->dims);
+    sis__cx_output(c, 0, type, x->rank, x->dims);
+    sis__cx_elem(c, 0, (int)to);
+    return c->error;
 }
 
-static int64_t to_integer(float v) {
+static int cast_shape(sis__cx *c) {
+    sis__attr_find(c, "saturate"); /* of 8-bit floats, which are refused */
+    return cast_to(c, sis__attr_int(c, "to", 0));
+}
+
+static int cast_like_shape(sis__cx *c) {
+    sis__attr_find(c, "saturate");
+    return cast_to(c, sis__cx_input(c, 1)->elem);
+}
+
+static int64_t to_integer(float v, int elem) {
+    if (elem == SIS__UINT64 && v >= 9.2233715e18f)
+        return v < 1.8446742e19f ? (int64_t)(uint64_t)v : -1;
     return isnan(v)              ? 0
            : v >= 9.2233715e18f  ? INT64_MAX
            : v <= -9.2233715e18f ? INT64_MIN
                                  : (int64_t)v;
 }
 
+/* Integers and bool, from any type but floats. */
+static int64_t integer_at(const sis__tensor *t, const void *x, size_t i) {
+    return t->dtype == SIS__BOOL ? ((const uint8_t *)x)[i] : ((const int64_t *)x)[i];
+}
+
+/* What a text says: a number, or NaN. */
+static double parse_number(const sis__run *r, int64_t id) {
+    size_t n;
+    char *end;
+    const char *text = sis__words_get(r->plan->graph->words, id, &n);
+    double v = strtod(text, &end);
+    return n && !*end ? v : (double)NAN;
+}
+
+static int write_number(const sis__tensor *t, const sis__run *r, const void *x, size_t i,
+                        int64_t *to) {
+    char text[64];
+    if (t->dtype == SIS__F32) {
+        float v = ((const float *)x)[i];
+        if (isnan(v) || isinf(v))
+            snprintf(text, sizeof text, "%s", isnan(v) ? "NaN" : v > 0 ? "INF" : "-INF");
+        else /* the fewest digits that mean the same float */
+            for (int digits = 1; digits <= 9; digits++) {
+                snprintf(text, sizeof text, "%.*g", digits, (double)v);
+                if (strtof(text, NULL) == v)
+                    break;
+            }
+    } else {
+        snprintf(text, sizeof text, "%lld", (long long)integer_at(t, x, i));
+    }
+    return sis__words_put(r->plan->graph->words, text, strlen(text), to);
+}
+
+static void cast_one(const sis__tensor *t, const sis__run *r, const void *x, size_t i, int elem,
+                     void *y) {
+    sis__dtype type = sis__elem_dtype(elem);
+    double text = t->dtype == SIS__TEXT ? parse_number(r, ((const int64_t *)x)[i]) : 0;
+    float f = t->dtype == SIS__F32     ? ((const float *)x)[i]
+              : t->dtype == SIS__TEXT  ? (float)text
+              : t->elem == SIS__UINT64 ? (float)(uint64_t)integer_at(t, x, i)
+                                       : (float)integer_at(t, x, i);
+    if (type == SIS__F32)
+        ((float *)y)[i] = sis__elem_round(elem, f);
+    else if (type == SIS__BOOL)
+        ((uint8_t *)y)[i] =
+            t->dtype == SIS__F32 || t->dtype == SIS__TEXT ? f != 0 : integer_at(t, x, i) != 0;
+    else
+        ((int64_t *)y)[i] =
+            sis__elem_wrap(elem, t->dtype == SIS__F32    ? to_integer(f, elem)
+                                 : t->dtype == SIS__TEXT ? (int64_t)(isnan(text) ? 0 : text)
+                                                         : integer_at(t, x, i));
+}
+
 static int cast_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *t = sis__tin(s, r, 0);
     const void *x = sis__in(s, r, 0);
     void *y = sis__out(s, r, 0);
+    int elem = s->p.unary.to, error = SIS_OK;
     if (x == y)
         return SIS_OK;
-    for (size_t i = 0; i < t->count; i++) {
-        int64_t v = t->dtype == SIS__F32   ? to_integer(((const float *)x)[i])
-                    : t->dtype == SIS__I64 ? ((const int64_t *)x)[i]
-                                           : ((const uint8_t *)x)[i];
-        if (s->p.unary.to == SIS__F32)
-            ((float *)y)[i] = t->dtype == SIS__F32 ? ((const float *)x)[i] : (float)v;
-        else if (s->p.unary.to == SIS__I64)
-            ((int64_t *)y)[i] = s->p.unary.narrow ? (int32_t)(uint32_t)(uint64_t)v : v;
+    for (size_t i = 0; i < t->count && !error; i++)
+        if (elem != SIS__STRING)
+            cast_one(t, r, x, i, elem, y);
+        else if (t->dtype == SIS__TEXT)
+            ((int64_t *)y)[i] = ((const int64_t *)x)[i];
         else
-            ((uint8_t *)y)[i] = t->dtype == SIS__F32 ? ((const float *)x)[i] != 0 : v != 0;
-    }
-    return SIS_OK;
+            error = write_number(t, r, x, i, (int64_t *)y + i);
+    return error;
 }
 
 static int cast_backward(const sis__step *s, sis__run *r) {
     const float *dy = sis__dout(s, r, 0);
     float *dx = sis__din(s, r, 0);
-    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++)
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && dy && i < n; i++)
         dx[i] += dy[i];
     return SIS_OK;
 }
 
-const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, cast_backward, 0, SIS__MAPS};
+const sis__op sis__op_cast = {1, 1, cast_shape, cast_forward, cast_backward, 0, SIS__MAPS_TEXTS};
+const sis__op sis__op_cast_like = {
+    2, 2, cast_like_shape, cast_forward, cast_backward, 0, SIS__MAPS_TEXTS};

@@ -58,4 +58,5 @@ static int where_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_where = {3, 3, where_shape, where_forward, where_backward, 0, SIS__MAPS};
+const sis__op sis__op_where = {
+    3, 3, where_shape, where_forward, where_backward, 0, SIS__MAPS_TEXTS};

@@ -42,6 +42,20 @@ int sis__cx_has_output(const sis__cx *c, size_t i) {
     return i < c->step->n_outputs && c->step->outputs[i] >= 0;
 }
 
+/* The type of the first input that is kept the same way, else the usual one. */
+static int elem_like(const sis__cx *c, sis__dtype dtype) {
+    static const int usual[] = {SIS__FLOAT, SIS__INT64, 9, SIS__STRING, 0};
+    for (size_t i = 0; i < c->node->n_own; i++)
+        if (sis__cx_input(c, i) && sis__cx_input(c, i)->dtype == dtype)
+            return sis__cx_input(c, i)->elem;
+    return usual[dtype];
+}
+
+void sis__cx_elem(sis__cx *c, size_t i, int elem) {
+    if (!c->error && sis__cx_has_output(c, i))
+        c->plan->tensors[c->step->outputs[i]].elem = elem;
+}
+
 int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {
     if (c->error || !sis__cx_has_output(c, i))
         return c->error;
@@ -52,6 +66,7 @@ int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const si
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of %zu axes; at most %d are supported",
                             rank, SIS__MAX_RANK);
     t->dtype = dtype;
+    t->elem = elem_like(c, dtype);
     t->rank = rank;
     t->count = 1;
     for (size_t d = 0; d < rank; d++) {
@@ -166,7 +181,7 @@ float *sis__matrix_pack(const sis__matrix *b) {
 static int of_document(const sis__cx *c, const float *at) {
     for (size_t i = 0; i < c->step->n_inputs; i++)
         if (c->step->inputs[i] >= 0) {
-            const sis__value *v = &c->plan->net->graph.values[c->step->inputs[i]];
+            const sis__value *v = &c->plan->graph->values[c->step->inputs[i]];
             const sis__tensor *t = &c->plan->tensors[c->step->inputs[i]];
             if (v->data && t->data == v->data && at >= (const float *)v->data &&
                 at < (const float *)v->data + t->count)

@@ -27,7 +27,9 @@ typedef enum sis__trait {
     SIS__MIXES, /* anything */
     SIS__KEEPS, /* output 0 has the values of input 0 in the same order */
     SIS__MOVES, /* each value of output 0 is one of input 0; others say which */
-    SIS__MAPS   /* each value of output 0 is a function of the one of each input at its place */
+    SIS__MAPS,  /* each value of output 0 is a function of the one of each input at its place */
+    SIS__MIXES_TEXTS, /* anything, and takes texts; those that keep or move values do so anyway */
+    SIS__MAPS_TEXTS   /* maps, and takes texts */
 } sis__trait;
 
 typedef struct sis__op {
@@ -45,6 +47,9 @@ typedef struct sis__op {
 const sis__tensor *sis__cx_input(const sis__cx *c, size_t i);
 /* Set output i (ignored if nobody named it). Refuses tensors that are too large. */
 int sis__cx_output(sis__cx *c, size_t i, sis__dtype t, size_t rank, const size_t *dims);
+/* The standard's type of output i, set before, where it is not that of the first input that is kept
+ * the same way. */
+void sis__cx_elem(sis__cx *c, size_t i, int elem);
 /* Output 0 shares memory and values with input 0 (a view). */
 void sis__cx_alias(sis__cx *c);
 /* Is output i asked for? */

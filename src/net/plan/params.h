@@ -27,6 +27,7 @@ typedef struct sis__broadcast {
     size_t rank;
     size_t dims[SIS__MAX_RANK];
     size_t stride[3][SIS__MAX_RANK]; /* 0: broadcast */
+    int choice;                      /* Mod: fmod; BitShift: left */
 } sis__broadcast;
 
 /* y (m, n) = alpha * op(a) . op(b) + beta * c, once for each of `over` (the leading axes of a
@@ -52,8 +53,8 @@ typedef struct sis__axis {
 /* Element-wise functions of one input and their constants. */
 typedef struct sis__unary {
     float alpha, beta;
-    int to;     /* Cast: target dtype */
-    int narrow; /* Cast: to int32 */
+    int to; /* Cast: target dtype */
+    float gamma;
 } sis__unary;
 
 /* Which axes a reduction removes: r kept axes then s reduced ones, each with size and stride. */
@@ -110,6 +111,7 @@ typedef struct sis__recurrent {
 
 typedef struct sis__fill { /* ConstantOfShape */
     sis__dtype dtype;
+    int elem;
     unsigned char value[8];
 } sis__fill;
 
@@ -131,7 +133,7 @@ typedef struct sis__linear {
     const float *weights, *bias; /* of the document: (rows, width), (rows) or NULL */
     sis__post post;
     int scores_at;         /* which output the scores are: 1 behind labels, else 0 */
-    const int64_t *labels; /* (outputs) for the label output; NULL if they are strings */
+    const int64_t *labels; /* (outputs) for the label output */
 } sis__linear;
 
 typedef union sis__params {

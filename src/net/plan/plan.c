@@ -23,6 +23,9 @@
 
 static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
 static const double max_fold_flops = 1e9;          /* spent while compiling */
+static const size_t max_known = (size_t)4 << 30;   /* the same where all values are known */
+static const double max_known_flops = 1e13;
+static const size_t max_compiled = 4000000; /* steps, those of bodies included */
 
 /* ---- Compilation --------------------------------------------------------------------------- */
 
@@ -43,6 +46,7 @@ static void init_tensors(compiler *k) {
         if (!v->data)
             continue;
         t->dtype = v->dtype;
+        t->elem = v->elem_type;
         t->rank = v->rank;
         t->count = 1;
         for (size_t d = 0; d < v->rank; d++) {
@@ -60,6 +64,11 @@ static int init_feed(compiler *k, const sis__feed *f) {
     const sis__value *v = &k->g->values[f->value];
     *t = (sis__tensor){.node = -1, .alias = -1, .rank = f->rank, .count = 1, .known = 1};
     t->dtype = v->producer < 0 ? v->dtype : SIS__F32;
+    t->elem = v->producer < 0 ? v->elem_type : SIS__FLOAT;
+    if (f->elem) {
+        t->dtype = sis__elem_dtype(f->elem);
+        t->elem = f->elem;
+    }
     for (size_t d = 0; d < f->rank; d++) {
         if (f->dims[d] && t->count > SIS__MAX_COUNT / f->dims[d])
             return sis__fail(SIS_E_UNSUPPORTED, "input %s has more than 2^31 values", v->name);
@@ -93,9 +102,14 @@ static int mark_needed(compiler *k) {
     return SIS_OK;
 }
 
+static int takes_texts(const sis__op *op) {
+    return op->trait == SIS__KEEPS || op->trait == SIS__MOVES || op->trait == SIS__MIXES_TEXTS ||
+           op->trait == SIS__MAPS_TEXTS;
+}
+
 static int check_inputs(compiler *k, sis__cx *c) {
     const sis__node *n = c->node;
-    size_t given = n->n_inputs;
+    size_t given = n->n_own;
     while (given && n->inputs[given - 1] < 0)
         given--;
     if (given < n->op->min_inputs || given > n->op->max_inputs)
@@ -110,11 +124,10 @@ static int check_inputs(compiler *k, sis__cx *c) {
         const sis__tensor *t = &k->plan->tensors[n->inputs[i]];
         if (!t->known)
             return sis__cx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape", v->name);
-        if (t->dtype == SIS__OTHER)
+        if (t->dtype == SIS__OTHER || (t->dtype == SIS__TEXT && !takes_texts(n->op)))
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                                "input %s is of type %s; float, double, int32, int64 and bool are "
-                                "supported",
-                                v->name, sis__elem_name(v->elem_type));
+                                "input %s is of type %s, which it cannot take", v->name,
+                                sis__elem_name(t->elem));
     }
     return SIS_OK;
 }
@@ -144,6 +157,11 @@ size_t sis__tensor_bytes(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
+static int too_large(const compiler *k) {
+    (void)k;
+    return sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much");
+}
+
 /* Compute a step whose inputs are constant; its outputs become constants. 1: too costly, left. */
 static int fold(compiler *k, const sis__step *s) {
     sis__plan *p = k->plan;
@@ -151,8 +169,12 @@ static int fold(compiler *k, const sis__step *s) {
     for (size_t i = 0; i < s->n_outputs; i++)
         bytes += s->outputs[i] < 0 ? 0 : sis__tensor_bytes(&p->tensors[s->outputs[i]]);
     size_t limit = max_folded + 4 * sis__net_bytes(p->net);
-    if (bytes > limit - p->folded || k->fold_flops + s->flops > max_fold_flops)
-        return 1;
+    if (k->spec->values_known)
+        limit = max_known;
+    if (bytes > limit - p->folded)
+        return k->spec->values_known ? too_large(k) : 1;
+    if (k->fold_flops + s->flops > (k->spec->values_known ? max_known_flops : max_fold_flops))
+        return k->spec->values_known ? too_large(k) : 1;
     p->folded += bytes;
     k->fold_flops += s->flops;
     for (size_t i = 0; i < s->n_inputs; i++)
@@ -162,6 +184,8 @@ static int fold(compiler *k, const sis__step *s) {
         if (s->outputs[i] < 0)
             continue;
         sis__tensor *t = &p->tensors[s->outputs[i]];
+        if (t->data) /* the shape function knew it */
+            continue;
         void *memory = sis__alloc(t->count, sis__dtype_size(t->dtype));
         if (sis__plan_own(p, memory) != SIS_OK)
             return SIS_E_NOMEM;
@@ -176,7 +200,7 @@ static int fold(compiler *k, const sis__step *s) {
     int error = s->ops->forward(&once, &k->fold);
     free(k->fold.scratch);
     for (size_t i = 0; i < s->n_outputs && !error; i++)
-        if (s->outputs[i] >= 0)
+        if (s->outputs[i] >= 0 && !p->tensors[s->outputs[i]].data)
             p->tensors[s->outputs[i]].data = k->fold.data[s->outputs[i]];
     return error;
 }
@@ -225,6 +249,8 @@ static int compile_node(compiler *k, int index) {
     sis__plan *p = k->plan;
     if (!n->op)
         return unsupported(n);
+    if (++p->compiled > max_compiled)
+        return sis__fail(SIS_E_UNSUPPORTED, "loops of more than %zu steps", max_compiled);
     sis__step *s = &p->steps[p->n_steps];
     *s = (sis__step){.op = n->op_id,
                      .node = index,
@@ -358,14 +384,20 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
         return SIS_E_NOMEM;
     sis__plan *p = *out;
     p->net = net;
+    p->graph = spec->graph ? spec->graph : &net->graph;
+    if (spec->around)
+        p->compiled = spec->around->compiled;
     p->batch = spec->batch ? spec->batch : 1;
     p->gradients = spec->gradients;
     p->training = spec->training;
+    p->values_known = spec->values_known;
     p->keep_all = spec->keep_all || spec->gradients;
-    compiler k = {.plan = p, .g = &net->graph, .spec = spec};
+    compiler k = {.plan = p, .g = p->graph, .spec = spec};
     int error = compile(&k);
     free(k.needed);
     free(k.fold.data);
+    if (spec->around)
+        spec->around->compiled = p->compiled;
     if (error) {
         sis__plan_free(p);
         *out = NULL;
@@ -376,6 +408,10 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
 void sis__plan_free(sis__plan *p) {
     if (!p)
         return;
+    for (sis__plan *c = p->children, *next; c; c = next) {
+        next = c->next;
+        sis__plan_free(c);
+    }
     for (size_t i = 0; i < p->n_owned; i++)
         free(p->owned[i]);
     free((void *)p->owned);

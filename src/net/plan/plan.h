@@ -30,6 +30,7 @@
 
 typedef struct sis__tensor {
     sis__dtype dtype;
+    int elem; /* TensorProto.DataType: what the standard calls it */
     size_t rank, dims[SIS__MAX_RANK];
     size_t count;         /* product of dims */
     const void *data;     /* its values if they are constant in this plan, else NULL */
@@ -61,11 +62,14 @@ typedef struct sis__step { /* a node of a plan */
 typedef struct sis__feed {
     int value;
     size_t rank, dims[SIS__MAX_RANK];
+    int elem; /* its type, if it is not declared (bodies); else 0 */
     const void
         *constant; /* its values, if the plan may rely on them: borrowed. NULL: fed per run */
 } sis__feed;
 
 typedef struct sis__plan_spec {
+    const sis__graph *graph;  /* NULL: the network's; else a body of one of its nodes */
+    struct sis__plan *around; /* for a body: the plan of the node's own graph */
     const sis__feed *feeds;
     size_t n_feeds;
     const int *outputs; /* values to compute */
@@ -77,24 +81,30 @@ typedef struct sis__plan_spec {
     int training;  /* Dropout drops */
     int fed_fixed; /* gradient plans: none of what is fed is wanted */
     int params_fixed; /* gradient plans: none of the initializers is */
+    int values_known; /* all that is fed is constant: everything is computed while compiling,
+                         whatever it costs */
 } sis__plan_spec;
 
 typedef struct sis__plan {
     const sis_net *net;
+    const sis__graph *graph;
     size_t n_tensors, n_steps;
     sis__tensor *tensors; /* one for every value of the graph */
     sis__step *steps;     /* live nodes in topological order */
     size_t arena;         /* bytes of a run for tensors */
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
-    int gradients, keep_all, training;
+    int gradients, keep_all, training, values_known;
     int widened; /* a Reshape made for one row was stretched to `batch` */
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
     void **owned; /* folded constants, packed weights, tables: freed with the plan */
     size_t n_owned, cap_owned;
-    size_t folded; /* bytes of folded constants */
+    size_t folded;              /* bytes of folded constants */
+    struct sis__plan *children; /* plans of bodies, freed with it */
+    struct sis__plan *next;     /* among the children of one plan */
+    size_t compiled;            /* steps so far, those of bodies included */
 } sis__plan;
 
 int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **out);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See axes.h.
+ */
+#include "net/ops/axes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static const size_t max_places = (size_t)1 << 24;
+
+void sis__axis_around(const sis__tensor *t, size_t axis, sis__axis *a) {
+    *a = (sis__axis){.axis = axis, .outer = 1, .size = 1, .inner = 1};
+    for (size_t d = 0; d < t->rank; d++)
+        *(d < axis ? &a->outer : d == axis ? &a->size : &a->inner) *= t->dims[d];
+}
+
+void sis__strides_of(const sis__tensor *t, size_t *stride) {
+    size_t at = 1;
+    for (size_t d = t->rank; d-- > 0;) {
+        stride[d] = at;
+        at *= t->dims[d];
+    }
+}
+
+int sis__index_next(size_t n, const size_t *dims, const size_t *stride, size_t *index, size_t *at) {
+    for (size_t d = n; d-- > 0;) {
+        *at += stride[d];
+        if (++index[d] < dims[d])
+            return 1;
+        *at -= stride[d] * dims[d];
+        index[d] = 0;
+    }
+    return 0;
+}
+
+size_t sis__index_in(int64_t i, size_t size) {
+    int64_t n = (int64_t)size;
+    i = i < 0 && i >= -n ? i + n : i;
+    return i >= 0 && i < n ? (size_t)i : SIZE_MAX;
+}
+
+double sis__number_at(const sis__tensor *t, const void *data, size_t i) {
+    return t->dtype == SIS__F32     ? (double)((const float *)data)[i]
+           : t->dtype == SIS__BOOL  ? (double)((const uint8_t *)data)[i]
+           : t->elem == SIS__UINT64 ? (double)((const uint64_t *)data)[i]
+                                    : (double)((const int64_t *)data)[i];
+}
+
+int64_t sis__whole_at(const sis__tensor *t, const void *data, size_t i) {
+    return t->dtype == SIS__BOOL  ? ((const uint8_t *)data)[i]
+           : t->dtype == SIS__F32 ? (int64_t)((const float *)data)[i]
+                                  : ((const int64_t *)data)[i];
+}
+
+void sis__number_set(const sis__tensor *t, void *data, size_t i, double v) {
+    if (t->dtype == SIS__F32)
+        ((float *)data)[i] = (float)v;
+    else if (t->dtype == SIS__BOOL)
+        ((uint8_t *)data)[i] = v != 0;
+    else
+        ((int64_t *)data)[i] = isnan(v)                      ? 0
+                               : v >= 9223372036854775807.0  ? INT64_MAX
+                               : v <= -9223372036854775808.0 ? INT64_MIN
+                                                             : (int64_t)v;
+}
+
+/* ---- Places ---------------------------------------------------------------------------------- */
+
+uint32_t *sis__cx_places(sis__cx *c) {
+    sis__places *p = (sis__places *)sis__cx_own(c, sizeof *p);
+    if (c->error || !sis__cx_has_output(c, 0))
+        return NULL;
+    size_t n = c->plan->tensors[c->step->outputs[0]].count;
+    if (n > max_places)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of more than %zu values", max_places);
+    p->from = (uint32_t *)sis__cx_alloc(c, n, sizeof *p->from);
+    return p->from;
+}
+
+int sis__places_forward(const sis__step *s, sis__run *r) {
+    const uint32_t *from = ((const sis__places *)s->p.own)->from;
+    const sis__tensor *t = sis__tout(s, r, 0);
+    size_t size = sis__dtype_size(t->dtype);
+    const char *x = (const char *)sis__in(s, r, 0);
+    char *y = (char *)sis__out(s, r, 0);
+    for (size_t i = 0; i < t->count; i++)
+        if (from[i] == SIS__NOWHERE)
+            memset(y + i * size, 0, size);
+        else
+            memcpy(y + i * size, x + from[i] * size, size);
+    return SIS_OK;
+}
+
+int sis__places_backward(const sis__step *s, sis__run *r) {
+    const uint32_t *from = ((const sis__places *)s->p.own)->from;
+    const float *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0; dx && dy && i < sis__tout(s, r, 0)->count; i++)
+        if (from[i] != SIS__NOWHERE)
+            dx[from[i]] += dy[i];
+    return SIS_OK;
+}
+
+int sis__no_gradient(const sis__step *s, sis__run *r) {
+    (void)s, (void)r;
+    return sis__fail(SIS_E_UNSUPPORTED, "which has none here; use a method without gradients");
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Axes and places: what operators that look at a tensor along its axes share.
+ */
+#ifndef SIS_NET_OPS_AXES_H
+#define SIS_NET_OPS_AXES_H
+
+#include "net/plan/context.h"
+
+/* The tensor seen as (outer, size, inner) around one axis. */
+void sis__axis_around(const sis__tensor *t, size_t axis, sis__axis *a);
+
+/* How far apart neighbours along each axis lie, in values. */
+void sis__strides_of(const sis__tensor *t, size_t *stride);
+
+/* Step an index over n axes; 0 when it has come round. *at is the offset it stands for. */
+int sis__index_next(size_t n, const size_t *dims, const size_t *stride, size_t *index, size_t *at);
+
+/* i counted from the front of an axis of that size, or SIZE_MAX if it lies outside. */
+size_t sis__index_in(int64_t i, size_t size);
+
+/* Number i of a tensor of floats, integers or bool. */
+double sis__number_at(const sis__tensor *t, const void *data, size_t i);
+/* The same as an integer, and the other way round. */
+int64_t sis__whole_at(const sis__tensor *t, const void *data, size_t i);
+void sis__number_set(const sis__tensor *t, void *data, size_t i, double v);
+
+/* Results that are values of input 0 by place: value i of output 0 is value from[i] of the input, or
+ * 0 for SIS__NOWHERE. The list has an entry for each value of output 0, whose shape must be set
+ * before; NULL: the error says why. Limited in size. */
+#define SIS__NOWHERE UINT32_MAX
+typedef struct sis__places {
+    uint32_t *from;
+} sis__places;
+uint32_t *sis__cx_places(sis__cx *c);
+int sis__places_forward(const sis__step *s, sis__run *r);
+int sis__places_backward(const sis__step *s, sis__run *r);
+
+/* For operators that have a gradient which is not written: fails. */
+int sis__no_gradient(const sis__step *s, sis__run *r);
+
+#endif

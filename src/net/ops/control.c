@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * If, Loop and Scan. Their bodies are graphs of their own (net/onnx/graph.h), compiled to plans when
+ * the node is: which branch is taken and how often a loop goes round must be known by then. A plan
+ * of each round is kept, since shapes and constants may change from one to the next; a run of the
+ * node goes through them in turn. What a body takes from around it is fed like its inputs.
+ *
+ * Everything that a body computes from constants is folded as anywhere else, so a loop that only
+ * does shape arithmetic leaves nothing to run.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/proto.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+
+enum { MAX_SCANS = 16 };
+
+/* A value that goes into a body or comes out of it: a tensor's type and shape, and its values if
+ * they are known. */
+typedef struct {
+    sis__tensor t;
+} item;
+
+typedef struct {
+    sis__plan *plan;
+} round_of;
+
+typedef struct {
+    const sis__body *body;
+    round_of *rounds;
+    size_t n_rounds, cap;
+    size_t n_state; /* values that go from round to round, in front: Loop without its two */
+    size_t n_scanned_in, n_scanned; /* Scan: inputs taken slice by slice; stacked results */
+    size_t lead;         /* inputs of the body in front of the state: Loop's number and condition */
+    int back[MAX_SCANS]; /* Scan: input i from its end */
+    int back_out[MAX_SCANS]; /* results stacked from the end */
+} control;
+
+static const sis__body *body_of(sis__cx *c, const char *attribute) {
+    sis__attr_find(c, attribute);
+    for (size_t i = 0; i < c->node->n_bodies; i++)
+        if (strcmp(c->node->bodies[i].attribute, attribute) == 0)
+            return &c->node->bodies[i];
+    sis__cx_fail(c, SIS_E_FORMAT, "attribute %s is missing", attribute);
+    return NULL;
+}
+
+static sis__feed feed_of(int value, const sis__tensor *t) {
+    sis__feed f = {.value = value, .rank = t->rank, .elem = t->elem, .constant = t->data};
+    memcpy(f.dims, t->dims, sizeof f.dims);
+    return f;
+}
+
+/* Compile a body whose declared inputs are `in`; NULL: the error says why. */
+static sis__plan *compile(sis__cx *c, const sis__body *b, const item *in) {
+    const sis__graph *g = b->graph;
+    sis__feed *feeds = SIS_NEW(sis__feed, g->n_inputs + 1);
+    sis__plan *plan = NULL;
+    int known = 1;
+    for (size_t i = 0; feeds && i < g->n_inputs; i++) {
+        const sis__tensor *t =
+            i < b->n_declared ? &in[i].t : sis__cx_input(c, b->first + i - b->n_declared);
+        if (!t || !t->known) {
+            sis__cx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape",
+                         g->values[g->inputs[i]].name);
+            break;
+        }
+        feeds[i] = feed_of(g->inputs[i], t);
+        known &= t->data != NULL;
+    }
+    sis__plan_spec spec = {.graph = g,
+                           .around = c->plan,
+                           .feeds = feeds,
+                           .n_feeds = g->n_inputs,
+                           .outputs = g->outputs,
+                           .n_outputs = g->n_outputs,
+                           .batch = c->plan->batch,
+                           .values_known = known && c->plan->values_known};
+    if (!feeds)
+        c->error = SIS_E_NOMEM;
+    if (!c->error && (c->error = sis__plan_new(c->plan->net, &spec, &plan)) != SIS_OK)
+        sis__fail_in(c->error, "operator %s (node %s)", c->node->proto->op_type,
+                     sis__node_name(c->node));
+    free(feeds);
+    if (plan) {
+        plan->next = c->plan->children;
+        c->plan->children = plan;
+    }
+    return plan;
+}
+
+static const sis__tensor *result(const sis__plan *p, const sis__body *b, size_t i) {
+    return &p->tensors[b->graph->outputs[i]];
+}
+
+/* Output i of the node is like t; known if it is. */
+static void give(sis__cx *c, size_t i, const sis__tensor *t) {
+    sis__cx_output(c, i, t->dtype, t->rank, t->dims);
+    sis__cx_elem(c, i, t->elem);
+    if (t->data && !c->error)
+        sis__cx_known(c, i, t->data);
+}
+
+/* ---- Running bodies -------------------------------------------------------------------------- */
+
+static size_t bytes_of(const sis__tensor *t) {
+    return t->count * sis__dtype_size(t->dtype);
+}
+
+/* Feed what the body takes from around it, then run; the caller has fed the rest. */
+static int run_body(const sis__step *s, sis__run *r, const sis__body *b, sis__run *inner) {
+    for (size_t i = b->n_declared; i < b->graph->n_inputs; i++) {
+        int value = b->graph->inputs[i];
+        const sis__tensor *t = &inner->plan->tensors[value];
+        if (t->fed)
+            memcpy(inner->data[value], r->data[s->inputs[b->first + i - b->n_declared]],
+                   bytes_of(t));
+    }
+    return sis__run_forward(inner);
+}
+
+/* ---- If -------------------------------------------------------------------------------------- */
+
+static int if_shape(sis__cx *c) {
+    const sis__tensor *condition = sis__cx_input(c, 0);
+    control *p = (control *)sis__cx_own(c, sizeof *p);
+    const sis__body *then = body_of(c, "then_branch"), *other = body_of(c, "else_branch");
+    if (condition->dtype != SIS__BOOL || condition->count != 1)
+        sis__cx_fail(c, SIS_E_FORMAT, "a condition that is not one bool");
+    else if (!condition->data)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                     "the condition must be constant, but it depends on the network's input");
+    if (c->error)
+        return c->error;
+    p->body = *(const uint8_t *)condition->data ? then : other;
+    p->rounds = (round_of *)sis__cx_alloc(c, 1, sizeof *p->rounds);
+    sis__plan *plan = compile(c, p->body, NULL);
+    if (p->body->n_declared || p->body->graph->n_outputs != c->step->n_outputs)
+        sis__cx_fail(c, SIS_E_FORMAT, "a branch with %zu results for %zu",
+                     p->body->graph->n_outputs, c->step->n_outputs);
+    if (c->error)
+        return c->error;
+    p->rounds[0].plan = plan;
+    c->step->flops = plan->flops;
+    for (size_t i = 0; i < c->step->n_outputs; i++)
+        give(c, i, result(plan, p->body, i));
+    return c->error;
+}
+
+static int if_forward(const sis__step *s, sis__run *r) {
+    const control *p = (const control *)s->p.own;
+    sis__run *inner;
+    int error = sis__run_new(p->rounds[0].plan, &inner);
+    if (error)
+        return error;
+    error = run_body(s, r, p->body, inner);
+    for (size_t i = 0; i < s->n_outputs && !error; i++)
+        if (s->outputs[i] >= 0 && !r->plan->tensors[s->outputs[i]].data)
+            memcpy(r->data[s->outputs[i]], inner->data[p->body->graph->outputs[i]],
+                   bytes_of(result(p->rounds[0].plan, p->body, i)));
+    sis__run_free(inner);
+    return error;
+}
+
+const sis__op sis__op_if = {1, 1, if_shape, if_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+
+/* ---- Rounds ---------------------------------------------------------------------------------- */
+
+/* Keep the plan of one more round. */
+static void add_round(sis__cx *c, control *p, sis__plan *plan) {
+    if (!c->error && p->n_rounds == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 16;
+        round_of *more = (round_of *)sis__cx_alloc(c, cap, sizeof *more);
+        if (more && p->n_rounds)
+            memcpy(more, p->rounds, p->n_rounds * sizeof *more);
+        p->rounds = more;
+        p->cap = cap;
+    }
+    if (!c->error) {
+        p->rounds[p->n_rounds++].plan = plan;
+        c->step->flops += plan->flops;
+    }
+}
+
+/* Results that are stacked: the shape of one round, with the rounds in front. */
+static void give_stacked(sis__cx *c, const control *p, size_t output, size_t result_at) {
+    size_t dims[SIS__MAX_RANK + 1] = {0};
+    if (p->n_rounds == 0) {
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a loop that never goes round, with stacked results");
+        return;
+    }
+    const sis__tensor *one = result(p->rounds[0].plan, p->body, result_at);
+    for (size_t i = 1; i < p->n_rounds; i++) {
+        const sis__tensor *t = result(p->rounds[i].plan, p->body, result_at);
+        if (t->rank != one->rank || memcmp(t->dims, one->dims, one->rank * sizeof *t->dims) != 0)
+            sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of different shapes that are stacked");
+    }
+    dims[0] = p->n_rounds;
+    memcpy(dims + 1, one->dims, one->rank * sizeof *dims);
+    sis__cx_output(c, output, one->dtype, one->rank + 1, dims);
+    sis__cx_elem(c, output, one->elem);
+}
+
+/* A constant of the plan: one number or bool. */
+static sis__tensor constant_of(sis__cx *c, sis__dtype type, int elem, int64_t v) {
+    sis__tensor t = {.dtype = type, .elem = elem, .count = 1, .known = 1, .node = -1, .alias = -1};
+    int64_t *data = (int64_t *)sis__cx_alloc(c, 1, sizeof *data);
+    if (data && type == SIS__BOOL)
+        *(uint8_t *)data = v != 0;
+    else if (data)
+        *data = v;
+    t.data = data;
+    return t;
+}
+
+/* Is this result of a round true, false, or (-1) not known yet? */
+static int truth_of(const sis__tensor *t) {
+    return t->dtype != SIS__BOOL || t->count != 1 || !t->data ? -1 : *(const uint8_t *)t->data;
+}
+
+/* ---- Loop ------------------------------------------------------------------------------------ */
+
+static int64_t most_rounds(sis__cx *c) {
+    const sis__tensor *m = sis__cx_input(c, 0);
+    if (!m)
+        return INT64_MAX;
+    if (m->dtype != SIS__I64 || m->count != 1)
+        sis__cx_fail(c, SIS_E_FORMAT, "a number of rounds that is not one integer");
+    else if (!m->data)
+        sis__cx_fail(
+            c, SIS_E_UNSUPPORTED,
+            "the number of rounds must be constant, but it depends on the network's input");
+    return c->error ? 0 : *(const int64_t *)m->data;
+}
+
+static int starts(sis__cx *c) {
+    const sis__tensor *t = sis__cx_input(c, 1);
+    int truth = t ? truth_of(t) : 1;
+    if (truth < 0)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                     "the condition must be constant, but it depends on the network's input");
+    return truth > 0;
+}
+
+/* Round after round, each with what the last one left. */
+static void unroll(sis__cx *c, control *p, item *in, int64_t most) {
+    int more = starts(c);
+    for (int64_t i = 0; !c->error && more && i < most; i++) {
+        in[0].t = constant_of(c, SIS__I64, SIS__INT64, i);
+        in[1].t = constant_of(c, SIS__BOOL, 9, 1);
+        sis__plan *plan = c->error ? NULL : compile(c, p->body, in);
+        add_round(c, p, plan);
+        if (c->error)
+            return;
+        more = truth_of(result(plan, p->body, 0));
+        if (more < 0)
+            sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                         "the end of the loop depends on the network's input");
+        for (size_t k = 0; k < p->n_state; k++)
+            in[2 + k].t = *result(plan, p->body, 1 + k);
+    }
+}
+
+static int loop_shape(sis__cx *c) {
+    control *p = (control *)sis__cx_own(c, sizeof *p);
+    const sis__body *b = body_of(c, "body");
+    if (c->error)
+        return c->error;
+    p->body = b;
+    p->lead = 2;
+    p->n_state = c->node->n_own > 2 ? c->node->n_own - 2 : 0;
+    p->n_scanned = c->step->n_outputs > p->n_state ? c->step->n_outputs - p->n_state : 0;
+    if (b->n_declared != 2 + p->n_state || b->graph->n_outputs < 1 + p->n_state + p->n_scanned)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a body of %zu inputs and %zu results", b->n_declared,
+                            b->graph->n_outputs);
+    item *in = (item *)sis__cx_alloc(c, b->n_declared, sizeof *in);
+    for (size_t i = 0; in && i < p->n_state; i++) {
+        const sis__tensor *t = sis__cx_input(c, 2 + i);
+        if (!t)
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", 2 + i);
+        in[2 + i].t = *t;
+    }
+    unroll(c, p, in, most_rounds(c));
+    for (size_t i = 0; !c->error && i < p->n_state; i++)
+        give(c, i, &in[2 + i].t);
+    for (size_t i = 0; !c->error && i < p->n_scanned; i++)
+        give_stacked(c, p, p->n_state + i, 1 + p->n_state + i);
+    return c->error;
+}
+
+/* Where the state comes from at first: the node's inputs. */
+typedef struct {
+    const control *p;
+    const sis__step *s;
+    sis__run *r;
+    sis__run *last; /* the round before */
+} going;
+
+static const void *state_at(const going *g, size_t i) {
+    size_t results = g->p->lead ? 1 : 0;
+    return g->last ? g->last->data[g->p->body->graph->outputs[results + i]]
+                   : g->r->data[g->s->inputs[g->p->lead + i]];
+}
+
+static void copy_stacked(const going *g, sis__run *inner, size_t round, size_t output,
+                         size_t result_at, int back) {
+    const sis__tensor *t = result(inner->plan, g->p->body, result_at);
+    size_t at = back ? g->p->n_rounds - 1 - round : round, bytes = bytes_of(t);
+    int value = output < g->s->n_outputs ? g->s->outputs[output] : -1;
+    if (value >= 0)
+        memcpy((char *)g->r->data[value] + at * bytes,
+               inner->data[g->p->body->graph->outputs[result_at]], bytes);
+}
+
+/* The slice of a scanned input that a round takes. */
+static void feed_slice(const going *g, sis__run *inner, size_t round, size_t i) {
+    int value = g->p->body->graph->inputs[g->p->n_state + i];
+    const sis__tensor *t = &inner->plan->tensors[value];
+    size_t at = g->p->back[i] ? g->p->n_rounds - 1 - round : round, bytes = bytes_of(t);
+    int from = g->s->inputs[g->p->n_state + i];
+    if (t->fed)
+        memcpy(inner->data[value], (const char *)g->r->data[from] + at * bytes, bytes);
+}
+
+static int go_round(going *g, size_t round) {
+    const control *p = g->p;
+    sis__run *inner;
+    int error = sis__run_new(p->rounds[round].plan, &inner);
+    if (error)
+        return error;
+    for (size_t i = 0; i < p->n_state; i++) {
+        int value = p->body->graph->inputs[p->lead + i];
+        if (inner->plan->tensors[value].fed)
+            memcpy(inner->data[value], state_at(g, i), bytes_of(&inner->plan->tensors[value]));
+    }
+    for (size_t i = 0; i < p->n_scanned_in; i++)
+        feed_slice(g, inner, round, i);
+    error = run_body(g->s, g->r, p->body, inner);
+    size_t first = (p->lead ? 1 : 0) + p->n_state;
+    for (size_t i = 0; i < p->n_scanned && !error; i++)
+        copy_stacked(g, inner, round, p->n_state + i, first + i, p->back_out[i]);
+    sis__run_free(g->last);
+    g->last = inner;
+    return error;
+}
+
+static int rounds_forward(const sis__step *s, sis__run *r) {
+    going g = {.p = (const control *)s->p.own, .s = s, .r = r};
+    int error = SIS_OK;
+    for (size_t i = 0; i < g.p->n_rounds && !error; i++)
+        error = go_round(&g, i);
+    for (size_t i = 0; i < g.p->n_state && i < s->n_outputs && !error; i++)
+        if (s->outputs[i] >= 0 && !r->plan->tensors[s->outputs[i]].data)
+            memcpy(r->data[s->outputs[i]], state_at(&g, i),
+                   bytes_of(&r->plan->tensors[s->outputs[i]]));
+    sis__run_free(g.last);
+    return error;
+}
+
+const sis__op sis__op_loop = {2, SIZE_MAX,        loop_shape, rounds_forward, sis__no_gradient,
+                              0, SIS__MIXES_TEXTS};
+
+/* ---- Scan: along axis 0 of its inputs -------------------------------------------------------- */
+
+static void read_directions(sis__cx *c, const char *name, size_t n, int *back) {
+    size_t given;
+    const int64_t *v = sis__attr_ints(c, name, &given);
+    for (size_t i = 0; v && i < n && i < given; i++)
+        back[i] = v[i] != 0;
+}
+
+/* Only axis 0 is scanned and stacked. */
+static void need_axis_0(sis__cx *c, const char *name) {
+    size_t n;
+    const int64_t *v = sis__attr_ints(c, name, &n);
+    for (size_t i = 0; i < n; i++)
+        if (v[i] != 0)
+            sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s other than 0", name);
+}
+
+/* One slice of a scanned input, known if the whole is. */
+static sis__tensor slice_of(const sis__tensor *t, size_t at) {
+    sis__tensor one = *t;
+    one.rank = t->rank - 1;
+    memmove(one.dims, t->dims + 1, one.rank * sizeof *one.dims);
+    one.count = t->dims[0] ? t->count / t->dims[0] : 0;
+    if (t->data)
+        one.data = (const char *)t->data + at * one.count * sis__dtype_size(t->dtype);
+    return one;
+}
+
+static int scan_shape(sis__cx *c) {
+    control *p = (control *)sis__cx_own(c, sizeof *p);
+    const sis__body *b = body_of(c, "body");
+    int64_t n_in = sis__attr_int(c, "num_scan_inputs", 0);
+    size_t own = c->node->n_own;
+    if (c->node->opset < 9)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "version 8; export the model with opset 9 or later");
+    if (n_in < 1 || (uint64_t)n_in > own || n_in > MAX_SCANS)
+        sis__cx_fail(c, SIS_E_FORMAT, "%lld scanned inputs", (long long)n_in);
+    need_axis_0(c, "scan_input_axes");
+    need_axis_0(c, "scan_output_axes");
+    if (c->error)
+        return c->error;
+    p->body = b;
+    p->n_scanned_in = (size_t)n_in;
+    p->n_state = own - p->n_scanned_in;
+    p->n_scanned = b->graph->n_outputs - p->n_state;
+    if (b->n_declared != own || b->graph->n_outputs < p->n_state || p->n_scanned > MAX_SCANS ||
+        c->step->n_outputs > b->graph->n_outputs)
+        return sis__cx_fail(c, SIS_E_FORMAT, "a body of %zu inputs and %zu results", b->n_declared,
+                            b->graph->n_outputs);
+    read_directions(c, "scan_input_directions", p->n_scanned_in, p->back);
+    read_directions(c, "scan_output_directions", p->n_scanned, p->back_out);
+    item *in = (item *)sis__cx_alloc(c, own, sizeof *in);
+    for (size_t i = 0; in && i < p->n_state; i++)
+        in[i].t = *sis__cx_input(c, i);
+    const sis__tensor *first = sis__cx_input(c, p->n_state);
+    size_t rounds = first->rank ? first->dims[0] : 0;
+    for (size_t i = 0; i < p->n_scanned_in; i++) {
+        const sis__tensor *t = sis__cx_input(c, p->n_state + i);
+        if (t->rank == 0 || t->dims[0] != rounds)
+            sis__cx_fail(c, SIS_E_FORMAT, "scanned inputs of different lengths");
+    }
+    for (size_t k = 0; !c->error && k < rounds; k++) {
+        for (size_t i = 0; i < p->n_scanned_in; i++)
+            in[p->n_state + i].t =
+                slice_of(sis__cx_input(c, p->n_state + i), p->back[i] ? rounds - 1 - k : k);
+        sis__plan *plan = compile(c, b, in);
+        add_round(c, p, plan);
+        for (size_t i = 0; !c->error && i < p->n_state; i++)
+            in[i].t = *result(plan, b, i);
+    }
+    for (size_t i = 0; !c->error && i < p->n_state; i++)
+        give(c, i, &in[i].t);
+    for (size_t i = 0; !c->error && p->n_state + i < c->step->n_outputs; i++)
+        give_stacked(c, p, p->n_state + i, p->n_state + i);
+    return c->error;
+}
+
+const sis__op sis__op_scan = {1, SIZE_MAX,        scan_shape, rounds_forward, sis__no_gradient,
+                              0, SIS__MIXES_TEXTS};

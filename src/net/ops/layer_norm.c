@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Normalizations over parts of one example: LayerNormalization, RMSNormalization (and ONNX
+ * Runtime's Simplified- and Skip- forms), InstanceNormalization, GroupNormalization,
+ * MeanVarianceNormalization, LpNormalization, LRN.
+ *
+ * All but the last two are one computation over x seen as groups of `size` values: y = (x - mean) *
+ * rstd * scale + bias, where scale and bias change every `inner` values and come round after
+ * `params` of them. Sums run in double.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+
+typedef struct {
+    size_t groups, size;  /* x is (groups, size) */
+    size_t inner, params; /* value j of x has parameter j / inner % params */
+    float epsilon;
+    int centred;           /* the mean is taken off */
+    int scale_at, bias_at; /* inputs; -1: none */
+    int skip_at, extra_at; /* Skip-: inputs added in front */
+    int mean_out, rstd_out, sum_out;
+} normal;
+
+static void split_groups(normal *p, const sis__tensor *x, size_t axis) {
+    p->groups = p->size = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        *(d < axis ? &p->groups : &p->size) *= x->dims[d];
+}
+
+/* Is parameter i absent, or of as many floats? */
+static void check_param(sis__cx *c, int i, size_t n) {
+    const sis__tensor *t = i < 0 ? NULL : sis__cx_input(c, (size_t)i);
+    if (t && (t->dtype != SIS__F32 || t->count != n))
+        sis__cx_fail(c, SIS_E_FORMAT, "input %d has %zu values instead of %zu", i, t->count, n);
+}
+
+static int finish(sis__cx *c, normal *p) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__cx_float(c, 0);
+    check_param(c, p->scale_at, p->params);
+    check_param(c, p->bias_at, p->params);
+    check_param(c, p->extra_at, p->params);
+    c->step->flops = 8.0 * (double)x->count;
+    c->step->scratch = p->size * sizeof(float) + 64;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static int given(const sis__cx *c, int i) {
+    return sis__cx_input(c, (size_t)i) ? i : -1;
+}
+
+/* Mean and 1 / deviation of each group, for those who ask. */
+static void statistics(sis__cx *c, normal *p, size_t axis) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    size_t dims[SIS__MAX_RANK];
+    for (size_t d = 0; d < x->rank; d++)
+        dims[d] = d < axis ? x->dims[d] : 1;
+    if (p->mean_out >= 0)
+        sis__cx_output(c, (size_t)p->mean_out, SIS__F32, x->rank, dims);
+    if (p->rstd_out >= 0)
+        sis__cx_output(c, (size_t)p->rstd_out, SIS__F32, x->rank, dims);
+}
+
+static int layer_norm(sis__cx *c, int centred, int has_axis) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    normal *p = (normal *)sis__cx_own(c, sizeof *p);
+    float epsilon = sis__attr_float(c, "epsilon", 1e-5f);
+    int64_t stash = sis__attr_int(c, "stash_type", 1);
+    size_t axis = sis__cx_axis(c, has_axis ? sis__attr_int(c, "axis", -1) : -1, x->rank);
+    (void)stash;
+    if (c->error)
+        return c->error;
+    *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred, .skip_at = -1};
+    split_groups(p, x, axis);
+    p->params = p->size;
+    p->scale_at = given(c, 1);
+    p->bias_at = centred ? given(c, 2) : -1;
+    p->extra_at = p->sum_out = -1;
+    p->mean_out = centred ? 1 : -1;
+    p->rstd_out = centred ? 2 : 1;
+    statistics(c, p, axis);
+    return finish(c, p);
+}
+
+static int layer_normalization_shape(sis__cx *c) {
+    return layer_norm(c, 1, 1);
+}
+
+static int rms_normalization_shape(sis__cx *c) {
+    return layer_norm(c, 0, 1);
+}
+
+/* x, skip, scale, (bias,) extra -> y, mean, rstd, x + skip + extra */
+static int skip_norm(sis__cx *c, int centred) {
+    const sis__tensor *x = sis__cx_input(c, 0), *skip = sis__cx_input(c, 1);
+    normal *p = (normal *)sis__cx_own(c, sizeof *p);
+    float epsilon = sis__attr_float(c, "epsilon", 1e-12f);
+    if (x->rank == 0 || skip->dtype != SIS__F32 || skip->count == 0 || x->count % skip->count)
+        sis__cx_fail(c, SIS_E_FORMAT, "a skip input that does not fit");
+    if (c->error)
+        return c->error;
+    *p = (normal){.inner = 1, .epsilon = epsilon, .centred = centred, .skip_at = 1, .scale_at = 2};
+    split_groups(p, x, x->rank - 1);
+    p->params = p->size;
+    p->bias_at = centred ? given(c, 3) : -1;
+    p->extra_at = given(c, centred ? 4 : 3);
+    p->mean_out = 1;
+    p->rstd_out = 2;
+    p->sum_out = 3;
+    statistics(c, p, x->rank - 1);
+    sis__cx_output(c, 3, SIS__F32, x->rank, x->dims);
+    return finish(c, p);
+}
+
+static int skip_layer_normalization_shape(sis__cx *c) {
+    return skip_norm(c, 1);
+}
+
+static int skip_simplified_shape(sis__cx *c) {
+    return skip_norm(c, 0);
+}
+
+/* groups of channels; with one channel each it is InstanceNormalization */
+static int channel_norm(sis__cx *c, size_t groups, size_t params, int scale, int bias) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    normal *p = (normal *)sis__cx_own(c, sizeof *p);
+    float epsilon = sis__attr_float(c, "epsilon", 1e-5f);
+    if (x->rank < 2 || groups == 0 || x->dims[1] % groups || params == 0 || x->dims[1] % params)
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu groups of channels", groups);
+    if (c->error)
+        return c->error;
+    *p = (normal){.groups = x->dims[0] * groups, .epsilon = epsilon, .centred = 1, .skip_at = -1};
+    p->size = p->groups ? x->count / p->groups : 0;
+    p->params = params;
+    p->inner = x->dims[0] ? x->count / x->dims[0] / params : 1;
+    p->scale_at = scale;
+    p->bias_at = bias;
+    p->extra_at = p->mean_out = p->rstd_out = p->sum_out = -1;
+    return finish(c, p);
+}
+
+static int instance_normalization_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    size_t channels = x->rank > 1 ? x->dims[1] : 0;
+    return channel_norm(c, channels, channels, 1, 2);
+}
+
+/* Before opset 21 a scale for each group, since then one for each channel. */
+static int group_normalization_shape(sis__cx *c) {
+    int64_t groups = sis__attr_int(c, "num_groups", 0);
+    sis__attr_find(c, "stash_type");
+    if (groups < 1 || groups > INT32_MAX)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%lld groups", (long long)groups);
+    return channel_norm(c, (size_t)groups, sis__cx_input(c, 1)->count, 1, 2);
+}
+
+typedef struct {
+    double mean, rstd;
+} moments;
+
+static moments moments_of(const normal *p, const float *x) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; p->centred && i < p->size; i++)
+        sum += x[i];
+    double mean = p->centred ? sum / (double)p->size : 0;
+    for (size_t i = 0; i < p->size; i++)
+        squares += (x[i] - mean) * (x[i] - mean);
+    return (moments){mean, 1 / sqrt(squares / (double)p->size + (double)p->epsilon)};
+}
+
+/* The values of one group, with what Skip- adds to them. */
+static const float *group_of(const sis__step *s, const sis__run *r, size_t g) {
+    const normal *p = (const normal *)s->p.own;
+    const float *x = sis__in(s, r, 0) + g * p->size;
+    if (p->skip_at < 0)
+        return x;
+    size_t n = sis__tin(s, r, 1)->count;
+    const float *skip = sis__in(s, r, 1), *extra = NULL;
+    if (p->extra_at >= 0)
+        extra = sis__in(s, r, (size_t)p->extra_at);
+    float *sum = (float *)(void *)r->scratch, *out = sis__out(s, r, 3);
+    for (size_t i = 0; i < p->size; i++)
+        sum[i] = x[i] + skip[(g * p->size + i) % n] + (extra ? extra[i] : 0);
+    if (out)
+        memcpy(out + g * p->size, sum, p->size * sizeof *sum);
+    return sum;
+}
+
+static const float *param_of(const sis__step *s, const sis__run *r, int at) {
+    return at < 0 ? NULL : sis__in(s, r, (size_t)at);
+}
+
+static int normal_forward(const sis__step *s, sis__run *r) {
+    const normal *p = (const normal *)s->p.own;
+    const float *scale = param_of(s, r, p->scale_at), *bias = param_of(s, r, p->bias_at);
+    float *mean = p->mean_out < 0 ? NULL : sis__out(s, r, (size_t)p->mean_out);
+    float *rstd = p->rstd_out < 0 ? NULL : sis__out(s, r, (size_t)p->rstd_out);
+    for (size_t g = 0; g < p->groups; g++) {
+        const float *x = group_of(s, r, g);
+        moments m = moments_of(p, x);
+        for (size_t i = 0; i < p->size; i++) {
+            size_t at = g * p->size + i, k = at / p->inner % p->params;
+            float v = (float)((x[i] - m.mean) * m.rstd);
+            sis__out(s, r, 0)[at] = v * (scale ? scale[k] : 1) + (bias ? bias[k] : 0);
+        }
+        if (mean)
+            mean[g] = (float)m.mean;
+        if (rstd)
+            rstd[g] = (float)m.rstd;
+    }
+    return SIS_OK;
+}
+
+/* With v = (x - mean) rstd and d = dy scale: dx = rstd (d - mean(d) - v mean(d v)), without the
+ * first mean where none is taken off. */
+static void group_backward(const sis__step *s, sis__run *r, size_t g) {
+    const normal *p = (const normal *)s->p.own;
+    const float *x = sis__in(s, r, 0) + g * p->size, *dy = sis__dout(s, r, 0) + g * p->size;
+    const float *scale = param_of(s, r, p->scale_at);
+    float *dx = sis__din(s, r, 0);
+    float *dscale = p->scale_at < 0 ? NULL : sis__din(s, r, (size_t)p->scale_at);
+    float *dbias = p->bias_at < 0 ? NULL : sis__din(s, r, (size_t)p->bias_at);
+    moments m = moments_of(p, x);
+    double sum = 0, dot = 0;
+    for (size_t i = 0; i < p->size; i++) {
+        size_t k = (g * p->size + i) / p->inner % p->params;
+        double v = (x[i] - m.mean) * m.rstd, d = dy[i] * (scale ? (double)scale[k] : 1);
+        sum += d;
+        dot += d * v;
+        if (dscale)
+            dscale[k] += (float)(dy[i] * v);
+        if (dbias)
+            dbias[k] += dy[i];
+    }
+    for (size_t i = 0; dx && i < p->size; i++) {
+        size_t k = (g * p->size + i) / p->inner % p->params;
+        double v = (x[i] - m.mean) * m.rstd, d = dy[i] * (scale ? (double)scale[k] : 1);
+        double n = (double)p->size;
+        dx[g * p->size + i] += (float)(m.rstd * (d - (p->centred ? sum / n : 0) - v * dot / n));
+    }
+}
+
+static int normal_backward(const sis__step *s, sis__run *r) {
+    const normal *p = (const normal *)s->p.own;
+    if (p->skip_at >= 0)
+        return sis__no_gradient(s, r);
+    for (size_t g = 0; sis__dout(s, r, 0) && g < p->groups; g++)
+        group_backward(s, r, g);
+    return SIS_OK;
+}
+
+const sis__op sis__op_layer_normalization = {
+    1, 3, layer_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+const sis__op sis__op_rms_normalization = {
+    1, 2, rms_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+const sis__op sis__op_simplified_layer_normalization = {
+    1, 2, rms_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+const sis__op sis__op_skip_layer_normalization = {
+    3, 5, skip_layer_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+const sis__op sis__op_skip_simplified_layer_normalization = {
+    3, 4, skip_simplified_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+const sis__op sis__op_instance_normalization = {
+    3, 3, instance_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+const sis__op sis__op_group_normalization = {
+    3, 3, group_normalization_shape, normal_forward, normal_backward, 0, SIS__MIXES};
+
+/* ---- MeanVarianceNormalization: over axes, without parameters -------------------------------- */
+
+static int mean_variance_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    static const int64_t usual[] = {0, 2, 3};
+    sis__reduce *e = &c->step->p.reduce;
+    size_t n, stride[SIS__MAX_RANK];
+    unsigned char over[SIS__MAX_RANK] = {0};
+    const int64_t *axes = sis__attr_ints(c, "axes", &n);
+    sis__cx_float(c, 0);
+    if (n == 0) {
+        axes = usual;
+        n = 3;
+    }
+    for (size_t i = 0; i < n; i++)
+        over[sis__cx_axis(c, axes[i], x->rank)] = 1;
+    sis__strides_of(x, stride);
+    e->count = 1;
+    for (size_t d = 0; d < x->rank; d++)
+        if (over[d]) {
+            e->reduced[e->n_reduced] = x->dims[d];
+            e->reduced_stride[e->n_reduced++] = stride[d];
+            e->count *= x->dims[d];
+        } else {
+            e->kept[e->n_kept] = x->dims[d];
+            e->kept_stride[e->n_kept++] = stride[d];
+        }
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static void normalize_at(const sis__reduce *e, const float *x, size_t start, float *y) {
+    size_t index[SIS__MAX_RANK] = {0}, at = start;
+    double sum = 0, squares = 0;
+    do {
+        sum += x[at];
+        squares += (double)x[at] * x[at];
+    } while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+    double mean = sum / (double)e->count, variance = squares / (double)e->count - mean * mean;
+    double rstd = 1 / (sqrt(variance > 0 ? variance : 0) + 1e-9);
+    do
+        y[at] = (float)((x[at] - mean) * rstd);
+    while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &at));
+}
+
+static int mean_variance_forward(const sis__step *s, sis__run *r) {
+    const sis__reduce *e = &s->p.reduce;
+    size_t index[SIS__MAX_RANK] = {0}, at = 0;
+    if (sis__tin(s, r, 0)->count == 0)
+        return SIS_OK;
+    do
+        normalize_at(e, sis__in(s, r, 0), at, sis__out(s, r, 0));
+    while (sis__index_next(e->n_kept, e->kept, e->kept_stride, index, &at));
+    return SIS_OK;
+}
+
+const sis__op sis__op_mean_variance_normalization = {
+    1, 1, mean_variance_shape, mean_variance_forward, sis__no_gradient, 0, SIS__MIXES};
+
+/* ---- LpNormalization: along one axis --------------------------------------------------------- */
+
+static int lp_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__axis *a = &c->step->p.axis;
+    sis__cx_float(c, 0);
+    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", -1), x->rank);
+    int64_t p = sis__attr_int(c, "p", 2);
+    if (p != 1 && p != 2)
+        sis__cx_fail(c, SIS_E_FORMAT, "p = %lld", (long long)p);
+    sis__axis_around(x, axis, a);
+    a->last = p == 1;
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static int lp_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    for (size_t o = 0; o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++) {
+            size_t from = o * a->size * a->inner + in, to = from + a->size * a->inner;
+            double norm = 0;
+            for (size_t i = from; i < to; i += a->inner) {
+                double v = sis__in(s, r, 0)[i];
+                norm += a->last ? fabs(v) : v * v;
+            }
+            norm = a->last ? norm : sqrt(norm);
+            for (size_t i = from; i < to; i += a->inner)
+                sis__out(s, r, 0)[i] = norm > 0 ? (float)(sis__in(s, r, 0)[i] / norm) : 0;
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_lp_normalization = {1, 1,         lp_shape, lp_forward, sis__no_gradient,
+                                          0, SIS__MIXES};
+
+/* ---- LRN: each value by its neighbours in other channels ------------------------------------- */
+
+typedef struct {
+    float alpha, beta, bias;
+    size_t before, after; /* neighbours */
+} local_norm;
+
+static int lrn_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    local_norm *p = (local_norm *)sis__cx_own(c, sizeof *p);
+    float alpha = sis__attr_float(c, "alpha", 1e-4f), beta = sis__attr_float(c, "beta", 0.75f);
+    float bias = sis__attr_float(c, "bias", 1.0f);
+    int64_t size = sis__attr_int(c, "size", 0);
+    sis__cx_float(c, 0);
+    if (x->rank < 2 || size < 1 || size > INT32_MAX)
+        sis__cx_fail(c, SIS_E_FORMAT, "%lld channels together", (long long)size);
+    if (!c->error)
+        *p =
+            (local_norm){alpha / (float)size, beta, bias, (size_t)(size - 1) / 2, (size_t)size / 2};
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static int lrn_forward(const sis__step *s, sis__run *r) {
+    const local_norm *p = (const local_norm *)s->p.own;
+    const sis__tensor *t = sis__tin(s, r, 0);
+    size_t channels = t->dims[1], inner = t->count / (t->dims[0] ? t->dims[0] : 1);
+    inner = channels ? inner / channels : 0;
+    const float *x = sis__in(s, r, 0);
+    for (size_t i = 0; i < t->count; i++) {
+        size_t ch = i / inner % channels, from = ch > p->before ? ch - p->before : 0;
+        size_t to = ch + p->after < channels ? ch + p->after : channels - 1;
+        double squares = 0;
+        for (size_t k = from; k <= to; k++) {
+            double v = x[i + k * inner - ch * inner];
+            squares += v * v;
+        }
+        sis__out(s, r, 0)[i] = (float)(x[i] / pow(p->bias + p->alpha * squares, p->beta));
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_lrn = {1, 1, lrn_shape, lrn_forward, sis__no_gradient, 0, SIS__MIXES};

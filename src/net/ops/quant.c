@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Quantised operators, with the integer arithmetic of the standard: QuantizeLinear,
+ * DequantizeLinear, DynamicQuantizeLinear, MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv,
+ * and ONNX Runtime's QGemm, QLinearAdd, QLinearMul, QLinearSigmoid-free kin.
+ *
+ * Integers of 8 bits are kept in 64 (net/onnx/graph.h), so sums are exact; scaling back rounds to
+ * the nearest, ties to even, and saturates.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/axes.h"
+#include "net/ops/broadcast.h"
+#include "net/ops/ops.h"
+#include "net/ops/sliding.h"
+
+static int64_t saturate(int elem, double v) {
+    int64_t low, high;
+    sis__elem_range(elem, &low, &high);
+    v = rint(v);
+    return isnan(v) ? 0 : v < (double)low ? low : v > (double)high ? high : (int64_t)v;
+}
+
+static const int64_t *whole(const sis__step *s, const sis__run *r, size_t i) {
+    return (const int64_t *)(const void *)sis__in(s, r, i);
+}
+
+static void need_whole(sis__cx *c, size_t i) {
+    const sis__tensor *t = sis__cx_input(c, i);
+    if (!t || t->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "input %zu must be integers", i);
+}
+
+/* ---- QuantizeLinear, DequantizeLinear --------------------------------------------------------- */
+
+typedef struct {
+    sis__axis axis;
+    size_t step;  /* 1: a scale for each index along the axis; 0: one for all */
+    size_t block; /* indices that share one, since opset 21 */
+    size_t per;   /* scales along the axis */
+} scaling;
+
+static int scaling_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *scale = sis__cx_input(c, 1);
+    const sis__tensor *zero = sis__cx_input(c, 2);
+    int quantizes = c->step->op == SIS__OP_QUANTIZE_LINEAR;
+    scaling *p = (scaling *)sis__cx_own(c, sizeof *p);
+    int64_t axis = sis__attr_int(c, "axis", 1), block = sis__attr_int(c, "block_size", 0);
+    int64_t elem = sis__attr_int(c, "output_dtype", 0);
+    sis__attr_find(c, "saturate");
+    sis__attr_find(c, "precision");
+    if (scale->dtype != SIS__F32 ||
+        (zero && (zero->dtype != SIS__I64 || zero->count != scale->count)))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "scales or zero points of another type");
+    if (!quantizes && x->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "input 0 is %s; integers are supported",
+                     sis__elem_name(x->elem));
+    if (c->error)
+        return c->error;
+    *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}, .block = 1, .per = 1};
+    if (scale->count > 1 || scale->rank > 0) {
+        size_t at = x->rank == 1 ? 0 : sis__cx_axis(c, axis, x->rank);
+        sis__axis_around(x, at, &p->axis);
+        p->step = scale->count > 1;
+        p->block = block > 0 ? (size_t)block : 1;
+        p->per = block > 0 && scale->rank == x->rank ? scale->dims[at] : p->axis.size;
+        size_t wanted = block > 0 ? p->axis.outer * p->per * p->axis.inner : p->axis.size;
+        if (p->step && (scale->count != wanted || (block > 0 && p->per * p->block < p->axis.size)))
+            sis__cx_fail(c, SIS_E_FORMAT, "%zu scales for an axis of %zu", scale->count,
+                         p->axis.size);
+    }
+    int out = zero ? zero->elem : elem ? (int)elem : SIS__UINT8;
+    if (quantizes && sis__elem_dtype(out) != SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of type %s", sis__elem_name(out));
+    sis__cx_output(c, 0, quantizes ? SIS__I64 : SIS__F32, x->rank, x->dims);
+    sis__cx_elem(c, 0, quantizes ? out : scale->elem);
+    return c->error;
+}
+
+/* Which scale value i has. */
+static size_t scale_of(const scaling *p, size_t i) {
+    size_t at = p->axis.inner ? i / p->axis.inner % p->axis.size : 0;
+    if (!p->step)
+        return 0;
+    if (p->per == p->axis.size && p->block == 1)
+        return at;
+    size_t outer = i / p->axis.inner / p->axis.size, inner = i % p->axis.inner;
+    return (outer * p->per + at / p->block) * p->axis.inner + inner;
+}
+
+static int quantize_forward(const sis__step *s, sis__run *r) {
+    const scaling *p = (const scaling *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
+    int elem = sis__tout(s, r, 0)->elem;
+    for (size_t i = 0; i < x->count; i++) {
+        size_t k = scale_of(p, i);
+        float v = (float)sis__number_at(x, sis__in(s, r, 0), i) / sis__in(s, r, 1)[k];
+        y[i] =
+            saturate(elem, (double)rintf(v) + (double)(sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0));
+    }
+    return SIS_OK;
+}
+
+static int dequantize_forward(const sis__step *s, sis__run *r) {
+    const scaling *p = (const scaling *)s->p.own;
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
+        size_t k = scale_of(p, i);
+        int64_t zero = sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0;
+        sis__out(s, r, 0)[i] = (float)(whole(s, r, 0)[i] - zero) * sis__in(s, r, 1)[k];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_quantize_linear = {2,    3, scaling_shape, quantize_forward,
+                                         NULL, 0, SIS__MIXES};
+const sis__op sis__op_dequantize_linear = {2,    3, scaling_shape, dequantize_forward,
+                                           NULL, 0, SIS__MIXES};
+
+/* x -> uint8 y, its scale and zero point, from the smallest and largest value */
+static int dynamic_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__cx_float(c, 0);
+    sis__cx_output(c, 0, SIS__I64, x->rank, x->dims);
+    sis__cx_elem(c, 0, SIS__UINT8);
+    sis__cx_output(c, 1, SIS__F32, 0, NULL);
+    sis__cx_output(c, 2, SIS__I64, 0, NULL);
+    sis__cx_elem(c, 2, SIS__UINT8);
+    return c->error;
+}
+
+static int dynamic_forward(const sis__step *s, sis__run *r) {
+    const float *x = sis__in(s, r, 0);
+    float low = 0, high = 0;
+    size_t n = sis__tin(s, r, 0)->count;
+    for (size_t i = 0; i < n; i++) {
+        low = x[i] < low ? x[i] : low;
+        high = x[i] > high ? x[i] : high;
+    }
+    float scale = high == low ? 1.0f : (high - low) / 255.0f;
+    int64_t zero = saturate(SIS__UINT8, (double)rintf(0.0f - low / scale));
+    for (size_t i = 0; sis__out(s, r, 0) && i < n; i++)
+        ((int64_t *)(void *)sis__out(s, r, 0))[i] =
+            saturate(SIS__UINT8, (double)rintf(x[i] / scale) + (double)zero);
+    if (sis__out(s, r, 1))
+        *sis__out(s, r, 1) = scale;
+    if (sis__out(s, r, 2))
+        *(int64_t *)(void *)sis__out(s, r, 2) = zero;
+    return SIS_OK;
+}
+
+const sis__op sis__op_dynamic_quantize_linear = {1,    1, dynamic_shape, dynamic_forward,
+                                                 NULL, 0, SIS__MIXES};
+
+/* ---- Products -------------------------------------------------------------------------------- */
+
+/* Inputs of a product: values and zero points of both sides, and what is done to the sums. */
+typedef struct {
+    size_t m, n, k;
+    int trans_a, trans_b;
+    sis__broadcast over;
+    size_t a, b, zero_a, zero_b;                    /* inputs; SIZE_MAX: none */
+    size_t zero_a_step, zero_b_step;                /* 1: one for each row of a, column of b */
+    size_t scale_a, scale_b, scale_y, zero_y, bias; /* SIZE_MAX: sums stay integers */
+    size_t scale_b_step;
+    float alpha;
+    sis__window window; /* convolutions */
+} product;
+
+static product plain_product(void) {
+    return (product){.zero_a = SIZE_MAX,
+                     .zero_b = SIZE_MAX,
+                     .scale_a = SIZE_MAX,
+                     .scale_b = SIZE_MAX,
+                     .scale_y = SIZE_MAX,
+                     .zero_y = SIZE_MAX,
+                     .bias = SIZE_MAX,
+                     .alpha = 1.0f};
+}
+
+static size_t given(const sis__cx *c, size_t i) {
+    return i != SIZE_MAX && sis__cx_input(c, i) ? i : SIZE_MAX;
+}
+
+/* A zero point, or scale, of one value or of n. */
+static size_t step_of(sis__cx *c, size_t i, size_t n) {
+    const sis__tensor *t = i == SIZE_MAX ? NULL : sis__cx_input(c, i);
+    if (t && t->count != 1 && t->count != n)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu has %zu values for %zu", i, t->count, n);
+    return t && t->count > 1;
+}
+
+static int matmul_shape(sis__cx *c, product *p) {
+    const sis__tensor *a = sis__cx_input(c, p->a), *b = sis__cx_input(c, p->b);
+    need_whole(c, p->a);
+    need_whole(c, p->b);
+    if (a->rank < 2 || b->rank < 2)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "matrices of %zu and %zu axes", a->rank, b->rank);
+    if (c->error)
+        return c->error;
+    p->m = a->dims[a->rank - 2 + (size_t)p->trans_a];
+    p->k = a->dims[a->rank - 1 - (size_t)p->trans_a];
+    p->n = b->dims[b->rank - 1 - (size_t)p->trans_b];
+    sis__tensor left = *a, right = *b;
+    size_t dims[SIS__MAX_RANK + 2], rank;
+    left.rank -= 2;
+    right.rank -= 2;
+    if (b->dims[b->rank - 2 + (size_t)p->trans_b] != p->k ||
+        sis__broadcast_dims((const sis__tensor *[]){&left, &right}, 2, &rank, dims) != 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "matrices that do not fit");
+    sis__broadcast_init(&p->over, rank, dims, (const sis__tensor *[]){&left, &right}, 2);
+    p->zero_a_step = step_of(c, p->zero_a, p->m);
+    p->zero_b_step = step_of(c, p->zero_b, p->n);
+    p->scale_b_step = step_of(c, p->scale_b, p->n);
+    dims[rank++] = p->m;
+    dims[rank++] = p->n;
+    c->step->flops = 2.0 * (double)p->k;
+    for (size_t d = 0; d < rank; d++)
+        c->step->flops *= (double)dims[d];
+    const sis__tensor *zero = p->zero_y == SIZE_MAX ? NULL : sis__cx_input(c, p->zero_y);
+    int scaled = p->scale_y != SIZE_MAX;
+    int floats = !scaled && p->scale_a != SIZE_MAX;
+    sis__cx_output(c, 0, floats ? SIS__F32 : SIS__I64, rank, dims);
+    sis__cx_elem(c, 0, floats ? SIS__FLOAT : scaled ? (zero ? zero->elem : a->elem) : SIS__INT32);
+    return c->error;
+}
+
+static int matmul_integer_shape(sis__cx *c) {
+    product *p = (product *)sis__cx_own(c, sizeof *p);
+    if (!p)
+        return c->error;
+    *p = plain_product();
+    p->b = 1;
+    p->zero_a = given(c, 2);
+    p->zero_b = given(c, 3);
+    return matmul_shape(c, p);
+}
+
+/* a, scale, zero, b, scale, zero, then for QGemm a bias, then the result's scale and zero */
+static int qlinear_matmul(sis__cx *c, int gemm) {
+    product *p = (product *)sis__cx_own(c, sizeof *p);
+    int ta = gemm && sis__attr_int(c, "transA", 0), tb = gemm && sis__attr_int(c, "transB", 0);
+    float alpha = gemm ? sis__attr_float(c, "alpha", 1.0f) : 1.0f;
+    if (!p)
+        return c->error;
+    *p = plain_product();
+    p->trans_a = ta;
+    p->trans_b = tb;
+    p->alpha = alpha;
+    p->b = 3;
+    p->scale_a = 1;
+    p->zero_a = given(c, 2);
+    p->scale_b = 4;
+    p->zero_b = given(c, 5);
+    p->bias = gemm ? given(c, 6) : SIZE_MAX;
+    p->scale_y = given(c, gemm ? 7 : 6);
+    p->zero_y = given(c, gemm ? 8 : 7);
+    return matmul_shape(c, p);
+}
+
+static int qlinear_matmul_shape(sis__cx *c) {
+    return qlinear_matmul(c, 0);
+}
+
+static int qgemm_shape(sis__cx *c) {
+    return qlinear_matmul(c, 1);
+}
+
+static int64_t zero_at(const sis__step *s, const sis__run *r, size_t input, size_t i) {
+    return input == SIZE_MAX ? 0 : whole(s, r, input)[i];
+}
+
+/* The sum of one result, scaled if it is to be; column is its column, or filter. */
+static void store(const sis__step *s, sis__run *r, const product *p, size_t at, size_t column,
+                  int64_t sum) {
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
+    int elem = sis__tout(s, r, 0)->elem;
+    if (p->scale_a == SIZE_MAX) {
+        y[at] = sis__elem_wrap(elem, sum);
+        return;
+    }
+    float scale =
+        p->alpha * *sis__in(s, r, p->scale_a) * sis__in(s, r, p->scale_b)[column * p->scale_b_step];
+    if (p->scale_y == SIZE_MAX)
+        sis__out(s, r, 0)[at] = (float)sum * scale;
+    else
+        y[at] = saturate(elem, (double)rintf((float)sum * (scale / *sis__in(s, r, p->scale_y))) +
+                                   (double)zero_at(s, r, p->zero_y, 0));
+}
+
+static void multiply(const sis__step *s, sis__run *r, const product *p, const size_t *at) {
+    const int64_t *a = whole(s, r, p->a) + at[0] * p->m * p->k;
+    const int64_t *b = whole(s, r, p->b) + at[1] * p->k * p->n;
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            int64_t za = zero_at(s, r, p->zero_a, i * p->zero_a_step);
+            int64_t zb = zero_at(s, r, p->zero_b, j * p->zero_b_step), sum = 0;
+            for (size_t k = 0; k < p->k; k++)
+                sum += (a[p->trans_a ? k * p->m + i : i * p->k + k] - za) *
+                       (b[p->trans_b ? j * p->k + k : k * p->n + j] - zb);
+            if (p->bias != SIZE_MAX) {
+                size_t n = sis__tin(s, r, p->bias)->count;
+                sum += whole(s, r, p->bias)[n == 1 ? 0 : n == p->n ? j : i * p->n + j];
+            }
+            store(s, r, p, at[2] * p->m * p->n + i * p->n + j, j, sum);
+        }
+}
+
+static int product_forward(const sis__step *s, sis__run *r) {
+    const product *p = (const product *)s->p.own;
+    size_t index[SIS__MAX_RANK] = {0}, total = 1;
+    for (size_t d = 0; d < p->over.rank; d++)
+        total *= p->over.dims[d];
+    for (size_t i = 0; i < total; i++) {
+        size_t at[3] = {0, 0, i};
+        for (size_t d = 0; d < p->over.rank; d++) {
+            at[0] += index[d] * p->over.stride[0][d];
+            at[1] += index[d] * p->over.stride[1][d];
+        }
+        multiply(s, r, p, at);
+        for (size_t d = p->over.rank; d-- > 0 && ++index[d] == p->over.dims[d];)
+            index[d] = 0;
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_matmul_integer = {2, 4,         matmul_integer_shape, product_forward, NULL,
+                                        0, SIS__MIXES};
+const sis__op sis__op_qlinear_matmul = {8, 8,         qlinear_matmul_shape, product_forward, NULL,
+                                        0, SIS__MIXES};
+const sis__op sis__op_qgemm = {6, 9, qgemm_shape, product_forward, NULL, 0, SIS__MIXES};
+
+/* ---- Convolutions ---------------------------------------------------------------------------- */
+
+static int conv_shape(sis__cx *c, product *p) {
+    const sis__tensor *x = sis__cx_input(c, p->a), *f = sis__cx_input(c, p->b);
+    sis__window *w = &p->window;
+    int64_t groups = sis__attr_int(c, "group", 1);
+    need_whole(c, p->a);
+    need_whole(c, p->b);
+    if (f->rank != x->rank || f->rank < 3)
+        return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
+                            x->rank);
+    if (sis__window_read(c, w, f->dims + 2, 0) != SIS_OK)
+        return c->error;
+    w->filters = f->dims[0];
+    if (groups < 1 || w->channels % (size_t)groups || w->filters % (size_t)groups ||
+        f->dims[1] * (size_t)groups != w->channels)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu filters in %lld groups", w->filters,
+                            (long long)groups);
+    w->groups = (size_t)groups;
+    p->zero_b_step = step_of(c, p->zero_b, w->filters);
+    p->scale_b_step = step_of(c, p->scale_b, w->filters);
+    const sis__tensor *zero = p->zero_y == SIZE_MAX ? NULL : sis__cx_input(c, p->zero_y);
+    sis__window_output(c, w, 0, SIS__I64);
+    sis__cx_elem(c, 0, p->scale_y == SIZE_MAX ? SIS__INT32 : zero ? zero->elem : x->elem);
+    c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)w->out[0] *
+                     (double)w->out[1] * (double)w->out[2] * (double)(f->count / w->filters);
+    return c->error;
+}
+
+static int conv_integer_shape(sis__cx *c) {
+    product *p = (product *)sis__cx_own(c, sizeof *p);
+    if (!p)
+        return c->error;
+    *p = plain_product();
+    p->b = 1;
+    p->zero_a = given(c, 2);
+    p->zero_b = given(c, 3);
+    return conv_shape(c, p);
+}
+
+static int qlinear_conv_shape(sis__cx *c) {
+    product *p = (product *)sis__cx_own(c, sizeof *p);
+    if (!p)
+        return c->error;
+    *p = plain_product();
+    p->scale_a = 1;
+    p->zero_a = given(c, 2);
+    p->b = 3;
+    p->scale_b = 4;
+    p->zero_b = given(c, 5);
+    p->scale_y = 6;
+    p->zero_y = given(c, 7);
+    p->bias = given(c, 8);
+    return conv_shape(c, p);
+}
+
+/* One result: channels of its group times the kernel, zero points taken off; padding adds none. */
+static int64_t convolve(const sis__step *s, const sis__run *r, const product *p, size_t n, size_t f,
+                        const size_t *o) {
+    const sis__window *w = &p->window;
+    size_t per = w->channels / w->groups, first = f / (w->filters / w->groups) * per;
+    size_t plane = w->in[0] * w->in[1] * w->in[2];
+    size_t kernel = w->kernel[0] * w->kernel[1] * w->kernel[2];
+    int64_t za = zero_at(s, r, p->zero_a, 0), zb = zero_at(s, r, p->zero_b, f * p->zero_b_step);
+    int64_t sum = 0;
+    size_t from[3], to[3], k[3];
+    for (size_t a = 0; a < 3; a++)
+        sis__window_span(w, a, o[a], &from[a], &to[a]);
+    for (size_t ch = 0; ch < per; ch++) {
+        const int64_t *x = whole(s, r, p->a) + (n * w->channels + first + ch) * plane;
+        const int64_t *v = whole(s, r, p->b) + (f * per + ch) * kernel;
+        for (k[0] = from[0]; k[0] < to[0]; k[0]++)
+            for (k[1] = from[1]; k[1] < to[1]; k[1]++)
+                for (k[2] = from[2]; k[2] < to[2]; k[2]++) {
+                    ptrdiff_t at = 0;
+                    for (size_t a = 0; a < 3; a++)
+                        at = at * (ptrdiff_t)w->in[a] +
+                             (ptrdiff_t)(o[a] * w->stride[a] + k[a] * w->dilation[a]) - w->pad[a];
+                    size_t tap = (k[0] * w->kernel[1] + k[1]) * w->kernel[2] + k[2];
+                    sum += (x[at] - za) * (v[tap] - zb);
+                }
+    }
+    return sum;
+}
+
+static int conv_forward(const sis__step *s, sis__run *r) {
+    const product *p = (const product *)s->p.own;
+    const sis__window *w = &p->window;
+    size_t at = 0, o[3];
+    for (size_t n = 0; n < w->n; n++)
+        for (size_t f = 0; f < w->filters; f++)
+            for (o[0] = 0; o[0] < w->out[0]; o[0]++)
+                for (o[1] = 0; o[1] < w->out[1]; o[1]++)
+                    for (o[2] = 0; o[2] < w->out[2]; o[2]++, at++) {
+                        int64_t sum = convolve(s, r, p, n, f, o);
+                        store(s, r, p, at, f, sum + zero_at(s, r, p->bias, f));
+                    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_conv_integer = {2, 4, conv_integer_shape, conv_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_qlinear_conv = {8, 9, qlinear_conv_shape, conv_forward, NULL, 0, SIS__MIXES};
+
+/* ---- QLinearAdd, QLinearMul: a, scale, zero, b, scale, zero, scale, zero ---------------------- */
+
+static int qlinear_binary_shape(sis__cx *c) {
+    const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 3), *t[2] = {a, b};
+    size_t rank, dims[SIS__MAX_RANK];
+    need_whole(c, 0);
+    need_whole(c, 3);
+    if (sis__broadcast_dims(t, 2, &rank, dims) != 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
+    sis__broadcast_init(&c->step->p.broadcast, rank, dims, t, 2);
+    return sis__cx_output(c, 0, SIS__I64, rank, dims);
+}
+
+typedef struct {
+    const sis__step *s;
+    sis__run *r;
+} pair;
+
+static float real(const pair *v, size_t input, size_t at) {
+    int64_t zero = sis__in(v->s, v->r, input + 2) ? whole(v->s, v->r, input + 2)[0] : 0;
+    return (float)(whole(v->s, v->r, input)[at] - zero) * *sis__in(v->s, v->r, input + 1);
+}
+
+static void pair_row(void *ctx, const size_t *offset, size_t out) {
+    const pair *v = (const pair *)ctx;
+    const sis__broadcast *b = &v->s->p.broadcast;
+    int64_t *y = (int64_t *)(void *)sis__out(v->s, v->r, 0);
+    int64_t zero = sis__in(v->s, v->r, 7) ? whole(v->s, v->r, 7)[0] : 0;
+    for (size_t i = 0; i < sis__broadcast_length(b); i++) {
+        float x = real(v, 0, offset[0] + i * sis__broadcast_step(b, 0));
+        float z = real(v, 3, offset[1] + i * sis__broadcast_step(b, 1));
+        float sum = v->s->op == SIS__OP_QLINEAR_ADD ? x + z : x * z;
+        y[out + i] = saturate(sis__tout(v->s, v->r, 0)->elem,
+                              (double)rintf(sum / *sis__in(v->s, v->r, 6)) + (double)zero);
+    }
+}
+
+static int qlinear_binary_forward(const sis__step *s, sis__run *r) {
+    sis__broadcast_rows(&s->p.broadcast, pair_row, &(pair){s, r});
+    return SIS_OK;
+}
+
+const sis__op sis__op_qlinear_add = {
+    7, 8, qlinear_binary_shape, qlinear_binary_forward, NULL, 0, SIS__MIXES};
+const sis__op sis__op_qlinear_mul = {
+    7, 8, qlinear_binary_shape, qlinear_binary_forward, NULL, 0, SIS__MIXES};

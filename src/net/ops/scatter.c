@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values chosen or replaced one by one, by indices that may depend on the input: GatherElements,
+ * GatherND, ScatterElements (and its old name Scatter), ScatterND, OneHot. All but the additions
+ * of the scattering ones work on any type.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+
+typedef struct {
+    sis__axis axis;
+    size_t tuples, width, slice; /* GatherND, ScatterND: index tuples, their length, what each is */
+    size_t lead, batches;        /* GatherND: leading axes that both share, and their slices */
+    int how;                     /* scattering: 0 replace, 1 add, 2 multiply, 3 max, 4 min */
+} picks;
+
+static const char *const reductions[] = {"none", "add", "mul", "max", "min"};
+
+static int bad_index(int64_t i, size_t size) {
+    return sis__fail(SIS_E_ARGUMENT, "index %lld into an axis of %zu", (long long)i, size);
+}
+
+static const int64_t *indices(const sis__step *s, const sis__run *r) {
+    return (const int64_t *)(const void *)sis__in(s, r, 1);
+}
+
+static void need_indices(sis__cx *c) {
+    if (sis__cx_input(c, 1)->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "indices that are not integers");
+}
+
+/* ---- GatherElements, ScatterElements: an index for each value -------------------------------- */
+
+static int elements_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1), *u = sis__cx_input(c, 2);
+    int scatters = c->step->op != SIS__OP_GATHER_ELEMENTS;
+    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", 0), x->rank);
+    int how = scatters ? sis__attr_choice(c, "reduction", reductions, 5) : 0;
+    need_indices(c);
+    if (i->rank != x->rank || (u && (u->count != i->count || u->dtype != x->dtype)))
+        sis__cx_fail(c, SIS_E_FORMAT, "inputs that do not fit each other");
+    for (size_t d = 0; !c->error && d < x->rank; d++)
+        if (i->dims[d] > x->dims[d] && d != axis)
+            sis__cx_fail(c, SIS_E_FORMAT, "more indices than values along axis %zu", d);
+    if (how && x->dtype != SIS__F32 && x->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of %s", sis__dtype_name(x->dtype));
+    if (c->error)
+        return c->error;
+    sis__axis_around(x, axis, &p->axis);
+    p->how = how;
+    const sis__tensor *y = scatters ? x : i;
+    return sis__cx_output(c, 0, x->dtype, y->rank, y->dims);
+}
+
+/* Where in x the value that index number k (at its own place) means lies; SIZE_MAX: nowhere. */
+static size_t element_at(const sis__step *s, const sis__run *r, size_t k) {
+    const sis__tensor *x = sis__tin(s, r, 0), *t = sis__tin(s, r, 1);
+    size_t axis = ((const picks *)s->p.own)->axis.axis, at = 0, stride = 1, rest = k;
+    for (size_t d = x->rank; d-- > 0;) {
+        size_t i = rest % t->dims[d];
+        rest /= t->dims[d];
+        if (d == axis && (i = sis__index_in(indices(s, r)[k], x->dims[d])) == SIZE_MAX)
+            return SIZE_MAX;
+        at += i * stride;
+        stride *= x->dims[d];
+    }
+    return at;
+}
+
+static int gather_elements_forward(const sis__step *s, sis__run *r) {
+    size_t size = sis__dtype_size(sis__tin(s, r, 0)->dtype);
+    for (size_t k = 0, n = sis__tin(s, r, 1)->count; k < n; k++) {
+        size_t at = element_at(s, r, k);
+        if (at == SIZE_MAX)
+            return bad_index(indices(s, r)[k], ((const picks *)s->p.own)->axis.size);
+        memcpy((char *)sis__out(s, r, 0) + k * size, (const char *)sis__in(s, r, 0) + at * size,
+               size);
+    }
+    return SIS_OK;
+}
+
+static int gather_elements_backward(const sis__step *s, sis__run *r) {
+    for (size_t k = 0; sis__din(s, r, 0) && k < sis__tin(s, r, 1)->count; k++)
+        sis__din(s, r, 0)[element_at(s, r, k)] += sis__dout(s, r, 0)[k];
+    return SIS_OK;
+}
+
+/* y[at] = y[at] joined with u[from] */
+static void put_one(const sis__tensor *t, int how, void *y, size_t at, const void *u, size_t from) {
+    if (how == 0) {
+        size_t size = sis__dtype_size(t->dtype);
+        memcpy((char *)y + at * size, (const char *)u + from * size, size);
+    } else if (t->dtype == SIS__F32) {
+        float *a = (float *)y + at, b = ((const float *)u)[from];
+        *a = how == 1 ? *a + b : how == 2 ? *a * b : how == 3 ? (b > *a ? b : *a) : b < *a ? b : *a;
+    } else {
+        int64_t *a = (int64_t *)y + at, b = ((const int64_t *)u)[from];
+        *a = how == 1   ? sis__elem_wrap(t->elem, (int64_t)((uint64_t)*a + (uint64_t)b))
+             : how == 2 ? sis__elem_wrap(t->elem, (int64_t)((uint64_t)*a * (uint64_t)b))
+             : how == 3 ? (b > *a ? b : *a)
+                        : (b < *a ? b : *a);
+    }
+}
+
+static int scatter_elements_forward(const sis__step *s, sis__run *r) {
+    const picks *p = (const picks *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    memcpy(sis__out(s, r, 0), sis__in(s, r, 0), x->count * sis__dtype_size(x->dtype));
+    for (size_t k = 0, n = sis__tin(s, r, 1)->count; k < n; k++) {
+        size_t at = element_at(s, r, k);
+        if (at == SIZE_MAX)
+            return bad_index(indices(s, r)[k], p->axis.size);
+        put_one(x, p->how, sis__out(s, r, 0), at, sis__in(s, r, 2), k);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_gather_elements = {
+    2, 2, elements_shape, gather_elements_forward, gather_elements_backward, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_scatter_elements = {
+    3, 3, elements_shape, scatter_elements_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_scatter = {
+    3, 3, elements_shape, scatter_elements_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+
+/* ---- GatherND, ScatterND: an index tuple for each slice -------------------------------------- */
+
+static int nd_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1), *u = sis__cx_input(c, 2);
+    int scatters = c->step->op == SIS__OP_SCATTER_ND;
+    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+    int64_t batch = scatters ? 0 : sis__attr_int(c, "batch_dims", 0);
+    int how = scatters ? sis__attr_choice(c, "reduction", reductions, 5) : 0;
+    size_t width = i->rank ? i->dims[i->rank - 1] : 0, b = (size_t)batch;
+    size_t dims[2 * SIS__MAX_RANK], rank = 0;
+    need_indices(c);
+    if (batch < 0 || i->rank == 0 || b >= i->rank || b + width > x->rank)
+        sis__cx_fail(c, SIS_E_FORMAT, "tuples of %zu indices for %zu axes", width, x->rank);
+    if (how && x->dtype != SIS__F32 && x->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of %s", sis__dtype_name(x->dtype));
+    if (c->error)
+        return c->error;
+    *p = (picks){.width = width, .slice = 1, .lead = b, .batches = 1, .how = how};
+    for (size_t d = 0; d < b; d++)
+        p->batches *= x->dims[d];
+    for (size_t d = b + width; d < x->rank; d++)
+        p->slice *= x->dims[d];
+    p->tuples = width ? i->count / width : 0;
+    for (size_t d = 0; d + 1 < i->rank; d++)
+        dims[rank++] = i->dims[d];
+    for (size_t d = b + width; d < x->rank; d++)
+        dims[rank++] = x->dims[d];
+    if (p->batches && p->tuples % p->batches)
+        return sis__cx_fail(c, SIS_E_FORMAT, "indices that do not fit the leading axes");
+    if (!scatters)
+        return sis__cx_output(c, 0, x->dtype, rank, dims);
+    if (u->dtype != x->dtype || u->count != p->tuples * p->slice)
+        sis__cx_fail(c, SIS_E_FORMAT, "updates that do not fit the indices");
+    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+}
+
+/* Which slice of x tuple k means; SIZE_MAX: none. */
+static size_t slice_at(const sis__step *s, const sis__run *r, size_t k) {
+    const picks *p = (const picks *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    const int64_t *tuple = indices(s, r) + k * p->width;
+    size_t at = k / (p->tuples / p->batches);
+    for (size_t j = 0; j < p->width; j++) {
+        size_t i = sis__index_in(tuple[j], x->dims[p->lead + j]);
+        if (i == SIZE_MAX)
+            return SIZE_MAX;
+        at = at * x->dims[p->lead + j] + i;
+    }
+    return at;
+}
+
+static int bad_tuple(void) {
+    return sis__fail(SIS_E_ARGUMENT, "an index outside of its axis");
+}
+
+static int gather_nd_forward(const sis__step *s, sis__run *r) {
+    const picks *p = (const picks *)s->p.own;
+    size_t bytes = p->slice * sis__dtype_size(sis__tin(s, r, 0)->dtype);
+    for (size_t k = 0; k < p->tuples; k++) {
+        size_t at = slice_at(s, r, k);
+        if (at == SIZE_MAX)
+            return bad_tuple();
+        memcpy((char *)sis__out(s, r, 0) + k * bytes, (const char *)sis__in(s, r, 0) + at * bytes,
+               bytes);
+    }
+    return SIS_OK;
+}
+
+static int gather_nd_backward(const sis__step *s, sis__run *r) {
+    const picks *p = (const picks *)s->p.own;
+    for (size_t k = 0; sis__din(s, r, 0) && k < p->tuples; k++) {
+        float *to = sis__din(s, r, 0) + slice_at(s, r, k) * p->slice;
+        for (size_t i = 0; i < p->slice; i++)
+            to[i] += sis__dout(s, r, 0)[k * p->slice + i];
+    }
+    return SIS_OK;
+}
+
+static int scatter_nd_forward(const sis__step *s, sis__run *r) {
+    const picks *p = (const picks *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    memcpy(sis__out(s, r, 0), sis__in(s, r, 0), x->count * sis__dtype_size(x->dtype));
+    for (size_t k = 0; k < p->tuples; k++) {
+        size_t at = slice_at(s, r, k);
+        if (at == SIZE_MAX)
+            return bad_tuple();
+        for (size_t i = 0; i < p->slice; i++)
+            put_one(x, p->how, sis__out(s, r, 0), at * p->slice + i, sis__in(s, r, 2),
+                    k * p->slice + i);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_gather_nd = {
+    2, 2, nd_shape, gather_nd_forward, gather_nd_backward, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_scatter_nd = {
+    3, 3, nd_shape, scatter_nd_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+
+/* ---- OneHot: indices, depth, (off, on) ------------------------------------------------------- */
+
+static int one_hot_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *d = sis__cx_input(c, 1), *v = sis__cx_input(c, 2);
+    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+    size_t dims[SIS__MAX_RANK + 1];
+    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", -1), x->rank + 1);
+    if (d->count != 1 || v->count != 2 || d->dtype > SIS__I64 || x->dtype > SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "a depth or values of the wrong size");
+    else if (!d->data)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "the depth must be constant");
+    if (c->error)
+        return c->error;
+    double depth = sis__number_at(d, d->data, 0);
+    if (!(depth >= 1 && depth <= INT32_MAX))
+        return sis__cx_fail(c, SIS_E_FORMAT, "a depth of %g", depth);
+    for (size_t k = 0, from = 0; k <= x->rank; k++)
+        dims[k] = k == axis ? (size_t)depth : x->dims[from++];
+    p->axis = (sis__axis){.axis = axis, .outer = 1, .size = (size_t)depth, .inner = 1};
+    for (size_t k = 0; k < x->rank; k++)
+        *(k < axis ? &p->axis.outer : &p->axis.inner) *= x->dims[k];
+    sis__cx_output(c, 0, v->dtype, x->rank + 1, dims);
+    sis__cx_elem(c, 0, v->elem);
+    return c->error;
+}
+
+static int one_hot_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &((const picks *)s->p.own)->axis;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    size_t size = sis__dtype_size(sis__tin(s, r, 2)->dtype);
+    const char *values = (const char *)sis__in(s, r, 2);
+    char *y = (char *)sis__out(s, r, 0);
+    for (size_t o = 0; o < a->outer; o++)
+        for (size_t in = 0; in < a->inner; in++) {
+            double at = sis__number_at(x, sis__in(s, r, 0), o * a->inner + in);
+            size_t on = sis__index_in(
+                at >= -9e15 && at <= 9e15 ? (int64_t)at : -1 - (int64_t)a->size, a->size);
+            for (size_t k = 0; k < a->size; k++)
+                memcpy(y + ((o * a->size + k) * a->inner + in) * size,
+                       values + (k == on ? size : 0), size);
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_one_hot = {3, 3, one_hot_shape, one_hot_forward, NULL, 0, SIS__MIXES};
