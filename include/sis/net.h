@@ -11,9 +11,12 @@
  *     sis_net_margins(net, &batch, margins);                   // the same in log-odds
  *     sis_net_free(net);
  *
- * A network has one input and one output that matter: rows go into the first input, scores come out
- * of the first output that holds floats (scikit-learn's label outputs are left aside). The first
- * axis of the input counts rows if it is free or 1; else the whole input is one row.
+ * Rows go in at one end, scores come out of the first output that holds floats (scikit-learn's label
+ * outputs are left aside; a model that has nothing else gives those, as numbers). The first axis of
+ * the input counts rows if it is free or 1; else the whole input is one row. A model of several
+ * inputs takes them side by side in one row, in the order of the file, unless one of them is token
+ * ids: then the others follow from it (see Several inputs). Texts are numbers in a row
+ * (sis_net_word).
  *
  * What it promises: a row's result does not depend, to the bit, on the rows beside it, on its place
  * among them or on the number of threads. Everything is computed in single precision.
@@ -38,7 +41,7 @@ typedef struct sis_net sis_net;
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* Read an ONNX file, opsets 7 to 17. What cannot be run is refused here: SIS_E_UNSUPPORTED with the
+/* Read an ONNX file, opsets 7 to 22. What cannot be run is refused here: SIS_E_UNSUPPORTED with the
  * operator, the node and what to do; SIS_E_FORMAT for anything that is not a whole, sound model. */
 int sis_net_read(const char *path, sis_net **out);
 
@@ -86,6 +89,49 @@ double sis_net_flops(const sis_net *net);
  * it: what is kept and what is computed of it for each candidate. walk: may be NULL.
  * free(*text). */
 int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text);
+
+/* ---- Several inputs ------------------------------------------------------------------------- */
+
+typedef enum sis_net_type {
+    SIS_NET_FLOATS,
+    SIS_NET_INTS,
+    SIS_NET_BOOLS,
+    SIS_NET_TEXTS
+} sis_net_type;
+
+typedef struct sis_net_tensor {
+    const char *name;
+    sis_net_type type;
+    sis_net_shape shape;
+    const void *data; /* float, int64_t, uint8_t or const char *, as the type says */
+} sis_net_tensor;
+
+/* The inputs that the file declares, and what each takes (data is NULL). */
+size_t sis_net_inputs(const sis_net *net);
+int sis_net_input_get(const sis_net *net, size_t i, sis_net_tensor *input);
+
+/* Rows are fed to this input alone (--explain NAME). The others must have been given, or follow from
+ * its tokens: by their names, a mask is 1 where a token is and 0 where the padding token is, token
+ * types and segments are 0, positions count from 0, lengths count the tokens. NULL: as it was read.
+ * Neither this nor the next two while another thread uses the network; on failure it is as before. */
+int sis_net_explain_input(sis_net *net, const char *name);
+
+/* From now on this input has that value (--with NAME=FILE), and rows no part for it; numbers are
+ * converted to what it takes. The name of the tensor does not matter. NULL: no longer. */
+int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *value);
+
+/* The id of the token that stands for no token, 0 unless set. */
+int sis_net_set_padding(sis_net *net, int64_t id);
+
+/* What stands for a text in a row: the same number for the same text as long as the network lives. */
+int sis_net_word(const sis_net *net, const char *text, float *value);
+
+/* Evaluate the model once as its file describes it: all its inputs by name, in any order, and all
+ * outputs in the file's order. Shapes may depend on values. sis_net_tensors_free(*outputs,
+ * *n_outputs); texts among them live as long as the network. */
+int sis_net_evaluate(const sis_net *net, const sis_net_tensor *inputs, size_t n,
+                     sis_net_tensor **outputs, size_t *n_outputs);
+void sis_net_tensors_free(sis_net_tensor *tensors, size_t n);
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
@@ -218,7 +264,7 @@ int sis_net_add_ints(sis_net_builder *b, const char *name, const sis_net_shape *
                      const int64_t *values);
 
 /* A node; names are separated by spaces, "-" leaves an optional one out. An operator of ai.onnx.ml
- * is written "ml.Scaler". Attributes are those of the node added last. */
+ * is written "ml.Scaler", one of com.microsoft "ms.FastGelu". Attributes are those of the node added last. */
 int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, const char *outputs);
 int sis_net_attr_int(sis_net_builder *b, const char *name, int64_t v);
 int sis_net_attr_float(sis_net_builder *b, const char *name, float v);

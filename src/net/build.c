@@ -162,8 +162,8 @@ static int tell_output_shape(sis_net *net) {
         return SIS_OK;
     sis__plan *plan;
     int error = sis__net_plan_row(net, &plan);
-    if (error)
-        return error;
+    if (error) /* shapes that depend on values are nobody's to tell */
+        return error == SIS_E_UNSUPPORTED ? SIS_OK : error;
     const sis__tensor *t = &plan->tensors[net->output];
     sis_net_shape shape = {.rank = t->rank};
     for (size_t d = 0; d < t->rank; d++)
@@ -256,28 +256,46 @@ static int add_names(const char *names, char ***items, size_t *n) {
     return SIS_OK;
 }
 
-static int use_ml(Onnx__ModelProto *doc) {
+/* Domains that node names may begin with. */
+static const struct {
+    const char *prefix, *domain;
+    int version;
+} domains[] = {{"ml.", "ai.onnx.ml", OPSET_ML}, {"ms.", "com.microsoft", 1}};
+
+static int use_domain(Onnx__ModelProto *doc, const char *domain, int version) {
     for (size_t i = 0; i < doc->n_opset_import; i++)
-        if (strcmp(doc->opset_import[i]->domain, "ai.onnx.ml") == 0)
+        if (strcmp(doc->opset_import[i]->domain, domain) == 0)
             return SIS_OK;
-    return add_opset(doc, "ai.onnx.ml", OPSET_ML);
+    return add_opset(doc, domain, version);
+}
+
+/* The operator's name without its prefix; the node gets its domain. NULL: out of memory. */
+static const char *take_domain(Onnx__ModelProto *doc, Onnx__NodeProto *n, const char *op) {
+    for (size_t i = 0; i < sizeof domains / sizeof *domains; i++) {
+        size_t length = strlen(domains[i].prefix);
+        if (strncmp(op, domains[i].prefix, length) != 0)
+            continue;
+        n->domain = sis__strdup(domains[i].domain);
+        if (!n->domain || use_domain(doc, domains[i].domain, domains[i].version) != SIS_OK)
+            return NULL;
+        return op + length;
+    }
+    return op;
 }
 
 int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, const char *outputs) {
     if (check(b))
         return check(b);
     Onnx__GraphProto *g = b->doc->graph;
-    int ml = strncmp(op, "ml.", 3) == 0, error = SIS_OK;
     Onnx__NodeProto *n =
         (Onnx__NodeProto *)append_message(&onnx__node_proto__descriptor, &g->node, &g->n_node);
     if (!n)
         return done(b, SIS_E_NOMEM);
     b->last = n;
-    if (!(n->op_type = sis__strdup(op + (ml ? 3 : 0))))
+    const char *name = take_domain(b->doc, n, op);
+    if (!name || !(n->op_type = sis__strdup(name)))
         return done(b, SIS_E_NOMEM);
-    if (ml && (!(n->domain = sis__strdup("ai.onnx.ml")) || (error = use_ml(b->doc)) != 0))
-        return done(b, SIS_E_NOMEM);
-    error = add_names(inputs, &n->input, &n->n_input);
+    int error = add_names(inputs, &n->input, &n->n_input);
     if (!error)
         error = add_names(outputs, &n->output, &n->n_output);
     if (!error && n->n_output == 0)

@@ -124,6 +124,28 @@ static void add_plan(sis__buf *b, const words *w, unsigned char *used) {
         sis__buf_str(b, "no walk fits it in this memory: every masked copy is a full pass\n");
 }
 
+/* The inputs of the file, if there are several: parts of the row, given, or following. */
+static void add_inputs(sis__buf *b, const sis_net *net) {
+    sis_net_tensor t;
+    size_t n = sis_net_inputs(net);
+    for (size_t i = 0; n > 1 && i < n; i++) {
+        if (sis_net_input_get(net, i, &t) != SIS_OK)
+            continue;
+        int id = sis__graph_find(&net->graph, t.name);
+        int producer = net->graph.values[id].producer;
+        const char *op = producer < 0 ? "" : net->graph.nodes[producer].proto->op_type;
+        sis__buf_str(b, "  ");
+        add_name(b, t.name);
+        sis__buf_printf(b, ": %s ", sis__elem_name(net->graph.values[id].elem_type));
+        add_shape(b, t.shape.dims, t.shape.rank);
+        sis__buf_str(b, id == net->input             ? ", the row"
+                        : net->graph.values[id].data ? ", given"
+                        : strcmp(op, "Part") == 0    ? ", part of the row"
+                                                     : ", follows from the tokens");
+        sis__buf_char(b, '\n');
+    }
+}
+
 static void add_input(sis__buf *b, const sis_net *net) {
     const sis__value *v = &net->graph.values[net->input];
     sis_net_shape shape;
@@ -148,10 +170,15 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     unsigned char *used = SIS_NEW(unsigned char, net->graph.n_values);
     int error = used ? SIS_OK : SIS_E_NOMEM;
     add_input(&b, net);
+    add_inputs(&b, net);
     if (!error && sis_net_values(net) == 0)
         sis__buf_str(&b, "rows may have any length; give one to see the nodes\n");
     else if (!error)
         error = sis__net_plan_row(net, &plan);
+    if (error == SIS_E_UNSUPPORTED) {
+        sis__buf_str(&b, "shapes depend on values: every row is computed by itself\n");
+        error = SIS_OK;
+    }
     if (!error && plan)
         add_plan(&b, &(words){net, plan, walk, sis__walk_notes(walk, net)}, used);
     if (!error)

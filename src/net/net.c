@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/onnx/proto.h"
+#include "net/onnx/words.h"
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
 #include "net/plan/net.h"
@@ -22,20 +23,12 @@
 
 static int find_input(sis_net *net) {
     const sis__graph *g = &net->graph;
-    if (g->n_inputs == 0)
-        return sis__fail(SIS_E_FORMAT, "the model has no input");
-    if (g->n_inputs > 1)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "the model has %zu inputs (%s, %s ...); only models of one input can be run",
-            g->n_inputs, g->values[g->inputs[0]].name, g->values[g->inputs[1]].name);
     net->input = g->inputs[0];
     const sis__value *v = &g->values[net->input];
     if (v->dtype == SIS__OTHER)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "input %s is of type %s; float, double, int32, int64 and bool are supported", v->name,
-            sis__elem_name(v->elem_type));
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "input %s is of type %s; numbers, bool and texts are supported", v->name,
+                         sis__elem_name(v->elem_type));
     if (!v->shaped)
         return sis__fail(SIS_E_UNSUPPORTED, "input %s declares no shape; export the model with one",
                          v->name);
@@ -43,17 +36,22 @@ static int find_input(sis_net *net) {
     return SIS_OK;
 }
 
-/* The first output that may hold floats; those declared as another type are labels. */
+/* The first output that may hold floats; those declared as another type are labels, which are
+ * scores only if there is nothing else. */
 static int find_output(sis_net *net) {
     const sis__graph *g = &net->graph;
-    for (size_t i = 0; i < g->n_outputs; i++) {
-        const sis__value *v = &g->values[g->outputs[i]];
-        if (v->elem_type == 0 || sis__elem_dtype(v->elem_type) == SIS__F32) {
+    net->output = -1;
+    for (size_t i = g->n_outputs; i-- > 0;) {
+        int type = g->values[g->outputs[i]].elem_type;
+        if (type == 0 || sis__elem_dtype(type) == SIS__F32)
             net->output = g->outputs[i];
-            return SIS_OK;
-        }
     }
-    return sis__fail(SIS_E_UNSUPPORTED, "the model has no output of floats");
+    for (size_t i = g->n_outputs; net->output < 0 && i-- > 0;)
+        if (sis__elem_dtype(g->values[g->outputs[i]].elem_type) <= SIS__BOOL)
+            net->output = g->outputs[i];
+    if (net->output < 0)
+        return sis__fail(SIS_E_UNSUPPORTED, "the model has no output of numbers");
+    return SIS_OK;
 }
 
 /* Is output 0 of a node what its input 0 is? A Cast keeps floats only on the way to floats that are
@@ -98,48 +96,6 @@ static void find_final(sis_net *net) {
         net->pre_output = n->inputs[0];
 }
 
-/* The node that reads a value, if there is exactly one. */
-static const sis__node *only_user(const sis__graph *g, int value) {
-    const sis__node *user = NULL;
-    for (size_t i = 0; i < g->n_nodes; i++)
-        for (size_t j = 0; j < g->nodes[i].n_inputs; j++)
-            if (g->nodes[i].inputs[j] == value) {
-                if (user)
-                    return NULL;
-                user = &g->nodes[i];
-            }
-    return user;
-}
-
-/* Input -> Cast or Identity, any number -> Gather from a float matrix that is an initializer. */
-static void find_embedding(sis_net *net) {
-    const sis__graph *g = &net->graph;
-    int value = net->input;
-    net->embedding = net->embedded = -1;
-    for (int hops = 0; hops < 4; hops++) {
-        const sis__node *n = only_user(g, value);
-        if (!n || n->n_outputs != 1 || n->outputs[0] < 0)
-            return;
-        if (n->op_id == SIS__OP_CAST || n->op_id == SIS__OP_IDENTITY) {
-            value = n->outputs[0];
-            continue;
-        }
-        if (n->op_id != SIS__OP_GATHER || n->n_inputs != 2 || n->inputs[1] != value ||
-            n->inputs[0] < 0)
-            return;
-        const sis__value *m = &g->values[n->inputs[0]];
-        const Onnx__NodeProto *p = n->proto;
-        int by_rows = 1;
-        for (size_t i = 0; i < p->n_attribute; i++)
-            by_rows &= p->attribute[i]->i == 0;
-        if (m->data && m->dtype == SIS__F32 && m->rank == 2 && m->dims[0] > 0 && by_rows) {
-            net->embedding = n->inputs[0];
-            net->embedded = n->outputs[0];
-        }
-        return;
-    }
-}
-
 /* A softmax gives margins only if it runs over all scores of a row and nothing else. */
 static void confirm_final(sis_net *net, const sis__geometry *g) {
     const sis__plan *p = g ? g->plans[SIS__SCORES][0] : NULL;
@@ -166,10 +122,10 @@ static int check_runs(sis_net *net) {
     int open = 0, error = SIS_OK;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
         open += v->dims[d] < 0;
-    if (open > 1)
+    if (open > 2)
         return sis__fail(
             SIS_E_UNSUPPORTED,
-            "input %s leaves more than one size free; export the model with fixed sizes", v->name);
+            "input %s leaves more than two sizes free; export the model with fixed sizes", v->name);
     size_t rest = open ? 64 : 1;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
         size_t size = v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
@@ -185,21 +141,42 @@ static int check_runs(sis_net *net) {
     return open && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM ? SIS_OK : error;
 }
 
-int sis__net_reload(sis_net *net) {
-    sis__graph fresh;
-    int error = sis__graph_load(&fresh, net->doc);
+/* What the network is, from its graph. */
+static int settle(sis_net *net) {
+    int error = find_input(net);
+    if (!error)
+        error = find_output(net);
     if (error)
         return error;
+    find_final(net);
+    sis__net_find_embedding(&net->graph, net->input, &net->embedding, &net->embedded);
+    return check_runs(net);
+}
+
+static int load_graph(sis_net *net, sis__graph *g) {
+    int error = sis__graph_load(g, net->doc, net->words);
+    if (!error && (error = sis__net_prepare_inputs(net, g)) != SIS_OK)
+        sis__graph_release(g);
+    return error;
+}
+
+int sis__net_reload(sis_net *net) {
+    sis__graph fresh;
+    int error = load_graph(net, &fresh);
+    if (error)
+        return error;
+    const sis_net was = *net;
     sis__cache_clear(net->cache);
-    const sis__graph was = net->graph;
-    const int moved[] = {net->input, net->output, net->pre_output, net->embedding, net->embedded};
-    int *const fields[] = {&net->input, &net->output, &net->pre_output, &net->embedding,
-                           &net->embedded};
-    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) /* the same values by name */
-        *fields[i] = moved[i] < 0 ? -1 : sis__graph_find(&fresh, was.values[moved[i]].name);
-    sis__graph_release(&net->graph);
     net->graph = fresh;
-    return SIS_OK;
+    if ((error = settle(net)) == SIS_OK) {
+        sis__graph was_graph = was.graph;
+        sis__graph_release(&was_graph);
+        return SIS_OK;
+    }
+    sis__cache_clear(net->cache);
+    *net = was;
+    sis__graph_release(&fresh);
+    return error;
 }
 
 int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
@@ -210,16 +187,10 @@ int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
     }
     net->doc = doc;
     net->cache = sis__cache_new();
-    int error = net->cache ? sis__graph_load(&net->graph, doc) : SIS_E_NOMEM;
+    net->words = sis__words_new();
+    int error = net->cache && net->words ? load_graph(net, &net->graph) : SIS_E_NOMEM;
     if (!error)
-        error = find_input(net);
-    if (!error)
-        error = find_output(net);
-    if (!error) {
-        find_final(net);
-        find_embedding(net);
-        error = check_runs(net);
-    }
+        error = settle(net);
     if (error) {
         sis_net_free(net);
         *out = NULL;
@@ -232,6 +203,8 @@ void sis_net_free(sis_net *net) {
         return;
     sis__cache_free(net->cache);
     sis__graph_release(&net->graph);
+    sis__words_free(net->words);
+    sis__net_forget(net);
     sis__proto_free(&net->doc->base);
     free(net);
 }

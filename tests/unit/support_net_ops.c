@@ -4,6 +4,9 @@
  */
 #include "support_net.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "support.h"
 
 static sis__rng rng;
@@ -338,6 +341,167 @@ static void gru_linear(sis_net_builder *b) {
     NODE("Mul", "h s", "y");
 }
 
+/* y = f(x) side by side, for functions of one input that are smooth around 0. */
+static void add_functions(sis_net_builder *b, const char *const *names, size_t n) {
+    char out[16], list[512] = "";
+    for (size_t i = 0; i < n; i++) {
+        snprintf(out, sizeof out, "f%zu", i);
+        NODE(names[i], "x", out);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? " " : "", out);
+    }
+    NODE("Concat", list, "y");
+    sis_net_attr_int(b, "axis", 1);
+}
+
+static void more_functions(sis_net_builder *b) {
+    static const char *const names[] = {
+        "Selu", "Celu", "HardSwish", "Mish", "Swish", "Gelu",     "Erf",   "Sin",         "Cos",
+        "Tan",  "Atan", "Sinh",      "Cosh", "Asinh", "Softsign", "Round", "ms.QuickGelu"};
+    add_functions(b, names, sizeof names / sizeof *names);
+}
+
+static void gelu_tanh(sis_net_builder *b) {
+    NODE("Gelu", "x", "y");
+    sis_net_attr_text(b, "approximate", "tanh");
+}
+
+/* Functions of numbers between -1 and 1, of numbers above 1, and with steps. */
+static void bounded_functions(sis_net_builder *b) {
+    float tenth = 0.1f, four = 4;
+    sis_net_add_param(b, "tenth", SHAPE(1), &tenth);
+    sis_net_add_param(b, "four", SHAPE(1), &four);
+    NODE("Mul", "x tenth", "s");
+    NODE("Asin", "s", "f0");
+    NODE("Acos", "s", "f1");
+    NODE("Atanh", "s", "f2");
+    NODE("Add", "x four", "l");
+    NODE("Acosh", "l", "f3");
+    NODE("Shrink", "x", "f4");
+    sis_net_attr_float(b, "lambd", 0.05f);
+    sis_net_attr_float(b, "bias", 0.1f);
+    NODE("ThresholdedRelu", "x", "f5");
+    sis_net_attr_float(b, "alpha", 0.05f);
+    NODE("CastLike", "x four", "f7");
+    NODE("Concat", "f0 f1 f2 f3 f4 f5 f7", "y");
+    sis_net_attr_int(b, "axis", 1);
+}
+
+static void remainders(sis_net_builder *b) {
+    float seven = 7;
+    sis_net_add_param(b, "seven", SHAPE(1), &seven);
+    NODE("Add", "x seven", "l");
+    NODE("Mod", "l seven", "y");
+    sis_net_attr_int(b, "fmod", 1);
+}
+
+static void more_reductions(sis_net_builder *b) {
+    float three = 3;
+    sis_net_add_param(b, "three", SHAPE(1), &three);
+    NODE("Add", "x three", "p");
+    NODE("ReduceL1", "x", "a");
+    INTS("axes", 2);
+    NODE("ReduceL2", "x", "c");
+    INTS("axes", 2);
+    NODE("ReduceSumSquare", "x", "d");
+    INTS("axes", 2);
+    NODE("ReduceLogSum", "p", "e");
+    INTS("axes", 2);
+    NODE("ReduceLogSumExp", "x", "f");
+    INTS("axes", 2);
+    NODE("Concat", "a c d e f", "y");
+    sis_net_attr_int(b, "axis", 2);
+}
+
+static void layer_norms(sis_net_builder *b) {
+    param(b, "w", SHAPE(6));
+    param(b, "q", SHAPE(6));
+    NODE("LayerNormalization", "x w q", "a");
+    NODE("RMSNormalization", "a w", "d");
+    NODE("SimplifiedLayerNormalization", "d q", "e");
+    NODE("Add", "a e", "y");
+}
+
+static void skip_norms(sis_net_builder *b) {
+    param(b, "w", SHAPE(6));
+    param(b, "q", SHAPE(6));
+    param(b, "e", SHAPE(6));
+    param(b, "k", SHAPE(1, 2, 6));
+    NODE("ms.SkipLayerNormalization", "x k w q e", "a - - s");
+    NODE("ms.SkipSimplifiedLayerNormalization", "a s w e", "y");
+}
+
+static void channel_norms(sis_net_builder *b) {
+    param(b, "w", SHAPE(4));
+    param(b, "q", SHAPE(4));
+    NODE("InstanceNormalization", "x w q", "a");
+    NODE("GroupNormalization", "a w q", "y");
+    sis_net_attr_int(b, "num_groups", 2);
+}
+
+static void picks(sis_net_builder *b) {
+    sis_net_add_ints(b, "i", SHAPE(1, 2, 3), (int64_t[]){1, 0, 2, 2, 1, -1});
+    sis_net_add_ints(b, "t", SHAPE(2, 3), (int64_t[]){0, 1, 2, 0, 0, 1});
+    NODE("GatherElements", "x i", "a");
+    sis_net_attr_int(b, "axis", 1);
+    NODE("GatherND", "x t", "c");
+    NODE("ReduceSum", "c", "s");
+    NODE("Mul", "a s", "y");
+}
+
+static void rearrangements(sis_net_builder *b) {
+    CONSTANT("axis", 2);
+    NODE("DepthToSpace", "x", "a");
+    sis_net_attr_int(b, "blocksize", 2);
+    NODE("CumSum", "a axis", "c");
+    sis_net_attr_int(b, "exclusive", 1);
+    NODE("Trilu", "c", "d");
+    NODE("Mul", "d d", "e");
+    NODE("SpaceToDepth", "e", "y");
+    sis_net_attr_int(b, "blocksize", 2);
+}
+
+static void turned_sequences(sis_net_builder *b) {
+    CONSTANT("n", 2, 3);
+    NODE("ReverseSequence", "x n", "a");
+    NODE("Mul", "a x", "c");
+    NODE("Cast", "n", "q");
+    sis_net_attr_int(b, "to", 9);
+    NODE("Compress", "c q", "y");
+    sis_net_attr_int(b, "axis", 1);
+}
+
+static void resizes(sis_net_builder *b) {
+    CONSTANT("s", 3, 6);
+    CONSTANT("t", 7, 9);
+    NODE("Resize", "x - - s", "a");
+    sis_net_attr_text(b, "mode", "cubic");
+    INTS("axes", 2, 3);
+    NODE("Resize", "a - - t", "c");
+    sis_net_attr_text(b, "mode", "linear");
+    INTS("axes", 2, 3);
+    NODE("Upsample", "c", "y");
+    sis_net_attr_floats(b, "scales", (float[]){1, 1, 2, 1}, 4);
+}
+
+static void conv_transpose(sis_net_builder *b) {
+    param(b, "w", SHAPE(4, 2, 3, 2));
+    param(b, "q", SHAPE(4));
+    NODE("ConvTranspose", "x w q", "y");
+    INTS("strides", 2, 1);
+    INTS("pads", 1, 0, 0, 1);
+    INTS("dilations", 1, 2);
+    sis_net_attr_int(b, "group", 2);
+}
+
+static void columns(sis_net_builder *b) {
+    CONSTANT("c", 2, 0);
+    NODE("ml.ArrayFeatureExtractor", "x c", "a");
+    NODE("ml.Imputer", "x", "d");
+    sis_net_attr_floats(b, "imputed_value_floats", (float[]){0.5f}, 1);
+    sis_net_attr_float(b, "replaced_value_float", 100);
+    NODE("ml.FeatureVectorizer", "a d", "y");
+}
+
 const operator_case operator_cases[] = {
     {"Conv 1-D", {3, {0, 2, 9}}, conv_1d},
     {"Conv 2-D", {4, {0, 2, 6, 5}}, conv_2d},
@@ -369,6 +533,20 @@ const operator_case operator_cases[] = {
     {"LSTM, batch first", {3, {0, 5, 4}}, lstm_batch_first},
     {"GRU", {3, {5, 2, 4}}, gru_all},
     {"GRU, linear before reset", {3, {5, 2, 4}}, gru_linear},
+    {"more functions", {2, {0, 4}}, more_functions},
+    {"Gelu by tanh", {2, {0, 4}}, gelu_tanh},
+    {"functions with bounds", {2, {0, 5}}, bounded_functions},
+    {"Mod", {2, {0, 5}}, remainders},
+    {"more reductions", {3, {0, 3, 4}}, more_reductions},
+    {"LayerNormalization and its kin", {3, {0, 2, 6}}, layer_norms},
+    {"SkipLayerNormalization and its kin", {3, {0, 2, 6}}, skip_norms},
+    {"normalizations of channels", {4, {0, 4, 2, 3}}, channel_norms},
+    {"picks", {3, {1, 3, 3}}, picks},
+    {"rearrangements", {4, {0, 4, 2, 3}}, rearrangements},
+    {"sequences turned round", {3, {3, 2, 4}}, turned_sequences},
+    {"Resize, Upsample", {4, {0, 1, 2, 3}}, resizes},
+    {"ConvTranspose", {4, {0, 4, 3, 2}}, conv_transpose},
+    {"columns", {2, {0, 4}}, columns},
 };
 const size_t n_operator_cases = sizeof operator_cases / sizeof *operator_cases;
 

@@ -253,14 +253,14 @@ static void refuse_case(tally *t, const fixture *c, const char *name, int error)
 }
 
 static void run_case(const char *folder, const char *name, tally *t) {
-    fixture c = {0};
+    fixture c = {.net = {.embedding = -1, .embedded = -1}};
     char path[8192];
     sis__plan *plan = NULL;
     snprintf(path, sizeof path, "%s/model.onnx", folder);
     c.net.doc = (Onnx__ModelProto *)parse_file(&onnx__model_proto__descriptor, path);
     if (!c.net.doc)
         return; /* a folder without a model */
-    int error = sis__graph_load(&c.net.graph, c.net.doc);
+    int error = sis__graph_load(&c.net.graph, c.net.doc, NULL);
     if (error) {
         refuse_case(t, &c, name, error);
         release(&c);

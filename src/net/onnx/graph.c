@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/onnx/graft.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
@@ -377,9 +378,9 @@ static int reserve(loader *l) {
     while (size < 2 * values)
         size *= 2;
     sis__graph *g = l->g;
-    g->values = SIS_NEW(sis__value, values);
+    g->values = SIS_NEW(sis__value, values + 1); /* and one that grafts may add */
     g->nodes = SIS_NEW(sis__node, p->n_node);
-    g->inputs = SIS_NEW(int, p->n_input + captured);
+    g->inputs = SIS_NEW(int, p->n_input + captured + 1);
     g->outputs = SIS_NEW(int, p->n_output);
     g->slots = SIS_NEW(int, slots);
     l->table = SIS_NEW(int, size);
@@ -410,15 +411,93 @@ static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelP
     return error;
 }
 
-int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc) {
-    *g = (sis__graph){0};
+int sis__graph_load(sis__graph *g, const Onnx__ModelProto *doc, sis__words *words) {
+    *g = (sis__graph){.borrowed_words = words != NULL};
     if (!doc->graph)
         return sis__fail(SIS_E_FORMAT, "not an ONNX model: it holds no graph");
-    g->words = sis__words_new();
+    g->words = words ? words : sis__words_new();
     int error = g->words ? load(g, doc->graph, doc) : SIS_E_NOMEM;
     if (error)
         sis__graph_release(g);
     return error;
+}
+
+/* ---- Grafts ---------------------------------------------------------------------------------- */
+
+struct sis__grafted {
+    sis__graft graft;
+    Onnx__NodeProto proto;
+    int inputs[1], outputs[1];
+};
+
+static const char *const graft_names[] = {"Part", "Present", "Zeros", "Positions", "Lengths"};
+
+static void graft_node(sis__graph *g, struct sis__grafted *at, const sis__graft *graft,
+                       sis__node *n) {
+    at->graft = *graft;
+    at->inputs[0] = graft->from;
+    at->outputs[0] = graft->to;
+    onnx__node_proto__init(&at->proto);
+    at->proto.op_type = (char *)(uintptr_t)graft_names[graft->kind];
+    at->proto.name = (char *)(uintptr_t)g->values[graft->to].name;
+    *n = (sis__node){.proto = &at->proto,
+                     .opset = 1,
+                     .n_inputs = 1,
+                     .n_outputs = 1,
+                     .n_own = 1,
+                     .inputs = at->inputs,
+                     .outputs = at->outputs,
+                     .graft = &at->graft};
+    n->op = sis__op_find("sis", graft_names[graft->kind], &n->op_id);
+}
+
+static int is_grafted(const sis__graft *grafts, size_t n, int value) {
+    for (size_t i = 0; i < n; i++)
+        if (grafts[i].to == value)
+            return 1;
+    return 0;
+}
+
+int sis__graph_graft(sis__graph *g, const sis__graft *grafts, size_t n) {
+    struct sis__grafted *kept = SIS_NEW(struct sis__grafted, n);
+    sis__node *nodes = SIS_NEW(sis__node, g->n_nodes + n);
+    size_t inputs = 0;
+    if (!kept || !nodes) {
+        free(kept);
+        free(nodes);
+        return SIS_E_NOMEM;
+    }
+    memcpy(nodes + n, g->nodes, g->n_nodes * sizeof *nodes);
+    for (size_t i = 0; i < n; i++)
+        graft_node(g, &kept[i], &grafts[i], &nodes[i]);
+    free(g->nodes);
+    g->nodes = nodes;
+    g->n_nodes += n;
+    g->grafted = kept;
+    for (size_t i = 0; i < g->n_values; i++)
+        if (g->values[i].producer >= 0)
+            g->values[i].producer += (int)n;
+    for (size_t i = 0; i < n; i++)
+        g->values[grafts[i].to].producer = (int)i;
+    for (size_t i = 0; i < g->n_inputs; i++)
+        if (!is_grafted(grafts, n, g->inputs[i]))
+            g->inputs[inputs++] = g->inputs[i];
+    g->n_inputs = inputs;
+    return sort_nodes(g);
+}
+
+int sis__graph_row_input(sis__graph *g, size_t n, int counted) {
+    sis__value *v = &g->values[g->n_values];
+    *v = (sis__value){.name = "row",
+                      .elem_type = SIS__FLOAT,
+                      .dtype = SIS__F32,
+                      .shaped = 1,
+                      .rank = counted ? 2 : 1,
+                      .producer = -1};
+    v->dims[0] = counted ? -1 : (int64_t)n;
+    v->dims[1] = (int64_t)n;
+    g->inputs[g->n_inputs++] = (int)g->n_values;
+    return (int)g->n_values++;
 }
 
 void sis__graph_release(sis__graph *g) {
@@ -436,7 +515,8 @@ void sis__graph_release(sis__graph *g) {
     free(g->inputs);
     free(g->outputs);
     free(g->slots);
-    if (!g->is_body)
+    free(g->grafted);
+    if (!g->is_body && !g->borrowed_words)
         sis__words_free(g->words);
     *g = (sis__graph){0};
 }

@@ -89,6 +89,7 @@ typedef struct sis__node {
     int *inputs, *outputs; /* values; -1: optional one left out */
     sis__body *bodies;
     size_t n_bodies;
+    const struct sis__graft *graft; /* a node that is not in the file (graft.h); else NULL */
 } sis__node;
 
 typedef struct sis__graph {
@@ -99,12 +100,14 @@ typedef struct sis__graph {
     int *outputs;             /* declared outputs */
     int *slots;               /* the memory of all nodes' inputs and outputs */
     struct sis__words *words; /* shared with bodies */
-    int is_body;
+    int is_body, borrowed_words;
+    struct sis__grafted *grafted; /* nodes that are not in the file */
 } sis__graph;
 
 /* Read the document's graph. The document must outlive it. Checks names, order and cycles;
- * operators that are not supported are left to the plan that needs them. */
-int sis__graph_load(sis__graph *g, const struct Onnx__ModelProto *doc);
+ * operators that are not supported are left to the plan that needs them. words: where texts are
+ * kept; NULL: its own. */
+int sis__graph_load(sis__graph *g, const struct Onnx__ModelProto *doc, struct sis__words *words);
 void sis__graph_release(sis__graph *g);
 
 /* Values of a TensorProto in one of our types. *owned is what the caller frees, NULL if *data

@@ -361,7 +361,7 @@ static int rounds_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
-const sis__op sis__op_loop = {2, SIZE_MAX,        loop_shape, rounds_forward, sis__no_gradient,
+const sis__op sis__op_loop = {0, SIZE_MAX,        loop_shape, rounds_forward, sis__no_gradient,
                               0, SIS__MIXES_TEXTS};
 
 /* ---- Scan: along axis 0 of its inputs -------------------------------------------------------- */

@@ -215,17 +215,32 @@ static int normal_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+/* Gradient of value i of group g into x and what Skip- adds to it. */
+static void spread(const sis__step *s, sis__run *r, size_t g, size_t i, float d) {
+    const normal *p = (const normal *)s->p.own;
+    size_t at = g * p->size + i;
+    float *dskip = p->skip_at < 0 ? NULL : sis__din(s, r, 1);
+    float *dextra = p->extra_at < 0 ? NULL : sis__din(s, r, (size_t)p->extra_at);
+    if (sis__din(s, r, 0))
+        sis__din(s, r, 0)[at] += d;
+    if (dskip)
+        dskip[at % sis__tin(s, r, 1)->count] += d;
+    if (dextra)
+        dextra[i] += d;
+}
+
 /* With v = (x - mean) rstd and d = dy scale: dx = rstd (d - mean(d) - v mean(d v)), without the
  * first mean where none is taken off. */
 static void group_backward(const sis__step *s, sis__run *r, size_t g) {
     const normal *p = (const normal *)s->p.own;
-    const float *x = sis__in(s, r, 0) + g * p->size, *dy = sis__dout(s, r, 0) + g * p->size;
-    const float *scale = param_of(s, r, p->scale_at);
-    float *dx = sis__din(s, r, 0);
+    const float *x = group_of(s, r, g), *dy = sis__dout(s, r, 0) + g * p->size;
+    const float *scale = param_of(s, r, p->scale_at), *straight = NULL;
     float *dscale = p->scale_at < 0 ? NULL : sis__din(s, r, (size_t)p->scale_at);
     float *dbias = p->bias_at < 0 ? NULL : sis__din(s, r, (size_t)p->bias_at);
     moments m = moments_of(p, x);
-    double sum = 0, dot = 0;
+    double sum = 0, dot = 0, n = (double)p->size;
+    if (p->sum_out >= 0)
+        straight = sis__dout(s, r, (size_t)p->sum_out);
     for (size_t i = 0; i < p->size; i++) {
         size_t k = (g * p->size + i) / p->inner % p->params;
         double v = (x[i] - m.mean) * m.rstd, d = dy[i] * (scale ? (double)scale[k] : 1);
@@ -236,18 +251,16 @@ static void group_backward(const sis__step *s, sis__run *r, size_t g) {
         if (dbias)
             dbias[k] += dy[i];
     }
-    for (size_t i = 0; dx && i < p->size; i++) {
+    for (size_t i = 0; i < p->size; i++) {
         size_t k = (g * p->size + i) / p->inner % p->params;
         double v = (x[i] - m.mean) * m.rstd, d = dy[i] * (scale ? (double)scale[k] : 1);
-        double n = (double)p->size;
-        dx[g * p->size + i] += (float)(m.rstd * (d - (p->centred ? sum / n : 0) - v * dot / n));
+        double dx = m.rstd * (d - (p->centred ? sum / n : 0) - v * dot / n);
+        spread(s, r, g, i, (float)dx + (straight ? straight[g * p->size + i] : 0));
     }
 }
 
 static int normal_backward(const sis__step *s, sis__run *r) {
     const normal *p = (const normal *)s->p.own;
-    if (p->skip_at >= 0)
-        return sis__no_gradient(s, r);
     for (size_t g = 0; sis__dout(s, r, 0) && g < p->groups; g++)
         group_backward(s, r, g);
     return SIS_OK;

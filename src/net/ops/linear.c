@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
-#include "net/onnx/proto.h"
-#include "net/onnx/words.h"
+#include "net/ops/encode.h"
 #include "net/ops/ml_scores.h"
 #include "net/ops/ops.h"
 
@@ -20,24 +19,13 @@ int sis__post_read(sis__cx *c, sis__post *post) {
     return c->error;
 }
 
-/* The texts of an attribute as their numbers. */
-static const int64_t *text_labels(sis__cx *c, const char *name, size_t *n) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
-    *n = a ? a->n_strings : 0;
-    int64_t *ids = (int64_t *)sis__cx_alloc(c, *n + 1, sizeof *ids);
-    for (size_t i = 0; !c->error && i < *n; i++)
-        c->error =
-            sis__words_put(c->plan->graph->words, a->strings[i].data, a->strings[i].len, &ids[i]);
-    return c->error ? NULL : ids;
-}
-
 int sis__labels_read(sis__cx *c, size_t *n, const int64_t **labels, sis__dtype *type) {
     const char *ints =
         sis__attr_find(c, "classlabels_int64s") ? "classlabels_int64s" : "classlabels_ints";
     *labels = sis__attr_ints(c, ints, n);
     *type = SIS__I64;
     if (*n == 0) {
-        *labels = text_labels(c, "classlabels_strings", n);
+        *labels = sis__attr_words(c, "classlabels_strings", n);
         *type = SIS__TEXT;
     } else {
         sis__attr_find(c, "classlabels_strings");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every operator we know, once: X(ID, domain, name in the standard, variable of its sis__op).
- * Domain "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft. Operators of one file stand together.
+ * Domain "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft, "sis"
+ * what is put in front of a network (net/onnx/graft.h). Operators of one file stand together.
  */
 #ifndef SIS_NET_OPS_OPS_H
 #define SIS_NET_OPS_OPS_H
@@ -163,6 +164,12 @@
     X(QGEMM, "ms", "QGemm", qgemm)                                                                 \
     X(QLINEAR_ADD, "ms", "QLinearAdd", qlinear_add)                                                \
     X(QLINEAR_MUL, "ms", "QLinearMul", qlinear_mul)                                                \
+    /* graft.c */                                                                                  \
+    X(PART, "sis", "Part", part)                                                                   \
+    X(PRESENT, "sis", "Present", present)                                                          \
+    X(ZEROS, "sis", "Zeros", zeros)                                                                \
+    X(POSITIONS, "sis", "Positions", positions)                                                    \
+    X(LENGTHS, "sis", "Lengths", lengths)                                                          \
     /* control.c */                                                                                \
     X(IF, "", "If", if)                                                                            \
     X(LOOP, "", "Loop", loop)                                                                      \
@@ -195,6 +202,19 @@
     /* lstm.c, gru.c */                                                                            \
     X(LSTM, "", "LSTM", lstm)                                                                      \
     X(GRU, "", "GRU", gru)                                                                         \
+    /* encode.c, svm.c, text.c */                                                                  \
+    X(ARRAY_FEATURE_EXTRACTOR, "ml", "ArrayFeatureExtractor", array_feature_extractor)             \
+    X(BINARIZER, "ml", "Binarizer", binarizer)                                                     \
+    X(CATEGORY_MAPPER, "ml", "CategoryMapper", category_mapper)                                    \
+    X(FEATURE_VECTORIZER, "ml", "FeatureVectorizer", feature_vectorizer)                           \
+    X(IMPUTER, "ml", "Imputer", imputer)                                                           \
+    X(LABEL_ENCODER, "ml", "LabelEncoder", label_encoder)                                          \
+    X(ONE_HOT_ENCODER, "ml", "OneHotEncoder", one_hot_encoder)                                     \
+    X(SVM_CLASSIFIER, "ml", "SVMClassifier", svm_classifier)                                       \
+    X(SVM_REGRESSOR, "ml", "SVMRegressor", svm_regressor)                                          \
+    X(STRING_NORMALIZER, "", "StringNormalizer", string_normalizer)                                \
+    X(TF_IDF_VECTORIZER, "", "TfIdfVectorizer", tf_idf_vectorizer)                                 \
+    X(TOKENIZER, "ms", "Tokenizer", tokenizer)                                                     \
     /* linear.c, trees.c */                                                                        \
     X(LINEAR_CLASSIFIER, "ml", "LinearClassifier", linear_classifier)                              \
     X(LINEAR_REGRESSOR, "ml", "LinearRegressor", linear_regressor)                                 \

@@ -359,7 +359,17 @@ void sis__trees_finish(const sis__trees *t, float *scores) {
         sis__post_apply(t->post, scores, t->outputs);
 }
 
-static void score_row(const sis__step *s, sis__run *r, size_t row, float *scores) {
+/* The class with the largest sum among those that any leaf speaks of. */
+static size_t best_seen(const sis__trees *t, const float *raw, const unsigned char *seen) {
+    size_t best = SIZE_MAX;
+    for (size_t k = 0; k < t->outputs; k++)
+        if ((seen[k] || t->base) && (best == SIZE_MAX || raw[k] > raw[best]))
+            best = k;
+    return best == SIZE_MAX ? 0 : best;
+}
+
+/* Scores of one row; returns the class it is given. */
+static size_t score_row(const sis__step *s, sis__run *r, size_t row, float *scores) {
     const sis__trees *t = s->p.trees;
     size_t n = t->single ? 1 : t->outputs;
     double *sum = (double *)(void *)r->scratch;
@@ -370,7 +380,9 @@ static void score_row(const sis__step *s, sis__run *r, size_t row, float *scores
     for (size_t i = 0; i < t->n_trees; i++)
         sis__trees_add(t, descend(s, r, t->roots[i], row), sum, seen);
     sis__trees_round(t, sum, scores);
+    size_t best = t->single ? 0 : best_seen(t, scores, seen);
     sis__trees_finish(t, scores);
+    return t->single ? sis__best_of(scores, t->outputs) : best;
 }
 
 static int trees_forward(const sis__step *s, sis__run *r) {
@@ -379,11 +391,11 @@ static int trees_forward(const sis__step *s, sis__run *r) {
     float *one = (float *)(void *)((double *)(void *)r->scratch + t->outputs);
     int64_t *labels = t->labels ? (int64_t *)(void *)sis__out(s, r, 0) : NULL;
     for (size_t i = 0; i < t->n; i++) {
-        score_row(s, r, i, one);
+        size_t best = score_row(s, r, i, one);
         if (scores)
             memcpy(scores + i * t->outputs, one, t->outputs * sizeof *one);
         if (labels)
-            labels[i] = t->labels[sis__best_of(one, t->outputs)];
+            labels[i] = t->labels[best];
     }
     return SIS_OK;
 }

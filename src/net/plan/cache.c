@@ -5,6 +5,7 @@
  */
 #include "net/plan/cache.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -201,56 +202,24 @@ void sis__cache_give(const sis_net *net, sis__geometry *g, sis__target t, int lo
     pthread_mutex_unlock(&c->lock);
 }
 
-void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float *values) {
-    void *to = r->data[g->start];
-    sis__dtype t = r->plan->tensors[g->start].dtype;
+/* Row number `row` of n values, in the input's type. */
+static void put_row(sis__dtype t, void *to, size_t row, size_t n, const float *values) {
     if (t == SIS__F32) {
-        memcpy((float *)to + row * g->n_values, values, g->n_values * sizeof *values);
+        memcpy((float *)to + row * n, values, n * sizeof *values);
         return;
     }
-    for (size_t i = 0; i < g->n_values; i++) {
+    for (size_t i = 0; i < n; i++) {
         float v = values[i];
         int64_t whole = v >= -9e15f && v <= 9e15f ? (int64_t)v : INT64_MIN; /* NaN is no token */
-        if (t == SIS__I64)
-            ((int64_t *)to)[row * g->n_values + i] = whole;
+        if (t == SIS__BOOL)
+            ((uint8_t *)to)[row * n + i] = v != 0;
         else
-            ((uint8_t *)to)[row * g->n_values + i] = v != 0;
+            ((int64_t *)to)[row * n + i] = whole;
     }
 }
 
-/* ---- Geometries ---------------------------------------------------------------------------- */
-
-/* Shape of one row from what the input declares and the number of values. */
-static int find_dims(const sis_net *net, int embedded, size_t n_values, sis__geometry *g) {
-    const sis__value *v = &net->graph.values[net->input];
-    size_t first = net->counted ? 1 : 0, known = 1, open = SIZE_MAX;
-    for (size_t d = first; d < v->rank; d++) {
-        int64_t size = v->dims[d];
-        if (size < 0 && open != SIZE_MAX)
-            return sis__fail(SIS_E_UNSUPPORTED,
-                             "input %s leaves more than one size free; export the model with fixed "
-                             "sizes",
-                             v->name);
-        open = size < 0 ? g->rank : open;
-        g->dims[g->rank++] = size < 0 ? 1 : (size_t)size;
-        known *= g->dims[g->rank - 1];
-    }
-    if (embedded) {
-        const sis__value *m = &net->graph.values[net->embedding];
-        if (g->rank == SIS__MAX_RANK - 1)
-            return sis__fail(SIS_E_UNSUPPORTED, "embeddings of an input of %zu axes", g->rank);
-        g->dims[g->rank++] = (size_t)m->dims[1];
-        known *= (size_t)m->dims[1];
-    }
-    if (open != SIZE_MAX && known && n_values % known == 0) {
-        g->dims[open] = n_values / known;
-        known = n_values;
-    }
-    g->n_values = n_values;
-    if (known != n_values)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values a row, not %zu", known,
-                         n_values);
-    return SIS_OK;
+void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float *values) {
+    put_row(r->plan->tensors[g->start].dtype, r->data[g->start], row, g->n_values, values);
 }
 
 /* Rows of small whole numbers for token models, else of anything. */
@@ -262,6 +231,119 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n) 
     for (size_t i = 0; i < n; i++)
         rows[i] = words ? (float)sis__rng_below(&rng, words < 1000 ? words : 1000)
                         : (float)(2 * sis__rng_uniform(&rng) - 1);
+}
+
+/* ---- Rows whose values decide about shapes ---------------------------------------------------- */
+
+/* One row as constants of the input's type; free(). */
+static void *row_values(const sis_net *net, const sis__geometry *g, const float *row) {
+    sis__dtype t = g->start == net->input ? net->graph.values[net->input].dtype : SIS__F32;
+    void *to = sis__alloc(g->n_values, 8);
+    if (to)
+        put_row(t, to, 0, g->n_values, row);
+    return to;
+}
+
+/* The plan that has computed it all; *values must live as long. */
+static int known_plan(const sis_net *net, const sis__geometry *g, int output, const float *row,
+                      void **values, sis__plan **plan) {
+    sis__feed feed = {.value = g->start};
+    *plan = NULL;
+    *values = row_values(net, g, row);
+    if (!*values)
+        return SIS_E_NOMEM;
+    if (g->counted)
+        feed.dims[feed.rank++] = 1;
+    for (size_t d = 0; d < g->rank; d++)
+        feed.dims[feed.rank++] = g->dims[d];
+    feed.constant = *values;
+    sis__plan_spec spec = {
+        .feeds = &feed, .n_feeds = 1, .outputs = &output, .n_outputs = 1, .values_known = 1};
+    return sis__plan_new(net, &spec, plan);
+}
+
+int sis__cache_evaluate(const sis_net *net, const sis__geometry *g, int margins, const float *row,
+                        float *out) {
+    sis__plan *plan;
+    void *values;
+    int output = margins ? net->pre_output : net->output;
+    int error = known_plan(net, g, output, row, &values, &plan);
+    const sis__tensor *y = error ? NULL : &plan->tensors[output];
+    if (!error && (y->count != g->n_outputs || !y->data))
+        error = sis__fail(SIS_E_UNSUPPORTED,
+                          "the model gives %zu scores for this row and %zu for another", y->count,
+                          g->n_outputs);
+    for (size_t i = 0; !error && i < y->count; i++)
+        out[i] = y->dtype == SIS__F32    ? ((const float *)y->data)[i]
+                 : y->dtype == SIS__BOOL ? (float)((const uint8_t *)y->data)[i]
+                                         : (float)((const int64_t *)y->data)[i];
+    sis__plan_free(plan);
+    free(values);
+    return error;
+}
+
+/* Where no plan for all rows can be made: do its shapes depend on values? Then one row tells how many
+ * scores there are. */
+static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) {
+    sis__plan *plan = NULL;
+    void *values = NULL;
+    float *row = SIS_NEW(float, g->n_values);
+    if (!row)
+        return SIS_E_NOMEM;
+    fill_probe(net, embedded, row, g->n_values);
+    int error = known_plan(net, g, net->output, row, &values, &plan);
+    if (!error) {
+        g->n_outputs = plan->tensors[net->output].count;
+        g->flops = plan->flops;
+        g->chunk = 1;
+        g->by_value = 1;
+    }
+    sis__plan_free(plan);
+    free(values);
+    free(row);
+    return error;
+}
+
+/* ---- Geometries ---------------------------------------------------------------------------- */
+
+/* Shape of one row from what the input declares and the number of values. */
+static int find_dims(const sis_net *net, int embedded, size_t n_values, sis__geometry *g) {
+    const sis__value *v = &net->graph.values[net->input];
+    size_t first = net->counted ? 1 : 0, known = 1, open = SIZE_MAX, second = SIZE_MAX;
+    for (size_t d = first; d < v->rank; d++) {
+        int64_t size = v->dims[d];
+        if (size < 0 && open != SIZE_MAX)
+            second = g->rank;
+        else if (size < 0)
+            open = g->rank;
+        g->dims[g->rank++] = size < 0 ? 1 : (size_t)size;
+        known *= g->dims[g->rank - 1];
+    }
+    if (embedded) {
+        const sis__value *m = &net->graph.values[net->embedding];
+        if (g->rank == SIS__MAX_RANK - 1)
+            return sis__fail(SIS_E_UNSUPPORTED, "embeddings of an input of %zu axes", g->rank);
+        g->dims[g->rank++] = (size_t)m->dims[1];
+        known *= (size_t)m->dims[1];
+    }
+    if (second != SIZE_MAX && known) { /* both alike: a square image */
+        size_t side = (size_t)(sqrt((double)(n_values / known)) + 0.5);
+        if (side * side * known != n_values)
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "input %s leaves two sizes free, and %zu values are no square; export "
+                             "the model with fixed sizes",
+                             v->name, n_values);
+        g->dims[open] = g->dims[second] = side;
+        known = n_values;
+    } else if (open != SIZE_MAX && known && n_values % known == 0) {
+        g->dims[open] = n_values / known;
+        known = n_values;
+    }
+    g->n_values = n_values;
+    if (known != n_values)
+        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values a row, not %zu", known,
+                         n_values);
+    return SIS_OK;
 }
 
 /* Run 2^total rows, 2^log2_rows at a time; outputs (rows, n_outputs). */
@@ -331,11 +413,19 @@ static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int
 static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     const sis__plan *one;
     int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
+    if (error == SIS_E_UNSUPPORTED) {
+        int other = measure_by_value(net, embedded, g);
+        if (other == SIS_OK || other == SIS_E_NOMEM)
+            return other;
+        error = get_plan(net, g, SIS__SCORES, 0, &one); /* for its message */
+    }
     if (error)
         return error;
     const sis__tensor *y = &one->tensors[net->output];
+    if (y->dtype == SIS__I64 || y->dtype == SIS__BOOL)
+        return measure_by_value(net, embedded, g);
     if (y->dtype != SIS__F32)
-        return sis__fail(SIS_E_UNSUPPORTED, "output %s holds %s, not float scores",
+        return sis__fail(SIS_E_UNSUPPORTED, "output %s holds %s, not scores",
                          net->graph.values[net->output].name, sis__dtype_name(y->dtype));
     g->n_outputs = y->count;
     g->flops = one->flops;

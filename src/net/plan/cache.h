@@ -24,16 +24,17 @@ typedef enum sis__target {
 } sis__target;
 
 typedef struct sis__geometry {
-    int start;                                   /* value that rows are fed to */
-    int counted;                                 /* its first axis counts rows */
-    size_t n_values;                             /* of one row */
-    size_t rank, dims[SIS__MAX_RANK];            /* of one row; without the axis that counts them */
-    size_t n_outputs;                            /* of one row */
-    int batched;                                 /* rows may be run together */
-    size_t chunk;                                /* rows of the largest run, a power of two */
-    size_t users;                                /* calls under way */
-    size_t used_at;                              /* when it was last asked for */
-    double flops;                                /* of one row */
+    int start;                        /* value that rows are fed to */
+    int counted;                      /* its first axis counts rows */
+    size_t n_values;                  /* of one row */
+    size_t rank, dims[SIS__MAX_RANK]; /* of one row; without the axis that counts them */
+    size_t n_outputs;                 /* of one row */
+    int batched;                      /* rows may be run together */
+    int by_value;   /* shapes depend on values: a plan for each row (sis__cache_evaluate) */
+    size_t chunk;   /* rows of the largest run, a power of two */
+    size_t users;   /* calls under way */
+    size_t used_at; /* when it was last asked for */
+    double flops;   /* of one row */
     struct sis__plan *plans[SIS__N_TARGETS][32]; /* by target and log2 of rows */
     struct sis__runs *runs[SIS__N_TARGETS][32];  /* runs not in use */
     struct sis__geometry *next;
@@ -53,6 +54,11 @@ int sis__cache_take(const sis_net *net, sis__geometry *g, sis__target t, int log
                     sis__run **r);
 void sis__cache_give(const sis_net *net, sis__geometry *g, sis__target t, int log2_rows,
                      sis__run *r);
+
+/* One row of a geometry whose shapes depend on values: its results, or what goes into the last
+ * activation, (n_outputs) floats. */
+int sis__cache_evaluate(const sis_net *net, const sis__geometry *g, int margins, const float *row,
+                        float *out);
 
 /* Forget everything derived from weights. */
 void sis__cache_clear(struct sis__cache *c);

@@ -5,9 +5,11 @@
  * network.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/parallel.h"
 #include "net/kernels/kernels.h"
 #include "net/plan/cache.h"
@@ -81,10 +83,26 @@ static void collect(const job *j, const sis__run *r, const sis__piece *p) {
         sis__margins(j->net, z, p->n, k, c, j->margins + p->row * k + c, k);
 }
 
+/* One row of a network whose shapes depend on values. */
+static int run_by_value(const job *j, size_t row) {
+    size_t k = j->g->n_outputs;
+    const float *values = j->batch->rows + row * j->g->n_values;
+    if (j->scores)
+        return sis__cache_evaluate(j->net, j->g, 0, values, j->scores + row * k);
+    float *z = SIS_NEW(float, k);
+    int error = z ? sis__cache_evaluate(j->net, j->g, 1, values, z) : SIS_E_NOMEM;
+    for (size_t c = 0; c < k && !error; c++)
+        sis__margins(j->net, z, 1, k, c, j->margins + row * k + c, k);
+    free(z);
+    return error;
+}
+
 static int run_piece(void *ctx, size_t item, int worker) {
     const job *j = (const job *)ctx;
     (void)worker;
     sis__piece p = sis__piece_at(j->g->chunk, j->batch->n_rows, item);
+    if (j->g->by_value)
+        return run_by_value(j, p.row);
     sis__run *r;
     int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &r);
     if (error)

@@ -114,7 +114,9 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
     int error = sis__batch_check(net, batch, &j.g);
     if (error)
         return error;
-    if (!grad->weights && grad->output >= j.g->n_outputs)
+    if (j.g->by_value)
+        error = sis__fail(SIS_E_UNSUPPORTED, "the model's shapes depend on its input: no gradient");
+    if (!error && !grad->weights && grad->output >= j.g->n_outputs)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu of a model with %zu", grad->output,
                           j.g->n_outputs);
     if (grad->d_params)

@@ -26,7 +26,18 @@ struct sis_net {
     int embedded;             /* token models: value that the embedding Gather computes; else -1 */
     int counted;              /* the first axis of the input counts rows */
     struct sis__cache *cache; /* plans, runs and packed weights, shared by threads */
+    struct sis__words *words; /* texts */
+    struct sis__given *given; /* inputs that are constants */
+    char *explained;          /* the input that rows are fed to, if the caller named it */
+    int64_t pad;              /* the token that stands for none */
 };
+
+/* Make one input of all that the graph has (net/inputs.c). */
+int sis__net_prepare_inputs(sis_net *net, sis__graph *g);
+/* Free what the caller said about inputs. */
+void sis__net_forget(sis_net *net);
+/* Where the values of an input are looked up in a matrix: the matrix and the result, or -1. */
+void sis__net_find_embedding(const sis__graph *g, int value, int *embedding, int *embedded);
 
 /* Make a network of a document, which belongs to it (or is freed) afterwards. */
 int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out);

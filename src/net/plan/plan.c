@@ -81,6 +81,24 @@ static int init_feed(compiler *k, const sis__feed *f) {
     return SIS_OK;
 }
 
+/* A plan that starts at embeddings knows the shape of the ids in front of them: some exporters ask
+ * for it. */
+static void init_ids(compiler *k) {
+    const sis_net *net = k->plan->net;
+    if (k->g != &net->graph || net->embedded < 0 || !k->plan->tensors[net->embedded].fed)
+        return;
+    const sis__tensor *e = &k->plan->tensors[net->embedded];
+    sis__tensor *t = &k->plan->tensors[net->input];
+    *t = (sis__tensor){.dtype = net->graph.values[net->input].dtype, .node = -1, .alias = -1};
+    t->elem = net->graph.values[net->input].elem_type;
+    t->rank = e->rank - 1;
+    t->count = 1;
+    memcpy(t->dims, e->dims, t->rank * sizeof *t->dims);
+    for (size_t d = 0; d < t->rank; d++)
+        t->count *= t->dims[d];
+    t->known = t->shape_only = 1;
+}
+
 /* Nodes that lie behind the wanted values, up to what is fed or constant. */
 static int mark_needed(compiler *k) {
     const sis__graph *g = k->g;
@@ -122,7 +140,8 @@ static int check_inputs(compiler *k, sis__cx *c) {
         }
         const sis__value *v = &k->g->values[n->inputs[i]];
         const sis__tensor *t = &k->plan->tensors[n->inputs[i]];
-        if (!t->known)
+        int asks = n->op_id == SIS__OP_SHAPE || n->op_id == SIS__OP_SIZE;
+        if (!t->known || (t->shape_only && !asks))
             return sis__cx_fail(c, SIS_E_ARGUMENT, "its input %s was not given a shape", v->name);
         if (t->dtype == SIS__OTHER || (t->dtype == SIS__TEXT && !takes_texts(n->op)))
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,
@@ -366,6 +385,7 @@ static int compile(compiler *k) {
     init_tensors(k);
     for (size_t i = 0; i < k->spec->n_feeds && !error; i++)
         error = init_feed(k, &k->spec->feeds[i]);
+    init_ids(k);
     if (!error)
         error = mark_needed(k);
     for (size_t i = 0; i < k->g->n_nodes && !error; i++)

@@ -32,14 +32,15 @@ typedef struct sis__tensor {
     sis__dtype dtype;
     int elem; /* TensorProto.DataType: what the standard calls it */
     size_t rank, dims[SIS__MAX_RANK];
-    size_t count;         /* product of dims */
-    const void *data;     /* its values if they are constant in this plan, else NULL */
-    size_t offset;        /* in a run's memory, if computed or fed */
-    int node;             /* plan node that computes it; -1 for fed and constant ones */
-    unsigned known : 1;   /* shape is known: fed, constant or output of a live node */
-    unsigned fed : 1;     /* an input of the plan */
-    unsigned wanted : 1;  /* an output of the plan */
-    unsigned depends : 1; /* gradient plans: a fed float or a float initializer lies behind it */
+    size_t count;            /* product of dims */
+    const void *data;        /* its values if they are constant in this plan, else NULL */
+    size_t offset;           /* in a run's memory, if computed or fed */
+    int node;                /* plan node that computes it; -1 for fed and constant ones */
+    unsigned known : 1;      /* shape is known: fed, constant or output of a live node */
+    unsigned fed : 1;        /* an input of the plan */
+    unsigned wanted : 1;     /* an output of the plan */
+    unsigned shape_only : 1; /* ids of a plan that starts at embeddings: no values */
+    unsigned depends : 1;    /* gradient plans: a fed float or a float initializer lies behind it */
     int alias; /* shares the memory of this tensor (Reshape, Identity ...); -1: its own */
 } sis__tensor;
 

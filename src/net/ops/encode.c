@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Operators of ai.onnx.ml that prepare features: ArrayFeatureExtractor, Binarizer, CategoryMapper,
+ * FeatureVectorizer, Imputer, LabelEncoder, OneHotEncoder.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "net/onnx/proto.h"
+#include "net/onnx/words.h"
+#include "net/ops/axes.h"
+#include "net/ops/encode.h"
+#include "net/ops/ops.h"
+
+/* ---- Texts of attributes --------------------------------------------------------------------- */
+
+const int64_t *sis__attr_words(sis__cx *c, const char *name, size_t *n) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *n = a ? a->n_strings : 0;
+    int64_t *ids = *n ? (int64_t *)sis__cx_alloc(c, *n, sizeof *ids) : NULL;
+    for (size_t i = 0; !c->error && i < *n; i++)
+        c->error =
+            sis__words_put(c->plan->graph->words, a->strings[i].data, a->strings[i].len, &ids[i]);
+    return c->error ? NULL : ids;
+}
+
+/* The number of one text. */
+static int64_t word_of(sis__cx *c, const char *name, const char *missing) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    int64_t id = 0;
+    int error = a && a->has_s
+                    ? sis__words_put(c->plan->graph->words, a->s.data, a->s.len, &id)
+                    : sis__words_put(c->plan->graph->words, missing, strlen(missing), &id);
+    if (error && !c->error)
+        c->error = error;
+    return id;
+}
+
+/* ---- ArrayFeatureExtractor: columns by number ------------------------------------------------ */
+
+static int extractor_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *y = sis__cx_input(c, 1);
+    size_t dims[SIS__MAX_RANK];
+    if (y->dtype != SIS__I64 || x->rank == 0 || y->count == 0)
+        return sis__cx_fail(c, SIS_E_FORMAT, "columns that are not integers");
+    sis__axis_around(x, x->rank - 1, &c->step->p.axis);
+    memcpy(dims, x->dims, sizeof dims);
+    dims[x->rank - 1] = y->count;
+    if (x->rank == 1) { /* a row, as ONNX Runtime has it */
+        dims[1] = y->count;
+        dims[0] = 1;
+    }
+    return sis__cx_output(c, 0, x->dtype, x->rank == 1 ? 2 : x->rank, dims);
+}
+
+static int extractor_forward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    const int64_t *columns = (const int64_t *)(const void *)sis__in(s, r, 1);
+    size_t n = sis__tin(s, r, 1)->count, size = sis__dtype_size(sis__tin(s, r, 0)->dtype);
+    for (size_t i = 0; i < a->outer * n; i++) {
+        size_t at = columns[i % n] < 0 ? SIZE_MAX : sis__index_in(columns[i % n], a->size);
+        if (at == SIZE_MAX)
+            return sis__fail(SIS_E_ARGUMENT, "column %lld of %zu", (long long)columns[i % n],
+                             a->size);
+        memcpy((char *)sis__out(s, r, 0) + i * size,
+               (const char *)sis__in(s, r, 0) + (i / n * a->size + at) * size, size);
+    }
+    return SIS_OK;
+}
+
+static int extractor_backward(const sis__step *s, sis__run *r) {
+    const sis__axis *a = &s->p.axis;
+    const int64_t *columns = (const int64_t *)(const void *)sis__in(s, r, 1);
+    size_t n = sis__tin(s, r, 1)->count;
+    for (size_t i = 0; sis__din(s, r, 0) && i < a->outer * n; i++)
+        sis__din(s, r, 0)[i / n * a->size + (size_t)columns[i % n]] += sis__dout(s, r, 0)[i];
+    return SIS_OK;
+}
+
+const sis__op sis__op_array_feature_extractor = {
+    2, 2, extractor_shape, extractor_forward, extractor_backward, 0, SIS__MOVES};
+
+/* ---- Binarizer, Imputer: each value by itself ------------------------------------------------ */
+
+static int binarizer_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    c->step->p.unary.alpha = sis__attr_float(c, "threshold", 0);
+    if (x->dtype > SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "an input that is no number");
+    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+}
+
+static int binarizer_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *x = sis__tin(s, r, 0);
+    for (size_t i = 0; i < x->count; i++)
+        sis__number_set(x, sis__out(s, r, 0), i,
+                        sis__number_at(x, sis__in(s, r, 0), i) > (double)s->p.unary.alpha);
+    return SIS_OK;
+}
+
+const sis__op sis__op_binarizer = {1, 1, binarizer_shape, binarizer_forward, NULL, 0, SIS__MAPS};
+
+typedef struct {
+    const float *floats;
+    const int64_t *ints;
+    size_t n; /* one for all columns, or one for each */
+    float missing;
+    int64_t missing_int;
+} imputer;
+
+static int imputer_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    imputer *p = (imputer *)sis__cx_own(c, sizeof *p);
+    size_t n, whole;
+    const float *floats = sis__attr_floats(c, "imputed_value_floats", &n);
+    const int64_t *ints = sis__attr_ints(c, "imputed_value_int64s", &whole);
+    float missing = sis__attr_float(c, "replaced_value_float", 0);
+    int64_t missing_int = sis__attr_int(c, "replaced_value_int64", 0);
+    n = x->dtype == SIS__F32 ? n : whole;
+    size_t columns = x->rank ? x->dims[x->rank - 1] : 1;
+    if (x->dtype > SIS__I64 || n == 0 || (n != 1 && n != columns))
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu values to put in %zu columns", n, columns);
+    if (!c->error)
+        *p = (imputer){floats, ints, n, missing, missing_int};
+    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+}
+
+static int is_missing(const imputer *p, float v) {
+    return isnan(p->missing) ? isnan(v) : v == p->missing;
+}
+
+static int imputer_forward(const sis__step *s, sis__run *r) {
+    const imputer *p = (const imputer *)s->p.own;
+    const float *x = sis__in(s, r, 0);
+    const int64_t *whole = (const int64_t *)(const void *)x;
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
+        if (sis__tin(s, r, 0)->dtype == SIS__F32)
+            sis__out(s, r, 0)[i] = is_missing(p, x[i]) ? p->floats[i % p->n] : x[i];
+        else
+            ((int64_t *)(void *)sis__out(s, r, 0))[i] =
+                whole[i] == p->missing_int ? p->ints[i % p->n] : whole[i];
+    return SIS_OK;
+}
+
+static int imputer_backward(const sis__step *s, sis__run *r) {
+    const imputer *p = (const imputer *)s->p.own;
+    for (size_t i = 0; sis__din(s, r, 0) && i < sis__tin(s, r, 0)->count; i++)
+        if (!is_missing(p, sis__in(s, r, 0)[i]))
+            sis__din(s, r, 0)[i] += sis__dout(s, r, 0)[i];
+    return SIS_OK;
+}
+
+const sis__op sis__op_imputer = {1, 1,        imputer_shape, imputer_forward, imputer_backward,
+                                 0, SIS__MAPS};
+
+/* ---- LabelEncoder, CategoryMapper: keys to values -------------------------------------------- */
+
+/* Keys and values in one of three types, and what anything else becomes. */
+typedef struct {
+    sis__dtype from, to;
+    const int64_t *keys, *values; /* integers or texts */
+    const float *float_keys, *float_values;
+    size_t n;
+    int64_t missing;
+    float float_missing;
+} mapping;
+
+static int mapping_output(sis__cx *c, const mapping *m) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    if (x->dtype != m->from)
+        sis__cx_fail(c, SIS_E_FORMAT, "keys of another type than the input");
+    sis__cx_output(c, 0, m->to, x->rank, x->dims);
+    sis__cx_elem(c, 0,
+                 m->to == SIS__F32    ? SIS__FLOAT
+                 : m->to == SIS__TEXT ? SIS__STRING
+                                      : SIS__INT64);
+    return c->error;
+}
+
+/* A list of keys or values under one of three names. */
+static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
+                        const int64_t **whole, const float **floats) {
+    size_t n;
+    *whole = sis__attr_words(c, names[0], &n);
+    *type = SIS__TEXT;
+    if (n)
+        return n;
+    *whole = sis__attr_ints(c, names[1], &n);
+    *type = SIS__I64;
+    if (n)
+        return n;
+    *floats = sis__attr_floats(c, names[2], &n);
+    *type = SIS__F32;
+    return n;
+}
+
+/* The numbers of a tensor attribute, as lists above. */
+static size_t read_tensor(sis__cx *c, const char *name, sis__dtype *type, const int64_t **whole,
+                          const float **floats) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    sis__decoded d;
+    if (!a || !a->t || c->error)
+        return 0;
+    c->error = sis__tensor_decode(a->t, c->plan->graph->words, &d);
+    if (!c->error && d.owned)
+        c->error = sis__plan_own(c->plan, d.owned);
+    if (c->error)
+        return 0;
+    *type = d.dtype;
+    if (d.dtype == SIS__F32)
+        *floats = (const float *)d.data;
+    else
+        *whole = (const int64_t *)d.data;
+    return d.count;
+}
+
+static void read_defaults(sis__cx *c, mapping *m) {
+    sis__dtype type = SIS__OTHER;
+    const int64_t *whole = NULL;
+    const float *floats = NULL;
+    float f = sis__attr_float(c, "default_float", -0.0f);
+    int64_t i = sis__attr_int(c, "default_int64", -1);
+    int64_t word = word_of(c, "default_string", "_Unused");
+    size_t n = read_tensor(c, "default_tensor", &type, &whole, &floats);
+    m->missing = m->to == SIS__TEXT ? word : i;
+    m->float_missing = f;
+    if (n == 1 && type == m->to && type == SIS__F32)
+        m->float_missing = floats[0];
+    else if (n == 1 && type == m->to)
+        m->missing = whole[0];
+}
+
+static int label_encoder_shape(sis__cx *c) {
+    static const char *const keys[] = {"keys_strings", "keys_int64s", "keys_floats"};
+    static const char *const values[] = {"values_strings", "values_int64s", "values_floats"};
+    mapping *m = (mapping *)sis__cx_own(c, sizeof *m);
+    size_t n, old;
+    if (c->error)
+        return c->error;
+    const int64_t *classes = sis__attr_words(c, "classes_strings", &old);
+    if (old) { /* version 1: a text's place in the list, or the other way round */
+        int64_t *places = (int64_t *)sis__cx_alloc(c, old, sizeof *places);
+        for (size_t i = 0; places && i < old; i++)
+            places[i] = (int64_t)i;
+        int texts = sis__cx_input(c, 0)->dtype == SIS__TEXT;
+        *m = (mapping){.from = texts ? SIS__TEXT : SIS__I64, .to = texts ? SIS__I64 : SIS__TEXT};
+        m->keys = texts ? classes : places;
+        m->values = texts ? places : classes;
+        m->n = old;
+    } else {
+        m->n = read_list(c, keys, &m->from, &m->keys, &m->float_keys);
+        n = read_list(c, values, &m->to, &m->values, &m->float_values);
+        if (m->n == 0)
+            m->n = read_tensor(c, "keys_tensor", &m->from, &m->keys, &m->float_keys);
+        if (n == 0)
+            n = read_tensor(c, "values_tensor", &m->to, &m->values, &m->float_values);
+        if (n != m->n)
+            sis__cx_fail(c, SIS_E_FORMAT, "%zu keys for %zu values", m->n, n);
+    }
+    read_defaults(c, m);
+    return mapping_output(c, m);
+}
+
+static int category_mapper_shape(sis__cx *c) {
+    mapping *m = (mapping *)sis__cx_own(c, sizeof *m);
+    size_t n, texts;
+    const int64_t *words = sis__attr_words(c, "cats_strings", &texts);
+    const int64_t *ints = sis__attr_ints(c, "cats_int64s", &n);
+    int64_t word = word_of(c, "default_string", "_Unused"),
+            i = sis__attr_int(c, "default_int64", -1);
+    int from_text = sis__cx_input(c, 0)->dtype == SIS__TEXT;
+    if (n != texts)
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu texts for %zu integers", texts, n);
+    if (c->error)
+        return c->error;
+    *m =
+        (mapping){.from = from_text ? SIS__TEXT : SIS__I64, .to = from_text ? SIS__I64 : SIS__TEXT};
+    m->keys = from_text ? words : ints;
+    m->values = from_text ? ints : words;
+    m->n = n;
+    m->missing = from_text ? i : word;
+    return mapping_output(c, m);
+}
+
+/* The place of a key, the last if it is there twice; SIZE_MAX: absent. */
+static size_t find_key(const mapping *m, const void *x, size_t i) {
+    for (size_t k = m->n; k-- > 0;)
+        if (m->from == SIS__F32) {
+            float v = ((const float *)x)[i];
+            if (v == m->float_keys[k] || (isnan(v) && isnan(m->float_keys[k])))
+                return k;
+        } else if (((const int64_t *)x)[i] == m->keys[k]) {
+            return k;
+        }
+    return SIZE_MAX;
+}
+
+static int mapping_forward(const sis__step *s, sis__run *r) {
+    const mapping *m = (const mapping *)s->p.own;
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
+        size_t k = find_key(m, sis__in(s, r, 0), i);
+        if (m->to == SIS__F32)
+            sis__out(s, r, 0)[i] = k == SIZE_MAX ? m->float_missing : m->float_values[k];
+        else
+            ((int64_t *)(void *)sis__out(s, r, 0))[i] = k == SIZE_MAX ? m->missing : m->values[k];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_label_encoder = {1,    1, label_encoder_shape, mapping_forward,
+                                       NULL, 0, SIS__MAPS_TEXTS};
+const sis__op sis__op_category_mapper = {1,    1, category_mapper_shape, mapping_forward,
+                                         NULL, 0, SIS__MAPS_TEXTS};
+
+/* ---- OneHotEncoder --------------------------------------------------------------------------- */
+
+static int one_hot_encoder_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    mapping *m = (mapping *)sis__cx_own(c, sizeof *m);
+    size_t n, texts, dims[SIS__MAX_RANK + 1];
+    const int64_t *words = sis__attr_words(c, "cats_strings", &texts);
+    const int64_t *ints = sis__attr_ints(c, "cats_int64s", &n);
+    int64_t zeros = sis__attr_int(c, "zeros", 1);
+    if (c->error)
+        return c->error;
+    int is_text = x->dtype == SIS__TEXT;
+    *m = (mapping){.from = x->dtype, .keys = is_text ? words : ints, .n = is_text ? texts : n};
+    m->missing = zeros;
+    if (m->n == 0 || x->dtype == SIS__BOOL)
+        return sis__cx_fail(c, SIS_E_FORMAT, "no categories of the input's type");
+    memcpy(dims, x->dims, sizeof x->dims);
+    dims[x->rank] = m->n;
+    sis__cx_output(c, 0, SIS__F32, x->rank + 1, dims);
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    return c->error;
+}
+
+static int one_hot_encoder_forward(const sis__step *s, sis__run *r) {
+    const mapping *m = (const mapping *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    for (size_t i = 0; i < x->count; i++) {
+        double v = x->dtype == SIS__F32 ? (double)sis__in(s, r, 0)[i] : 0;
+        int64_t id = x->dtype == SIS__F32 ? (v >= -9e15 && v <= 9e15 ? (int64_t)v : INT64_MIN)
+                                          : ((const int64_t *)(const void *)sis__in(s, r, 0))[i];
+        int found = 0;
+        for (size_t k = 0; k < m->n; k++) {
+            sis__out(s, r, 0)[i * m->n + k] = m->keys[k] == id;
+            found |= m->keys[k] == id;
+        }
+        if (!found && !m->missing)
+            return sis__fail(SIS_E_ARGUMENT, "a category that the model does not know");
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_one_hot_encoder = {1,    1, one_hot_encoder_shape, one_hot_encoder_forward,
+                                         NULL, 0, SIS__MIXES_TEXTS};
+
+/* ---- FeatureVectorizer: columns side by side ------------------------------------------------- */
+
+/* A vector is one row; of anything else the first axis counts rows. */
+static size_t rows_of(const sis__tensor *t) {
+    return t->rank > 1 ? t->dims[0] : 1;
+}
+
+static size_t width_of(const sis__tensor *t) {
+    return rows_of(t) ? t->count / rows_of(t) : 0;
+}
+
+static int vectorizer_shape(sis__cx *c) {
+    size_t n, width = 0, rows = 1;
+    sis__attr_ints(c, "inputdimensions", &n);
+    for (size_t i = 0; i < c->step->n_inputs; i++) {
+        const sis__tensor *t = sis__cx_input(c, i);
+        if (!t || t->dtype > SIS__I64 || (i && rows_of(t) != rows))
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is no row of numbers", i);
+        rows = rows_of(t);
+        width += width_of(t);
+    }
+    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){rows, width});
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    return c->error;
+}
+
+static int vectorizer_forward(const sis__step *s, sis__run *r) {
+    size_t width = sis__tout(s, r, 0)->dims[1], at = 0;
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const sis__tensor *t = sis__tin(s, r, i);
+        size_t n = width_of(t);
+        for (size_t k = 0; k < t->count; k++)
+            sis__out(s, r, 0)[k / n * width + at + k % n] =
+                (float)sis__number_at(t, sis__in(s, r, i), k);
+        at += n;
+    }
+    return SIS_OK;
+}
+
+static int vectorizer_backward(const sis__step *s, sis__run *r) {
+    size_t width = sis__tout(s, r, 0)->dims[1], at = 0;
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        const sis__tensor *t = sis__tin(s, r, i);
+        size_t n = width_of(t);
+        for (size_t k = 0; sis__din(s, r, i) && k < t->count; k++)
+            sis__din(s, r, i)[k] += sis__dout(s, r, 0)[k / n * width + at + k % n];
+        at += n;
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_feature_vectorizer = {
+    1, SIZE_MAX, vectorizer_shape, vectorizer_forward, vectorizer_backward, 0, SIS__MIXES};

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Networks of several inputs: side by side in a row, given, or following from tokens; texts; shapes
+ * that depend on values; evaluation by name.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "support_net.h"
+
+/* y = a . w + b, a (n, 3) floats, b (n, 2) integers */
+static sis_net *two_inputs(void) {
+    sis_net *net;
+    float w[6] = {1, 2, 3, 4, 5, 6};
+    sis_net_builder *b = sis_net_builder_new("two");
+    sis_net_add_input(b, "a", 0, SHAPE(0, 3));
+    sis_net_add_input(b, "b", 1, SHAPE(0, 2));
+    sis_net_add_param(b, "w", SHAPE(3, 2), w);
+    sis_net_add_node(b, "MatMul", "a w", "p");
+    sis_net_add_node(b, "Cast", "b", "c");
+    sis_net_attr_int(b, "to", 1);
+    sis_net_add_node(b, "Add", "p c", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    return net;
+}
+
+static void inputs_lie_side_by_side_in_a_row(void **state) {
+    (void)state;
+    sis_net *net = two_inputs();
+    float rows[2][5] = {{1, 0, 0, 7, 8}, {0, 1, 1, -1, 2}}, y[4];
+    float slopes[10];
+    assert_int_equal(sis_net_values(net), 5);
+    assert_int_equal(sis_net_inputs(net), 2);
+    sis_net_batch batch = {rows[0], 2, 5, 0, 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 8 && y[1] == 10 && y[2] == 7 && y[3] == 12);
+    sis_net_grad grad = {.output = 1, .d_rows = slopes};
+    assert_int_equal(sis_net_gradient(net, &batch, &grad), 0);
+    assert_true(slopes[0] == 2 && slopes[1] == 4 && slopes[2] == 6 && slopes[3] == 0);
+    sis_net_free(net);
+}
+
+static void an_input_can_be_given(void **state) {
+    (void)state;
+    sis_net *net = two_inputs();
+    float row[3] = {1, 1, 1}, y[2], given[2] = {10, 20}, short_one[1] = {1};
+    sis_net_tensor t = {.type = SIS_NET_FLOATS, .shape = {2, {1, 2}}, .data = given};
+    assert_int_equal(sis_net_set_input(net, "nothing", &t), SIS_E_ARGUMENT);
+    assert_int_equal(sis_net_values(net), 5);
+    assert_int_equal(sis_net_set_input(net, "b", &t), 0);
+    assert_int_equal(sis_net_values(net), 3);
+    sis_net_batch batch = {row, 1, 3, 0, 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 19 && y[1] == 32);
+    sis_net_tensor bad = {.type = SIS_NET_FLOATS, .shape = {2, {1, 5}}, .data = (float[5]){0}};
+    assert_int_not_equal(sis_net_set_input(net, "b", &bad), 0); /* stays as it was */
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 19);
+    assert_int_equal(sis_net_explain_input(net, "b"), SIS_E_ARGUMENT);
+    assert_int_equal(sis_net_set_input(net, "b", NULL), 0);
+    assert_int_equal(sis_net_values(net), 5);
+    assert_int_equal(sis_net_explain_input(net, "b"), SIS_E_UNSUPPORTED);
+    assert_message_has("--with a=");
+    (void)short_one;
+    sis_net_free(net);
+}
+
+/* Mean of the embeddings of the tokens that the mask lets through. */
+static sis_net *masked_mean(void) {
+    sis_net *net;
+    float matrix[10] = {0, 0, 1, 10, 2, 20, 3, 30, 4, 40};
+    sis_net_builder *b = sis_net_builder_new("mean");
+    sis_net_add_input(b, "input_ids", 1, SHAPE(0, 0));
+    sis_net_add_input(b, "attention_mask", 1, SHAPE(0, 0));
+    sis_net_add_input(b, "token_type_ids", 1, SHAPE(0, 0));
+    sis_net_add_param(b, "m", SHAPE(5, 2), matrix);
+    sis_net_add_ints(b, "last", SHAPE(1), (int64_t[]){2});
+    sis_net_add_ints(b, "middle", SHAPE(1), (int64_t[]){1});
+    sis_net_add_node(b, "Gather", "m input_ids", "e");
+    sis_net_add_node(b, "Add", "attention_mask token_type_ids", "k");
+    sis_net_add_node(b, "Cast", "k", "f");
+    sis_net_attr_int(b, "to", 1);
+    sis_net_add_node(b, "Unsqueeze", "f last", "u");
+    sis_net_add_node(b, "Mul", "e u", "p");
+    sis_net_add_node(b, "ReduceSum", "p middle", "s");
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_node(b, "ReduceSum", "u middle", "n");
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_node(b, "Div", "s n", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    return net;
+}
+
+static void masks_follow_tokens_and_their_embeddings(void **state) {
+    (void)state;
+    sis_net *net = masked_mean();
+    float ids[2][4] = {{1, 2, 3, 0}, {4, 0, 0, 0}}, y[4], embedded[16], z[4];
+    const float *matrix;
+    size_t words, dim;
+    assert_true(sis_net_is_token(net));
+    assert_int_equal(sis_net_values(net), 0); /* any length */
+    sis_net_batch batch = {ids[0], 2, 4, 0, 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 2 && y[1] == 20 && y[2] == 4 && y[3] == 40);
+    assert_int_equal(sis_net_embedding(net, &matrix, &words, &dim), 0);
+    for (size_t i = 0; i < 8; i++)
+        memcpy(embedded + 2 * i, matrix + 2 * (size_t)ids[i / 4][i % 4], 2 * sizeof *embedded);
+    batch = (sis_net_batch){embedded, 2, 8, 1, 1};
+    assert_int_equal(sis_net_forward(net, &batch, z), 0);
+    assert_memory_equal(y, z, sizeof y);
+    assert_int_equal(sis_net_set_padding(net, 3), 0);
+    batch = (sis_net_batch){ids[0], 1, 3, 0, 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 1.5f && y[1] == 15);
+    sis_net_free(net);
+}
+
+/* The columns whose value is above 0: how many depends on them. */
+static void shapes_may_depend_on_values(void **state) {
+    (void)state;
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("some");
+    sis_net_add_input(b, "x", 0, SHAPE(1, 4));
+    float zero = 0;
+    sis_net_add_param(b, "z", SHAPE(1), &zero);
+    sis_net_add_node(b, "Greater", "x z", "g");
+    sis_net_add_node(b, "Cast", "g", "i");
+    sis_net_attr_int(b, "to", 7);
+    sis_net_add_node(b, "NonZero", "i", "at");
+    sis_net_add_node(b, "Transpose", "at", "t");
+    sis_net_add_node(b, "GatherND", "x t", "v");
+    sis_net_add_node(b, "ReduceSum", "v", "y");
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    float x[2][4] = {{1, -2, 3, -4}, {-1, -1, -1, 5}}, y[2], slopes[8];
+    sis_net_batch batch = {x[0], 2, 4, 0, 2};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[0] == 4 && y[1] == 5);
+    assert_int_equal(sis_net_gradient(net, &batch, &(sis_net_grad){.d_rows = slopes}),
+                     SIS_E_UNSUPPORTED);
+    sis_net_free(net);
+}
+
+static void evaluation_goes_by_name(void **state) {
+    (void)state;
+    sis_net *net = two_inputs();
+    float a[3] = {1, 0, 0};
+    int64_t v[2] = {7, 8};
+    sis_net_tensor in[2] = {{"b", SIS_NET_INTS, {2, {1, 2}}, v},
+                            {"a", SIS_NET_FLOATS, {2, {1, 3}}, a}};
+    sis_net_tensor *out;
+    size_t n;
+    assert_int_equal(sis_net_evaluate(net, in, 2, &out, &n), 0);
+    assert_int_equal(n, 1);
+    assert_string_equal(out[0].name, "y");
+    assert_true(((const float *)out[0].data)[0] == 8 && ((const float *)out[0].data)[1] == 10);
+    sis_net_tensors_free(out, n);
+    assert_int_equal(sis_net_evaluate(net, in, 1, &out, &n), SIS_E_ARGUMENT);
+    assert_message_has("input a is missing");
+    in[1].shape.dims[1] = 2;
+    assert_int_not_equal(sis_net_evaluate(net, in, 2, &out, &n), 0);
+    sis_net_free(net);
+}
+
+/* The same text is the same number; it survives that the graph is loaded again. */
+static void texts_are_numbers(void **state) {
+    (void)state;
+    sis_net *net = two_inputs();
+    float a, b, c;
+    assert_int_equal(sis_net_word(net, "red", &a), 0);
+    assert_int_equal(sis_net_word(net, "blue", &b), 0);
+    assert_int_equal(sis_net_set_padding(net, 2), 0);
+    assert_int_equal(sis_net_word(net, "red", &c), 0);
+    assert_true(a == c && a != b);
+    for (int i = 0; i < 2000; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "w%d", i);
+        assert_int_equal(sis_net_word(net, text, &c), 0);
+    }
+    assert_int_equal(sis_net_word(net, "w0", &a), 0);
+    assert_int_equal(sis_net_word(net, "w1999", &b), 0);
+    assert_true(b - a == 1999);
+    sis_net_free(net);
+}
+
+static int try_inputs(void *ctx) {
+    sis_net *net = (sis_net *)ctx;
+    float given[2] = {1, 2}, a[3] = {1, 0, 0}, v;
+    int64_t ints[2] = {1, 2};
+    sis_net_tensor t = {.type = SIS_NET_FLOATS, .shape = {2, {1, 2}}, .data = given}, *out;
+    sis_net_tensor in[2] = {{"b", SIS_NET_INTS, {2, {1, 2}}, ints},
+                            {"a", SIS_NET_FLOATS, {2, {1, 3}}, a}};
+    size_t n;
+    int error = sis_net_set_input(net, "b", &t);
+    if (!error)
+        error = sis_net_set_input(net, "b", NULL);
+    if (!error)
+        error = sis_net_word(net, "a text", &v);
+    if (!error)
+        error = sis_net_evaluate(net, in, 2, &out, &n);
+    if (!error)
+        sis_net_tensors_free(out, n);
+    return error;
+}
+
+static void inputs_survive_failing_allocations(void **state) {
+    (void)state;
+    sis_net *net = two_inputs();
+    assert_true(with_failing_allocations(try_inputs, net) > 10);
+    sis_net_free(net);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_lie_side_by_side_in_a_row),
+        cmocka_unit_test(an_input_can_be_given),
+        cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
+        cmocka_unit_test(shapes_may_depend_on_values),
+        cmocka_unit_test(evaluation_goes_by_name),
+        cmocka_unit_test(texts_are_numbers),
+        cmocka_unit_test(inputs_survive_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
