@@ -149,6 +149,18 @@ static void one_network_of_tokens_serves_many_threads(void **state) {
     sis_model_close(&model);
 }
 
+static void one_forest_serves_many_threads(void **state) {
+    static const double x[] = {40, 16000, 18000, 100, 5, 3, 0, 0.95};
+    static const double mask[] = {40, 80000, 500, 20000, 0, 3, 15, 0.05};
+    const sis_input input = {.values = x, .mask = mask, .n_values = 8};
+    sis_model model;
+    (void)state;
+    assert_int_equal(sis_model_open(SIS_SOURCE_DIR "/examples/credit-trees.json", NULL, &model),
+                     SIS_OK);
+    explain_together(&model, &input, 16, 1);
+    sis_model_close(&model);
+}
+
 static void one_child_serves_many_threads(void **state) {
     static const double x[] = {1, 2, 3}, mask[] = {0, 0, 0};
     const sis_input input = {.values = x, .mask = mask, .n_values = 3};
@@ -168,6 +180,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_dna_network_serves_64_threads),
         cmocka_unit_test(one_network_of_tokens_serves_many_threads),
+        cmocka_unit_test(one_forest_serves_many_threads),
         cmocka_unit_test(one_child_serves_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
