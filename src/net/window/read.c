@@ -25,6 +25,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "net/ops/ops.h"
+#include "net/walk/entry.h"
 #include "net/window/window.h"
 
 static const double most_of_map = 0.7;     /* a mean box larger than that is no window */
@@ -87,125 +88,6 @@ double sis__box_total(const sis__prefix *f, const sis__map *m) {
 
 /* ---- Input ---------------------------------------------------------------------------------- */
 
-/* The values of a row on their way to map 0: what each is, what it becomes, and which value of the
- * input that comes from. */
-typedef struct {
-    size_t n;
-    float *x, *z;
-    size_t *owner;
-} lead;
-
-static void lead_release(lead *l) {
-    free(l->x);
-    free(l->z);
-    free(l->owner);
-    *l = (lead){0};
-}
-
-static int lead_init(lead *l, size_t n) {
-    *l = (lead){.n = n,
-                .x = SIS_NEW_RAW(float, n),
-                .z = SIS_NEW_RAW(float, n),
-                .owner = SIS_NEW_RAW(size_t, n)};
-    if (l->x && l->z && l->owner)
-        return SIS_OK;
-    lead_release(l);
-    return SIS_E_NOMEM;
-}
-
-static void lead_copy(const lead *from, size_t i, lead *to, size_t k) {
-    to->x[k] = from->x[i];
-    to->z[k] = from->z[i];
-    to->owner[k] = from->owner[i];
-}
-
-static void lead_transpose(const lead *from, const sis__strided *p, lead *to) {
-    size_t index[SIS__MAX_RANK] = {0};
-    ptrdiff_t at = p->offset;
-    for (size_t k = 0; k < to->n; k++) {
-        lead_copy(from, (size_t)at, to, k);
-        for (size_t d = p->rank; d-- > 0;) {
-            at += p->stride[d];
-            if (++index[d] < p->dims[d])
-                break;
-            at -= p->stride[d] * (ptrdiff_t)p->dims[d];
-            index[d] = 0;
-        }
-    }
-}
-
-/* Row of the matrix for a token, or NULL. */
-static const float *embedding(const sis__tensor *matrix, float token) {
-    double words = (double)matrix->dims[0], id = token < 0 ? (double)token + words : (double)token;
-    if (!(id >= 0 && id < words))
-        return NULL;
-    return (const float *)matrix->data + (size_t)id * matrix->dims[1];
-}
-
-static int lead_gather(const lead *from, const sis__tensor *matrix, lead *to) {
-    size_t dim = matrix->dims[1];
-    for (size_t i = 0; i < from->n; i++) {
-        const float *x = embedding(matrix, from->x[i]), *z = embedding(matrix, from->z[i]);
-        if (!x || !z)
-            return SIS_E_UNSUPPORTED;
-        for (size_t c = 0; c < dim; c++) {
-            to->x[i * dim + c] = x[c];
-            to->z[i * dim + c] = z[c];
-            to->owner[i * dim + c] = from->owner[i];
-        }
-    }
-    return SIS_OK;
-}
-
-/* May the prefix begin behind this step, which reads tensor t? */
-static int leads(const sis__plan *p, const sis__step *s, int t) {
-    if (!s || s->outputs[0] < 0 || p->tensors[s->outputs[0]].wanted)
-        return 0;
-    if (s->op == SIS__OP_TRANSPOSE || s->ops->trait == SIS__KEEPS)
-        return s->inputs[0] == t;
-    const sis__tensor *m = &p->tensors[s->inputs[0]];
-    return s->op == SIS__OP_GATHER && s->inputs[1] == t && m->data && m->dtype == SIS__F32 &&
-           m->rank == 2 && s->p.axis.axis == 0;
-}
-
-/* Follow the row through one such step. */
-static int lead_step(const reader *r, const sis__step *s, lead *l) {
-    lead next;
-    if (s->op != SIS__OP_TRANSPOSE && s->op != SIS__OP_GATHER)
-        return SIS_OK;
-    int error = lead_init(&next, tensor_of(r, s->outputs[0])->count);
-    if (error)
-        return error;
-    if (s->op == SIS__OP_TRANSPOSE)
-        lead_transpose(l, &s->p.strided, &next);
-    else
-        error = lead_gather(l, tensor_of(r, s->inputs[0]), &next);
-    lead_release(l);
-    *l = next;
-    return error;
-}
-
-static int find_lead(reader *r, lead *l, int *last) {
-    const sis__subject *s = r->f->s;
-    int error = lead_init(l, s->n_values);
-    if (error)
-        return error;
-    memcpy(l->x, s->x, l->n * sizeof *l->x);
-    memcpy(l->z, s->z, l->n * sizeof *l->z);
-    for (size_t i = 0; i < l->n; i++)
-        l->owner[i] = i;
-    *last = s->fed;
-    for (const sis__step *step; leads(r->plan, step = sis__plan_reader(r->plan, *last), *last);) {
-        if ((error = lead_step(r, step, l)) != 0)
-            return error;
-        r->taken[step - r->plan->steps] = 1;
-        *last = step->outputs[0];
-    }
-    const sis__tensor *t = tensor_of(r, *last);
-    return t->dtype == SIS__F32 && t->count == l->n && l->n < most_values ? SIS_OK
-                                                                          : SIS_E_UNSUPPORTED;
-}
-
 /* Elements of a tensor in order, and where they lie in the map that it shows. */
 typedef struct {
     size_t rank, dims[SIS__MAX_RANK], at[SIS__MAX_RANK];
@@ -247,31 +129,25 @@ static void input_size(const sis__tensor *t, const sis__axis_map *v, sis__map *m
     }
 }
 
-static int feature_of(const sis__subject *s, size_t value) {
-    return s->feature_of[value];
-}
-
 /* Elements sorted by feature, and the box of each feature. */
-static void sort_elements(sis__prefix *f, const lead *l, const sis__tensor *t,
-                          const sis__axis_map *v) {
+static void sort_elements(sis__prefix *f, const sis__axis_map *v) {
+    const sis__entry *from = f->s->entry;
     sis__map *m = &f->maps[0];
     size_t n = f->s->n_features;
-    tour r = tour_of(t, v);
-    for (size_t i = 0; i < l->n; i++) {
-        int j = feature_of(f->s, l->owner[i]);
-        if (j >= 0)
-            f->input.start[j + 1]++;
-    }
+    tour r = tour_of(&f->plan->tensors[from->tensor], v);
+    for (size_t i = 0; i < from->n; i++)
+        if (from->feature[i] >= 0)
+            f->input.start[from->feature[i] + 1]++;
     for (size_t j = 0; j < n; j++)
         f->input.start[j + 1] += f->input.start[j];
-    for (size_t i = 0; i < l->n; i++, tour_next(&r)) {
+    for (size_t i = 0; i < from->n; i++, tour_next(&r)) {
         sis__element e = {.c = r.place[0], .z = r.place[1], .y = r.place[2], .x = r.place[3]};
-        int j = feature_of(f->s, l->owner[i]);
+        int j = from->feature[i];
         f->input.values[sis__box_at(&m->whole, e.z, e.y, e.x) * m->channels + (size_t)e.c] =
-            l->x[i];
+            from->x[i];
         if (j < 0)
             continue;
-        e.masked = l->z[i];
+        e.masked = from->z[i];
         f->input.elements[f->input.start[j]++] = e;
         sis__box one = {{e.z, e.y, e.x}, {e.z + 1, e.y + 1, e.x + 1}};
         m->box[j] = sis__box_join(&m->box[j], &one);
@@ -281,33 +157,36 @@ static void sort_elements(sis__prefix *f, const lead *l, const sis__tensor *t,
     f->input.start[0] = 0;
 }
 
+/* Map 0 is what the first layer that mixes values sees: steps in front of it are the entry's. */
+static int find_map(reader *r, sis__axis_map *v) {
+    const sis__entry *from = r->f->s->entry;
+    if (!from || from->n >= most_values || tensor_of(r, from->tensor)->dtype != SIS__F32)
+        return SIS_E_UNSUPPORTED;
+    for (int i = 0; i <= tensor_of(r, from->tensor)->node; i++)
+        r->taken[i] = 1;
+    int found = sis__axis_map_first(r->plan, from->tensor, v);
+    return found > 0 ? SIS_OK : found < 0 ? found : SIS_E_UNSUPPORTED;
+}
+
 static int read_input(reader *r) {
     sis__prefix *f = r->f;
-    lead l = {0};
     sis__axis_map v;
-    int last = r->f->s->fed, error = find_lead(r, &l, &last);
-    const sis__tensor *t = tensor_of(r, last);
-    if (!error) {
-        int found = sis__axis_map_first(r->plan, last, &v);
-        error = found > 0 ? SIS_OK : found < 0 ? found : SIS_E_UNSUPPORTED;
-    }
-    if (!error) {
-        sis__map *m = &f->maps[0];
-        input_size(t, &v, m);
-        error = map_init(f, m);
-        f->input.values = (float *)sis__prefix_alloc(f, l.n, sizeof *f->input.values);
-        f->input.elements = (sis__element *)sis__prefix_alloc(f, l.n, sizeof *f->input.elements);
-        f->input.start =
-            (size_t *)sis__prefix_alloc(f, f->s->n_features + 1, sizeof *f->input.start);
-        if (!f->input.values || !f->input.elements || !f->input.start)
-            error = SIS_E_NOMEM;
-    }
-    if (!error) {
-        sort_elements(f, &l, t, &v);
-        r->of[last].axes = v;
-    }
-    lead_release(&l);
-    return error;
+    int error = find_map(r, &v);
+    if (error)
+        return error;
+    size_t n = f->s->entry->n;
+    input_size(tensor_of(r, f->s->entry->tensor), &v, &f->maps[0]);
+    error = map_init(f, &f->maps[0]);
+    f->input.values = (float *)sis__prefix_alloc(f, n, sizeof *f->input.values);
+    f->input.elements = (sis__element *)sis__prefix_alloc(f, n, sizeof *f->input.elements);
+    f->input.start = (size_t *)sis__prefix_alloc(f, f->s->n_features + 1, sizeof *f->input.start);
+    if (!f->input.values || !f->input.elements || !f->input.start)
+        error = SIS_E_NOMEM;
+    if (error)
+        return error;
+    sort_elements(f, &v);
+    r->of[f->s->entry->tensor].axes = v;
+    return SIS_OK;
 }
 
 /* ---- Layers --------------------------------------------------------------------------------- */
