@@ -9,7 +9,7 @@
  * weights are a range of (output, weight) pairs. Each row goes down each tree; sums run in double
  * over trees in the order of their numbers.
  */
-#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +18,8 @@
 #include "net/ops/ml_scores.h"
 #include "net/ops/ops.h"
 #include "net/ops/trees.h"
+
+static const size_t OUTPUTS_MOST = (size_t)1 << 20;
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
@@ -57,12 +59,12 @@ static int read_nodes(sis__cx *c, node_lists *l) {
     return c->error;
 }
 
-static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__node_mode *m) {
+static int read_mode(sis__cx *c, const ProtobufCBinaryData *s, sis__tree_node *n) {
     static const char *const names[] = {"LEAF",      "BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                         "BRANCH_GT", "BRANCH_EQ",  "BRANCH_NEQ"};
     for (int i = 0; i <= SIS__NODE_NEQ; i++)
         if (s->len == strlen(names[i]) && memcmp(s->data, names[i], s->len) == 0) {
-            *m = (sis__node_mode)i;
+            n->mode = (unsigned char)i;
             return c->error;
         }
     return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %.*s", (int)(s->len < 40 ? s->len : 40),
@@ -100,30 +102,32 @@ static named *sort_names(sis__cx *c, const node_lists *l) {
 
 /* ---- Building ------------------------------------------------------------------------------ */
 
-static int build_node(sis__cx *c, sis__trees *t, const node_lists *l, const named *names,
+static int build_node(sis__cx *c, sis__forest *f, const node_lists *l, const named *names,
                       size_t i) {
-    sis__tree_node *n = &t->nodes[i];
-    read_mode(c, &l->modes->strings[i], &n->mode);
+    sis__tree_node *n = &f->nodes[i];
+    read_mode(c, &l->modes->strings[i], n);
     if (c->error || n->mode == SIS__NODE_LEAF)
         return c->error;
+    size_t yes = find_node(names, l->n, l->trees[i], l->yes[i]);
+    size_t no = find_node(names, l->n, l->trees[i], l->no[i]);
     n->value = l->values[i];
-    n->missing_true = l->missing && l->missing[i];
-    n->feature = (size_t)l->features[i];
-    n->yes = find_node(names, l->n, l->trees[i], l->yes[i]);
-    n->no = find_node(names, l->n, l->trees[i], l->no[i]);
-    if (n->yes == SIZE_MAX || n->no == SIZE_MAX)
+    n->missing_yes = (l->missing && l->missing[i]) || n->mode == SIS__NODE_NEQ;
+    if (yes == SIZE_MAX || no == SIZE_MAX)
         return sis__cx_fail(c, SIS_E_FORMAT, "node %lld of tree %lld has a child that is not there",
                             (long long)l->ids[i], (long long)l->trees[i]);
-    if (l->features[i] < 0 || n->feature >= t->width)
+    if (l->features[i] < 0 || (size_t)l->features[i] >= f->width)
         return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
-                            (long long)l->features[i], t->width);
+                            (long long)l->features[i], f->width);
+    n->yes = (uint32_t)yes;
+    n->no = (uint32_t)no;
+    n->feature = (uint32_t)l->features[i];
     return c->error;
 }
 
 /* Roots are the nodes nobody points at; one a tree. */
-static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const named *names) {
+static int find_roots(sis__cx *c, sis__forest *t, const node_lists *l, const named *names) {
     unsigned char *parents = (unsigned char *)sis__cx_alloc(c, t->n_nodes, 1);
-    t->roots = (size_t *)sis__cx_alloc(c, t->n_nodes, sizeof *t->roots);
+    t->roots = (uint32_t *)sis__cx_alloc(c, t->n_nodes, sizeof *t->roots);
     if (!parents || !t->roots)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < t->n_nodes; i++) {
@@ -141,29 +145,8 @@ static int find_roots(sis__cx *c, sis__trees *t, const node_lists *l, const name
         if (t->n_trees && l->trees[t->roots[t->n_trees - 1]] == names[k].tree)
             return sis__cx_fail(c, SIS_E_FORMAT, "tree %lld has two roots",
                                 (long long)names[k].tree);
-        t->roots[t->n_trees++] = names[k].at;
+        t->roots[t->n_trees++] = (uint32_t)names[k].at;
     }
-    return c->error;
-}
-
-/* Every node hangs on a root. With one parent a node at most, this visits none twice. */
-static int check_reached(sis__cx *c, const sis__trees *t) {
-    size_t *stack = (size_t *)sis__cx_alloc(c, t->n_nodes + 1, sizeof *stack), depth = 0, n = 0;
-    if (!stack)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < t->n_trees; i++) {
-        stack[depth++] = t->roots[i];
-        while (depth) {
-            const sis__tree_node *at = &t->nodes[stack[--depth]];
-            n++;
-            if (at->mode != SIS__NODE_LEAF) {
-                stack[depth++] = at->yes;
-                stack[depth++] = at->no;
-            }
-        }
-    }
-    if (n != t->n_nodes)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root", t->n_nodes - n);
     return c->error;
 }
 
@@ -185,33 +168,45 @@ static int read_weights(sis__cx *c, int classifier, weight_lists *w) {
     return c->error;
 }
 
-/* Counting sort of the weights by leaf, keeping file order within one. */
-static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names) {
-    size_t *leaf = (size_t *)sis__cx_alloc(c, w->n, sizeof *leaf), sum = 0;
-    t->targets = (size_t *)sis__cx_alloc(c, w->n, sizeof *t->targets);
-    t->weights = (float *)sis__cx_alloc(c, w->n, sizeof *t->weights);
-    if (!leaf || !t->targets || !t->weights)
-        return SIS_E_NOMEM;
+/* Which sums there are: a classifier of two classes with weights for the first alone has one. */
+static int read_leaves(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names,
+                       size_t *leaf) {
+    sis__forest *f = &t->forest;
     t->all_positive = 1;
     t->single = t->classifier && t->outputs == 2 && w->n > 0;
     for (size_t i = 0; i < w->n; i++) {
-        leaf[i] = find_node(names, t->n_nodes, w->trees[i], w->nodes[i]);
-        if (leaf[i] == SIZE_MAX || t->nodes[leaf[i]].mode != SIS__NODE_LEAF || w->ids[i] < 0 ||
+        leaf[i] = find_node(names, f->n_nodes, w->trees[i], w->nodes[i]);
+        if (leaf[i] == SIZE_MAX || f->nodes[leaf[i]].mode != SIS__NODE_LEAF || w->ids[i] < 0 ||
             (size_t)w->ids[i] >= t->outputs)
             return sis__cx_fail(c, SIS_E_FORMAT, "weight %zu belongs to no leaf or no output", i);
-        t->nodes[leaf[i]].to++;
+        f->nodes[leaf[i]].to++;
         t->single &= w->ids[i] == 0;
         t->all_positive &= w->weights[i] >= 0;
     }
-    for (size_t i = 0; i < t->n_nodes; i++) {
-        size_t n = t->nodes[i].to;
-        t->nodes[i].from = t->nodes[i].to = sum;
+    return c->error;
+}
+
+/* Counting sort of the weights by leaf, keeping file order within one. */
+static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const named *names) {
+    sis__forest *f = &t->forest;
+    size_t *leaf = (size_t *)sis__cx_alloc(c, w->n, sizeof *leaf);
+    uint32_t sum = 0;
+    f->n_weights = w->n;
+    f->targets = (uint32_t *)sis__cx_alloc(c, w->n, sizeof *f->targets);
+    f->weights = (double *)sis__cx_alloc(c, w->n, sizeof *f->weights);
+    if (!leaf || !f->targets || !f->weights)
+        return SIS_E_NOMEM;
+    if (read_leaves(c, t, w, names, leaf))
+        return c->error;
+    for (size_t i = 0; i < f->n_nodes; i++) {
+        uint32_t n = f->nodes[i].to;
+        f->nodes[i].from = f->nodes[i].to = sum;
         sum += n;
     }
     for (size_t i = 0; i < w->n; i++) {
-        size_t at = t->nodes[leaf[i]].to++;
-        t->targets[at] = (size_t)w->ids[i];
-        t->weights[at] = w->weights[i];
+        size_t at = f->nodes[leaf[i]].to++;
+        f->targets[at] = (uint32_t)w->ids[i];
+        f->weights[at] = w->weights[i];
     }
     return c->error;
 }
@@ -231,30 +226,53 @@ static int read_base(sis__cx *c, sis__trees *t) {
 
 static void read_aggregate(sis__cx *c, sis__trees *t) {
     static const char *const names[] = {"SUM", "AVERAGE", "MIN", "MAX"};
-    t->how = (sis__aggregate)sis__attr_choice(c, "aggregate_function", names, 4);
+    t->forest.how = (sis__aggregate)sis__attr_choice(c, "aggregate_function", names, 4);
+}
+
+static void *get(void *ctx, size_t n, size_t size) {
+    return sis__cx_alloc((sis__cx *)ctx, n, size);
+}
+
+/* The forest's own checks, and that no node is left over. */
+static int finish(sis__cx *c, sis__trees *t) {
+    size_t reached = 0;
+    t->forest.n_sums = t->single ? 1 : t->outputs;
+    int error = sis__forest_finish(&t->forest, &(sis__forest_alloc){get, c}, &reached);
+    if (error) {
+        char said[256];
+        snprintf(said, sizeof said, "%s", sis_error_detail());
+        return c->error ? c->error : sis__cx_fail(c, error, "%s", said);
+    }
+    if (reached != t->forest.n_nodes)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu nodes hang on no root",
+                            t->forest.n_nodes - reached);
+    return c->error;
 }
 
 static int build(sis__cx *c, sis__trees *t) {
+    sis__forest *f = &t->forest;
     node_lists l = {0};
     weight_lists w = {0};
     read_nodes(c, &l);
     read_weights(c, t->classifier, &w);
+    if (!c->error && (l.n > INT32_MAX || w.n > INT32_MAX || t->outputs > OUTPUTS_MOST))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
     if (c->error)
         return c->error;
     named *names = sort_names(c, &l);
-    t->nodes = (sis__tree_node *)sis__cx_alloc(c, l.n, sizeof *t->nodes);
-    t->n_nodes = l.n;
-    if (!names || !t->nodes)
+    f->nodes = (sis__tree_node *)sis__cx_alloc(c, l.n, sizeof *f->nodes);
+    f->n_nodes = l.n;
+    if (!names || !f->nodes)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < l.n && !c->error; i++)
-        build_node(c, t, &l, names, i);
+        build_node(c, f, &l, names, i);
     if (!c->error)
-        find_roots(c, t, &l, names);
-    if (!c->error)
-        check_reached(c, t);
+        find_roots(c, f, &l, names);
     if (!c->error)
         build_weights(c, t, &w, names);
-    return read_base(c, t);
+    if (!c->error)
+        read_base(c, t);
+    return c->error ? c->error : finish(c, t);
 }
 
 static int trees_shape(sis__cx *c, int classifier) {
@@ -262,7 +280,7 @@ static int trees_shape(sis__cx *c, int classifier) {
     if (!t)
         return SIS_E_NOMEM;
     t->classifier = classifier;
-    sis__rows_read(c, &t->n, &t->width);
+    sis__rows_read(c, &t->n, &t->forest.width);
     sis__post_read(c, &t->post);
     if (classifier) {
         sis__dtype type;
@@ -278,8 +296,9 @@ static int trees_shape(sis__cx *c, int classifier) {
     }
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
     build(c, t);
-    c->step->scratch = t->outputs * (sizeof(double) + sizeof(float) + 1) + 64;
-    c->step->flops = (double)t->n * (double)t->n_trees * 20.0;
+    c->step->scratch =
+        t->forest.width * sizeof(double) + t->outputs * (sizeof(double) + sizeof(float) + 1) + 64;
+    c->step->flops = (double)t->n * (double)t->forest.n_trees * 20.0;
     return c->error;
 }
 
@@ -293,48 +312,6 @@ static int regressor_shape(sis__cx *c) {
 
 /* ---- Running ------------------------------------------------------------------------------- */
 
-int sis__trees_yes(const sis__tree_node *n, float x) {
-    if (isnan(x))
-        return n->missing_true || n->mode == SIS__NODE_NEQ;
-    switch (n->mode) {
-    case SIS__NODE_LEQ:
-        return x <= n->value;
-    case SIS__NODE_LT:
-        return x < n->value;
-    case SIS__NODE_GTE:
-        return x >= n->value;
-    case SIS__NODE_GT:
-        return x > n->value;
-    case SIS__NODE_EQ:
-        return x == n->value;
-    default:
-        return x != n->value;
-    }
-}
-
-static const sis__tree_node *descend(const sis__step *s, const sis__run *r, size_t root,
-                                     size_t row) {
-    const sis__trees *t = s->p.trees;
-    const sis__tree_node *n = &t->nodes[root];
-    while (n->mode != SIS__NODE_LEAF)
-        n = &t->nodes[sis__trees_yes(n, sis__row_value(s, r, row * t->width + n->feature)) ? n->yes
-                                                                                           : n->no];
-    return n;
-}
-
-void sis__trees_add(const sis__trees *t, const sis__tree_node *leaf, double *sum,
-                    unsigned char *seen) {
-    for (size_t i = leaf->from; i < leaf->to; i++) {
-        size_t k = t->targets[i];
-        double w = t->weights[i];
-        if (t->how == SIS__TREES_MIN || t->how == SIS__TREES_MAX)
-            sum[k] = !seen[k] ? w : t->how == SIS__TREES_MIN ? fmin(sum[k], w) : fmax(sum[k], w);
-        else
-            sum[k] += w;
-        seen[k] = 1;
-    }
-}
-
 /* Two classes from one score, which is that of the second, as the exporters of boosted trees mean
  * it and other runtimes compute it. */
 static void complete_pair(const sis__trees *t, float *scores) {
@@ -346,8 +323,9 @@ static void complete_pair(const sis__trees *t, float *scores) {
 }
 
 void sis__trees_round(const sis__trees *t, const double *sum, float *raw) {
-    for (size_t k = 0; k < (t->single ? 1 : t->outputs); k++) {
-        double v = t->how == SIS__TREES_AVERAGE ? sum[k] / (double)t->n_trees : sum[k];
+    const sis__forest *f = &t->forest;
+    for (size_t k = 0; k < f->n_sums; k++) {
+        double v = f->how == SIS__TREES_AVERAGE ? sum[k] / (double)f->n_trees : sum[k];
         raw[k] = (float)(v + (t->base ? t->base[k] : 0));
     }
 }
@@ -368,17 +346,16 @@ static size_t best_seen(const sis__trees *t, const float *raw, const unsigned ch
     return best == SIZE_MAX ? 0 : best;
 }
 
-/* Scores of one row; returns the class it is given. */
-static size_t score_row(const sis__step *s, sis__run *r, size_t row, float *scores) {
+/* Scores of one row; returns the class it is given. Scratch: a row and its sums, the scores of one
+ * row, flags. */
+static size_t score_row(const sis__step *s, sis__run *r, size_t at, float *scores) {
     const sis__trees *t = s->p.trees;
-    size_t n = t->single ? 1 : t->outputs;
-    double *sum = (double *)(void *)r->scratch;
+    const sis__forest *f = &t->forest;
+    double *row = (double *)(void *)r->scratch, *sum = row + f->width;
     unsigned char *seen = (unsigned char *)(sum + t->outputs) + t->outputs * sizeof(float);
-    for (size_t k = 0; k < n; k++)
-        sum[k] = 0;
-    memset(seen, 0, n);
-    for (size_t i = 0; i < t->n_trees; i++)
-        sis__trees_add(t, descend(s, r, t->roots[i], row), sum, seen);
+    for (size_t j = 0; j < f->width; j++)
+        row[j] = sis__row_value(s, r, at * f->width + j);
+    sis__forest_sums(f, row, sum, seen);
     sis__trees_round(t, sum, scores);
     size_t best = t->single ? 0 : best_seen(t, scores, seen);
     sis__trees_finish(t, scores);
@@ -388,7 +365,7 @@ static size_t score_row(const sis__step *s, sis__run *r, size_t row, float *scor
 static int trees_forward(const sis__step *s, sis__run *r) {
     const sis__trees *t = s->p.trees;
     float *scores = sis__out(s, r, t->classifier ? 1 : 0);
-    float *one = (float *)(void *)((double *)(void *)r->scratch + t->outputs);
+    float *one = (float *)(void *)((double *)(void *)r->scratch + t->forest.width + t->outputs);
     int64_t *labels = t->labels ? (int64_t *)(void *)sis__out(s, r, 0) : NULL;
     for (size_t i = 0; i < t->n; i++) {
         size_t best = score_row(s, r, i, one);
