@@ -57,6 +57,7 @@ allow src/net/walk "base core/input.h trees net/onnx net/kernels net/plan net/op
 allow src/net/window "base net/onnx net/kernels net/plan net/ops net/walk net/window" "$net"
 allow src/net "base net/onnx net/kernels net/plan net/ops net/walk" "$net"
 allow src/train "base net/onnx net/kernels net/plan net/ops train" "$net train.h"
+allow src/prove "base trees prove" "error.h"
 allow src/model "base model trees" "error.h sis.h model.h net.h"
 allow src/data "base data" "error.h sis.h data.h results.h"
 allow src/task "base task" "error.h sis.h data.h model.h net.h results.h explain.h evaluate.h task.h"

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Minimal subsets that hold for every value of all other features, for each instance of the models
+ * of a published benchmark of formal explanations: their size and time beside what was published.
+ *
+ *     bench_prove [FOLDER] [NAME...]      default: the folder beside the checkout, all its models
+ *
+ * FOLDER holds NAME.json (XGBoost), NAME.csv (instances) and NAME.xreason.tsv (size, seconds).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/data.h>
+#include <sis/error.h>
+
+#include "base/file.h"
+#include "base/parallel.h"
+#include "prove/trees.h"
+
+static const char *const all_names[] = {"ann-thyroid", "appendicitis",     "divorce", "glass2",
+                                        "promoters",   "shuttle",          "sonar",   "spambase",
+                                        "texture",     "threeOf9",         "twonorm", "vowel",
+                                        "wdbc",        "wine-recognition", "zoo"};
+
+typedef struct {
+    sis__booster b;
+    sis__prover *prover;
+    sis_data *rows;
+    size_t n;
+    size_t *sizes;         /* (n) */
+    double *seconds;       /* (n) */
+    unsigned char *proved; /* (n) */
+} model;
+
+static void fail(const char *name) {
+    fprintf(stderr, "%s: %s\n", name, sis_error_detail());
+    exit(1);
+}
+
+/* The decision of a row: the highest output, or the side of 0 of a single one. */
+static sis__prove_question decision_of(const model *m, double *row) {
+    const sis__forest *f = &m->b.forest;
+    double sums[64];
+    unsigned char seen[64];
+    sis__prove_question q = {.row = row, .n_features = f->width, .what = SIS__PROVE_CLASS};
+    for (size_t j = 0; j < f->width; j++)
+        row[j] = (double)(float)row[j];
+    sis__forest_sums(f, row, sums, seen);
+    for (size_t k = 1; k < f->n_sums; k++)
+        if (sums[k] > sums[q.output])
+            q.output = k;
+    if (f->n_sums == 1)
+        q.what = sums[0] >= 0 ? SIS__PROVE_AT_LEAST : SIS__PROVE_AT_MOST;
+    return q;
+}
+
+static int prove_one(void *ctx, size_t i, int worker) {
+    model *m = (model *)ctx;
+    size_t width = m->b.forest.width;
+    double *row = calloc(width, sizeof *row), began = sis__seconds();
+    int *order = calloc(width, sizeof *order), proved = 0;
+    unsigned char *kept = calloc(width, 1);
+    (void)worker;
+    int error = row && order && kept ? sis_data_values(m->rows, i, row) : SIS_E_NOMEM;
+    sis__prove_question q = error ? (sis__prove_question){0} : decision_of(m, row);
+    if (!error)
+        error = sis__prove_order(m->prover, &q, order);
+    if (!error)
+        error = sis__prove_minimal(m->prover, &q, order, kept, &proved);
+    for (size_t j = 0; !error && j < width; j++)
+        m->sizes[i] += kept[j];
+    m->proved[i] = (unsigned char)proved;
+    m->seconds[i] = sis__seconds() - began;
+    free(row);
+    free(order);
+    free(kept);
+    return error;
+}
+
+static int open_one(model *m, const char *folder, const char *name) {
+    char path[4096], *bytes;
+    size_t n;
+    snprintf(path, sizeof path, "%s/%s.json", folder, name);
+    int error = sis__file_read(path, &bytes, &n);
+    if (!error)
+        error = sis__xgboost_parse(bytes, n, &m->b);
+    free(bytes);
+    snprintf(path, sizeof path, "%s/%s.csv", folder, name);
+    if (!error)
+        error = sis__prover_new(&m->b, &m->prover);
+    return error ? error : sis_data_read(path, NULL, &m->rows);
+}
+
+/* Sizes and seconds of the published explanations, added up. */
+static void read_published(const char *folder, const char *name, double *size, double *seconds) {
+    char path[4096], line[256];
+    double a, b;
+    *size = *seconds = 0;
+    snprintf(path, sizeof path, "%s/%s.xreason.tsv", folder, name);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "%lf %lf", &a, &b) == 2) {
+            *size += a;
+            *seconds += b;
+        }
+    if (f)
+        fclose(f);
+}
+
+/* {instances, size, published size} are added to `all`. */
+static void run_one(const char *folder, const char *name, double all[3]) {
+    model m = {0};
+    double size = 0, worst = 0, cpu = 0, published, published_seconds;
+    size_t open = 0;
+    if (open_one(&m, folder, name))
+        fail(name);
+    m.n = sis_data_count(m.rows);
+    m.sizes = calloc(m.n, sizeof *m.sizes);
+    m.seconds = calloc(m.n, sizeof *m.seconds);
+    m.proved = calloc(m.n, 1);
+    if (!m.sizes || !m.seconds || !m.proved || m.b.forest.n_sums > 64 ||
+        sis__parallel(sis__cores(), m.n, prove_one, &m))
+        fail(name);
+    for (size_t i = 0; i < m.n; i++) {
+        size += (double)m.sizes[i];
+        cpu += m.seconds[i];
+        worst = fmax(worst, m.seconds[i]);
+        open += !m.proved[i];
+    }
+    read_published(folder, name, &published, &published_seconds);
+    double n = (double)m.n;
+    printf("%-17s %4zu instances  size %5.2f (published %5.2f)  s each %.4f (published %6.3f)  "
+           "slowest %.3f%s\n",
+           name, m.n, size / n, published / n, cpu / n, published_seconds / n, worst,
+           open ? "  NOT ALL PROVED" : "");
+    all[0] += n;
+    all[1] += size;
+    all[2] += published;
+    sis_data_free(m.rows);
+    sis__prover_free(m.prover);
+    sis__booster_release(&m.b);
+    free(m.sizes);
+    free(m.seconds);
+    free(m.proved);
+}
+
+int main(int argc, char **argv) {
+    const char *folder = argc > 1 ? argv[1] : SIS_SOURCE_DIR "/../shared/data/trees/xreason";
+    char path[4096], head[8];
+    double all[3] = {0}, began = sis__seconds();
+    snprintf(path, sizeof path, "%s/zoo.json", folder);
+    if (sis__file_head(path, head, sizeof head) == 0) {
+        printf("skipped: no models in %s\n", folder);
+        return 0;
+    }
+    size_t n = argc > 2 ? (size_t)argc - 2 : sizeof all_names / sizeof *all_names;
+    for (size_t i = 0; i < n; i++)
+        run_one(folder, argc > 2 ? argv[i + 2] : all_names[i], all);
+    printf("%.0f instances in %.1f s on %d threads: mean size %.3f, published %.3f\n", all[0],
+           sis__seconds() - began, sis__cores(), all[1] / all[0], all[2] / all[0]);
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cells and tests of a forest. See trees.h.
+ */
+#ifndef SIS_PROVE_CELLS_H
+#define SIS_PROVE_CELLS_H
+
+#include "trees/forest.h"
+
+/* The cells of one column: intervals of numbers in order, then the missing value. */
+typedef struct sis__column_cells {
+    size_t n, words;    /* cells, with the missing one; 64 to a word */
+    double *low, *high; /* (n - 1) smallest and largest number of each */
+} sis__column_cells;
+
+/* A test that trees make: the cells of its column that pass. */
+typedef struct sis__test {
+    uint32_t column;
+    const uint64_t *passed; /* (words of the column) */
+} sis__test;
+
+typedef struct sis__cells {
+    size_t width;
+    sis__column_cells *columns; /* (width) */
+    sis__test *tests;
+    size_t n_tests;
+    uint32_t *test_of;  /* (nodes) of splits; equal tests have one number */
+    uint64_t **blocks;  /* (width) memory of the sets of each column's tests */
+    size_t *first_word; /* (width + 1) where each column's set begins in a state */
+} sis__cells;
+
+int sis__cells_init(sis__cells *c, const sis__forest *f);
+void sis__cells_release(sis__cells *c);
+
+/* The cell of a value. */
+size_t sis__cells_find(const sis__cells *c, size_t column, double x);
+
+#endif

@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See trees.h. A search is about one rival: it looks for an input with
+ *
+ *     goal = (rival's sum) - (decided output's sum) >= 0      or  threshold - sum > 0  and the like
+ *
+ * A *frame* is a node of the search: the trees with all tests left out that its sets of cells
+ * decide, each node with the largest value below it. The sum of what the roots have bounds the goal.
+ */
+#include "prove/trees.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "prove/cells.h"
+
+enum { DEEPEST = 10000 };
+static const uint32_t LEAF = UINT32_MAX;
+
+struct sis__prover {
+    const sis__booster *b;
+    sis__cells cells;
+    double *room; /* (n_sums) how far the library's sums may be from the true ones */
+};
+
+/* Adding n terms is off by at most n units of the last place of the sum of their magnitudes. */
+static int measure(sis__prover *p) {
+    const sis__forest *f = &p->b->forest;
+    double unit = f->single ? 0x1p-24 : 0x1p-53, *most = SIS_NEW(double, f->n_terms);
+    p->room = SIS_NEW(double, f->n_sums);
+    int error = most && p->room ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < f->n_weights; i++) {
+        uint32_t term = f->term_of[i];
+        most[term] = fmax(most[term], fabs(f->weights[i]));
+        if (!isfinite(f->weights[i]))
+            error = sis__fail(SIS_E_UNSUPPORTED, "a leaf is not finite; nothing can be proved");
+    }
+    for (size_t k = 0; !error && k < f->n_sums; k++) {
+        double all = f->base ? fabs(f->base[k]) : 0;
+        for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++)
+            all += most[t];
+        p->room[k] = 4 * unit * (double)(f->sum_terms[k + 1] - f->sum_terms[k] + 8) * all;
+    }
+    free(most);
+    return error;
+}
+
+int sis__prover_new(const sis__booster *b, sis__prover **out) {
+    *out = NULL;
+    if (b->forest.depth > DEEPEST || b->forest.linear || b->forest.how > SIS__TREES_AVERAGE)
+        return sis__fail(SIS_E_UNSUPPORTED, "only sums of trees up to %d deep can be proved about",
+                         DEEPEST);
+    sis__prover *p = SIS_NEW(sis__prover, 1);
+    if (!p)
+        return SIS_E_NOMEM;
+    p->b = b;
+    int error = sis__cells_init(&p->cells, &b->forest);
+    if (!error)
+        error = measure(p);
+    if (error) {
+        sis__prover_free(p);
+        return error;
+    }
+    *out = p;
+    return SIS_OK;
+}
+
+void sis__prover_free(sis__prover *p) {
+    if (!p)
+        return;
+    sis__cells_release(&p->cells);
+    free(p->room);
+    free(p);
+}
+
+/* ---- Searches -------------------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t test, yes, no; /* test LEAF: a leaf */
+    double most;            /* largest value of a leaf below */
+} node;
+
+typedef struct {
+    size_t nodes, roots, n_roots; /* where its own begin */
+    double constant;              /* of trees that are decided */
+    uint32_t test;                /* branched on */
+    int tries, first;
+    size_t saved; /* where the set of the test's column was kept */
+} frame;
+
+typedef struct {
+    const sis__prover *p;
+    const sis__prove_question *q;
+    const unsigned char *free_column; /* (width) */
+    uint64_t *state;                  /* sets of cells, column by column */
+    uint32_t for_it, against;         /* sums; UINT32_MAX: none */
+    double constant, slack;
+    node *nodes;
+    uint32_t *roots;
+    frame *frames;
+    uint64_t *saved;
+    size_t n_nodes, n_roots, n_frames, n_saved, nodes_room, roots_room, frames_room, saved_room;
+    double *row, *sums, *rest; /* (width), (n_sums), (n_sums) */
+    unsigned char *seen;
+    size_t branches;
+    int error;
+} search;
+
+static const uint64_t *set_of(const search *s, uint32_t test, size_t *words) {
+    const sis__test *t = &s->p->cells.tests[test];
+    *words = s->p->cells.columns[t->column].words;
+    return t->passed;
+}
+
+static uint64_t *column_of(search *s, uint32_t test) {
+    return s->state + s->p->cells.first_word[s->p->cells.tests[test].column];
+}
+
+static uint32_t push_node(search *s, node n) {
+    void *p = s->nodes;
+    if (!s->error)
+        s->error = sis__reserve(&p, &s->nodes_room, s->n_nodes + 1, sizeof *s->nodes);
+    s->nodes = (node *)p;
+    if (s->error)
+        return 0;
+    s->nodes[s->n_nodes] = n;
+    return (uint32_t)s->n_nodes++;
+}
+
+static void push_root(search *s, uint32_t root) {
+    void *p = s->roots;
+    if (!s->error)
+        s->error = sis__reserve(&p, &s->roots_room, s->n_roots + 1, sizeof *s->roots);
+    s->roots = (uint32_t *)p;
+    if (!s->error)
+        s->roots[s->n_roots++] = root;
+}
+
+/* ---- Frames ---------------------------------------------------------------------------------- */
+
+/* Can a test pass (1), fail (2), or both (3)? */
+static int outcomes(search *s, uint32_t test) {
+    size_t words;
+    const uint64_t *passed = set_of(s, test, &words), *set = column_of(s, test);
+    uint64_t yes = 0, no = 0;
+    for (size_t i = 0; i < words; i++) {
+        yes |= set[i] & passed[i];
+        no |= set[i] & ~passed[i];
+    }
+    return (yes != 0) | (no != 0) << 1;
+}
+
+/* A copy of the tree at `at` without tests that are decided. */
+static uint32_t reduce(search *s, uint32_t at) {
+    node n = s->nodes[at];
+    while (n.test != LEAF && !s->error) {
+        int can = outcomes(s, n.test);
+        if (can == 3)
+            break;
+        at = can == 1 ? n.yes : n.no;
+        n = s->nodes[at];
+    }
+    if (n.test == LEAF || s->error)
+        return push_node(s, n);
+    uint32_t yes = reduce(s, n.yes), no = reduce(s, n.no);
+    if (s->error)
+        return 0;
+    const node *a = &s->nodes[yes], *b = &s->nodes[no];
+    if (a->test == LEAF && b->test == LEAF && a->most == b->most) {
+        s->n_nodes = yes + 1; /* what stands behind it is no longer needed */
+        return yes;
+    }
+    return push_node(s, (node){n.test, yes, no, fmax(a->most, b->most)});
+}
+
+/* A new frame from the trees of another, with what the state decides now. */
+static void push_frame(search *s, size_t roots, size_t n_roots, double constant) {
+    frame f = {.nodes = s->n_nodes, .roots = s->n_roots, .constant = constant};
+    void *p = s->frames;
+    if (!s->error)
+        s->error = sis__reserve(&p, &s->frames_room, s->n_frames + 1, sizeof *s->frames);
+    s->frames = (frame *)p;
+    for (size_t i = 0; !s->error && i < n_roots; i++) {
+        uint32_t root = reduce(s, s->roots[roots + i]);
+        if (s->error)
+            return;
+        if (s->nodes[root].test == LEAF) {
+            f.constant += s->nodes[root].most;
+            s->n_nodes = root;
+        } else
+            push_root(s, root);
+    }
+    f.n_roots = s->n_roots - f.roots;
+    if (!s->error)
+        s->frames[s->n_frames++] = f;
+}
+
+static double bound_of(const search *s, const frame *f) {
+    double bound = f->constant;
+    for (size_t i = 0; i < f->n_roots; i++)
+        bound += s->nodes[s->roots[f->roots + i]].most;
+    return bound;
+}
+
+/* ---- Branching ------------------------------------------------------------------------------- */
+
+/* What a tree loses at most if one side of a branch is taken: its root's test, then, may be
+ * decided. */
+static double loss(search *s, const node *root, uint32_t branch, int side) {
+    size_t words;
+    const uint64_t *passed = set_of(s, root->test, &words), *by = set_of(s, branch, &words);
+    const uint64_t *set = column_of(s, branch);
+    uint64_t yes = 0, no = 0;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t left = set[i] & (side ? by[i] : ~by[i]);
+        yes |= left & passed[i];
+        no |= left & ~passed[i];
+    }
+    if (yes && no)
+        return 0;
+    return root->most - s->nodes[yes ? root->yes : root->no].most;
+}
+
+/* The test that lowers the bound most on both of its sides. */
+static uint32_t choose_test(search *s, const frame *f, int *first) {
+    const sis__test *tests = s->p->cells.tests;
+    double best = -1;
+    uint32_t chosen = s->nodes[s->roots[f->roots]].test;
+    for (size_t i = 0; i < f->n_roots; i++) {
+        uint32_t test = s->nodes[s->roots[f->roots + i]].test;
+        double lost[2] = {0, 0};
+        for (size_t k = 0; k < f->n_roots; k++) {
+            const node *root = &s->nodes[s->roots[f->roots + k]];
+            if (tests[root->test].column != tests[test].column)
+                continue;
+            if (k < i && root->test == test) { /* it was looked at */
+                lost[0] = lost[1] = -1;
+                break;
+            }
+            lost[0] += loss(s, root, test, 0);
+            lost[1] += loss(s, root, test, 1);
+        }
+        double score = lost[0] < 0 ? -1 : fmin(lost[0], lost[1]) + 0.1 * fmax(lost[0], lost[1]);
+        if (score > best) {
+            best = score;
+            chosen = test;
+            *first = lost[1] <= lost[0];
+        }
+    }
+    return chosen;
+}
+
+/* Keep the set of the column that is branched on. */
+static void save_column(search *s, frame *f) {
+    size_t words;
+    set_of(s, f->test, &words);
+    void *p = s->saved;
+    s->error = sis__reserve(&p, &s->saved_room, s->n_saved + words, sizeof *s->saved);
+    s->saved = (uint64_t *)p;
+    if (s->error)
+        return;
+    f->saved = s->n_saved;
+    memcpy(s->saved + f->saved, column_of(s, f->test), words * sizeof *s->saved);
+    s->n_saved += words;
+}
+
+/* The set of the column as it was, cut to one side (0, 1), or whole (2). */
+static void cut_column(search *s, const frame *f, int side) {
+    size_t words;
+    const uint64_t *passed = set_of(s, f->test, &words), *was = s->saved + f->saved;
+    uint64_t *set = column_of(s, f->test);
+    for (size_t i = 0; i < words; i++)
+        set[i] = was[i] & (side == 2 ? ~(uint64_t)0 : side ? passed[i] : ~passed[i]);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+/* A value of a cell within the domain, that of the example if it is there. */
+static double value_in(const search *s, size_t j, size_t cell) {
+    const sis__column_cells *c = &s->p->cells.columns[j];
+    const sis__prove_question *q = s->q;
+    if (cell + 1 == c->n)
+        return NAN;
+    double low = q->low ? fmax(q->low[j], c->low[cell]) : c->low[cell];
+    double high = q->high ? fmin(q->high[j], c->high[cell]) : c->high[cell];
+    double x = s->row[j];
+    return x >= low && x <= high ? x : isfinite(low) ? low : isfinite(high) ? high : 0;
+}
+
+static int has_cell(const uint64_t *set, size_t cell) {
+    return set[cell / 64] >> (cell % 64) & 1;
+}
+
+/* Any row of the present state: the example where it may stay. */
+static void make_row(search *s, double *row) {
+    const sis__cells *c = &s->p->cells;
+    for (size_t j = 0; j < c->width; j++) {
+        const uint64_t *set = s->state + c->first_word[j];
+        size_t cell = sis__cells_find(c, j, s->row[j]);
+        row[j] = s->row[j];
+        if (!s->free_column[j] || has_cell(set, cell))
+            continue;
+        for (cell = 0; cell + 1 < c->columns[j].n && !has_cell(set, cell);)
+            cell++;
+        row[j] = value_in(s, j, cell);
+    }
+}
+
+/* Is the decision the one that is to stay? By the library's own sums. */
+static int stays(search *s, const double *row) {
+    const sis__booster *b = s->p->b;
+    const sis__prove_question *q = s->q;
+    size_t n = b->forest.n_sums, best = 0;
+    double margin;
+    sis__forest_sums(&b->forest, row, s->sums, s->seen);
+    if (q->what == SIS__PROVE_CLASS) {
+        for (size_t k = 1; k < n; k++)
+            if (s->sums[k] > s->sums[best])
+                best = k;
+        return best == q->output;
+    }
+    sis__booster_margins(b, s->sums, s->rest, q->output, q->output + 1, &margin);
+    return q->what == SIS__PROVE_AT_LEAST ? margin >= q->threshold : margin <= q->threshold;
+}
+
+/* ---- One search ------------------------------------------------------------------------------ */
+
+/* What a leaf adds to the goal. */
+static double worth(const search *s, const sis__tree_node *leaf) {
+    const sis__forest *f = &s->p->b->forest;
+    double v = 0;
+    for (size_t i = leaf->from; i < leaf->to; i++)
+        v += (f->targets[i] == s->for_it ? f->weights[i] : 0) -
+             (f->targets[i] == s->against ? f->weights[i] : 0);
+    return v;
+}
+
+/* The nodes of a tree, with what its leaves are worth. */
+static uint32_t take_tree(search *s, uint32_t at) {
+    const sis__tree_node *n = &s->p->b->forest.nodes[at];
+    if (n->mode == SIS__NODE_LEAF)
+        return push_node(s, (node){LEAF, 0, 0, worth(s, n)});
+    uint32_t test = s->p->cells.test_of[at];
+    int can = outcomes(s, test);
+    if (can != 3)
+        return take_tree(s, can == 1 ? n->yes : n->no);
+    uint32_t yes = take_tree(s, n->yes), no = take_tree(s, n->no);
+    if (s->error)
+        return 0;
+    return push_node(s, (node){test, yes, no, fmax(s->nodes[yes].most, s->nodes[no].most)});
+}
+
+static void begin(search *s) {
+    const sis__forest *f = &s->p->b->forest;
+    s->n_nodes = s->n_roots = s->n_frames = s->n_saved = 0;
+    for (size_t t = 0; !s->error && t < f->n_trees; t++)
+        push_root(s, take_tree(s, f->roots[t]));
+    push_frame(s, 0, s->n_roots, s->constant);
+}
+
+/* Look at a new frame: 1 if it is done with, -1 if a row was found. */
+static int settle(search *s, frame *f, double *example) {
+    if (bound_of(s, f) + s->slack < 0)
+        return 1;
+    if (f->n_roots) {
+        f->test = choose_test(s, f, &f->first);
+        save_column(s, f);
+        return 0;
+    }
+    make_row(s, example);
+    return stays(s, example) ? 1 : -1;
+}
+
+static void pop(search *s) {
+    const frame *f = &s->frames[--s->n_frames];
+    s->n_nodes = f->nodes;
+    s->n_roots = f->roots;
+    if (f->tries) {
+        cut_column(s, f, 2);
+        s->n_saved = f->saved;
+    }
+}
+
+static sis__proof run(search *s, double *example) {
+    begin(s);
+    while (!s->error && s->n_frames) {
+        frame *f = &s->frames[s->n_frames - 1];
+        if (f->tries == 0) {
+            int done = settle(s, f, example);
+            if (done < 0)
+                return SIS__PROOF_FAILS;
+            if (s->error)
+                break;
+            if (done) {
+                pop(s);
+                continue;
+            }
+        }
+        if (f->tries == 2) {
+            pop(s);
+            continue;
+        }
+        if (s->q->most && ++s->branches > s->q->most)
+            return SIS__PROOF_NONE;
+        cut_column(s, f, f->tries++ == 0 ? f->first : !f->first);
+        push_frame(s, f->roots, f->n_roots, f->constant);
+    }
+    return s->error ? SIS__PROOF_NONE : SIS__PROOF_HOLDS;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static int check_question(const sis__prover *p, const sis__prove_question *q) {
+    const sis__booster *b = p->b;
+    if (q->output >= b->forest.n_sums)
+        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+                         q->output, b->forest.n_sums);
+    if (q->what != SIS__PROVE_CLASS && b->link == SIS__LINK_SOFTMAX)
+        return sis__fail(
+            SIS_E_UNSUPPORTED,
+            "of several classes only that one stays on top can be proved, not that its "
+            "probability does");
+    if (q->what == SIS__PROVE_CLASS && b->forest.n_sums < 2)
+        return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; ask for a "
+                                         "threshold");
+    return SIS_OK;
+}
+
+/* Cells that a free column may be in. */
+static void open_column(search *s, size_t j) {
+    const sis__column_cells *c = &s->p->cells.columns[j];
+    uint64_t *set = s->state + s->p->cells.first_word[j];
+    for (size_t k = 0; k + 1 < c->n; k++)
+        if ((!s->q->low || c->high[k] >= s->q->low[j]) &&
+            (!s->q->high || c->low[k] <= s->q->high[j]))
+            set[k / 64] |= (uint64_t)1 << (k % 64);
+    if (s->q->missing)
+        set[(c->n - 1) / 64] |= (uint64_t)1 << ((c->n - 1) % 64);
+}
+
+/* The sets of the columns: one cell, and more where a column is free. */
+static void open_state(search *s) {
+    const sis__cells *c = &s->p->cells;
+    memset(s->state, 0, c->first_word[c->width] * sizeof *s->state);
+    for (size_t j = 0; j < c->width; j++) {
+        size_t cell = sis__cells_find(c, j, s->row[j]);
+        s->state[c->first_word[j] + cell / 64] |= (uint64_t)1 << (cell % 64);
+        if (s->free_column[j])
+            open_column(s, j);
+    }
+}
+
+/* Whose sum against whose: rival k of a class, or the threshold. */
+static void aim(search *s, size_t k) {
+    const sis__booster *b = s->p->b;
+    const double *base = b->forest.base;
+    const sis__prove_question *q = s->q;
+    double at = q->threshold * b->divisor / b->scale;
+    s->for_it = (uint32_t)k;
+    s->against = (uint32_t)q->output;
+    s->constant = base ? base[k] - base[q->output] : 0;
+    s->slack = s->p->room[k] + s->p->room[q->output];
+    if (q->what == SIS__PROVE_CLASS)
+        return;
+    int least = q->what == SIS__PROVE_AT_LEAST;
+    s->for_it = least ? UINT32_MAX : (uint32_t)q->output;
+    s->against = least ? (uint32_t)q->output : UINT32_MAX;
+    s->constant = (least ? at : -at) + (least ? -1 : 1) * (base ? base[q->output] : 0);
+    s->slack = s->p->room[q->output] + 0x1p-48 * fabs(at);
+}
+
+static sis__proof ask(search *s, double *example) {
+    size_t n = s->q->what == SIS__PROVE_CLASS ? s->p->b->forest.n_sums : 1;
+    sis__proof worst = SIS__PROOF_HOLDS;
+    open_state(s);
+    for (size_t k = 0; k < n && !s->error && worst != SIS__PROOF_FAILS; k++) {
+        if (s->q->what == SIS__PROVE_CLASS && k == s->q->output)
+            continue;
+        aim(s, k);
+        sis__proof proof = run(s, example);
+        while (s->n_frames) /* the state as it was */
+            pop(s);
+        worst = proof == SIS__PROOF_HOLDS ? worst : proof;
+    }
+    return worst;
+}
+
+static void search_release(search *s) {
+    free(s->state);
+    free(s->nodes);
+    free(s->roots);
+    free(s->frames);
+    free(s->saved);
+    free(s->row);
+    free(s->sums);
+    free(s->rest);
+    free(s->seen);
+}
+
+static int search_init(search *s, const sis__prover *p, const sis__prove_question *q,
+                       const unsigned char *free_column) {
+    const sis__forest *f = &p->b->forest;
+    *s = (search){.p = p, .q = q, .free_column = free_column};
+    s->state = SIS_NEW(uint64_t, p->cells.first_word[f->width]);
+    s->row = SIS_NEW(double, f->width);
+    s->sums = SIS_NEW(double, f->n_sums);
+    s->rest = SIS_NEW(double, f->n_sums);
+    s->seen = SIS_NEW(unsigned char, f->n_sums);
+    if (!s->state || !s->row || !s->sums || !s->rest || !s->seen)
+        return SIS_E_NOMEM;
+    for (size_t j = 0; j < f->width; j++)
+        s->row[j] = f->single ? (double)(float)q->row[j] : q->row[j];
+    return SIS_OK;
+}
+
+/* ---- Subsets --------------------------------------------------------------------------------- */
+
+/* Everything that one example is asked with. */
+typedef struct {
+    search s;
+    unsigned char *free_column; /* (width) */
+    double *example;            /* (width) */
+    unsigned char *changed;     /* (n_examples, n_features) what examples found so far change */
+    size_t n_examples, room;
+} session;
+
+static int feature_at(const sis__prove_question *q, size_t j) {
+    return q->feature_of ? q->feature_of[j] : (int)j;
+}
+
+static int session_init(session *e, const sis__prover *p, const sis__prove_question *q) {
+    size_t width = p->b->forest.width;
+    *e = (session){0};
+    int error = check_question(p, q);
+    if (error)
+        return error;
+    e->free_column = SIS_NEW(unsigned char, width);
+    e->example = SIS_NEW(double, width);
+    error = search_init(&e->s, p, q, e->free_column);
+    if (!error && (!e->free_column || !e->example))
+        error = SIS_E_NOMEM;
+    if (!error && !stays(&e->s, e->s.row))
+        error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision that is to stay");
+    return error;
+}
+
+static void session_release(session *e) {
+    search_release(&e->s);
+    free(e->free_column);
+    free(e->example);
+    free(e->changed);
+}
+
+static void free_columns(session *e, const unsigned char *kept) {
+    for (size_t j = 0; j < e->s.p->b->forest.width; j++) {
+        int f = feature_at(e->s.q, j);
+        e->free_column[j] = f >= 0 && !kept[f];
+    }
+}
+
+static sis__proof ask_kept(session *e, const unsigned char *kept) {
+    free_columns(e, kept);
+    return ask(&e->s, e->example);
+}
+
+int sis__prove(const sis__prover *p, const sis__prove_question *q, const unsigned char *kept,
+               sis__proof *proof, double *example) {
+    session e;
+    *proof = SIS__PROOF_NONE;
+    int error = session_init(&e, p, q);
+    if (!error) {
+        *proof = ask_kept(&e, kept);
+        error = e.s.error;
+    }
+    if (!error && example && *proof == SIS__PROOF_FAILS)
+        memcpy(example, e.example, p->b->forest.width * sizeof *example);
+    session_release(&e);
+    return error;
+}
+
+/* Remember which features the example found last changes. */
+static int remember(session *e) {
+    const sis__prove_question *q = e->s.q;
+    size_t n = q->n_features, width = e->s.p->b->forest.width;
+    void *p = e->changed;
+    int error = sis__reserve(&p, &e->room, (e->n_examples + 1) * n, 1);
+    e->changed = (unsigned char *)p;
+    if (error)
+        return error;
+    unsigned char *changed = e->changed + e->n_examples++ * n;
+    memset(changed, 0, n);
+    for (size_t j = 0; j < width; j++) {
+        double a = e->example[j], b = e->s.row[j];
+        if (a != b && !(isnan(a) && isnan(b)))
+            changed[feature_at(q, j)] = 1;
+    }
+    return SIS_OK;
+}
+
+/* Does an example that is known change nothing that is kept? */
+static int is_refuted(const session *e, const unsigned char *kept) {
+    size_t n = e->s.q->n_features;
+    for (size_t i = 0; i < e->n_examples; i++) {
+        const unsigned char *changed = e->changed + i * n;
+        size_t k = 0;
+        while (k < n && !(changed[k] && kept[k]))
+            k++;
+        if (k == n)
+            return 1;
+    }
+    return 0;
+}
+
+static int give_up(session *e, const int *order, unsigned char *kept, int *proved) {
+    size_t n = e->s.q->n_features;
+    memset(kept, 1, n);
+    *proved = 1;
+    for (size_t i = 0; i < n; i++) {
+        kept[order[i]] = 0;
+        if (is_refuted(e, kept)) {
+            kept[order[i]] = 1;
+            continue;
+        }
+        e->s.branches = 0;
+        sis__proof proof = ask_kept(e, kept);
+        if (e->s.error)
+            return e->s.error;
+        kept[order[i]] = proof != SIS__PROOF_HOLDS;
+        *proved &= proof != SIS__PROOF_NONE;
+        int error = proof == SIS__PROOF_FAILS ? remember(e) : SIS_OK;
+        if (error)
+            return error;
+    }
+    return SIS_OK;
+}
+
+/* The bound with these kept, over all rivals: how far the decision might be lost. */
+static double bound_kept(session *e, const unsigned char *kept) {
+    search *s = &e->s;
+    size_t n = s->q->what == SIS__PROVE_CLASS ? s->p->b->forest.n_sums : 1;
+    double worst = -INFINITY;
+    free_columns(e, kept);
+    open_state(s);
+    for (size_t k = 0; k < n && !s->error; k++) {
+        if (s->q->what == SIS__PROVE_CLASS && k == s->q->output)
+            continue;
+        aim(s, k);
+        begin(s);
+        if (!s->error)
+            worst = fmax(worst, bound_of(s, &s->frames[0]));
+        s->n_frames = 0;
+    }
+    return worst;
+}
+
+typedef struct {
+    double bound;
+    int feature;
+} harm;
+
+static int by_harm(const void *a, const void *b) {
+    const harm *x = (const harm *)a, *y = (const harm *)b;
+    if (x->bound != y->bound)
+        return x->bound < y->bound ? -1 : 1;
+    return (y->feature > x->feature) - (y->feature < x->feature);
+}
+
+int sis__prove_order(const sis__prover *p, const sis__prove_question *q, int *order) {
+    session e;
+    int error = session_init(&e, p, q);
+    harm *all = SIS_NEW(harm, q->n_features);
+    unsigned char *kept = SIS_NEW(unsigned char, q->n_features);
+    if (!error && (!all || !kept))
+        error = SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < q->n_features; i++) {
+        memset(kept, 1, q->n_features);
+        kept[i] = 0;
+        all[i] = (harm){bound_kept(&e, kept), (int)i};
+        error = e.s.error;
+    }
+    if (!error)
+        qsort(all, q->n_features, sizeof *all, by_harm);
+    for (size_t i = 0; !error && i < q->n_features; i++)
+        order[i] = all[i].feature;
+    session_release(&e);
+    free(all);
+    free(kept);
+    return error;
+}
+
+int sis__prove_minimal(const sis__prover *p, const sis__prove_question *q, const int *order,
+                       unsigned char *kept, int *proved) {
+    session e;
+    *proved = 0;
+    int error = session_init(&e, p, q);
+    if (!error)
+        error = give_up(&e, order, kept, proved);
+    session_release(&e);
+    return error;
+}

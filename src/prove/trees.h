@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Does a decision of boosted trees stay whatever some of the features are? Decided exactly: yes, or
+ * no with an example.
+ *
+ * Values of a column are cut into *cells* at the thresholds of the trees; within a cell nothing
+ * changes, so a question is about finitely many inputs. It is answered by branch and bound: the
+ * largest leaf that each tree can still reach bounds the sum; where that bound does not decide,
+ * one test of the trees is taken as passed and then as failed. Bounds leave room for the rounding
+ * of the library's sums, and where nothing is left to branch on its own sums decide.
+ *
+ *     cells.c    values -> cells, tests of the trees -> sets of cells
+ *     trees.c    branch and bound; minimal subsets
+ */
+#ifndef SIS_PROVE_TREES_H
+#define SIS_PROVE_TREES_H
+
+#include "trees/booster.h"
+
+typedef struct sis__prover sis__prover;
+
+/* What is to stay. */
+typedef enum sis__prove_what {
+    SIS__PROVE_CLASS,    /* the output that is highest (the first of equals) */
+    SIS__PROVE_AT_LEAST, /* the margin of `output` is at least `threshold` */
+    SIS__PROVE_AT_MOST
+} sis__prove_what;
+
+typedef struct sis__prove_question {
+    const double *row;     /* (width) the example */
+    const int *feature_of; /* (width) -1: never free; NULL: each column is a feature */
+    size_t n_features;
+    const double *low, *high; /* (width) what free columns may be; NULL: any number */
+    int missing;              /* they may be missing, too */
+    sis__prove_what what;
+    size_t output;
+    double threshold;
+    size_t most; /* branches for one answer; 0: as many as it takes */
+} sis__prove_question;
+
+/* Borrows the booster. Several may ask at once. */
+int sis__prover_new(const sis__booster *b, sis__prover **out);
+void sis__prover_free(sis__prover *p);
+
+typedef enum sis__proof { SIS__PROOF_NONE, SIS__PROOF_HOLDS, SIS__PROOF_FAILS } sis__proof;
+
+/* Does the decision stay whatever the features that are not kept (n_features flags) are? If it
+ * FAILS, `example` (width; may be NULL) is a row for which it does not. NONE: `most` branches did
+ * not decide. */
+int sis__prove(const sis__prover *p, const sis__prove_question *q, const unsigned char *kept,
+               sis__proof *proof, double *example);
+
+/* Features in the order in which to give them up: first those that, free by themselves, bring the
+ * decision least into danger. order (n_features): result. */
+int sis__prove_order(const sis__prover *p, const sis__prove_question *q, int *order);
+
+/* A minimal set of kept features: `order` (n_features) says which are tried first to be given up.
+ * kept: result. *proved: every feature that is kept is needed, too; 0 if `most` was reached. */
+int sis__prove_minimal(const sis__prover *p, const sis__prove_question *q, const int *order,
+                       unsigned char *kept, int *proved);
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Proofs about boosted trees, against trying out every input that could matter.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prove/trees.h"
+#include "support_trees.h"
+
+enum { MOST_VALUES = 512, MOST_ROWS = 30000 };
+
+static made_forest forest;
+
+typedef struct {
+    sis__booster b;
+    double row[MADE_COLUMNS], low[MADE_COLUMNS], high[MADE_COLUMNS];
+    double values[MADE_COLUMNS][MOST_VALUES]; /* that a free column is tried with */
+    size_t n_values[MADE_COLUMNS];
+    sis__prove_question q;
+} question;
+
+/* ---- Trying out ------------------------------------------------------------------------------ */
+
+static double as_seen(const question *t, double x) {
+    return t->b.forest.single ? (double)(float)x : x;
+}
+
+static int stays(const question *t, const double *row) {
+    double sums[8], rest[8], margin, seen_row[MADE_COLUMNS];
+    unsigned char seen[8];
+    size_t best = 0;
+    for (size_t j = 0; j < forest.columns; j++)
+        seen_row[j] = as_seen(t, row[j]);
+    sis__forest_sums(&t->b.forest, seen_row, sums, seen);
+    for (size_t k = 1; k < forest.outputs; k++)
+        if (sums[k] > sums[best])
+            best = k;
+    if (t->q.what == SIS__PROVE_CLASS)
+        return best == t->q.output;
+    sis__booster_margins(&t->b, sums, rest, t->q.output, t->q.output + 1, &margin);
+    return t->q.what == SIS__PROVE_AT_LEAST ? margin >= t->q.threshold : margin <= t->q.threshold;
+}
+
+/* Every combination of the values of free columns. */
+static int stays_for_all(const question *t, const unsigned char *kept) {
+    double row[MADE_COLUMNS];
+    size_t at[MADE_COLUMNS] = {0}, j = 0;
+    while (j < forest.columns) {
+        for (size_t i = 0; i < forest.columns; i++)
+            row[i] = kept[i] ? t->row[i] : t->values[i][at[i]];
+        if (!stays(t, row))
+            return 0;
+        for (j = 0; j < forest.columns; j++) {
+            if (!kept[j] && ++at[j] < t->n_values[j])
+                break;
+            at[j] = 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+static void try_value(question *t, size_t j, double x) {
+    x = as_seen(t, x);
+    if (!isnan(x) && (x < t->low[j] || x > t->high[j]))
+        return;
+    for (size_t i = 0; i < t->n_values[j]; i++)
+        if (t->values[j][i] == x)
+            return;
+    if (t->n_values[j] < MOST_VALUES)
+        t->values[j][t->n_values[j]++] = x;
+}
+
+static void try_around(question *t, size_t j, double x) {
+    int single = t->b.forest.single;
+    try_value(t, j, x);
+    try_value(t, j, single ? (double)nextafterf((float)x, INFINITY) : nextafter(x, INFINITY));
+    try_value(t, j, single ? (double)nextafterf((float)x, -INFINITY) : nextafter(x, -INFINITY));
+}
+
+static void list_values(question *t, size_t j) {
+    int categories = 0;
+    for (size_t i = 0; i < forest.n; i++)
+        for (int k = 0; k < forest.trees[i].n; k++) {
+            const made_node *n = &forest.trees[i].nodes[k];
+            if (n->left < 0 || (size_t)n->feature != j)
+                continue;
+            categories |= n->categorical;
+            if (!n->categorical)
+                try_around(t, j, n->value);
+        }
+    for (int c = -2; categories && c <= MADE_CATEGORIES; c++)
+        try_value(t, j, c);
+    try_value(t, j, -0.5);
+    try_value(t, j, 0);
+    try_value(t, j, -1e-34);
+    try_value(t, j, 1e-34);
+    try_value(t, j, t->row[j]);
+    if (isfinite(t->low[j])) {
+        try_value(t, j, t->low[j]);
+        try_value(t, j, t->high[j]);
+    }
+    if (t->q.missing)
+        t->values[j][t->n_values[j]++] = NAN;
+}
+
+/* The example may be missing where the others may not. */
+static void draw_question(question *t, sis__rng *r) {
+    double margins[8], rest[8], sums[8], row[MADE_COLUMNS];
+    unsigned char seen[8];
+    int ball = sis__rng_below(r, 3) == 0;
+    for (size_t j = 0; j < forest.columns; j++) {
+        row[j] = t->row[j] = as_seen(t, made_value(&forest, r));
+        if (ball && isnan(t->row[j]))
+            row[j] = t->row[j] = 0;
+        t->low[j] = ball ? t->row[j] - 1 : -INFINITY;
+        t->high[j] = ball ? t->row[j] + 1 : INFINITY;
+    }
+    sis__forest_sums(&t->b.forest, row, sums, seen);
+    t->q = (sis__prove_question){.row = t->row,
+                                 .n_features = forest.columns,
+                                 .low = ball ? t->low : NULL,
+                                 .high = ball ? t->high : NULL,
+                                 .missing = sis__rng_below(r, 2) == 0};
+    for (size_t k = 1; k < forest.outputs; k++)
+        if (sums[k] > sums[t->q.output])
+            t->q.output = k;
+    if (forest.outputs > 1)
+        return;
+    sis__booster_margins(&t->b, sums, rest, 0, 1, margins);
+    double off = sis__rng_below(r, 3) ? fabs(sis__rng_normal(r)) : 0; /* ties */
+    t->q.what = sis__rng_below(r, 2) ? SIS__PROVE_AT_LEAST : SIS__PROVE_AT_MOST;
+    t->q.threshold = margins[0] + (t->q.what == SIS__PROVE_AT_LEAST ? -off : off);
+}
+
+/* A question that can be tried out; 0 if the forest is too large for that. */
+static int make_question(question *t, uint64_t seed) {
+    sis__rng r;
+    size_t n, rows = 1;
+    sis__rng_init(&r, seed);
+    made_forest_init(&forest, seed % 2, &r);
+    if (forest.linear || forest.columns > 3)
+        return 0;
+    char *bytes = seed % 2 ? made_xgboost(&forest, 0, &n) : made_lightgbm(&forest, &n);
+    *t = (question){0};
+    assert_int_equal(seed % 2 ? sis__xgboost_parse(bytes, n, &t->b)
+                              : sis__lightgbm_parse(bytes, n, &t->b),
+                     SIS_OK);
+    free(bytes);
+    draw_question(t, &r);
+    for (size_t j = 0; j < forest.columns; j++) {
+        list_values(t, j);
+        rows *= t->n_values[j];
+    }
+    if (rows <= MOST_ROWS)
+        return 1;
+    sis__booster_release(&t->b);
+    return 0;
+}
+
+/* ---- Tests ----------------------------------------------------------------------------------- */
+
+static void check_example(const question *t, const unsigned char *kept, const double *example) {
+    assert_false(stays(t, example));
+    for (size_t j = 0; j < forest.columns; j++) {
+        int same = example[j] == t->row[j] || (isnan(example[j]) && isnan(t->row[j]));
+        if (kept[j])
+            assert_true(same);
+        else if (isnan(example[j]))
+            assert_true(t->q.missing || same);
+        else
+            assert_true(example[j] >= t->low[j] && example[j] <= t->high[j]);
+    }
+}
+
+static void proofs_agree_with_trying_everything(void **state) {
+    (void)state;
+    int asked = 0, held = 0;
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        question t;
+        sis__prover *p;
+        if (!make_question(&t, seed))
+            continue;
+        assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
+        for (unsigned subset = 0; subset < 1u << forest.columns; subset++) {
+            unsigned char kept[MADE_COLUMNS];
+            double example[MADE_COLUMNS];
+            sis__proof proof;
+            for (size_t j = 0; j < forest.columns; j++)
+                kept[j] = subset >> j & 1;
+            assert_int_equal(sis__prove(p, &t.q, kept, &proof, example), SIS_OK);
+            assert_int_equal(proof, stays_for_all(&t, kept) ? SIS__PROOF_HOLDS : SIS__PROOF_FAILS);
+            if (proof == SIS__PROOF_FAILS)
+                check_example(&t, kept, example);
+            asked++;
+            held += proof == SIS__PROOF_HOLDS;
+        }
+        sis__prover_free(p);
+        sis__booster_release(&t.b);
+    }
+    assert_true(asked > 1000 && held > asked / 8 && held < asked * 7 / 8);
+}
+
+static void subsets_hold_and_none_of_them_can_be_given_up(void **state) {
+    (void)state;
+    int asked = 0;
+    for (uint64_t seed = 0; seed < 2000; seed++) {
+        question t;
+        sis__prover *p;
+        unsigned char kept[MADE_COLUMNS];
+        int order[MADE_COLUMNS], proved;
+        if (!make_question(&t, seed))
+            continue;
+        assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
+        assert_int_equal(sis__prove_order(p, &t.q, order), SIS_OK);
+        assert_int_equal(sis__prove_minimal(p, &t.q, order, kept, &proved), SIS_OK);
+        assert_true(proved && stays_for_all(&t, kept));
+        for (size_t j = 0; j < forest.columns; j++)
+            if (kept[j]) {
+                kept[j] = 0;
+                assert_false(stays_for_all(&t, kept));
+                kept[j] = 1;
+            }
+        asked++;
+        sis__prover_free(p);
+        sis__booster_release(&t.b);
+    }
+    assert_true(asked > 150);
+}
+
+static int draw_large(question *t, uint64_t seed) {
+    sis__rng r;
+    size_t n;
+    sis__rng_init(&r, seed);
+    made_forest_init(&forest, 1, &r);
+    if (forest.linear || forest.columns < 8 || !forest.classes)
+        return 0;
+    char *bytes = made_xgboost(&forest, 0, &n);
+    *t = (question){0};
+    assert_int_equal(sis__xgboost_parse(bytes, n, &t->b), SIS_OK);
+    free(bytes);
+    draw_question(t, &r);
+    return 1;
+}
+
+static void columns_of_one_feature_are_free_together(void **state) {
+    (void)state;
+    for (uint64_t seed = 0, asked = 0; asked < 20; seed++) {
+        question t;
+        sis__prover *p;
+        sis__proof together, apart;
+        int map[MADE_COLUMNS];
+        unsigned char some[MADE_COLUMNS], all[MADE_COLUMNS];
+        if (!draw_large(&t, seed))
+            continue;
+        asked++;
+        assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
+        for (size_t j = 0; j < forest.columns; j++) {
+            map[j] = j == 0 ? -1 : (int)((j - 1) / 2); /* the first is never free */
+            all[j] = j == 0 || (j - 1) / 2 % 2;
+            if (j > 0)
+                some[map[j]] = (unsigned char)(map[j] % 2);
+        }
+        assert_int_equal(sis__prove(p, &t.q, all, &apart, NULL), SIS_OK);
+        t.q.feature_of = map;
+        t.q.n_features = (size_t)map[forest.columns - 1] + 1;
+        assert_int_equal(sis__prove(p, &t.q, some, &together, NULL), SIS_OK);
+        assert_int_equal(together, apart);
+        sis__prover_free(p);
+        sis__booster_release(&t.b);
+    }
+}
+
+static void what_cannot_be_asked_is_refused(void **state) {
+    (void)state;
+    sis__prover *p;
+    sis__proof proof;
+    question t;
+    unsigned char kept[MADE_COLUMNS] = {0};
+    uint64_t seed = 0;
+    while (!draw_large(&t, seed))
+        seed++;
+    assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
+    t.q.what = SIS__PROVE_AT_LEAST;
+    assert_int_equal(sis__prove(p, &t.q, kept, &proof, NULL), SIS_E_UNSUPPORTED);
+    t.q.what = SIS__PROVE_CLASS;
+    t.q.output = (t.q.output + 1) % forest.outputs;
+    assert_int_equal(sis__prove(p, &t.q, kept, &proof, NULL), SIS_E_ARGUMENT);
+    assert_message_has("does not have the decision");
+    t.q.output = forest.outputs;
+    assert_int_equal(sis__prove(p, &t.q, kept, &proof, NULL), SIS_E_ARGUMENT);
+    sis__prover_free(p);
+    t.b.forest.weights[0] = INFINITY;
+    assert_int_equal(sis__prover_new(&t.b, &p), SIS_E_UNSUPPORTED);
+    sis__booster_release(&t.b);
+}
+
+static void a_limit_of_branches_leaves_it_open(void **state) {
+    (void)state;
+    int open = 0;
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        question t;
+        sis__prover *p;
+        sis__proof limited, full;
+        unsigned char kept[MADE_COLUMNS] = {0};
+        if (!draw_large(&t, seed))
+            continue;
+        assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
+        assert_int_equal(sis__prove(p, &t.q, kept, &full, NULL), SIS_OK);
+        t.q.most = 1;
+        assert_int_equal(sis__prove(p, &t.q, kept, &limited, NULL), SIS_OK);
+        assert_true(limited == full || limited == SIS__PROOF_NONE);
+        open += limited == SIS__PROOF_NONE;
+        sis__prover_free(p);
+        sis__booster_release(&t.b);
+    }
+    assert_true(open > 0);
+}
+
+static int prove_once(void *ctx) {
+    const question *t = (const question *)ctx;
+    sis__prover *p;
+    unsigned char kept[MADE_COLUMNS];
+    int order[MADE_COLUMNS], proved;
+    int error = sis__prover_new(&t->b, &p);
+    if (!error)
+        error = sis__prove_order(p, &t->q, order);
+    if (!error)
+        error = sis__prove_minimal(p, &t->q, order, kept, &proved);
+    sis__prover_free(p);
+    return error;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    (void)state;
+    question t;
+    uint64_t seed = 0;
+    while (!draw_large(&t, seed))
+        seed++;
+    assert_true(with_failing_allocations(prove_once, &t) > 30);
+    sis__booster_release(&t.b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proofs_agree_with_trying_everything),
+        cmocka_unit_test(subsets_hold_and_none_of_them_can_be_given_up),
+        cmocka_unit_test(columns_of_one_feature_are_free_together),
+        cmocka_unit_test(what_cannot_be_asked_is_refused),
+        cmocka_unit_test(a_limit_of_branches_leaves_it_open),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
