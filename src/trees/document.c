@@ -63,7 +63,7 @@ static int push(parser *p, sis__doc value) {
 /* The values from `first` on become one value: an object or a list. */
 static int gather(parser *p, size_t first, int object, sis__doc *out) {
     size_t n = p->n - first, numbers = 0;
-    const sis__doc *from = p->stack + first;
+    const sis__doc *from = n ? p->stack + first : NULL;
     for (size_t i = 0; !object && i < n; i++)
         numbers += from[i].kind == SIS__DOC_NUMBER;
     p->n = first;
@@ -375,7 +375,7 @@ static int take_length(parser *p, size_t *n) {
     double v = error ? 0 : take_number(p, type);
     if (!error && !(v >= 0 && v <= (double)(p->end - p->at)))
         error = fail(p, "a length that the file has room for");
-    *n = (size_t)v;
+    *n = error ? 0 : (size_t)v;
     return error;
 }
 
