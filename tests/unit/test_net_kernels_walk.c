@@ -126,6 +126,9 @@ static void maxima_agree_with_naive_ones(void **state) {
             int changed = sis__kernels_naive.join_maxima(&t, want);
             assert_int_equal((*kn)->join_maxima(&t, y) != 0, changed != 0);
             assert_same(y, want, n);
+            sis__near near = {a, base, b, b + n, n};
+            float sum = sis__kernels_naive.near(&near);
+            assert_true(fabsf((*kn)->near(&near) - sum) <= 1e-4f || isnan(sum));
         }
 }
 

@@ -462,6 +462,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .add_rows = add_rows,
     .add_max = add_max,
     .join_maxima = join_maxima,
+    .near = near,
     .changes = changes,
     .round_sums = round_sums,
     .switched = switched,

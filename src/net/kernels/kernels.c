@@ -278,6 +278,13 @@ static int naive_join_maxima(const sis__maxima *t, float *y) {
     return changed;
 }
 
+static float naive_near(const sis__near *t) {
+    float sum = 0;
+    for (size_t i = 0; i < t->n; i++)
+        sum += t->x[i] + t->error[i] < t->y[i] ? 0 : t->weight[i];
+    return sum;
+}
+
 static size_t naive_changes(sis__compared *c) {
     size_t found = 0;
     c->more_nonzero = 0;
@@ -353,6 +360,7 @@ const sis__kernels sis__kernels_naive = {
     .add_rows = naive_add_rows,
     .add_max = naive_add_max,
     .join_maxima = naive_join_maxima,
+    .near = naive_near,
     .changes = naive_changes,
     .round_sums = naive_round_sums,
     .switched = naive_switched,

@@ -74,6 +74,12 @@ typedef struct sis__maxima {
     int relu;
 } sis__maxima;
 
+/* Values that may be off, what they are compared with, and what each counts for. */
+typedef struct sis__near {
+    const float *x, *error, *y, *weight; /* (n) */
+    size_t n;
+} sis__near;
+
 /* Values before and after, and the differences that were known. */
 typedef struct sis__compared {
     const float *now, *base; /* (n) */
@@ -149,6 +155,8 @@ typedef struct sis__kernels {
     void (*add_max)(const float *a, const float *b, size_t count, float *y, size_t n);
     /* y = the larger of inside and outside, through a Relu if one follows. 0 if that is the base. */
     int (*join_maxima)(const sis__maxima *t, float *y);
+    /* Weights of all x that are not surely below y, added up. */
+    float (*near)(const sis__near *t);
     /* Differences that changed: fills index and change, returns how many. */
     size_t (*changes)(sis__compared *c);
     /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the

@@ -291,14 +291,29 @@ INLINE vec relu_of(vec x) {
     return pick(x < 0.0f, all(0.0f), x);
 }
 
+/* vecs vectors from element i on; vecs is a constant where inlined. */
+INLINE void add_up_block(const size_t vecs, const float *const *x, size_t count, size_t i, int relu,
+                         float *y) {
+    vec sum[4];
+    UNROLL for (size_t v = 0; v < vecs; v++) sum[v] = load(x[0] + i + v * LANES);
+    for (size_t k = 1; k < count; k++)
+        UNROLL for (size_t v = 0; v < vecs; v++) sum[v] += load(x[k] + i + v * LANES);
+    UNROLL for (size_t v = 0; v < vecs; v++)
+        store(y + i + v * LANES, relu ? relu_of(sum[v]) : sum[v]);
+}
+
 static void add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
-    for (size_t i = 0; i < n; i += LANES) {
-        size_t there = n - i;
-        vec sum = load_some(x[0] + i, there);
-        for (size_t k = 1; k < count; k++)
-            sum += load_some(x[k] + i, there);
-        store_some(y + i, relu ? relu_of(sum) : sum, there);
-    }
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        add_up_block(4, x, count, i, relu, y);
+    for (; i + LANES <= n; i += LANES)
+        add_up_block(1, x, count, i, relu, y);
+    if (i == n)
+        return;
+    vec sum = load_some(x[0] + i, n - i);
+    for (size_t k = 1; k < count; k++)
+        sum += load_some(x[k] + i, n - i);
+    store_some(y + i, relu ? relu_of(sum) : sum, n - i);
 }
 
 /* vecs vectors of y stay in registers while the rows of a and b run; vecs is a constant where
@@ -327,14 +342,28 @@ static void add_max(const float *a, const float *b, size_t count, float *y, size
     store_some(y + i, top, rest);
 }
 
+INLINE void max_up_block(const size_t vecs, const float *const *x, size_t count, size_t i,
+                         float *y) {
+    vec top[4];
+    UNROLL for (size_t v = 0; v < vecs; v++) top[v] = load(x[0] + i + v * LANES);
+    for (size_t k = 1; k < count; k++)
+        UNROLL for (size_t v = 0; v < vecs; v++) top[v] =
+            larger_of(load(x[k] + i + v * LANES), top[v]);
+    UNROLL for (size_t v = 0; v < vecs; v++) store(y + i + v * LANES, top[v]);
+}
+
 static void max_up(const float *const *x, size_t count, size_t n, float *y) {
-    for (size_t i = 0; i < n; i += LANES) {
-        size_t there = n - i;
-        vec top = load_some(x[0] + i, there);
-        for (size_t k = 1; k < count; k++)
-            top = larger_of(load_some(x[k] + i, there), top);
-        store_some(y + i, top, there);
-    }
+    size_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        max_up_block(4, x, count, i, y);
+    for (; i + LANES <= n; i += LANES)
+        max_up_block(1, x, count, i, y);
+    if (i == n)
+        return;
+    vec top = load_some(x[0] + i, n - i);
+    for (size_t k = 1; k < count; k++)
+        top = larger_of(load_some(x[k] + i, n - i), top);
+    store_some(y + i, top, n - i);
 }
 
 /* One vector of join_maxima: y, and which elements may have changed. */
@@ -359,6 +388,24 @@ static int join_maxima(const sis__maxima *t, float *y) {
     for (size_t k = 0; k < LANES; k++)
         any |= changed[k] | (k < rest ? last[k] : 0);
     return any != 0;
+}
+
+INLINE vec near_at(const sis__near *t, size_t i, size_t n) {
+    vec x = load_some(t->x + i, n) + load_some(t->error + i, n);
+    return pick(x < load_some(t->y + i, n), all(0.0f), load_some(t->weight + i, n));
+}
+
+static float near(const sis__near *t) {
+    vec sum = {0};
+    float total = 0;
+    size_t i = 0;
+    for (; i + LANES <= t->n; i += LANES)
+        sum += near_at(t, i, LANES);
+    if (i < t->n)
+        sum += near_at(t, i, t->n - i);
+    for (size_t k = 0; k < LANES; k++)
+        total += sum[k];
+    return total;
 }
 
 static size_t changes(sis__compared *c) {

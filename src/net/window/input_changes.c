@@ -29,7 +29,7 @@
 #include "net/ops/ops.h"
 #include "net/window/window.h"
 
-static const double times_cheaper = 4;           /* to pay, than computing what is out of date */
+static const double least_products = 64;         /* to pay, for each value that is estimated */
 static const size_t row_bytes = (size_t)1 << 20; /* rows of the head made together */
 
 /* For one cut. */
@@ -40,6 +40,7 @@ typedef struct {
     sis__box *over; /* (n_features) where it lies: the feature's box in the output, at least */
     float *changes;
     float *inside; /* (n_features, channels) estimated maxima inside the box */
+    float *lowest; /* (channels) -INFINITY */
 } cut_changes;
 
 struct sis__estimate {
@@ -49,10 +50,12 @@ struct sis__estimate {
     size_t n_cuts;
     unsigned char *stale; /* (n_features) its maxima are out of date */
     float *error;         /* (row) how far values of a row can be off */
-    double change;        /* the largest of all */
-    double largest;       /* no value of a row was above that; margins are off by at most: */
-    double margin_error;
-    float *rows; /* (n_rows, row) */
+    float *change;        /* (row) how far a candidate's values can be from the base's */
+    float *size;          /* (row) no value was above that; then rounding counts for at most: */
+    double rounding;
+    float *weight;  /* (row) errors of values that are off, in margins */
+    float *rows;    /* (n_rows, row) */
+    double *errors; /* (n_rows) of their margins */
     size_t n_rows;
 };
 
@@ -161,18 +164,22 @@ static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *
     return used;
 }
 
-/* The largest; not finite where values that are differ by more than any number is. */
-static double sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, size_t n_floats) {
-    double largest = 0;
+/* And the largest for each filter; 0: values that are finite differ by more than any number is. */
+static int sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, float *largest) {
+    const sis__map *out = &f->maps[c->conv->out];
     int bad = 0;
-    for (size_t j = 0; j < f->s->n_features; j++)
-        if (owner[j] == j && !sis__box_empty(&f->maps[c->conv->out].box[j]))
-            sum_change(f, c->conv, j, c->changes + c->at[j]);
-    for (size_t i = 0; i < n_floats; i++) {
-        largest = fmax(largest, fabs((double)c->changes[i]));
-        bad |= !isfinite(c->changes[i]);
+    for (size_t j = 0; j < f->s->n_features; j++) {
+        const float *x = c->changes + c->at[j];
+        size_t n = sis__box_volume(&out->box[j]) * out->channels;
+        if (owner[j] != j || n == 0)
+            continue;
+        sum_change(f, c->conv, j, c->changes + c->at[j]);
+        for (size_t i = 0; i < n; i++) {
+            largest[i % out->channels] = fmaxf(largest[i % out->channels], fabsf(x[i]));
+            bad |= !isfinite(x[i]);
+        }
     }
-    return bad ? INFINITY : largest;
+    return !bad;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -243,54 +250,62 @@ void sis__estimate_free(sis__estimate *e) {
         free(e->cuts[i].over);
         free(e->cuts[i].changes);
         free(e->cuts[i].inside);
+        free(e->cuts[i].lowest);
     }
     if (e) {
         free(e->cuts);
         free(e->stale);
         free(e->error);
+        free(e->change);
+        free(e->size);
+        free(e->weight);
         free(e->rows);
+        free(e->errors);
     }
     free(e);
 }
 
-/* Are all cuts maxima of convolutions of the input? */
+/* Products that masking a feature makes out of date, for each value that would be estimated. */
+static double products_for_each(const sis__prefix *f, const sis__layer *l) {
+    size_t n = f->s->n_features, step = n / 32 + 1, asked = 0;
+    double met = 0;
+    for (size_t i = 0; i < n; i += step, asked++) {
+        sis__box a = sis__conv_lines(f, l, i);
+        for (size_t j = 0; j < n; j++) {
+            sis__box b = sis__conv_lines(f, l, j);
+            b = sis__box_meet(&a, &b);
+            met += (double)sis__box_volume(&b);
+        }
+    }
+    size_t terms = sis__conv_rows(l) * l->w.kernel[2] * l->w.channels / l->w.groups;
+    return met * (double)terms / (double)(asked * n);
+}
+
+/* Are all cuts maxima of convolutions of the input, and does it pay? */
 static int fits(const sis__prefix *f) {
     for (size_t i = 0; i < f->n_points; i++) {
         const sis__keep_point *s = &f->points[i];
         if (s->kind == SIS__KEEP_CONV)
             continue;
         const sis__layer *l = s->map > 0 ? &f->layers[s->map - 1] : NULL;
-        if (s->kind != SIS__KEEP_MAX || !l || l->kind != SIS__LAYER_CONV || l->in[0] != 0)
+        if (s->kind != SIS__KEEP_MAX || !l || l->kind != SIS__LAYER_CONV || l->in[0] != 0 ||
+            products_for_each(f, l) < least_products)
             return 0;
     }
     return 1;
 }
 
-/* Products that masking a feature makes out of date, for each value that would be estimated. */
-static double products_for_each(const sis__prefix *f, const sis__layer *l) {
-    size_t n = f->s->n_features, step = n / 32 + 1;
-    double met = 0, all = 0;
-    for (size_t i = 0; i < n; i += step) {
-        sis__box a = sis__conv_lines(f, l, i);
-        for (size_t j = 0; j < n; j++) {
-            sis__box b = sis__conv_lines(f, l, j), both = sis__box_meet(&a, &b);
-            if (sis__box_empty(&both))
-                continue;
-            met += (double)sis__box_volume(&both);
-            all += (double)sis__box_volume(&f->maps[l->out].box[j]);
-        }
-    }
-    return all > 0 ? met * (double)(l->w.channels / l->w.groups * l->w.kernel[2]) / all : 0;
-}
-
 static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, size_t *owner,
-                        double *largest) {
+                        float *largest) {
     size_t n = f->s->n_features, channels = f->maps[c->conv->out].channels;
     c->at = SIS_NEW(size_t, n);
     c->over = SIS_NEW(sis__box, n);
     c->inside = (float *)sis__alloc_raw(n, channels * sizeof *c->inside);
-    if (!c->at || !c->over || !c->inside)
+    c->lowest = SIS_NEW_RAW(float, channels);
+    if (!c->at || !c->over || !c->inside || !c->lowest)
         return SIS_E_NOMEM;
+    for (size_t k = 0; k < channels; k++)
+        c->lowest[k] = -INFINITY;
     share(c, f, order, owner);
     size_t floats = place_changes(c, f, owner);
     if (floats > f->s->memory / sizeof *c->changes)
@@ -298,8 +313,15 @@ static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, siz
     c->changes = SIS_NEW(float, floats);
     if (!c->changes)
         return SIS_E_NOMEM;
-    *largest = fmax(*largest, sum_changes(c, f, owner, floats));
-    return isfinite(*largest) ? SIS_OK : SIS_E_UNSUPPORTED;
+    return sum_changes(c, f, owner, largest) ? SIS_OK : SIS_E_UNSUPPORTED;
+}
+
+/* What errors of values and rounding of the head do to margins, with rows of this size. */
+static int weigh_errors(sis__estimate *e) {
+    int error = sis__head_error(e->f, e->head, e->size, e->weight, &e->rounding);
+    for (size_t i = 0; i < e->f->row; i++)
+        e->weight[i] *= e->error[i] * 1.0001f; /* they are added up in single precision */
+    return error || isfinite(e->rounding) ? error : SIS_E_UNSUPPORTED;
 }
 
 static int cuts_init(sis__estimate *e) {
@@ -317,10 +339,7 @@ static int cuts_init(sis__estimate *e) {
             continue;
         cut_changes *c = &e->cuts[e->n_cuts++];
         *c = (cut_changes){.point = s, .conv = &f->layers[s->map - 1]};
-        if (products_for_each(f, c->conv) < times_cheaper)
-            error = SIS_E_UNSUPPORTED;
-        if (!error)
-            error = changes_init(c, f, order, owner, &e->change);
+        error = changes_init(c, f, order, owner, e->change + s->cut.at);
         if (!error)
             find_errors(e, c, position);
     }
@@ -336,13 +355,16 @@ static int estimate_init(sis__estimate *e) {
     e->cuts = SIS_NEW(cut_changes, f->n_points);
     e->stale = SIS_NEW(unsigned char, n);
     e->error = SIS_NEW(float, f->row);
+    e->change = SIS_NEW(float, f->row);
+    e->size = SIS_NEW(float, f->row);
+    e->weight = SIS_NEW(float, f->row);
     e->rows = (float *)sis__alloc_raw(e->n_rows, f->row * sizeof *e->rows);
-    if (!e->cuts || !e->stale || !e->error || !e->rows)
+    e->errors = SIS_NEW(double, e->n_rows);
+    if (!e->cuts || !e->stale || !e->error || !e->change || !e->size || !e->weight || !e->rows ||
+        !e->errors)
         return SIS_E_NOMEM;
     int error = cuts_init(e);
-    if (!error)
-        error = sis__head_error(f, e->head, 0, e->error, &e->margin_error);
-    return error || isfinite(e->margin_error) ? error : SIS_E_UNSUPPORTED;
+    return error ? error : weigh_errors(e);
 }
 
 int sis__estimate_new(sis__prefix *f, sis__head *head, sis__estimate **out) {
@@ -381,8 +403,7 @@ static void update(sis__estimate *e, size_t j) {
         const sis__box *b = &m->box[j];
         const sis__part base = {m->base, m->whole}, change = {c->changes + c->at[j], c->over[j]};
         float *top = c->inside + j * m->channels;
-        for (size_t k = 0; k < m->channels; k++)
-            top[k] = -INFINITY;
+        memcpy(top, c->lowest, m->channels * sizeof *top);
         SIS__EACH_ROW(b, z, y)
         kn->add_max(sis__part_at(&base, m->channels, z, y, b->lo[2]),
                     sis__part_at(&change, m->channels, z, y, b->lo[2]),
@@ -391,29 +412,42 @@ static void update(sis__estimate *e, size_t j) {
     e->stale[j] = 0;
 }
 
-static void make_row(sis__estimate *e, size_t j, const float *base, float *row) {
+/* A row, and how far its margin can be off: by errors of values that come from inside the box, or
+ * might. */
+static double make_row(sis__estimate *e, size_t j, const float *base, float *row) {
+    double error = e->rounding;
     if (e->stale[j])
         update(e, j);
     for (size_t i = 0; i < e->n_cuts; i++) {
         const sis__keep_point *s = e->cuts[i].point;
-        if (sis__box_empty(&s->box[j]))
-            memcpy(row + s->cut.at, base + s->cut.at, s->cut.width * sizeof *row);
-        else
-            sis__keep_join(e->f, s, j, e->cuts[i].inside + j * s->cut.width, base + s->cut.at,
-                           row + s->cut.at);
+        const float *inside = e->cuts[i].inside + j * s->cut.width;
+        size_t at = s->cut.at, n = s->cut.width;
+        if (sis__box_empty(&s->box[j])) {
+            memcpy(row + at, base + at, n * sizeof *row);
+            continue;
+        }
+        sis__keep_join(e->f, s, j, inside, base + at, row + at);
+        const sis__near near = {inside, e->error + at, row + at, e->weight + at, n};
+        error += (double)sis__kernels_best()->near(&near);
     }
+    return error;
 }
 
-/* No candidate's value is further from the base's than the largest change: margins are off by more
+/* No candidate's value is further from the base's than the largest change: rounding counts for more
  * where that is more than ever before. */
 static int see_base(sis__estimate *e, const float *base) {
     float largest = 0;
-    for (size_t i = 0; i < e->f->row; i++)
+    int more = 0;
+    for (size_t i = 0; i < e->f->row; i++) {
+        more |= !(fabsf(base[i]) + e->change[i] <= e->size[i]);
         largest = fabsf(base[i]) > largest ? fabsf(base[i]) : largest;
-    if ((double)largest + e->change <= e->largest)
+    }
+    if (!more)
         return SIS_OK;
-    e->largest = 1.25 * (double)largest + e->change;
-    return sis__head_error(e->f, e->head, e->largest, e->error, &e->margin_error);
+    for (size_t i = 0; i < e->f->row; i++) /* with room for a few steps */
+        e->size[i] = fmaxf(e->size[i], fabsf(base[i]) + 0.5f * largest + e->change[i]);
+    int error = weigh_errors(e);
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* nothing is known */
 }
 
 int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
@@ -422,13 +456,13 @@ int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int want
     for (size_t from = 0; error == SIS_OK && from < n; from += e->n_rows) {
         size_t count = n - from < e->n_rows ? n - from : e->n_rows;
         for (size_t k = 0; k < count; k++)
-            make_row(e, (size_t)features[from + k], base, e->rows + k * e->f->row);
+            e->errors[k] = make_row(e, (size_t)features[from + k], base, e->rows + k * e->f->row);
         error = sis__head_margins(e->head, e->rows, count, most + from);
-    }
-    for (size_t k = 0; error == SIS_OK && k < n; k++) {
-        most[k] = wants * most[k] + e->margin_error;
-        if (isnan(most[k]))
-            most[k] = INFINITY;
+        for (size_t k = from; error == SIS_OK && k < from + count; k++) {
+            most[k] = wants * most[k] + e->errors[k - from];
+            if (isnan(most[k]))
+                most[k] = INFINITY;
+        }
     }
     return error;
 }

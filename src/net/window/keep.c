@@ -228,7 +228,8 @@ static int scratch_init(sis__prefix *f) {
     f->scratch.change = (double *)sis__prefix_alloc(f, row + 16, sizeof *f->scratch.change);
     f->scratch.need = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.need);
     f->scratch.work = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.work);
-    f->store.single = (float *)sis__prefix_alloc(f, f->store.n_single, sizeof *f->store.single);
+    f->store.single =
+        (float *)sis__prefix_own(f, sis__alloc_raw(f->store.n_single + 1, sizeof *f->store.single));
     f->store.wide = (double *)sis__prefix_alloc(f, f->store.n_wide, sizeof *f->store.wide);
     if (!f->scratch.totals || !f->scratch.index || !f->scratch.outside || !f->scratch.change ||
         !f->scratch.need || !f->scratch.work || !f->store.single || !f->store.wide)

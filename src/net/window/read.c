@@ -61,8 +61,8 @@ static const sis__axis_map *axes_of(const reader *r, int i) {
     return i >= 0 && r->of[i].axes.map >= 0 ? &r->of[i].axes : NULL;
 }
 
-void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size) {
-    void *list = (void *)f->owned.at, *memory = sis__alloc(n, size);
+void *sis__prefix_own(sis__prefix *f, void *memory) {
+    void *list = (void *)f->owned.at;
     if (!memory ||
         sis__reserve(&list, &f->owned.cap, f->owned.n + 1, sizeof *f->owned.at) != SIS_OK) {
         free(memory);
@@ -71,6 +71,10 @@ void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size) {
     f->owned.at = (void **)list;
     f->owned.at[f->owned.n++] = memory;
     return memory;
+}
+
+void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size) {
+    return sis__prefix_own(f, sis__alloc(n, size));
 }
 
 static int map_init(sis__prefix *f, sis__map *m) {

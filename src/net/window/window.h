@@ -329,6 +329,9 @@ void sis__prefix_free(sis__prefix *f);
 /* Memory that lives as long as the prefix, set to 0. */
 void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size);
 
+/* Let the prefix free memory that was allocated; NULL, and it is freed, if that fails. */
+void *sis__prefix_own(sis__prefix *f, void *memory);
+
 static inline size_t sis__positions(const sis__map *m) {
     return sis__box_volume(&m->whole);
 }
@@ -475,9 +478,9 @@ void sis__estimate_spoil(sis__estimate *e, size_t j);
 int sis__estimate_most(sis__estimate *e, const int *features, size_t n, int wants,
                        const float *base, double *most);
 
-/* How far a margin can be off if values of its row, none of them above `largest`, are off by
- * `error`, and both are rounded as the head rounds. INFINITY: it is not known. */
-int sis__head_error(const sis__prefix *f, const sis__head *head, double largest, const float *error,
-                    double *margin);
+/* Of margins whose rows hold no value above size (row): how steeply they follow each at most,
+ * slope (row), and how far two of them can be apart by rounding alone; INFINITY: it is not known. */
+int sis__head_error(const sis__prefix *f, const sis__head *head, const float *size, float *slope,
+                    double *rounding);
 
 #endif
