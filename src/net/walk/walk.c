@@ -123,7 +123,6 @@ typedef struct {
     sis_walk walk;
     sis__subject subject;
     sis__ruled *rule;
-    sis_walk *whole;       /* a walk that needs no driver, instead of a rule */
     unsigned char *masked; /* (n_features) */
     double margin, size;   /* of the present state; the size of the numbers it is made of */
     double *kept;          /* (n_features) margins when they were last computed */
@@ -131,6 +130,7 @@ typedef struct {
     size_t *place;         /* (block) whose margins they are, among the features asked for */
     double *fresh;         /* (block) */
     unsigned char *chosen; /* (n_features) of those asked for, which to compute */
+    int *asked;            /* (n_features) these, by number */
     size_t block, stride;
 
     /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
@@ -185,10 +185,22 @@ static int run_rows(net_walk *w, const int *features, size_t n, double *margins)
     return error;
 }
 
+/* Let the rule know which rows it will be asked for. */
+static void announce(net_walk *w, const int *features, size_t n, const unsigned char *chosen) {
+    size_t asked = 0;
+    if (!rule_of(w)->update)
+        return;
+    for (size_t k = 0; k < n; k++)
+        if (!chosen || chosen[k])
+            w->asked[asked++] = features[k];
+    rule_of(w)->update(w->rule, w->asked, asked);
+}
+
 /* Margins of those of n features that are chosen (NULL: all). */
 static int compute(net_walk *w, const int *features, size_t n, const unsigned char *chosen,
                    double *margins) {
     size_t waiting = 0;
+    announce(w, features, n, chosen);
     for (size_t k = 0; k < n; k++) {
         if (chosen && !chosen[k])
             continue;
@@ -260,11 +272,8 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
 /* ---- The walk ------------------------------------------------------------------------------ */
 
 static int probe(net_walk *w, const int *features, size_t n, double *margins) {
-    const sis__rule *r = rule_of(w);
-    if (r->update)
-        r->update(w->rule, features, n);
-    return r->bounds && w->walk.wants ? compute_best(w, features, n, margins)
-                                      : compute(w, features, n, NULL, margins);
+    return rule_of(w)->bounds && w->walk.wants ? compute_best(w, features, n, margins)
+                                               : compute(w, features, n, NULL, margins);
 }
 
 /* The present state has this margin, which was computed last. */
@@ -349,18 +358,18 @@ static void drop_rule(net_walk *w) {
     free(w->place);
     free(w->fresh);
     free(w->chosen);
+    free(w->asked);
     w->rule = NULL;
     w->kept = w->fresh = NULL;
     w->rows = NULL;
     w->place = NULL;
     w->chosen = NULL;
+    w->asked = NULL;
 }
 
 static void walk_free(sis_walk *walk) {
     net_walk *w = (net_walk *)walk;
     drop_rule(w);
-    if (w->whole)
-        w->whole->ops->free(w->whole);
     subject_release(&w->subject);
     free(w->masked);
     free(w);
@@ -499,10 +508,12 @@ static int allocate(net_walk *w) {
     w->block = r->block ? r->block : fit;
     w->kept = SIS_NEW(double, w->subject.n_features);
     w->chosen = SIS_NEW(unsigned char, w->subject.n_features);
+    w->asked = SIS_NEW(int, w->subject.n_features);
     w->rows = (float *)sis__alloc(w->block, w->stride * sizeof *w->rows);
     w->place = SIS_NEW(size_t, w->block);
     w->fresh = SIS_NEW(double, w->block);
-    return w->kept && w->chosen && w->rows && w->place && w->fresh ? SIS_OK : SIS_E_NOMEM;
+    return w->kept && w->chosen && w->asked && w->rows && w->place && w->fresh ? SIS_OK
+                                                                               : SIS_E_NOMEM;
 }
 
 /* Put a rule to work, if it fits. */
@@ -520,54 +531,10 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
     return error;
 }
 
-/* ---- Walks that need no driver ----------------------------------------------------------------- */
-
-static int whole_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
-    net_walk *w = (net_walk *)walk;
-    memcpy(w->masked, masked, w->subject.n_features);
-    int error = w->whole->ops->reset(w->whole, masked, margin);
-    walk->evaluations++;
-    walk->tolerance = w->whole->tolerance;
-    return error == SIS_OK ? settle_nan(w, -1, margin) : error;
-}
-
-static int whole_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
-    net_walk *w = (net_walk *)walk;
-    w->whole->wants = walk->wants;
-    int error = w->whole->ops->probe(w->whole, features, n, margins);
-    walk->evaluations += n;
-    walk->tolerance = w->whole->tolerance;
-    for (size_t k = 0; error == SIS_OK && k < n; k++)
-        error = settle_nan(w, features[k], &margins[k]);
-    return error;
-}
-
-static int whole_mask(sis_walk *walk, int feature, double *margin) {
-    net_walk *w = (net_walk *)walk;
-    int error = w->whole->ops->mask(w->whole, feature, margin);
-    w->masked[feature] = 1;
-    walk->tolerance = w->whole->tolerance;
-    return error == SIS_OK ? settle_nan(w, -1, margin) : error;
-}
-
-static const sis_walk_ops whole_ops = {whole_reset, whole_probe, whole_mask, walk_free};
-
-static int try_whole(net_walk *w) {
-    memset(w->subject.notes, 0, w->subject.net->graph.n_nodes * sizeof *w->subject.notes);
-    int error = sis__walk_window_new(&w->subject, &w->whole);
-    if (error != SIS_OK)
-        return error;
-    sis__entry_free(w->subject.entry);
-    w->subject.entry = NULL;
-    w->walk.ops = &whole_ops;
-    w->walk.tolerance = w->whole->tolerance;
-    return SIS_OK;
-}
-
 /* ---- A walk ------------------------------------------------------------------------------------ */
 
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
-    while (w && w->ops != &ops && w->ops != &whole_ops)
+    while (w && w->ops != &ops)
         w = w->inner;
     const net_walk *n = (const net_walk *)w;
     return n && n->subject.net == net ? n->subject.notes : NULL;
@@ -600,7 +567,7 @@ int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *inp
     net_walk *w;
     int error = walk_new(net, input, opt, &w);
     if (error == SIS_OK)
-        error = rule ? try_rule(w, rule) : try_whole(w);
+        error = try_rule(w, rule);
     return walk_finish(w, error, out);
 }
 
@@ -613,7 +580,5 @@ int sis_net_walk(const sis_net *net, const sis_input *input, const sis_net_walk_
     error = try_rule(w, rules[0]);
     for (size_t i = 1; error == SIS_E_UNSUPPORTED && i < N_RULES; i++)
         error = try_rule(w, rules[i]);
-    if (error == SIS_E_UNSUPPORTED)
-        error = try_whole(w);
     return walk_finish(w, error, out);
 }

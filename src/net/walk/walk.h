@@ -100,7 +100,7 @@ struct sis__rule {
 
     /* The rest may be NULL. */
 
-    /* Before rows are asked for: these features, ascending. For what is better done together. */
+    /* Before rows of these features, ascending, are asked for. For what is better done together. */
     void (*update)(sis__ruled *r, const int *features, size_t n);
 
     /* Margins of n rows, where the rule has something faster than the head. Row by row the same
@@ -122,18 +122,16 @@ struct sis__rule {
 #define SIS__RULES(X)                                                                              \
     X(trees)                                                                                       \
     X(recurrent)                                                                                   \
-    X(dense)
+    X(dense)                                                                                       \
+    X(window)
 
 #define SIS__DECLARE_RULE(name) extern const sis__rule sis__rule_##name;
 SIS__RULES(SIS__DECLARE_RULE)
 #undef SIS__DECLARE_RULE
 
-/* A walk by one rule and no other; sis_net_walk asks them in turn. rule: NULL is the window rule. */
+/* A walk by one rule and no other; sis_net_walk asks them in turn. */
 int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *input,
                  const sis_net_walk_opt *opt, sis_walk **out);
-
-/* A rule that does the driver's work itself: makes a whole walk over the subject. */
-int sis__walk_window_new(const sis__subject *s, sis_walk **out);
 
 /* ---- One input ----------------------------------------------------------------------------- */
 
