@@ -90,6 +90,40 @@ static void sums_of_rows_agree_with_naive_ones(void **state) {
             check_added_rows(*kn, &r, n, n % 7 ? K - n : 0);
 }
 
+/* To the bit what products of one column are. */
+static void columns_agree_with_products(void **state) {
+    (void)state;
+    enum { COLUMNS = 150, TERMS = 5, ROWS = 7 };
+    sis__rng r;
+    sis__rng_init(&r, 16);
+    float *a = fill(&r, ROWS * TERMS * COLUMNS), *b = fill(&r, TERMS * COLUMNS);
+    float *start = fill(&r, COLUMNS), y[ROWS * COLUMNS], one, packed[TERMS * 64], *to[ROWS];
+    const float *from[ROWS];
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= COLUMNS; n += 1 + n / 9) {
+            for (size_t i = 0; i < ROWS; i++) {
+                from[i] = a + i * TERMS * COLUMNS;
+                to[i] = y + i * COLUMNS;
+            }
+            (*kn)->columns_placed(
+                &(sis__column_product){ROWS, n, TERMS, COLUMNS, from, b, start, to});
+            for (size_t j = 0; j < n; j++) {
+                sis__pack(*kn, TERMS, 1, b + j, n, 1, packed);
+                for (size_t i = 0; i < ROWS; i++) {
+                    int offset[TERMS];
+                    for (size_t t = 0; t < TERMS; t++)
+                        offset[t] = (int)(t * COLUMNS + j);
+                    (*kn)->gemm_placed(&(sis__placed_product){1, 1, TERMS, &from[i], offset, packed,
+                                                              start + j, (float *[]){&one}});
+                    assert_true(same_bits(one, to[i][j]));
+                }
+            }
+        }
+    free(a);
+    free(b);
+    free(start);
+}
+
 /* Values of which many are equal, some NaN. */
 static void draw_alike(sis__rng *r, float *x, size_t n, int nan) {
     for (size_t i = 0; i < n; i++)
@@ -176,6 +210,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dense_layers_agree_with_naive_ones),
         cmocka_unit_test(sums_of_rows_agree_with_naive_ones),
+        cmocka_unit_test(columns_agree_with_products),
         cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(differences_and_roundings_agree_with_naive_ones),
     };

@@ -237,6 +237,36 @@ static void with_batch_norm(subject *s, sis__rng *r) {
     subject_of(s, r, finish(&k), 15 * 15, 0);
 }
 
+/* A border of one number; sometimes in front of everything, sometimes of nothing. */
+static void border(canvas *k) {
+    int64_t p[4];
+    for (int i = 0; i < 4; i++)
+        p[i] = (int64_t)sis__rng_below(k->r, 3);
+    node(k, "Pad", k->n, "");
+    sis_net_attr_ints(k->b, "pads", (int64_t[]){0, 0, p[0], p[1], 0, 0, p[2], p[3]}, 8);
+    sis_net_attr_float(k->b, "value", (float)sis__rng_below(k->r, 2));
+    k->h += (size_t)(p[0] + p[2]);
+    k->w += (size_t)(p[1] + p[3]);
+}
+
+/* Every channel by itself, then all of them at each position. */
+static void with_depthwise_layers(subject *s, sis__rng *r) {
+    canvas k;
+    size_t c = 1 + sis__rng_below(r, 2), channels = 3 + sis__rng_below(r, 20);
+    start(&k, r, c, 11, 11);
+    if (sis__rng_below(r, 2))
+        border(&k);
+    conv(&k, channels, 3, 1, 1);
+    activation(&k);
+    border(&k);
+    conv(&k, channels, 3, channels, sis__rng_below(r, 2) == 0);
+    activation(&k);
+    conv(&k, 4, 1, 1, 1);
+    activation(&k);
+    pool(&k, sis__rng_below(r, 2) ? "MaxPool" : "AveragePool");
+    subject_of(s, r, finish(&k), c * 11 * 11, 0);
+}
+
 /* Softmax over channels: from there on, a batch. */
 static void with_something_in_the_way(subject *s, sis__rng *r) {
     canvas k;
@@ -259,6 +289,7 @@ static const struct {
     {"text over embeddings", text_over_embeddings, 25},
     {"residual block", with_a_residual_block, 4},
     {"batch norm", with_batch_norm, 6},
+    {"depthwise", with_depthwise_layers, 6},
     {"no rule in the middle", with_something_in_the_way, 6},
 };
 enum { FAMILIES = sizeof families / sizeof *families };

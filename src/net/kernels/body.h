@@ -456,6 +456,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .lstm = lstm,
     .gru = gru,
     .gemm_placed = gemm_placed,
+    .columns_placed = columns_placed,
     .max_up = max_up,
     .add_up = add_up,
     .dense = dense,

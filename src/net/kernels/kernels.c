@@ -225,6 +225,16 @@ static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_r
         }
 }
 
+static void naive_columns_placed(const sis__column_product *p) {
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            float sum = p->start[j];
+            for (size_t t = 0; t < p->k; t++)
+                sum = fmaf(p->a[i][t * p->step + j], p->b[t * p->n + j], sum);
+            p->c[i][j] = sum;
+        }
+}
+
 static void naive_gemm_placed(const sis__placed_product *g) {
     for (size_t i = 0; i < g->m; i++)
         for (size_t j = 0; j < g->n; j++) {
@@ -355,6 +365,7 @@ const sis__kernels sis__kernels_naive = {
     .gru = naive_gru,
     .dense = naive_dense,
     .gemm_placed = naive_gemm_placed,
+    .columns_placed = naive_columns_placed,
     .max_up = naive_max_up,
     .add_up = naive_add_up,
     .add_rows = naive_add_rows,

@@ -43,6 +43,16 @@ typedef struct sis__placed_product {
     float *const *c;       /* (m) */
 } sis__placed_product;
 
+/* The same where every column has rows of its own, `step` apart: c[i][j] = start[j] + sum over p of
+ * a[i][p * step + j] * b[p * n + j]. */
+typedef struct sis__column_product {
+    size_t m, n, k, step;
+    const float *const *a; /* (m) */
+    const float *b;        /* (k, n) */
+    const float *start;    /* (n) */
+    float *const *c;       /* (m) */
+} sis__column_product;
+
 /* Weights of a convolution, (m, channels, rows, run): what each of m filters has for a channel, a
  * row of the kernel and a place in the row. */
 typedef struct sis__filters {
@@ -145,6 +155,7 @@ typedef struct sis__kernels {
 
     /* What walks are made of. */
     void (*gemm_placed)(const sis__placed_product *p);
+    void (*columns_placed)(const sis__column_product *p);
     /* y (n) = the largest of x[0], ..., x[count - 1], as max_row finds it. */
     void (*max_up)(const float *const *x, size_t count, size_t n, float *y);
     /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */

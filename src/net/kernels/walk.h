@@ -209,6 +209,33 @@ static void gemm_placed(const sis__placed_product *p) {
         }
 }
 
+/* vecs vectors of columns from j on, of one row; vecs is a constant where inlined. */
+INLINE void columns_block(const size_t vecs, const sis__column_product *p, size_t i, size_t j) {
+    vec s[4];
+    UNROLL for (size_t v = 0; v < vecs; v++) s[v] = load(p->start + j + v * LANES);
+    for (size_t t = 0; t < p->k; t++)
+        UNROLL for (size_t v = 0; v < vecs; v++) s[v] +=
+            load(p->a[i] + t * p->step + j + v * LANES) * load(p->b + t * p->n + j + v * LANES);
+    UNROLL for (size_t v = 0; v < vecs; v++) store(p->c[i] + j + v * LANES, s[v]);
+}
+
+static void columns_placed(const sis__column_product *p) {
+    for (size_t i = 0; i < p->m; i++) {
+        size_t j = 0;
+        for (; j + 4 * LANES <= p->n; j += 4 * LANES)
+            columns_block(4, p, i, j);
+        for (; j + LANES <= p->n; j += LANES)
+            columns_block(1, p, i, j);
+        if (j == p->n)
+            continue;
+        vec s = load_some(p->start + j, p->n - j);
+        for (size_t t = 0; t < p->k; t++)
+            s += load_some(p->a[i] + t * p->step + j, p->n - j) *
+                 load_some(p->b + t * p->n + j, p->n - j);
+        store_some(p->c[i] + j, s, p->n - j);
+    }
+}
+
 /* Few columns of short rows: nothing to be gained from packing the left side. */
 static void dense_short(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
                         float *c, size_t ldc) {

@@ -184,7 +184,7 @@ static int look(search *k, const sis__step *s) {
     default:
         if (!sis__axis_map_through(k->p, s, &k->seen[in], &k->seen[out])) {
             k->seen[out].map = -1;
-            if (same_shape(&k->p->tensors[in], &k->p->tensors[out]))
+            if (s->op == SIS__OP_PAD || same_shape(&k->p->tensors[in], &k->p->tensors[out]))
                 k->seen[out] = k->seen[in]; /* element by element, or it will not be a layer */
         }
         return 0;

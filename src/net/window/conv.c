@@ -60,6 +60,19 @@ static void copy_weights(const sis__window *v, const float *w, size_t row, float
         memcpy(to + i * run, w + (i * rows + row) * run, run * sizeof *to);
 }
 
+/* Has every channel a kernel of its own? Then (row, place, channel) is the order of weights. */
+static int depthwise(const sis__window *w) {
+    return w->groups > 1 && w->groups == w->channels && w->groups == w->filters;
+}
+
+static int pack_columns(sis__layer *l, const float *w) {
+    size_t taps = sis__conv_rows(l) * l->w.kernel[2], n = l->w.channels;
+    for (size_t c = 0; c < n; c++)
+        for (size_t t = 0; t < taps; t++)
+            l->conv.packed[t * n + c] = w[c * taps + t];
+    return SIS_OK;
+}
+
 static int pack_rows(sis__layer *l, const float *w, int transposed) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__window *v = &l->w;
@@ -94,7 +107,7 @@ int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed
                                                   rows * v->filters * sizeof *l->conv.sums);
     if (l->conv.point >= 0 && !l->conv.sums)
         return SIS_E_NOMEM;
-    return pack_rows(l, w, transposed);
+    return depthwise(v) ? pack_columns(l, w) : pack_rows(l, w, transposed);
 }
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
@@ -133,10 +146,32 @@ static int output_of(const sis__window *w, size_t d, int i, size_t k, const sis_
     return at >= box->lo[d] && at < box->hi[d] ? at : -1;
 }
 
+/* Every channel by itself. */
+static void flush_columns(sis__queue *q, const sis__layer *l) {
+    const sis__window *w = &l->w;
+    for (size_t row = 0; row < sis__conv_rows(l); row++) {
+        sis__column_product p = {.m = q->count[row],
+                                 .n = w->channels,
+                                 .k = w->kernel[2],
+                                 .step = w->dilation[2] * w->channels,
+                                 .a = q->from + row * SIS__QUEUE,
+                                 .b = l->conv.packed + row * w->kernel[2] * w->channels,
+                                 .start = row == 0 && l->conv.bias ? l->conv.bias : l->conv.zeros,
+                                 .c = q->to + row * SIS__QUEUE};
+        sis__kernels_best()->columns_placed(&p);
+        q->count[row] = 0;
+    }
+    q->used = q->outputs = 0;
+}
+
 void sis__conv_flush(sis__prefix *f, const sis__layer *l) {
     const sis__kernels *kn = sis__kernels_best();
     const sis__window *w = &l->w;
     sis__queue *q = &f->scratch.queue;
+    if (depthwise(w)) {
+        flush_columns(q, l);
+        return;
+    }
     size_t per = w->filters / w->groups, rows = sis__conv_rows(l);
     for (size_t row = 0; row < rows; row++) {
         sis__placed_product p = {.m = q->count[row],

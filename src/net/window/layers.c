@@ -23,7 +23,7 @@
 /* ---- Geometry ------------------------------------------------------------------------------ */
 
 static int slides(const sis__layer *l) {
-    return l->kind == SIS__LAYER_CONV || l->kind == SIS__LAYER_MAX || l->kind == SIS__LAYER_AVERAGE;
+    return l->kind <= SIS__LAYER_PAD;
 }
 
 static int divide_up(int a, int b) {
@@ -141,6 +141,24 @@ static void run_pool(sis__prefix *f, const sis__layer *l, const sis__part *in, c
     }
 }
 
+/* The input, moved, and the constant around it. */
+static void run_pad(const sis__prefix *f, const sis__layer *l, const sis__part *in,
+                    const sis__part *out, const sis__box *r) {
+    const sis__box *inner = &f->maps[l->in[0]].whole;
+    size_t channels = f->maps[l->out].channels;
+    SIS__EACH_ROW(r, z, y)
+    for (int x = r->lo[2]; x < r->hi[2]; x++) {
+        float *to = sis__part_at(out, channels, z, y, x);
+        int at[3] = {z - (int)l->w.pad[0], y - (int)l->w.pad[1], x - (int)l->w.pad[2]};
+        sis__box one = {{at[0], at[1], at[2]}, {at[0] + 1, at[1] + 1, at[2] + 1}};
+        if (sis__box_meets(inner, &one))
+            memcpy(to, sis__part_at(in, channels, at[0], at[1], at[2]), channels * sizeof *to);
+        else
+            for (size_t c = 0; c < channels; c++)
+                to[c] = *l->with.a;
+    }
+}
+
 /* ---- Element by element --------------------------------------------------------------------- */
 
 /* The operator's own code on n values. */
@@ -254,6 +272,9 @@ static void run_layer(sis__prefix *f, const sis__layer *l, const sis__part *in,
     case SIS__LAYER_MAX:
     case SIS__LAYER_AVERAGE:
         run_pool(f, l, in, out, r);
+        break;
+    case SIS__LAYER_PAD:
+        run_pad(f, l, in, out, r);
         break;
     case SIS__LAYER_CONCAT:
         run_concat(f, l, in, out, r);

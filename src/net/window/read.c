@@ -509,10 +509,62 @@ static int read_binary(reader *r, const sis__step *s) {
     return taken;
 }
 
+/* Strides of a tensor whose axes have these roles; 0: some have several. */
+static int find_strides(const sis__tensor *t, sis__axis_map *v) {
+    size_t stride = 1;
+    memset(v->stride, 0, sizeof v->stride);
+    for (size_t d = t->rank; d-- > 0; stride *= t->dims[d])
+        for (size_t k = 0; k < 4; k++) {
+            if (v->role[d] & (v->role[d] - 1))
+                return 0;
+            if (v->role[d] == 1 << k)
+                v->stride[k] = stride;
+        }
+    return 1;
+}
+
+/* Of positions, by a constant. */
+static int read_pad(reader *r, const sis__step *s) {
+    const sis__tensor *x = tensor_of(r, s->inputs[0]), *y = tensor_of(r, s->outputs[0]);
+    const sis__axis_map *v = axes_of(r, s->inputs[0]);
+    if (!v || s->p.pad.mode != SIS__PAD_CONSTANT)
+        return 0;
+    sis__layer *l = propose(r, s, SIS__LAYER_PAD);
+    sis__map *out = &r->f->maps[l->out];
+    sis__axis_map to = *v;
+    to.map = l->out;
+    l->in[0] = v->map;
+    l->with.a = &s->p.pad.value;
+    out->channels = r->f->maps[v->map].channels;
+    out->whole = r->f->maps[v->map].whole;
+    for (size_t k = 0; k < 3; k++)
+        l->w.kernel[k] = l->w.stride[k] = l->w.dilation[k] = 1;
+    for (size_t d = 0; d < x->rank; d++) {
+        int64_t begin = s->p.pad.begin[d];
+        if (begin == 0 && x->dims[d] == y->dims[d])
+            continue;
+        if (begin < 0 || y->dims[d] < x->dims[d] + (size_t)begin || y->dims[d] > 1 << 24)
+            return 0;
+        size_t k = 0;
+        while (k < 3 && v->role[d] != SIS__SPATIAL << k)
+            k++;
+        if (k == 3)
+            return 0;
+        l->w.pad[k] = (ptrdiff_t)begin;
+        out->whole.hi[k] = (int)y->dims[d];
+    }
+    if (!find_strides(y, &to))
+        return 0;
+    int taken = accept(r, l);
+    if (taken > 0)
+        r->of[s->outputs[0]].axes = to;
+    return taken;
+}
+
 /* Of channels only. */
 static int read_concat(reader *r, const sis__step *s) {
     const sis__tensor *y = tensor_of(r, s->outputs[0]);
-    size_t axis = s->p.axis.axis, channels = 0, stride = 1;
+    size_t axis = s->p.axis.axis, channels = 0;
     if (s->n_inputs > SIS__LAYER_INPUTS)
         return 0;
     sis__layer *l = propose(r, s, SIS__LAYER_CONCAT);
@@ -537,14 +589,8 @@ static int read_concat(reader *r, const sis__step *s) {
     sis__axis_map to = *first;
     to.map = l->out;
     to.role[axis] = channels > 1 ? SIS__CHANNELS : 0;
-    memset(to.stride, 0, sizeof to.stride);
-    for (size_t d = y->rank; d-- > 0; stride *= y->dims[d])
-        for (size_t k = 0; k < 4; k++) {
-            if (to.role[d] & (to.role[d] - 1))
-                return 0;
-            if (to.role[d] == 1 << k)
-                to.stride[k] = stride;
-        }
+    if (!find_strides(y, &to))
+        return 0;
     int taken = accept(r, l);
     if (taken > 0)
         r->of[s->outputs[0]].axes = to;
@@ -587,6 +633,8 @@ static int read_layer(reader *r, const sis__step *s) {
     case SIS__OP_NEG:
     case SIS__OP_ABS:
         return read_unary(r, s);
+    case SIS__OP_PAD:
+        return read_pad(r, s);
     case SIS__OP_CONCAT:
         return read_concat(r, s);
     default:
@@ -810,8 +858,8 @@ static void note_steps(const reader *r) {
 
 /* Nothing is gained if most of the work is left to the head, or windows are most of the work. */
 static int pays(const reader *r) {
-    double all = r->plan->flops, left = all - r->taken_flops;
-    return r->f->n_points > 0 && left + 2 * r->window_flops < 0.8 * all;
+    double all = r->plan->flops, left = all - r->taken_flops, moved = (double)r->f->row;
+    return r->f->n_points > 0 && left + 2 * r->window_flops + 2 * moved < 0.8 * all;
 }
 
 static int build(reader *r) {

@@ -151,6 +151,7 @@ typedef enum sis__layer_kind {
     SIS__LAYER_CONV,
     SIS__LAYER_MAX,     /* pooling */
     SIS__LAYER_AVERAGE, /* pooling */
+    SIS__LAYER_PAD,     /* a border of one number */
     SIS__LAYER_RELU,
     SIS__LAYER_UNARY,  /* any other function of one value: the operator's own code */
     SIS__LAYER_AFFINE, /* BatchNormalization */
@@ -175,7 +176,7 @@ typedef struct sis__conv {
 
 /* A constant operand, a number a channel or one for each value of the map. */
 typedef struct sis__layer_constant {
-    const float *a, *b;       /* AFFINE: scale and shift; WITH: a is the constant */
+    const float *a, *b;       /* AFFINE: scale and shift; WITH, PAD: a is the constant */
     size_t position, channel; /* WITH: its strides */
     int left;                 /* WITH: the constant is the first operand */
 } sis__layer_constant;
@@ -187,7 +188,7 @@ typedef struct sis__layer {
     size_t n_in;
     int out;
     const sis__step *step;
-    sis__window w; /* CONV, MAX, AVERAGE: along the axes of the maps */
+    sis__window w; /* CONV, MAX, AVERAGE, PAD: along the axes of the maps */
     sis__conv conv;
     sis__layer_constant with; /* AFFINE, WITH */
     int fused; /* RELU: of what is kept for a convolution, without a copy in between */
