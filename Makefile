@@ -25,6 +25,7 @@ deps:
 
 tests:
 	@tools/install-deps.sh test
+	@tools/install-ort.sh $(BUILD) || true
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DSIS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
 
@@ -45,7 +46,6 @@ demo: all
 	@$(BUILD)/sis demo
 
 bench: tests
-	@tools/install-ort.sh $(BUILD) || true
 	@for b in $(BUILD)/bench/bench_*; do echo "== $${b##*/}"; \
 	    NODE_PATH=$(CURDIR)/$(BUILD)/ort/node_modules $$b || exit 1; done
 

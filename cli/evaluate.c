@@ -124,6 +124,8 @@ static int open_task(evaluation *ev) {
         q.output = NULL;
     int status = cli_task_open(&ev->task, &ev->o->source, &q);
     ev->with_model = 1;
+    if (status == CLI_DONE)
+        cli_task_note(ev->o->common.quiet, &ev->task.model);
     return status;
 }
 

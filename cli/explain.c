@@ -184,6 +184,8 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)
+        cli_task_note(o->common.quiet, sis_task_model(w.task));
+    if (status == CLI_DONE)
         status = explain(&w);
     free(w.todo);
     sis_task_free(w.task);

@@ -365,6 +365,8 @@ static int run(const void *p, const cli_list *args) {
                          path);
     int status = cli_fail(sis_model_open(path, NULL, &model));
     const sis_net *net = status == CLI_DONE ? sis_model_net(&model) : NULL;
+    if (status == CLI_DONE && sis_model_note(&model))
+        status = cli_error("%s", sis_model_note(&model));
     if (status == CLI_DONE && !net)
         status = describe_forest(&model);
     else if (status == CLI_DONE && model.n_values)

@@ -19,7 +19,8 @@ const cli_option cli_source_options[] = {
      .more =
          "A network in an ONNX file is explained by its own engine, and so is a model of XGBoost "
          "(.json, .ubj) or LightGBM (.txt), which also takes missing values: empty cells, NA, "
-         "NaN. A command is run by sh, "
+         "NaN. ort:FILE.onnx is run by ONNX Runtime, and so is a file with operators that the "
+         "engine lacks, if that library is found (SIS_ORT names its file). A command is run by sh, "
          "once for each job, and stays: for every line {\"inputs\":[[...],[...]]} on its "
          "standard input it writes one line {\"outputs\":[...]} with a score, or a list of "
          "scores, for each input. An address ends in /v2/models/NAME (Open Inference Protocol), "
@@ -136,6 +137,12 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->samples = q->samples;
     out->seed = q->seed;
     out->search.memory = q->memory << 20;
+}
+
+void cli_task_note(int quiet, const sis_model *model) {
+    const char *note = sis_model_note(model);
+    if (note)
+        cli_note(quiet, "%s", note);
 }
 
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {

@@ -39,6 +39,9 @@ size_t cli_draws(const cli_question *q);
 /* The options of a task: every default, then these. q NULL: nothing but scores are wanted. */
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out);
 
+/* Say what is to be known of how the model is run. */
+void cli_task_note(int quiet, const sis_model *model);
+
 /* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);
 

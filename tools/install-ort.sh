@@ -1,16 +1,28 @@
 #!/bin/sh
-# Install ONNX Runtime for `make bench` into BUILD/ort with npm. It is only ever compared with, never
-# linked. Fails quietly (exit 1, one line) where npm or the network is missing.
+# Install ONNX Runtime into BUILD/ort with npm: for `make bench`, the tests and SIS_ORT=BUILD/ort/libonnxruntime.so.1.
+# It is never linked. Fails quietly (exit 1, one line) where npm or the network is missing.
 #   install-ort.sh BUILD
 build=${1:-build}
-[ -d "$build/ort/node_modules/onnxruntime-node" ] && exit 0
+
+# BUILD/ort/libonnxruntime.so.1: the library for this machine among those of the package.
+link_library() {
+    case $(uname -m) in
+    x86_64 | amd64) machine=x64 ;;
+    *) machine=arm64 ;;
+    esac
+    for file in "$build"/ort/node_modules/onnxruntime-node/bin/napi-v*/linux/$machine/libonnxruntime.so.1; do
+        [ -f "$file" ] && ln -sf "${file#"$build/ort/"}" "$build/ort/libonnxruntime.so.1"
+    done
+}
+[ -d "$build/ort/node_modules/onnxruntime-node" ] && link_library && exit 0
 command -v npm >/dev/null 2>&1 || {
-    echo "ONNX Runtime is not compared: npm is not installed"
+    echo "no ONNX Runtime: npm is not installed"
     exit 1
 }
 mkdir -p "$build/ort" &&
     npm install --prefix "$build/ort" --ignore-scripts --no-audit --no-fund --silent \
         onnxruntime-node >/dev/null 2>&1 || {
-    echo "ONNX Runtime is not compared: npm could not install onnxruntime-node"
+    echo "no ONNX Runtime: npm could not install onnxruntime-node"
     exit 1
 }
+link_library

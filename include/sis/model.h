@@ -15,6 +15,16 @@
  *                   place of one is the embedding of a masked token, and NaN removes the token:
  *                   those before it move up and padding (id 0) comes in front.
  *
+ *                   A file with operators that the engine lacks is opened as ort: below, if that
+ *                   can be; sis_model_note() then says so.
+ *
+ *     ort:FILE.onnx a network in ONNX Runtime, which has no walks: every masked copy is a full pass,
+ *                   in batches whose length is found by a trial when the model is measured. The
+ *                   library is loaded when it is first needed: the file $SIS_ORT, else
+ *                   libonnxruntime.so.1 or libonnxruntime.so. The model has one input, of numbers;
+ *                   its first output of floating point gives the scores, also as a list of
+ *                   dictionaries. SIS_E_UNSUPPORTED if there is no library.
+ *
  *     FILE.json, FILE.ubj, FILE.txt
  *                   a model of XGBoost (JSON or UBJSON, as its save_model() writes) or LightGBM
  *                   (text), told by what is in the file, whatever it is called. Rows are numbers in
@@ -78,6 +88,10 @@ typedef struct sis_model_opt {
     double timeout; /* seconds to wait for one answer, the child's start included in the first;
                        default 60, 0: as long as it takes */
 
+    int jobs; /* threads that will use it at once; default 1, 0: one for each core. ONNX Runtime and
+                 children (through OMP_NUM_THREADS and its kin, unless they are set) get their share
+                 of the cores for threads of their own */
+
     /* Of http: models. */
     size_t retries; /* how often a request is repeated that found no connection, got no answer or
                        the status 429, 502, 503 or 504; default 3 */
@@ -99,6 +113,10 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out);
 /* Learn n_outputs of an opened model by predicting one row (n_values). Nothing is asked if it is
  * already known. Call it before the model is used, from one thread. */
 int sis_model_measure(sis_model *model, const double *row, size_t n_values);
+
+/* What a user should know of how it is run, in one line: that ONNX Runtime has to, say. NULL:
+ * nothing. Lives until the model is closed. */
+const char *sis_model_note(const sis_model *model);
 
 /* The network behind an opened FILE.onnx, for what it carries: sis_net_mask (a sis_input's mask,
  * but for token models, see below), sis_net_label, sis_net_meta_get. NULL for other kinds. Lives

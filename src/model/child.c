@@ -26,12 +26,14 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "base/parallel.h"
 #include "model/answer.h"
 #include "model/pipe_signal.h"
@@ -69,9 +71,33 @@ static int open_pipe(int ends[2]) {
     return ends[0] < 0 || ends[1] < 0 ? -1 : 0;
 }
 
+/* Libraries that start a thread for each core would do so in every child. */
+static const char *const thread_counts[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                            "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS",
+                                            "VECLIB_MAXIMUM_THREADS"};
+enum { N_COUNTS = sizeof thread_counts / sizeof *thread_counts, COUNT_TEXT = 48 };
+
+/* Our environment, and `threads` for each count that it does not have. texts holds the new ones.
+ * NULL: no memory; free() it. */
+static char **environment(int threads, char texts[N_COUNTS][COUNT_TEXT]) {
+    size_t n = 0, added = 0;
+    while (environ[n])
+        n++;
+    char **list = SIS_NEW(char *, n + N_COUNTS + 1);
+    if (!list)
+        return NULL;
+    memcpy(list, environ, n * sizeof *list);
+    for (size_t i = 0; i < N_COUNTS && threads > 0; i++)
+        if (!getenv(thread_counts[i])) {
+            snprintf(texts[i], COUNT_TEXT, "%s=%d", thread_counts[i], threads);
+            list[n + added++] = texts[i];
+        }
+    return list;
+}
+
 /* The child's streams, its signals as a fresh program expects them, its own process group. Returns
  * an errno. */
-static int spawn(pid_t *pid, const char *command, const int streams[3]) {
+static int spawn(pid_t *pid, const char *command, char *const *env, const int streams[3]) {
     char *const argv[] = {(char *)"sh", (char *)"-c", (char *)command, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -95,7 +121,7 @@ static int spawn(pid_t *pid, const char *command, const int streams[3]) {
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                         POSIX_SPAWN_SETPGROUP);
     if (!error)
-        error = posix_spawn(pid, "/bin/sh", &files, &attr, argv, environ);
+        error = posix_spawn(pid, "/bin/sh", &files, &attr, argv, env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return error;
@@ -106,14 +132,18 @@ static int never_block(int fd) {
     return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
-int sis__child_start(sis__child *c, const char *command) {
+int sis__child_start(sis__child *c, const char *command, int threads) {
+    char texts[N_COUNTS][COUNT_TEXT], **env = environment(threads, texts);
     int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, error = 0;
     *c = SIS__CHILD_NONE;
+    if (!env)
+        return SIS_E_NOMEM;
     if (open_pipe(in) != 0 || open_pipe(out) != 0 || open_pipe(err) != 0 ||
         never_block(in[1]) != 0 || never_block(out[0]) != 0 || never_block(err[0]) != 0)
         error = errno;
     if (!error)
-        error = spawn(&c->pid, command, (const int[]){in[0], out[1], err[1]});
+        error = spawn(&c->pid, command, env, (const int[]){in[0], out[1], err[1]});
+    free(env);
     close_end(&in[0]);
     close_end(&out[1]);
     close_end(&err[1]);

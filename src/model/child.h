@@ -24,8 +24,9 @@ typedef struct sis__child {
 /* A child that was never started: what sis__child_stop() may be given, and leaves. */
 #define SIS__CHILD_NONE ((sis__child){.in = -1, .out = -1, .err = -1})
 
-/* Start `sh -c command`. SIS_E_MODEL if there is no process to be had. */
-int sis__child_start(sis__child *c, const char *command);
+/* Start `sh -c command`, with OMP_NUM_THREADS and its kin set to `threads` unless they are set; 0:
+ * let them be. SIS_E_MODEL if there is no process to be had. */
+int sis__child_start(sis__child *c, const char *command, int threads);
 
 /* Send a request (its newline included), wait for one line. *line is the answer without its
  * newline, writable and NUL-terminated, until the next call. timeout in seconds, 0: none. After a

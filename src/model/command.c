@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "model/answer.h"
 #include "model/child.h"
 #include "model/kind.h"
@@ -19,6 +20,7 @@ typedef struct {
     pthread_mutex_t lock; /* one question at a time */
     char *command;
     double timeout;
+    int threads;      /* that each child may start inside */
     size_t n_outputs; /* 0: not measured yet */
     size_t requests;  /* so far, for messages */
     sis__child child;
@@ -122,22 +124,24 @@ static void model_free(void *ctx) {
     free(m);
 }
 
-static int model_new(const char *command, double timeout, size_t n_outputs, command_model **out) {
+/* `like`: its command, time-out, threads and number of outputs. */
+static int model_new(const command_model *like, command_model **out) {
     int code = SIS_E_NOMEM;
     command_model *m = SIS_NEW(command_model, 1);
     if (!m)
         return code;
     *m = (command_model){.opened.kind = &sis__model_command,
-                         .timeout = timeout,
-                         .n_outputs = n_outputs,
-                         .command = sis__strdup(command),
+                         .timeout = like->timeout,
+                         .threads = like->threads,
+                         .n_outputs = like->n_outputs,
+                         .command = sis__strdup(like->command),
                          .child = SIS__CHILD_NONE};
     pthread_mutex_init(&m->lock, NULL);
     if (!m->command || sis__request_init(&m->request) != SIS_OK)
         goto fail;
-    code = sis__child_start(&m->child, command);
+    code = sis__child_start(&m->child, m->command, m->threads);
     if (code != SIS_OK) {
-        sis__fail_in(code, "model cmd:%.100s", command);
+        sis__fail_in(code, "model cmd:%.100s", m->command);
         goto fail;
     }
     *out = m;
@@ -151,7 +155,7 @@ fail:
 static int worker_new(void *ctx, void **worker) {
     const command_model *m = ctx;
     command_model *twin = NULL;
-    int code = model_new(m->command, m->timeout, m->n_outputs, &twin);
+    int code = model_new(m, &twin);
     if (twin) {
         twin->request.pieces = m->request.pieces;
         twin->request.n_pieces = m->request.n_pieces;
@@ -165,7 +169,11 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
     command_model *m = NULL;
     if (command[strspn(command, " \t\n")] == '\0')
         return sis__fail(SIS_E_ARGUMENT, "model \"%.100s\": expected a command after cmd:", spec);
-    int code = model_new(command, opt->timeout, 0, &m);
+    int cores = sis__cores(), users = opt->jobs > 0 ? opt->jobs : cores;
+    command_model like = {.command = (char *)command,
+                          .timeout = opt->timeout,
+                          .threads = users < cores ? cores / users : 1};
+    int code = model_new(&like, &m);
     if (code == SIS_OK)
         *out = (sis_model){
             .predict = predict, .ctx = m, .worker_new = worker_new, .worker_free = model_free};

@@ -31,98 +31,16 @@
 #include "model/kind.h"
 #include "model/request.h"
 #include "model/shape.h"
+#include "model/values.h"
 #include "model/web.h"
 
 static const size_t LONGEST_ANSWER = (size_t)256 << 20, LONGEST_METADATA = (size_t)16 << 20;
-
-/* ---- Types of values ------------------------------------------------------------------------- */
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 enum { LITTLE_ENDIAN_HOST = 1 };
 #else
 enum { LITTLE_ENDIAN_HOST = 0 }; /* binary tensors are little-endian: numbers go as text */
 #endif
-
-/* name in v2, name in TensorFlow, C type, smallest and largest value (0, 0: any) */
-#define TYPES(X)                                                                                   \
-    X(FP32, DT_FLOAT, float, 0, 0)                                                                 \
-    X(FP64, DT_DOUBLE, double, 0, 0)                                                               \
-    X(INT8, DT_INT8, int8_t, -128, 127)                                                            \
-    X(INT16, DT_INT16, int16_t, -32768, 32767)                                                     \
-    X(INT32, DT_INT32, int32_t, -2147483648.0, 2147483647.0)                                       \
-    X(INT64, DT_INT64, int64_t, -999999999999999.0, 999999999999999.0)                             \
-    X(UINT8, DT_UINT8, uint8_t, 0, 255)                                                            \
-    X(UINT16, DT_UINT16, uint16_t, 0, 65535)                                                       \
-    X(UINT32, DT_UINT32, uint32_t, 0, 4294967295.0)                                                \
-    X(UINT64, DT_UINT64, uint64_t, 0, 999999999999999.0)                                           \
-    X(BOOL, DT_BOOL, uint8_t, 0, 1)                                                                \
-    X(BYTES, DT_STRING, char, 0, 0)
-
-typedef enum {
-#define CODE(name, tensorflow, type, least, most) TYPE_##name,
-    TYPES(CODE)
-#undef CODE
-        TYPE_UNKNOWN
-} value_type;
-
-static const struct {
-    const char *name, *tensorflow;
-    size_t size;
-    double least, most;
-} types[] = {
-#define ROW(name, tensorflow, type, least, most) {#name, #tensorflow, sizeof(type), least, most},
-    TYPES(ROW)
-#undef ROW
-};
-
-static value_type type_of(const char *name) {
-    for (size_t i = 0; name && i < TYPE_UNKNOWN; i++)
-        if (strcmp(name, types[i].name) == 0 || strcmp(name, types[i].tensorflow) == 0)
-            return (value_type)i;
-    return TYPE_UNKNOWN;
-}
-
-/* Can the values be said in that type? Only whole numbers of its range for those of integers. */
-static int check_values(value_type type, const double *values, size_t n) {
-    double least = types[type].least, most = types[type].most;
-    for (size_t i = 0; least < most && i < n; i++)
-        if (!(values[i] >= least && values[i] <= most) || values[i] != floor(values[i]))
-            return sis__fail(SIS_E_ARGUMENT,
-                             "value %zu of a row is %g; the model takes %s, whole numbers from "
-                             "%.0f to %.0f",
-                             i, values[i], types[type].name, least, most);
-    return SIS_OK;
-}
-
-static void add_binary(sis__buf *b, value_type type, double value) {
-    switch (type) {
-#define ADD(name, tensorflow, c_type, least, most)                                                 \
-    case TYPE_##name: {                                                                            \
-        c_type v = (c_type)value;                                                                  \
-        sis__buf_add(b, &v, sizeof v);                                                             \
-        break;                                                                                     \
-    }
-        TYPES(ADD)
-#undef ADD
-    default:
-        break;
-    }
-}
-
-static double get_binary(value_type type, const char *bytes, size_t i) {
-    switch (type) {
-#define GET(name, tensorflow, c_type, least, most)                                                 \
-    case TYPE_##name: {                                                                            \
-        c_type v;                                                                                  \
-        memcpy(&v, bytes + i * sizeof v, sizeof v);                                                \
-        return (double)v;                                                                          \
-    }
-        TYPES(GET)
-#undef GET
-    default:
-        return NAN;
-    }
-}
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
@@ -133,7 +51,7 @@ typedef struct {
     char *verb;    /* where questions go */
     char *output;  /* the output that is wanted, or NULL */
     char *input;   /* name of the input */
-    value_type type;
+    sis__value_type type;
     sis__shape shape;
     int has_shape, binary;
     size_t max_rows; /* the server's own limit; 0: none known */
@@ -216,10 +134,12 @@ static const json_t *choose_output(const json_t *outputs, const char *name) {
     size_t i;
     json_array_foreach(outputs, i, output) {
         const char *own = json_string_value(json_object_get(output, "name"));
-        value_type type = type_of(json_string_value(json_object_get(output, "datatype")));
-        if (name ? own && strcmp(own, name) == 0 : type == TYPE_FP32 || type == TYPE_FP64)
+        sis__value_type type =
+            sis__value_named(json_string_value(json_object_get(output, "datatype")));
+        if (name ? own && strcmp(own, name) == 0
+                 : type == SIS__VALUE_FP32 || type == SIS__VALUE_FP64)
             return output;
-        if (!first && type != TYPE_BYTES)
+        if (!first && type != SIS__VALUE_BYTES)
             first = output;
     }
     return name ? NULL : first ? first : json_array_get(outputs, 0);
@@ -246,7 +166,7 @@ typedef struct {
     const sis__asked *asked;
     sis__answer *answer;
     const json_t *tensor;
-    value_type type;
+    sis__value_type type;
     size_t count, outputs; /* values, and those of one row */
     const char *binary;    /* the values, or NULL: they are in "data" */
     size_t binary_size;
@@ -285,7 +205,7 @@ static int read_data(tensor_reader *t, const json_t *data, int depth, size_t *at
             code = read_data(t, value, depth + 1, at, scores);
         } else {
             t->answer->row = *at / t->outputs;
-            if (*at < last && json_is_boolean(value) && t->type == TYPE_BOOL)
+            if (*at < last && json_is_boolean(value) && t->type == SIS__VALUE_BOOL)
                 *(scores ? &scores[*at] : &ignored) = json_is_true(value);
             else if (*at < last)
                 code = sis__answer_score(t->answer, value, scores ? &scores[*at] : &ignored);
@@ -301,13 +221,13 @@ static int read_binary(tensor_reader *t, double *scores) {
     double ignored;
     size_t last = (scores ? t->asked->rows : 1) * t->outputs;
     int code = SIS_OK;
-    if (t->binary_size != t->count * types[t->type].size)
+    if (t->binary_size != t->count * sis__value_size(t->type))
         return sis__fail(SIS_E_MODEL, "expected %zu bytes for %zu values of %s, found %zu",
-                         t->count * types[t->type].size, t->count, types[t->type].name,
+                         t->count * sis__value_size(t->type), t->count, sis__value_name(t->type),
                          t->binary_size);
     for (size_t i = 0; i < last && code == SIS_OK; i++) {
         t->answer->row = i / t->outputs;
-        code = sis__answer_value(t->answer, get_binary(t->type, t->binary, i),
+        code = sis__answer_value(t->answer, sis__value_get(t->type, t->binary, i),
                                  scores ? &scores[i] : &ignored);
     }
     return code;
@@ -320,8 +240,8 @@ static int read_tensor(tensor_reader *t, size_t *n_outputs, double *scores) {
     int code = read_counts(t);
     if (code != SIS_OK)
         return code;
-    t->type = type_of(type);
-    if (t->type == TYPE_UNKNOWN || t->type == TYPE_BYTES)
+    t->type = sis__value_named(type);
+    if (t->type == SIS__VALUE_UNKNOWN || t->type == SIS__VALUE_BYTES)
         return sis__fail(SIS_E_MODEL, "expected an output of numbers, found datatype %.20s",
                          type ? type : "none");
     if (scores && t->outputs != *n_outputs)
@@ -450,11 +370,11 @@ typedef struct {
 static int check_rows(const http_model *m, const question *q) {
     if (m->request.pieces)
         return SIS_OK;
-    if (m->end->type == TYPE_BYTES)
+    if (m->end->type == SIS__VALUE_BYTES)
         return sis__fail(SIS_E_ARGUMENT, "the model takes texts (BYTES), not rows of numbers");
     int code = SIS_OK;
     for (size_t i = 0; i < q->n_rows && code == SIS_OK; i++)
-        code = check_values(m->end->type, q->rows + i * q->n_values, q->n_values);
+        code = sis__values_check(m->end->type, q->rows + i * q->n_values, q->n_values);
     return code;
 }
 
@@ -494,8 +414,11 @@ static int write_list(http_model *m, question *q) {
 static int add_binary_row(http_model *m, const double *row, size_t n) {
     sis__buf *b = &m->request.text;
     if (!m->request.pieces) {
-        for (size_t i = 0; i < n; i++)
-            add_binary(b, m->end->type, row[i]);
+        for (size_t i = 0; i < n; i++) {
+            char one[sizeof(double)];
+            sis__value_put(m->end->type, one, 0, row[i]);
+            sis__buf_add(b, one, sis__value_size(m->end->type));
+        }
         return SIS_OK;
     }
     size_t at = b->len;
@@ -534,7 +457,7 @@ static void add_v2_head(const http_model *m, const question *q, sis__buf *b) {
     sis__buf_printf(b, "{\"id\":\"%zu\",\"inputs\":[{\"name\":", m->requests);
     sis__buf_json(b, e->input);
     sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[",
-                    types[m->request.pieces ? TYPE_BYTES : e->type].name);
+                    sis__value_name(m->request.pieces ? SIS__VALUE_BYTES : e->type));
     if (q->fit.batched)
         sis__buf_printf(b, q->fit.rank ? "%zu," : "%zu", q->sent);
     for (size_t d = 0; d < q->fit.rank; d++)
@@ -559,7 +482,7 @@ static void add_v2_tail(const http_model *m, sis__buf *b) {
 static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_length) {
     sis__request *r = &m->request;
     r->flat = !r->pieces;
-    r->logical = m->end->type == TYPE_BOOL;
+    r->logical = m->end->type == SIS__VALUE_BOOL;
     int code = m->end->binary ? write_binary(m, q) : write_list(m, q);
     if (code != SIS_OK)
         return code;
@@ -694,9 +617,9 @@ static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outp
 
 static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     http_model *m = ctx;
-    if (m->end->has_shape && m->end->type != TYPE_BYTES)
+    if (m->end->has_shape && m->end->type != SIS__VALUE_BYTES)
         return sis__fail(SIS_E_UNSUPPORTED, "model %.200s takes %s, no texts", m->end->address,
-                         types[m->end->type].name);
+                         sis__value_name(m->end->type));
     if (!m->end->has_shape)
         m->end->shape.rank = 1; /* a text is one value */
     m->request.pieces = pieces;
@@ -741,14 +664,15 @@ static int one_input(size_t n, const char *first, const char *second) {
 static int set_input(endpoint *e, const char *name, const char *type) {
     free(e->input);
     e->input = sis__strdup(name);
-    e->type = type_of(type);
+    e->type = sis__value_named(type);
     if (!e->input)
         return SIS_E_NOMEM;
-    return e->type != TYPE_UNKNOWN ? SIS_OK
-                                   : sis__fail(SIS_E_UNSUPPORTED,
-                                               "input \"%.60s\" has the type %.20s, which is not "
-                                               "known",
-                                               name, type ? type : "none");
+    return e->type != SIS__VALUE_UNKNOWN
+               ? SIS_OK
+               : sis__fail(SIS_E_UNSUPPORTED,
+                           "input \"%.60s\" has the type %.20s, which is not "
+                           "known",
+                           name, type ? type : "none");
 }
 
 static int set_output(endpoint *e, const json_t *outputs) {
@@ -938,7 +862,7 @@ static int refuse_login(const char *address) {
 
 /* Before the model has told anything: rows of any length, of numbers that lose nothing. */
 static void assume(endpoint *e) {
-    e->type = TYPE_FP64;
+    e->type = SIS__VALUE_FP64;
     e->shape = (sis__shape){.rank = 2, .dims = {-1, -1}};
 }
 
@@ -1012,7 +936,7 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
         return code;
     }
     m->max_rows = m->end->max_rows;
-    int texts = m->end->type == TYPE_BYTES;
+    int texts = m->end->type == SIS__VALUE_BYTES;
     *out =
         (sis_model){.predict = predict,
                     .ctx = m,

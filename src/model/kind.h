@@ -36,11 +36,13 @@ typedef struct sis__model_kind {
 /* How sis_model_close() knows what it closes. */
 typedef struct sis__opened {
     const sis__model_kind *kind;
+    char note[400]; /* for sis_model_note(); "": none */
 } sis__opened;
 
 extern const sis__model_kind sis__model_command;
 extern const sis__model_kind sis__model_forest;
 extern const sis__model_kind sis__model_http, sis__model_https;
 extern const sis__model_kind sis__model_network;
+extern const sis__model_kind sis__model_ort;
 
 #endif

@@ -10,10 +10,13 @@
 #include "model/network.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "model/ort.h"
 
 enum { ROWS = 256 };
 
@@ -142,8 +145,21 @@ static int network_measure(void *ctx, const double *row, size_t n_values, size_t
     return error;
 }
 
+/* Our engine lacks something, as the error message says; ONNX Runtime may not. */
+static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *out) {
+    char why[300], note[400];
+    snprintf(why, sizeof why, "%.299s", sis_error_detail());
+    why[strcspn(why, ";")] = '\0'; /* what to do about it is another matter now */
+    snprintf(note, sizeof note,
+             "%s; ONNX Runtime runs it: a full pass for each masked copy, no faster walk and no "
+             "gradients",
+             why);
+    int error = sis__ort_open(path, opt, note, out);
+    return error == SIS_OK || error == SIS_E_NOMEM ? error
+                                                   : sis__fail_in(SIS_E_UNSUPPORTED, "%s", why);
+}
+
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
-    (void)opt;
     network_model *m = SIS_NEW(network_model, 1);
     if (!m)
         return SIS_E_NOMEM;
@@ -153,7 +169,7 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
         error = sis__tokens_init(&m->tokens, m->net);
     if (error != SIS_OK) {
         network_close(m);
-        return error;
+        return error == SIS_E_UNSUPPORTED ? run_elsewhere(spec, opt, out) : error;
     }
     m->n_outputs = sis_net_outputs(m->net);
     *out = (sis_model){.predict = predict,

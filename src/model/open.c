@@ -13,12 +13,13 @@
 
 static const sis__model_kind *const kinds[] = {
     &sis__model_command, /* by prefix, before those told by their end: cmd:run m.onnx */
-    &sis__model_http,    &sis__model_https, &sis__model_network, &sis__model_forest,
+    &sis__model_http,    &sis__model_https,  &sis__model_ort,
+    &sis__model_network, &sis__model_forest,
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 void sis_model_opt_init(sis_model_opt *opt) {
-    *opt = (sis_model_opt){.timeout = 60, .retries = 3};
+    *opt = (sis_model_opt){.timeout = 60, .retries = 3, .jobs = 1};
 }
 
 /* Does it end in one of these, which have blanks between? */
@@ -50,7 +51,7 @@ static const sis__model_kind *recognise(const char *spec) {
 }
 
 static int unknown(const char *spec) {
-    char list[512] = "";
+    char list[1024] = "";
     size_t used = 0;
     for (size_t i = 0; i < N_KINDS && used < sizeof list; i++)
         if (kinds[i]->form)
@@ -99,6 +100,11 @@ static const sis__model_kind *kind_of(const sis_model *model) {
 const char *const *sis_model_names(const sis_model *model) {
     const sis__model_kind *kind = kind_of(model);
     return kind && kind->names ? kind->names(model->ctx) : NULL;
+}
+
+const char *sis_model_note(const sis_model *model) {
+    const sis__opened *opened = kind_of(model) ? model->ctx : NULL;
+    return opened && opened->note[0] ? opened->note : NULL;
 }
 
 int sis_model_describe(const sis_model *model, char **text) {

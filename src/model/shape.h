@@ -23,7 +23,8 @@ typedef struct sis__fit {
     size_t rows;            /* a tensor holds exactly so many; 0: any number */
 } sis__fit;
 
-/* SIS_E_ARGUMENT if rows of n_values values do not fit; the message tells the shape. */
+/* A free axis takes what is left, several are equally long. SIS_E_ARGUMENT if rows of n_values
+ * values do not fit; the message tells the shape. */
 int sis__shape_fit(const sis__shape *s, size_t n_values, sis__fit *out);
 
 /* The only number of values that a row can have; 0: that depends. */

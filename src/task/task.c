@@ -200,6 +200,7 @@ static int open_model(sis_task *t) {
         t->model = *t->opt.opened;
         return SIS_OK;
     }
+    t->opt.open.jobs = t->opt.search.jobs;
     int error = sis_model_open(t->opt.model, &t->opt.open, &t->model);
     t->own_model = error == SIS_OK;
     return error;

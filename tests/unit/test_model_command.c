@@ -341,6 +341,30 @@ static void an_answer_without_end_is_refused(void **state) {
     sis_model_close(&model);
 }
 
+/* The child answers what it was told about threads. */
+static void children_share_the_cores(void **state) {
+    (void)state;
+    const char *spec = "cmd:while read -r l; do echo "
+                       "\"{\\\"outputs\\\":[[$OMP_NUM_THREADS,$MKL_NUM_THREADS]]}\"; done";
+    int cores = sis__cores();
+    setenv("MKL_NUM_THREADS", "7", 1);
+    unsetenv("OMP_NUM_THREADS");
+    for (int jobs = 0; jobs < 3; jobs++) {
+        sis_model_opt opt;
+        sis_model model;
+        double scores[2];
+        sis_model_opt_init(&opt);
+        opt.jobs = jobs;
+        assert_int_equal(sis_model_open(spec, &opt, &model), SIS_OK);
+        assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
+        assert_int_equal(model.predict(model.ctx, ROW, 1, 3, scores), SIS_OK);
+        int share = jobs == 0 ? 1 : cores / jobs > 0 ? cores / jobs : 1;
+        assert_true(scores[0] == share && scores[1] == 7);
+        sis_model_close(&model);
+    }
+    unsetenv("MKL_NUM_THREADS");
+}
+
 static void unknown_specs_are_answered_with_the_known_ones(void **state) {
     (void)state;
     sis_model model;
@@ -425,6 +449,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_lost_child_stays_lost),
         cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),
         cmocka_unit_test(an_answer_without_end_is_refused),
+        cmocka_unit_test(children_share_the_cores),
         cmocka_unit_test(unknown_specs_are_answered_with_the_known_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

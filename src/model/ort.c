@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `ort:FILE.onnx`: a network in ONNX Runtime, which is loaded when it is first needed: $SIS_ORT, or
+ * else libonnxruntime.so.1 or libonnxruntime.so wherever the system finds them. Nothing of it is
+ * needed to build: its only symbol is OrtGetApiBase, which hands out a table of functions that only
+ * ever grows, so the slots below stay what they are (test_model_ort.c tries each of them).
+ *
+ * Every masked copy is a full pass here, in batches as long as a trial at the beginning found to be
+ * fastest. All threads share the session, and the cores are shared between them and the threads
+ * that the session has inside. The scores of a row may differ in the last bits with the length of
+ * the batch it stands in.
+ */
+#include "model/ort.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/parallel.h"
+#include "model/kind.h"
+#include "model/shape.h"
+#include "model/values.h"
+
+/* ---- The library ----------------------------------------------------------------------------- */
+
+/* Its objects are only ever passed back. A status is NULL if all is well. */
+typedef void status, environment, session_options, session, type_info, tensor_info, allocator,
+    memory_info, run_options, value;
+
+/* slot, name, result, arguments */
+#define CALLS(X)                                                                                   \
+    X(2, error_message, const char *, (const status *))                                            \
+    X(3, create_env, status *, (int level, const char *id, environment **))                        \
+    X(7, create_session, status *,                                                                 \
+      (const environment *, const char *path, const session_options *, session **))                \
+    X(9, run, status *,                                                                            \
+      (session *, const run_options *, const char *const *inputs, const value *const *given,       \
+       size_t n_inputs, const char *const *outputs, size_t n_outputs, value **results))            \
+    X(10, create_options, status *, (session_options **))                                          \
+    X(24, set_threads_inside, status *, (session_options *, int))                                  \
+    X(25, set_threads_between, status *, (session_options *, int))                                 \
+    X(30, input_count, status *, (const session *, size_t *))                                      \
+    X(31, output_count, status *, (const session *, size_t *))                                     \
+    X(33, input_type, status *, (const session *, size_t, type_info **))                           \
+    X(34, output_type, status *, (const session *, size_t, type_info **))                          \
+    X(36, input_name, status *, (const session *, size_t, allocator *, char **))                   \
+    X(37, output_name, status *, (const session *, size_t, allocator *, char **))                  \
+    X(49, tensor_on, status *,                                                                     \
+      (const memory_info *, void *data, size_t bytes, const int64_t *dims, size_t rank, int type,  \
+       value **))                                                                                  \
+    X(51, tensor_data, status *, (value *, void **))                                               \
+    X(55, tensor_of_type, status *, (const type_info *, const tensor_info **))                     \
+    X(56, kind_of_type, status *, (const type_info *, int *))                                      \
+    X(60, element_type, status *, (const tensor_info *, int *))                                    \
+    X(61, rank, status *, (const tensor_info *, size_t *))                                         \
+    X(62, dims, status *, (const tensor_info *, int64_t *, size_t))                                \
+    X(64, element_count, status *, (const tensor_info *, size_t *))                                \
+    X(65, info_of_value, status *, (const value *, tensor_info **))                                \
+    X(67, kind_of_value, status *, (const value *, int *))                                         \
+    X(69, create_memory, status *, (int allocator, int type, memory_info **))                      \
+    X(76, free_memory, status *, (allocator *, void *))                                            \
+    X(78, default_allocator, status *, (allocator **))                                             \
+    X(80, part, status *, (const value *, int, allocator *, value **))                             \
+    X(81, part_count, status *, (const value *, size_t *))                                         \
+    X(93, release_status, void, (status *))                                                        \
+    X(95, release_session, void, (session *))                                                      \
+    X(96, release_value, void, (value *))                                                          \
+    X(98, release_type, void, (type_info *))                                                       \
+    X(99, release_info, void, (tensor_info *))                                                     \
+    X(100, release_options, void, (session_options *))
+
+enum { VERSION = 1 };
+enum { KIND_TENSOR = 1, KIND_SEQUENCE = 2 }; /* ONNXType */
+enum { LOG_FATAL = 4, ARENA = 1, DEFAULT_MEMORY = 0 };
+
+/* The library, loaded once and never again left. */
+static struct {
+#define POINTER(slot, name, result, arguments) result(*name) arguments;
+    CALLS(POINTER)
+#undef POINTER
+    environment *env;
+    memory_info *memory;
+    allocator *allocator;
+    char problem[512]; /* why it is not there; "": it is */
+} ort;
+
+typedef struct {
+    void *const *(*get)(uint32_t version);
+    const char *(*version)(void);
+} api_base;
+
+/* A status becomes a message of ours. */
+static int check(status *s) {
+    if (!s)
+        return SIS_OK;
+    int code = sis__fail(SIS_E_MODEL, "ONNX Runtime: %.500s", ort.error_message(s));
+    ort.release_status(s);
+    return code;
+}
+
+static void *load_library(void) {
+    const char *file = getenv("SIS_ORT");
+    if (file && *file)
+        return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
+    return library ? library : dlopen("libonnxruntime.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+static void take_slots(void *const *slots) {
+#define TAKE(slot, name, result, arguments) memcpy(&ort.name, &slots[slot], sizeof ort.name);
+    CALLS(TAKE)
+#undef TAKE
+}
+
+/* dlopen leaves its reason in words. */
+static void not_there(const char *why) {
+    const char *file = getenv("SIS_ORT");
+    if (file && *file)
+        snprintf(ort.problem, sizeof ort.problem, "ONNX Runtime ($SIS_ORT): %.300s", why);
+    else
+        snprintf(ort.problem, sizeof ort.problem,
+                 "ONNX Runtime is not there (libonnxruntime.so.1); install it, for example by "
+                 "tools/install-ort.sh or your package manager, and name its file by SIS_ORT if "
+                 "the system does not find it");
+}
+
+static void load(void) {
+    const api_base *(*get_base)(void) = NULL;
+    void *library = load_library(), *symbol = library ? dlsym(library, "OrtGetApiBase") : NULL;
+    if (!symbol) {
+        const char *why = dlerror();
+        not_there(why ? why : "no library");
+        return;
+    }
+    memcpy(&get_base, &symbol, sizeof symbol);
+    const api_base *base = get_base();
+    void *const *slots = base ? base->get(VERSION) : NULL;
+    if (!slots) {
+        not_there("it does not know version 1 of its own interface");
+        return;
+    }
+    take_slots(slots);
+    if (check(ort.create_env(LOG_FATAL, "sis", &ort.env)) != SIS_OK ||
+        check(ort.create_memory(ARENA, DEFAULT_MEMORY, &ort.memory)) != SIS_OK ||
+        check(ort.default_allocator(&ort.allocator)) != SIS_OK)
+        snprintf(ort.problem, sizeof ort.problem, "%s", sis_error_detail());
+}
+
+int sis__ort_load(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return ort.problem[0] ? sis__fail(SIS_E_UNSUPPORTED, "%s", ort.problem) : SIS_OK;
+}
+
+/* ---- A model --------------------------------------------------------------------------------- */
+
+typedef struct {
+    sis__opened opened;   /* first: see kind.h */
+    pthread_mutex_t lock; /* one pass at a time */
+    int borrowed;         /* session, names and path belong to the model that was opened */
+    char *path;
+    session *session;
+    char *input, *output; /* the library's own strings */
+    sis__value_type type;
+    sis__shape shape;
+    size_t n_outputs; /* 0: not measured yet */
+    size_t batch;     /* rows in one pass; 0: not tried yet */
+    char *given;      /* (cap) values of one pass, in the model's type */
+    size_t cap;
+    double *scores; /* (scores_cap) of one pass */
+    size_t scores_cap;
+} ort_model;
+
+static void ort_close(void *ctx) {
+    ort_model *m = ctx;
+    if (!m)
+        return;
+    if (!m->borrowed) {
+        if (m->input)
+            check(ort.free_memory(ort.allocator, m->input));
+        if (m->output)
+            check(ort.free_memory(ort.allocator, m->output));
+        if (m->session)
+            ort.release_session(m->session);
+        free(m->path);
+    }
+    free(m->given);
+    free(m->scores);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+/* Room for n more scores of this pass behind the first `have`. */
+static int need_scores(ort_model *m, size_t n) {
+    void *p = m->scores;
+    int error = sis__reserve(&p, &m->scores_cap, n, sizeof *m->scores);
+    m->scores = p;
+    return error;
+}
+
+/* Append the numbers of a tensor to the scores; *n counts them, *first is its first axis. */
+static int read_tensor(ort_model *m, value *v, size_t *n, size_t *first) {
+    tensor_info *info = NULL;
+    int64_t dims[SIS__RANK] = {0};
+    size_t rank = 0, count = 0;
+    int number = 0;
+    void *data = NULL;
+    int code = check(ort.info_of_value(v, &info));
+    if (code == SIS_OK)
+        code = check(ort.element_type(info, &number));
+    if (code == SIS_OK)
+        code = check(ort.element_count(info, &count));
+    if (code == SIS_OK)
+        code = check(ort.rank(info, &rank));
+    if (code == SIS_OK && rank <= SIS__RANK)
+        code = check(ort.dims(info, dims, rank));
+    if (info)
+        ort.release_info(info);
+    sis__value_type type = sis__value_numbered(number);
+    if (code == SIS_OK && (type == SIS__VALUE_UNKNOWN || type == SIS__VALUE_BYTES))
+        code = sis__fail(SIS_E_UNSUPPORTED, "output \"%.60s\" holds no numbers (ONNX type %d)",
+                         m->output, number);
+    if (code == SIS_OK)
+        code = check(ort.tensor_data(v, &data));
+    if (code == SIS_OK)
+        code = need_scores(m, *n + count);
+    for (size_t i = 0; code == SIS_OK && i < count; i++)
+        m->scores[(*n)++] = sis__value_get(type, data, i);
+    *first = rank > 0 && dims[0] > 0 ? (size_t)dims[0] : 1;
+    return code;
+}
+
+/* A list with a dictionary for each row, as scikit-learn's exporter makes of probabilities: keys are
+ * the classes in order, values the scores. */
+static int read_maps(ort_model *m, value *v, size_t *n, size_t *first) {
+    size_t ignored;
+    int code = check(ort.part_count(v, first));
+    for (size_t i = 0; code == SIS_OK && i < *first; i++) {
+        value *map = NULL, *scores = NULL;
+        code = check(ort.part(v, (int)i, ort.allocator, &map));
+        if (code == SIS_OK)
+            code = check(ort.part(map, 1, ort.allocator, &scores));
+        if (code == SIS_OK)
+            code = read_tensor(m, scores, n, &ignored);
+        if (scores)
+            ort.release_value(scores);
+        if (map)
+            ort.release_value(map);
+    }
+    return code;
+}
+
+/* ---- Passes ---------------------------------------------------------------------------------- */
+
+/* Rows (n, n_values) as the tensor the model takes: those beyond n repeat the last. */
+static int fill(ort_model *m, const double *rows, size_t n, size_t filled, size_t n_values) {
+    void *p = m->given;
+    int code = sis__reserve(&p, &m->cap, filled * n_values, sis__value_size(m->type));
+    m->given = p;
+    for (size_t i = 0; code == SIS_OK && i < filled; i++) {
+        const double *row = rows + (i < n ? i : n - 1) * n_values;
+        code = sis__values_check(m->type, row, n_values);
+        for (size_t k = 0; code == SIS_OK && k < n_values; k++)
+            sis__value_put(m->type, m->given, i * n_values + k, row[k]);
+    }
+    return code;
+}
+
+static int run(ort_model *m, const sis__fit *fit, size_t filled, size_t n_values, value **result) {
+    static const int onnx_types[] = {
+#define NUMBER(name, tensorflow, onnx, type, least, most) onnx,
+        SIS__VALUE_TYPES(NUMBER)
+#undef NUMBER
+    };
+    int64_t dims[SIS__RANK + 1];
+    size_t rank = 0;
+    if (fit->batched)
+        dims[rank++] = (int64_t)filled;
+    for (size_t d = 0; d < fit->rank; d++)
+        dims[rank++] = (int64_t)fit->dims[d];
+    value *given = NULL;
+    int code =
+        check(ort.tensor_on(ort.memory, m->given, filled * n_values * sis__value_size(m->type),
+                            dims, rank, onnx_types[m->type], &given));
+    const value *const inputs[] = {given};
+    const char *const names[] = {m->input}, *const outputs[] = {m->output};
+    if (code == SIS_OK)
+        code = check(ort.run(m->session, NULL, names, inputs, 1, outputs, 1, result));
+    if (given)
+        ort.release_value(given);
+    return code;
+}
+
+/* One pass over n rows: m->scores (n or more, *count / n). */
+static int pass(ort_model *m, const double *rows, size_t n, size_t n_values, size_t *outputs) {
+    sis__fit fit;
+    value *result = NULL;
+    int kind = 0;
+    size_t count = 0, first = 0;
+    int code = sis__shape_fit(&m->shape, n_values, &fit);
+    size_t filled = code == SIS_OK && fit.batched && fit.rows ? fit.rows : n;
+    if (code == SIS_OK)
+        code = fill(m, rows, n, filled, n_values);
+    if (code == SIS_OK)
+        code = run(m, &fit, filled, n_values, &result);
+    if (code == SIS_OK)
+        code = check(ort.kind_of_value(result, &kind));
+    if (code == SIS_OK)
+        code = kind == KIND_SEQUENCE ? read_maps(m, result, &count, &first)
+                                     : read_tensor(m, result, &count, &first);
+    if (result)
+        ort.release_value(result);
+    if (code == SIS_OK && (count == 0 || count % filled != 0 || (filled > 1 && first != filled)))
+        code =
+            sis__fail(SIS_E_MODEL, "expected scores for %zu rows, found %zu values", filled, count);
+    *outputs = code == SIS_OK ? count / filled : 0;
+    return code;
+}
+
+/* How many rows may go into one pass. */
+static size_t most_rows(const ort_model *m, size_t n_values) {
+    sis__fit fit;
+    if (sis__shape_fit(&m->shape, n_values, &fit) != SIS_OK || !fit.batched)
+        return 1;
+    return fit.rows ? fit.rows : m->batch ? m->batch : 1;
+}
+
+static int fail_here(int code, const ort_model *m) {
+    if (code == SIS_E_MODEL || code == SIS_E_UNSUPPORTED || code == SIS_E_ARGUMENT)
+        sis__fail_in(code, "model ort:%.200s", m->path);
+    return code;
+}
+
+static int predict(void *ctx, const double *rows, size_t n_rows, size_t n_values, double *scores) {
+    ort_model *m = ctx;
+    size_t most = most_rows(m, n_values), outputs, n;
+    int code = m->n_outputs ? SIS_OK : sis__fail(SIS_E_ARGUMENT, "its outputs were not measured");
+    pthread_mutex_lock(&m->lock);
+    for (; code == SIS_OK && n_rows > 0; n_rows -= n) {
+        n = n_rows < most ? n_rows : most;
+        code = pass(m, rows, n, n_values, &outputs);
+        if (code == SIS_OK && outputs != m->n_outputs)
+            code = sis__fail(SIS_E_MODEL, "expected %zu scores a row, found %zu", m->n_outputs,
+                             outputs);
+        if (code != SIS_OK)
+            break;
+        memcpy(scores, m->scores, n * outputs * sizeof *scores);
+        rows += n * n_values;
+        scores += n * outputs;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return fail_here(code, m);
+}
+
+/* ---- The best length of a batch -------------------------------------------------------------- */
+
+/* Rows a second of passes of b copies of a row; 0 if the model does not take so many. */
+static double rate_of(ort_model *m, const double *copies, size_t b, size_t n_values) {
+    size_t outputs, passes = 0;
+    if (pass(m, copies, b, n_values, &outputs) != SIS_OK || outputs != m->n_outputs)
+        return 0;
+    double begin = sis__seconds(), seconds = 0;
+    while (seconds < 0.005 && passes < 50) {
+        if (pass(m, copies, b, n_values, &outputs) != SIS_OK)
+            return 0;
+        passes++;
+        seconds = sis__seconds() - begin;
+    }
+    return (double)(passes * b) / seconds;
+}
+
+/* A row that is not the same: its first half, or all 1 if that changes nothing. */
+static void vary(const double *row, size_t n, double *other) {
+    int same = 1;
+    for (size_t i = 0; i < n; i++) {
+        other[i] = i < n / 2 ? row[i] : 0;
+        same &= other[i] == row[i];
+    }
+    for (size_t i = 0; same && i < n; i++)
+        other[i] = 1;
+}
+
+/* Does a row keep its scores beside another one? Some models mix all rows of a batch, or have no
+ * axis of rows in their output. */
+static int may_batch(ort_model *m, const double *row, double *pair, size_t n_values) {
+    size_t outputs;
+    double *alone = SIS_NEW_RAW(double, m->n_outputs);
+    int good = alone && pass(m, row, 1, n_values, &outputs) == SIS_OK;
+    if (good)
+        memcpy(alone, m->scores, m->n_outputs * sizeof *alone);
+    memcpy(pair, row, n_values * sizeof *row);
+    vary(row, n_values, pair + n_values);
+    good = good && pass(m, pair, 2, n_values, &outputs) == SIS_OK && outputs == m->n_outputs;
+    for (size_t i = 0; good && i < m->n_outputs; i++)
+        good = fabs(m->scores[i] - alone[i]) <= 1e-4 * fmax(1, fabs(alone[i]));
+    free(alone);
+    return good;
+}
+
+/* The trial takes a fraction of a second: lengths grow until nothing is gained by it. */
+static int find_batch(ort_model *m, const double *row, size_t n_values) {
+    enum { MOST = 256, GROWTH = 4 };
+    static const double LONGEST = 0.3; /* seconds, all of it */
+    double *copies = SIS_NEW_RAW(double, MOST *n_values), begin = sis__seconds();
+    if (!copies)
+        return SIS_E_NOMEM;
+    m->batch = 1;
+    if (!may_batch(m, row, copies, n_values)) {
+        free(copies);
+        return SIS_OK;
+    }
+    for (size_t i = 0; i < MOST; i++)
+        memcpy(copies + i * n_values, row, n_values * sizeof *row);
+    double best = rate_of(m, copies, 1, n_values);
+    for (size_t b = GROWTH; b <= MOST && sis__seconds() - begin < LONGEST; b *= GROWTH) {
+        double rate = rate_of(m, copies, b, n_values);
+        if (rate < 1.05 * best)
+            break;
+        best = rate;
+        m->batch = b;
+    }
+    free(copies);
+    return SIS_OK;
+}
+
+static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
+    ort_model *m = ctx;
+    sis__fit fit;
+    *n_outputs = 0;
+    int code = pass(m, row, 1, n_values, &m->n_outputs);
+    if (code == SIS_OK)
+        code = sis__shape_fit(&m->shape, n_values, &fit);
+    if (code == SIS_OK && fit.batched && fit.rows == 0)
+        code = find_batch(m, row, n_values);
+    if (code != SIS_OK)
+        m->n_outputs = 0;
+    *n_outputs = m->n_outputs;
+    return fail_here(code, m);
+}
+
+/* ---- Opening --------------------------------------------------------------------------------- */
+
+static int read_input(ort_model *m) {
+    type_info *type = NULL;
+    const tensor_info *info = NULL;
+    int64_t dims[SIS__RANK];
+    int number = 0, kind = 0;
+    int code = check(ort.input_type(m->session, 0, &type));
+    if (code == SIS_OK)
+        code = check(ort.kind_of_type(type, &kind));
+    if (code == SIS_OK && kind == KIND_TENSOR)
+        code = check(ort.tensor_of_type(type, &info));
+    if (code == SIS_OK && info)
+        code = check(ort.element_type(info, &number));
+    if (code == SIS_OK && info)
+        code = check(ort.rank(info, &m->shape.rank));
+    if (code == SIS_OK && info && m->shape.rank <= SIS__RANK)
+        code = check(ort.dims(info, dims, m->shape.rank));
+    m->type = sis__value_numbered(number);
+    if (code == SIS_OK &&
+        (m->type == SIS__VALUE_UNKNOWN || m->type == SIS__VALUE_BYTES || m->shape.rank > SIS__RANK))
+        code =
+            sis__fail(SIS_E_UNSUPPORTED, "input \"%.60s\" is no tensor of numbers (ONNX type %d)",
+                      m->input, number);
+    for (size_t d = 0; code == SIS_OK && d < m->shape.rank; d++)
+        m->shape.dims[d] = dims[d];
+    if (type)
+        ort.release_type(type);
+    return code;
+}
+
+/* 2: numbers of floating point, or dictionaries of them; 1: other numbers; 0: neither. */
+static int rank_output(const ort_model *m, size_t i, int *rank) {
+    type_info *type = NULL;
+    const tensor_info *info = NULL;
+    int kind = 0, number = 0;
+    int code = check(ort.output_type(m->session, i, &type));
+    if (code == SIS_OK)
+        code = check(ort.kind_of_type(type, &kind));
+    if (code == SIS_OK && kind == KIND_TENSOR)
+        code = check(ort.tensor_of_type(type, &info));
+    if (code == SIS_OK && info)
+        code = check(ort.element_type(info, &number));
+    sis__value_type t = sis__value_numbered(number);
+    *rank = kind == KIND_SEQUENCE || t == SIS__VALUE_FP32 || t == SIS__VALUE_FP64 ? 2
+            : t != SIS__VALUE_UNKNOWN && t != SIS__VALUE_BYTES                    ? 1
+                                                                                  : 0;
+    if (type)
+        ort.release_type(type);
+    return code;
+}
+
+/* The first output of floating point, since what stands beside probabilities are labels; else the
+ * first of numbers. */
+static int choose_output(ort_model *m) {
+    size_t n = 0, chosen = 0;
+    int best = 0, rank = 0;
+    int code = check(ort.output_count(m->session, &n));
+    for (size_t i = 0; code == SIS_OK && i < n; i++) {
+        code = rank_output(m, i, &rank);
+        if (rank > best) {
+            best = rank;
+            chosen = i;
+        }
+    }
+    if (code == SIS_OK && best == 0)
+        code = sis__fail(SIS_E_UNSUPPORTED, "none of its %zu outputs holds numbers", n);
+    return code == SIS_OK ? check(ort.output_name(m->session, chosen, ort.allocator, &m->output))
+                          : code;
+}
+
+static int one_input(ort_model *m) {
+    size_t n = 0;
+    int code = check(ort.input_count(m->session, &n));
+    if (code == SIS_OK && n > 0)
+        code = check(ort.input_name(m->session, 0, ort.allocator, &m->input));
+    if (code == SIS_OK && n != 1)
+        code = sis__fail(SIS_E_UNSUPPORTED,
+                         "it takes %zu inputs (%.60s%s); ONNX Runtime is only asked about models "
+                         "of one",
+                         n, n ? m->input : "none", n > 1 ? ", ..." : "");
+    return code;
+}
+
+/* A session whose own threads leave the cores to the other users of the model. */
+static int start_session(ort_model *m, int jobs) {
+    session_options *options = NULL;
+    int cores = sis__cores(), users = jobs > 0 ? jobs : cores;
+    int code = check(ort.create_options(&options));
+    if (code == SIS_OK)
+        code = check(ort.set_threads_inside(options, users < cores ? cores / users : 1));
+    if (code == SIS_OK)
+        code = check(ort.set_threads_between(options, 1));
+    if (code == SIS_OK)
+        code = check(ort.create_session(ort.env, m->path, options, &m->session));
+    if (options)
+        ort.release_options(options);
+    return code;
+}
+
+static int worker_new(void *ctx, void **worker) {
+    ort_model *w = sis__copy(ctx, 1, sizeof *w);
+    *worker = w;
+    if (!w)
+        return SIS_E_NOMEM;
+    pthread_mutex_init(&w->lock, NULL);
+    w->borrowed = 1;
+    w->given = NULL;
+    w->scores = NULL;
+    w->cap = w->scores_cap = 0;
+    return SIS_OK;
+}
+
+int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out) {
+    int code = sis__ort_load();
+    ort_model *m = code == SIS_OK ? SIS_NEW(ort_model, 1) : NULL;
+    if (!m)
+        return code == SIS_OK ? SIS_E_NOMEM : code;
+    m->opened.kind = &sis__model_ort;
+    pthread_mutex_init(&m->lock, NULL);
+    if (note)
+        snprintf(m->opened.note, sizeof m->opened.note, "%s", note);
+    m->path = sis__strdup(path);
+    code = m->path ? start_session(m, opt->jobs) : SIS_E_NOMEM;
+    if (code == SIS_OK)
+        code = one_input(m);
+    if (code == SIS_OK)
+        code = read_input(m);
+    if (code == SIS_OK)
+        code = choose_output(m);
+    if (code != SIS_OK) {
+        if (m->path)
+            fail_here(code, m);
+        ort_close(m);
+        return code;
+    }
+    *out = (sis_model){.predict = predict,
+                       .ctx = m,
+                       .n_values = sis__shape_values(&m->shape),
+                       .worker_new = worker_new,
+                       .worker_free = ort_close};
+    return SIS_OK;
+}
+
+static int ort_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    return sis__ort_open(spec + strlen(sis__model_ort.prefix), opt, NULL, out);
+}
+
+const sis__model_kind sis__model_ort = {
+    .prefix = "ort:",
+    .form = "ort:FILE.onnx",
+    .meaning = "a network in ONNX Runtime",
+    .open = ort_open,
+    .measure = measure,
+    .close = ort_close,
+};

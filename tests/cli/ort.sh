@@ -1,0 +1,20 @@
+# ONNX Runtime: asked for, needed for an operator that the engine lacks, and missing.
+real=$(cd "$(dirname "$(readlink -f "$(command -v sis)")")" && pwd)/ort/libonnxruntime.so.1
+printf 'a,b,c,d\n1,2,3,4\n2,0,0,5\n1,1,1,1\n' >rows.csv
+
+# The determinant of a 2 by 2 matrix, an operator that no classifier has: det.onnx
+printf '\010\007\072\074\012\013\012\001x\022\001y\042\003Det\022\001gZ\030\012\001x\022\023\012\021\010\001\022\015\012\003\022\001n\012\002\010\002\012\002\010\002b\020\012\001y\022\013\012\011\010\001\022\005\012\003\022\001nB\004\012\000\020\015' >det.onnx
+
+echo "# without it"
+for file in det.onnx ort:det.onnx; do
+    SIS_ORT=/nowhere/libonnxruntime.so.1 sis predict -m "$file" -i rows.csv 2>&1
+done
+
+[ -e "${SIS_ORT:-$real}" ] || { echo "no ONNX Runtime (tools/install-ort.sh)" && exit 77; }
+export SIS_ORT="${SIS_ORT:-$real}"
+echo "# with it"
+sis predict -m det.onnx -i rows.csv 2>&1
+sis predict -m ort:det.onnx -i rows.csv --rows 0 2>&1
+sis explain -m det.onnx -i rows.csv --mask zero -t 9 --rows 1 --quiet 2>&1 | sis show -
+sis model det.onnx 2>&1
+sis predict -m ort:rows.csv -i rows.csv 2>&1 | cut -c 1-60

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Networks in ONNX Runtime: the library itself says whether the slots of its table are what ort.c
+ * takes them for. Skipped where it is not (tools/install-ort.sh puts it into the build folder).
+ */
+#include <glob.h>
+#include <jansson.h>
+#include <math.h>
+#include <onnx/onnx.pb-c.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/model.h>
+
+#include "base/rng.h"
+#include "support.h"
+#include "support_net.h"
+
+/* The library in the build folder, if nobody has named another. */
+static int no_library(void) {
+    static const char built[] = SIS_BINARY_DIR "/ort/libonnxruntime.so.1";
+    sis_model model;
+    if (!getenv("SIS_ORT") && access(built, R_OK) == 0)
+        setenv("SIS_ORT", built, 1);
+    int error = sis_model_open("ort:/nowhere.onnx", NULL, &model);
+    if (error == SIS_E_UNSUPPORTED)
+        print_message("skipped: %s\n", sis_error_detail());
+    return error == SIS_E_UNSUPPORTED;
+}
+
+static sis_model open_spec(const char *spec) {
+    sis_model model;
+    if (sis_model_open(spec, NULL, &model) != SIS_OK)
+        fail_msg("%s: %s", spec, sis_error_detail());
+    return model;
+}
+
+/* ---- Files made here ------------------------------------------------------------------------- */
+
+static const char *file_name(const char *name) {
+    static char path[512];
+    snprintf(path, sizeof path, "%s/tests/%s", SIS_BINARY_DIR, name);
+    return path;
+}
+
+/* One operator from x (its first axis free, then rows of dims) to y, of float. */
+static const char *one_operator(const char *op, size_t rank, const int64_t *dims) {
+    Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
+    Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
+    Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
+    Onnx__NodeProto node = ONNX__NODE_PROTO__INIT, *nodes = &node;
+    Onnx__ValueInfoProto infos[2] = {ONNX__VALUE_INFO_PROTO__INIT, ONNX__VALUE_INFO_PROTO__INIT};
+    Onnx__TypeProto types[2] = {ONNX__TYPE_PROTO__INIT, ONNX__TYPE_PROTO__INIT};
+    Onnx__TypeProto__Tensor tensors[2] = {ONNX__TYPE_PROTO__TENSOR__INIT,
+                                          ONNX__TYPE_PROTO__TENSOR__INIT};
+    Onnx__TensorShapeProto shape = ONNX__TENSOR_SHAPE_PROTO__INIT;
+    Onnx__TensorShapeProto__Dimension axes[4], *axis_list[4];
+    Onnx__ValueInfoProto *in = &infos[0], *out = &infos[1];
+    char *x = (char *)"x", *y = (char *)"y";
+    node.op_type = (char *)op;
+    node.n_input = node.n_output = 1;
+    node.input = &x;
+    node.output = &y;
+    for (size_t i = 0; i < 2; i++) {
+        infos[i].name = i ? y : x;
+        infos[i].type = &types[i];
+        types[i].value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+        types[i].tensor_type = &tensors[i];
+        tensors[i].has_elem_type = 1;
+        tensors[i].elem_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    }
+    for (size_t d = 0; d <= rank; d++) {
+        onnx__tensor_shape_proto__dimension__init(&axes[d]);
+        axis_list[d] = &axes[d];
+        axes[d].value_case = d ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE
+                               : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+        if (d)
+            axes[d].dim_value = dims[d - 1];
+        else
+            axes[d].dim_param = (char *)"n";
+    }
+    shape.n_dim = rank + 1;
+    shape.dim = axis_list;
+    tensors[0].shape = &shape;
+    graph.name = (char *)"g";
+    graph.n_node = graph.n_input = graph.n_output = 1;
+    graph.node = &nodes;
+    graph.input = &in;
+    graph.output = &out;
+    opset.domain = (char *)"";
+    opset.has_version = 1;
+    opset.version = 13;
+    model.has_ir_version = 1;
+    model.ir_version = 7;
+    model.n_opset_import = 1;
+    model.opset_import = &opsets;
+    model.graph = &graph;
+    uint8_t bytes[1024];
+    size_t n = onnx__model_proto__get_packed_size(&model);
+    assert_true(n <= sizeof bytes);
+    onnx__model_proto__pack(&model, bytes);
+    const char *path = file_name("ort_one.onnx");
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+    return path;
+}
+
+/* ---- Scores ---------------------------------------------------------------------------------- */
+
+static void scores_are_those_of_our_engine(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    enum { N = 70 };
+    size_t compared = 0;
+    for (size_t k = 0; k < n_families; k++) {
+        sis_net *net;
+        sis__rng r;
+        char spec[600];
+        size_t width;
+        if (strcmp(families[k].name, "trees") == 0)
+            continue; /* scores of two classes of which a row has reached one: they have another rule */
+        sis__rng_init(&r, k);
+        assert_int_equal(families[k].build(3, &net), SIS_OK);
+        const char *path = file_name("ort_family.onnx");
+        assert_int_equal(sis_net_write(net, path), SIS_OK);
+        float *some = random_rows(net, &r, N, &width);
+        sis_net_free(net);
+        snprintf(spec, sizeof spec, "ort:%s", path);
+        sis_model ours = open_spec(path), theirs;
+        if (sis_model_open(spec, NULL, &theirs) != SIS_OK) { /* our writer leaves out a type */
+            assert_message_has("does not match expected type");
+            sis_model_close(&ours);
+            free(some);
+            continue;
+        }
+        compared++;
+        double *rows = malloc(sizeof(double) * N * width);
+        assert_non_null(rows);
+        for (size_t i = 0; i < N * width; i++)
+            rows[i] = some[i];
+        if (sis_model_measure(&theirs, rows, width) != SIS_OK)
+            fail_msg("%s: %s", families[k].name, sis_error_detail());
+        assert_int_equal(theirs.n_outputs, ours.n_outputs);
+        size_t n = N * ours.n_outputs;
+        double *a = malloc(sizeof(double) * n), *b = malloc(sizeof(double) * n);
+        assert_true(a && b);
+        assert_int_equal(ours.predict(ours.ctx, rows, N, width, a), SIS_OK);
+        assert_int_equal(theirs.predict(theirs.ctx, rows, N, width, b), SIS_OK);
+        for (size_t i = 0; i < n; i++) {
+            double score = ours.link ? ours.link(a[i]) : a[i];
+            double other = b[i] < 0 && score > 0 ? exp(b[i]) : b[i]; /* we undo a last logarithm */
+            if (fabs(score - other) > 1e-4 * fmax(1, fabs(score)))
+                fail_msg("%s: %g and %g", families[k].name, score, b[i]);
+        }
+        sis_model_close(&ours);
+        sis_model_close(&theirs);
+        free(some);
+        free(rows);
+        free(a);
+        free(b);
+    }
+    assert_true(compared + 2 >= n_families);
+}
+
+static int compare_with(void *ctx, size_t i, const sis_collection *c) {
+    const sis_collection *wanted = ctx;
+    assert_same_subsets(&wanted[i], c);
+    return 0;
+}
+
+static void explanations_do_not_depend_on_threads(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    enum { N = 4 };
+    sis_net *net = build_family("dense");
+    sis__rng r;
+    size_t width;
+    sis__rng_init(&r, 1);
+    float *some = random_rows(net, &r, N + 1, &width);
+    char spec[600];
+    const char *path = file_name("ort_threads.onnx");
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    double *rows = malloc(sizeof(double) * (N + 1) * width);
+    assert_non_null(rows);
+    for (size_t i = 0; i < (N + 1) * width; i++)
+        rows[i] = some[i];
+    sis_model model = open_spec(spec);
+    assert_int_equal(sis_model_measure(&model, rows, width), SIS_OK);
+    sis_input inputs[N];
+    sis_collection found[N];
+    double scores[N * 64];
+    assert_true(model.n_outputs <= 64);
+    assert_int_equal(model.predict(model.ctx, rows, N, width, scores), SIS_OK);
+    sis_opt opt = decision(scores[0] - 1e-3);
+    for (size_t i = 0; i < N; i++) {
+        inputs[i] =
+            (sis_input){.values = rows + i * width, .mask = rows + N * width, .n_values = width};
+        assert_int_equal(sis_collect(&model, &inputs[i], &opt, &found[i]), SIS_OK);
+    }
+    opt.jobs = 3;
+    assert_int_equal(sis_collect_many(&model, inputs, N, &opt, compare_with, found), SIS_OK);
+    for (size_t i = 0; i < N; i++)
+        sis_collection_release(&found[i]);
+    sis_model_close(&model);
+    free(some);
+    free(rows);
+}
+
+/* ---- What our engine lacks ------------------------------------------------------------------- */
+
+static void a_file_of_other_operators_is_run_and_said_so(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    const double rows[] = {1, 2, 3, 4, 2, 0, 0, 5};
+    double scores[2];
+    sis_model model = open_spec(one_operator("Det", 2, (const int64_t[]){2, 2}));
+    assert_null(sis_model_net(&model));
+    assert_int_equal(model.n_values, 4);
+    assert_non_null(sis_model_note(&model));
+    assert_non_null(strstr(sis_model_note(&model), "operator Det"));
+    assert_non_null(strstr(sis_model_note(&model), "ONNX Runtime runs it"));
+    assert_int_equal(sis_model_measure(&model, rows, 4), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, rows, 2, 4, scores), SIS_OK);
+    assert_true(fabs(scores[0] + 2) < 1e-6 && fabs(scores[1] - 10) < 1e-6);
+    sis_model_close(&model);
+    char spec[600];
+    snprintf(spec, sizeof spec, "ort:%s", one_operator("Relu", 1, (const int64_t[]){3}));
+    model = open_spec(spec);
+    assert_null(sis_model_note(&model));
+    assert_null(sis_model_net(&model));
+    sis_model_close(&model);
+}
+
+static void what_neither_can_run_is_told(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    sis_model model;
+    assert_int_equal(
+        sis_model_open(one_operator("Nonsense", 1, (const int64_t[]){2}), NULL, &model),
+        SIS_E_UNSUPPORTED);
+    assert_message_has("operator Nonsense (node ");
+    assert_message_has("ONNX Runtime: ");
+    assert_int_equal(sis_model_open("ort:/nowhere.onnx", NULL, &model), SIS_E_MODEL);
+    assert_message_has("model ort:/nowhere.onnx: ONNX Runtime: ");
+    const double row[] = {1, 2, 3};
+    char spec[600];
+    snprintf(spec, sizeof spec, "ort:%s", one_operator("Relu", 1, (const int64_t[]){2}));
+    model = open_spec(spec);
+    assert_int_equal(sis_model_measure(&model, row, 3), SIS_E_ARGUMENT);
+    assert_message_has("a tensor of shape [-1,2]");
+    assert_int_equal(sis_model_take_texts(&model, NULL, 0), SIS_E_UNSUPPORTED);
+    sis_model_close(&model);
+}
+
+/* ---- Other people's models ------------------------------------------------------------------- */
+
+static double number_at(const json_t *list, size_t i) {
+    const json_t *v = json_array_get(list, i);
+    return json_is_boolean(v) ? json_is_true(v) : json_number_value(v);
+}
+
+static int is_recorded(const json_t *wanted, const double *scores, size_t n) {
+    int same = json_array_size(wanted) == n;
+    for (size_t i = 0; same && i < n; i++) {
+        double w = number_at(wanted, i);
+        same = fabs(w - scores[i]) <= 1e-4 * fmax(1, fabs(w));
+    }
+    return same;
+}
+
+/* Is one of the recorded outputs of floating point what was found? They stand in no order. Also if
+ * there is none: lists of dictionaries could not be recorded. */
+static int was_recorded(const json_t *run, const double *scores, size_t n) {
+    const char *name;
+    json_t *output;
+    int any = 0;
+    json_object_foreach(json_object_get(run, "outputs"), name, output) {
+        if (strncmp(json_string_value(json_object_get(output, "type")), "float", 5) != 0)
+            continue;
+        any = 1;
+        if (is_recorded(json_object_get(output, "data"), scores, n))
+            return 1;
+    }
+    return !any;
+}
+
+/* 1 if the model has one input and gives what was recorded; 0 if it has several. */
+static int try_model(const char *path, const json_t *run) {
+    json_t *inputs = json_object_get(run, "inputs");
+    if (json_object_size(inputs) != 1)
+        return 0;
+    const json_t *input = json_object_iter_value(json_object_iter(inputs));
+    const json_t *dims = json_object_get(input, "dims"), *data = json_object_get(input, "data");
+    size_t values = json_array_size(data), n = (size_t)number_at(dims, 0), width = values / n;
+    char spec[4200];
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    sis_model model = open_spec(spec);
+    double *rows = malloc(sizeof(double) * values);
+    assert_non_null(rows);
+    for (size_t i = 0; i < values; i++)
+        rows[i] = number_at(data, i);
+    if (sis_model_measure(&model, rows, width) != SIS_OK)
+        fail_msg("%s: %s", path, sis_error_detail());
+    double *scores = malloc(sizeof(double) * n * model.n_outputs);
+    assert_non_null(scores);
+    if (model.predict(model.ctx, rows, n, width, scores) != SIS_OK)
+        fail_msg("%s: %s", path, sis_error_detail());
+    double *again = malloc(sizeof(double) * n * model.n_outputs);
+    assert_non_null(again);
+    assert_int_equal(model.predict(model.ctx, rows, n, width, again), SIS_OK);
+    int same = memcmp(scores, again, sizeof(double) * n * model.n_outputs) == 0;
+    free(again); /* one model draws random numbers, one scales by the largest value of the batch */
+    if (same && !strstr(path, "model_quant") && !was_recorded(run, scores, n * model.n_outputs))
+        fail_msg("%s: other scores than recorded, the first %g", path, scores[0]);
+    free(rows);
+    free(scores);
+    sis_model_close(&model);
+    return 1;
+}
+
+static void models_of_one_input_give_what_was_recorded(void **state) {
+    (void)state;
+    const char *folder = no_library() ? NULL : shared_data("zoo");
+    if (!folder)
+        skip();
+    char pattern[4200];
+    glob_t found;
+    size_t tried = 0, several = 0;
+    snprintf(pattern, sizeof pattern, "%s/*.onnx", folder);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        char json_path[4200];
+        snprintf(json_path, sizeof json_path, "%.*s.json",
+                 (int)(strlen(found.gl_pathv[i]) - strlen(".onnx")), found.gl_pathv[i]);
+        json_t *run = json_load_file(json_path, JSON_DECODE_INT_AS_REAL, NULL);
+        assert_non_null(run);
+        if (try_model(found.gl_pathv[i], run))
+            tried++;
+        else
+            several++;
+        json_decref(run);
+    }
+    print_message("%zu models of one input, %zu of several left out\n", tried, several);
+    assert_true(tried >= 90);
+    globfree(&found);
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static int use_model(void *ctx) {
+    const double rows[] = {1, 2, 3, 4, 2, 0, 0, 5};
+    double scores[2];
+    void *twin = NULL;
+    sis_model model;
+    int code = sis_model_open(ctx, NULL, &model);
+    if (code == SIS_OK)
+        code = sis_model_measure(&model, rows, 4);
+    if (code == SIS_OK)
+        code = model.worker_new(model.ctx, &twin);
+    if (code == SIS_OK)
+        code = model.predict(twin, rows, 2, 4, scores);
+    if (twin)
+        model.worker_free(twin);
+    sis_model_close(&model);
+    return code;
+}
+
+static void no_memory_is_survived(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    char spec[600];
+    snprintf(spec, sizeof spec, "ort:%s", one_operator("Det", 2, (const int64_t[]){2, 2}));
+    assert_true(with_failing_allocations(use_model, spec) > 4);
+    assert_true(with_failing_allocations(use_model, spec + 4) > 4); /* our engine first */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scores_are_those_of_our_engine),
+        cmocka_unit_test(explanations_do_not_depend_on_threads),
+        cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),
+        cmocka_unit_test(what_neither_can_run_is_told),
+        cmocka_unit_test(models_of_one_input_give_what_was_recorded),
+        cmocka_unit_test(no_memory_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
