@@ -128,6 +128,20 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
     return sis_net_walk(m->net, input, &(sis_net_walk_opt){.memory = memory}, out);
 }
 
+/* Our engine lacks something, as the error message says; ONNX Runtime may not. */
+static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *out) {
+    char why[300], note[400];
+    snprintf(why, sizeof why, "%.299s", sis_error_detail());
+    why[strcspn(why, ";")] = '\0'; /* what to do about it is another matter now */
+    snprintf(note, sizeof note,
+             "%s; ONNX Runtime runs it: a full pass for each masked copy, no faster walk and no "
+             "gradients",
+             why);
+    int error = sis__ort_open(path, opt, note, out);
+    return error == SIS_OK || error == SIS_E_NOMEM ? error
+                                                   : sis__fail_in(SIS_E_UNSUPPORTED, "%s", why);
+}
+
 static void network_close(void *ctx) {
     network_model *m = (network_model *)ctx;
     sis_net_free(m->net);
@@ -145,21 +159,8 @@ static int network_measure(void *ctx, const double *row, size_t n_values, size_t
     return error;
 }
 
-/* Our engine lacks something, as the error message says; ONNX Runtime may not. */
-static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *out) {
-    char why[300], note[400];
-    snprintf(why, sizeof why, "%.299s", sis_error_detail());
-    why[strcspn(why, ";")] = '\0'; /* what to do about it is another matter now */
-    snprintf(note, sizeof note,
-             "%s; ONNX Runtime runs it: a full pass for each masked copy, no faster walk and no "
-             "gradients",
-             why);
-    int error = sis__ort_open(path, opt, note, out);
-    return error == SIS_OK || error == SIS_E_NOMEM ? error
-                                                   : sis__fail_in(SIS_E_UNSUPPORTED, "%s", why);
-}
-
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
+    (void)opt;
     network_model *m = SIS_NEW(network_model, 1);
     if (!m)
         return SIS_E_NOMEM;

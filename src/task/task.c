@@ -65,6 +65,7 @@ static int copy_options(sis_task *t, const sis_task_opt *opt) {
     const char **texts[TEXTS];
     int error = SIS_OK;
     t->opt = *opt;
+    t->opt.open.jobs = t->opt.search.jobs;
     list_texts(&t->opt, texts);
     for (size_t i = 0; i < TEXTS; i++) {
         const char *given = *texts[i];
@@ -200,7 +201,6 @@ static int open_model(sis_task *t) {
         t->model = *t->opt.opened;
         return SIS_OK;
     }
-    t->opt.open.jobs = t->opt.search.jobs;
     int error = sis_model_open(t->opt.model, &t->opt.open, &t->model);
     t->own_model = error == SIS_OK;
     return error;
