@@ -15,7 +15,7 @@ typedef struct sis__model_kind {
      * tell. */
     int (*recognises)(const char *head, size_t n);
     const char *form, *meaning; /* "cmd:COMMAND", "a program that ...": for the list of kinds;
-                                   NULL: it stands there already */
+                                   NULL: the list is long enough */
 
     /* Open `spec`, all of it. out is zeroed; out->ctx must begin with a sis__opened. */
     int (*open)(const char *spec, const sis_model_opt *opt, sis_model *out);

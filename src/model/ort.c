@@ -596,8 +596,6 @@ static int ort_open(const char *spec, const sis_model_opt *opt, sis_model *out) 
 
 const sis__model_kind sis__model_ort = {
     .prefix = "ort:",
-    .form = "ort:FILE.onnx",
-    .meaning = "a network in ONNX Runtime",
     .open = ort_open,
     .measure = measure,
     .close = ort_close,
