@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/onnx/external.h"
+#include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
@@ -209,11 +211,25 @@ void sis_net_free(sis_net *net) {
     free(net);
 }
 
-int sis_net_parse(const void *bytes, size_t n, sis_net **out) {
+/* path: where values outside of the bytes may lie; NULL: nowhere. */
+static int parse(const void *bytes, size_t n, const char *path, sis_net **out) {
     ProtobufCMessage *doc;
     *out = NULL;
     int error = sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc);
-    return error ? error : sis__net_adopt((Onnx__ModelProto *)doc, out);
+    if (error)
+        return error;
+    if (path)
+        error = sis__external_load((Onnx__ModelProto *)doc, path);
+    if (!error)
+        error = sis__functions_expand((Onnx__ModelProto *)doc);
+    if (!error)
+        return sis__net_adopt((Onnx__ModelProto *)doc, out);
+    sis__proto_free(doc);
+    return error;
+}
+
+int sis_net_parse(const void *bytes, size_t n, sis_net **out) {
+    return parse(bytes, n, NULL, out);
 }
 
 /* ---- Files --------------------------------------------------------------------------------- */
@@ -242,7 +258,7 @@ int sis_net_read(const char *path, sis_net **out) {
         return sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
     int error = read_all(f, path, &bytes, &n);
     fclose(f);
-    if (!error && (error = sis_net_parse(bytes, n, out)) != 0 && error != SIS_E_NOMEM)
+    if (!error && (error = parse(bytes, n, path, out)) != 0 && error != SIS_E_NOMEM)
         sis__fail_in(error, "%s", path);
     free(bytes);
     return error;

@@ -430,6 +430,22 @@ static void skip_norms(sis_net_builder *b) {
     NODE("ms.SkipSimplifiedLayerNormalization", "a s w e", "y");
 }
 
+static void sums_of_products(sis_net_builder *b) {
+    param(b, "w", SHAPE(4, 3));
+    NODE("Einsum", "x w", "a");
+    sis_net_attr_text(b, "equation", "bij,jk->bki");
+    NODE("Einsum", "a a", "y");
+    sis_net_attr_text(b, "equation", "...i,...j->...ij");
+}
+
+static void fused_gelus(sis_net_builder *b) {
+    param(b, "w", SHAPE(4));
+    NODE("ms.BiasGelu", "x w", "a");
+    NODE("ms.FastGelu", "x w", "c");
+    NODE("ms.Gelu", "a", "d");
+    NODE("Mul", "c d", "y");
+}
+
 static void channel_norms(sis_net_builder *b) {
     param(b, "w", SHAPE(4));
     param(b, "q", SHAPE(4));
@@ -540,6 +556,8 @@ const operator_case operator_cases[] = {
     {"more reductions", {3, {0, 3, 4}}, more_reductions},
     {"LayerNormalization and its kin", {3, {0, 2, 6}}, layer_norms},
     {"SkipLayerNormalization and its kin", {3, {0, 2, 6}}, skip_norms},
+    {"Einsum", {3, {0, 2, 4}}, sums_of_products},
+    {"fused Gelus", {2, {0, 4}}, fused_gelus},
     {"normalizations of channels", {4, {0, 4, 2, 3}}, channel_norms},
     {"picks", {3, {1, 3, 3}}, picks},
     {"rearrangements", {4, {0, 4, 2, 3}}, rearrangements},

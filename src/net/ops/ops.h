@@ -170,6 +170,16 @@
     X(ZEROS, "sis", "Zeros", zeros)                                                                \
     X(POSITIONS, "sis", "Positions", positions)                                                    \
     X(LENGTHS, "sis", "Lengths", lengths)                                                          \
+    /* einsum.c, rnn.c, attention.c */                                                             \
+    X(EINSUM, "", "Einsum", einsum)                                                                \
+    X(RNN, "", "RNN", rnn)                                                                         \
+    X(ATTENTION, "ms", "Attention", attention)                                                     \
+    X(MULTI_HEAD_ATTENTION, "ms", "MultiHeadAttention", multi_head_attention)                      \
+    X(EMBED_LAYER_NORMALIZATION, "ms", "EmbedLayerNormalization", embed_layer_normalization)       \
+    X(BIAS_GELU, "ms", "BiasGelu", bias_gelu)                                                      \
+    X(FAST_GELU, "ms", "FastGelu", fast_gelu)                                                      \
+    X(ROTARY_EMBEDDING, "ms", "RotaryEmbedding", rotary_embedding)                                 \
+    X(MS_GELU, "ms", "Gelu", gelu)                                                                 \
     /* control.c */                                                                                \
     X(IF, "", "If", if)                                                                            \
     X(LOOP, "", "Loop", loop)                                                                      \

@@ -45,7 +45,13 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
         for (size_t in = 0; in < a->inner; in++) {
             size_t at = o * a->size * a->inner + in;
             float *y = sis__out(s, r, 0) + at;
-            centre(a, sis__in(s, r, 0) + at, e);
+            if (centre(a, sis__in(s, r, 0) + at, e) == -INFINITY) { /* all masked: none */
+                for (size_t i = 0; i < a->size; i++)
+                    y[i * a->inner] = isnan(e[i]) && isnan(sis__in(s, r, 0)[at + i * a->inner])
+                                          ? NAN
+                                          : 0.0f;
+                continue;
+            }
             sis__kernels_best()->exp(e, e, a->size);
             double sum = 0;
             for (size_t i = 0; i < a->size; i++)

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See functions.h. A call becomes copies of the function's nodes: formal names become those of the
+ * call, all others get the call's number in front, attributes that refer to the call's take its
+ * values. Calls inside functions are expanded in the next round; rounds and nodes are limited, so
+ * functions that call themselves end in a refusal.
+ */
+#include "net/onnx/functions.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/proto.h"
+#include "net/ops/ops.h"
+
+enum { MAX_ROUNDS = 32 };
+static const size_t max_nodes = 1 << 20;
+
+typedef struct {
+    Onnx__ModelProto *doc;
+    size_t calls; /* so far */
+    size_t nodes; /* in all graphs */
+    int expanded; /* anything in this round? */
+} expander;
+
+/* One call: what names of the function become. */
+typedef struct {
+    const Onnx__FunctionProto *f;
+    const Onnx__NodeProto *call;
+    size_t number;
+} call;
+
+static const char *text(const char *s) {
+    return s ? s : "";
+}
+
+static const Onnx__FunctionProto *find_function(const Onnx__ModelProto *doc,
+                                                const Onnx__NodeProto *n) {
+    for (size_t i = 0; i < doc->n_functions; i++) {
+        const Onnx__FunctionProto *f = doc->functions[i];
+        if (strcmp(text(f->name), text(n->op_type)) == 0 &&
+            strcmp(text(f->domain), text(n->domain)) == 0)
+            return f;
+    }
+    return NULL;
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+/* Is this name one of the function's own: computed by one of its nodes? */
+static int is_local(const Onnx__FunctionProto *f, const char *name) {
+    for (size_t i = 0; i < f->n_node; i++)
+        for (size_t k = 0; k < f->node[i]->n_output; k++)
+            if (strcmp(f->node[i]->output[k], name) == 0)
+                return 1;
+    return 0;
+}
+
+/* The call's name for a name of the function, new memory. */
+static char *rename_one(const call *c, const char *name) {
+    char number[32];
+    if (!*name)
+        return sis__strdup("");
+    for (size_t i = 0; i < c->f->n_input; i++)
+        if (strcmp(c->f->input[i], name) == 0)
+            return sis__strdup(i < c->call->n_input ? c->call->input[i] : "");
+    for (size_t i = 0; i < c->f->n_output; i++)
+        if (strcmp(c->f->output[i], name) == 0 && i < c->call->n_output && *c->call->output[i])
+            return sis__strdup(c->call->output[i]);
+    if (!is_local(c->f, name))
+        return sis__strdup(name);
+    int n = snprintf(number, sizeof number, "call%zu/", c->number);
+    char *to = SIS_NEW_RAW(char, (size_t)n + strlen(name) + 1);
+    if (to) {
+        memcpy(to, number, (size_t)n);
+        memcpy(to + n, name, strlen(name) + 1);
+    }
+    return to;
+}
+
+static int rename_names(const call *c, char **names, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        char *to = rename_one(c, names[i]);
+        if (!to)
+            return SIS_E_NOMEM;
+        free(names[i]);
+        names[i] = to;
+    }
+    return SIS_OK;
+}
+
+static int rename_node(const call *c, Onnx__NodeProto *n);
+
+/* What a body takes from the function around it is renamed too; its own names stay. */
+static int rename_graph(const call *c, Onnx__GraphProto *g) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < g->n_node && !error; i++)
+        error = rename_node(c, g->node[i]);
+    for (size_t i = 0; i < g->n_output && !error; i++)
+        error = rename_names(c, &g->output[i]->name, 1);
+    return error;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static const Onnx__AttributeProto *find_attribute(Onnx__AttributeProto *const *list, size_t n,
+                                                  const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i]->name && strcmp(list[i]->name, name) == 0)
+            return list[i];
+    return NULL;
+}
+
+/* A copy of a message, as protobuf-c would have read it. */
+static int copy_message(const ProtobufCMessage *m, ProtobufCMessage **out) {
+    uint8_t *bytes;
+    size_t n;
+    int error = sis__proto_pack(m, &bytes, &n);
+    if (error)
+        return error;
+    *out = protobuf_c_message_unpack(m->descriptor, NULL, n, bytes);
+    free(bytes);
+    return *out ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* The value of the attribute that a refers to, under a's own name; *out NULL: there is none. */
+static int resolve(const call *c, const Onnx__AttributeProto *a, Onnx__AttributeProto **out) {
+    ProtobufCMessage *copy;
+    const Onnx__AttributeProto *from =
+        find_attribute(c->call->attribute, c->call->n_attribute, a->ref_attr_name);
+    *out = NULL;
+    if (!from)
+        return SIS_OK;
+    int error = copy_message(&from->base, &copy);
+    if (error)
+        return error;
+    *out = (Onnx__AttributeProto *)copy;
+    char *name = sis__strdup(text(a->name));
+    if (!name) {
+        sis__proto_free(copy);
+        *out = NULL;
+        return SIS_E_NOMEM;
+    }
+    free((*out)->name);
+    (*out)->name = name;
+    return SIS_OK;
+}
+
+static int rename_attributes(const call *c, Onnx__NodeProto *n) {
+    size_t kept = 0;
+    int error = SIS_OK;
+    for (size_t i = 0; i < n->n_attribute; i++) {
+        Onnx__AttributeProto *a = n->attribute[i], *value = a;
+        if (!error && a->ref_attr_name && *a->ref_attr_name) {
+            error = resolve(c, a, &value);
+            sis__proto_free(&a->base);
+            if (error)
+                value = NULL;
+        }
+        if (value)
+            n->attribute[kept++] = value;
+        if (!error && value && value->g)
+            error = rename_graph(c, value->g);
+    }
+    n->n_attribute = kept;
+    return error;
+}
+
+static int rename_node(const call *c, Onnx__NodeProto *n) {
+    int error = rename_names(c, n->input, n->n_input);
+    if (!error)
+        error = rename_names(c, n->output, n->n_output);
+    return error ? error : rename_attributes(c, n);
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------- */
+
+/* Versions of operators that only a function declares. */
+static int add_versions(Onnx__ModelProto *doc, const Onnx__FunctionProto *f) {
+    for (size_t i = 0; i < f->n_opset_import; i++) {
+        int known = 0;
+        for (size_t k = 0; k < doc->n_opset_import; k++)
+            known |=
+                strcmp(text(doc->opset_import[k]->domain), text(f->opset_import[i]->domain)) == 0;
+        ProtobufCMessage *copy;
+        if (known)
+            continue;
+        int error = copy_message(&f->opset_import[i]->base, &copy);
+        if (!error && (error = sis__proto_append(&doc->opset_import, &doc->n_opset_import, copy)))
+            sis__proto_free(copy);
+        if (error)
+            return error;
+    }
+    return SIS_OK;
+}
+
+/* The nodes of one call, appended to a list. */
+static int add_call(expander *e, const Onnx__FunctionProto *f, const Onnx__NodeProto *n,
+                    Onnx__NodeProto ***list, size_t *count) {
+    call c = {.f = f, .call = n, .number = ++e->calls};
+    int error = add_versions(e->doc, f);
+    e->expanded = 1;
+    e->nodes += f->n_node;
+    if (e->nodes > max_nodes)
+        return sis__fail(SIS_E_UNSUPPORTED, "functions of more than %zu nodes", max_nodes);
+    for (size_t i = 0; i < f->n_node && !error; i++) {
+        ProtobufCMessage *copy;
+        error = copy_message(&f->node[i]->base, &copy);
+        if (error)
+            break;
+        error = rename_node(&c, (Onnx__NodeProto *)copy);
+        if (!error)
+            error = sis__proto_append(list, count, copy);
+        if (error)
+            sis__proto_free(copy);
+    }
+    return error;
+}
+
+static int expand_graph(expander *e, Onnx__GraphProto *g) {
+    int error = SIS_OK, calls = 0, id;
+    for (size_t i = 0; i < g->n_node && !error; i++) {
+        Onnx__NodeProto *n = g->node[i];
+        calls += !sis__op_find(text(n->domain), text(n->op_type), &id) &&
+                 find_function(e->doc, n) != NULL;
+        for (size_t k = 0; k < n->n_attribute && !error; k++)
+            if (n->attribute[k]->g)
+                error = expand_graph(e, n->attribute[k]->g);
+    }
+    if (error || !calls)
+        return error;
+    Onnx__NodeProto **list = NULL;
+    size_t count = 0, done = 0;
+    for (; done < g->n_node && !error; done++) {
+        Onnx__NodeProto *n = g->node[done];
+        const Onnx__FunctionProto *f =
+            sis__op_find(text(n->domain), text(n->op_type), &id) ? NULL : find_function(e->doc, n);
+        error = f ? add_call(e, f, n, &list, &count) : sis__proto_append(&list, &count, n);
+        if (!error && f)
+            sis__proto_free(&n->base);
+    }
+    if (error) /* what was not taken over goes with the rest of the document */
+        for (size_t i = done - 1; i < g->n_node; i++)
+            if (sis__proto_append(&list, &count, g->node[i]) != SIS_OK)
+                sis__proto_free(&g->node[i]->base);
+    free((void *)g->node);
+    g->node = list;
+    g->n_node = count;
+    return error;
+}
+
+int sis__functions_expand(Onnx__ModelProto *doc) {
+    expander e = {.doc = doc};
+    int error = SIS_OK;
+    if (doc->n_functions == 0 || !doc->graph)
+        return SIS_OK;
+    for (int round = 0; round < MAX_ROUNDS && !error; round++) {
+        e.expanded = 0;
+        error = expand_graph(&e, doc->graph);
+        if (!error && !e.expanded)
+            return SIS_OK;
+    }
+    return error ? error
+                 : sis__fail(SIS_E_UNSUPPORTED, "functions that call each other without an end");
+}
