@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a model's document may hold beside its graph: values in files beside it, functions of its own,
+ * graphs inside nodes.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "net/onnx/external.h"
+#include "net/onnx/functions.h"
+#include "net/onnx/proto.h"
+#include "net/plan/net.h"
+#include "support_net.h"
+
+/* ---- Documents ------------------------------------------------------------------------------- */
+
+static void *message(const ProtobufCMessageDescriptor *type) {
+    ProtobufCMessage *m = (ProtobufCMessage *)calloc(1, type->sizeof_message);
+    protobuf_c_message_init(type, m);
+    return m;
+}
+
+static Onnx__ModelProto *document_of(const sis_net *net) {
+    void *bytes;
+    size_t n;
+    ProtobufCMessage *doc;
+    assert_int_equal(sis_net_pack(net, &bytes, &n), 0);
+    assert_int_equal(sis__proto_parse(&onnx__model_proto__descriptor, bytes, n, &doc), 0);
+    free(bytes);
+    return (Onnx__ModelProto *)doc;
+}
+
+static sis_net *net_of(Onnx__ModelProto *doc, int code) {
+    uint8_t *bytes;
+    size_t n;
+    sis_net *net;
+    assert_int_equal(sis__proto_pack(&doc->base, &bytes, &n), 0);
+    int error = sis_net_parse(bytes, n, &net);
+    if (error != code)
+        fail_msg("%d: %s", error, sis_error_detail());
+    free(bytes);
+    return net;
+}
+
+static float score(const sis_net *net, const float *x, size_t n) {
+    float y[8];
+    sis_net_batch b = {x, 1, n, 0, 1};
+    assert_int_equal(sis_net_forward(net, &b, y), 0);
+    return y[0];
+}
+
+/* y = x . w, w (4, 1) = 1 2 3 4 */
+static sis_net *product(void) {
+    sis_net *net;
+    float w[4] = {1, 2, 3, 4};
+    sis_net_builder *b = sis_net_builder_new("product");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 4));
+    sis_net_add_param(b, "w", SHAPE(4, 1), w);
+    sis_net_add_node(b, "MatMul", "x w", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    return net;
+}
+
+/* ---- Values beside the model ------------------------------------------------------------------ */
+
+static void add_entry(Onnx__TensorProto *t, const char *key, const char *value) {
+    Onnx__StringStringEntryProto *e =
+        (Onnx__StringStringEntryProto *)message(&onnx__string_string_entry_proto__descriptor);
+    e->key = strdup(key);
+    e->value = strdup(value);
+    assert_int_equal(sis__proto_append(&t->external_data, &t->n_external_data, e), 0);
+}
+
+/* The product's weights, said to lie at `offset` of a file. */
+static Onnx__ModelProto *outside(const char *file, const char *offset, const char *length) {
+    sis_net *net = product();
+    Onnx__ModelProto *doc = document_of(net);
+    Onnx__TensorProto *w = doc->graph->initializer[0];
+    sis_net_free(net);
+    free(w->raw_data.data);
+    w->raw_data.data = NULL;
+    w->raw_data.len = 0;
+    w->has_raw_data = 0;
+    free(w->float_data);
+    w->float_data = NULL;
+    w->n_float_data = 0;
+    w->has_data_location = 1;
+    w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    add_entry(w, "location", file);
+    add_entry(w, "offset", offset);
+    add_entry(w, "length", length);
+    return doc;
+}
+
+static void write_bytes(const char *path, const void *bytes, size_t n) {
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    fclose(f);
+}
+
+/* Write the document as DIR/m.onnx and read it. */
+static int read_outside(const char *dir, Onnx__ModelProto *doc, sis_net **net) {
+    char path[4096];
+    uint8_t *bytes;
+    size_t n;
+    snprintf(path, sizeof path, "%s/m.onnx", dir);
+    assert_int_equal(sis__proto_pack(&doc->base, &bytes, &n), 0);
+    write_bytes(path, bytes, n);
+    free(bytes);
+    sis__proto_free(&doc->base);
+    int error = sis_net_read(path, net);
+    unlink(path);
+    return error;
+}
+
+static void values_may_lie_beside_the_model(void **state) {
+    (void)state;
+    char dir[] = "/tmp/sis-external-XXXXXX", path[4096];
+    float w[6] = {9, 9, 1, 2, 3, 4}, x[4] = {1, 1, 1, 2};
+    sis_net *net;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/values.bin", dir);
+    write_bytes(path, w, sizeof w);
+    assert_int_equal(read_outside(dir, outside("values.bin", "8", "16"), &net), 0);
+    assert_true(score(net, x, 4) == 14);
+    sis_net_free(net);
+    assert_int_equal(read_outside(dir, outside("values.bin", "8", "0"), &net), 0);
+    sis_net_free(net);
+    static const char *const bad[][3] = {
+        {"values.bin", "9", "16"},
+        {"values.bin", "8", "17"},
+        {"values.bin", "-1", "16"},
+        {"values.bin", "8", "12"},
+        {"/etc/hostname", "0", "1"},
+        {"../values.bin", "8", "16"},
+        {"a/../../values.bin", "0", "1"},
+        {"nothing.bin", "0", "16"},
+        {"", "0", "16"},
+        {".", "0", "16"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int error = read_outside(dir, outside(bad[i][0], bad[i][1], bad[i][2]), &net);
+        assert_true(error == SIS_E_FORMAT || error == SIS_E_IO);
+        assert_message_has("tensor w");
+    }
+    Onnx__ModelProto *doc = outside("values.bin", "8", "16"); /* in memory there is no beside */
+    assert_null(net_of(doc, SIS_E_UNSUPPORTED));
+    sis__proto_free(&doc->base);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* ---- Functions -------------------------------------------------------------------------------- */
+
+static Onnx__NodeProto *node(const char *domain, const char *op, const char *in, const char *out) {
+    Onnx__NodeProto *n = (Onnx__NodeProto *)message(&onnx__node_proto__descriptor);
+    n->domain = strdup(domain);
+    n->op_type = strdup(op);
+    assert_int_equal(sis__proto_append(&n->input, &n->n_input, strdup(in)), 0);
+    assert_int_equal(sis__proto_append(&n->output, &n->n_output, strdup(out)), 0);
+    return n;
+}
+
+static Onnx__AttributeProto *attribute(Onnx__NodeProto *n, const char *name) {
+    Onnx__AttributeProto *a = (Onnx__AttributeProto *)message(&onnx__attribute_proto__descriptor);
+    a->name = strdup(name);
+    a->has_type = 1;
+    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+    assert_int_equal(sis__proto_append(&n->attribute, &n->n_attribute, a), 0);
+    return a;
+}
+
+static Onnx__FunctionProto *function(Onnx__ModelProto *doc, const char *name) {
+    Onnx__FunctionProto *f = (Onnx__FunctionProto *)message(&onnx__function_proto__descriptor);
+    f->name = strdup(name);
+    f->domain = strdup("own");
+    assert_int_equal(sis__proto_append(&f->input, &f->n_input, strdup("a")), 0);
+    assert_int_equal(sis__proto_append(&f->output, &f->n_output, strdup("b")), 0);
+    assert_int_equal(sis__proto_append(&doc->functions, &doc->n_functions, f), 0);
+    return f;
+}
+
+static void add_node(Onnx__FunctionProto *f, Onnx__NodeProto *n) {
+    assert_int_equal(sis__proto_append(&f->node, &f->n_node, n), 0);
+}
+
+/* y = Twice(Twice(x)); Twice(a) = Leaky(Leaky(a)); Leaky has a slope that the call gives. */
+static Onnx__ModelProto *calls(void) {
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("calls");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1));
+    sis_net_add_node(b, "Relu", "x", "m");
+    sis_net_add_node(b, "Relu", "m", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    Onnx__ModelProto *doc = document_of(net);
+    sis_net_free(net);
+    for (size_t i = 0; i < 2; i++) {
+        free(doc->graph->node[i]->op_type);
+        if (doc->graph->node[i]->domain != protobuf_c_empty_string)
+            free(doc->graph->node[i]->domain);
+        doc->graph->node[i]->op_type = strdup("Twice");
+        doc->graph->node[i]->domain = strdup("own");
+    }
+    Onnx__FunctionProto *twice = function(doc, "Twice"), *leaky = function(doc, "Leaky");
+    for (int i = 0; i < 2; i++) {
+        Onnx__NodeProto *n = node("own", "Leaky", i ? "t" : "a", i ? "b" : "t");
+        Onnx__AttributeProto *a = attribute(n, "slope");
+        a->has_f = 1;
+        a->f = 0.5f;
+        add_node(twice, n);
+    }
+    Onnx__NodeProto *n = node("", "LeakyRelu", "a", "b");
+    attribute(n, "alpha")->ref_attr_name = strdup("slope");
+    add_node(leaky, n);
+    return doc;
+}
+
+static void functions_take_the_place_of_their_calls(void **state) {
+    (void)state;
+    Onnx__ModelProto *doc = calls();
+    float x = -16;
+    sis_net *net = net_of(doc, 0);
+    assert_true(score(net, &x, 1) == -1);
+    sis_net_free(net);
+    add_node(doc->functions[1], node("own", "Twice", "b", "c")); /* without an end */
+    assert_null(net_of(doc, SIS_E_UNSUPPORTED));
+    sis__proto_free(&doc->base);
+}
+
+static int try_functions(void *ctx) {
+    sis_net *net;
+    uint8_t *bytes;
+    size_t n;
+    const Onnx__ModelProto *doc = (const Onnx__ModelProto *)ctx;
+    int error = sis__proto_pack(&doc->base, &bytes, &n);
+    if (error)
+        return error;
+    error = sis_net_parse(bytes, n, &net);
+    free(bytes);
+    sis_net_free(error ? NULL : net);
+    return error;
+}
+
+static void functions_survive_failing_allocations(void **state) {
+    (void)state;
+    Onnx__ModelProto *doc = calls();
+    assert_true(with_failing_allocations(try_functions, doc) > 20);
+    sis__proto_free(&doc->base);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_may_lie_beside_the_model),
+        cmocka_unit_test(functions_take_the_place_of_their_calls),
+        cmocka_unit_test(functions_survive_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
