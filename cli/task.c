@@ -61,6 +61,12 @@ const cli_option cli_source_options[] = {
             "not needed."),
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
+    {"explain", 0, "NAME", CLI_STRING(cli_source, explain), "input that examples go into",
+     .more = "Of a network with several inputs. By default they lie side by side in an example, in "
+             "the order of the file; or, if one of them is token ids, that one, and the others "
+             "follow from it: masks, token types, positions, lengths. sis model lists them."},
+    {"with", 0, "NAME=FILE", CLI_LIST(cli_source, with), "another input: an array, or a number",
+     .more = "May be given several times. A number fills the whole input."},
     CLI_OPENING(cli_source, open),
     {0},
 };
@@ -122,6 +128,9 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     sis_task_opt_init(out);
     out->model = s->model;
     out->open = cli_opening_opt(&s->open);
+    out->open.explain = s->explain;
+    out->with = s->with.items;
+    out->n_with = s->with.n;
     out->input = s->input;
     out->read.label = s->label;
     out->read.id = s->id;

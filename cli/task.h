@@ -14,6 +14,8 @@
 /* Which model, which examples. */
 typedef struct cli_source {
     const char *model, *input, *rows, *label, *id;
+    const char *explain; /* of several inputs the one that rows go into */
+    cli_list with;       /* the others: NAME=FILE or NAME=NUMBER */
     int categorical;
     cli_opening open;
     size_t jobs;

@@ -97,10 +97,14 @@ typedef struct sis_model_opt {
                        the status 429, 502, 503 or 504; default 3 */
     const char *const *headers; /* (n_headers) "Name: value", sent with every request */
     size_t n_headers;
-    const char *token;        /* a file with a token (Authorization: Bearer) or with
+    const char *token;          /* a file with a token (Authorization: Bearer) or with
                                  user:password (Basic); or NULL */
-    const char *certificates; /* a file of those (PEM) to trust, NULL: the system's */
-    int redirects;            /* follow redirections, within the same host */
+    const char *certificates;   /* a file of those (PEM) to trust, NULL: the system's */
+    int redirects;              /* follow redirections, within the same host */
+    const char *explain;        /* FILE.onnx of several inputs: the one that rows go into; NULL: as
+                            sis/net.h says */
+    const sis_net_tensor *with; /* and others that are given, by name */
+    size_t n_with;
 } sis_model_opt;
 
 /* Every default. */

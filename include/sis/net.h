@@ -117,7 +117,8 @@ int sis_net_input_get(const sis_net *net, size_t i, sis_net_tensor *input);
 int sis_net_explain_input(sis_net *net, const char *name);
 
 /* From now on this input has that value (--with NAME=FILE), and rows no part for it; numbers are
- * converted to what it takes. The name of the tensor does not matter. NULL: no longer. */
+ * converted to what it takes, one number (rank 0) fills all of it. The name of the tensor does not
+ * matter. NULL: no longer. */
 int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *value);
 
 /* The id of the token that stands for no token, 0 unless set. */

@@ -58,8 +58,12 @@ enum { SIS_TASK_DRAWS = 32 };
  * freed. */
 typedef struct sis_task_opt {
     /* The model. */
-    const char *model;       /* as sis_model_open takes it; with `opened`, what records call it */
-    sis_model_opt open;      /* how it is opened */
+    const char *model;  /* as sis_model_open takes it; with `opened`, what records call it */
+    sis_model_opt open; /* how it is opened */
+    const char *const
+        *with; /* (n_with) NAME=FILE or NAME=NUMBER: inputs of a network that are given;
+                                a number fills all of it. Only read by sis_task_open */
+    size_t n_with;
     const sis_model *opened; /* one that is open already, or your own predict function */
 
     /* With a predict function of yours that reads texts: told, with the model's ctx, the pieces that

@@ -159,13 +159,22 @@ static int network_measure(void *ctx, const double *row, size_t n_values, size_t
     return error;
 }
 
+/* Which input rows go into, and what the others are. */
+static int set_inputs(sis_net *net, const sis_model_opt *opt) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < opt->n_with && !error; i++)
+        error = sis_net_set_input(net, opt->with[i].name, &opt->with[i]);
+    return error || !opt->explain ? error : sis_net_explain_input(net, opt->explain);
+}
+
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
-    (void)opt;
     network_model *m = SIS_NEW(network_model, 1);
     if (!m)
         return SIS_E_NOMEM;
     m->opened.kind = &sis__model_network;
     int error = sis_net_read(spec, &m->net);
+    if (error == SIS_OK)
+        error = set_inputs(m->net, opt);
     if (error == SIS_OK && sis_net_is_token(m->net))
         error = sis__tokens_init(&m->tokens, m->net);
     if (error != SIS_OK) {

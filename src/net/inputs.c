@@ -46,7 +46,8 @@ void sis__net_forget(sis_net *net) {
 /* Numbers of one of our types in another, as a row has them. */
 static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__given *g) {
     int error = SIS_OK;
-    for (size_t i = 0; i < g->count && !error; i++) {
+    for (size_t k = 0; k < g->count && !error; k++) {
+        size_t i = t->shape.rank ? k : 0;
         double v = t->type == SIS_NET_FLOATS  ? (double)((const float *)t->data)[i]
                    : t->type == SIS_NET_INTS  ? (double)((const int64_t *)t->data)[i]
                    : t->type == SIS_NET_BOOLS ? (double)((const uint8_t *)t->data)[i]
@@ -56,13 +57,13 @@ static int convert(const sis_net *net, const sis_net_tensor *t, struct sis__give
             return sis__fail(SIS_E_ARGUMENT, "input %s takes %s", g->name,
                              text ? "numbers, not texts" : "texts, not numbers");
         if (text)
-            error = sis__words_put(net->graph.words, text, strlen(text), (int64_t *)g->data + i);
+            error = sis__words_put(net->graph.words, text, strlen(text), (int64_t *)g->data + k);
         else if (g->dtype == SIS__F32)
-            ((float *)g->data)[i] = (float)v;
+            ((float *)g->data)[k] = (float)v;
         else if (g->dtype == SIS__BOOL)
-            ((uint8_t *)g->data)[i] = v != 0;
+            ((uint8_t *)g->data)[k] = v != 0;
         else
-            ((int64_t *)g->data)[i] = t->type == SIS_NET_INTS   ? ((const int64_t *)t->data)[i]
+            ((int64_t *)g->data)[k] = t->type == SIS_NET_INTS   ? ((const int64_t *)t->data)[i]
                                       : v >= -9e15 && v <= 9e15 ? (int64_t)v
                                                                 : INT64_MIN;
     }
@@ -78,6 +79,16 @@ static const Onnx__ValueInfoProto *declared(const sis_net *net, const char *name
     return NULL;
 }
 
+/* The shape of the file, free sizes 1. */
+static void declared_shape(const Onnx__TensorShapeProto *from, sis_net_shape *shape) {
+    shape->rank = from && from->n_dim <= SIS_NET_MAX_RANK ? from->n_dim : 0;
+    for (size_t d = 0; d < shape->rank; d++) {
+        const Onnx__TensorShapeProto__Dimension *dim = from->dim[d];
+        int fixed = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        shape->dims[d] = fixed && dim->dim_value > 0 ? (size_t)dim->dim_value : 1;
+    }
+}
+
 static int new_given(const sis_net *net, const char *name, const sis_net_tensor *t,
                      struct sis__given **out) {
     const Onnx__ValueInfoProto *info = declared(net, name);
@@ -88,13 +99,16 @@ static int new_given(const sis_net *net, const char *name, const sis_net_tensor 
         return SIS_E_NOMEM;
     g->dtype = sis__elem_dtype(info->type->tensor_type->elem_type);
     g->name = (char *)sis__copy(name, strlen(name) + 1, 1);
-    g->rank = t->shape.rank;
+    sis_net_shape shape = t->shape;
+    if (shape.rank == 0) /* one number fills it all */
+        declared_shape(info->type->tensor_type->shape, &shape);
+    g->rank = shape.rank;
     g->count = 1;
     for (size_t d = 0; d < g->rank && d < SIS__MAX_RANK; d++) {
-        g->dims[d] = (int64_t)t->shape.dims[d];
-        if (t->shape.dims[d] && g->count > SIS__MAX_COUNT / t->shape.dims[d])
+        g->dims[d] = (int64_t)shape.dims[d];
+        if (shape.dims[d] && g->count > SIS__MAX_COUNT / shape.dims[d])
             return sis__fail(SIS_E_ARGUMENT, "input %s has too many values", name);
-        g->count *= t->shape.dims[d];
+        g->count *= shape.dims[d];
     }
     g->data = sis__alloc(g->count + 1, 8);
     if (!g->name || !g->data)

@@ -201,8 +201,21 @@ static int open_model(sis_task *t) {
         t->model = *t->opt.opened;
         return SIS_OK;
     }
-    int error = sis_model_open(t->opt.model, &t->opt.open, &t->model);
+    sis_net_tensor *with = NULL;
+    size_t n = t->opt.n_with;
+    int error = n ? sis__given_read(t->opt.with, n, &with) : SIS_OK;
+    if (with) {
+        t->opt.open.with = with;
+        t->opt.open.n_with = n;
+    }
+    if (!error)
+        error = sis_model_open(t->opt.model, &t->opt.open, &t->model);
     t->own_model = error == SIS_OK;
+    if (with) { /* only needed to open it */
+        t->opt.open.with = NULL;
+        t->opt.open.n_with = 0;
+    }
+    sis__given_free(with, n);
     return error;
 }
 

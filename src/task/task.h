@@ -113,6 +113,10 @@ struct sis_task {
     sis__task_ahead *ahead; /* threads that explain, or NULL */
 };
 
+/* Values for further inputs of a network (given.c). */
+int sis__given_read(const char *const *texts, size_t n, sis_net_tensor **out);
+void sis__given_free(sis_net_tensor *t, size_t n);
+
 /* ---- encode.c, pieces.c -------------------------------------------------------------------- */
 
 int sis__task_is_kind(const sis_data *data, const char *kind);

@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include <sis/task.h>
 
 #include "support_net.h"
 
@@ -191,6 +194,57 @@ static void texts_are_numbers(void **state) {
     sis_net_free(net);
 }
 
+/* As --with and --explain say it to a model. */
+static void opened_models_take_given_inputs(void **state) {
+    (void)state;
+    char path[] = "/tmp/sis-inputs-XXXXXX.onnx";
+    sis_net *net = two_inputs();
+    int file = mkstemps(path, 5);
+    assert_true(file >= 0);
+    close(file);
+    assert_int_equal(sis_net_write(net, path), 0);
+    sis_net_free(net);
+    float seven = 7;
+    sis_net_tensor with = {.name = "b", .type = SIS_NET_FLOATS, .data = &seven}; /* fills it */
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    opt.with = &with;
+    opt.n_with = 1;
+    opt.explain = "a";
+    sis_model model;
+    double row[3] = {1, 0, 0}, y[2];
+    assert_int_equal(sis_model_open(path, &opt, &model), 0);
+    assert_int_equal(model.n_values, 3);
+    assert_int_equal(model.predict(model.ctx, row, 1, 3, y), 0);
+    assert_true(y[0] == 8 && y[1] == 9);
+    sis_model_close(&model);
+    opt.explain = "b";
+    assert_int_equal(sis_model_open(path, &opt, &model), SIS_E_ARGUMENT);
+    assert_message_has("no input b to explain");
+    /* The same through a task, from texts. */
+    double rows[6] = {1, 0, 0, 0, 1, 0};
+    size_t dims[2] = {2, 3};
+    const char *texts[1] = {"b=7"}, *wrong[1] = {"b"};
+    sis_data *data;
+    sis_task *task;
+    sis_task_opt how;
+    assert_int_equal(sis_data_from_values(rows, 2, dims, NULL, &data), 0);
+    sis_task_opt_init(&how);
+    how.model = path;
+    how.data = data;
+    how.plain = 1;
+    how.with = wrong;
+    how.n_with = 1;
+    assert_int_equal(sis_task_open(&how, &task), SIS_E_ARGUMENT);
+    assert_message_has("NAME=FILE or NAME=NUMBER");
+    how.with = texts;
+    assert_int_equal(sis_task_open(&how, &task), 0);
+    assert_int_equal(sis_task_model(task)->n_values, 3);
+    sis_task_free(task);
+    sis_data_free(data);
+    unlink(path);
+}
+
 static int try_inputs(void *ctx) {
     sis_net *net = (sis_net *)ctx;
     float given[2] = {1, 2}, a[3] = {1, 0, 0}, v;
@@ -226,6 +280,7 @@ int main(void) {
         cmocka_unit_test(shapes_may_depend_on_values),
         cmocka_unit_test(evaluation_goes_by_name),
         cmocka_unit_test(texts_are_numbers),
+        cmocka_unit_test(opened_models_take_given_inputs),
         cmocka_unit_test(inputs_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values for further inputs of a network, NAME=FILE or NAME=NUMBER, as tensors for sis_model_open.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/data.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+/* A whole array file as one tensor of floats. */
+static int read_array(const char *path, sis_net_tensor *t) {
+    sis_data *data;
+    size_t rank = 0, n, at = 0;
+    int error = sis_data_read(path, NULL, &data);
+    if (error)
+        return error;
+    const size_t *dims = sis_data_shape(data, 0, &rank);
+    n = sis_data_count(data);
+    if (!dims || rank + 1 > SIS_NET_MAX_RANK)
+        error = sis__fail(SIS_E_FORMAT, "%s holds no array", path);
+    t->shape.rank = rank + 1;
+    t->shape.dims[0] = n;
+    for (size_t d = 0; !error && d < rank; d++)
+        t->shape.dims[d + 1] = dims[d];
+    size_t width = error ? 0 : sis_data_width(data, 0);
+    float *values = SIS_NEW(float, n *width + 1);
+    double *row = SIS_NEW(double, width + 1);
+    if (!error && (!values || !row))
+        error = SIS_E_NOMEM;
+    for (size_t i = 0; i < n && !error; i++) {
+        if (sis_data_width(data, i) != width)
+            error = sis__fail(SIS_E_FORMAT, "%s: rows of different lengths", path);
+        else
+            error = sis_data_values(data, i, row);
+        for (size_t k = 0; k < width && !error; k++)
+            values[at++] = (float)row[k];
+    }
+    free(row);
+    sis_data_free(data);
+    t->data = values;
+    return error;
+}
+
+static int read_one(const char *text, sis_net_tensor *t) {
+    const char *equals = strchr(text, '=');
+    char *end;
+    if (!equals || equals == text || !equals[1])
+        return sis__fail(SIS_E_ARGUMENT, "%s: an input is given as NAME=FILE or NAME=NUMBER", text);
+    char *name = SIS_NEW_RAW(char, (size_t)(equals - text) + 1);
+    if (!name)
+        return SIS_E_NOMEM;
+    memcpy(name, text, (size_t)(equals - text));
+    name[equals - text] = '\0';
+    t->name = name;
+    double number = strtod(equals + 1, &end);
+    if (*end)
+        return read_array(equals + 1, t);
+    float *one = SIS_NEW(float, 1);
+    t->data = one;
+    if (one)
+        *one = (float)number;
+    return one ? SIS_OK : SIS_E_NOMEM;
+}
+
+int sis__given_read(const char *const *texts, size_t n, sis_net_tensor **out) {
+    int error = SIS_OK;
+    *out = SIS_NEW(sis_net_tensor, n + 1);
+    if (!*out)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < n && !error; i++)
+        error = read_one(texts[i], &(*out)[i]);
+    return error;
+}
+
+void sis__given_free(sis_net_tensor *t, size_t n) {
+    for (size_t i = 0; t && i < n; i++) {
+        free((void *)(uintptr_t)t[i].name);
+        free((void *)(uintptr_t)t[i].data);
+    }
+    free(t);
+}
