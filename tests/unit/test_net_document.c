@@ -235,6 +235,71 @@ static void functions_take_the_place_of_their_calls(void **state) {
     sis__proto_free(&doc->base);
 }
 
+/* ---- Graphs inside nodes ---------------------------------------------------------------------- */
+
+static Onnx__ValueInfoProto *value(const char *name, int type) {
+    Onnx__ValueInfoProto *v = (Onnx__ValueInfoProto *)message(&onnx__value_info_proto__descriptor);
+    v->name = strdup(name);
+    v->type = (Onnx__TypeProto *)message(&onnx__type_proto__descriptor);
+    v->type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    v->type->tensor_type =
+        (Onnx__TypeProto__Tensor *)message(&onnx__type_proto__tensor__descriptor);
+    v->type->tensor_type->has_elem_type = 1;
+    v->type->tensor_type->elem_type = type;
+    return v;
+}
+
+/* y = x doubled `rounds` times: Loop(rounds, -, x) with a body that adds its state to itself. */
+static Onnx__ModelProto *doublings(int64_t rounds) {
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("loop");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1));
+    sis_net_add_ints(b, "rounds", SHAPE(1), &rounds);
+    sis_net_add_node(b, "Identity", "x", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    Onnx__ModelProto *doc = document_of(net);
+    sis_net_free(net);
+    Onnx__NodeProto *loop = doc->graph->node[0];
+    free(loop->op_type);
+    loop->op_type = strdup("Loop");
+    free(loop->input[0]);
+    loop->input[0] = strdup("rounds");
+    assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, strdup("")), 0);
+    assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, strdup("x")), 0);
+    Onnx__GraphProto *g = (Onnx__GraphProto *)message(&onnx__graph_proto__descriptor);
+    static const char *const names[] = {"i", "more", "v"};
+    static const int types[] = {7, 9, 1};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(sis__proto_append(&g->input, &g->n_input, value(names[i], types[i])), 0);
+    Onnx__NodeProto *add = node("", "Add", "v", "twice"), *go = node("", "Identity", "more", "go");
+    assert_int_equal(sis__proto_append(&add->input, &add->n_input, strdup("v")), 0);
+    assert_int_equal(sis__proto_append(&g->node, &g->n_node, add), 0);
+    assert_int_equal(sis__proto_append(&g->node, &g->n_node, go), 0);
+    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("go", 9)), 0);
+    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("twice", 1)), 0);
+    Onnx__AttributeProto *a = attribute(loop, "body");
+    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
+    a->g = g;
+    return doc;
+}
+
+static void loops_go_round_as_often_as_they_say(void **state) {
+    (void)state;
+    float x = 3;
+    for (int64_t rounds = 0; rounds < 6; rounds++) {
+        Onnx__ModelProto *doc = doublings(rounds);
+        sis_net *net = net_of(doc, 0);
+        assert_true(score(net, &x, 1) == 3 * (float)(1 << rounds));
+        sis_net_free(net);
+        sis__proto_free(&doc->base);
+    }
+    Onnx__ModelProto *doc = doublings(INT64_MAX); /* ends soon all the same */
+    assert_null(net_of(doc, SIS_E_UNSUPPORTED));
+    assert_message_has("Loop");
+    sis__proto_free(&doc->base);
+}
+
 static int try_functions(void *ctx) {
     sis_net *net;
     uint8_t *bytes;
@@ -256,11 +321,20 @@ static void functions_survive_failing_allocations(void **state) {
     sis__proto_free(&doc->base);
 }
 
+static void loops_survive_failing_allocations(void **state) {
+    (void)state;
+    Onnx__ModelProto *doc = doublings(3);
+    assert_true(with_failing_allocations(try_functions, doc) > 20);
+    sis__proto_free(&doc->base);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_may_lie_beside_the_model),
         cmocka_unit_test(functions_take_the_place_of_their_calls),
         cmocka_unit_test(functions_survive_failing_allocations),
+        cmocka_unit_test(loops_go_round_as_often_as_they_say),
+        cmocka_unit_test(loops_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,12 +17,13 @@
 #include "net/ops/ops.h"
 
 enum { MAX_ROUNDS = 32 };
-static const size_t max_nodes = 1 << 20;
+static const size_t max_nodes = 1 << 20, max_bytes = (size_t)512 << 20;
 
 typedef struct {
     Onnx__ModelProto *doc;
     size_t calls; /* so far */
     size_t nodes; /* in all graphs */
+    size_t bytes; /* of all copies */
     int expanded; /* anything in this round? */
 } expander;
 
@@ -208,6 +209,9 @@ static int add_call(expander *e, const Onnx__FunctionProto *f, const Onnx__NodeP
         return sis__fail(SIS_E_UNSUPPORTED, "functions of more than %zu nodes", max_nodes);
     for (size_t i = 0; i < f->n_node && !error; i++) {
         ProtobufCMessage *copy;
+        e->bytes += protobuf_c_message_get_packed_size(&f->node[i]->base);
+        if (e->bytes > max_bytes)
+            return sis__fail(SIS_E_UNSUPPORTED, "functions that copy over %zu MB", max_bytes >> 20);
         error = copy_message(&f->node[i]->base, &copy);
         if (error)
             break;

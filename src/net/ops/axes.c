@@ -76,7 +76,7 @@ uint32_t *sis__cx_places(sis__cx *c) {
     size_t n = c->plan->tensors[c->step->outputs[0]].count;
     if (n > max_places)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "a result of more than %zu values", max_places);
-    p->from = (uint32_t *)sis__cx_alloc(c, n, sizeof *p->from);
+    p->from = (uint32_t *)sis__cx_list(c, n, sizeof *p->from);
     return p->from;
 }
 

@@ -170,6 +170,7 @@ static int mapping_output(sis__cx *c, const mapping *m) {
     const sis__tensor *x = sis__cx_input(c, 0);
     if (x->dtype != m->from)
         sis__cx_fail(c, SIS_E_FORMAT, "keys of another type than the input");
+    c->step->flops = (double)x->count * (double)(m->n + 1);
     sis__cx_output(c, 0, m->to, x->rank, x->dims);
     sis__cx_elem(c, 0,
                  m->to == SIS__F32    ? SIS__FLOAT

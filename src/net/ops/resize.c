@@ -124,9 +124,9 @@ static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t 
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "an axis of %zu", out);
         return;
     }
-    uint32_t *from = (uint32_t *)sis__cx_alloc(c, out * t->n, sizeof *from);
-    float *weight = (float *)sis__cx_alloc(c, out * t->n, sizeof *weight);
-    unsigned char *outside = (unsigned char *)sis__cx_alloc(c, out, 1);
+    uint32_t *from = (uint32_t *)sis__cx_list(c, out * t->n, sizeof *from);
+    float *weight = (float *)sis__cx_list(c, out * t->n, sizeof *weight);
+    unsigned char *outside = (unsigned char *)sis__cx_list(c, out, 1);
     for (size_t i = 0; !c->error && i < out; i++) {
         double x = source_of(o, d, i, (double)in, (double)out);
         outside[i] = o->where == CROP_AND_RESIZE && (x < 0 || x > (double)(in - 1));
@@ -266,8 +266,12 @@ static int resize_shape(sis__cx *c) {
         read_scales(c, axes, n, &o, dims);
     for (size_t d = 0; d < x->rank && !c->error; d++)
         list_axis(c, &o, d, x->dims[d], dims[d], &p->axis[d]);
-    if (!c->error)
-        p->fill = fill;
+    if (c->error)
+        return c->error;
+    p->fill = fill;
+    c->step->flops = 2;
+    for (size_t d = 0; d < x->rank; d++)
+        c->step->flops *= (double)dims[d] * (double)p->axis[d].n;
     return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 

@@ -220,8 +220,8 @@ static int unique_shape(sis__cx *c) {
         return c->error;
     if (!flat)
         sis__axis_around(x, axis, &k.axis);
-    if (k.axis.size > 20000)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "more than 20000 slices");
+    if ((double)k.axis.size * (double)(x->count + 1) > 1e9)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu slices to compare", k.axis.size);
     size_t *memory = (size_t *)sis__cx_alloc(c, 4 * k.axis.size + 1, sizeof *memory);
     if (!memory)
         return c->error;
@@ -341,7 +341,10 @@ static int non_max_suppression_shape(sis__cx *c) {
     p.boxes = (const float *)b->data;
     p.scores = (const float *)s->data;
     p.n_boxes = b->dims[1];
-    p.most = most > 0 ? (size_t)most : 0;
+    p.most = most > 0 && most < 9e15 ? (size_t)most : 0;
+    size_t kept = p.most < p.n_boxes ? p.most : p.n_boxes;
+    if ((double)s->count * (double)(kept + 1) > 1e10)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu boxes to compare", p.n_boxes);
     p.overlap = (float)overlap;
     p.least = (float)least;
     keep_boxes(c, &p, s->dims[0], s->dims[1]);

@@ -47,9 +47,8 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
             float *y = sis__out(s, r, 0) + at;
             if (centre(a, sis__in(s, r, 0) + at, e) == -INFINITY) { /* all masked: none */
                 for (size_t i = 0; i < a->size; i++)
-                    y[i * a->inner] = isnan(e[i]) && isnan(sis__in(s, r, 0)[at + i * a->inner])
-                                          ? NAN
-                                          : 0.0f;
+                    y[i * a->inner] =
+                        isnan(e[i]) && isnan(sis__in(s, r, 0)[at + i * a->inner]) ? NAN : 0.0f;
                 continue;
             }
             sis__kernels_best()->exp(e, e, a->size);

@@ -149,6 +149,8 @@ static int tfidf_shape(sis__cx *c) {
     p->skips = (size_t)skips;
     p->rows = x->rank == 2 ? x->dims[0] : 1;
     p->length = x->rank ? x->dims[x->rank - 1] : 0;
+    c->step->flops = (double)p->rows * (double)p->length * (double)p->n_pool *
+                     (double)(p->skips < p->length ? p->skips + 1 : p->length);
     size_t dims[2] = {p->rows, p->width};
     sis__cx_output(c, 0, SIS__F32, x->rank, x->rank == 2 ? dims : dims + 1);
     sis__cx_elem(c, 0, SIS__FLOAT);

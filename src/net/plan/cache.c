@@ -246,7 +246,7 @@ static void *row_values(const sis_net *net, const sis__geometry *g, const float 
 
 /* The plan that has computed it all; *values must live as long. */
 static int known_plan(const sis_net *net, const sis__geometry *g, int output, const float *row,
-                      void **values, sis__plan **plan) {
+                      double max_flops, void **values, sis__plan **plan) {
     sis__feed feed = {.value = g->start};
     *plan = NULL;
     *values = row_values(net, g, row);
@@ -257,8 +257,12 @@ static int known_plan(const sis_net *net, const sis__geometry *g, int output, co
     for (size_t d = 0; d < g->rank; d++)
         feed.dims[feed.rank++] = g->dims[d];
     feed.constant = *values;
-    sis__plan_spec spec = {
-        .feeds = &feed, .n_feeds = 1, .outputs = &output, .n_outputs = 1, .values_known = 1};
+    sis__plan_spec spec = {.feeds = &feed,
+                           .n_feeds = 1,
+                           .outputs = &output,
+                           .n_outputs = 1,
+                           .values_known = 1,
+                           .max_flops = max_flops};
     return sis__plan_new(net, &spec, plan);
 }
 
@@ -267,7 +271,7 @@ int sis__cache_evaluate(const sis_net *net, const sis__geometry *g, int margins,
     sis__plan *plan;
     void *values;
     int output = margins ? net->pre_output : net->output;
-    int error = known_plan(net, g, output, row, &values, &plan);
+    int error = known_plan(net, g, output, row, 0, &values, &plan);
     const sis__tensor *y = error ? NULL : &plan->tensors[output];
     if (!error && (y->count != g->n_outputs || !y->data))
         error = sis__fail(SIS_E_UNSUPPORTED,
@@ -291,7 +295,7 @@ static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) 
     if (!row)
         return SIS_E_NOMEM;
     fill_probe(net, embedded, row, g->n_values);
-    int error = known_plan(net, g, net->output, row, &values, &plan);
+    int error = known_plan(net, g, net->output, row, max_probe_flops, &values, &plan);
     if (!error) {
         g->n_outputs = plan->tensors[net->output].count;
         g->flops = plan->flops;

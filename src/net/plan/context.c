@@ -109,6 +109,16 @@ void *sis__cx_alloc(sis__cx *c, size_t n, size_t size) {
     return memory;
 }
 
+static const size_t max_lists = (size_t)256 << 20; /* bytes of a plan */
+
+void *sis__cx_list(sis__cx *c, size_t n, size_t size) {
+    if (n > max_lists / size || n * size > max_lists - c->plan->listed)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "lists of more than %zu MB", max_lists >> 20);
+    else
+        c->plan->listed += n * size;
+    return sis__cx_alloc(c, n, size);
+}
+
 void *sis__cx_own(sis__cx *c, size_t size) {
     return c->step->p.own = sis__cx_alloc(c, 1, size);
 }

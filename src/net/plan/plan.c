@@ -24,8 +24,8 @@
 static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the weights */
 static const double max_fold_flops = 1e9;          /* spent while compiling */
 static const size_t max_known = (size_t)4 << 30;   /* the same where all values are known */
-static const double max_known_flops = 1e13;
-static const size_t max_compiled = 4000000; /* steps, those of bodies included */
+static const double max_known_flops = 1e11;
+static const size_t max_compiled = 400000; /* steps, those of bodies included */
 
 /* ---- Compilation --------------------------------------------------------------------------- */
 
@@ -176,8 +176,7 @@ size_t sis__tensor_bytes(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
-static int too_large(const compiler *k) {
-    (void)k;
+static int too_large(void) {
     return sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much");
 }
 
@@ -191,9 +190,12 @@ static int fold(compiler *k, const sis__step *s) {
     if (k->spec->values_known)
         limit = max_known;
     if (bytes > limit - p->folded)
-        return k->spec->values_known ? too_large(k) : 1;
-    if (k->fold_flops + s->flops > (k->spec->values_known ? max_known_flops : max_fold_flops))
-        return k->spec->values_known ? too_large(k) : 1;
+        return k->spec->values_known ? too_large() : 1;
+    double most = k->spec->max_flops > 0  ? k->spec->max_flops
+                  : k->spec->values_known ? max_known_flops
+                                          : max_fold_flops;
+    if (k->fold_flops + s->flops > most)
+        return k->spec->values_known ? too_large() : 1;
     p->folded += bytes;
     k->fold_flops += s->flops;
     for (size_t i = 0; i < s->n_inputs; i++)
@@ -405,8 +407,8 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     sis__plan *p = *out;
     p->net = net;
     p->graph = spec->graph ? spec->graph : &net->graph;
-    if (spec->around)
-        p->compiled = spec->around->compiled;
+    if (spec->around) /* a plan costs something even where it has no step */
+        p->compiled = spec->around->compiled + 1 + p->graph->n_values / 8;
     p->batch = spec->batch ? spec->batch : 1;
     p->gradients = spec->gradients;
     p->training = spec->training;

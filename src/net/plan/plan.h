@@ -82,6 +82,7 @@ typedef struct sis__plan_spec {
     int training;  /* Dropout drops */
     int fed_fixed; /* gradient plans: none of what is fed is wanted */
     int params_fixed; /* gradient plans: none of the initializers is */
+    double max_flops; /* spent while compiling; 0: the usual */
     int values_known; /* all that is fed is constant: everything is computed while compiling,
                          whatever it costs */
 } sis__plan_spec;
@@ -103,6 +104,7 @@ typedef struct sis__plan {
     void **owned; /* folded constants, packed weights, tables: freed with the plan */
     size_t n_owned, cap_owned;
     size_t folded;              /* bytes of folded constants */
+    size_t listed;              /* bytes of lists of places and weights */
     struct sis__plan *children; /* plans of bodies, freed with it */
     struct sis__plan *next;     /* among the children of one plan */
     size_t compiled;            /* steps so far, those of bodies included */
