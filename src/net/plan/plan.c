@@ -25,7 +25,7 @@ static const size_t max_folded = (size_t)64 << 20; /* bytes, beside those of the
 static const double max_fold_flops = 1e9;          /* spent while compiling */
 static const size_t max_known = (size_t)4 << 30;   /* the same where all values are known */
 static const double max_known_flops = 1e11;
-static const size_t max_compiled = 400000; /* steps, those of bodies included */
+static const size_t max_compiled = 100000; /* steps, those of bodies included */
 
 /* ---- Compilation --------------------------------------------------------------------------- */
 
