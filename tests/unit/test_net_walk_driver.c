@@ -126,12 +126,14 @@ static void toy_learn(sis__ruled *r, int feature, double margin) {
 }
 
 #define TOY                                                                                        \
-    .open = open_toy, .close = close_toy, .reset = reset_toy, .mask = mask_toy, .row = row_toy
+    .keeps_entry = 1, .open = open_toy, .close = close_toy, .reset = reset_toy, .mask = mask_toy,  \
+    .row = row_toy
 
 static const sis__rule plain = {.name = "plain", TOY};
 static const sis__rule lost = {.name = "lost", TOY, .margins = lost_margins};
 static const sis__rule bounded = {.name = "bounded", TOY, .bounds = toy_bounds, .learn = toy_learn};
 static const sis__rule rough = {.name = "rough",
+                                .keeps_entry = 1,
                                 .open = open_rough,
                                 .close = close_toy,
                                 .reset = reset_toy,

@@ -690,6 +690,7 @@ static int dense_open(const sis__subject *s, sis__ruled **out) {
 
 const sis__rule sis__rule_dense = {
     .name = "dense",
+    .keeps_entry = 1,
     .open = dense_open,
     .close = dense_close,
     .reset = dense_reset,

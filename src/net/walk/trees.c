@@ -124,6 +124,7 @@ static int trees_open(const sis__subject *s, sis__ruled **out) {
 
 const sis__rule sis__rule_trees = {
     .name = "trees",
+    .keeps_entry = 1,
     .open = trees_open,
     .close = trees_close,
     .reset = trees_reset,

@@ -306,10 +306,7 @@ static int reset(net_walk *w, const unsigned char *masked) {
 
 static int mask(net_walk *w, int feature) {
     double margin;
-    int wants = w->walk.wants;
-    w->walk.wants = 0; /* this one it is */
-    int error = probe(w, &feature, 1, &margin);
-    w->walk.wants = wants;
+    int error = compute(w, &feature, 1, NULL, &margin);
     if (error != SIS_OK)
         return error;
     if (margin != w->margin)
@@ -528,6 +525,10 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
         error = set_tolerance(w);
     if (error != SIS_OK)
         drop_rule(w);
+    else if (!rule->keeps_entry) {
+        sis__entry_free(w->subject.entry);
+        w->subject.entry = NULL;
+    }
     return error;
 }
 

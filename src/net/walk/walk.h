@@ -87,6 +87,8 @@ typedef struct sis__ruled {
 /* Verbs. Features are present ones unless said otherwise. */
 struct sis__rule {
     const char *name;
+    int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
+
     /* Make one over the subject, which it borrows. What it keeps should stay below s->memory. */
     int (*open)(const sis__subject *s, sis__ruled **out);
     void (*close)(sis__ruled *r); /* also one that open gave up half way */
