@@ -12,7 +12,7 @@
 
 #include <sis/sis.h>
 
-#include "base/parallel.h"
+#include "base/clock.h"
 #include "base/rng.h"
 
 enum { N = 1024, REPEATS = 3 };

@@ -21,6 +21,7 @@
 
 #include <sis/global.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 

@@ -17,6 +17,7 @@
 
 #include <sis/model.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 

@@ -16,6 +16,7 @@
 
 #include <sis/train.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 

@@ -4,6 +4,7 @@
  * parsed options, and the one line each kind of failure leaves on stderr. The name of the command
  * under way is the program's only global, so that an error three calls deep says who is speaking.
  */
+#include "base/utf8.h"
 #include "cli.h"
 
 #include <errno.h>
@@ -21,31 +22,24 @@ const cli_program *cli_current(void) {
 
 /* ---- Messages -------------------------------------------------------------------------------- */
 
-/* Length of the character at s if it is safe to show: whole UTF-8, no control character (C0, DEL,
- * C1) and no mark that turns the direction of the text. 0 if it is not. */
-static size_t safe_length(const unsigned char *s) {
-    size_t n = *s < 0x80 ? 1 : *s < 0xC2 ? 0 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : *s < 0xF5 ? 4 : 0;
-    if (*s < 0x20 || *s == 0x7F || (*s == 0xC2 && s[1] < 0xA0))
-        return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if (*s == 0xE2 && ((s[1] == 0x80 && s[2] >= 0xAA && s[2] <= 0xAE) ||
-                       (s[1] == 0x81 && s[2] >= 0xA6 && s[2] <= 0xA9)))
-        return 0;
-    return n;
+/* Is it safe to show: no control character (C0, DEL, C1) and no mark that turns the direction of the
+ * text? */
+static int is_safe(uint32_t c) {
+    return c >= 0x20 && (c < 0x7F || c >= 0xA0) && (c < 0x202A || c > 0x202E) &&
+           (c < 0x2066 || c > 0x2069);
 }
 
 void cli_print_safe(FILE *out, const char *text) {
-    const unsigned char *s = (const unsigned char *)text;
-    while (*s) {
-        size_t n = safe_length(s);
-        if (n > 0)
-            fwrite(s, 1, n, out);
+    uint32_t c;
+    for (size_t n; *text; text += n) {
+        n = sis__utf8_step(text, &c);
+        int bad = c == SIS__UTF8_BAD && n == 1;
+        if (!bad && is_safe(c))
+            fwrite(text, 1, n, out);
         else
             fputc('?', out);
-        for (s += n > 0 ? n : 1; n == 0 && (*s & 0xC0) == 0x80; s++) /* one mark a character */
-            continue;
+        while (bad && ((unsigned char)text[n] & 0xC0) == 0x80) /* one mark a character */
+            n++;
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include <sis/data.h>
 
+#include "base/rng.h"
 #include "data.h"
 #include "task.h"
 
@@ -93,12 +94,9 @@ static int read_motifs(maker *m) {
     return CLI_DONE;
 }
 
-/* A number below n from the seed and a counter, well mixed (splitmix64). */
+/* A number below n from the seed and a counter, well mixed. */
 static size_t mixed(size_t seed, size_t counter, size_t n) {
-    uint64_t z = (uint64_t)seed * 0xD1342543DE82EF95u + (counter + 1) * 0x9E3779B97F4A7C15u;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return (size_t)((z ^ z >> 31) % n);
+    return (size_t)(sis__mix(seed * 0xD1342543DE82EF95u + (counter + 1) * SIS__GOLDEN) % n);
 }
 
 static int read_peaks(maker *m) {

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
 
 #include <sis/model.h>
 
+#include "base/clock.h"
 #include "task.h"
 
 typedef struct {
@@ -34,12 +34,6 @@ static void defaults(void *p) {
     sis_opt opt;
     sis_opt_init(&opt);
     ((model_options *)p)->memory = opt.memory >> 20;
-}
-
-static double seconds(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* Bytes of memory in use, 0 if the system does not tell. */
@@ -144,9 +138,9 @@ static double time_passes(const sis_model *m, const double *values, size_t n) {
     for (size_t i = 0; rows && i < ROWS * n; i++)
         rows[i] = values[i % n];
     for (int k = 0; rows && scores && k < 3; k++) {
-        double began = seconds();
+        double began = sis__seconds();
         if (m->predict(m->ctx, rows, ROWS, n, scores) == 0)
-            best = fmin(best, (seconds() - began) / ROWS);
+            best = fmin(best, (sis__seconds() - began) / ROWS);
     }
     free(rows);
     free(scores);
@@ -155,10 +149,10 @@ static double time_passes(const sis_model *m, const double *values, size_t n) {
 
 /* One backward selection, and if it is by a walk what it would take by full passes. */
 static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt) {
-    double pass = time_passes(m, s->values, s->input.n_values), began = seconds();
+    double pass = time_passes(m, s->values, s->input.n_values), began = sis__seconds();
     sis_trace t = {0};
     int error = sis_backselect(w, opt, &t);
-    double took = seconds() - began,
+    double took = sis__seconds() - began,
            copies = (double)s->n_features * (double)(s->n_features + 1) / 2, full = pass * copies;
     sis_trace_release(&t);
     if (error)

@@ -8,23 +8,17 @@
  * rate: numbers are worth more than the drawing. Times are estimated from the share done so far,
  * which counts finished inputs and how far the present walk is.
  */
+#include "base/clock.h"
 #include "cli.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_WIDTH = 200, BAR_MAX = 40, BAR_MIN = 10 };
 static const double REDRAW = 0.1; /* seconds */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static size_t terminal_width(void) {
     struct winsize w;
@@ -93,7 +87,7 @@ void cli_progress_line(const sis_progress *p, double fraction, double seconds, c
 int cli_progress_show(void *ctx, const sis_progress *p) {
     cli_progress *bar = ctx;
     char text[MAX_WIDTH + 1];
-    double t = now();
+    double t = sis__seconds();
     if (!bar->visible || p->inputs == 0)
         return 0;
     if (bar->started == 0)

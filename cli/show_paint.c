@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "show.h"
 
 enum { WIDEST = 400, NARROWEST = 24, USUAL = 80 };
@@ -86,51 +87,35 @@ static size_t columns_of(unsigned c) {
     return within(c, two, sizeof two / sizeof *two) ? 2 : 1;
 }
 
-/* One character of UTF-8; a byte that is none counts as one. */
-static size_t decode(const unsigned char *s, unsigned *c) {
-    size_t n = *s < 0xC0 ? 1 : *s < 0xE0 ? 2 : *s < 0xF0 ? 3 : 4;
-    *c = n == 1 ? *s : *s & (0xFFu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) {
-            *c = *s;
-            return 1;
-        }
-        *c = *c << 6 | (s[i] & 0x3Fu);
-    }
-    return n;
-}
-
 /* Bytes of the next character, or of a sequence that only sets a colour, and the columns it
  * fills. */
-static size_t step(const unsigned char *s, size_t *columns) {
-    unsigned c;
+static size_t step(const char *s, size_t *columns) {
+    uint32_t c;
     *columns = 0;
     if (*s == 033 && s[1] == '[') {
-        size_t n = 2 + strcspn((const char *)s + 2, "m");
+        size_t n = 2 + strcspn(s + 2, "m");
         return n + (s[n] != 0);
     }
-    size_t n = decode(s, &c);
+    size_t n = sis__utf8_step(s, &c);
     *columns = columns_of(c);
     return n;
 }
 
 size_t cli_columns(const char *text) {
-    const unsigned char *s = (const unsigned char *)text;
     size_t n = 0, columns;
-    for (; *s; n += columns)
-        s += step(s, &columns);
+    for (; *text; n += columns)
+        text += step(text, &columns);
     return n;
 }
 
 size_t cli_fitting(const char *text, size_t most) {
-    const unsigned char *s = (const unsigned char *)text;
-    size_t used = 0, columns;
-    while (*s) {
-        size_t n = step(s, &columns);
+    size_t used = 0, at = 0, columns;
+    while (text[at]) {
+        size_t n = step(text + at, &columns);
         used += columns;
         if (used > most)
             break;
-        s += n;
+        at += n;
     }
-    return (size_t)(s - (const unsigned char *)text);
+    return at;
 }

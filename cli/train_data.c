@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/rng.h"
 #include "task.h"
 #include "train.h"
 
@@ -302,10 +303,7 @@ static int pick_all(cli_examples *e, const char *rows) {
 
 /* Random bits number i of a seed. */
 static unsigned long long bits(unsigned long long seed, unsigned long long i) {
-    unsigned long long z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-    return z ^ z >> 31;
+    return sis__mix(seed + (i + 1) * SIS__GOLDEN);
 }
 
 static void swap_rows(cli_examples *e, size_t i, size_t j) {

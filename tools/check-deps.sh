@@ -64,7 +64,7 @@ allow src/task "base task" "error.h sis.h data.h model.h net.h results.h explain
 allow src/explain "base core/input.h explain" "error.h sis.h net.h data.h explain.h evaluate.h attack.h"
 allow src/global "base global" "error.h sis.h data.h results.h global.h"
 allow src/report "base report" "error.h sis.h results.h report.h"
-allow cli "." "*"
+allow cli ". base" "*"
 allow examples "" "*"
 allow python/src "" "*"
 

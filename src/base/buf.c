@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 void sis__buf_init(sis__buf *b) {
     *b = (sis__buf){0};
@@ -46,10 +47,8 @@ int sis__buf_give(sis__buf *b, char **data, size_t *n) {
 
 /* Room for n more bytes and the NUL. */
 static int room(sis__buf *b, size_t n) {
-    void *p = b->data;
     if (b->error == SIS_OK)
-        b->error = sis__reserve(&p, &b->cap, b->len + n + 1, 1);
-    b->data = (char *)p;
+        b->error = sis__reserve(&b->data, &b->cap, b->len + n + 1, 1);
     return b->error;
 }
 
@@ -108,40 +107,22 @@ void sis__buf_double(sis__buf *b, double v) {
     sis__buf_str(b, text);
 }
 
-/* Length of the UTF-8 sequence that starts at s, 0 if it is none (overlong, surrogate, cut). */
-static size_t utf8_length(const unsigned char *s) {
-    size_t n = s[0] < 0x80   ? 1
-               : s[0] < 0xC2 ? 0
-               : s[0] < 0xE0 ? 2
-               : s[0] < 0xF0 ? 3
-               : s[0] < 0xF5 ? 4
-                             : 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xC0) != 0x80)
-            return 0;
-    if (n == 3 && ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F)))
-        return 0;
-    if (n == 4 && ((s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F)))
-        return 0;
-    return n;
-}
-
 void sis__buf_escape(sis__buf *b, const char *text, size_t length) {
-    const unsigned char *s = (const unsigned char *)text, *end = s + length;
+    const char *s = text, *end = s + length;
     while (s < end) {
-        size_t n = utf8_length(s);
-        if (n == 0 || n > (size_t)(end - s)) {
+        uint32_t c;
+        size_t n = sis__utf8_next(s, (size_t)(end - s), &c);
+        if (c == SIS__UTF8_BAD) {
             sis__buf_str(b, "\xEF\xBF\xBD");
-            n = 1;
         } else if (*s == '"' || *s == '\\') {
             sis__buf_char(b, '\\');
-            sis__buf_char(b, (char)*s);
+            sis__buf_char(b, *s);
         } else if (*s == '\n') {
             sis__buf_str(b, "\\n");
         } else if (*s == '\t') {
             sis__buf_str(b, "\\t");
-        } else if (*s < 0x20 || *s == 0x7F) {
-            sis__buf_printf(b, "\\u%04x", *s);
+        } else if (c < 0x20 || c == 0x7F) {
+            sis__buf_printf(b, "\\u%04x", (unsigned)c);
         } else {
             sis__buf_add(b, s, n);
         }

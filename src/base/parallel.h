@@ -18,7 +18,4 @@ int sis__parallel(int jobs, size_t n, sis__parallel_fn fn, void *ctx);
 /* Cores this process may use, at least 1. */
 int sis__cores(void);
 
-/* Seconds on a clock that only goes forward. */
-double sis__seconds(void);
-
 #endif

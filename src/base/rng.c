@@ -12,13 +12,8 @@ static uint64_t rotate(uint64_t x, int k) {
 }
 
 void sis__rng_init(sis__rng *r, uint64_t seed) {
-    for (int i = 0; i < 4; i++) {
-        seed += 0x9E3779B97F4A7C15u;
-        uint64_t z = seed;
-        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-        z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-        r->s[i] = z ^ (z >> 31);
-    }
+    for (unsigned i = 0; i < 4; i++)
+        r->s[i] = sis__mix(seed + (i + 1) * SIS__GOLDEN);
 }
 
 uint64_t sis__rng_next(sis__rng *r) {

@@ -14,10 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "base/parallel.h"
 #include "core/core.h"
 
 /* A collection under way. */
@@ -183,9 +183,7 @@ static int find_subset(search *c, sis_subset *out) {
 
 static int add_subset(search *c) {
     sis_collection *out = c->out;
-    void *subsets = out->subsets;
-    int error = sis__reserve(&subsets, &c->cap, out->n_subsets + 1, sizeof *out->subsets);
-    out->subsets = (sis_subset *)subsets;
+    int error = sis__reserve(&out->subsets, &c->cap, out->n_subsets + 1, sizeof *out->subsets);
     if (error == SIS_OK) {
         sis_subset *s = &out->subsets[out->n_subsets];
         *s = (sis_subset){0};

@@ -16,57 +16,30 @@
 #include "base/mem.h"
 #include "data/cell.h"
 
-enum { SLOTS = 4096, NUMBER = -1, UNWANTED = -2 };
+enum { NUMBER = -1, UNWANTED = -2 };
 static const size_t VALUES_MOST = (size_t)1 << 28;
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
 void sis__column_release(sis__column *c) {
-    sis__buf_release(&c->text);
-    free(c->at);
-    free(c->slots);
+    sis__names_release(&c->cells);
     *c = (sis__column){0};
 }
 
 static const char *cell_text(const sis__column *c, size_t i) {
-    return c->text.data + c->at[i];
-}
-
-static uint16_t *slot_of(const sis__column *c, const char *cell) {
-    uint32_t h = 2166136261u;
-    for (const char *s = cell; *s; s++)
-        h = (h ^ (unsigned char)*s) * 16777619u;
-    size_t at = (h ^ h >> 16) % SLOTS;
-    while (c->slots[at] && strcmp(cell_text(c, c->slots[at] - 1u), cell) != 0)
-        at = (at + 1) % SLOTS;
-    return &c->slots[at];
+    return sis__names_text(&c->cells, (uint32_t)i);
 }
 
 int sis__column_add(sis__column *c, const char *cell, uint16_t *code) {
-    *code = 0;
-    if (c->full)
-        return SIS_OK;
-    if (!c->slots && !(c->slots = SIS_NEW(uint16_t, SLOTS)))
-        return SIS_E_NOMEM;
-    uint16_t *slot = slot_of(c, cell);
-    if (!*slot && c->n == SIS__CATEGORIES_MOST) {
+    size_t n = strlen(cell);
+    uint32_t number = c->full ? 0 : sis__names_find(&c->cells, cell, n);
+    int error = SIS_OK;
+    if (number == UINT32_MAX && c->cells.n == SIS__CATEGORIES_MOST)
         c->full = 1;
-        return SIS_OK;
-    }
-    if (!*slot) {
-        void *at = c->at;
-        int error = sis__reserve(&at, &c->room, c->n + 1, sizeof *c->at);
-        c->at = (size_t *)at;
-        if (error != SIS_OK)
-            return error;
-        c->at[c->n] = c->text.len;
-        sis__buf_add(&c->text, cell, strlen(cell) + 1);
-        if (sis__buf_error(&c->text) != SIS_OK)
-            return SIS_E_NOMEM;
-        *slot = (uint16_t)++c->n;
-    }
-    *code = (uint16_t)(*slot - 1);
-    return SIS_OK;
+    else if (number == UINT32_MAX)
+        error = sis__names_add(&c->cells, cell, n, &number);
+    *code = c->full || error ? 0 : (uint16_t)number;
+    return error;
 }
 
 /* ---- The layout of values ------------------------------------------------------------------ */
@@ -88,9 +61,7 @@ static int is_aside(const layout *l, size_t column) {
 }
 
 static int add_value(layout *l, size_t column, int category, const char *name) {
-    void *values = l->values;
-    int code = sis__reserve(&values, &l->room, l->n + 1, sizeof *l->values);
-    l->values = (value *)values;
+    int code = sis__reserve(&l->values, &l->room, l->n + 1, sizeof *l->values);
     if (code != SIS_OK)
         return code;
     l->values[l->n++] = (value){column, category};
@@ -119,15 +90,15 @@ static int by_text(const void *a, const void *b) {
 /* "column=category" for each category, sorted. */
 static int add_categories(layout *l, size_t column) {
     const sis__column *c = &l->t->columns[column];
-    sortable *sorted = SIS_NEW(sortable, c->n);
+    sortable *sorted = SIS_NEW(sortable, c->cells.n);
     sis__buf name;
     int code = sorted ? SIS_OK : SIS_E_NOMEM;
     sis__buf_init(&name);
-    for (size_t k = 0; code == SIS_OK && k < c->n; k++)
+    for (size_t k = 0; code == SIS_OK && k < c->cells.n; k++)
         sorted[k] = (sortable){cell_text(c, k), (int)k};
     if (code == SIS_OK)
-        qsort(sorted, c->n, sizeof *sorted, by_text);
-    for (size_t k = 0; code == SIS_OK && k < c->n; k++) {
+        qsort(sorted, c->cells.n, sizeof *sorted, by_text);
+    for (size_t k = 0; code == SIS_OK && k < c->cells.n; k++) {
         sis__buf_clear(&name);
         sis__buf_printf(&name, "%s=%s", c->name, sorted[k].text);
         code = sis__buf_error(&name);
@@ -183,8 +154,8 @@ static int add_named(layout *l, const char *name) {
         if (name[n] == '\0')
             return c->words ? no_number(l, k) : add_value(l, k, NUMBER, name);
         if (name[n] == '=' && !c->full) {
-            uint16_t code = *slot_of(c, name + n + 1);
-            return add_value(l, k, code ? code - 1 : UNWANTED, name);
+            uint32_t cell = sis__names_find(&c->cells, name + n + 1, strlen(name + n + 1));
+            return add_value(l, k, cell == UINT32_MAX ? UNWANTED : (int)cell, name);
         }
     }
     return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\"", l->t->path,

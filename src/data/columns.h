@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
+#include "base/names.h"
 #include "data/data.h"
 
 enum { SIS__CATEGORIES_MOST = 1000 };
@@ -17,10 +17,7 @@ enum { SIS__CATEGORIES_MOST = 1000 };
 /* A column under way: the different cells it has had. */
 typedef struct sis__column {
     const char *name;
-    sis__buf text; /* the cells, each with its NUL */
-    size_t *at;    /* (n) where each begins */
-    size_t n, room;
-    uint16_t *slots;            /* hash table: 1 + number of a cell, 0: free */
+    sis__names cells;
     int words;                  /* some cell was no number */
     size_t word_row, word_line; /* the first such is in this row, which begins on this line */
     int full;                   /* there were more than SIS__CATEGORIES_MOST */

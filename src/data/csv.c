@@ -16,10 +16,10 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "data/cell.h"
 #include "data/cells.h"
 #include "data/columns.h"
-#include "data/words.h"
 
 typedef struct {
     sis__cells in;
@@ -234,12 +234,9 @@ static int keep_cell(table *t, size_t column) {
 
 /* Room for another row. */
 static int reserve_row(table *t) {
-    void *numbers = t->numbers, *codes = t->codes;
-    int code = sis__reserve(&numbers, &t->room, t->used + t->width, sizeof *t->numbers);
-    t->numbers = (double *)numbers;
+    int code = sis__reserve(&t->numbers, &t->room, t->used + t->width, sizeof *t->numbers);
     if (code == SIS_OK && t->columns)
-        code = sis__reserve(&codes, &t->codes_room, t->used + t->width, sizeof *t->codes);
-    t->codes = (uint16_t *)codes;
+        code = sis__reserve(&t->codes, &t->codes_room, t->used + t->width, sizeof *t->codes);
     return code;
 }
 

@@ -137,9 +137,7 @@ sis__examples *sis__examples_new(const char *path, const char *kind) {
 }
 
 sis__example *sis__examples_add(sis__examples *e) {
-    void *items = e->items;
-    int code = sis__reserve(&items, &e->items_room, e->base.count + 1, sizeof *e->items);
-    e->items = (sis__example *)items;
+    int code = sis__reserve(&e->items, &e->items_room, e->base.count + 1, sizeof *e->items);
     if (code != SIS_OK)
         return NULL;
     sis__example *x = &e->items[e->base.count++];
@@ -161,18 +159,14 @@ size_t sis__examples_text(sis__examples *e, const char *text, size_t n) {
 }
 
 int sis__examples_int(sis__examples *e, int v) {
-    void *ints = e->ints;
-    int code = sis__reserve(&ints, &e->ints_room, e->n_ints + 1, sizeof *e->ints);
-    e->ints = (int *)ints;
+    int code = sis__reserve(&e->ints, &e->ints_room, e->n_ints + 1, sizeof *e->ints);
     if (code == SIS_OK)
         e->ints[e->n_ints++] = v;
     return code;
 }
 
 int sis__examples_number(sis__examples *e, double v) {
-    void *numbers = e->numbers;
-    int code = sis__reserve(&numbers, &e->numbers_room, e->n_numbers + 1, sizeof *e->numbers);
-    e->numbers = (double *)numbers;
+    int code = sis__reserve(&e->numbers, &e->numbers_room, e->n_numbers + 1, sizeof *e->numbers);
     if (code == SIS_OK)
         e->numbers[e->n_numbers++] = v;
     return code;

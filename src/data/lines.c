@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "data/words.h"
+#include "base/utf8.h"
 
 enum { LINE_MOST = 32 << 20, COLUMNS_MOST = 1000 };
 
@@ -86,11 +86,9 @@ static char *unquote(char *cell) {
 int sis__lines_cut(sis__lines *l) {
     l->n = 0;
     for (char *at = l->line.data, *tab; at; at = tab) {
-        void *cells = l->cells;
         if (l->n >= COLUMNS_MOST)
             return sis__lines_fail(l, "more than 1000 columns");
-        int code = sis__reserve(&cells, &l->room, l->n + 1, sizeof *l->cells);
-        l->cells = (char **)cells;
+        int code = sis__reserve(&l->cells, &l->room, l->n + 1, sizeof *l->cells);
         if (code != SIS_OK)
             return code;
         tab = strchr(at, '\t');

@@ -48,9 +48,7 @@ static const char *name_in(const char *id) {
 
 /* Another motif, of the words in `text`: its id, and its name or none. */
 static int begin_motif(reader *r, char *text) {
-    void *items = r->items;
-    int code = sis__reserve(&items, &r->room, r->n + 1, sizeof *r->items);
-    r->items = (matrix *)items;
+    int code = sis__reserve(&r->items, &r->room, r->n + 1, sizeof *r->items);
     if (code != SIS_OK)
         return code;
     text += strspn(text, " \t");
@@ -70,9 +68,7 @@ static int begin_motif(reader *r, char *text) {
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 static int add_number(reader *r, double v) {
-    void *numbers = r->numbers;
-    int code = sis__reserve(&numbers, &r->numbers_room, r->n_numbers + 1, sizeof *r->numbers);
-    r->numbers = (double *)numbers;
+    int code = sis__reserve(&r->numbers, &r->numbers_room, r->n_numbers + 1, sizeof *r->numbers);
     if (code == SIS_OK)
         r->numbers[r->n_numbers++] = v;
     return code;

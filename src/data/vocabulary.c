@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Words and their numbers: an open hash table over a list of words, all text in one pool. Building
- * counts words the same way, then keeps the most frequent.
+ * Words and their numbers: a list of words and a table of their texts. Building counts words the same
+ * way, then keeps the most frequent.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,19 +14,21 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "data/cell.h"
 
+/* A word of the list. The same word may be in a list twice; then the first counts. */
 typedef struct {
-    size_t text;  /* in the pool */
-    size_t count; /* how often it was seen */
+    uint32_t name; /* of its text */
+    size_t count;  /* how often it was seen */
 } entry;
 
 struct sis_vocabulary {
-    sis__buf text;
-    entry *words;
+    sis__names names;
+    uint32_t *ids; /* (names.n) the first word with this text */
+    size_t ids_room;
+    entry *words; /* (n) */
     size_t n, room;
-    uint32_t *slots; /* (n_slots) 1 + the number of a word, 0: free; at most half are taken */
-    size_t n_slots;  /* a power of two */
     size_t unknown;
 };
 
@@ -34,79 +36,45 @@ enum { WORDS_MOST = 1 << 28 };
 
 /* ---- The table ----------------------------------------------------------------------------- */
 
-/* FNV-1a. */
-static size_t hash(const char *word) {
-    uint64_t h = 14695981039346656037u;
-    for (; *word; word++)
-        h = (h ^ (unsigned char)*word) * 1099511628211u;
-    return (size_t)(h ^ h >> 32);
-}
-
 const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id) {
-    return id < v->n ? v->text.data + v->words[id].text : NULL;
+    return id < v->n ? sis__names_text(&v->names, v->words[id].name) : NULL;
 }
 
-/* The slot of the word, or the free one where it would be. */
-static uint32_t *slot_of(const sis_vocabulary *v, const char *word) {
-    size_t at = hash(word) & (v->n_slots - 1);
-    while (v->slots[at] && strcmp(sis_vocabulary_word(v, v->slots[at] - 1), word) != 0)
-        at = (at + 1) & (v->n_slots - 1);
-    return &v->slots[at];
-}
-
-static int grow(sis_vocabulary *v) {
-    size_t n = v->n_slots ? v->n_slots * 2 : 1024;
-    uint32_t *slots = SIS_NEW(uint32_t, n);
-    if (!slots)
-        return SIS_E_NOMEM;
-    free(v->slots);
-    v->slots = slots;
-    v->n_slots = n;
-    for (size_t i = 0; i < v->n; i++) {
-        uint32_t *slot = slot_of(v, sis_vocabulary_word(v, i));
-        if (!*slot)
-            *slot = (uint32_t)i + 1;
-    }
-    return SIS_OK;
+/* The number of a word, SIZE_MAX if it is not there. */
+static size_t id_of(const sis_vocabulary *v, const char *word) {
+    uint32_t name = sis__names_find(&v->names, word, strlen(word));
+    return name == UINT32_MAX ? SIZE_MAX : v->ids[name];
 }
 
 /* Another word; of two alike the first is found. */
 static int append(sis_vocabulary *v, const char *word) {
-    void *words = v->words;
+    uint32_t name = 0;
+    size_t known = v->names.n;
     int code = v->n < WORDS_MOST ? SIS_OK : sis__fail(SIS_E_FORMAT, "too many different words");
-    if (code == SIS_OK && 2 * (v->n + 1) > v->n_slots)
-        code = grow(v);
     if (code == SIS_OK)
-        code = sis__reserve(&words, &v->room, v->n + 1, sizeof *v->words);
-    v->words = (entry *)words;
+        code = sis__reserve(&v->words, &v->room, v->n + 1, sizeof *v->words);
+    if (code == SIS_OK)
+        code = sis__reserve(&v->ids, &v->ids_room, known + 1, sizeof *v->ids);
+    if (code == SIS_OK)
+        code = sis__names_add(&v->names, word, strlen(word), &name);
     if (code != SIS_OK)
         return code;
-    v->words[v->n] = (entry){.text = v->text.len};
-    sis__buf_add(&v->text, word, strlen(word) + 1);
-    if (sis__buf_error(&v->text) != SIS_OK)
-        return SIS_E_NOMEM;
-    v->n++;
-    uint32_t *slot = slot_of(v, word);
-    if (!*slot)
-        *slot = (uint32_t)v->n;
+    if (v->names.n > known)
+        v->ids[name] = (uint32_t)v->n;
+    v->words[v->n++] = (entry){.name = name};
     return SIS_OK;
 }
 
 static sis_vocabulary *new_vocabulary(void) {
-    sis_vocabulary *v = SIS_NEW(sis_vocabulary, 1);
-    if (v && grow(v) != SIS_OK) {
-        free(v);
-        return NULL;
-    }
-    return v;
+    return SIS_NEW(sis_vocabulary, 1);
 }
 
 void sis_vocabulary_free(sis_vocabulary *v) {
     if (!v)
         return;
-    sis__buf_release(&v->text);
+    sis__names_release(&v->names);
+    free(v->ids);
     free(v->words);
-    free(v->slots);
     free(v);
 }
 
@@ -119,20 +87,19 @@ size_t sis_vocabulary_unknown(const sis_vocabulary *v) {
 }
 
 size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word) {
-    size_t id = *slot_of(v, word);
-    return id > 1 && id - 1 != v->unknown ? id - 1 : v->unknown;
+    size_t id = id_of(v, word);
+    return id != SIZE_MAX && id > 0 ? id : v->unknown;
 }
 
 /* ---- Building ------------------------------------------------------------------------------ */
 
 static int count_words(sis_vocabulary *v, const sis_words *words) {
     for (size_t k = 0; k < words->n; k++) {
-        const uint32_t *slot = slot_of(v, words->items[k].text);
-        size_t id = *slot ? *slot - 1 : v->n;
-        int code = *slot ? SIS_OK : append(v, words->items[k].text);
+        size_t id = id_of(v, words->items[k].text);
+        int code = id == SIZE_MAX ? append(v, words->items[k].text) : SIS_OK;
         if (code != SIS_OK)
             return code;
-        v->words[id].count++;
+        v->words[id == SIZE_MAX ? v->n - 1 : id].count++;
     }
     return SIS_OK;
 }
@@ -149,12 +116,12 @@ static int count_texts(sis_vocabulary *v, const sis_data *texts, const size_t *r
     return code;
 }
 
-/* Words lie in the pool in the order of their first appearance. */
+/* Names are numbered in the order of their first appearance. */
 static int by_frequency(const void *a, const void *b) {
     const entry *x = (const entry *)a, *y = (const entry *)b;
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
-    return (x->text > y->text) - (x->text < y->text);
+    return (x->name > y->name) - (x->name < y->name);
 }
 
 int sis_vocabulary_build(const sis_data *texts, const size_t *rows, size_t n_rows, size_t most,

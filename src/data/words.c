@@ -12,28 +12,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-/* ---- UTF-8 --------------------------------------------------------------------------------- */
-
-/* Bytes of the character at s, of which n are there; 0 if it is none. */
-static size_t utf8_length(const unsigned char *s, size_t n) {
-    size_t length = s[0] < 0x80 ? 1 : s[0] < 0xC2 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
-    if (s[0] > 0xF4 || s[0] == 0 || length > n)
-        return 0;
-    for (size_t k = 1; k < length; k++)
-        if ((s[k] & 0xC0) != 0x80)
-            return 0;
-    if ((s[0] == 0xE0 && s[1] < 0xA0) || (s[0] == 0xED && s[1] > 0x9F) || /* overlong, surrogate */
-        (s[0] == 0xF0 && s[1] < 0x90) || (s[0] == 0xF4 && s[1] > 0x8F))
-        return 0;
-    return length;
-}
-
-size_t sis__utf8_check(const char *text, size_t n) {
-    size_t at = 0, length = 1;
-    for (; at < n && length > 0; at += length)
-        length = utf8_length((const unsigned char *)text + at, n - at);
-    return at;
-}
+/* ---- Small letters ------------------------------------------------------------------------- */
 
 /* The small form of a character of two bytes. */
 static unsigned small_letter(unsigned c) {
@@ -71,9 +50,7 @@ static int is_separator(char c) {
 
 /* A small copy of n bytes to work in. */
 static int begin(sis_words *w, const char *text, size_t n) {
-    void *lower = w->lower;
-    int code = sis__reserve(&lower, &w->lower_room, n + 1, 1);
-    w->lower = (char *)lower;
+    int code = sis__reserve(&w->lower, &w->lower_room, n + 1, 1);
     w->n = 0;
     if (code != SIS_OK)
         return code;
@@ -84,9 +61,7 @@ static int begin(sis_words *w, const char *text, size_t n) {
 }
 
 static int add(sis_words *w, size_t start, size_t length) {
-    void *items = w->items;
-    int code = sis__reserve(&items, &w->items_room, w->n + 1, sizeof *w->items);
-    w->items = (sis_word *)items;
+    int code = sis__reserve(&w->items, &w->items_room, w->n + 1, sizeof *w->items);
     if (code != SIS_OK)
         return code;
     w->lower[start + length] = '\0';

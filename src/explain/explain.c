@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/parallel.h"
 #include "explain/explain.h"
 
 /* ---- Options ------------------------------------------------------------------------------- */

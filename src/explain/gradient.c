@@ -371,9 +371,7 @@ int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collecti
     size_t most = v->opt->max_subsets ? v->opt->max_subsets : 1, cap = 0;
     int error = search_init(&c, v, how);
     while (error == SIS_OK && out->n_subsets < most && !out->complete) {
-        void *subsets = out->subsets;
-        error = sis__reserve(&subsets, &cap, out->n_subsets + 1, sizeof *out->subsets);
-        out->subsets = (sis_subset *)subsets;
+        error = sis__reserve(&out->subsets, &cap, out->n_subsets + 1, sizeof *out->subsets);
         if (error != SIS_OK)
             break;
         sis_subset *s = &out->subsets[out->n_subsets++];

@@ -147,9 +147,7 @@ static void join(scan *c, uint32_t u, uint32_t v) {
 }
 
 static int note(touch_list *t, uint32_t edge, uint32_t core) {
-    void *items = t->items;
-    int code = sis__reserve(&items, &t->room, t->n + 1, sizeof *t->items);
-    t->items = (touch *)items;
+    int code = sis__reserve(&t->items, &t->room, t->n + 1, sizeof *t->items);
     if (code == SIS_OK)
         t->items[t->n++] = (touch){edge, core};
     return code;

@@ -106,9 +106,7 @@ static int cut_blocks(const sis__space *s, edit_index *x) {
         while (n < SIS__LANES && u + n < x->n_lane &&
                s->start[u + n + 1] - s->start[u + n] == length)
             n++;
-        void *blocks = x->blocks;
-        int code = sis__reserve(&blocks, &room, x->n_blocks + 1, sizeof *x->blocks);
-        x->blocks = (block *)blocks;
+        int code = sis__reserve(&x->blocks, &room, x->n_blocks + 1, sizeof *x->blocks);
         if (code != SIS_OK)
             return code;
         x->blocks[x->n_blocks++] = (block){

@@ -124,15 +124,11 @@ static int begin_row(sis_points *p, sis_distance a, sis_distance b, size_t n) {
     if (n == 0)
         return sis__fail(SIS_E_ARGUMENT, "a point has at least one item");
     size_t used = p->start[p->n];
-    void *start = p->start, *items = p->items, *values = p->values;
-    int code = sis__reserve(&start, &p->start_room, p->n + 2, sizeof *p->start);
-    p->start = (size_t *)start;
+    int code = sis__reserve(&p->start, &p->start_room, p->n + 2, sizeof *p->start);
     if (code == SIS_OK)
-        code = sis__reserve(&items, &p->items_room, used + n, sizeof *p->items);
-    p->items = (uint32_t *)items;
+        code = sis__reserve(&p->items, &p->items_room, used + n, sizeof *p->items);
     if (code == SIS_OK && p->distance == SIS_DISTANCE_OVERLAP)
-        code = sis__reserve(&values, &p->values_room, used + n, sizeof *p->values);
-    p->values = (uint32_t *)values;
+        code = sis__reserve(&p->values, &p->values_room, used + n, sizeof *p->values);
     return code;
 }
 

@@ -19,7 +19,7 @@
 
 #include <sis/global.h>
 
-#include "global/names.h"
+#include "base/names.h"
 
 /* One row. */
 typedef struct sis__row {

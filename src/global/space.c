@@ -205,9 +205,7 @@ void sis__scratches_free(const sis__space *s, void **scratches, int jobs) {
 }
 
 int sis__near_add(sis__near *near, size_t v) {
-    void *items = near->items;
-    int code = sis__reserve(&items, &near->room, near->n + 1, sizeof *near->items);
-    near->items = (uint32_t *)items;
+    int code = sis__reserve(&near->items, &near->room, near->n + 1, sizeof *near->items);
     if (code == SIS_OK)
         near->items[near->n++] = (uint32_t)v;
     return code;

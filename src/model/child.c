@@ -32,9 +32,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
-#include "base/parallel.h"
 #include "model/answer.h"
 #include "model/pipe_signal.h"
 

@@ -18,35 +18,26 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* ---- Text ------------------------------------------------------------------------------------ */
 
-/* The character at s and its length in bytes; U+FFFD and 1 if it is none. */
-static unsigned long read_character(const unsigned char *s, size_t *length) {
-    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xC0 ? 0 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
-    unsigned long c = n == 1 ? s[0] : n ? s[0] & (0x7Fu >> n) : 0;
-    *length = 1;
-    if (n == 0 || s[0] > 0xF4)
-        return 0xFFFD;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80)
-            return 0xFFFD;
-        c = c << 6 | (s[i] & 0x3F);
-    }
-    if (c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
-        return 0xFFFD;
-    *length = n;
-    return c;
-}
-
-static int is_unseen(unsigned long c) {
+static int is_unseen(uint32_t c) {
     return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7F && c < 0xA0) ||
            (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 ||
            c == 0x2029 || (c >= 0xFFFE && c <= 0xFFFF);
 }
 
-static void add_character(sis__buf *b, unsigned long c, const unsigned char *bytes, size_t n) {
+static void add_seen(sis__buf *b, uint32_t c, const char *bytes, size_t n) {
+    if (c == SIS__UTF8_BAD)
+        sis__buf_str(b, "\xEF\xBF\xBD");
+    else if (is_unseen(c))
+        sis__buf_printf(b, "[U+%04lX]", (unsigned long)c);
+    else
+        sis__buf_add(b, bytes, n);
+}
+
+static void add_character(sis__buf *b, uint32_t c, const char *bytes, size_t n) {
     switch (c) {
     case '&':
         sis__buf_str(b, "&amp;");
@@ -63,27 +54,21 @@ static void add_character(sis__buf *b, unsigned long c, const unsigned char *byt
     case '\'':
         sis__buf_str(b, "&#39;");
         break;
-    case 0xFFFD:
-        sis__buf_str(b, "\xEF\xBF\xBD");
-        break;
     default:
-        if (is_unseen(c))
-            sis__buf_printf(b, "[U+%04lX]", c);
-        else
-            sis__buf_add(b, bytes, n);
+        add_seen(b, c, bytes, n);
     }
 }
 
 void sis__html_clip(sis__buf *b, const char *text, size_t most) {
-    const unsigned char *s = (const unsigned char *)text;
+    uint32_t c;
     size_t length;
-    for (size_t i = 0; *s; i++, s += length) {
+    for (size_t i = 0; *text; i++, text += length) {
         if (i == most) {
             sis__buf_str(b, "\xE2\x80\xA6");
             return;
         }
-        unsigned long c = read_character(s, &length);
-        add_character(b, c, s, length);
+        length = sis__utf8_step(text, &c);
+        add_character(b, c, text, length);
     }
 }
 
@@ -92,15 +77,10 @@ void sis__html_text(sis__buf *b, const char *text) {
 }
 
 void sis__plain_text(sis__buf *b, const char *text) {
-    const unsigned char *s = (const unsigned char *)text;
-    for (size_t length; *s; s += length) {
-        unsigned long c = read_character(s, &length);
-        if (c == 0xFFFD)
-            sis__buf_str(b, "\xEF\xBF\xBD");
-        else if (is_unseen(c))
-            sis__buf_printf(b, "[U+%04lX]", c);
-        else
-            sis__buf_add(b, s, length);
+    uint32_t c;
+    for (size_t length; *text; text += length) {
+        length = sis__utf8_step(text, &c);
+        add_seen(b, c, text, length);
     }
 }
 

@@ -182,11 +182,9 @@ static int check_examples(const sis_task *t) {
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && !t->encoding.texts && i < t->source.n; i++) {
         size_t row = t->source.rows[i];
-        void *p = values;
         error = sis__task_width(t, t->source.data, row, &width);
         if (error == SIS_OK)
-            error = sis__reserve(&p, &room, width, sizeof *values);
-        values = (double *)p;
+            error = sis__reserve(&values, &room, width, sizeof *values);
         if (error == SIS_OK)
             error = sis__task_encode(t, t->source.data, row, width, values, NULL);
     }

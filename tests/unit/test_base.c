@@ -5,14 +5,17 @@
 #include "support.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "base/utf8.h"
 
 static void errors_have_names_texts_and_a_message(void **state) {
     (void)state;
@@ -100,6 +103,84 @@ static void json_strings_are_escaped_and_valid_utf8(void **state) {
     sis__buf_release(&b);
 }
 
+/* Every sequence of up to four bytes that is UTF-8 decodes to the character it was made of; of all
+ * others the first byte stands for U+FFFD. */
+static void every_character_reads_back(void **state) {
+    (void)state;
+    for (uint32_t c = 1; c <= 0x10FFFF; c++) {
+        char text[5] = {0};
+        size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+        static const unsigned first[] = {0, 0, 0xC0, 0xE0, 0xF0};
+        for (size_t k = n; k-- > 1;)
+            text[k] = (char)(0x80 | (c >> (6 * (n - 1 - k)) & 0x3F));
+        text[0] = (char)(first[n] | c >> (6 * (n - 1)));
+        uint32_t found;
+        int pair = c >= 0xD800 && c < 0xE000;
+        assert_int_equal(sis__utf8_step(text, &found), pair ? 1 : n);
+        assert_int_equal(found, pair ? SIS__UTF8_BAD : c);
+        assert_int_equal(sis__utf8_next(text, n, &found), pair ? 1 : n);
+        if (n > 1) /* cut off */
+            assert_true(sis__utf8_next(text, n - 1, &found) == 1 && found == SIS__UTF8_BAD);
+    }
+}
+
+static void what_is_no_utf8_is_found_and_mended(void **state) {
+    (void)state;
+    static const char *const bad[] = {
+        "\x80", "\xC0\x80",         "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80", "\xF0\x8F\xBF\xBF",
+        "\xF5", "\xF4\x90\x80\x80", "\xC3",     "\xE2\x82",     "\xFF"};
+    uint32_t c;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_true(sis__utf8_step(bad[i], &c) == 1 && c == SIS__UTF8_BAD);
+        assert_int_equal(sis__utf8_check(bad[i], strlen(bad[i])), 0);
+    }
+    assert_int_equal(sis__utf8_check("caf\xC3\xA9\xEF\xBF\xBD", 8), 8);
+    assert_int_equal(sis__utf8_check("a\0b", 3), 1);
+    assert_true(sis__utf8_same("a\xFF", "a\xEF\xBF\xBD") && sis__utf8_same("", ""));
+    assert_false(sis__utf8_same("ab", "a") || sis__utf8_same("a", "b") ||
+                 sis__utf8_same("a", "ab"));
+}
+
+/* ---- Names ----------------------------------------------------------------------------------- */
+
+static void names_keep_their_numbers(void **state) {
+    (void)state;
+    sis__names names = {0};
+    char text[16];
+    uint32_t number;
+    assert_int_equal(sis__names_find(&names, "x", 1), UINT32_MAX);
+    for (int round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < 3000; i++) {
+            int n = snprintf(text, sizeof text, "%u", i * 7);
+            assert_int_equal(sis__names_find(&names, text, (size_t)n), round ? i : UINT32_MAX);
+            assert_int_equal(sis__names_add(&names, text, (size_t)n, &number), SIS_OK);
+            assert_int_equal(number, i);
+            assert_string_equal(sis__names_text(&names, i), text);
+        }
+    assert_int_equal(sis__names_add(&names, "", 0, &number), SIS_OK);
+    assert_string_equal(sis__names_text(&names, number), "");
+    assert_int_equal(sis__names_find(&names, "a\0b", 3), UINT32_MAX);
+    sis__names_release(&names);
+}
+
+static void lists_of_any_type_grow(void **state) {
+    (void)state;
+    struct pair {
+        double a;
+        char b;
+    } *pairs = NULL;
+    size_t room = 0;
+    for (size_t n = 0; n < 100; n++) {
+        assert_int_equal(sis__reserve(&pairs, &room, n + 1, sizeof *pairs), SIS_OK);
+        pairs[n] = (struct pair){(double)n, 'x'};
+        assert_true(room > n && pairs[0].a == 0 && pairs[n / 2].a == (double)(n / 2));
+    }
+    struct pair *kept = pairs;
+    assert_int_equal(sis__reserve(&pairs, &room, SIZE_MAX, sizeof *pairs), SIS_E_NOMEM);
+    assert_ptr_equal(pairs, kept);
+    free(pairs);
+}
+
 static void random_numbers_depend_on_the_seed_alone(void **state) {
     (void)state;
     sis__rng a, b;
@@ -144,6 +225,10 @@ int main(void) {
         cmocka_unit_test(arrays_of_any_type_grow),
         cmocka_unit_test(doubles_read_back_as_themselves),
         cmocka_unit_test(json_strings_are_escaped_and_valid_utf8),
+        cmocka_unit_test(every_character_reads_back),
+        cmocka_unit_test(what_is_no_utf8_is_found_and_mended),
+        cmocka_unit_test(names_keep_their_numbers),
+        cmocka_unit_test(lists_of_any_type_grow),
         cmocka_unit_test(random_numbers_depend_on_the_seed_alone),
         cmocka_unit_test(parallel_runs_each_item_once_and_reports_the_first_failure),
     };

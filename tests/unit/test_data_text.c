@@ -9,7 +9,7 @@
 
 #include <sis/data.h>
 
-#include "data/words.h"
+#include "base/utf8.h"
 
 static sis_data *open_as(const char *name, const char *text, const char *label) {
     sis_data *data;

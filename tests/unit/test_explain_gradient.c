@@ -13,7 +13,7 @@
 #include <sis/explain.h>
 #include <sis/model.h>
 
-#include "base/parallel.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "support_net.h"
 

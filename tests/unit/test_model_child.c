@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/parallel.h"
 
 static volatile sig_atomic_t pipe_signals;

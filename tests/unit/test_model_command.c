@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/parallel.h"
+#include "base/clock.h"
 #include "base/rng.h"
 
 /* cmd:THIS_PROGRAM behaviour; static storage */

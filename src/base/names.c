@@ -3,7 +3,7 @@
  * Open addressing over numbers of entries, at most half full. The bytes of all strings lie behind
  * one another in one block.
  */
-#include "global/names.h"
+#include "base/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,44 +48,58 @@ static int grow(sis__names *names) {
 }
 
 static int append(sis__names *names, const void *bytes, size_t n, uint64_t hash) {
-    void *entries = names->entries, *block = names->bytes;
     if (names->n >= UINT32_MAX - 1)
         return sis__fail(SIS_E_UNSUPPORTED, "more than four thousand million different words");
-    int code = sis__reserve(&entries, &names->entries_room, names->n + 1, sizeof *names->entries);
-    names->entries = (sis__name *)entries;
+    int code =
+        sis__reserve(&names->entries, &names->entries_room, names->n + 1, sizeof *names->entries);
     if (code == SIS_OK)
-        code = sis__reserve(&block, &names->bytes_room, names->n_bytes + n, 1);
-    names->bytes = (char *)block;
+        code = sis__reserve(&names->bytes, &names->bytes_room, names->n_bytes + n + 1, 1);
     if (code != SIS_OK)
         return code;
     if (n > 0)
         memcpy(names->bytes + names->n_bytes, bytes, n);
+    names->bytes[names->n_bytes + n] = '\0';
     names->entries[names->n++] = (sis__name){hash, names->n_bytes, n};
-    names->n_bytes += n;
+    names->n_bytes += n + 1;
     return SIS_OK;
+}
+
+/* The place in the table of these bytes, or the free one where they would be. */
+static size_t place_of(const sis__names *names, const void *bytes, size_t n, uint64_t hash) {
+    size_t at = hash & names->mask;
+    for (; names->table[at]; at = (at + 1) & names->mask) {
+        const sis__name *e = &names->entries[names->table[at] - 1];
+        if (e->hash == hash && e->n == n && memcmp(names->bytes + e->start, bytes, n) == 0)
+            break;
+    }
+    return at;
 }
 
 int sis__names_add(sis__names *names, const void *bytes, size_t n, uint32_t *number) {
     uint64_t hash = sis__bytes_hash(bytes, n, 0);
-    if (!names->table || 2 * (names->n + 1) > names->mask + 1) {
-        int code = grow(names);
-        if (code != SIS_OK)
-            return code;
-    }
-    size_t at = hash & names->mask;
-    for (; names->table[at]; at = (at + 1) & names->mask) {
-        const sis__name *e = &names->entries[names->table[at] - 1];
-        if (e->hash == hash && e->n == n && memcmp(names->bytes + e->start, bytes, n) == 0) {
-            *number = names->table[at] - 1;
-            return SIS_OK;
-        }
-    }
-    int code = append(names, bytes, n, hash);
+    int code = SIS_OK;
+    if (!names->table || 2 * (names->n + 1) > names->mask + 1)
+        code = grow(names);
     if (code != SIS_OK)
         return code;
-    *number = (uint32_t)names->n - 1;
-    names->table[at] = *number + 1;
+    size_t at = place_of(names, bytes, n, hash);
+    if (!names->table[at]) {
+        if ((code = append(names, bytes, n, hash)) != SIS_OK)
+            return code;
+        names->table[at] = (uint32_t)names->n;
+    }
+    *number = names->table[at] - 1;
     return SIS_OK;
+}
+
+uint32_t sis__names_find(const sis__names *names, const void *bytes, size_t n) {
+    if (names->n == 0)
+        return UINT32_MAX;
+    return names->table[place_of(names, bytes, n, sis__bytes_hash(bytes, n, 0))] - 1;
+}
+
+const char *sis__names_text(const sis__names *names, uint32_t number) {
+    return names->bytes + names->entries[number].start;
 }
 
 void sis__names_release(sis__names *names) {
