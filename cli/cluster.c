@@ -110,12 +110,17 @@ static int write_means(const cli_means *x, const char *path) {
 }
 
 static int write_json(const cli_cluster_page *p, const char *path) {
-    cli_output out = {0};
-    int status = cli_output_open(&out, path, -1);
+    cli_cluster_found f;
+    char *text = NULL;
+    size_t n;
+    int status = cli_cluster_find(p, &f);
     if (status == CLI_DONE)
-        status = cli_cluster_json(out.file, p);
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
+        status = cli_fail(sis_clustering_format(&f.finding, &text, &n));
+    if (status == CLI_DONE)
+        status = cli_output_all(path, text, n);
+    free(text);
+    cli_cluster_found_release(&f);
+    return status;
 }
 
 /* Everything after reading. */

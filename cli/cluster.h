@@ -5,7 +5,7 @@
  *     cluster_eps.c     --eps
  *     cluster_read.c    results files -> subsets: points, patterns, where they come from
  *     cluster_text.c    clusters as a table for a person
- *     cluster_json.c    clusters as JSON
+ *     cluster_finding.c clusters as a finding, for JSON
  *     cluster_dna.c     matrices of DNA clusters, and the motifs they are like
  *     cluster_image.c   mean images
  */
@@ -14,6 +14,7 @@
 
 #include <stdio.h>
 
+#include <sis/findings.h>
 #include <sis/global.h>
 
 #include "cli.h"
@@ -137,10 +138,17 @@ typedef struct cli_pattern {
 cli_pattern *cli_patterns_find(const cli_cluster_page *p, size_t cluster, size_t *found);
 
 int cli_cluster_print(FILE *out, const cli_cluster_page *p);
-int cli_cluster_json(FILE *out, const cli_cluster_page *p);
 
-/* A JSON string, a number that reads back as itself. */
-void cli_json_text(FILE *out, const char *text);
-void cli_json_number(FILE *out, double v);
+/* The clusters as a finding, which points into the page and into this. */
+typedef struct cli_cluster_found {
+    sis_clustering finding;
+    sis_member *members;
+    sis_found_cluster *clusters;
+    sis_share *shares;
+    sis_pattern *patterns;
+    size_t n_patterns;
+} cli_cluster_found;
+int cli_cluster_find(const cli_cluster_page *p, cli_cluster_found *f);
+void cli_cluster_found_release(cli_cluster_found *f);
 
 #endif

@@ -163,85 +163,79 @@ int cli_comparison_print(const cli_comparison *c) {
     return status;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- As a finding ---------------------------------------------------------------------------- */
 
-static void put_numbers(FILE *out, const char *name, const double *v, size_t n) {
-    fprintf(out, "\"%s\":[", name);
-    for (size_t k = 0; k < n; k++) {
-        fputs(k ? "," : "", out);
-        cli_json_number(out, v[k]);
-    }
-    fputc(']', out);
-}
-
-static void put_side(FILE *out, const cli_comparison *c, size_t k) {
+static sis_side side_of(const cli_comparison *c, size_t k) {
     const cli_side *s = &c->sides[k];
-    fprintf(out, "\"%c\":{\"results\":", "ab"[k]);
-    cli_json_text(out, s->shelf.path);
-    fputs(",\"model\":", out);
-    cli_json_text(out, s->spec);
-    fprintf(out, ",\"n\":%zu,\"subsets\":%zu,\"threshold\":", s->shelf.n, c->cross[k].n);
-    cli_json_number(out, s->threshold);
-    fprintf(out, ",\"direction\":\"%s\"},\n", s->below ? "<=" : ">=");
+    return (sis_side){.results = s->shelf.path,
+                      .model = s->spec,
+                      .n = s->shelf.n,
+                      .subsets = c->cross[k].n,
+                      .threshold = s->threshold,
+                      .below = s->below};
 }
 
-static void put_cross(FILE *out, const cli_comparison *c, size_t k) {
+static sis_cross cross_of(const cli_comparison *c, size_t k) {
     const cli_cross *x = &c->cross[k];
-    fprintf(out, "\"%s\":{\"n\":%zu,\"sufficient\":", k ? "b_by_a" : "a_by_b", x->n);
-    cli_json_number(out, x->n ? (double)x->sufficient / (double)x->n : 0);
-    fputc(',', out);
-    put_numbers(out, "quantiles", x->quantiles, x->n ? 5 : 0);
-    fputc(',', out);
-    put_numbers(out, "scores", x->scores, x->n);
-    fputc(',', out);
-    put_numbers(out, "own_quantiles", c->own[k], x->n ? 5 : 0);
-    fputs("}", out);
+    return (sis_cross){.sufficient = x->n ? (double)x->sufficient / (double)x->n : 0,
+                       .n = x->n,
+                       .scores = x->scores,
+                       .n_quantiles = x->n ? 5 : 0,
+                       .quantiles = x->quantiles,
+                       .own_quantiles = c->own[k]};
 }
 
-static void put_difference(FILE *out, const cli_comparison *c, const cli_difference *d) {
-    fputs("{\"id\":", out);
-    cli_json_text(out, c->sides[0].shelf.records[d->records[0]].id);
-    fputs(",\"distance\":", out);
-    cli_json_number(out, d->distance);
-    for (size_t side = 0; side < 2; side++) {
+/* The examples that differ most, and the patterns of their subsets behind one another. */
+static void list_differences(const cli_comparison *c, size_t n, sis_difference *out,
+                             const char **patterns) {
+    for (size_t i = 0; i < n; i++) {
+        const cli_difference *d = &c->differences[i];
         const cli_subset *item;
-        fprintf(out, ",\"%c\":[", "ab"[side]);
-        for (size_t k = 0; (item = item_of(c, side, d, k)); k++) {
-            fputs(k ? "," : "", out);
-            cli_json_text(out, item->pattern);
+        out[i].id = c->sides[0].shelf.records[d->records[0]].id;
+        out[i].distance = d->distance;
+        for (size_t side = 0; side < 2; side++) {
+            out[i].patterns[side] = patterns;
+            for (size_t k = 0; (item = item_of(c, side, d, k)); k++)
+                *patterns++ = item->pattern;
+            out[i].n_patterns[side] = (size_t)(patterns - out[i].patterns[side]);
         }
-        fputc(']', out);
     }
-    fputc('}', out);
+}
+
+static int write_finding(const sis_comparison *f, const char *path) {
+    char *text;
+    size_t n;
+    int error = sis_comparison_format(f, &text, &n);
+    if (error)
+        return cli_fail(error);
+    int status = cli_output_all(path, text, n);
+    free(text);
+    return status;
 }
 
 int cli_comparison_json(const cli_comparison *c, const char *path) {
-    cli_output o = {0};
-    int status = cli_output_open(&o, path, -1);
+    size_t n = c->n_differences < c->o->differ ? c->n_differences : c->o->differ;
+    sis_difference *differences = cli_grab(n, sizeof *differences);
+    const char **patterns = cli_grab(c->subsets.n, sizeof *patterns);
+    cli_cluster_found joint = {0};
+    int status = differences && patterns ? cli_cluster_find(&c->page, &joint) : CLI_FAILED;
     if (status == CLI_DONE) {
-        FILE *out = o.file;
-        fputc('{', out);
-        put_side(out, c, 0);
-        put_side(out, c, 1);
-        fprintf(out,
-                "\"decisions\":{\"common\":%zu,\"same\":%zu,\"other_output\":%zu,\"only_a\":%zu,"
-                "\"only_b\":%zu,\"neither\":%zu,\"agreement\":",
-                c->decisions.common, c->decisions.both, c->decisions.other_output,
-                c->decisions.only[0], c->decisions.only[1], c->decisions.neither);
-        cli_json_number(out, agreement(c));
-        fputs("},\n\"scores\":{", out);
-        put_cross(out, c, 0);
-        fputs(",\n", out);
-        put_cross(out, c, 1);
-        fputs("},\n\"joint\":", out);
-        status = cli_cluster_json(out, &c->page);
-        fputs(",\"differ\":[", out);
-        for (size_t k = 0; k < c->n_differences && k < c->o->differ; k++) {
-            fputs(k ? ",\n" : "\n", out);
-            put_difference(out, c, &c->differences[k]);
-        }
-        fputs("]}\n", out);
+        list_differences(c, n, differences, patterns);
+        sis_comparison f = {.sides = {side_of(c, 0), side_of(c, 1)},
+                            .common = c->decisions.common,
+                            .decisions = {[SIS_DECISION_SAME] = c->decisions.both,
+                                          [SIS_DECISION_OTHER_OUTPUT] = c->decisions.other_output,
+                                          [SIS_DECISION_ONLY_A] = c->decisions.only[0],
+                                          [SIS_DECISION_ONLY_B] = c->decisions.only[1],
+                                          [SIS_DECISION_NEITHER] = c->decisions.neither},
+                            .cross = {cross_of(c, 0), cross_of(c, 1)},
+                            .joint = joint.finding,
+                            .n_differences = n,
+                            .differences = differences};
+        status = write_finding(&f, path);
     }
-    int closed = cli_output_close(&o);
-    return status == CLI_DONE ? closed : status;
+    cli_cluster_found_release(&joint);
+    free(differences);
+    free(patterns);
+    return status;
 }

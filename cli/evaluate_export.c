@@ -1,35 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every value of an evaluation, for plotting: a row a rationale as CSV, and all of it as one JSON
- * object in which examples and draws have their place too. What was not measured is an empty cell,
- * or null.
+ * Every value of an evaluation, for plotting: a row a rationale as CSV, an empty cell where nothing
+ * was measured, and all of it as a finding, which the library writes.
  */
-#include <jansson.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/findings.h>
+
 #include "evaluate.h"
 #include "output.h"
 
-/* Name and place of each number of a rationale. */
-static const struct {
-    const char *name;
-    size_t offset;
-} numbers[] = {
-#define NUMBER(name)                                                                               \
-    { #name, offsetof(eval_rationale, name) }
-    NUMBER(length),     NUMBER(percent), NUMBER(score),      NUMBER(sufficient), NUMBER(inside),
-    NUMBER(outside),    NUMBER(marked),  NUMBER(divergence), NUMBER(second),     NUMBER(deck),
-    NUMBER(deck_holds), NUMBER(around),  NUMBER(half),       NUMBER(half_holds)
-#undef NUMBER
+/* The place of each measure in a rationale. */
+static const size_t places[SIS_N_MEASURES] = {
+#define PLACE(code, name) [SIS_MEASURE_##code] = offsetof(eval_rationale, name),
+    PLACE(LENGTH, length) PLACE(PERCENT, percent) PLACE(SCORE, score) PLACE(SUFFICIENT, sufficient)
+        PLACE(INSIDE, inside) PLACE(OUTSIDE, outside) PLACE(MARKED, marked)
+            PLACE(DIVERGENCE, divergence) PLACE(SECOND, second) PLACE(DECK, deck)
+                PLACE(DECK_HOLDS, deck_holds) PLACE(AROUND, around) PLACE(HALF, half)
+                    PLACE(HALF_HOLDS, half_holds)
+#undef PLACE
 };
-enum { NUMBERS = sizeof numbers / sizeof *numbers };
 
-static double number_of(const eval_rationale *x, size_t k) {
+static double number_of(const eval_rationale *x, int k) {
     double v;
-    memcpy(&v, (const char *)x + numbers[k].offset, sizeof v);
+    memcpy(&v, (const char *)x + places[k], sizeof v);
     return v;
 }
 
@@ -64,7 +61,7 @@ static void write_row(FILE *f, const evaluation *ev, const eval_method *m,
     put_value(f, r->threshold);
     put_value(f, r->collection.score);
     put_value(f, ev->examples[x->example].qhs);
-    for (size_t k = 0; k < NUMBERS; k++)
+    for (int k = 0; k < SIS_N_MEASURES; k++)
         put_value(f, number_of(x, k));
     if (isnan(x->divergence))
         fputs(",,", f);
@@ -79,8 +76,8 @@ int eval_csv(const evaluation *ev, const char *path) {
     if (status != CLI_DONE)
         return status;
     fputs("method,id,subset,n_features,threshold,input_score,qhs", out.file);
-    for (size_t k = 0; k < NUMBERS; k++)
-        fprintf(out.file, ",%s", numbers[k].name);
+    for (int k = 0; k < SIS_N_MEASURES; k++)
+        fprintf(out.file, ",%s", sis_measure_name((sis_measure)k));
     fputs(",motif_start,motif_strand\n", out.file);
     for (size_t k = 0; k < ev->n_methods; k++)
         for (size_t i = 0; i < ev->methods[k].n_items; i++)
@@ -90,198 +87,149 @@ int eval_csv(const evaluation *ev, const char *path) {
     return status == CLI_DONE ? closed : status;
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------ */
+/* ---- As a finding ---------------------------------------------------------------------------- */
 
-/* Members that are NULL, for want of memory, are noticed at the end: json_object_set_new returns
- * -1. */
-typedef struct {
-    int failed;
-} writer;
-
-static void set(writer *w, json_t *object, const char *name, json_t *value) {
-    w->failed |= json_object_set_new(object, name, value) != 0;
+static sis_rated rated_of(const eval_rationale *x) {
+    sis_rated r = {.example = x->example,
+                   .subset = x->subset,
+                   .n_features = (size_t)x->length,
+                   .features = x->features,
+                   .motif_start = isnan(x->divergence) ? -1 : (long)x->start,
+                   .reverse = x->reverse};
+    for (int k = 0; k < SIS_N_MEASURES; k++)
+        r.measures[k] = number_of(x, k);
+    return r;
 }
 
-static void append(writer *w, json_t *list, json_t *value) {
-    w->failed |= json_array_append_new(list, value) != 0;
-}
-
-static json_t *number(double v) {
-    if (isinf(v))
-        v = copysign(1.7976931348623157e308, v);
-    return isnan(v) ? json_null() : json_real(v);
-}
-
-/* Text as UTF-8, or without what is not. */
-static json_t *text(const char *s) {
-    json_t *t = json_string(s);
-    return t ? t : json_string("?");
-}
-
-static json_t *number_list(writer *w, const double *v, size_t n) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        append(w, list, number(v[i]));
-    return list;
-}
-
-static json_t *rationale_object(writer *w, const evaluation *ev, const eval_rationale *x) {
-    json_t *o = json_object(), *features = json_array();
-    set(w, o, "id", text(ev->examples[x->example].record->id));
-    set(w, o, "subset", json_integer((json_int_t)x->subset));
-    for (size_t i = 0; i < (size_t)x->length; i++)
-        append(w, features, json_integer(x->features[i]));
-    set(w, o, "features", features);
-    for (size_t k = 0; k < NUMBERS; k++)
-        if (!isnan(number_of(x, k)))
-            set(w, o, numbers[k].name, number(number_of(x, k)));
-    set(w, o, "length", json_integer((json_int_t)x->length));
-    set(w, o, "sufficient", json_boolean(x->sufficient > 0));
-    if (!isnan(x->divergence)) {
-        set(w, o, "motif_start", json_integer((json_int_t)x->start));
-        set(w, o, "motif_strand", text(x->reverse ? "-" : "+"));
-    }
-    return o;
-}
-
-/* ---- What the tables say --------------------------------------------------------------------- */
-
-/* Of all methods but the first. */
-static void set_tests(writer *w, json_t *o, const evaluation *ev, const eval_method *m,
-                      const eval_against *p) {
-    if (m == &ev->methods[0])
-        return;
-    set(w, o, "rank_sum_p", number(p->sum.p));
-    set(w, o, "signed_rank_p", number(p->pairs.p));
-}
-
-/* Median, extremes and tests of one number of rationales; nothing if it was not measured. */
-static void set_quantity(writer *w, json_t *o, const evaluation *ev, const eval_method *m,
-                         size_t k) {
+/* Median, extremes and tests of one number of rationales. */
+static int find_quantity(const evaluation *ev, const eval_method *m, size_t place,
+                         sis_quantity *q) {
     size_t n = 0;
     eval_against p = {0};
-    double *values = eval_column(m, numbers[k].offset, &n), low = NAN, high = NAN;
-    if (!values || eval_compare(ev, m, numbers[k].offset, &p) != CLI_DONE ||
-        sis_sample_percentile(values, n, 0, &low) != SIS_OK ||
-        sis_sample_percentile(values, n, 100, &high) != SIS_OK)
-        w->failed = 1;
-    if (n > 0) {
-        json_t *q = json_object();
-        set(w, q, "median", number(eval_median(values, n)));
-        set(w, q, "mean", number(sis_sample_mean(values, n)));
-        set(w, q, "lowest", number(low));
-        set(w, q, "highest", number(high));
-        set_tests(w, q, ev, m, &p);
-        set(w, o, numbers[k].name, q);
+    double *values = eval_column(m, place, &n);
+    int status = values ? eval_compare(ev, m, place, &p) : CLI_FAILED;
+    if (status == CLI_DONE && n > 0) {
+        int error = sis_sample_percentile(values, n, 0, &q->lowest);
+        if (!error)
+            error = sis_sample_percentile(values, n, 100, &q->highest);
+        q->median = eval_median(values, n);
+        q->mean = sis_sample_mean(values, n);
+        q->rank_sum_p = p.sum.p;
+        q->signed_rank_p = p.pairs.p;
+        status = cli_fail(error);
     }
     free(values);
+    return status;
 }
 
-static void set_importance(writer *w, json_t *o, const evaluation *ev, const eval_method *m) {
+static int find_importance(const evaluation *ev, const eval_method *m, sis_quantity *q) {
     size_t n_in = 0, n_out = 0;
     eval_against p = {0};
     double *in = eval_importance(ev, m, 1, &n_in, NULL);
     double *out = eval_importance(ev, m, 0, &n_out, NULL);
-    json_t *q = json_object();
-    w->failed |= !in || !out || eval_compare_importance(ev, m, &p) != CLI_DONE;
-    set(w, q, "median_inside", number(in ? eval_median(in, n_in) : NAN));
-    set(w, q, "median_outside", number(out ? eval_median(out, n_out) : NAN));
-    set_tests(w, q, ev, m, &p);
-    set(w, o, "importance", q);
+    int status = in && out ? eval_compare_importance(ev, m, &p) : CLI_FAILED;
+    if (status == CLI_DONE)
+        *q = (sis_quantity){.median = eval_median(in, n_in),
+                            .outside = eval_median(out, n_out),
+                            .rank_sum_p = p.sum.p,
+                            .signed_rank_p = p.pairs.p};
     free(in);
     free(out);
+    return status;
 }
 
-static json_t *summary_object(writer *w, const evaluation *ev, const eval_method *m) {
-    static const char *const tested[] = {"length", "percent", "score", "marked", "divergence"};
-    json_t *o = json_object();
+static int find_summary(const evaluation *ev, const eval_method *m, sis_method_summary *s) {
+    static const sis_measure measures[] = {[SIS_QUANTITY_LENGTH] = SIS_MEASURE_LENGTH,
+                                           [SIS_QUANTITY_PERCENT] = SIS_MEASURE_PERCENT,
+                                           [SIS_QUANTITY_SCORE] = SIS_MEASURE_SCORE,
+                                           [SIS_QUANTITY_MARKED] = SIS_MEASURE_MARKED,
+                                           [SIS_QUANTITY_DIVERGENCE] = SIS_MEASURE_DIVERGENCE};
     size_t all, most;
-    sis_test r;
+    sis_test r = {.statistic = NAN, .p = NAN};
+    int status = CLI_DONE;
     eval_count(ev, m, &all, &most);
-    set(w, o, "subsets_per_example", number((double)all / (double)ev->n_examples));
-    set(w, o, "subsets_most", json_integer((json_int_t)most));
-    set(w, o, "sufficient_examples", number(eval_sufficient(ev, m)));
-    for (size_t k = 0; k < NUMBERS; k++)
-        for (size_t i = 0; i < sizeof tested / sizeof *tested; i++)
-            if (strcmp(tested[i], numbers[k].name) == 0)
-                set_quantity(w, o, ev, m, k);
-    if (ev->with_model)
-        set_importance(w, o, ev, m);
-    if (ev->o->human && ev->with_model) {
-        w->failed |= eval_correlate(ev, m, &r) != CLI_DONE;
-        set(w, o, "pearson_r", number(r.statistic));
-        set(w, o, "pearson_p", number(r.p));
+    for (int k = 0; k < SIS_N_QUANTITIES && status == CLI_DONE; k++) {
+        s->quantities[k].median = NAN;
+        if (k != SIS_QUANTITY_IMPORTANCE)
+            status = find_quantity(ev, m, places[measures[k]], &s->quantities[k]);
+        else if (ev->with_model)
+            status = find_importance(ev, m, &s->quantities[k]);
     }
-    return o;
+    if (status == CLI_DONE && ev->o->human && ev->with_model)
+        status = eval_correlate(ev, m, &r);
+    s->subsets_per_example = (double)all / (double)ev->n_examples;
+    s->subsets_most = (double)most;
+    s->sufficient_examples = eval_sufficient(ev, m);
+    s->pearson_r = r.statistic;
+    s->pearson_p = r.p;
+    return status;
 }
 
-static json_t *method_object(writer *w, const evaluation *ev, const eval_method *m) {
-    json_t *o = json_object(), *list = json_array();
-    set(w, o, "name", text(m->name));
-    set(w, o, "method", text(m->shelf.records[0].method));
-    set(w, o, "file", text(m->shelf.path));
-    set(w, o, "summary", summary_object(w, ev, m));
+/* The rationales of the method go to `rated`. */
+static int find_method(const evaluation *ev, const eval_method *m, sis_rated *rated,
+                       sis_evaluated_method *out) {
+    *out = (sis_evaluated_method){.name = m->name,
+                                  .method = m->shelf.records[0].method,
+                                  .file = m->shelf.path,
+                                  .n = m->n_items,
+                                  .rationales = rated};
     for (size_t i = 0; i < m->n_items; i++)
-        append(w, list, rationale_object(w, ev, &m->items[i]));
-    set(w, o, "rationales", list);
-    return o;
+        rated[i] = rated_of(&m->items[i]);
+    return find_summary(ev, m, &out->summary);
 }
 
-static json_t *example_object(writer *w, const eval_example *x) {
+static sis_evaluated_example example_of(const eval_example *x) {
     const sis_record *r = x->record;
-    json_t *o = json_object();
-    set(w, o, "id", text(r->id));
-    set(w, o, "output", json_integer((json_int_t)r->output));
-    set(w, o, "direction", text(r->below ? "<=" : ">="));
-    set(w, o, "threshold", number(r->threshold));
-    set(w, o, "score", number(r->collection.score));
-    set(w, o, "n_features", json_integer((json_int_t)r->collection.n_features));
-    if (!isnan(x->qhs)) {
-        set(w, o, "human_score", number(x->human_score));
-        set(w, o, "qhs", number(x->qhs));
-    }
-    if (x->importance)
-        set(w, o, "importance", number_list(w, x->importance, r->collection.n_features));
-    return o;
+    return (sis_evaluated_example){.id = r->id,
+                                   .output = r->output,
+                                   .n_features = r->collection.n_features,
+                                   .below = r->below,
+                                   .threshold = r->threshold,
+                                   .score = r->collection.score,
+                                   .human_score = isnan(x->qhs) ? NAN : x->human_score,
+                                   .qhs = x->qhs,
+                                   .importance = x->importance};
 }
 
-static json_t *evaluation_object(writer *w, const evaluation *ev) {
-    json_t *o = json_object(), *examples = json_array(), *methods = json_array();
-    for (size_t e = 0; e < ev->n_examples; e++)
-        append(w, examples, example_object(w, &ev->examples[e]));
-    for (size_t k = 0; k < ev->n_methods; k++)
-        append(w, methods, method_object(w, ev, &ev->methods[k]));
-    if (ev->n_methods > 0)
-        set(w, o, "model", text(ev->methods[0].shelf.records[0].model));
-    if (ev->motif)
-        set(w, o, "motif", text(ev->motif->id));
-    set(w, o, "examples", examples);
-    set(w, o, "methods", methods);
-    if (ev->study.n > 0) {
-        json_t *study = json_object();
-        set(w, study, "by_mask", number_list(w, ev->study.by_mask, ev->study.n));
-        set(w, study, "by_hotdeck", number_list(w, ev->study.by_deck, ev->study.n));
-        set(w, o, "imputation", study);
-    }
-    return o;
+static int write_finding(const sis_evaluation *f, const char *path) {
+    char *text;
+    size_t n;
+    int error = sis_evaluation_format(f, &text, &n);
+    if (error)
+        return cli_fail(error);
+    int status = cli_output_all(path, text, n);
+    free(text);
+    return status;
 }
 
 int eval_json(const evaluation *ev, const char *path) {
-    writer w = {0};
-    cli_output out;
-    json_t *object = evaluation_object(&w, ev);
-    char *line = w.failed ? NULL : json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(10));
-    json_decref(object);
-    if (!line)
-        return cli_error("out of memory");
-    int status = cli_output_open(&out, path, -1);
-    if (status == CLI_DONE) {
-        status = cli_output_write(&out, line, strlen(line));
-        if (status == CLI_DONE)
-            status = cli_output_write(&out, "\n", 1);
-        int closed = cli_output_close(&out);
-        status = status == CLI_DONE ? closed : status;
+    size_t n = 0, at = 0;
+    for (size_t k = 0; k < ev->n_methods; k++)
+        n += ev->methods[k].n_items;
+    sis_rated *rated = cli_grab(n, sizeof *rated);
+    sis_evaluated_method *methods = cli_grab(ev->n_methods, sizeof *methods);
+    sis_evaluated_example *examples = cli_grab(ev->n_examples, sizeof *examples);
+    int status = rated && methods && examples ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; i < ev->n_examples && status == CLI_DONE; i++)
+        examples[i] = example_of(&ev->examples[i]);
+    for (size_t k = 0; k < ev->n_methods && status == CLI_DONE; k++) {
+        status = find_method(ev, &ev->methods[k], rated + at, &methods[k]);
+        at += ev->methods[k].n_items;
     }
-    free(line);
+    if (status == CLI_DONE) {
+        sis_evaluation f = {.model = ev->n_methods ? ev->methods[0].shelf.records[0].model : NULL,
+                            .motif = ev->motif ? ev->motif->id : NULL,
+                            .n_examples = ev->n_examples,
+                            .examples = examples,
+                            .n_methods = ev->n_methods,
+                            .methods = methods,
+                            .n_draws = ev->study.n,
+                            .by_mask = ev->study.by_mask,
+                            .by_hotdeck = ev->study.by_deck};
+        status = write_finding(&f, path);
+    }
+    free(rated);
+    free(methods);
+    free(examples);
     return status;
 }

@@ -59,3 +59,13 @@ int cli_output_close(cli_output *o) {
     int broken = ferror(file);
     return fclose(file) == 0 && !broken ? CLI_DONE : failed(o, "write to");
 }
+
+int cli_output_all(const char *path, const char *bytes, size_t n) {
+    cli_output out = {0};
+    int status = cli_output_open(&out, path, -1);
+    if (status != CLI_DONE)
+        return status;
+    status = cli_output_write(&out, bytes, n);
+    int closed = cli_output_close(&out);
+    return status == CLI_DONE ? closed : status;
+}

@@ -24,6 +24,9 @@ int cli_output_spares(const char *path, const char *input);
 /* Write and flush. */
 int cli_output_write(cli_output *o, const char *bytes, size_t n);
 
+/* Open, write and close. */
+int cli_output_all(const char *path, const char *bytes, size_t n);
+
 /* Close; the last chance to hear that the disk is full. */
 int cli_output_close(cli_output *o);
 

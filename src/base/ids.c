@@ -33,7 +33,7 @@ void sis__ids_release(sis__ids *x) {
     *x = (sis__ids){0};
 }
 
-size_t sis__ids_find(const sis__ids *x, const char *id) {
+size_t sis__ids_first(const sis__ids *x, const char *id) {
     size_t low = 0, high = x->n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
@@ -42,7 +42,12 @@ size_t sis__ids_find(const sis__ids *x, const char *id) {
         else
             high = middle;
     }
-    return low < x->n && strcmp(x->items[low].id, id) == 0 ? x->items[low].at : SIZE_MAX;
+    return low;
+}
+
+size_t sis__ids_find(const sis__ids *x, const char *id) {
+    size_t k = sis__ids_first(x, id);
+    return k < x->n && strcmp(x->items[k].id, id) == 0 ? x->items[k].at : SIZE_MAX;
 }
 
 const char *sis__ids_twice(const sis__ids *x) {

@@ -22,6 +22,9 @@ typedef struct sis__ids {
 int sis__ids_init(sis__ids *x, const char *const *ids, size_t n);
 void sis__ids_release(sis__ids *x);
 
+/* Where those that are called so begin in the list, or would. */
+size_t sis__ids_first(const sis__ids *x, const char *id);
+
 /* The place of the first that is called so, or SIZE_MAX. */
 size_t sis__ids_find(const sis__ids *x, const char *id);
 

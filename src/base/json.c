@@ -39,6 +39,11 @@ void sis__json_list(sis__buf *b, const char *name) {
     sis__buf_char(b, '[');
 }
 
+void sis__json_object(sis__buf *b, const char *name) {
+    sis__json_name(b, name);
+    sis__buf_char(b, '{');
+}
+
 void sis__json_comma(sis__buf *b, size_t i) {
     if (i > 0)
         sis__buf_char(b, ',');

@@ -14,7 +14,8 @@ void sis__json_text(sis__buf *b, const char *name, const char *text);
 void sis__json_number(sis__buf *b, const char *name, double v);
 void sis__json_count(sis__buf *b, const char *name, size_t n);
 void sis__json_flag(sis__buf *b, const char *name, int v);
-void sis__json_list(sis__buf *b, const char *name);
+void sis__json_list(sis__buf *b, const char *name);   /* begins one: add entries and "]" */
+void sis__json_object(sis__buf *b, const char *name); /* the same with "}" */
 void sis__json_comma(sis__buf *b, size_t i);
 void sis__json_ints(sis__buf *b, const char *name, const int *v, size_t n);
 void sis__json_counts(sis__buf *b, const char *name, const size_t *v, size_t n);

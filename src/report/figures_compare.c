@@ -21,9 +21,9 @@ static int side_colour(size_t side) {
 /* ---- Decisions ------------------------------------------------------------------------------- */
 
 int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__comparison *c = &report->comparisons[k];
+    const sis__compared *c = &report->comparisons[k];
     char a[SIS__NAME_SIZE - 8], b[SIS__NAME_SIZE - 8];
-    if (c->common == 0)
+    if (c->found.common == 0)
         return 0;
     sis__side_name(c, 0, a, sizeof a);
     sis__side_name(c, 1, b, sizeof b);
@@ -31,28 +31,28 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_number(d, k);
     d->chart = sis__plot_bars;
     d->plot.whole = 1;
-    if (sis__drawing_series(d, 1, SIS__DECISIONS) != SIS_OK)
+    if (sis__drawing_series(d, 1, SIS_N_DECISIONS) != SIS_OK)
         return SIS_E_NOMEM;
-    snprintf(d->names[1 + SIS__SAME], SIS__NAME_SIZE, "the same");
-    snprintf(d->names[1 + SIS__OTHER_OUTPUT], SIS__NAME_SIZE, "differently");
-    snprintf(d->names[1 + SIS__ONLY_A], SIS__NAME_SIZE, "only %s", a);
-    snprintf(d->names[1 + SIS__ONLY_B], SIS__NAME_SIZE, "only %s", b);
-    snprintf(d->names[1 + SIS__NEITHER], SIS__NAME_SIZE, "neither");
+    snprintf(d->names[1 + SIS_DECISION_SAME], SIS__NAME_SIZE, "the same");
+    snprintf(d->names[1 + SIS_DECISION_OTHER_OUTPUT], SIS__NAME_SIZE, "differently");
+    snprintf(d->names[1 + SIS_DECISION_ONLY_A], SIS__NAME_SIZE, "only %s", a);
+    snprintf(d->names[1 + SIS_DECISION_ONLY_B], SIS__NAME_SIZE, "only %s", b);
+    snprintf(d->names[1 + SIS_DECISION_NEITHER], SIS__NAME_SIZE, "neither");
     int code = SIS_OK;
-    for (int i = 0; code == SIS_OK && i < SIS__DECISIONS; i++)
-        code = sis__numbers_add(&d->plot.series[0].x, (double)c->decisions[i]);
+    for (int i = 0; code == SIS_OK && i < SIS_N_DECISIONS; i++)
+        code = sis__numbers_add(&d->plot.series[0].x, (double)c->found.decisions[i]);
     sis__buf_printf(&d->caption,
                     "%zu examples that are in both results files: both models decide, for the same "
                     "output or for different ones; only one of them reaches its threshold; neither "
                     "does.",
-                    c->common);
+                    c->found.common);
     return code == SIS_OK ? 1 : code;
 }
 
 /* ---- Scores ---------------------------------------------------------------------------------- */
 
 /* The scores of the side's own subsets, if the report has all of them. */
-static int add_own(const sis_report *report, const sis__side *side, sis__numbers *out) {
+static int add_own(const sis_report *report, const sis_side *side, sis__numbers *out) {
     size_t run = sis__side_run(report, side);
     int code = SIS_OK;
     if (run == SIZE_MAX || report->runs[run].subsets != side->subsets)
@@ -67,7 +67,7 @@ static int add_own(const sis_report *report, const sis__side *side, sis__numbers
 }
 
 /* Column 2 * scorer: its own subsets; the next: the other's. */
-static int add_columns(const sis_report *report, const sis__comparison *c, size_t scorer,
+static int add_columns(const sis_report *report, const sis__compared *c, size_t scorer,
                        sis__drawing *d) {
     sis__series *own = &d->plot.series[2 * scorer], *other = own + 1;
     char name[SIS__NAME_SIZE - 4];
@@ -76,17 +76,19 @@ static int add_columns(const sis_report *report, const sis__comparison *c, size_
     snprintf(d->names[2 * scorer + 1], SIS__NAME_SIZE, "of %s", name);
     own->colour = side_colour(scorer);
     other->colour = side_colour(!scorer);
-    int code = add_own(report, &c->sides[scorer], &own->x);
+    int code = add_own(report, &c->found.sides[scorer], &own->x);
     if (code == SIS_OK && own->x.n == 0) { /* the same box, but not the same density */
         d->plot.violin = 0;
-        code = sis__numbers_add_finite(&own->x, &c->cross[scorer].own_quantiles);
+        code = sis__numbers_add_finite(&own->x, c->found.cross[scorer].own_quantiles,
+                                       c->found.cross[scorer].n_quantiles);
     }
-    return code == SIS_OK ? sis__numbers_add_finite(&other->x, &c->cross[!scorer].scores) : code;
+    const sis_cross *others = &c->found.cross[!scorer];
+    return code == SIS_OK ? sis__numbers_add_finite(&other->x, others->scores, others->n) : code;
 }
 
-static void mark_scorer(const sis__comparison *c, size_t scorer, sis__drawing *d) {
+static void mark_scorer(const sis__compared *c, size_t scorer, sis__drawing *d) {
     char name[SIS__NAME_SIZE];
-    double at = c->sides[scorer].threshold;
+    double at = c->found.sides[scorer].threshold;
     sis__side_name(c, scorer, name, sizeof name);
     sis__text_fit(name, sizeof name, 11, 110);
     if (!isfinite(at))
@@ -96,24 +98,24 @@ static void mark_scorer(const sis__comparison *c, size_t scorer, sis__drawing *d
     d->marks[k] = (sis__mark){at, d->mark_texts[k], 2 * scorer, 2};
 }
 
-static void describe_scores(const sis__comparison *c, sis__drawing *d) {
+static void describe_scores(const sis__compared *c, sis__drawing *d) {
     sis__buf_printf(&d->caption,
                     "Each model scores its own subsets and those of the other, everything else "
                     "masked: %zu subsets and %zu. Dashed, the threshold of the model that scores.",
-                    c->cross[0].scores.n, c->cross[1].scores.n);
+                    c->found.cross[0].n, c->found.cross[1].n);
     for (size_t k = 0; k < 2; k++) {
         char whose[40], by[40];
         sis__side_name(c, k, whose, sizeof whose);
         sis__side_name(c, !k, by, sizeof by);
-        if (c->cross[k].scores.n && !isnan(c->cross[k].sufficient))
+        if (c->found.cross[k].n && !isnan(c->found.cross[k].sufficient))
             sis__buf_printf(&d->caption, " Of %s, %.1f %% are still sufficient for %s.", whose,
-                            100 * c->cross[k].sufficient, by);
+                            100 * c->found.cross[k].sufficient, by);
     }
 }
 
 int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__comparison *c = &report->comparisons[k];
-    if (c->cross[0].scores.n + c->cross[1].scores.n == 0)
+    const sis__compared *c = &report->comparisons[k];
+    if (c->found.cross[0].n + c->found.cross[1].n == 0)
         return 0;
     sis__drawing_begin(d, "cross-scores", "Is what is enough for one enough for the other?",
                        "subsets", "score of a subset alone");
@@ -133,8 +135,8 @@ int sis__make_cross_scores(const sis_report *report, size_t k, sis__drawing *d) 
 /* ---- Joint clusters -------------------------------------------------------------------------- */
 
 int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__comparison *c = &report->comparisons[k];
-    size_t n = c->joint.n_clusters - (c->joint.noise > 0);
+    const sis__compared *c = &report->comparisons[k];
+    size_t n = c->joint.n_clusters - (c->joint.found.n_noise > 0);
     size_t shown = n < SIS__GROUPS_MOST ? n : SIS__GROUPS_MOST;
     if (n == 0)
         return 0;
@@ -153,11 +155,12 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) 
                                     100 * sis__side_share(c, &c->joint.clusters[i], side));
     }
     for (size_t i = 0; code == SIS_OK && i < shown; i++)
-        snprintf(d->names[2 + i], SIS__NAME_SIZE, "%.12s (%zu)", c->joint.clusters[i].name,
-                 c->joint.clusters[i].size);
-    sis__buf_printf(
-        &d->caption, "%s%zu cluster%s of %zu subsets of both models, %zu in no cluster.",
-        shown < n ? "The first 20 of " : "", n, n == 1 ? "" : "s", c->joint.n, c->joint.noise);
+        snprintf(d->names[2 + i], SIS__NAME_SIZE, "%zu (%zu)", c->joint.clusters[i].found.number,
+                 c->joint.clusters[i].found.size);
+    sis__buf_printf(&d->caption,
+                    "%s%zu cluster%s of %zu subsets of both models, %zu in no cluster.",
+                    shown < n ? "The first 20 of " : "", n, n == 1 ? "" : "s", c->joint.found.n,
+                    c->joint.found.n_noise);
     return code == SIS_OK ? 1 : code;
 }
 
@@ -172,14 +175,12 @@ int sis__make_joint_rows(const sis_report *report, size_t k, sis__drawing *d) {
 /* ---- Differences ----------------------------------------------------------------------------- */
 
 /* The example of a side if it is a picture. */
-static const sis__report_example *picture_of(const sis_report *report, const sis__difference *f,
-                                             size_t side) {
-    const sis__report_example *e =
-        f->examples[side] == SIZE_MAX ? NULL : &report->examples[f->examples[side]];
+static const sis__report_example *picture_of(const sis_report *report, size_t i) {
+    const sis__report_example *e = i == SIZE_MAX ? NULL : &report->examples[i];
     return e && e->look == SIS__IMAGE ? e : NULL;
 }
 
-static int add_difference(sis__drawing *d, const sis__difference *f,
+static int add_difference(sis__drawing *d, const sis_difference *f,
                           const sis__report_example *e[2]) {
     int code = sis__rows_add(d, e[0], SIZE_MAX, 0);
     snprintf(d->names[d->pictures.rows], SIS__NAME_SIZE, "%.20s", f->id);
@@ -192,14 +193,14 @@ static int add_difference(sis__drawing *d, const sis__difference *f,
 }
 
 int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__comparison *c = &report->comparisons[k];
+    const sis__compared *c = &report->comparisons[k];
     int code = sis__rows_make(d, DIFFERENCES_MOST, 1 + 2 * SUBSETS_MOST);
     for (size_t i = 0;
-         code == SIS_OK && i < c->n_differences && d->pictures.rows < DIFFERENCES_MOST; i++) {
-        const sis__report_example *e[2] = {picture_of(report, &c->differences[i], 0),
-                                           picture_of(report, &c->differences[i], 1)};
+         code == SIS_OK && i < c->found.n_differences && d->pictures.rows < DIFFERENCES_MOST; i++) {
+        const sis__report_example *e[2] = {picture_of(report, c->examples[i][0]),
+                                           picture_of(report, c->examples[i][1])};
         if (e[0] && e[1])
-            code = add_difference(d, &c->differences[i], e);
+            code = add_difference(d, &c->found.differences[i], e);
     }
     if (code != SIS_OK || d->pictures.rows == 0)
         return code;

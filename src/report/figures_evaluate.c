@@ -7,19 +7,27 @@
 
 #include "report/figures.h"
 
-static size_t methods_shown(const sis__evaluation *e) {
+static size_t methods_shown(const sis_evaluation *e) {
     return e->n_methods < SIS__GROUPS_MOST ? e->n_methods : SIS__GROUPS_MOST;
 }
 
-static size_t count_measured(const sis__evaluation *e, int measure) {
+/* The finite ones of one measure of a method's rationales. */
+static int add_measured(sis__numbers *out, const sis_evaluated_method *m, int measure) {
+    int code = SIS_OK;
+    for (size_t j = 0; j < m->n && code == SIS_OK; j++)
+        code = sis__numbers_add_finite(out, &m->rationales[j].measures[measure], 1);
+    return code;
+}
+
+static size_t count_measured(const sis_evaluation *e, int measure) {
     size_t n = 0;
     for (size_t i = 0; i < methods_shown(e); i++)
         for (size_t j = 0; j < e->methods[i].n; j++)
-            n += (size_t)isfinite(e->methods[i].measures[measure].items[j]);
+            n += (size_t)isfinite(e->methods[i].rationales[j].measures[measure]);
     return n;
 }
 
-static void describe(const sis__evaluation *e, sis__drawing *d, const char *what) {
+static void describe(const sis_evaluation *e, sis__drawing *d, const char *what) {
     size_t n = 0;
     for (size_t i = 0; i < methods_shown(e); i++)
         n += e->methods[i].n;
@@ -28,7 +36,7 @@ static void describe(const sis__evaluation *e, sis__drawing *d, const char *what
 }
 
 /* One measure as boxes, method by method. */
-static int make_boxes(const sis__evaluation *e, size_t k, sis__drawing *d, int measure) {
+static int make_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int measure) {
     int code = sis__drawing_series(d, methods_shown(e), 0);
     sis__drawing_number(d, k);
     d->chart = sis__plot_boxes;
@@ -36,100 +44,103 @@ static int make_boxes(const sis__evaluation *e, size_t k, sis__drawing *d, int m
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
         d->plot.series[i].colour = sis__series_colour(i);
-        code = sis__numbers_add_finite(&d->plot.series[i].x, &e->methods[i].measures[measure]);
+        code = add_measured(&d->plot.series[i].x, &e->methods[i], measure);
     }
     return code == SIS_OK ? 1 : code;
 }
 
 int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS__LENGTH) == 0)
+    const sis_evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS_MEASURE_LENGTH) == 0)
         return 0;
     sis__drawing_begin(d, "lengths", "Length of rationales.", "method", "features in a rationale");
     d->plot.whole = 1;
     describe(e, d, "Boxes reach from quartile to quartile, the line is the median.");
-    return make_boxes(e, k, d, SIS__LENGTH);
+    return make_boxes(e, k, d, SIS_MEASURE_LENGTH);
 }
 
 int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS__MARKED) == 0)
+    const sis_evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS_MEASURE_MARKED) == 0)
         return 0;
     sis__drawing_begin(d, "marked", "Agreement with people.", "method",
                        "share that a person marked");
     describe(e, d, "The share of a rationale's features that a person marked, too.");
-    return make_boxes(e, k, d, SIS__MARKED);
+    return make_boxes(e, k, d, SIS_MEASURE_MARKED);
 }
 
 int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS__DIVERGENCE) == 0)
+    const sis_evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS_MEASURE_DIVERGENCE) == 0)
         return 0;
     sis__drawing_begin(d, "divergence", "Divergence from the motif.", "method",
                        "divergence (nats)");
     describe(e, d, "The less, the more alike a rationale and the known motif are.");
-    return make_boxes(e, k, d, SIS__DIVERGENCE);
+    return make_boxes(e, k, d, SIS_MEASURE_DIVERGENCE);
 }
 
-/* A dot for each rationale that has both numbers, a series for each method; `second` answers the y
- * of method i. */
-static int make_dots(const sis__evaluation *e, sis__drawing *d, int x_measure,
-                     const sis__numbers *(*second)(const sis__rated *m)) {
+/* The score of a rationale, and of what a person marked of its example. */
+static double score_of(const sis_evaluation *e, const sis_rated *r) {
+    (void)e;
+    return r->measures[SIS_MEASURE_SCORE];
+}
+
+static double qhs_of(const sis_evaluation *e, const sis_rated *r) {
+    return r->example < e->n_examples ? e->examples[r->example].qhs : NAN;
+}
+
+/* A dot for each rationale that has both numbers, a series for each method. */
+static int make_dots(const sis_evaluation *e, sis__drawing *d, int x_measure,
+                     double (*second)(const sis_evaluation *e, const sis_rated *r)) {
     d->chart = sis__plot_scatter;
     int code = sis__drawing_series(d, methods_shown(e), 0);
     for (size_t i = 0; code == SIS_OK && i < d->plot.n; i++) {
-        const sis__numbers *x = &e->methods[i].measures[x_measure], *y = second(&e->methods[i]);
-        snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", e->methods[i].name);
-        for (size_t j = 0; code == SIS_OK && j < x->n; j++)
-            if (isfinite(x->items[j]) && isfinite(y->items[j])) {
-                code = sis__numbers_add(&d->plot.series[i].x, x->items[j]);
-                if (code == SIS_OK)
-                    code = sis__numbers_add(&d->plot.series[i].y, y->items[j]);
-            }
+        const sis_evaluated_method *m = &e->methods[i];
+        snprintf(d->names[i], SIS__NAME_SIZE, "%.24s", m->name);
+        for (size_t j = 0; code == SIS_OK && j < m->n; j++) {
+            double x = m->rationales[j].measures[x_measure], y = second(e, &m->rationales[j]);
+            if (!isfinite(x) || !isfinite(y))
+                continue;
+            code = sis__numbers_add(&d->plot.series[i].x, x);
+            if (code == SIS_OK)
+                code = sis__numbers_add(&d->plot.series[i].y, y);
+        }
     }
     return code == SIS_OK ? 1 : code;
 }
 
-static const sis__numbers *score_of(const sis__rated *m) {
-    return &m->measures[SIS__SCORE];
-}
-
-static const sis__numbers *qhs_of(const sis__rated *m) {
-    return &m->qhs;
-}
-
 int sis__make_score_length(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS__SCORE) == 0)
+    const sis_evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS_MEASURE_SCORE) == 0)
         return 0;
     sis__drawing_begin(d, "score-length", "Score of a rationale alone against its length.",
                        "features in a rationale", "score of the rationale alone");
     sis__drawing_number(d, k);
     d->plot.whole = 1;
     describe(e, d, "Everything else is masked.");
-    return make_dots(e, d, SIS__LENGTH, score_of);
+    return make_dots(e, d, SIS_MEASURE_LENGTH, score_of);
 }
 
 int sis__make_quality(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__evaluation *e = &report->evaluations[k];
+    const sis_evaluation *e = &report->evaluations[k];
     size_t measured = 0;
     for (size_t i = 0; i < methods_shown(e); i++)
-        for (size_t j = 0; j < e->methods[i].qhs.n; j++)
-            measured += (size_t)isfinite(e->methods[i].qhs.items[j]);
-    if (measured == 0 || count_measured(e, SIS__MARKED) == 0)
+        for (size_t j = 0; j < e->methods[i].n; j++)
+            measured += (size_t)isfinite(qhs_of(e, &e->methods[i].rationales[j]));
+    if (measured == 0 || count_measured(e, SIS_MEASURE_MARKED) == 0)
         return 0;
     sis__drawing_begin(d, "quality", "Agreement against the quality of what a person marked.",
                        "share of a rationale that a person marked",
                        "score of what is marked minus score of all");
     sis__drawing_number(d, k);
     describe(e, d, "Near 0 at the top: what a person marked is enough for the model.");
-    return make_dots(e, d, SIS__MARKED, qhs_of);
+    return make_dots(e, d, SIS_MEASURE_MARKED, qhs_of);
 }
 
 int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     static const char *const names[] = {"mask", "hot-deck value"};
-    const sis__evaluation *e = &report->evaluations[k];
-    if (e->imputation[0].n == 0)
+    const sis_evaluation *e = &report->evaluations[k];
+    if (e->n_draws == 0)
         return 0;
     sis__drawing_begin(d, "imputation", "What masking one feature does to the score.",
                        "change of the score", "draws");
@@ -139,18 +150,19 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
         &d->caption,
         "%zu features drawn at random, replaced by the mask and by a value from another "
         "example.",
-        e->imputation[0].n);
+        e->n_draws);
     int code = sis__drawing_series(d, 2, 0);
     for (size_t i = 0; code == SIS_OK && i < 2; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%s", names[i]);
-        code = sis__numbers_add_finite(&d->plot.series[i].x, &e->imputation[i]);
+        code = sis__numbers_add_finite(&d->plot.series[i].x, i ? e->by_hotdeck : e->by_mask,
+                                       e->n_draws);
     }
     return code == SIS_OK ? 1 : code;
 }
 
 int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis__evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS__INSIDE) == 0)
+    const sis_evaluation *e = &report->evaluations[k];
+    if (count_measured(e, SIS_MEASURE_INSIDE) == 0)
         return 0;
     sis__drawing_begin(d, "importance", "Importance inside and outside of rationales.", "method",
                        "median importance of a feature");
@@ -164,8 +176,8 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%.12s %s", e->methods[i / 2].name,
                  i % 2 ? "out" : "in");
         d->plot.series[i].colour = sis__series_colour(i % 2);
-        code = sis__numbers_add_finite(
-            &d->plot.series[i].x, &e->methods[i / 2].measures[i % 2 ? SIS__OUTSIDE : SIS__INSIDE]);
+        code = add_measured(&d->plot.series[i].x, &e->methods[i / 2],
+                            i % 2 ? SIS_MEASURE_OUTSIDE : SIS_MEASURE_INSIDE);
     }
     return code == SIS_OK ? 1 : code;
 }
@@ -173,9 +185,11 @@ int sis__make_importance(const sis_report *report, size_t k, sis__drawing *d) {
 int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
     static const char *const names[] = {"everything else masked", "hot-deck values",
                                         "a random half back"};
-    const sis__evaluation *e = &report->evaluations[k];
-    size_t series = count_measured(e, SIS__DECK_HOLDS) ? 3 : 1, bars = methods_shown(e);
-    if (count_measured(e, SIS__SUFFICIENT) == 0)
+    static const sis_measure measures[] = {SIS_MEASURE_SUFFICIENT, SIS_MEASURE_DECK_HOLDS,
+                                           SIS_MEASURE_HALF_HOLDS};
+    const sis_evaluation *e = &report->evaluations[k];
+    size_t series = count_measured(e, SIS_MEASURE_DECK_HOLDS) ? 3 : 1, bars = methods_shown(e);
+    if (count_measured(e, SIS_MEASURE_SUFFICIENT) == 0)
         return 0;
     sis__drawing_begin(d, "sufficient", "How often rationales are sufficient.", "method",
                        "sufficient (%)");
@@ -187,11 +201,11 @@ int sis__make_sufficient(const sis_report *report, size_t k, sis__drawing *d) {
     for (size_t s = 0; code == SIS_OK && s < series; s++) {
         snprintf(d->names[s], SIS__NAME_SIZE, "%s", names[s]);
         for (size_t i = 0; code == SIS_OK && i < bars; i++) {
-            const sis__numbers *v = &e->methods[i].measures[SIS__SUFFICIENT + (int)s];
+            const sis_evaluated_method *m = &e->methods[i];
             double sum = 0, n = 0;
-            for (size_t j = 0; j < v->n; j++)
-                if (isfinite(v->items[j]))
-                    sum += v->items[j], n++;
+            for (size_t j = 0; j < m->n; j++)
+                if (isfinite(m->rationales[j].measures[measures[s]]))
+                    sum += m->rationales[j].measures[measures[s]], n++;
             code = sis__numbers_add(&d->plot.series[s].x, n > 0 ? 100 * sum / n : 0);
         }
     }

@@ -91,12 +91,14 @@ static int is_picture(const sis_report *report, const sis__member *m) {
 /* "3 (57)", the size; of several results files also how much is of the first: "3 (57), 80 %
  * cnn". */
 static void name_cluster(const sis__cluster *c, char *name) {
-    int n = snprintf(name, SIS__NAME_SIZE, "%.20s (%zu)", c->name, c->size);
-    if (c->n_shares < 2)
+    int n = c->found.number
+                ? snprintf(name, SIS__NAME_SIZE, "%zu (%zu)", c->found.number, c->found.size)
+                : snprintf(name, SIS__NAME_SIZE, "none (%zu)", c->found.size);
+    if (c->found.n_shares < 2)
         return;
     int length;
-    const char *source = sis__file_name(c->sources[0], &length);
-    snprintf(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s", 100 * c->shares[0],
+    const char *source = sis__file_name(c->found.shares[0].source, &length);
+    snprintf(name + n, SIS__NAME_SIZE - (size_t)n, ", %.0f %% %.*s", 100 * c->found.shares[0].share,
              length < 14 ? length : 14, source);
 }
 
@@ -125,7 +127,7 @@ int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__
         &d->caption,
         "Up to %d subsets of each of %zu rows, with the size of the cluster; %zu subsets "
         "in all, %zu of them in no cluster.",
-        MEMBERS_MOST, d->pictures.rows, set->n, set->noise);
+        MEMBERS_MOST, d->pictures.rows, set->found.n, set->found.n_noise);
     return 1;
 }
 
@@ -142,7 +144,7 @@ int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis_
     if (code != SIS_OK || d->n_counts == 0)
         return code;
     sis__buf_init(&d->caption);
-    snprintf(d->title, sizeof d->title, "Motif of cluster %.40s.", c->name);
+    snprintf(d->title, sizeof d->title, "Motif of cluster %zu.", c->found.number);
     d->width = 80 + 22 * (double)d->n_counts;
     d->width = d->width < 260 ? 260 : d->width;
     d->height = 180;
@@ -159,7 +161,7 @@ int sis__make_logo(const sis_report *report, size_t k, sis__drawing *d) {
     while (at >= report->sets[set].n_clusters)
         at -= report->sets[set++].n_clusters;
     const sis__cluster *c = &report->sets[set].clusters[at];
-    int noise = report->sets[set].noise && at + 1 == report->sets[set].n_clusters;
+    int noise = report->sets[set].found.n_noise && at + 1 == report->sets[set].n_clusters;
     int made = noise ? 0 : sis__make_cluster_logo(report, c, d);
     if (made > 0)
         snprintf(d->name, sizeof d->name, set ? "logo-%zu-%zu" : "logo-%zu", set ? set + 1 : at + 1,

@@ -58,22 +58,22 @@ static int add_rows(sis__buf *b, const sis_report *report, const sis__cluster *c
 /* "great 5, very good 2", as chips. */
 static void add_patterns(sis__buf *b, const sis__cluster *c) {
     sis__buf_str(b, "<ul class=\"patterns\" aria-label=\"Most frequent patterns\">");
-    for (size_t i = 0; i < c->n_patterns && i < PATTERNS_MOST; i++) {
+    for (size_t i = 0; i < c->found.n_patterns && i < PATTERNS_MOST; i++) {
         sis__buf_str(b, "<li><bdi>");
-        sis__html_clip(b, c->patterns[i].text, 120);
+        sis__html_clip(b, c->found.patterns[i].text, 120);
         sis__buf_str(b, "</bdi> <span class=\"soft\">\xC3\x97 ");
-        sis__html_count(b, c->patterns[i].count);
+        sis__html_count(b, c->found.patterns[i].count);
         sis__buf_str(b, "</span></li>\n");
     }
     sis__buf_str(b, "</ul>\n");
 }
 
 static void add_shares(sis__buf *b, const sis__cluster *c) {
-    for (size_t i = 0; c->n_shares > 1 && i < c->n_shares; i++) {
+    for (size_t i = 0; c->found.n_shares > 1 && i < c->found.n_shares; i++) {
         sis__buf_printf(b, "%s%.0f %% of <bdi>", i ? ", " : "<p class=\"soft\">",
-                        100 * c->shares[i]);
-        sis__html_clip(b, c->sources[i], 60);
-        sis__buf_str(b, i + 1 < c->n_shares ? "</bdi>" : "</bdi></p>\n");
+                        100 * c->found.shares[i].share);
+        sis__html_clip(b, c->found.shares[i].source, 60);
+        sis__buf_str(b, i + 1 < c->found.n_shares ? "</bdi>" : "</bdi></p>\n");
     }
 }
 
@@ -90,7 +90,7 @@ static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c
 }
 
 static int is_noise(const sis__clusters *set, size_t i) {
-    return set->noise && i + 1 == set->n_clusters;
+    return set->found.n_noise && i + 1 == set->n_clusters;
 }
 
 void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i) {
@@ -100,11 +100,11 @@ void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i) 
         sis__buf_str(b, "In no cluster");
     } else {
         sis__buf_str(b, "Cluster <bdi>");
-        sis__html_clip(b, c->name, 40);
+        sis__html_count(b, c->found.number);
         sis__buf_str(b, "</bdi>");
     }
     sis__buf_str(b, " <span class=\"tag\">");
-    sis__html_plural(b, c->size, "subset");
+    sis__html_plural(b, c->found.size, "subset");
     sis__buf_str(b, "</span></h4>\n");
 }
 
@@ -118,11 +118,11 @@ int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters
         code = add_logo(b, report, c);
         add_patterns(b, c);
         sis__buf_str(b, "</div>\n");
-    } else if (look != SIS__IMAGE && c->n_patterns) {
+    } else if (look != SIS__IMAGE && c->found.n_patterns) {
         add_patterns(b, c);
     }
     if (code == SIS_OK && c->n_members &&
-        (look == SIS__IMAGE || look == SIS__DNA || !c->n_patterns))
+        (look == SIS__IMAGE || look == SIS__DNA || !c->found.n_patterns))
         code = add_rows(b, report, c, runs, n);
     if (c->n_members == 0)
         sis__buf_str(b,
@@ -139,21 +139,21 @@ static int add_cluster(sis__buf *b, const sis_report *report, const sis__cluster
 }
 
 static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
-    size_t n = set->n_clusters - (set->noise > 0);
+    size_t n = set->n_clusters - (set->found.n_noise > 0);
     int code = SIS_OK;
     sis__buf_str(b, "<h3><bdi>");
     sis__html_clip(b, set->name, 80);
     sis__buf_str(b, "</bdi></h3>\n<p class=\"soft\">");
     sis__html_plural(b, n, "cluster");
     sis__buf_str(b, " of ");
-    sis__html_plural(b, set->n, "subset");
-    if (set->distance[0]) {
+    sis__html_plural(b, set->found.n, "subset");
+    if (set->found.distance) {
         sis__buf_str(b, " by ");
-        sis__html_clip(b, set->distance, 40);
+        sis__html_clip(b, set->found.distance, 40);
         sis__buf_str(b, " distance");
     }
-    if (!isnan(set->eps))
-        sis__buf_printf(b, ", neighbours within %.4g", set->eps);
+    if (!isnan(set->found.eps))
+        sis__buf_printf(b, ", neighbours within %.4g", set->found.eps);
     sis__buf_str(b, ". Members shown are spread evenly over their cluster.</p>\n");
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
         if (i < CLUSTERS_MOST || i + 1 == set->n_clusters)

@@ -12,7 +12,7 @@
 
 enum { CLUSTERS_MOST = 50, DIFFERENCES_MOST = 50, PATTERNS_MOST = 8 };
 
-static void add_side(sis__buf *b, const sis__comparison *c, size_t side) {
+static void add_side(sis__buf *b, const sis__compared *c, size_t side) {
     char name[200];
     sis__side_name(c, side, name, sizeof name);
     sis__buf_printf(b, "<span class=\"swatch side%zu\"></span> <bdi>", side);
@@ -29,20 +29,19 @@ static void add_percent(sis__buf *b, double share) {
 
 /* ---- Summary --------------------------------------------------------------------------------- */
 
-static void add_agreement(sis__buf *b, const sis__comparison *c) {
-    size_t same = c->decisions[SIS__SAME] + c->decisions[SIS__NEITHER];
+static void add_agreement(sis__buf *b, const sis__compared *c) {
     sis__buf_str(b, "<div class=\"tile\"><b>");
-    add_percent(b, c->common ? (double)same / (double)c->common : NAN);
+    add_percent(b, sis_comparison_agreement(&c->found));
     sis__buf_str(b, "</b><span class=\"soft\">agree, of ");
-    sis__html_plural(b, c->common, "common example");
+    sis__html_plural(b, c->found.common, "common example");
     sis__buf_str(b, "</span></div>\n");
 }
 
-static void add_sufficient(sis__buf *b, const sis__comparison *c, size_t side) {
+static void add_sufficient(sis__buf *b, const sis__compared *c, size_t side) {
     sis__buf_str(b, "<div class=\"tile\"><b>");
-    add_percent(b, c->cross[side].scores.n ? c->cross[side].sufficient : NAN);
+    add_percent(b, c->found.cross[side].n ? c->found.cross[side].sufficient : NAN);
     sis__buf_str(b, "</b><span class=\"soft\">of ");
-    sis__html_plural(b, c->cross[side].scores.n, "subset");
+    sis__html_plural(b, c->found.cross[side].n, "subset");
     sis__buf_str(b, " of ");
     add_side(b, c, side);
     sis__buf_str(b, " are enough for ");
@@ -50,8 +49,8 @@ static void add_sufficient(sis__buf *b, const sis__comparison *c, size_t side) {
     sis__buf_str(b, "</span></div>\n");
 }
 
-static void add_tiles(sis__buf *b, const sis__comparison *c) {
-    size_t n = c->joint.n_clusters - (c->joint.noise > 0);
+static void add_tiles(sis__buf *b, const sis__compared *c) {
+    size_t n = c->joint.n_clusters - (c->joint.found.n_noise > 0);
     sis__buf_str(b, "<div class=\"tiles\">\n");
     add_agreement(b, c);
     add_sufficient(b, c, 0);
@@ -59,16 +58,16 @@ static void add_tiles(sis__buf *b, const sis__comparison *c) {
     sis__buf_str(b, "<div class=\"tile\"><b>");
     sis__html_count(b, n);
     sis__buf_printf(b, "</b><span class=\"soft\">joint cluster%s of ", n == 1 ? "" : "s");
-    sis__html_plural(b, c->joint.n, "subset");
+    sis__html_plural(b, c->joint.found.n, "subset");
     sis__buf_str(b, "</span></div>\n</div>\n");
 }
 
-static void add_models(sis__buf *b, const sis__comparison *c) {
+static void add_models(sis__buf *b, const sis__compared *c) {
     sis__buf_str(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Models\">"
                     "<table class=\"numbers\"><thead><tr><th></th><th>model</th><th>results</th>"
                     "<th>decision</th><th>examples</th><th>subsets</th></tr></thead>\n<tbody>");
     for (size_t k = 0; k < 2; k++) {
-        const sis__side *s = &c->sides[k];
+        const sis_side *s = &c->found.sides[k];
         sis__buf_str(b, "<tr><th>");
         add_side(b, c, k);
         sis__buf_str(b, "</th><td><bdi>");
@@ -89,7 +88,7 @@ static void add_models(sis__buf *b, const sis__comparison *c) {
 /* ---- Joint clusters -------------------------------------------------------------------------- */
 
 /* A bar of two parts, and what they are in words. */
-static void add_shares(sis__buf *b, const sis__comparison *c, const sis__cluster *cluster) {
+static void add_shares(sis__buf *b, const sis__compared *c, const sis__cluster *cluster) {
     sis__buf_str(b, "<div class=\"bars\" aria-hidden=\"true\">");
     for (size_t k = 0; k < 2; k++)
         sis__buf_printf(b, "<span class=\"side%zu\" style=\"flex:%.4f\"></span>", k,
@@ -103,18 +102,18 @@ static void add_shares(sis__buf *b, const sis__comparison *c, const sis__cluster
     sis__buf_str(b, "</p>\n");
 }
 
-static int add_joint(sis__buf *b, const sis_report *report, const sis__comparison *c) {
+static int add_joint(sis__buf *b, const sis_report *report, const sis__compared *c) {
     const sis__clusters *set = &c->joint;
-    size_t n = set->n_clusters - (set->noise > 0), runs[2];
+    size_t n = set->n_clusters - (set->found.n_noise > 0), runs[2];
     int code = SIS_OK;
     for (size_t k = 0; k < 2; k++)
-        runs[k] = sis__side_run(report, &c->sides[k]);
+        runs[k] = sis__side_run(report, &c->found.sides[k]);
     sis__buf_str(b, "<h3 class=\"part\">Joint clusters</h3>\n<p class=\"soft\">");
     sis__html_plural(b, n, "cluster");
     sis__buf_str(b, " of the subsets of both models; ");
-    sis__html_plural(b, set->noise, "subset");
+    sis__html_plural(b, set->found.n_noise, "subset");
     sis__buf_printf(b, " belong%s to none. Members shown are spread evenly.</p>\n",
-                    set->noise == 1 ? "s" : "");
+                    set->found.n_noise == 1 ? "s" : "");
     for (size_t i = 0; code == SIS_OK && i < n && i < CLUSTERS_MOST; i++) {
         sis__page_cluster_heading(b, set, i);
         add_shares(b, c, &set->clusters[i]);
@@ -129,7 +128,7 @@ static int add_joint(sis__buf *b, const sis_report *report, const sis__compariso
 /* ---- Differences ----------------------------------------------------------------------------- */
 
 /* What the comparison itself says of subsets whose records are not here. */
-static void add_patterns(sis__buf *b, const sis__difference *f, size_t side) {
+static void add_patterns(sis__buf *b, const sis_difference *f, size_t side) {
     sis__buf_str(b, "<ul class=\"patterns\">");
     for (size_t i = 0; i < f->n_patterns[side] && i < PATTERNS_MOST; i++) {
         sis__buf_str(b, "<li><bdi>");
@@ -139,9 +138,9 @@ static void add_patterns(sis__buf *b, const sis__difference *f, size_t side) {
     sis__buf_str(b, "</ul>\n");
 }
 
-static int add_half(sis__buf *b, const sis_report *report, const sis__comparison *c,
-                    const sis__difference *f, size_t side) {
-    size_t i = f->examples[side];
+static int add_half(sis__buf *b, const sis_report *report, const sis__compared *c,
+                    size_t difference, size_t side) {
+    size_t i = c->examples[difference][side];
     int code = SIS_OK;
     sis__buf_printf(b, "<div class=\"half side%zu\"><p class=\"whose\">", side);
     add_side(b, c, side);
@@ -162,27 +161,28 @@ static int add_half(sis__buf *b, const sis_report *report, const sis__comparison
     if (i != SIZE_MAX)
         code = sis__card_body(b, &report->examples[i]);
     else
-        add_patterns(b, f, side);
+        add_patterns(b, &c->found.differences[difference], side);
     sis__buf_str(b, "</div>\n");
     return code;
 }
 
-static int add_differences(sis__buf *b, const sis_report *report, const sis__comparison *c) {
+static int add_differences(sis__buf *b, const sis_report *report, const sis__compared *c) {
     int code = SIS_OK;
-    size_t shown = c->n_differences < DIFFERENCES_MOST ? c->n_differences : DIFFERENCES_MOST;
+    size_t shown =
+        c->found.n_differences < DIFFERENCES_MOST ? c->found.n_differences : DIFFERENCES_MOST;
     sis__buf_str(b, "<h3 class=\"part\">Where subsets differ most</h3>\n<p class=\"soft\">");
     sis__html_plural(b, shown, "example");
     sis__buf_str(b, ", the farthest apart first: the mean distance of a subset to the nearest of "
                     "the other model.</p>\n");
     for (size_t i = 0; code == SIS_OK && i < shown; i++) {
-        const sis__difference *f = &c->differences[i];
+        const sis_difference *f = &c->found.differences[i];
         sis__buf_str(b, "<div class=\"pair\"><h4><bdi>");
         sis__html_clip(b, f->id, 60);
         sis__buf_str(b, "</bdi> <span class=\"tag\">");
         sis__html_number(b, f->distance);
         sis__buf_str(b, " apart</span></h4>\n<div class=\"halves\">\n");
         for (size_t side = 0; code == SIS_OK && side < 2; side++)
-            code = add_half(b, report, c, f, side);
+            code = add_half(b, report, c, i, side);
         sis__buf_str(b, "</div></div>\n");
     }
     return code;
@@ -191,7 +191,7 @@ static int add_differences(sis__buf *b, const sis_report *report, const sis__com
 /* ---- The section ----------------------------------------------------------------------------- */
 
 static int add_comparison(sis__buf *b, const sis_report *report, size_t k) {
-    const sis__comparison *c = &report->comparisons[k];
+    const sis__compared *c = &report->comparisons[k];
     sis__buf_str(b, "<h3 class=\"part\">");
     add_side(b, c, 0);
     sis__buf_str(b, " against ");
@@ -202,9 +202,9 @@ static int add_comparison(sis__buf *b, const sis_report *report, size_t k) {
     sis__buf_str(b, "<div class=\"plots\">\n");
     int code = sis__page_figures(b, report, "comparison", k);
     sis__buf_str(b, "</div>\n");
-    if (code == SIS_OK && c->joint.n_clusters > (c->joint.noise > 0))
+    if (code == SIS_OK && c->joint.n_clusters > (c->joint.found.n_noise > 0))
         code = add_joint(b, report, c);
-    if (code == SIS_OK && c->n_differences)
+    if (code == SIS_OK && c->found.n_differences)
         code = add_differences(b, report, c);
     return code;
 }

@@ -7,8 +7,15 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-static const char *const TESTS[SIS__TESTS] = {"length", "score alone", "importance inside",
-                                              "share marked", "divergence"};
+static const struct {
+    int quantity;
+    const char *words;
+} TESTS[] = {{SIS_QUANTITY_LENGTH, "length"},
+             {SIS_QUANTITY_SCORE, "score alone"},
+             {SIS_QUANTITY_IMPORTANCE, "importance inside"},
+             {SIS_QUANTITY_MARKED, "share marked"},
+             {SIS_QUANTITY_DIVERGENCE, "divergence"}};
+enum { N_TESTS = sizeof TESTS / sizeof *TESTS };
 
 static void add_cell(sis__buf *b, double v) {
     sis__buf_str(b, "<td>");
@@ -19,62 +26,66 @@ static void add_cell(sis__buf *b, double v) {
     sis__buf_str(b, "</td>");
 }
 
-static int was_tested(const sis__evaluation *e, int k) {
+static const sis_quantity *quantity_of(const sis_evaluated_method *m, int k) {
+    return &m->summary.quantities[TESTS[k].quantity];
+}
+
+static int was_tested(const sis_evaluation *e, int k) {
     for (size_t i = 0; i < e->n_methods; i++)
-        if (isfinite(e->methods[i].medians[k]))
+        if (isfinite(quantity_of(&e->methods[i], k)->median))
             return 1;
     return 0;
 }
 
-static void add_row(sis__buf *b, const sis__rated *m, int k) {
-    sis__buf_printf(b, "<tr><td>%s</td><th><bdi>", TESTS[k]);
+static void add_row(sis__buf *b, const sis_evaluated_method *m, int k) {
+    sis__buf_printf(b, "<tr><td>%s</td><th><bdi>", TESTS[k].words);
     sis__html_clip(b, m->name, 40);
     sis__buf_str(b, "</bdi></th>");
     sis__buf_str(b, "<td>");
-    sis__html_number(b, m->medians[k]); /* scores near 1 are not 1 */
+    sis__html_number(b, quantity_of(m, k)->median); /* scores near 1 are not 1 */
     sis__buf_str(b, "</td>");
-    add_cell(b, m->rank_sum[k]);
-    add_cell(b, m->signed_rank[k]);
+    add_cell(b, quantity_of(m, k)->rank_sum_p);
+    add_cell(b, quantity_of(m, k)->signed_rank_p);
     sis__buf_str(b, "</tr>\n");
 }
 
-static void add_table(sis__buf *b, const sis__evaluation *e) {
+static void add_table(sis__buf *b, const sis_evaluation *e) {
     sis__buf_str(b, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Tests\">"
                     "<table class=\"numbers\"><caption>Medians, and two-sided p-values against the "
                     "first method</caption><thead><tr><th></th><th>method</th><th>median</th>"
                     "<th>rank-sum p</th><th>signed-rank p</th></tr></thead>\n<tbody>");
-    for (int k = 0; k < SIS__TESTS; k++)
+    for (int k = 0; k < N_TESTS; k++)
         for (size_t i = 0; was_tested(e, k) && i < e->n_methods && i < SIS__GROUPS_MOST; i++)
             add_row(b, &e->methods[i], k);
     sis__buf_str(b, "</tbody></table></div>\n");
 }
 
 /* Pearson's r of the marked share and the quality of what people marked. */
-static void add_correlations(sis__buf *b, const sis__evaluation *e) {
+static void add_correlations(sis__buf *b, const sis_evaluation *e) {
     for (size_t i = 0; i < e->n_methods && i < SIS__GROUPS_MOST; i++) {
-        const sis__rated *m = &e->methods[i];
-        if (!isfinite(m->pearson_r))
+        const sis_evaluated_method *m = &e->methods[i];
+        if (!isfinite(m->summary.pearson_r))
             continue;
         sis__buf_str(b, "<p><bdi>");
         sis__html_clip(b, m->name, 40);
         sis__buf_str(b, "</bdi>: the share marked and the quality of the human selection have a "
                         "correlation of ");
-        sis__html_number(b, m->pearson_r);
+        sis__html_number(b, m->summary.pearson_r);
         sis__buf_str(b, ", p = ");
-        sis__html_number(b, m->pearson_p);
+        sis__html_number(b, m->summary.pearson_p);
         sis__buf_str(b, ".</p>\n");
     }
 }
 
 static int add_evaluation(sis__buf *b, const sis_report *report, size_t k) {
-    const sis__evaluation *e = &report->evaluations[k];
+    const sis_evaluation *e = &report->evaluations[k];
     sis__buf_str(b, "<h3 class=\"part\">");
     sis__html_plural(b, e->n_methods, "method");
     sis__buf_str(b, " on ");
     sis__html_plural(b, e->n_examples, "example");
     sis__buf_str(b, "</h3>\n<p class=\"soft\">Model <bdi>");
-    sis__html_clip(b, e->model, 100);
-    if (e->motif[0]) {
+    sis__html_clip(b, e->model ? e->model : "", 100);
+    if (e->motif) {
         sis__buf_str(b, "</bdi>, motif <bdi>");
         sis__html_clip(b, e->motif, 60);
     }

@@ -16,19 +16,12 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "report/intake.h"
 
 static const size_t PIXELS_MOST = (size_t)1 << 20;
 
 int sis_report_new(sis_report **out) {
     *out = SIS_NEW(sis_report, 1);
     return *out ? SIS_OK : SIS_E_NOMEM;
-}
-
-static void free_list(const sis__kind *kind, void *list, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        kind->release((char *)list + i * kind->size);
-    free(list);
 }
 
 void sis_report_free(sis_report *report) {
@@ -42,9 +35,15 @@ void sis_report_free(sis_report *report) {
         free(report->runs[i].source);
     free(report->examples);
     free(report->runs);
-    free_list(&sis__kind_clusters, report->sets, report->n_sets);
-    free_list(&sis__kind_comparison, report->comparisons, report->n_comparisons);
-    free_list(&sis__kind_evaluation, report->evaluations, report->n_evaluations);
+    for (size_t i = 0; i < report->n_sets; i++)
+        sis__clusters_release(&report->sets[i]);
+    for (size_t i = 0; i < report->n_comparisons; i++)
+        sis__compared_release(&report->comparisons[i]);
+    for (size_t i = 0; i < report->n_evaluations; i++)
+        sis_evaluation_release(&report->evaluations[i]);
+    free(report->sets);
+    free(report->comparisons);
+    free(report->evaluations);
     free(report);
 }
 

@@ -4,9 +4,9 @@
  *
  *     report.c      records come in; runs (one a results file) count them
  *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
- *     intake.c      JSON files that come in beside them, each kind by a reader of its own:
- *                   clusters.c, comparison.c, evaluation.c; motif.c lays the members of a cluster
- *                   of sequences over each other
+ *     members.c     what comes in beside them: clusters, comparisons, evaluations, and which
+ *                   examples they speak of; motif.c lays the members of a cluster of sequences over
+ *                   each other
  *
  *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c,
  *                   page_clusters.c, page_compare.c and page_evaluate.c are sections, card_*.c what
@@ -22,6 +22,7 @@
 #ifndef SIS_REPORT_REPORT_H
 #define SIS_REPORT_REPORT_H
 
+#include <sis/findings.h>
 #include <sis/report.h>
 
 #include "base/buf.h"
@@ -76,110 +77,37 @@ typedef struct sis__member {
     size_t example, subset; /* SIZE_MAX: not among the examples */
 } sis__member;
 
-typedef struct sis__pattern {
-    char *text;
-    size_t count;
-} sis__pattern;
-
 typedef struct sis__cluster {
-    char *name; /* "1", or "none" for what is in no cluster */
-    size_t size, n_members;
-    sis__member *members; /* those that are kept to be drawn */
+    sis_found_cluster found;
+    size_t n_members;
+    sis__member *members; /* those that are among the examples */
     sis__member medoid;
-    size_t n_patterns;
-    sis__pattern *patterns;
-    size_t n_shares;
-    char **sources;
-    double *shares; /* (n_shares) of each source */
 } sis__cluster;
 
 typedef struct sis__clusters {
-    char *distance, *name;
-    double eps;
-    size_t n, noise, n_clusters;
+    sis_clustering found; /* that of a comparison belongs to the comparison */
+    char *name;           /* of the file; NULL in a comparison */
+    size_t n_clusters;    /* the last is what is in none, if there is such */
     sis__cluster *clusters;
 } sis__clusters;
 
-/* One of the two models of a comparison. */
-typedef struct sis__side {
-    char *results, *model;
-    size_t n, subsets;
-    double threshold;
-    int below;
-} sis__side;
-
-/* The subsets of one model, scored by the other. */
-typedef struct sis__cross {
-    double sufficient; /* share of them; NaN: not known */
-    sis__numbers scores, own_quantiles;
-} sis__cross;
-
-/* How the models decide the examples that are in both files. */
-enum { SIS__SAME, SIS__OTHER_OUTPUT, SIS__ONLY_A, SIS__ONLY_B, SIS__NEITHER, SIS__DECISIONS };
-
-/* An example whose subsets differ. */
-typedef struct sis__difference {
-    char *id;
-    double distance;
-    size_t examples[2]; /* SIZE_MAX: not among the examples */
-    size_t n_patterns[2];
-    char **patterns[2]; /* its subsets as text */
-} sis__difference;
-
-typedef struct sis__comparison {
-    sis__side sides[2];
-    size_t common, decisions[SIS__DECISIONS];
-    sis__cross cross[2]; /* 0: A's subsets by B; 1: B's by A */
+typedef struct sis__compared {
+    sis_comparison found;
     sis__clusters joint;
-    size_t n_differences;
-    sis__difference *differences;
-} sis__comparison;
-
-/* Numbers of rationales, by what was measured. */
-enum {
-    SIS__LENGTH,
-    SIS__SCORE,
-    SIS__INSIDE,
-    SIS__OUTSIDE,
-    SIS__MARKED,
-    SIS__DIVERGENCE,
-    SIS__SUFFICIENT,
-    SIS__DECK_HOLDS,
-    SIS__HALF_HOLDS,
-    SIS__MEASURES
-};
-
-/* What was tested against the first method. */
-enum { SIS__TESTS = 5 };
-
-/* One method of an evaluation. */
-typedef struct sis__rated {
-    char *name;
-    size_t n;                             /* rationales */
-    sis__numbers measures[SIS__MEASURES]; /* NaN where a rationale lacks it: (n) each */
-    sis__numbers qhs;                     /* (n) of the example of each rationale */
-    double pearson_r, pearson_p;
-    double medians[SIS__TESTS], rank_sum[SIS__TESTS], signed_rank[SIS__TESTS];
-} sis__rated;
-
-typedef struct sis__evaluation {
-    char *model, *motif;
-    size_t n_examples, n_methods;
-    sis__rated *methods;
-    sis__numbers imputation[2]; /* change of the score by the mask, and by hot-deck values */
-} sis__evaluation;
+    size_t (*examples)[2]; /* (n_differences) of each side; SIZE_MAX: not among the examples */
+} sis__compared;
 
 struct sis_report {
     size_t n, cap;
     sis__report_example *examples;
     size_t n_runs, cap_runs;
     sis__report_run *runs;
-    size_t n_sets;
+    size_t n_sets, cap_sets;
     sis__clusters *sets; /* (n_sets) of clusters */
-    size_t n_comparisons;
-    sis__comparison *comparisons;
-    size_t n_evaluations;
-    sis__evaluation *evaluations;
+    size_t n_comparisons, cap_comparisons;
+    sis__compared *comparisons;
+    size_t n_evaluations, cap_evaluations;
+    sis_evaluation *evaluations;
 };
 
 /* ---- walked.c -------------------------------------------------------------------------------- */
@@ -206,20 +134,21 @@ size_t sis__pixels(const sis__report_example *e);
 size_t sis__pixel_value(const sis__report_example *e, size_t pixel);
 int sis__pixel_feature(const sis__report_example *e, size_t pixel);
 
-/* ---- intake.c -------------------------------------------------------------------------------- */
+/* ---- members.c ------------------------------------------------------------------------------- */
 
 /* The last part of a path. *stem, unless NULL, is how long it is without its ending. */
 const char *sis__file_name(const char *path, int *stem);
 
-/* ---- comparison.c ---------------------------------------------------------------------------- */
+void sis__clusters_release(sis__clusters *set);
+void sis__compared_release(sis__compared *c);
 
 /* The share of the cluster's subsets that are of side 0 or 1, between 0 and 1. */
-double sis__side_share(const sis__comparison *c, const sis__cluster *cluster, size_t side);
+double sis__side_share(const sis__compared *c, const sis__cluster *cluster, size_t side);
 
 /* The run of that side; SIZE_MAX: its results are not in the report. */
-size_t sis__side_run(const sis_report *report, const sis__side *side);
+size_t sis__side_run(const sis_report *report, const sis_side *side);
 
 /* "mnist-cnn", or "A" if both models are called the same. At most `size` bytes. */
-void sis__side_name(const sis__comparison *c, size_t side, char *text, size_t size);
+void sis__side_name(const sis__compared *c, size_t side, char *text, size_t size);
 
 #endif

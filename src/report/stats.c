@@ -19,11 +19,11 @@ int sis__numbers_add(sis__numbers *v, double x) {
     return code;
 }
 
-int sis__numbers_add_finite(sis__numbers *v, const sis__numbers *from) {
+int sis__numbers_add_finite(sis__numbers *v, const double *from, size_t n) {
     int code = SIS_OK;
-    for (size_t i = 0; code == SIS_OK && i < from->n; i++)
-        if (isfinite(from->items[i]))
-            code = sis__numbers_add(v, from->items[i]);
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        if (isfinite(from[i]))
+            code = sis__numbers_add(v, from[i]);
     return code;
 }
 

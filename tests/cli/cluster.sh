@@ -73,3 +73,8 @@ sis cluster homes.jsonl --eps 0.5 --min-size 1
 echo "== pictures: from the knee down"
 sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --curve curve.tsv | sed -n 2p
 sis cluster "$SIS_EXAMPLES/../tests/report/results/image.jsonl" --min-size 3 --distance energy-sqrt | sed -n 2p
+echo "== a name of a file that is no UTF-8 (half of a pair)"
+odd=$(printf 'b\355\240\200.jsonl')
+cp b.jsonl "$odd"
+sis cluster a.jsonl "$odd" --eps 0.5 --min-size 3 -o odd.json > found.txt
+sis report a.jsonl "$odd" --clusters odd.json -q -o page.html; grep -c 'None of its members' page.html || true

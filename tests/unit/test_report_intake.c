@@ -96,12 +96,12 @@ static void comparisons_find_their_examples(void **state) {
         assert_int_equal(report_take(report, &kinds[k]), SIS_OK);
         assert_int_equal(
             sis_report_add_comparison(report, "c.json", COMPARISON, strlen(COMPARISON)), SIS_OK);
-        const sis__comparison *c = &report->comparisons[0];
-        assert_int_equal(c->cross[0].scores.n, 3); /* null is no score */
-        assert_true(isnan(c->sides[1].threshold) && c->joint.n_clusters == 2);
+        const sis__compared *c = &report->comparisons[0];
+        assert_true(c->found.cross[0].n == 4 && isnan(c->found.cross[0].scores[1])); /* null */
+        assert_true(isnan(c->found.sides[1].threshold) && c->joint.n_clusters == 2);
         assert_true(sis__side_share(c, &c->joint.clusters[0], 1) == 0.5);
-        assert_int_equal(c->differences[0].examples[0], 0); /* of some/file.jsonl */
-        assert_true(c->differences[0].examples[1] == SIZE_MAX);
+        assert_int_equal(c->examples[0][0], 0); /* of some/file.jsonl */
+        assert_true(c->examples[0][1] == SIZE_MAX);
         sis__side_name(c, 0, name, sizeof name);
         assert_string_equal(name, "<a>");
         assert_int_equal(sis_report_page(report, NULL, &html, &n), SIS_OK);
@@ -145,7 +145,9 @@ static void damaged_evaluations_are_refused(void **state) {
     assert_int_equal(sis_report_add_evaluation(report, "e.json", EVALUATION, strlen(EVALUATION)),
                      SIS_OK);
     assert_int_equal(report->evaluations[0].n_methods, 2);
-    assert_true(report->evaluations[0].methods[1].rank_sum[0] == 0.01);
+    assert_true(
+        report->evaluations[0].methods[1].summary.quantities[SIS_QUANTITY_LENGTH].rank_sum_p ==
+        0.01);
     sis_report_free(report);
 }
 

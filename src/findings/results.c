@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files: record after record, and what an interrupted run has left of one.
+ * Results files: record after record, and what an interrupted run has left of one; and the lines that
+ * predict and verify write.
  *
  * Reading holds one line at a time. Going on with a file means cutting off its torn last line, so
  * scanning is strict about what it calls one: everything before it must be whole records, and it
@@ -15,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "data/cell.h"
 #include "data/source.h"
@@ -179,4 +181,51 @@ void sis_resume_release(sis_resume *resume) {
         return;
     free(resume->ids);
     *resume = (sis_resume){0};
+}
+
+/* ---- Lines beside results ------------------------------------------------------------------ */
+
+int sis_scores_format(const char *id, const double *scores, size_t n_scores, char **line,
+                      size_t *n) {
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_char(&b, '{');
+    sis__json_text(&b, "id", id);
+    sis__json_numbers(&b, "scores", scores, n_scores);
+    sis__buf_str(&b, "}\n");
+    return sis__buf_give(&b, line, n);
+}
+
+static void put_subset(sis__buf *b, const sis_subset_audit *s) {
+    sis__buf_char(b, '{');
+    sis__json_flag(b, "sufficient", s->sufficient);
+    sis__json_number(b, "score", s->score);
+    sis__json_flag(b, "minimal", s->minimal);
+    sis__json_number(b, "best_without_one", s->best_without_one);
+    if (s->exhaustive)
+        sis__json_flag(b, "exhaustive", 1);
+    if (s->n_smaller)
+        sis__json_ints(b, "smaller", s->smaller, s->n_smaller);
+    sis__buf_char(b, '}');
+}
+
+int sis_audit_format(const char *id, const sis_audit *a, char **line, size_t *n) {
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_char(&b, '{');
+    sis__json_text(&b, "id", id);
+    sis__json_flag(&b, "holds", a->holds);
+    if (!a->holds)
+        sis__json_text(&b, "reason", a->reason);
+    sis__json_number(&b, "score", a->score);
+    sis__json_number(&b, "masked_score", a->masked_score);
+    sis__json_flag(&b, "complete", a->complete);
+    sis__json_number(&b, "rest_score", a->rest_score);
+    sis__json_list(&b, "subsets");
+    for (size_t k = 0; k < a->n_subsets; k++) {
+        sis__json_comma(&b, k);
+        put_subset(&b, &a->subsets[k]);
+    }
+    sis__buf_str(&b, "]}\n");
+    return sis__buf_give(&b, line, n);
 }
