@@ -39,7 +39,7 @@ typedef struct cli_subsets {
     const char *distance; /* name, or NULL: that of the first record's kind */
     const char *output;   /* only records of this output, number or label; NULL: all */
     sis_points *points;   /* (n) */
-    char *kind;           /* of all records; "" if they do not say */
+    sis_kind kind;        /* of all records */
     cli_subset *items;    /* (n) */
     size_t n, items_room;
     cli_origin *origins;

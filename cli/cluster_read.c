@@ -100,19 +100,17 @@ static int find_model(cli_subsets *s, const char *model, size_t *number) {
 
 /* Kind and distance are those of the first record with subsets; the others must agree. */
 static int agree(cli_subsets *s, const sis_record *r, const char *path) {
-    const char *kind = r->kind ? r->kind : "";
-    if (s->kind && strcmp(s->kind, kind) != 0)
+    sis_kind kind = sis_kind_of(r->kind);
+    if (s->points && s->kind != kind)
         return cli_error("%s: record \"%s\" is of kind \"%s\", those before of kind \"%s\"; only "
                          "subsets of one kind can be clustered together",
-                         path, r->id, kind, s->kind);
-    if (s->kind)
+                         path, r->id, sis_kind_name(kind), sis_kind_name(s->kind));
+    if (s->points)
         return CLI_DONE;
     sis_distance distance = sis_distance_of_kind(r->kind);
     if (s->distance && sis_distance_find(s->distance, &distance) != SIS_OK)
         return cli_error("%s", sis_error_detail());
-    s->kind = strdup(kind);
-    if (!s->kind)
-        return cli_error("out of memory");
+    s->kind = kind;
     return cli_fail(sis_points_new(distance, &s->points));
 }
 
@@ -239,7 +237,6 @@ void cli_subsets_release(cli_subsets *s) {
     free(s->origins);
     free(s->models);
     free(s->files);
-    free(s->kind);
     sis_points_free(s->points);
     *s = (cli_subsets){0};
 }

@@ -13,14 +13,11 @@
 
 enum { BLOCK = 64 }; /* rationales tried together */
 
-static int is_kind(const cli_task *t, const char *kind) {
-    return strcmp(sis_data_kind(t->data), kind) == 0;
-}
-
 /* Of the inputs that have features; kept by ev, which outlives the deck. */
 static int open_deck(evaluation *ev, sis_deck **deck) {
     const cli_task *t = &ev->task;
-    int anywhere = cli_is_token(t) || (is_kind(t, "dna") && t->by_default);
+    int anywhere =
+        cli_is_token(t) || (sis_kind_of(sis_data_kind(t->data)) == SIS_KIND_DNA && t->by_default);
     size_t n = 0;
     if (!ev->donors && !(ev->donors = cli_grab(t->n, sizeof *ev->donors)))
         return CLI_FAILED;
@@ -39,7 +36,7 @@ static void find_grid(const evaluation *ev, const sis_record *r, size_t *height,
         *width = n;
         return;
     }
-    if (!r->kind || strcmp(r->kind, "image") != 0)
+    if (sis_kind_of(r->kind) != SIS_KIND_IMAGE)
         return;
     for (size_t a = 0; r->shape && a + 1 < r->rank && *height == 0; a++)
         if (r->shape[a] <= n / r->shape[a + 1] && r->shape[a] * r->shape[a + 1] == n) {

@@ -70,10 +70,10 @@ static double next(unsigned *state) {
 /* DNA: the four values of a position are one feature. The axis of bases; -1 if it is something
  * else. */
 static int base_axis(const sis_net *net) {
-    const char *kind = sis_net_meta_get(net, SIS_NET_META_KIND);
+    sis_kind kind = sis_kind_of(sis_net_meta_get(net, SIS_NET_META_KIND));
     sis_net_shape shape;
     sis_net_input_shape(net, &shape);
-    if (!kind || strcmp(kind, "dna") != 0 || shape.rank < 2)
+    if (kind != SIS_KIND_DNA || shape.rank < 2)
         return -1;
     return shape.dims[shape.rank - 1] == 4   ? (int)shape.rank - 1
            : shape.dims[shape.rank - 2] == 4 ? (int)shape.rank - 2

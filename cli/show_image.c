@@ -25,7 +25,7 @@ typedef struct {
 static int picture_init(picture *f, const cli_page *p) {
     const sis_record *r = p->r;
     *f = (picture){.p = p, .low = INFINITY, .high = -INFINITY};
-    if (!r->values || !r->kind || strcmp(r->kind, "image") != 0 || !sis_record_raster(r, &f->at))
+    if (!r->values || sis_kind_of(r->kind) != SIS_KIND_IMAGE || !sis_record_raster(r, &f->at))
         return 0;
     for (size_t v = 0; v < r->n_values; v++) {
         f->low = fmin(f->low, r->values[v]);

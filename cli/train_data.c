@@ -204,7 +204,7 @@ static int fill(const cli_lesson *l, cli_examples *e) {
 /* ---- Sizes ----------------------------------------------------------------------------------- */
 
 static int is_text(const cli_examples *e) {
-    return strcmp(sis_data_kind(e->data), "text") == 0;
+    return sis_kind_of(sis_data_kind(e->data)) == SIS_KIND_TEXT;
 }
 
 /* Does the file hold what the architecture takes? */

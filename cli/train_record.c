@@ -217,16 +217,16 @@ static int put_mask(const cli_lesson *l, sis_net *net) {
 }
 
 int cli_train_furnish(const cli_lesson *l, sis_trainer *t, const sis_fit *test, sis_net *net) {
-    const char *kind = l->vocabulary                            ? "text"
-                       : strcmp(l->arch.name, "dna-cnn") == 0   ? "dna"
-                       : strncmp(l->arch.name, "mnist", 5) == 0 ? "image"
-                                                                : "table";
-    int status = cli_fail(sis_net_meta_set(net, SIS_NET_META_KIND, kind));
+    sis_kind kind = l->vocabulary                            ? SIS_KIND_TEXT
+                    : strcmp(l->arch.name, "dna-cnn") == 0   ? SIS_KIND_DNA
+                    : strncmp(l->arch.name, "mnist", 5) == 0 ? SIS_KIND_IMAGE
+                                                             : SIS_KIND_TABLE;
+    int status = cli_fail(sis_net_meta_set(net, SIS_NET_META_KIND, sis_kind_name(kind)));
     if (status == CLI_DONE)
         status = put_labels(l, net);
     if (status == CLI_DONE && l->vocabulary)
         status = put_words(l, net);
-    if (status == CLI_DONE && strcmp(kind, "table") == 0)
+    if (status == CLI_DONE && kind == SIS_KIND_TABLE)
         status = put_names(l, net);
     if (status == CLI_DONE)
         status = put_mask(l, net);

@@ -32,11 +32,12 @@ allow() {
 # Headers: each stands on those before it that it needs.
 allow include/sis/error.h "" ""
 allow include/sis/sis.h "" "error.h"
-allow include/sis/data.h "" "error.h"
+allow include/sis/kind.h "" ""
+allow include/sis/data.h "" "error.h kind.h"
 allow include/sis/net.h "" "error.h sis.h"
 allow include/sis/train.h "" "net.h"
 allow include/sis/model.h "" "net.h sis.h"
-allow include/sis/results.h "" "error.h sis.h"
+allow include/sis/results.h "" "error.h kind.h sis.h"
 allow include/sis/findings.h "" "error.h"
 allow include/sis/explain.h "" "error.h sis.h"
 allow include/sis/attack.h "" "error.h net.h sis.h"
@@ -44,7 +45,7 @@ allow include/sis/evaluate.h "" "data.h error.h sis.h"
 allow include/sis/global.h "" "data.h error.h results.h"
 allow include/sis/task.h "" "data.h error.h explain.h model.h results.h sis.h"
 allow include/sis/report.h "" "error.h results.h"
-allow src/base "base" "error.h"
+allow src/base "base" "error.h kind.h"
 allow src/core "base core" "error.h sis.h"
 # The rooms of a network, each on those above it. Plans and operators know each other's interface:
 # a plan executes steps, a shape function fills them.

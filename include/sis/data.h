@@ -61,6 +61,7 @@
 #include <stdint.h>
 
 #include <sis/error.h>
+#include <sis/kind.h>
 
 #ifdef __cplusplus
 extern "C" {

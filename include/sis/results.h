@@ -81,6 +81,7 @@
 #include <stddef.h>
 
 #include <sis/error.h>
+#include <sis/kind.h>
 #include <sis/sis.h>
 
 #ifdef __cplusplus

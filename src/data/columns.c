@@ -266,7 +266,7 @@ static int make_rows(layout *l, int given, sis_data **out) {
                         .dims = {l->t->height, l->n},
                         .n = l->n * l->t->height,
                         .bytes = (unsigned char *)numbers};
-    return sis__data_from_rows(l->t->path, "table", &rows, names, out);
+    return sis__data_from_rows(l->t->path, SIS_KIND_TABLE, &rows, names, out);
 }
 
 int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out) {

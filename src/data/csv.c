@@ -321,7 +321,7 @@ static int finish_numbers(table *t, const char *path, sis_data **out) {
                         .dims = {t->height, t->width},
                         .n = t->used,
                         .bytes = (unsigned char *)(fitted ? fitted : t->numbers)};
-    int code = sis__data_from_rows(path, "table", &rows, t->names, out);
+    int code = sis__data_from_rows(path, SIS_KIND_TABLE, &rows, t->names, out);
     t->numbers = NULL;
     t->names = NULL;
     return code;

@@ -105,7 +105,7 @@ size_t sis_data_count(const sis_data *data) {
 }
 
 const char *sis_data_kind(const sis_data *data) {
-    return data->kind;
+    return sis_kind_name(data->kind);
 }
 
 const size_t *sis_data_shape(const sis_data *data, size_t i, size_t *rank) {
@@ -151,8 +151,8 @@ size_t sis_data_features(const sis_data *data, size_t i, int *map) {
         return data->n_features;
     }
     const size_t *dims = sis_data_shape(data, i, &rank);
-    int dna = strcmp(data->kind, "dna") == 0;
-    size_t channels = dna ? dims[0] : strcmp(data->kind, "image") == 0 && rank == 3 ? dims[2] : 1;
+    int dna = data->kind == SIS_KIND_DNA;
+    size_t channels = dna ? dims[0] : data->kind == SIS_KIND_IMAGE && rank == 3 ? dims[2] : 1;
     for (size_t v = 0; map && v < width; v++)
         map[v] = (int)(dna ? v % dims[1] : v / channels);
     return width / channels;
@@ -273,7 +273,7 @@ void sis__data_set_ids(sis_data *data, const char **ids) {
     ((row_data *)data)->ids = ids;
 }
 
-int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
+int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, const char **names,
                         sis_data **out) {
     static const sis__data_ops ops = {.values = row_values,
                                       .shape = row_shape,
@@ -305,7 +305,7 @@ int sis__data_read_npy(const char *path, const sis_data_opt *opt, sis_data **out
     if (code != SIS_OK)
         return code;
     if (rows.rank > 0 && rows.n > 0)
-        return sis__data_from_rows(path, "array", &rows, NULL, out);
+        return sis__data_from_rows(path, SIS_KIND_ARRAY, &rows, NULL, out);
     code = sis__fail(SIS_E_FORMAT,
                      rows.rank == 0 ? "%s: is a single number; expected an array whose first axis "
                                       "counts the examples (for one example: array[None])"

@@ -28,7 +28,7 @@ typedef struct sis__data_ops {
 
 struct sis_data {
     const sis__data_ops *ops;
-    const char *kind;
+    sis_kind kind;
     char *name; /* the file, for messages; owned */
     size_t count;
     int missing;        /* values may be NaN */
@@ -53,7 +53,7 @@ sis__data_reader sis__data_read_labelled_text;
 
 /* A data set whose examples are the elements of the first axis of `rows`. Takes `rows` and `names`
  * (NULL: none), also when it fails. */
-int sis__data_from_rows(const char *path, const char *kind, sis__packed *rows, const char **names,
+int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, const char **names,
                         sis_data **out);
 
 /* Of such a data set: divide each value by `divisor` when it is asked for; give it labels or ids,

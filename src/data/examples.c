@@ -90,10 +90,10 @@ static void free_examples(sis_data *data) {
 /* ---- Making one ---------------------------------------------------------------------------- */
 
 static const struct {
-    const char *kind;
+    sis_kind kind;
     sis__data_ops ops;
 } kinds[] = {
-    {"text",
+    {SIS_KIND_TEXT,
      {.values = no_values,
       .text = get_text,
       .words = get_words,
@@ -102,14 +102,14 @@ static const struct {
       .id = get_id,
       .label = get_label,
       .free = free_examples}},
-    {"dna",
+    {SIS_KIND_DNA,
      {.values = get_bases,
       .text = get_text,
       .shape = get_shape,
       .id = get_id,
       .label = get_label,
       .free = free_examples}},
-    {"array",
+    {SIS_KIND_ARRAY,
      {.values = get_list,
       .human = get_human,
       .shape = get_shape,
@@ -118,7 +118,7 @@ static const struct {
       .free = free_examples}},
 };
 
-sis__examples *sis__examples_new(const char *path, const char *kind) {
+sis__examples *sis__examples_new(const char *path, sis_kind kind) {
     sis__examples *e = SIS_NEW(sis__examples, 1);
     char *name = sis__strdup(strcmp(path, "-") == 0 ? "standard input" : path);
     if (!e || !name) {
@@ -129,7 +129,7 @@ sis__examples *sis__examples_new(const char *path, const char *kind) {
     e->base = (sis_data){.name = name};
     sis__buf_init(&e->text);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (strcmp(kinds[k].kind, kind) == 0) {
+        if (kinds[k].kind == kind) {
             e->base.kind = kinds[k].kind;
             e->base.ops = &kinds[k].ops;
         }

@@ -3,7 +3,7 @@
  * Data sets whose examples each have their own size: texts, sequences, lists of numbers. A reader
  * begins one, adds example after example, and finishes it:
  *
- *     sis__examples *e = sis__examples_new(path, "text");
+ *     sis__examples *e = sis__examples_new(path, SIS_KIND_TEXT);
  *     sis__example *x = sis__examples_add(e);                  // NULL: out of memory
  *     x->text = sis__examples_text(e, line, n);
  *     return sis__examples_finish(e, code, out);                // frees it if code is an error
@@ -42,8 +42,8 @@ typedef struct sis__examples {
     size_t n_numbers, numbers_room;
 } sis__examples;
 
-/* NULL: out of memory. `kind` is "text", "dna" or "array". */
-sis__examples *sis__examples_new(const char *path, const char *kind);
+/* NULL: out of memory. `kind` is TEXT, DNA or ARRAY. */
+sis__examples *sis__examples_new(const char *path, sis_kind kind);
 
 /* Another example; valid until the next is added. */
 sis__example *sis__examples_add(sis__examples *e);

@@ -142,7 +142,7 @@ static int find_labels(const char *path, sis__examples *e) {
 
 int sis__data_read_fasta(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__lines l = {0};
-    sis__examples *e = sis__examples_new(path, "dna");
+    sis__examples *e = sis__examples_new(path, SIS_KIND_DNA);
     int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
     (void)opt;
     if (code == SIS_OK)
@@ -210,7 +210,7 @@ static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
 int sis__data_read_seq(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__lines l = {0};
     layout a = {0};
-    sis__examples *e = sis__examples_new(path, "dna");
+    sis__examples *e = sis__examples_new(path, SIS_KIND_DNA);
     int found = 0, code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
     if (code == SIS_OK)
         code = read_header(&l, opt, &a);

@@ -231,7 +231,7 @@ int sis__data_read_idx(const char *path, const sis_data_opt *opt, sis_data **out
         return code;
     int image = is_image(&a);
     sis__packed looked_at = a; /* its bytes stay where they are */
-    code = sis__data_from_rows(path, image ? "image" : "array", &a, NULL, out);
+    code = sis__data_from_rows(path, image ? SIS_KIND_IMAGE : SIS_KIND_ARRAY, &a, NULL, out);
     if (code != SIS_OK)
         return code;
     if (image)

@@ -195,7 +195,7 @@ static int add_human(reader *r, sis__example *x) {
 static int add_example(reader *r) {
     int code = find_content(r);
     if (code == SIS_OK && !r->e) {
-        r->e = sis__examples_new(r->name, r->content == VALUES ? "array" : "text");
+        r->e = sis__examples_new(r->name, r->content == VALUES ? SIS_KIND_ARRAY : SIS_KIND_TEXT);
         code = r->e ? SIS_OK : SIS_E_NOMEM;
     }
     sis__example *x = code == SIS_OK ? sis__examples_add(r->e) : NULL;

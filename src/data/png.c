@@ -114,7 +114,7 @@ int sis__data_read_png(const char *path, const sis_data_opt *opt, sis_data **out
     if (code == SIS_OK)
         code = decode(path, &bytes, &pixels);
     if (code == SIS_OK)
-        code = sis__data_from_rows(path, "image", &pixels, NULL, out);
+        code = sis__data_from_rows(path, SIS_KIND_IMAGE, &pixels, NULL, out);
     if (code == SIS_OK)
         sis__data_divide(*out, 255);
     sis__buf_release(&bytes);

@@ -37,7 +37,7 @@ static int nothing(const sis__lines *l) {
 
 int sis__data_read_text(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__lines l = {0};
-    sis__examples *e = sis__examples_new(path, "text");
+    sis__examples *e = sis__examples_new(path, SIS_KIND_TEXT);
     int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM, found = 0;
     (void)opt;
     while (code == SIS_OK && (found = next_text(&l)) > 0) {
@@ -229,7 +229,7 @@ static int read_labelled(sis__lines *l, const sis_data_opt *opt, sis__examples *
 
 int sis__data_read_labelled_text(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__lines l = {0};
-    sis__examples *e = sis__examples_new(path, "text");
+    sis__examples *e = sis__examples_new(path, SIS_KIND_TEXT);
     int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
     if (code == SIS_OK)
         code = read_labelled(&l, opt, e);

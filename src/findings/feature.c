@@ -242,7 +242,7 @@ const char *sis_record_unit(const sis_record *r) {
         return "word";
     if (r->sequence)
         return "base";
-    if (r->kind && strcmp(r->kind, "image") == 0 && r->values && sis_record_raster(r, &g))
+    if (sis_kind_of(r->kind) == SIS_KIND_IMAGE && r->values && sis_record_raster(r, &g))
         return picture_unit(r, &g);
     return "feature";
 }

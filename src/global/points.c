@@ -38,11 +38,11 @@ int sis_distance_find(const char *name, sis_distance *out) {
 }
 
 sis_distance sis_distance_of_kind(const char *kind) {
-    if (kind && strcmp(kind, "text") == 0)
-        return SIS_DISTANCE_JACCARD;
-    if (kind && strcmp(kind, "dna") == 0)
-        return SIS_DISTANCE_LEVENSHTEIN;
-    return kind && strcmp(kind, "image") == 0 ? SIS_DISTANCE_ENERGY : SIS_DISTANCE_OVERLAP;
+    static const sis_distance distances_of[SIS_N_KINDS] = {
+        [SIS_KIND_NONE] = SIS_DISTANCE_OVERLAP,    [SIS_KIND_ARRAY] = SIS_DISTANCE_OVERLAP,
+        [SIS_KIND_TABLE] = SIS_DISTANCE_OVERLAP,   [SIS_KIND_TEXT] = SIS_DISTANCE_JACCARD,
+        [SIS_KIND_DNA] = SIS_DISTANCE_LEVENSHTEIN, [SIS_KIND_IMAGE] = SIS_DISTANCE_ENERGY};
+    return distances_of[sis_kind_of(kind)];
 }
 
 /* ---- Points -------------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ void sis_report_free(sis_report *report) {
 
 static sis__look find_look(sis__report_example *e) {
     const sis_record *r = &e->record;
-    int image = r->kind && strcmp(r->kind, "image") == 0;
+    int image = sis_kind_of(r->kind) == SIS_KIND_IMAGE;
     if (r->collection.n_features == 0)
         return SIS__LIST;
     if (r->words)
