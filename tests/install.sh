@@ -47,6 +47,17 @@ for header in "$include"/sis/*.h; do
     ! command -v c++ >/dev/null || c++ "$@" "$tmp/alone.cc"
 done
 
+# Every header says in its first lines which storey it belongs to.
+stable=0
+for header in "$include"/sis/*.h; do
+    n=$(grep -cE '^[a-z].*\bsis_[a-z0-9_]+\(' "$header")
+    case $(sed -n '1,12p' "$header") in
+    *"* Stable: "*) stable=$((stable + n)) ;;
+    *"* Laboratory: "*) ;;
+    *) bad "${header##*/} does not say whether it is stable or laboratory" ;;
+    esac
+done
+
 # Exported symbols are the declared functions. Whatever else the static library shows has our prefix.
 awk '{ text = text $0 "\n" }
      END {
@@ -62,4 +73,4 @@ diff "$tmp/declared" "$tmp/exported" > "$tmp/diff" ||
         -e 's/^> \(.*\)/\1 is exported but declared in no header/p' "$tmp/diff")"
 nm -g --defined-only "$libdir/libsis.a" | awk 'NF == 3 && $3 !~ /^(sis_|onnx__)/ { print $3 }' > "$tmp/others"
 [ ! -s "$tmp/others" ] || bad "libsis.a defines names without our prefix: $(cat "$tmp/others")"
-echo "installed files are enough; $(wc -l < "$tmp/declared") functions are declared and exported"
+echo "installed files are enough; $(wc -l < "$tmp/declared") functions are declared and exported, $stable of them stable"

@@ -2,6 +2,8 @@
  *
  * sis/data.h - examples from files, or from memory.
  *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ *
  * A data set is a number of examples, each a flat array of values with a shape:
  *
  *     sis_data *data;
@@ -136,10 +138,6 @@ int sis_data_label_number(const sis_data *data, size_t i, double *out);
  * the file has none. Of a text: numbers of words. */
 const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 
-/* The mean of each value over all examples, in one pass: width numbers. All examples must have the
- * same width. The mean of a constant is exactly that constant. */
-int sis_data_mean(const sis_data *data, double *mean);
-
 /* ---- Data sets in memory ------------------------------------------------------------------- */
 
 /* What is known of examples beside themselves. Zeroed, or NULL in the place of all of it: nothing. */
@@ -219,9 +217,6 @@ const char *sis_vocabulary_word(const sis_vocabulary *v, size_t id); /* NULL if 
 
 /* The number of a word in lower case; that of unknown words, or 0 if they have none. */
 size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word);
-
-/* The number that unknown words have; 0: none, they are left out of what is encoded. */
-size_t sis_vocabulary_unknown(const sis_vocabulary *v);
 
 /* The last `length` words as numbers, with padding in front of fewer. word_at (NULL: not wanted) is
  * for each place the index of its word in `words`, SIZE_MAX for padding. Returns how many words

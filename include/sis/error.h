@@ -2,6 +2,8 @@
  *
  * sis/error.h - what every function of the library returns.
  *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ *
  * 0 is success, a negative number one of the codes below. The library never prints and never exits;
  * `sis_error_detail()` holds one line for a person about the last failure of the calling thread:
  * which file, which row, what was found and what was expected.

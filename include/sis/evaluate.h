@@ -2,6 +2,8 @@
  *
  * sis/evaluate.h - which rationale to trust: the numbers by which explanations are compared.
  *
+ * Laboratory: may change from one version to the next.
+ *
  *     sis_test t;
  *     if (sis_test_rank_sum(sis_lengths, 200, ig_lengths, 200, &t) == 0)
  *         printf("p = %g\n", t.p);
@@ -28,9 +30,6 @@ extern "C" {
 #endif
 
 /* ---- Samples ------------------------------------------------------------------------------- */
-
-/* Ranks from 1, equal numbers sharing the mean of theirs: n numbers to `ranks`. */
-int sis_sample_ranks(const double *x, size_t n, double *ranks);
 
 /* The percentile (0 to 100), between the two nearest numbers as numpy takes it: 50 is the
  * median. */

@@ -2,6 +2,8 @@
  *
  * sis/explain.h - rationales by other methods, to hold sufficient input subsets against.
  *
+ * Laboratory: may change from one version to the next.
+ *
  *     sis_opt opt;  sis_opt_init(&opt);  opt.threshold = 0.7;
  *     sis_method_opt how;  sis_method_opt_init(&how);  how.method = SIS_METHOD_IG;
  *     sis_rationale r;
@@ -120,12 +122,6 @@ size_t sis_collection_median(const sis_collection *c);
  * method needs gradients and the model has none. */
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 const sis_method_opt *how, sis_rationale *out);
-
-/* Many on opt->jobs threads, handed over in order as by sis_collect_many. how (n): one for each
- * input, since lengths and masks may differ. */
-int sis_explain_many(const sis_model *model, const sis_input *inputs, size_t n, const sis_opt *opt,
-                     const sis_method_opt *how,
-                     int (*done)(void *ctx, size_t i, const sis_rationale *r), void *ctx);
 
 #ifdef __cplusplus
 }

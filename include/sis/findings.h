@@ -2,7 +2,9 @@
  *
  * sis/findings.h - what is found in many records: clusters, a comparison, an evaluation.
  *
- * Laboratory: may change from one version to the next. Records are in sis/results.h, which is stable.
+ * Laboratory: may change from one version to the next.
+ *
+ * Records are in sis/results.h.
  *
  * Each is one JSON object (UTF-8) with one struct, one writer and one reader here. Its fields are
  * named as the members of the structs unless a comment says otherwise; readers take them in any

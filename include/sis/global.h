@@ -2,6 +2,8 @@
  *
  * sis/global.h - what a model has learned: subsets of many decisions, clustered.
  *
+ * Laboratory: may change from one version to the next.
+ *
  *     sis_points *points;
  *     sis_points_new(SIS_DISTANCE_JACCARD, &points);
  *     while (sis_results_next(file, &record) > 0) {          // sis/results.h

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * sis/kind.h - what inputs are. Readers tell it (sis_data_kind), models may carry it
- * (SIS_NET_META_KIND), records keep it as text (sis_record.kind). Stable.
+ * (SIS_NET_META_KIND), records keep it as text (sis_record.kind).
+ *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
  */
 #ifndef SIS_KIND_H
 #define SIS_KIND_H

@@ -2,6 +2,8 @@
  *
  * sis/model.h - models by name: turns what a user writes after --model into a sis_model.
  *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ *
  *     sis_model model;
  *     if (sis_model_open("cmd:python3 scorer.py", NULL, &model) == 0 &&
  *         sis_model_measure(&model, first_row, n_values) == 0)

@@ -2,6 +2,8 @@
  *
  * sis/net.h - neural networks and other trained models from ONNX files.
  *
+ * Laboratory: may change from one version to the next.
+ *
  *     sis_net *net;
  *     if (sis_net_read("model.onnx", &net) != 0)
  *         die(sis_error_detail());                             // which operator, and what to do

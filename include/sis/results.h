@@ -2,6 +2,8 @@
  *
  * sis/results.h - the results file: one explained decision a line.
  *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ *
  * A results file is JSON Lines: each line is one JSON object (UTF-8, no newline inside) that ends
  * in '\n'. A line is written whole and flushed, so an interrupted run leaves whole lines and at
  * most one torn one at the end. One line, here on several:

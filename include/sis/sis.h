@@ -2,6 +2,8 @@
  *
  * sis/sis.h - which part of this input was enough for the decision?
  *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ *
  * A model maps an input to a score; the decision is `score >= threshold`. A sufficient input subset
  * (SIS) is a minimal set of features whose values alone, everything else masked, still reach it.
  * This header finds all disjoint ones of an input (Carter, Mueller, Jain and Gifford, AISTATS
@@ -22,12 +24,16 @@
  *     sis_collection_release(&c);
  *
  * The rest of the header goes up step by step: many inputs at once, verification, one backward
- * selection and its trace, walks. Beside it stand, each of use by itself:
+ * selection and its trace, walks. Beside it stand, each of use by itself, two storeys. Stable:
  *
  *     task.h      from a model and a file to records, in five lines
  *     model.h     ONNX files, trees, processes, servers        data.h      examples from files
- *     net.h       the networks themselves; train.h             results.h   the results file
- *     explain.h   other methods; attack.h                      global.h    distances and clusters
+ *     results.h   the results file                             kind.h      what inputs are
+ *
+ * and the laboratory, which may change from one version to the next:
+ *
+ *     net.h       the networks themselves; train.h             global.h    distances and clusters
+ *     explain.h   other methods; attack.h                      findings.h  clusters and such as files
  *     evaluate.h  the numbers by which they are compared       report.h    pages and figures
  *
  * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released

@@ -2,6 +2,8 @@
  *
  * sis/task.h - from a model and a file to records: what `sis explain` does, in five lines.
  *
+ * Stable: what is declared here stays as it is for as long as SIS_ABI does.
+ *
  *     sis_task_opt o;  sis_task_opt_init(&o);
  *     o.model = "imdb.onnx";  o.input = "reviews.txt";  o.threshold = "0.8";
  *     sis_task *task;

@@ -2,6 +2,8 @@
  *
  * sis/train.h - training: the paper's architectures by name, losses, optimisers, and the loop.
  *
+ * Laboratory: may change from one version to the next.
+ *
  *     sis_arch arch;
  *     sis_train_opt opt;
  *     if (sis_arch_init(&arch, "mnist-mlp") != 0)

@@ -197,26 +197,6 @@ int sis_data_words(const sis_data *data, size_t i, sis_words *words) {
     return data->ops->words(data, i, words);
 }
 
-int sis_data_mean(const sis_data *data, double *mean) {
-    size_t width = sis_data_width(data, 0);
-    double *row = SIS_NEW_RAW(double, width);
-    int code = row ? SIS_OK : SIS_E_NOMEM;
-    for (size_t k = 0; k < width; k++)
-        mean[k] = 0;
-    for (size_t i = 0; i < data->count && code == SIS_OK; i++) {
-        if (sis_data_width(data, i) != width)
-            code = sis__fail(SIS_E_ARGUMENT,
-                             "%s: no mean: example 0 has %zu values, example %zu has %zu",
-                             data->name, width, i, sis_data_width(data, i));
-        else
-            code = sis_data_values(data, i, row);
-        if (code == SIS_OK)
-            sis_mean_add(mean, row, width, i + 1);
-    }
-    free(row);
-    return code;
-}
-
 /* ---- Rows of one array --------------------------------------------------------------------- */
 
 typedef struct {

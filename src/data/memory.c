@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "data/cell.h"
 #include "data/data.h"
 #include "data/examples.h"
@@ -42,14 +43,11 @@ static int copy_rows(const double *values, size_t rank, const size_t *dims, sis_
     return out->bytes ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The kinds that are rows of numbers. */
-static const char *kind_of(const sis_data_with *with) {
-    static const char *const kinds[] = {"array", "table", "image"};
-    const char *wanted = with && with->kind ? with->kind : kinds[0];
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        if (strcmp(kinds[k], wanted) == 0)
-            return kinds[k];
-    return NULL;
+/* The kinds that are rows of numbers; NONE: what is wanted is not one of them. */
+static sis_kind kind_of(const sis_data_with *with) {
+    sis_kind kind = with && with->kind ? sis_kind_of(with->kind) : SIS_KIND_ARRAY;
+    int rows = kind == SIS_KIND_ARRAY || kind == SIS_KIND_TABLE || kind == SIS_KIND_IMAGE;
+    return rows ? kind : SIS_KIND_NONE;
 }
 
 /* What is known of the examples. */
@@ -72,9 +70,10 @@ static int add_known(sis_data *data, const sis_data_with *with) {
 int sis_data_from_values(const double *values, size_t rank, const size_t *dims,
                          const sis_data_with *with, sis_data **out) {
     sis__packed rows;
-    const char *kind = kind_of(with), **names = NULL;
+    sis_kind kind = kind_of(with);
+    const char **names = NULL;
     *out = NULL;
-    if (!kind)
+    if (kind == SIS_KIND_NONE)
         return sis__fail(SIS_E_ARGUMENT, "kind: expected array, table or image, found \"%s\"",
                          with->kind);
     int error = copy_rows(values, rank, dims, &rows);
@@ -125,7 +124,7 @@ static int finish(sis__examples *e, const sis_data_with *with, int error, sis_da
 
 int sis_data_from_texts(const char *const *texts, size_t n, const sis_data_with *with,
                         sis_data **out) {
-    sis__examples *e = sis__examples_new(name_of(with), "text");
+    sis__examples *e = sis__examples_new(name_of(with), SIS_KIND_TEXT);
     int error = SIS_OK;
     *out = NULL;
     if (!e)
@@ -169,7 +168,7 @@ static int add_words(sis__examples *e, const sis_data_with *with, const char *co
 
 int sis_data_from_words(const char *const *words, const size_t *n_words, size_t n,
                         const sis_data_with *with, sis_data **out) {
-    sis__examples *e = sis__examples_new(name_of(with), "text");
+    sis__examples *e = sis__examples_new(name_of(with), SIS_KIND_TEXT);
     int error = SIS_OK;
     *out = NULL;
     if (!e)
@@ -207,7 +206,7 @@ static int add_sequence(sis__examples *e, const sis_data_with *with, const char 
 
 int sis_data_from_sequences(const char *const *letters, size_t n, const sis_data_with *with,
                             sis_data **out) {
-    sis__examples *e = sis__examples_new(name_of(with), "dna");
+    sis__examples *e = sis__examples_new(name_of(with), SIS_KIND_DNA);
     int error = SIS_OK;
     *out = NULL;
     if (!e)

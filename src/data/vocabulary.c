@@ -82,10 +82,6 @@ size_t sis_vocabulary_size(const sis_vocabulary *v) {
     return v->n;
 }
 
-size_t sis_vocabulary_unknown(const sis_vocabulary *v) {
-    return v->unknown;
-}
-
 size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word) {
     size_t id = id_of(v, word);
     return id != SIZE_MAX && id > 0 ? id : v->unknown;

@@ -64,15 +64,6 @@ static int rank(const double *x, size_t n, double *ranks, double *ties) {
     return SIS_OK;
 }
 
-int sis_sample_ranks(const double *x, size_t n, double *ranks) {
-    double ties;
-    if (!has_nan(x, n))
-        return rank(x, n, ranks, &ties);
-    for (size_t i = 0; i < n; i++)
-        ranks[i] = NAN;
-    return SIS_OK;
-}
-
 int sis_sample_percentile(const double *x, size_t n, double percent, double *out) {
     *out = NAN;
     if (!(percent >= 0 && percent <= 100))

@@ -248,9 +248,12 @@ static void long_cells_are_refused_and_wide_tables_read(void **state) {
 
 static void means_are_exact_for_constants(void **state) {
     (void)state;
-    double mean[3];
+    double mean[3] = {0}, row[3];
     sis_data *data = table("t.csv", "a,b,c\n0.1,1,1e308\n0.1,2,1e308\n0.1,6,1e308\n");
-    assert_int_equal(sis_data_mean(data, mean), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(sis_data_values(data, i, row), 0);
+        sis_mean_add(mean, row, 3, i + 1);
+    }
     assert_true(mean[0] == 0.1 && mean[1] == 3 && mean[2] == 1e308);
     sis_data_free(data);
 }

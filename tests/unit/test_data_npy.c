@@ -269,7 +269,6 @@ static void values_that_are_not_finite_are_named(void **state) {
     assert_message_has("example 1: value 1 is NaN");
     assert_int_equal(sis_data_values(data, 2, row), SIS_E_FORMAT);
     assert_message_has("example 2: value 1 is infinite");
-    assert_int_equal(sis_data_mean(data, row), SIS_E_FORMAT);
     sis_data_free(data);
     assert_int_equal(sis_array_read(path, &array), SIS_E_FORMAT);
     assert_message_has("value 3 is NaN");
@@ -374,14 +373,14 @@ static void random_headers_do_no_harm(void **state) {
     }
 }
 
-static int read_and_average(void *ctx) {
+static int read_rows(void *ctx) {
     sis_data *data;
-    double mean[3];
+    double row[3];
     int code = sis_data_read((const char *)ctx, NULL, &data);
     if (code == SIS_OK)
-        code = sis_data_mean(data, mean);
+        code = sis_data_values(data, 1, row);
     if (code == SIS_OK)
-        assert_true(mean[0] == 2.5 && mean[1] == 3.5 && mean[2] == 4.5);
+        assert_true(row[0] == 4 && row[1] == 5 && row[2] == 6);
     sis_data_free(data);
     return code;
 }
@@ -393,7 +392,7 @@ static void failing_allocations_are_reported(void **state) {
     snprintf(path, sizeof path, "%s",
              npy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}", numbers,
                       sizeof numbers));
-    assert_true(with_failing_allocations(read_and_average, path) > 5);
+    assert_true(with_failing_allocations(read_rows, path) > 5);
 }
 
 int main(void) {

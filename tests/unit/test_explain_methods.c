@@ -317,56 +317,7 @@ static void bad_questions_are_refused(void **state) {
     assert_null(r.collection.subsets);
 }
 
-/* ---- Many ------------------------------------------------------------------------------------ */
-
-typedef struct {
-    size_t n;
-    double scores[8];
-    sis_status statuses[8];
-} log_of;
-
-static int note(void *ctx, size_t i, const sis_rationale *r) {
-    log_of *l = (log_of *)ctx;
-    assert_int_equal(i, l->n);
-    l->statuses[l->n] = r->collection.status;
-    l->scores[l->n++] = r->collection.n_subsets ? r->collection.subsets[0].score : NAN;
-    return 0;
-}
-
-static void many_inputs_come_in_order(void **state) {
-    (void)state;
-    double x[8][2], z[] = {0, 0};
-    sis_input inputs[8];
-    sis_method_opt how[8];
-    for (size_t i = 0; i < 8; i++) {
-        x[i][0] = (double)i, x[i][1] = 1;
-        inputs[i] = (sis_input){.values = x[i], .mask = z, .n_values = 2};
-        how[i] = method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT);
-    }
-    sis_model model = {.predict = sum_of_squares, .n_outputs = 1, .worker_new = sis_worker_share};
-    for (int jobs = 1; jobs <= 3; jobs++) {
-        log_of l = {0};
-        sis_opt opt = decision_of(3, 0);
-        opt.jobs = jobs;
-        assert_int_equal(sis_explain_many(&model, inputs, 8, &opt, how, note, &l), SIS_OK);
-        assert_int_equal(l.n, 8);
-        assert_int_equal(l.statuses[1], SIS_STATUS_BELOW_THRESHOLD);
-        for (size_t i = 2; i < 8; i++)
-            assert_true(l.scores[i] == (double)(i * i));
-    }
-    model.predict = answers_nan;
-    log_of l = {0};
-    sis_opt opt = decision_of(0.5, 0);
-    assert_int_equal(sis_explain_many(&model, inputs, 8, &opt, how, note, &l), SIS_OK);
-    assert_int_equal(l.statuses[3], SIS_STATUS_ERROR);
-}
-
 /* ---- Memory ---------------------------------------------------------------------------------- */
-
-static int ignore(void *ctx, size_t i, const sis_rationale *r) {
-    (void)ctx, (void)i, (void)r;
-    return 0;
-}
 
 static int explain_twice(void *ctx) {
     const problem *p = (const problem *)ctx;
@@ -374,8 +325,13 @@ static int explain_twice(void *ctx) {
     sis_method_opt how[2] = {method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_LENGTH),
                              method(SIS_METHOD_PERTURB, SIS_CONSTRAINT_SUFFICIENT)};
     how[1].trace = 1;
-    sis_input inputs[] = {p->input, p->input};
-    return sis_explain_many(&p->model, inputs, 2, &opt, how, ignore, NULL);
+    int code = SIS_OK;
+    for (int i = 0; i < 2 && code == SIS_OK; i++) {
+        sis_rationale found;
+        code = sis_explain(&p->model, &p->input, &opt, &how[i], &found);
+        sis_rationale_release(&found);
+    }
+    return code;
 }
 
 static void failing_allocations_are_reported(void **state) {
@@ -403,7 +359,6 @@ int main(void) {
         cmocka_unit_test(claims_hold_in_an_audit),
         cmocka_unit_test(features_may_be_groups_or_absent),
         cmocka_unit_test(bad_questions_are_refused),
-        cmocka_unit_test(many_inputs_come_in_order),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
