@@ -3,7 +3,6 @@
  * sis attack: images changed as little as possible so that a network takes them for something else.
  */
 #include <errno.h>
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include <sis/attack.h>
 #include <sis/results.h>
 
+#include "base/json.h"
 #include "output.h"
 #include "task.h"
 
@@ -197,35 +197,35 @@ static int strike(campaign *c) {
 
 /* ---- What is written ------------------------------------------------------------------------- */
 
-static json_t *verdict(const campaign *c, const double *scores) {
+static void put_verdict(sis__buf *b, const char *name, const campaign *c, const double *scores) {
     size_t output = decided(c, scores);
     char label[256];
-    json_t *v = json_object();
-    json_object_set_new(v, "output", json_integer((json_int_t)output));
+    sis__json_object(b, name);
+    sis__json_count(b, "output", output);
     if (sis_net_label(c->task.net, output, label, sizeof label) == SIS_OK)
-        json_object_set_new(v, "label", json_string(label));
-    json_object_set_new(v, "score", json_real(scores[c->outputs == 1 ? 0 : output]));
-    return v;
+        sis__json_text(b, "label", label);
+    sis__json_number(b, "score", scores[c->outputs == 1 ? 0 : output]);
+    sis__buf_char(b, '}');
 }
 
 static int write_finding(const campaign *c, cli_output *out, size_t i) {
     const sis_attack_result *r = &c->found[i];
-    json_t *line = json_object();
-    json_object_set_new(line, "id", json_string(c->task.ids[i]));
-    json_object_set_new(line, "target", json_integer((json_int_t)c->targets[i]));
-    json_object_set_new(line, "reached", json_boolean(r->reached));
-    json_object_set_new(line, "distance", json_real(r->distance));
-    json_object_set_new(line, "lead", json_real(r->lead));
-    json_object_set_new(line, "constant", json_real(r->constant));
-    json_object_set_new(line, "before", verdict(c, c->before + i * c->outputs));
-    json_object_set_new(line, "after", verdict(c, c->after + i * c->outputs));
-    char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(line);
-    if (!text)
-        return cli_error("out of memory");
-    int status = cli_output_write(out, text, strlen(text));
-    free(text);
-    return status == CLI_DONE ? cli_output_write(out, "\n", 1) : status;
+    sis__buf b = {0};
+    sis__buf_char(&b, '{');
+    sis__json_text(&b, "id", c->task.ids[i]);
+    sis__json_count(&b, "target", c->targets[i]);
+    sis__json_flag(&b, "reached", r->reached);
+    sis__json_number(&b, "distance", r->distance);
+    sis__json_number(&b, "lead", r->lead);
+    sis__json_number(&b, "constant", r->constant);
+    put_verdict(&b, "before", c, c->before + i * c->outputs);
+    put_verdict(&b, "after", c, c->after + i * c->outputs);
+    sis__buf_str(&b, "}\n");
+    int status = cli_fail(sis__buf_error(&b));
+    if (status == CLI_DONE)
+        status = cli_output_write(out, b.data, b.len);
+    sis__buf_release(&b);
+    return status;
 }
 
 /* The inputs after the attack, or as they were, as an array. */

@@ -2,7 +2,6 @@
  *
  * What a comparison has found: a report for a person, and one JSON object.
  */
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 

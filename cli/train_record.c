@@ -3,12 +3,12 @@
  * What a trained model carries, so that it can be used without asking where it came from: the kind
  * of its input, labels, vocabulary, the mask, and how it was trained.
  */
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "task.h"
 #include "train.h"
 
@@ -23,132 +23,142 @@ void cli_fit_text(const cli_lesson *l, const sis_fit *f, char *text, size_t size
 
 /* ---- How it was trained ---------------------------------------------------------------------- */
 
-static void add_number(json_t *o, const char *name, double v) {
+/* Nothing for what was not measured. */
+static void put_number(sis__buf *b, const char *name, double v) {
     if (isfinite(v))
-        json_object_set_new(o, name, json_real(v));
+        sis__json_number(b, name, v);
 }
 
-static void add_count(json_t *o, const char *name, size_t n) {
-    json_object_set_new(o, name, json_integer((json_int_t)n));
+static void put_fit(sis__buf *b, const char *name, const sis_fit *f) {
+    sis__json_object(b, name);
+    sis__json_count(b, "examples", f->n);
+    put_number(b, "loss", f->loss);
+    put_number(b, "accuracy", f->accuracy);
+    put_number(b, "auc", f->auc);
+    put_number(b, "mse", f->mse);
+    put_number(b, "correlation", f->correlation);
+    sis__buf_char(b, '}');
 }
 
-static json_t *fit_json(const sis_fit *f) {
-    json_t *o = json_object();
-    add_count(o, "examples", f->n);
-    add_number(o, "loss", f->loss);
-    add_number(o, "accuracy", f->accuracy);
-    add_number(o, "auc", f->auc);
-    add_number(o, "mse", f->mse);
-    add_number(o, "correlation", f->correlation);
-    return o;
-}
-
-static json_t *data_json(const cli_examples *e) {
+static void put_data(sis__buf *b, const char *name, const cli_examples *e) {
     char digest[SIS_DIGEST_SIZE];
-    json_t *o = json_object();
-    json_object_set_new(o, "file", json_string(cli_last_part(e->path)));
+    sis__json_object(b, name);
+    sis__json_text(b, "file", cli_last_part(e->path));
     if (sis_file_digest(e->path, digest) == SIS_OK)
-        json_object_set_new(o, "sha256", json_string(digest));
-    add_count(o, "examples", e->n);
-    return o;
+        sis__json_text(b, "sha256", digest);
+    sis__json_count(b, "examples", e->n);
+    sis__buf_char(b, '}');
 }
 
-static json_t *arch_json(const sis_arch *a) {
+static void put_arch(sis__buf *b, const sis_arch *a) {
     const struct {
         const char *name;
         size_t size;
     } sizes[] = {{"inputs", a->inputs}, {"outputs", a->outputs}, {"words", a->words},
                  {"dim", a->dim},       {"hidden", a->hidden},   {"filters", a->filters},
                  {"width", a->width},   {"dense", a->dense}};
-    json_t *o = json_object();
-    json_object_set_new(o, "name", json_string(a->name));
+    const double dropout[] = {a->dropout[0], a->dropout[1]};
+    sis__json_object(b, "architecture");
+    sis__json_text(b, "name", a->name);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         if (sizes[i].size)
-            add_count(o, sizes[i].name, sizes[i].size);
-    json_object_set_new(o, "dropout", json_pack("[ff]", a->dropout[0], a->dropout[1]));
-    return o;
+            sis__json_count(b, sizes[i].name, sizes[i].size);
+    sis__json_numbers(b, "dropout", dropout, 2);
+    sis__buf_char(b, '}');
 }
 
-static json_t *options_json(const cli_lesson *l) {
+static void put_options(sis__buf *b, const cli_lesson *l) {
     static const char *const losses[] = {"cross-entropy", "binary", "mse"};
     static const char *const optimizers[] = {"sgd", "adam", "adadelta"};
     const sis_train_opt *p = &l->opt;
-    json_t *o = json_object();
-    json_object_set_new(o, "loss", json_string(losses[p->loss]));
-    json_object_set_new(o, "optimizer", json_string(optimizers[p->optimizer]));
-    add_number(o, "rate", p->rate);
-    add_number(o, "momentum", p->momentum);
-    add_count(o, "epochs", p->epochs);
-    add_count(o, "batch", p->batch);
-    add_count(o, "patience", p->patience);
-    json_object_set_new(o, "keep", json_string(p->keep_last ? "last" : "best"));
-    add_count(o, "seed", (size_t)p->seed);
-    add_number(o, "validation", l->o->validation);
-    if (l->o->range)
-        json_object_set_new(o, "range", json_pack("[ff]", l->low, l->high));
-    return o;
+    const double range[] = {l->low, l->high};
+    sis__json_object(b, "options");
+    sis__json_text(b, "loss", losses[p->loss]);
+    sis__json_text(b, "optimizer", optimizers[p->optimizer]);
+    put_number(b, "rate", p->rate);
+    put_number(b, "momentum", p->momentum);
+    sis__json_count(b, "epochs", p->epochs);
+    sis__json_count(b, "batch", p->batch);
+    sis__json_count(b, "patience", p->patience);
+    sis__json_text(b, "keep", p->keep_last ? "last" : "best");
+    sis__json_count(b, "seed", (size_t)p->seed);
+    put_number(b, "validation", l->o->validation);
+    sis__json_numbers(b, "range", l->o->range ? range : NULL, 2);
+    sis__buf_char(b, '}');
 }
 
-static json_t *curve_json(sis_trainer *t) {
+static void put_curve(sis__buf *b, const sis_trainer *t) {
     size_t n;
     const sis_epoch *curve = sis_trainer_curve(t, &n);
-    json_t *list = json_array();
+    sis__json_list(b, "curve");
     for (size_t i = 0; i < n; i++) {
-        json_t *o = json_object();
-        add_number(o, "loss", curve[i].loss);
+        sis__json_comma(b, i);
+        sis__buf_char(b, '{');
+        put_number(b, "loss", curve[i].loss);
         if (curve[i].valid.n) {
-            add_number(o, "validation_loss", curve[i].valid.loss);
-            add_number(o, "validation_accuracy", curve[i].valid.accuracy);
+            put_number(b, "validation_loss", curve[i].valid.loss);
+            put_number(b, "validation_accuracy", curve[i].valid.accuracy);
         }
-        json_array_append_new(list, o);
+        sis__buf_char(b, '}');
     }
-    return list;
+    sis__buf_char(b, ']');
+}
+
+/* The text is what the network carries under that name. */
+static int set_meta(sis_net *net, const char *name, sis__buf *b) {
+    int error = sis__buf_error(b);
+    if (!error)
+        error = sis_net_meta_set(net, name, b->data);
+    sis__buf_release(b);
+    return cli_fail(error);
 }
 
 static int put_record(const cli_lesson *l, sis_trainer *t, const sis_fit *test, sis_net *net) {
     size_t best = sis_trainer_best(t);
     sis_fit learn;
-    json_t *o = json_object(), *scores = json_object();
+    sis__buf b = {0};
     int error = sis_trainer_evaluate(t, &l->learn, &learn);
-    json_object_set_new(o, "architecture", arch_json(&l->arch));
-    json_object_set_new(o, "data", data_json(&l->train));
+    if (error)
+        return cli_fail(error);
+    sis__buf_char(&b, '{');
+    put_arch(&b, &l->arch);
+    put_data(&b, "data", &l->train);
     if (test)
-        json_object_set_new(o, "test_data", data_json(&l->test));
-    json_object_set_new(o, "options", options_json(l));
-    json_object_set_new(scores, "training", fit_json(&learn));
+        put_data(&b, "test_data", &l->test);
+    put_options(&b, l);
+    sis__json_object(&b, "scores");
+    put_fit(&b, "training", &learn);
     if (l->valid.n)
-        json_object_set_new(scores, "validation",
-                            fit_json(&sis_trainer_curve(t, NULL)[best].valid));
+        put_fit(&b, "validation", &sis_trainer_curve(t, NULL)[best].valid);
     if (test)
-        json_object_set_new(scores, "test", fit_json(test));
-    json_object_set_new(o, "scores", scores);
-    add_count(o, "best_epoch", best + 1);
-    json_object_set_new(o, "curve", curve_json(t));
-    char *text = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
-    json_decref(o);
-    if (!error)
-        error = text ? sis_net_meta_set(net, SIS_NET_META_TRAINING, text) : SIS_E_NOMEM;
-    free(text);
-    return cli_fail(error);
+        put_fit(&b, "test", test);
+    sis__buf_char(&b, '}');
+    sis__json_count(&b, "best_epoch", best + 1);
+    put_curve(&b, t);
+    sis__buf_char(&b, '}');
+    return set_meta(net, SIS_NET_META_TRAINING, &b);
 }
 
 /* ---- Labels, vocabulary, mask ---------------------------------------------------------------- */
 
+/* A list of texts. */
+static int set_texts(sis_net *net, const char *name, const char *const *texts, size_t n) {
+    sis__buf b = {0};
+    sis__buf_char(&b, '[');
+    for (size_t i = 0; i < n; i++) {
+        sis__json_comma(&b, i);
+        sis__buf_json(&b, texts[i]);
+    }
+    sis__buf_char(&b, ']');
+    return set_meta(net, name, &b);
+}
+
 /* One name an output: of two classes that share one, what it scores. */
 static int put_labels(const cli_lesson *l, sis_net *net) {
-    json_t *list = json_array();
     size_t first = l->arch.outputs == 1 && l->n_classes ? l->n_classes - 1 : 0;
-    if (!l->classes) {
-        json_decref(list);
-        return CLI_DONE;
-    }
-    for (size_t i = first; i < l->n_classes; i++)
-        json_array_append_new(list, json_string(l->classes[i]));
-    char *text = json_dumps(list, JSON_COMPACT);
-    json_decref(list);
-    int error = text ? sis_net_meta_set(net, SIS_NET_META_LABELS, text) : SIS_E_NOMEM;
-    free(text);
-    return cli_fail(error);
+    return l->classes ? set_texts(net, SIS_NET_META_LABELS, (const char *const *)l->classes + first,
+                                  l->n_classes - first)
+                      : CLI_DONE;
 }
 
 static int put_words(const cli_lesson *l, sis_net *net) {
@@ -168,16 +178,7 @@ static int put_words(const cli_lesson *l, sis_net *net) {
 /* Of a table: what its values are called. */
 static int put_names(const cli_lesson *l, sis_net *net) {
     const char *const *names = sis_data_names(l->train.data);
-    json_t *list = json_array();
-    for (size_t i = 0; names && i < l->train.width; i++)
-        json_array_append_new(list, json_string(names[i]));
-    char *text = names ? json_dumps(list, JSON_COMPACT) : NULL;
-    json_decref(list);
-    int error = text    ? sis_net_meta_set(net, SIS_NET_META_NAMES, text)
-                : names ? SIS_E_NOMEM
-                        : SIS_OK;
-    free(text);
-    return cli_fail(error);
+    return names ? set_texts(net, SIS_NET_META_NAMES, names, l->train.width) : CLI_DONE;
 }
 
 /* Mean of n rows of `width` numbers. */
