@@ -91,7 +91,7 @@ typedef struct {
     double *after;
     size_t *targets; /* (n) */
     sis_attack_result *found;
-} campaign;
+} attack_run;
 
 /* ---- Targets --------------------------------------------------------------------------------- */
 
@@ -106,12 +106,12 @@ static size_t largest(const double *scores, size_t n, size_t except) {
 
 /* What the network decides: of one output, whether a probability is above one half, or else a score
  * above zero. */
-static size_t decided(const campaign *c, const double *scores) {
+static size_t decided(const attack_run *c, const double *scores) {
     double half = sis_net_has_link(c->task.net) ? 0.5 : 0;
     return c->outputs == 1 ? scores[0] >= half : largest(scores, c->outputs, SIZE_MAX);
 }
 
-static int find_target(const campaign *c, size_t i, size_t *target) {
+static int find_target(const attack_run *c, size_t i, size_t *target) {
     const double *scores = c->before + i * c->outputs;
     const char *text = c->o->target;
     size_t choices = c->outputs == 1 ? 2 : c->outputs, now = decided(c, scores);
@@ -145,7 +145,7 @@ static int find_target(const campaign *c, size_t i, size_t *target) {
 
 /* ---- The attack ------------------------------------------------------------------------------ */
 
-static int prepare(campaign *c) {
+static int prepare(attack_run *c) {
     cli_task *t = &c->task;
     if (!t->net)
         return cli_error("--model: an attack needs gradients, so it needs a network (FILE.onnx)");
@@ -169,7 +169,7 @@ static int prepare(campaign *c) {
 }
 
 /* Attack, and score what came out of it anew. */
-static int strike(campaign *c) {
+static int attack_all(attack_run *c) {
     cli_task *t = &c->task;
     sis_attack_opt opt;
     cli_progress bar;
@@ -197,7 +197,7 @@ static int strike(campaign *c) {
 
 /* ---- What is written ------------------------------------------------------------------------- */
 
-static void put_verdict(sis__buf *b, const char *name, const campaign *c, const double *scores) {
+static void put_verdict(sis__buf *b, const char *name, const attack_run *c, const double *scores) {
     size_t output = decided(c, scores);
     char label[256];
     sis__json_object(b, name);
@@ -208,7 +208,7 @@ static void put_verdict(sis__buf *b, const char *name, const campaign *c, const 
     sis__buf_char(b, '}');
 }
 
-static int write_finding(const campaign *c, cli_output *out, size_t i) {
+static int write_finding(const attack_run *c, cli_output *out, size_t i) {
     const sis_attack_result *r = &c->found[i];
     sis__buf b = {0};
     sis__buf_char(&b, '{');
@@ -229,7 +229,7 @@ static int write_finding(const campaign *c, cli_output *out, size_t i) {
 }
 
 /* The inputs after the attack, or as they were, as an array. */
-static int write_values(const campaign *c, const char *path, int after) {
+static int write_values(const attack_run *c, const char *path, int after) {
     size_t dims[SIS_RANK_MAX];
     sis_record first;
     sis_task_record(c->task.task, &c->task.examples[0], NULL, &first);
@@ -255,7 +255,7 @@ static int is_image(const size_t *shape, size_t rank, size_t n_values, sis_raste
 }
 
 /* As the file has it, or else as the network takes it. */
-static int image_shape(const campaign *c, size_t i, sis_raster *at) {
+static int image_shape(const attack_run *c, size_t i, sis_raster *at) {
     sis_record example;
     sis_net_shape taken;
     sis_task_record(c->task.task, &c->task.examples[i], NULL, &example);
@@ -269,7 +269,7 @@ static int image_shape(const campaign *c, size_t i, sis_raster *at) {
 }
 
 /* Can the pictures be written? Better known before the attack than after it. */
-static int check_images(const campaign *c) {
+static int check_images(const attack_run *c) {
     sis_raster at;
     int status = CLI_DONE;
     if (mkdir(c->o->images, 0777) != 0 && errno != EEXIST)
@@ -282,7 +282,7 @@ static int check_images(const campaign *c) {
     return status;
 }
 
-static int write_image(const campaign *c, size_t i, const double *values, const char *end) {
+static int write_image(const attack_run *c, size_t i, const double *values, const char *end) {
     sis_raster at = {0};
     char path[4096];
     int status = image_shape(c, i, &at);
@@ -306,7 +306,7 @@ static int write_image(const campaign *c, size_t i, const double *values, const 
     return status;
 }
 
-static int write_images(const campaign *c) {
+static int write_images(const attack_run *c) {
     int status = CLI_DONE;
     for (size_t i = 0; status == CLI_DONE && i < c->task.n; i++) {
         status = write_image(c, i, c->rows + i * c->width, "");
@@ -316,7 +316,7 @@ static int write_images(const campaign *c) {
     return status;
 }
 
-static int write_all(campaign *c) {
+static int write_all(attack_run *c) {
     cli_output out = {0};
     size_t reached = 0;
     int status = cli_output_open(&out, c->o->output, -1);
@@ -339,7 +339,7 @@ static int write_all(campaign *c) {
     return status;
 }
 
-static void release(campaign *c) {
+static void release(attack_run *c) {
     for (size_t i = 0; c->found && i < c->task.n; i++)
         sis_attack_result_release(&c->found[i]);
     free(c->found);
@@ -358,7 +358,7 @@ static int is_npy(const char *path) {
 
 static int run(const void *p, const cli_list *args) {
     const attack_options *o = (const attack_options *)p;
-    campaign c = {.o = o};
+    attack_run c = {.o = o};
     sis_attack_opt opt;
     (void)args;
     translate(o, &opt);
@@ -381,7 +381,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE && o->images)
         status = check_images(&c);
     if (status == CLI_DONE)
-        status = strike(&c);
+        status = attack_all(&c);
     if (status == CLI_DONE)
         status = write_all(&c);
     release(&c);

@@ -84,7 +84,7 @@ static void init(void *p) {
 
 /* ---- Options to settings --------------------------------------------------------------------- */
 
-static int settle(cli_lesson *l) {
+static int settle(cli_training_set *l) {
     const cli_train_options *o = l->o;
     sis_train_opt *p = &l->opt;
     if (o->optimizer)
@@ -137,7 +137,7 @@ static int watch(void *ctx, size_t done, size_t rows, double loss) {
     return w->failed;
 }
 
-static void report(const cli_lesson *l, const sis_epoch *e, size_t i) {
+static void report(const cli_training_set *l, const sis_epoch *e, size_t i) {
     char fit[80], valid[128] = "";
     if (e->valid.n) {
         cli_fit_text(l, &e->valid, fit, sizeof fit);
@@ -172,7 +172,7 @@ static int write_curve(const char *path, sis_trainer *t) {
 
 /* ---- Training -------------------------------------------------------------------------------- */
 
-static int one_epoch(const cli_lesson *l, watcher *w) {
+static int one_epoch(const cli_training_set *l, watcher *w) {
     size_t n;
     cli_progress_init(&w->bar, l->o->common.quiet);
     int error = sis_trainer_epoch(w->t);
@@ -185,7 +185,7 @@ static int one_epoch(const cli_lesson *l, watcher *w) {
     return status == CLI_DONE && !sis_trainer_done(w->t) ? cli_fail(save(w)) : status;
 }
 
-static int finish(const cli_lesson *l, sis_trainer *t) {
+static int finish(const cli_training_set *l, sis_trainer *t) {
     char text[80];
     sis_fit test;
     sis_net *net = NULL;
@@ -198,7 +198,7 @@ static int finish(const cli_lesson *l, sis_trainer *t) {
         error = sis_trainer_finish(t, &net);
     int status = cli_fail(error);
     if (status == CLI_DONE)
-        status = cli_train_furnish(l, t, l->test.n ? &test : NULL, net);
+        status = cli_train_attach_metadata(l, t, l->test.n ? &test : NULL, net);
     if (status == CLI_DONE)
         status = cli_fail(sis_net_write(net, l->o->output));
     sis_net_free(net);
@@ -212,7 +212,7 @@ static int finish(const cli_lesson *l, sis_trainer *t) {
     return status;
 }
 
-static int train(cli_lesson *l) {
+static int train(cli_training_set *l) {
     watcher w = {.saved = time(NULL)};
     size_t size = strlen(l->o->output) + 8;
     w.checkpoint = cli_grab(size, 1);
@@ -240,10 +240,10 @@ static int train(cli_lesson *l) {
 
 static int run(const void *p, const cli_list *args) {
     const cli_train_options *o = p;
-    cli_lesson l;
+    cli_training_set l;
     if (!cli_ends_in(o->output, ".onnx"))
         return cli_usage("--output: expected a name ending in .onnx, found \"%s\"", o->output);
-    int status = cli_lesson_open(&l, args->items[0], o);
+    int status = cli_training_set_open(&l, args->items[0], o);
     if (status == CLI_DONE)
         status = settle(&l);
     if (status == CLI_DONE) {
@@ -251,7 +251,7 @@ static int run(const void *p, const cli_list *args) {
                  l.learn.n, l.valid.n, l.test.n);
         status = train(&l);
     }
-    cli_lesson_close(&l);
+    cli_training_set_close(&l);
     return status;
 }
 

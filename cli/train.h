@@ -37,7 +37,7 @@ typedef struct cli_examples {
 } cli_examples;
 
 /* What is known after the training file has been read. */
-typedef struct cli_lesson {
+typedef struct cli_training_set {
     const cli_train_options *o;
     sis_arch arch;
     sis_train_opt opt;
@@ -47,16 +47,17 @@ typedef struct cli_lesson {
     sis_vocabulary *vocabulary; /* text */
     cli_examples train, test;   /* test.n = 0: none */
     sis_examples learn, valid;  /* parts of train; valid.n = 0: none */
-} cli_lesson;
+} cli_training_set;
 
 /* Read the files, find sizes, encode, split. CLI_DONE or an exit status after one line. */
-int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o);
-void cli_lesson_close(cli_lesson *l);
+int cli_training_set_open(cli_training_set *l, const char *arch, const cli_train_options *o);
+void cli_training_set_close(cli_training_set *l);
 
 /* Put into the network what it takes to use it. */
-int cli_train_furnish(const cli_lesson *l, sis_trainer *t, const sis_fit *test, sis_net *net);
+int cli_train_attach_metadata(const cli_training_set *l, sis_trainer *t, const sis_fit *test,
+                              sis_net *net);
 
 /* The scores that say most about this kind of training, as text: "accuracy 0.991". */
-void cli_fit_text(const cli_lesson *l, const sis_fit *fit, char *text, size_t size);
+void cli_fit_text(const cli_training_set *l, const sis_fit *fit, char *text, size_t size);
 
 #endif

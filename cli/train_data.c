@@ -27,7 +27,7 @@ static int is_file(const char *path) {
 
 /* Read a file and, from another (NULL: from itself), its labels. A test table has the values of the
  * training table. */
-static int open_examples(const cli_lesson *l, cli_examples *e, const char *path,
+static int open_examples(const cli_training_set *l, cli_examples *e, const char *path,
                          const char *labels) {
     sis_data_opt opt;
     sis_data_opt_init(&opt);
@@ -87,7 +87,7 @@ static int by_letters(const void *a, const void *b) {
 
 enum { MAX_CLASSES = 1000 };
 
-static size_t find_class(const cli_lesson *l, const char *label) {
+static size_t find_class(const cli_training_set *l, const char *label) {
     size_t i = 0;
     while (i < l->n_classes && strcmp(l->classes[i], label) != 0)
         i++;
@@ -95,7 +95,7 @@ static size_t find_class(const cli_lesson *l, const char *label) {
 }
 
 /* All labels of the training rows, sorted. */
-static int find_classes(cli_lesson *l) {
+static int find_classes(cli_training_set *l) {
     int numbers = 1;
     l->classes = cli_grab(MAX_CLASSES, sizeof *l->classes);
     for (size_t i = 0; l->classes && i < l->train.n; i++) {
@@ -124,7 +124,7 @@ static int find_classes(cli_lesson *l) {
 }
 
 /* The target of example i of a file. */
-static int target_of(const cli_lesson *l, const cli_examples *e, size_t i, float *target) {
+static int target_of(const cli_training_set *l, const cli_examples *e, size_t i, float *target) {
     char number[32];
     const char *label = label_text(e, i, number);
     double v;
@@ -157,7 +157,7 @@ static void bases_first(const sis_data *data, size_t i, const double *values, si
         row[turn ? v % 4 * shape[0] + v / 4 : v] = (float)values[v];
 }
 
-static int fill_values(const cli_lesson *l, cli_examples *e, size_t i, double *values) {
+static int fill_values(const cli_training_set *l, cli_examples *e, size_t i, double *values) {
     size_t width = sis_data_width(e->data, e->picked[i]);
     float *row = e->rows + i * e->width;
     if (width != e->width)
@@ -173,7 +173,7 @@ static int fill_values(const cli_lesson *l, cli_examples *e, size_t i, double *v
     return CLI_DONE;
 }
 
-static int fill_words(const cli_lesson *l, cli_examples *e, size_t i, double *ids,
+static int fill_words(const cli_training_set *l, cli_examples *e, size_t i, double *ids,
                       sis_words *words) {
     int status = cli_fail(sis_data_words(e->data, e->picked[i], words));
     if (status != CLI_DONE)
@@ -185,7 +185,7 @@ static int fill_words(const cli_lesson *l, cli_examples *e, size_t i, double *id
 }
 
 /* Rows and targets of the picked examples. */
-static int fill(const cli_lesson *l, cli_examples *e) {
+static int fill(const cli_training_set *l, cli_examples *e) {
     sis_words words = {0};
     double *values = cli_grab(e->width, sizeof *values);
     e->rows = cli_grab(e->n * e->width, sizeof *e->rows);
@@ -208,7 +208,7 @@ static int is_text(const cli_examples *e) {
 }
 
 /* Does the file hold what the architecture takes? */
-static int check_kind(const cli_lesson *l, const cli_examples *e) {
+static int check_kind(const cli_training_set *l, const cli_examples *e) {
     if (l->arch.words && !is_text(e))
         return cli_error("%s learns from texts, but %s holds none (it holds: %s)", l->arch.name,
                          e->path, sis_data_kind(e->data));
@@ -218,7 +218,7 @@ static int check_kind(const cli_lesson *l, const cli_examples *e) {
 }
 
 /* A column with another word in every row names the rows; nothing can be learned from it. */
-static int remark_names(const cli_lesson *l) {
+static int remark_names(const cli_training_set *l) {
     const sis_data *data = l->train.data;
     const char *const *names = sis_data_feature_names(data);
     size_t rows = sis_data_count(data), width = sis_data_width(data, 0);
@@ -241,7 +241,7 @@ static int remark_names(const cli_lesson *l) {
 }
 
 /* Loss and outputs: what was asked for, or what the labels are. */
-static int choose_loss(cli_lesson *l) {
+static int choose_loss(cli_training_set *l) {
     const char *loss = l->o->loss;
     int status = CLI_DONE, mse = loss ? strcmp(loss, "mse") == 0 : l->o->range != NULL;
     if (!mse)
@@ -264,7 +264,7 @@ static int choose_loss(cli_lesson *l) {
     return CLI_DONE;
 }
 
-static int choose_width(cli_lesson *l) {
+static int choose_width(cli_training_set *l) {
     cli_examples *e = &l->train;
     if (l->arch.words) {
         l->arch.inputs = l->o->length ? l->o->length : l->arch.inputs;
@@ -322,7 +322,7 @@ static void swap_rows(cli_examples *e, size_t i, size_t j) {
 }
 
 /* Held-out rows, chosen at random by the seed, to the end. */
-static int split(cli_lesson *l) {
+static int split(cli_training_set *l) {
     cli_examples *e = &l->train;
     double share = l->o->validation;
     size_t held = share > 0 ? (size_t)((double)e->n * share + 0.5) : 0;
@@ -340,7 +340,7 @@ static int split(cli_lesson *l) {
 
 /* ---- The whole ------------------------------------------------------------------------------- */
 
-static int read_range(cli_lesson *l) {
+static int read_range(cli_training_set *l) {
     const char *text = l->o->range;
     char *end;
     l->low = 0;
@@ -353,7 +353,7 @@ static int read_range(cli_lesson *l) {
     return CLI_DONE;
 }
 
-static int open_test(cli_lesson *l) {
+static int open_test(cli_training_set *l) {
     const cli_train_options *o = l->o;
     if (!o->test)
         return CLI_DONE;
@@ -366,8 +366,8 @@ static int open_test(cli_lesson *l) {
     return status == CLI_DONE ? fill(l, &l->test) : status;
 }
 
-int cli_lesson_open(cli_lesson *l, const char *arch, const cli_train_options *o) {
-    *l = (cli_lesson){.o = o};
+int cli_training_set_open(cli_training_set *l, const char *arch, const cli_train_options *o) {
+    *l = (cli_training_set){.o = o};
     int status = sis_arch_init(&l->arch, arch) ? cli_usage("%s", sis_error_detail()) : CLI_DONE;
     if (status == CLI_DONE && o->label && o->labels)
         status = cli_usage("--label and --labels: labels come from one of them");
@@ -400,7 +400,7 @@ static void release(cli_examples *e) {
     free(e->targets);
 }
 
-void cli_lesson_close(cli_lesson *l) {
+void cli_training_set_close(cli_training_set *l) {
     release(&l->train);
     release(&l->test);
     for (size_t i = 0; i < l->n_classes; i++)

@@ -12,7 +12,7 @@
 #include "task.h"
 #include "train.h"
 
-void cli_fit_text(const cli_lesson *l, const sis_fit *f, char *text, size_t size) {
+void cli_fit_text(const cli_training_set *l, const sis_fit *f, char *text, size_t size) {
     if (l->opt.loss == SIS_LOSS_MSE)
         snprintf(text, size, "MSE %.4f, correlation %.4f", f->mse, f->correlation);
     else if (l->arch.outputs == 1)
@@ -67,7 +67,7 @@ static void put_arch(sis__buf *b, const sis_arch *a) {
     sis__buf_char(b, '}');
 }
 
-static void put_options(sis__buf *b, const cli_lesson *l) {
+static void put_options(sis__buf *b, const cli_training_set *l) {
     static const char *const losses[] = {"cross-entropy", "binary", "mse"};
     static const char *const optimizers[] = {"sgd", "adam", "adadelta"};
     const sis_train_opt *p = &l->opt;
@@ -113,7 +113,8 @@ static int set_meta(sis_net *net, const char *name, sis__buf *b) {
     return cli_fail(error);
 }
 
-static int put_record(const cli_lesson *l, sis_trainer *t, const sis_fit *test, sis_net *net) {
+static int put_record(const cli_training_set *l, sis_trainer *t, const sis_fit *test,
+                      sis_net *net) {
     size_t best = sis_trainer_best(t);
     sis_fit learn;
     sis__buf b = {0};
@@ -154,14 +155,14 @@ static int set_texts(sis_net *net, const char *name, const char *const *texts, s
 }
 
 /* One name an output: of two classes that share one, what it scores. */
-static int put_labels(const cli_lesson *l, sis_net *net) {
+static int put_labels(const cli_training_set *l, sis_net *net) {
     size_t first = l->arch.outputs == 1 && l->n_classes ? l->n_classes - 1 : 0;
     return l->classes ? set_texts(net, SIS_NET_META_LABELS, (const char *const *)l->classes + first,
                                   l->n_classes - first)
                       : CLI_DONE;
 }
 
-static int put_words(const cli_lesson *l, sis_net *net) {
+static int put_words(const cli_training_set *l, sis_net *net) {
     char *json = NULL, length[32];
     snprintf(length, sizeof length, "%zu", l->arch.inputs);
     int error = sis_vocabulary_format(l->vocabulary, &json);
@@ -176,7 +177,7 @@ static int put_words(const cli_lesson *l, sis_net *net) {
 }
 
 /* Of a table: what its values are called. */
-static int put_names(const cli_lesson *l, sis_net *net) {
+static int put_names(const cli_training_set *l, sis_net *net) {
     const char *const *names = sis_data_names(l->train.data);
     return names ? set_texts(net, SIS_NET_META_NAMES, names, l->train.width) : CLI_DONE;
 }
@@ -192,7 +193,7 @@ static void mean_of(const float *rows, size_t n, size_t width, float *mean) {
 }
 
 /* Means of the training rows; every base alike; of texts the mean embedding. */
-static int put_mask(const cli_lesson *l, sis_net *net) {
+static int put_mask(const cli_training_set *l, sis_net *net) {
     size_t words, n = l->train.width;
     const float *matrix = NULL;
     sis_net_shape shape;
@@ -217,7 +218,8 @@ static int put_mask(const cli_lesson *l, sis_net *net) {
     return cli_fail(error);
 }
 
-int cli_train_furnish(const cli_lesson *l, sis_trainer *t, const sis_fit *test, sis_net *net) {
+int cli_train_attach_metadata(const cli_training_set *l, sis_trainer *t, const sis_fit *test,
+                              sis_net *net) {
     sis_kind kind = l->vocabulary                            ? SIS_KIND_TEXT
                     : strcmp(l->arch.name, "dna-cnn") == 0   ? SIS_KIND_DNA
                     : strncmp(l->arch.name, "mnist", 5) == 0 ? SIS_KIND_IMAGE

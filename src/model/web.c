@@ -8,6 +8,7 @@
 
 #include <sis/error.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #ifdef SIS_CURL
@@ -24,7 +25,6 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "base/parallel.h"
 #include "model/pipe_signal.h"
 
 enum { MOST_REDIRECTS = 5, TOKEN = 8192 };

@@ -52,13 +52,6 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size);
 
-/* The outputs that examples are decided to be, ascending; 0 if they are more than
- * SIS__GROUPS_MOST. */
-size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]);
-
-/* What the output is called by the first example of it. */
-void sis__outputs_name(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]);
-
 /* The figures of a section of the page, number k of each family, as <figure> elements. */
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 

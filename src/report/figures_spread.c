@@ -44,7 +44,8 @@ static int note_output(groups *g, size_t output) {
     return 1;
 }
 
-size_t sis__outputs_find(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]) {
+/* The outputs that examples are decided to be, ascending; 0 if they are more than SIS__GROUPS_MOST. */
+static size_t find_outputs(const sis_report *report, size_t outputs[SIS__GROUPS_MOST]) {
     groups g = {.by = BY_OUTPUT};
     for (size_t i = 0; i < report->n; i++)
         if (is_explained(&report->examples[i]) &&
@@ -58,7 +59,7 @@ static groups find_groups(const sis_report *report) {
     groups g = {.by = BY_OUTPUT};
     if (report->n_runs > 1 && report->n_runs <= SIS__GROUPS_MOST)
         return (groups){.by = BY_RUN, .n = report->n_runs};
-    g.n = sis__outputs_find(report, g.outputs);
+    g.n = find_outputs(report, g.outputs);
     return g.n > 1 ? g : (groups){.by = BY_NOTHING, .n = 1};
 }
 
@@ -71,7 +72,8 @@ static size_t group_of(const groups *g, const sis__report_example *e) {
     return 0;
 }
 
-void sis__outputs_name(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
+/* What the output is called by the first example of it. */
+static void name_output(const sis_report *report, size_t output, char name[SIS__NAME_SIZE]) {
     for (size_t i = 0; i < report->n; i++)
         if (report->examples[i].record.output == output) {
             sis__output_name(&report->examples[i].record, name, SIS__NAME_SIZE);
@@ -84,7 +86,7 @@ static int make_series(const sis_report *report, const groups *g, sis__drawing *
     int code = sis__drawing_series(d, g->n, 0);
     for (size_t k = 0; code == SIS_OK && k < g->n; k++)
         if (g->by == BY_OUTPUT)
-            sis__outputs_name(report, g->outputs[k], d->names[k]);
+            name_output(report, g->outputs[k], d->names[k]);
         else
             snprintf(d->names[k], SIS__NAME_SIZE, "%s",
                      sis__file_name(report->runs[k].source, NULL));
@@ -319,7 +321,7 @@ static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int t
     d->plot.mixed = goes_both_ways(report);
     mark_thresholds(report, d);
     for (size_t i = 0; i < report->n; i++) {
-        const sis__walked *w = &report->examples[i].walked;
+        const sis__trace_summary *w = &report->examples[i].traced;
         const double *line = tail ? w->tail : w->history;
         size_t points = tail ? SIS__TAIL + 1 : w->n_history;
         if (!line)
@@ -335,7 +337,7 @@ static int make_lines(const sis_report *report, sis__drawing *d, size_t n, int t
 static size_t count_walks(const sis_report *report, int tail) {
     size_t n = 0;
     for (size_t i = 0; i < report->n; i++) {
-        const sis__walked *w = &report->examples[i].walked;
+        const sis__trace_summary *w = &report->examples[i].traced;
         n += (tail ? w->tail : w->history) != NULL;
     }
     return n;
@@ -370,6 +372,44 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
     return make_lines(report, d, n, 1);
 }
 
+/* ---- Decisions ------------------------------------------------------------------------------- */
+
+/* Explained examples of that output, of one run or (SIZE_MAX) of all. */
+static size_t count_decided(const sis_report *report, size_t output, size_t run) {
+    size_t n = 0;
+    for (size_t i = 0; i < report->n; i++) {
+        const sis__report_example *e = &report->examples[i];
+        n += e->record.collection.status == SIS_STATUS_EXPLAINED && e->record.output == output &&
+             (run == SIZE_MAX || e->run == run);
+    }
+    return n;
+}
+
+int sis__make_decided(const sis_report *report, size_t k, sis__drawing *d) {
+    size_t outputs[SIS__GROUPS_MOST], n = find_outputs(report, outputs), all = 0;
+    size_t runs = report->n_runs <= SIS__COLOURS ? report->n_runs : 1;
+    (void)k;
+    if (n < 2)
+        return 0;
+    sis__drawing_begin(d, "decided", "Decisions for each output.", "decided to be", "examples");
+    d->plot.whole = 1;
+    d->chart = sis__plot_bars;
+    int code = sis__drawing_series(d, runs, n);
+    for (size_t r = 0; code == SIS_OK && r < runs; r++) {
+        snprintf(d->names[r], SIS__NAME_SIZE, "%.60s",
+                 sis__file_name(report->runs[r].source, NULL));
+        for (size_t i = 0; code == SIS_OK && i < n; i++) {
+            size_t count = count_decided(report, outputs[i], runs > 1 ? r : SIZE_MAX);
+            all += count;
+            code = sis__numbers_add(&d->plot.series[r].x, (double)count);
+        }
+    }
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        name_output(report, outputs[i], d->names[runs + i]);
+    sis__buf_printf(&d->caption, "How many of %zu explained examples are decided to be what.", all);
+    return code == SIS_OK ? 1 : code;
+}
+
 /* ---- Thresholds ------------------------------------------------------------------------------ */
 
 /* Sizes of first subsets at a threshold, of the examples that have one there. */
@@ -378,7 +418,7 @@ static int sizes_at(const sis_report *report, double threshold, sis__numbers *ou
     out->n = 0;
     for (size_t i = 0; code == SIS_OK && i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
-        size_t size = sis__walked_find(&e->walked, threshold, e->record.below);
+        size_t size = sis__trace_summary_find(&e->traced, threshold, e->record.below);
         if (size != 0 && size != SIZE_MAX)
             code = sis__numbers_add(out, (double)size);
     }

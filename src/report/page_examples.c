@@ -156,7 +156,7 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
                     "<article class=\"card\" id=\"e%zu\" data-run=\"%zu\" data-status=\"%s\" "
                     "data-look=\"%s\"",
                     i, e->run, sis_status_name(e->record.collection.status), looks[e->look]);
-    if (e->walked.n_steps)
+    if (e->traced.n_steps)
         sis__buf_printf(b, " data-walk=\"%zu\"", walk);
     sis__buf_str(b, ">\n");
     add_heading(b, report, e);
@@ -216,7 +216,7 @@ static void add_bar(sis__buf *b, const sis_report *report, size_t most, const do
     sis__buf_str(b, "<form class=\"bar\" id=\"bar\">\n");
     if (n_grid) {
         size_t first = 0;
-        while (!report->examples[first].walked.n_steps)
+        while (!report->examples[first].traced.n_steps)
             first++;
         add_picker(b, grid, n_grid, report->examples[first].record.threshold);
     }
@@ -267,7 +267,7 @@ int sis__page_cards(sis__buf *b, const sis_report *report, size_t most) {
     for (size_t i = 0; code == SIS_OK && i < report->n; i++)
         if (sis__is_drawn(i, report->n, most)) {
             code = add_card(b, report, i, walk);
-            walk += report->examples[i].walked.n_steps > 0;
+            walk += report->examples[i].traced.n_steps > 0;
         }
     sis__buf_str(b, "</div>\n");
     return code;

@@ -27,7 +27,7 @@ static int find_range(const sis_report *report, double *low, double *high) {
     *low = INFINITY;
     *high = -INFINITY;
     for (size_t i = 0; i < report->n; i++) {
-        const sis__walked *w = &report->examples[i].walked;
+        const sis__trace_summary *w = &report->examples[i].traced;
         if (w->n_steps == 0)
             continue;
         *low = fmin(*low, fmin(w->steps[0].score, w->score));
@@ -66,7 +66,7 @@ static size_t add_sizes(sis__buf *b, const sis__report_example *e, const double 
     size_t before = 0, largest = 0;
     sis__buf_str(b, "\"k\":[");
     for (size_t g = 0; g < n_grid; g++) {
-        size_t size = sis__walked_find(&e->walked, grid[g], e->record.below);
+        size_t size = sis__trace_summary_find(&e->traced, grid[g], e->record.below);
         if (g > 0 && size == before)
             continue;
         sis__buf_printf(b, g ? ",%zu," : "%zu,", g);
@@ -95,8 +95,8 @@ static void add_walk(sis__buf *b, const sis__report_example *e, const double *gr
     sis__buf_char(b, '{');
     size_t largest = add_sizes(b, e, grid, n_grid);
     sis__buf_str(b, ",\"o\":[");
-    for (size_t i = 0; i < largest && i < e->walked.n_order; i++)
-        sis__buf_printf(b, i ? ",%d" : "%d", e->walked.order[i]);
+    for (size_t i = 0; i < largest && i < e->traced.n_order; i++)
+        sis__buf_printf(b, i ? ",%d" : "%d", e->traced.order[i]);
     sis__buf_char(b, ']');
     if (e->look == SIS__IMAGE)
         add_pixel_features(b, e);
@@ -113,7 +113,7 @@ void sis__page_picker(sis__buf *b, const sis_report *report, size_t most, const 
         sis__buf_printf(b, g ? ",%.6g" : "%.6g", grid[g]);
     sis__buf_str(b, "],\"x\":[");
     for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].walked.n_steps && sis__is_drawn(i, report->n, most)) {
+        if (report->examples[i].traced.n_steps && sis__is_drawn(i, report->n, most)) {
             sis__buf_str(b, written++ ? ",\n" : "\n");
             add_walk(b, &report->examples[i], grid, n_grid);
         }

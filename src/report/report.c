@@ -29,7 +29,7 @@ void sis_report_free(sis_report *report) {
         return;
     for (size_t i = 0; i < report->n; i++) {
         sis_record_release(&report->examples[i].record);
-        sis__walked_release(&report->examples[i].walked);
+        sis__trace_summary_release(&report->examples[i].traced);
     }
     for (size_t i = 0; i < report->n_runs; i++)
         free(report->runs[i].source);
@@ -125,7 +125,7 @@ static void count_record(const sis_report *report, sis__report_run *run,
     run->verified += c->verified && c->status == SIS_STATUS_EXPLAINED;
     run->complete += c->complete && c->n_subsets;
     run->subsets += c->n_subsets;
-    run->walked += e->walked.n_steps > 0;
+    run->traced += e->traced.n_steps > 0;
     run->evaluations += c->evaluations;
     run->seconds += c->seconds;
     run->threshold_low = fmin(run->threshold_low, r->threshold);
@@ -139,7 +139,7 @@ static void count_record(const sis_report *report, sis__report_run *run,
 int sis_report_add(sis_report *report, const char *source, sis_record *record) {
     sis__report_example e = {.record = *record};
     *record = (sis_record){0};
-    int code = sis__walked_take(&e.record, &e.walked);
+    int code = sis__trace_summarise(&e.record, &e.traced);
     for (size_t k = 0; k < e.record.collection.n_subsets; k++)
         sis_trace_release(&e.record.collection.subsets[k].trace);
     e.look = find_look(&e);
@@ -149,7 +149,7 @@ int sis_report_add(sis_report *report, const char *source, sis_record *record) {
     sis__report_run *run = code == SIS_OK ? find_run(report, source) : NULL;
     if (!run) {
         sis_record_release(&e.record);
-        sis__walked_release(&e.walked);
+        sis__trace_summary_release(&e.traced);
         return SIS_E_NOMEM;
     }
     e.run = (size_t)(run - report->runs);

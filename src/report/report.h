@@ -3,7 +3,7 @@
  * The way through this folder:
  *
  *     report.c      records come in; runs (one a results file) count them
- *     walked.c      what is kept of a trace: steps, for every threshold, and histories to draw
+ *     trace_summary.c      what is kept of a trace: steps, for every threshold, and histories to draw
  *     members.c     what comes in beside them: clusters, comparisons, evaluations, and which
  *                   examples they speak of; motif.c lays the members of a cluster of sequences over
  *                   each other
@@ -33,39 +33,39 @@ typedef enum { SIS__LIST, SIS__TABLE, SIS__IMAGE, SIS__TEXT, SIS__DNA } sis__loo
 
 /* The smallest suffix of a walk's order that reaches `score` has `size` features. Of an example
  * they are sorted by size, and each score is further on than the one before it. */
-typedef struct sis__walked_step {
+typedef struct sis__trace_step {
     size_t size;
     double score;
-} sis__walked_step;
+} sis__trace_step;
 
 enum { SIS__TAIL = 60 };
 
 /* What is kept of the first backward selection of an example. */
-typedef struct sis__walked {
+typedef struct sis__trace_summary {
     double score; /* of the whole input */
     size_t n_steps;
-    sis__walked_step *steps;
+    sis__trace_step *steps;
     size_t n_order;
     int *order; /* (n_order) most important first: as far as the steps go */
     size_t n_history;
     double *history; /* (n_history) the score from everything (0) to nothing, evenly spaced */
     double *tail;    /* (SIS__TAIL + 1) the score of the last features: SIS__TAIL of them, ... none.
                         NULL if there are hardly more than that anyway */
-} sis__walked;
+} sis__trace_summary;
 
 typedef struct sis__report_example {
     sis_record record; /* without its traces */
     sis__look look;
     size_t run;    /* which of the report's runs it belongs to */
     sis_raster at; /* IMAGE: where its values lie */
-    sis__walked walked;
+    sis__trace_summary traced;
 } sis__report_example;
 
 /* One results file. */
 typedef struct sis__report_run {
     char *source;
     size_t first; /* its first example */
-    size_t n, status[4], verified, complete, subsets, walked;
+    size_t n, status[4], verified, complete, subsets, traced;
     double threshold_low, threshold_high, masked_low, masked_high;
     size_t evaluations;
     double seconds;
@@ -110,15 +110,15 @@ struct sis_report {
     sis_evaluation *evaluations;
 };
 
-/* ---- walked.c -------------------------------------------------------------------------------- */
+/* ---- trace_summary.c -------------------------------------------------------------------------------- */
 
 /* Take from the trace of a subset what is kept of it. Nothing, if it has none. */
-int sis__walked_take(const sis_record *record, sis__walked *out);
-void sis__walked_release(sis__walked *w);
+int sis__trace_summarise(const sis_record *record, sis__trace_summary *out);
+void sis__trace_summary_release(sis__trace_summary *w);
 
 /* The size of the first subset at a threshold: 0 if the mask reaches it, SIZE_MAX if the input does
  * not: then there is no decision, whatever some part of it would score. */
-size_t sis__walked_find(const sis__walked *w, double threshold, int below);
+size_t sis__trace_summary_find(const sis__trace_summary *w, double threshold, int below);
 
 /* ---- report.c -------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include <sis/model.h>
 
-#include "base/parallel.h"
+#include "base/clock.h"
 #include "base/rng.h"
 #include "model/shape.h"
 #include "support_command.h"

@@ -31,17 +31,17 @@ static void kept_walks_answer_like_traces(void **state) {
         s.trace = (sis_trace){.n = n, .order = order, .scores = scores, .start = 0.9};
         sis_record r = {.below = round % 2, .collection = {.n_subsets = 1, .subsets = &s}};
         r.collection.score = sis__rng_uniform(&rng);
-        sis__walked w;
-        assert_int_equal(sis__walked_take(&r, &w), SIS_OK);
+        sis__trace_summary w;
+        assert_int_equal(sis__trace_summarise(&r, &w), SIS_OK);
         for (double t = -0.1; t < 1.1; t += 0.01)
-            assert_int_equal(sis__walked_find(&w, t, r.below),
+            assert_int_equal(sis__trace_summary_find(&w, t, r.below),
                              sis_decided(r.collection.score, t, r.below)
                                  ? sis_trace_find(&s.trace, t, r.below)
                                  : SIZE_MAX);
         for (size_t i = 0; i < w.n_order; i++)
             assert_int_equal(w.order[i], order[n - 1 - i]);
         assert_true(w.history[0] == 0.9 && w.history[w.n_history - 1] == scores[n - 1]);
-        sis__walked_release(&w);
+        sis__trace_summary_release(&w);
     }
 }
 

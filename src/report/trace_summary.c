@@ -23,20 +23,20 @@ static int is_better(double a, double b, int below) {
     return below ? a < b : a > b;
 }
 
-static int take_steps(const sis_trace *t, int below, sis__walked *out) {
-    if (!(out->steps = SIS_NEW_RAW(sis__walked_step, t->n + 1)))
+static int take_steps(const sis_trace *t, int below, sis__trace_summary *out) {
+    if (!(out->steps = SIS_NEW_RAW(sis__trace_step, t->n + 1)))
         return SIS_E_NOMEM;
     for (size_t m = 0; m <= t->n; m++)
         if (m == 0 || is_better(suffix_score(t, m), out->steps[out->n_steps - 1].score, below))
-            out->steps[out->n_steps++] = (sis__walked_step){m, suffix_score(t, m)};
-    sis__walked_step *fit = (sis__walked_step *)sis__realloc(out->steps, out->n_steps, sizeof *fit);
+            out->steps[out->n_steps++] = (sis__trace_step){m, suffix_score(t, m)};
+    sis__trace_step *fit = (sis__trace_step *)sis__realloc(out->steps, out->n_steps, sizeof *fit);
     if (!fit)
         return SIS_E_NOMEM;
     out->steps = fit;
     return SIS_OK;
 }
 
-static int take_order(const sis_trace *t, sis__walked *out) {
+static int take_order(const sis_trace *t, sis__trace_summary *out) {
     out->n_order = out->steps[out->n_steps - 1].size;
     if (!(out->order = SIS_NEW_RAW(int, out->n_order)))
         return SIS_E_NOMEM;
@@ -45,7 +45,7 @@ static int take_order(const sis_trace *t, sis__walked *out) {
     return SIS_OK;
 }
 
-static int take_history(const sis_trace *t, sis__walked *out) {
+static int take_history(const sis_trace *t, sis__trace_summary *out) {
     out->n_history = t->n + 1 < HISTORY_MOST ? t->n + 1 : HISTORY_MOST;
     if (!(out->history = SIS_NEW_RAW(double, out->n_history)))
         return SIS_E_NOMEM;
@@ -56,7 +56,7 @@ static int take_history(const sis_trace *t, sis__walked *out) {
     return SIS_OK;
 }
 
-static int take_tail(const sis_trace *t, sis__walked *out) {
+static int take_tail(const sis_trace *t, sis__trace_summary *out) {
     if (t->n < 3 * SIS__TAIL)
         return SIS_OK;
     if (!(out->tail = SIS_NEW_RAW(double, SIS__TAIL + 1)))
@@ -66,9 +66,9 @@ static int take_tail(const sis_trace *t, sis__walked *out) {
     return SIS_OK;
 }
 
-int sis__walked_take(const sis_record *record, sis__walked *out) {
+int sis__trace_summarise(const sis_record *record, sis__trace_summary *out) {
     const sis_collection *c = &record->collection;
-    *out = (sis__walked){.score = c->score};
+    *out = (sis__trace_summary){.score = c->score};
     if (c->n_subsets == 0 || c->subsets[0].trace.n == 0)
         return SIS_OK;
     const sis_trace *t = &c->subsets[0].trace;
@@ -80,19 +80,19 @@ int sis__walked_take(const sis_record *record, sis__walked *out) {
     if (code == SIS_OK)
         code = take_tail(t, out);
     if (code != SIS_OK)
-        sis__walked_release(out);
+        sis__trace_summary_release(out);
     return code;
 }
 
-void sis__walked_release(sis__walked *w) {
+void sis__trace_summary_release(sis__trace_summary *w) {
     free(w->steps);
     free(w->order);
     free(w->history);
     free(w->tail);
-    *w = (sis__walked){0};
+    *w = (sis__trace_summary){0};
 }
 
-size_t sis__walked_find(const sis__walked *w, double threshold, int below) {
+size_t sis__trace_summary_find(const sis__trace_summary *w, double threshold, int below) {
     if (!sis_decided(w->score, threshold, below))
         return SIZE_MAX;
     for (size_t i = 0; i < w->n_steps; i++)
