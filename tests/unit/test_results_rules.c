@@ -112,7 +112,7 @@ static const struct {
      "\"shape\": is not that of"},
     {"values", "[1,2]", "\"mask\": expected 2 entries as in \"values\", found 8"},
     {"values", NULL, "\"mask\": expected 0 entries"},
-    {"values", "[1,2,3,4,5,6,7,null]", "\"values\": expected a number, found null"},
+    {"values", "[1,2,3,4,5,6,7,true]", "\"values\": expected a number, found true"},
     {"mask", "[1]", "\"mask\": expected 8 entries as in \"values\", found 1"},
     {"mask", "\"zero\"", "\"mask\": expected a list, found text"},
     {"names", "[\"a\"]", "\"names\": expected 6 entries, one for each feature, found 1"},
@@ -184,7 +184,7 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
     not_written(&s, "\"subsets[1].features\": 6");
     s.values[3] = INFINITY;
     not_written(&s, "\"values\": number 3");
-    s.mask[3] = NAN;
+    s.mask[3] = -INFINITY;
     not_written(&s, "\"mask\": number 3");
     s.record.collection.rest_score = NAN;
     not_written(&s, "\"rest_score\"");
