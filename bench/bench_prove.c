@@ -15,6 +15,7 @@
 #include <sis/data.h>
 #include <sis/error.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
 #include "prove/trees.h"

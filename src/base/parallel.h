@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include "base/clock.h" /* who shares work out mostly times it, too */
+
 /* One item; `worker` is 0..jobs-1 and stays the same on a thread, so it can index scratch memory.
  * A result other than 0 stops the run: no further item is started. */
 typedef int (*sis__parallel_fn)(void *ctx, size_t item, int worker);

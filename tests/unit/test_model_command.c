@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "base/rng.h"
 
 /* cmd:THIS_PROGRAM behaviour; static storage */
