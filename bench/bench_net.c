@@ -125,7 +125,8 @@ static int select_one(void *ctx, size_t item, int worker) {
         b->evaluations[item] = (double)t.n * (double)(t.n + 1) / 2;
     sis_trace_release(&t);
     sis_walk_free(w);
-    m.worker_free(m.ctx);
+    if (m.worker_free) /* NULL: shared by all threads */
+        m.worker_free(m.ctx);
     return error;
 }
 
