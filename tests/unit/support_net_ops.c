@@ -343,7 +343,7 @@ static void gru_linear(sis_net_builder *b) {
 
 /* y = f(x) side by side, for functions of one input that are smooth around 0. */
 static void add_functions(sis_net_builder *b, const char *const *names, size_t n) {
-    char out[16], list[512] = "";
+    char out[32], list[512] = "";
     for (size_t i = 0; i < n; i++) {
         snprintf(out, sizeof out, "f%zu", i);
         NODE(names[i], "x", out);

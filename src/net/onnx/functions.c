@@ -17,7 +17,7 @@
 #include "net/ops/ops.h"
 
 enum { MAX_ROUNDS = 32 };
-static const size_t max_nodes = 1 << 20, max_bytes = (size_t)512 << 20;
+static const size_t max_nodes = 1 << 17, max_bytes = (size_t)512 << 20;
 
 typedef struct {
     Onnx__ModelProto *doc;
