@@ -180,7 +180,7 @@ static int read_counts(tensor_reader *t) {
     if (!read_shape(json_object_get(t->tensor, "shape"), &shape))
         return sis__fail(SIS_E_MODEL, "expected an output with a list \"shape\"");
     t->count = 1;
-    for (size_t d = 0; d < shape.rank; d++)
+    for (size_t d = 0; d < shape.rank && t->count > 0; d++)
         t->count = shape.dims[d] > 0 && (size_t)shape.dims[d] <= ((size_t)1 << 40) / t->count
                        ? t->count * (size_t)shape.dims[d]
                        : 0;
