@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "model/forest.h"
 #include "model/kind.h"
 #include "trees/booster.h"
 #include "trees/walk.h"
@@ -189,6 +190,11 @@ static int forest_open(const char *spec, const sis_model_opt *opt, sis_model *ou
                        .walk_new = walk_new,
                        .missing = 1};
     return SIS_OK;
+}
+
+const sis__booster *sis__model_booster(const sis_model *model) {
+    const forest_model *m = (const forest_model *)model->ctx;
+    return m && m->opened.kind == &sis__model_forest ? &m->b : NULL;
 }
 
 static int recognises(const char *head, size_t n) {

@@ -11,6 +11,7 @@
  *
  *     cells.c    values -> cells, tests of the trees -> sets of cells
  *     trees.c    branch and bound; minimal subsets
+ *     prove.c    the same for opened models: sis/prove.h
  */
 #ifndef SIS_PROVE_TREES_H
 #define SIS_PROVE_TREES_H
