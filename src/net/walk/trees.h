@@ -3,7 +3,8 @@
  * Walks over models that are sums: of leaves (trees_forest.c) or of products
  * (trees_linear.c). The operators add up in double in a fixed order and round to float.
  *
- * A candidate's sums are those of the base plus a few terms that change. Added up like that they
+ * Leaves are always added up in that order (src/trees/walk.c). Of products, a candidate's sums are
+ * those of the base plus a few terms that change. Added up like that they
  * may differ from the operator's in the last digits of a double, by at most `bound`. So they are
  * rounded twice, with the bound added and subtracted: if both give the same floats, these are the
  * operator's, to the bit; in the rare other case the terms are added up again in the operator's
@@ -28,7 +29,7 @@ struct sis__additive {
     void (*mask)(sis__additive *s, int feature);
     /* Sums with one more masked (-1: as it is), in the operator's order. */
     void (*total)(sis__additive *s, int feature, double *sums);
-    /* About what masking one more adds to each. */
+    /* About what masking one more adds to each; only asked with `bound`. */
     void (*change)(sis__additive *s, int feature, double *change);
     /* Sums to floats: must not decrease where a sum increases. Then to scores, in place. */
     void (*round)(const sis__additive *s, const double *sums, float *raw);
