@@ -66,7 +66,7 @@ awk '{ text = text $0 "\n" }
              text = substr(text, 1, from - 1) substr(rest, index(rest, "*/") + 2)
          }
          print text
-     }' "$include"/sis/*.h | grep -v '^ *#' | grep -oE '\bsis_[a-z0-9_]+\(' | tr -d '(' | sort -u > "$tmp/declared"
+     }' "$include"/sis/*.h | grep -v '^ *#\|^typedef' | grep -oE '\bsis_[a-z0-9_]+\(' | tr -d '(' | sort -u > "$tmp/declared"
 nm -D --defined-only "$libdir/libsis.so" | awk '{ print $3 }' | sort > "$tmp/exported"
 diff "$tmp/declared" "$tmp/exported" > "$tmp/diff" ||
     bad "$(sed -n -e 's/^< \(.*\)/\1 is declared in a header but not exported/p' \
