@@ -156,6 +156,12 @@ typedef struct sis_piece {
  * it is known that it takes numbers. Not while the model is in use. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n);
 
+/* Another handle of an opened model, for use beside it, with a masked token and texts of its own: a
+ * network is shared, of a cmd: model another child is started. Close it before the first. So each
+ * task has a handle to tell things to (sis/task.h). SIS_E_UNSUPPORTED: nothing can be told to models
+ * of this kind, so there is no need of another. */
+int sis_model_share(const sis_model *model, sis_model *out);
+
 /* End an opened model: children are given a moment to end by themselves. A zeroed one is fine, one
  * that was not made by sis_model_open() is not. */
 void sis_model_close(sis_model *model);

@@ -195,5 +195,6 @@ const sis__model_kind sis__model_command = {
     .measure = measure,
     .predict = predict,
     .take_texts = take_texts,
+    .share = worker_new,
     .close = model_free,
 };

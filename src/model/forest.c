@@ -215,6 +215,7 @@ const sis__model_kind sis__model_forest = {
     .form = "FILE.json",
     .meaning = "a model of XGBoost, also .ubj, or LightGBM, .txt",
     .open = forest_open,
+    .predict = predict,
     .close = forest_close,
     .names = names,
     .describe = describe,

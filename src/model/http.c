@@ -955,6 +955,7 @@ const sis__model_kind sis__model_http = {
     .measure = measure,
     .predict = predict,
     .take_texts = take_texts,
+    .share = worker_new,
     .close = model_free,
 };
 

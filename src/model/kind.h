@@ -23,10 +23,16 @@ typedef struct sis__model_kind {
     /* The number of outputs, by predicting one row. NULL: open sets it. */
     int (*measure)(void *ctx, const double *row, size_t n_values, size_t *n_outputs);
 
-    /* As sis_model_take_texts says, and the predict of such models. NULL: this kind takes none. */
+    /* The predict of its models, by which they are known. */
     int (*predict)(void *ctx, const double *rows, size_t n, size_t n_values, double *scores);
+
+    /* As sis_model_take_texts says. NULL: this kind takes none. */
     int (*take_texts)(void *ctx, const sis_piece *pieces, size_t n);
     void (*close)(void *ctx);
+
+    /* A context for sis_model_share(), closed like the first. NULL: nothing can be told to models of
+     * this kind. */
+    int (*share)(void *ctx, void **twin);
 
     /* For sis_model_names() and sis_model_describe(); NULL: nothing to say. */
     const char *const *(*names)(const void *ctx);

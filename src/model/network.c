@@ -144,9 +144,27 @@ static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *
 
 static void network_close(void *ctx) {
     network_model *m = (network_model *)ctx;
-    sis_net_free(m->net);
+    if (!m->borrowed)
+        sis_net_free(m->net);
     free(m->tokens.mask);
     free(m);
+}
+
+/* The same network, and a masked token of its own. */
+static int network_share(void *ctx, void **out) {
+    const network_model *m = (const network_model *)ctx;
+    network_model *twin = (network_model *)sis__copy(m, 1, sizeof *m);
+    if (!twin)
+        return SIS_E_NOMEM;
+    twin->borrowed = 1;
+    if (m->tokens.mask)
+        twin->tokens.mask = (float *)sis__copy(m->tokens.mask, m->tokens.dim, sizeof(float));
+    if (m->tokens.mask && !twin->tokens.mask) {
+        free(twin);
+        return SIS_E_NOMEM;
+    }
+    *out = twin;
+    return SIS_OK;
 }
 
 /* Only asked of networks of free length. */
@@ -223,5 +241,7 @@ const sis__model_kind sis__model_network = {
     .meaning = "a network in the ONNX format",
     .open = network_open,
     .measure = network_measure,
+    .predict = predict,
+    .share = network_share,
     .close = network_close,
 };

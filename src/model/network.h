@@ -36,6 +36,7 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
 typedef struct network_model {
     sis__opened opened; /* first: see kind.h */
     sis_net *net;
+    int borrowed; /* the network belongs to another handle */
     sis__tokens tokens;
     size_t n_outputs; /* 0: not measured yet */
 } network_model;

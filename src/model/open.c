@@ -81,20 +81,21 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     return kind ? kind->open(spec, opt, out) : unknown(spec);
 }
 
+/* The kind of an opened model; NULL: it is a caller's own. */
+static const sis__model_kind *kind_of(const sis_model *model) {
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (kinds[i]->predict && kinds[i]->predict == model->predict)
+            return kinds
+                [i]; /* the context of a caller's own may be anything: it is not looked at */
+    return NULL;
+}
+
 int sis_model_measure(sis_model *model, const double *row, size_t n_values) {
     if (model->n_outputs > 0)
         return SIS_OK;
-    const sis__opened *opened = model->ctx;
-    return opened->kind->measure(model->ctx, row, n_values, &model->n_outputs);
-}
-
-/* The kind of an opened model; NULL: it is a caller's own. */
-static const sis__model_kind *kind_of(const sis_model *model) {
-    const sis__opened *opened = model->ctx;
-    for (size_t i = 0; opened && i < N_KINDS; i++)
-        if (opened->kind == kinds[i])
-            return kinds[i];
-    return NULL;
+    const sis__model_kind *kind = kind_of(model);
+    return kind ? kind->measure(model->ctx, row, n_values, &model->n_outputs)
+                : sis__fail(SIS_E_ARGUMENT, "a model of your own says how many scores it gives");
 }
 
 const char *const *sis_model_names(const sis_model *model) {
@@ -117,10 +118,25 @@ int sis_model_describe(const sis_model *model, char **text) {
 
 /* Told by predict, since the context of a caller's own model is anything. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
-    for (size_t i = 0; i < N_KINDS; i++)
-        if (kinds[i]->take_texts && kinds[i]->predict == model->predict)
-            return kinds[i]->take_texts(model->ctx, pieces, n);
-    return sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take texts");
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->take_texts
+               ? kind->take_texts(model->ctx, pieces, n)
+               : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take texts");
+}
+
+int sis_model_share(const sis_model *model, sis_model *out) {
+    const sis__model_kind *kind = kind_of(model);
+    void *twin = NULL;
+    *out = (sis_model){0};
+    if (!kind || !kind->share)
+        return sis__fail(SIS_E_UNSUPPORTED, "this model has nothing to be told, so there is one "
+                                            "handle of it");
+    int error = kind->share(model->ctx, &twin);
+    if (error == SIS_OK) {
+        *out = *model;
+        out->ctx = twin;
+    }
+    return error;
 }
 
 void sis_model_close(sis_model *model) {

@@ -49,8 +49,10 @@ static int cut_texts(const sis_data *data, size_t n, const size_t *first, sis_pi
 /* Tell the model what values are numbers of. */
 static int tell(sis_task *t, size_t n) {
     const sis_piece *pieces = t->encoding.pieces.items;
-    return t->opt.take_texts ? t->opt.take_texts(t->model.ctx, pieces, n)
-                             : sis_model_take_texts(&t->model, pieces, n);
+    if (t->opt.take_texts)
+        return t->opt.take_texts(t->model.ctx, pieces, n);
+    int error = sis__task_own_model(t);
+    return error == SIS_OK ? sis_model_take_texts(&t->model, pieces, n) : error;
 }
 
 int sis__task_pieces_begin(sis_task *t) {

@@ -217,6 +217,21 @@ static int open_model(sis_task *t) {
     return error;
 }
 
+/* Some masks, and texts, are told to the model: not to one that others use. */
+int sis__task_own_model(sis_task *t) {
+    sis_model own;
+    if (t->own_model || t->alike)
+        return SIS_OK;
+    int error = sis_model_share(&t->model, &own);
+    if (error == SIS_E_UNSUPPORTED)
+        return SIS_OK;
+    if (error == SIS_OK) {
+        t->model = own;
+        t->own_model = 1;
+    }
+    return error;
+}
+
 /* A child that fails may have expected cells, where it gets a value for each category. */
 static int explain_categories(const sis_task *t, size_t n, int error) {
     enum { MOST = 8, NAME = 40 };
@@ -313,6 +328,7 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     if (error != SIS_OK)
         return error;
     t->model = like->model;
+    t->alike = 1;
     t->encoding = like->encoding;
     t->encoding.shared = 1;
     t->encoding.texts = 0;

@@ -96,6 +96,7 @@ struct sis_task {
     sis_task_opt opt;
     sis_model model;
     int own_model; /* closed with the task */
+    int alike;     /* it is that of the task that this one is like */
     sis__task_source source;
     sis__task_encoding encoding;
     sis__task_features features;
@@ -113,9 +114,16 @@ struct sis_task {
     sis__task_ahead *ahead; /* threads that explain, or NULL */
 };
 
+/* ---- given.c ------------------------------------------------------------------------------- */
+
 /* Values for further inputs of a network (given.c). */
 int sis__given_read(const char *const *texts, size_t n, sis_net_tensor **out);
 void sis__given_free(sis_net_tensor *t, size_t n);
+
+/* ---- task.c -------------------------------------------------------------------------------- */
+
+/* Before something is told to the model: a handle of the task's own, if it has none. */
+int sis__task_own_model(sis_task *t);
 
 /* ---- encode.c, pieces.c -------------------------------------------------------------------- */
 

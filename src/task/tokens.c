@@ -115,7 +115,9 @@ int sis__task_words(const sis_task *t, sis_example *e) {
 
 /* A masked token looks like this. */
 static int fill_embedding(sis_task *t, const double *embedding, size_t n) {
-    int error = sis_model_mask_token(&t->model, embedding, n);
+    int error = sis__task_own_model(t);
+    if (error == SIS_OK)
+        error = sis_model_mask_token(&t->model, embedding, n);
     return error ? sis__fail_in(error, "--mask") : sis__task_mask_fill(t, SIS_TOKEN_MASK);
 }
 

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One opened model, many tasks at the same time: each has a mask of its own, and finds what it finds
+ * alone. So do many questions like one task. Built with ThreadSanitizer too, so it uses nothing but
+ * what is public.
+ */
+#include "support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/task.h>
+
+enum { TASKS = 8, TEXTS = 2, LINE = 1 << 16 };
+
+static const char *const texts[TEXTS] = {"A superb, moving film.", "dull but wonderful"};
+static const char *const masks[] = {"zero", "value:0.05", "embedding-mean", "pad"};
+
+/* A task of its own, or one like another, and what it said. */
+typedef struct {
+    sis_task_opt opt;
+    const sis_task *like;
+    const sis_data *data;
+    char said[LINE];
+} job;
+
+static void say(job *j, const sis_record *record) {
+    sis_record r = *record;
+    char *line;
+    size_t n;
+    r.collection.seconds = 0;
+    if (sis_record_format(&r, 1, &line, &n) != 0)
+        return;
+    if (strlen(j->said) + n < sizeof j->said)
+        strcat(j->said, line);
+    free(line);
+}
+
+static void *work(void *ctx) {
+    job *j = (job *)ctx;
+    sis_task *t = NULL;
+    sis_record r;
+    int got = j->like ? sis_task_about(j->like, j->data, &t) : sis_task_open(&j->opt, &t);
+    while (got >= 0 && (got = sis_task_next(t, &r)) == 1)
+        say(j, &r);
+    if (got < 0)
+        snprintf(j->said, sizeof j->said, "%s", sis_error_detail());
+    sis_task_free(t);
+    return NULL;
+}
+
+/* All at once, and then each alone: the same. */
+static void assert_same_alone(job *together) {
+    pthread_t threads[TASKS];
+    job *alone = (job *)calloc(1, sizeof *alone);
+    assert_non_null(alone);
+    for (size_t i = 0; i < TASKS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, &together[i]), 0);
+    for (size_t i = 0; i < TASKS; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < TASKS; i++) {
+        *alone = together[i];
+        alone->said[0] = '\0';
+        work(alone);
+        assert_string_equal(together[i].said, alone->said);
+        assert_non_null(strstr(alone->said, "\"id\":\"1\""));
+    }
+    free(alone);
+}
+
+static sis_data *read_texts(void) {
+    sis_data *data;
+    if (sis_data_from_texts(texts, TEXTS, NULL, &data) != 0)
+        fail_msg("%s", sis_error_detail());
+    return data;
+}
+
+static void tasks_of_one_model_have_their_own_masks(void **state) {
+    (void)state;
+    sis_data *data = read_texts();
+    sis_model model;
+    job *jobs = (job *)calloc(TASKS, sizeof *jobs);
+    assert_non_null(jobs);
+    if (sis_model_open(SIS_SOURCE_DIR "/models/imdb-cnn.onnx", NULL, &model) != 0)
+        fail_msg("%s", sis_error_detail());
+    for (size_t i = 0; i < TASKS; i++) {
+        sis_task_opt_init(&jobs[i].opt);
+        jobs[i].opt.opened = &model;
+        jobs[i].opt.data = data;
+        jobs[i].opt.mask = masks[i % 4];
+        jobs[i].opt.threshold = "0.6";
+        jobs[i].opt.search.jobs = i < 4 ? 1 : 2;
+    }
+    assert_same_alone(jobs);
+    assert_string_not_equal(jobs[0].said, jobs[1].said);
+    assert_string_not_equal(jobs[0].said, jobs[2].said);
+    sis_model_close(&model);
+    free(jobs);
+    sis_data_free(data);
+}
+
+static void questions_like_one_task_run_side_by_side(void **state) {
+    (void)state;
+    sis_data *data = read_texts();
+    sis_task *like;
+    sis_task_opt o;
+    job *jobs = (job *)calloc(TASKS, sizeof *jobs);
+    assert_non_null(jobs);
+    sis_task_opt_init(&o);
+    o.model = SIS_SOURCE_DIR "/models/imdb-cnn.onnx";
+    o.mask = "zero";
+    o.threshold = "0.6";
+    if (sis_task_open(&o, &like) != 0)
+        fail_msg("%s", sis_error_detail());
+    for (size_t i = 0; i < TASKS; i++) {
+        jobs[i].like = like;
+        jobs[i].data = data;
+    }
+    assert_same_alone(jobs);
+    sis_task_free(like);
+    free(jobs);
+    sis_data_free(data);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_of_one_model_have_their_own_masks),
+        cmocka_unit_test(questions_like_one_task_run_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
