@@ -82,20 +82,18 @@ typedef struct sis_task_opt {
     size_t shards;     /* 0 to shards - 1 are all examples. Default 0 of 1 */
 
     /* The question. */
-    const char *features; /* what is masked together: "each" (default), "axis:A", FILE.npy */
-    const char *mask;     /* what a missing feature is: "mean:FILE", "zero", "hotdeck:FILE" ...
-                                   as sis explain --mask; NULL: the model's own. "mean" and "hotdeck"
-                                   alone are of `background` */
-    const sis_data *background; /* for them; NULL: there is none */
+    const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy */
+    const char *mask;           /* what a missing feature is, as sis explain --mask says it:
+                                   "mean:FILE", "zero", "hotdeck:FILE" ... NULL: the model's own */
+    const sis_data *background; /* the data set of "mean" and "hotdeck" without a file */
     size_t samples;             /* draws of a hot deck, of lime; 0: as many as usual */
     uint64_t seed;              /* of both; default 1 */
-    const char *output;    /* a number, a label or "top" (default): the highest score, example by
-                                   example. NULL: not asked, because records say it */
-    const char *threshold; /* "0.8", or "p90": that percentile of the scores of all examples,
+    const char *output;         /* a number, a label or "top" (default): the highest score, example
+                                   by example. NULL: not asked, because records say it */
+    const char *threshold;      /* "0.8", or "p90": that percentile of the scores of all examples,
                                    found when the task is opened. NULL: search.threshold */
-
-    int plain; /* scores alone are wanted: there is no mask, sis_task_predict and
-                                   sis_task_load work and nothing can be explained */
+    int plain;                  /* only scores are wanted: there is no mask, nothing can be
+                                   explained, sis_task_predict and sis_task_load work */
 
     /* The answer. */
     const char *method;     /* "sis" (default), or one of sis/explain.h: "ig", "lime" ... */
@@ -147,8 +145,14 @@ int sis_task_run(sis_task *task, const size_t *which, size_t n, sis_task_done *d
  * requests that come one at a time. Both are borrowed. What has been prepared for `like` is used
  * again, so this costs little; a mask that `like` has is for inputs of the same length. Tasks like
  * the same one may run at the same time if their model may (sis/model.h), and if that is no model
- * that reads texts by itself (cmd: and texts): then one after the other. */
+ * that reads texts by itself (cmd: and texts): then one after the other. A model that does not say
+ * how many scores it gives is asked each time, unless `like` has examples of its own. */
 int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out);
+
+/* Another decision: the threshold and output as options have them (NULL: as before), score <=
+ * threshold if `below`. Records begin again at the first example; after a failure they are those of
+ * the decision before. */
+int sis_task_decide(sis_task *task, const char *threshold, int below, const char *output);
 
 /* ---- Which examples there are -------------------------------------------------------------- */
 

@@ -53,23 +53,26 @@ static int no_such_output(const sis__task_outputs *o, const char *found) {
                      o->n, o->n > 1 ? "s" : "", last, labels, found);
 }
 
-int sis__task_outputs_begin(sis_task *t) {
-    sis__task_outputs *o = &t->outputs;
-    const char *text = t->opt.output;
+int sis__task_outputs_choose(sis__task_outputs *o, const char *text) {
     long number;
-    int error = read_labels(t);
-    if (error != SIS_OK || !text)
-        return error;
-    o->fixed = o->n > 1 && strcmp(text, "top") == 0 ? SIZE_MAX : 0;
-    if (strcmp(text, "top") == 0)
+    if (!text || strcmp(text, "top") == 0) {
+        o->fixed = text && o->n > 1 ? SIZE_MAX : 0;
         return SIS_OK;
-    for (o->fixed = 0; o->fixed < o->n; o->fixed++)
-        if (o->labels[o->fixed] && strcmp(o->labels[o->fixed], text) == 0)
+    }
+    for (size_t k = 0; k < o->n; k++)
+        if (o->labels[k] && strcmp(o->labels[k], text) == 0) {
+            o->fixed = k;
             return SIS_OK;
+        }
     if (!sis__text_whole(text, &number) || number < 0 || (size_t)number >= o->n)
         return no_such_output(o, text);
     o->fixed = (size_t)number;
     return SIS_OK;
+}
+
+int sis__task_outputs_begin(sis_task *t) {
+    int error = read_labels(t);
+    return error == SIS_OK ? sis__task_outputs_choose(&t->outputs, t->opt.output) : error;
 }
 
 size_t sis__task_output(const sis_task *t, const double *scores) {

@@ -281,7 +281,7 @@ static int keep_score(void *ctx, size_t i, const double *scores) {
 }
 
 /* The percentile of the scores that would be explained, over every example of the data set. */
-static int score_percentile(sis_task *t, double percent) {
+static int score_percentile(const sis_task *t, double percent, double *out) {
     size_t n = sis_data_count(t->source.data);
     char number[SIS_ID_SIZE];
     chosen c = {.task = t, .scores = SIS_NEW_RAW(double, n)};
@@ -296,7 +296,7 @@ static int score_percentile(sis_task *t, double percent) {
     if (error == SIS_OK)
         error = score_rows(t, rows, names, n, keep_score, &c);
     if (error == SIS_OK)
-        error = sis_sample_percentile(c.scores, n, percent, &t->threshold);
+        error = sis_sample_percentile(c.scores, n, percent, out);
     for (size_t i = 0; names && i < n; i++)
         free(names[i]);
     free(names);
@@ -305,26 +305,21 @@ static int score_percentile(sis_task *t, double percent) {
     return error;
 }
 
-int sis__task_threshold_begin(sis_task *t) {
-    const char *text = t->opt.threshold;
-    t->threshold = t->opt.search.threshold;
-    if (!text)
-        return SIS_OK;
+int sis__task_threshold_find(const sis_task *t, const char *text, double *out) {
     int is_percentile = text[0] == 'p';
     double v;
     if (!sis__text_number(text + is_percentile, &v))
         return sis__fail(SIS_E_OPTION,
                          "--threshold: expected a number or pNN (a percentile), found \"%s\"",
                          text);
-    if (!is_percentile) {
-        t->threshold = v;
-        return SIS_OK;
-    }
-    if (v < 0 || v > 100)
+    if (is_percentile && (v < 0 || v > 100))
         return sis__fail(SIS_E_OPTION,
                          "--threshold: a percentile lies between p0 and p100, found \"%s\"", text);
-    if (!t->source.data)
+    if (is_percentile && !t->source.data)
         return sis__fail(SIS_E_OPTION, "--threshold: a percentile needs examples; this task has "
                                        "none");
-    return score_percentile(t, v);
+    if (is_percentile)
+        return score_percentile(t, v, out);
+    *out = v;
+    return SIS_OK;
 }

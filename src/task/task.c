@@ -297,8 +297,9 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
         error = open_source(t);
     if (error == SIS_OK)
         error = t->source.data ? prepare(t) : sis__task_mask_begin(t);
-    if (error == SIS_OK)
-        error = sis__task_threshold_begin(t);
+    t->threshold = opt->search.threshold;
+    if (error == SIS_OK && opt->threshold)
+        error = sis__task_threshold_find(t, opt->threshold, &t->threshold);
     if (error == SIS_OK && t->source.data)
         error = keep_shard(&t->source, opt->shard, opt->shards);
     return error == SIS_OK ? sis__task_method_begin(t) : error;
@@ -355,6 +356,40 @@ int sis_task_about(const sis_task *like, const sis_data *data, sis_task **out) {
     else
         sis_task_free(t);
     return error;
+}
+
+/* A text in the place of another of the options; NULL: that stays. */
+static int replace(const char **option, const char *text) {
+    char *copy = text ? sis__strdup(text) : NULL;
+    if (text && !copy)
+        return SIS_E_NOMEM;
+    if (copy) {
+        free((char *)*option);
+        *option = copy;
+    }
+    return SIS_OK;
+}
+
+int sis_task_decide(sis_task *t, const char *threshold, int below, const char *output) {
+    size_t before = t->outputs.fixed;
+    double value = t->threshold;
+    sis__task_ahead_free(t);
+    atomic_store(&t->cancelled, 0);
+    t->at = t->evaluations = 0;
+    int error = output ? sis__task_outputs_choose(&t->outputs, output) : SIS_OK;
+    if (error == SIS_OK && threshold)
+        error = sis__task_threshold_find(t, threshold, &value);
+    if (error == SIS_OK)
+        error = replace(&t->opt.output, output);
+    if (error == SIS_OK)
+        error = replace(&t->opt.threshold, threshold);
+    if (error != SIS_OK) {
+        t->outputs.fixed = before;
+        return error;
+    }
+    t->threshold = value;
+    t->opt.search.below = below;
+    return SIS_OK;
 }
 
 /* n texts and the list of them. */

@@ -160,6 +160,9 @@ int sis__task_features_begin(sis_task *t);
 int sis__task_mask_begin(sis_task *t);
 int sis__task_outputs_begin(sis_task *t);
 
+/* The output that a text means; on failure it stays as it was. */
+int sis__task_outputs_choose(sis__task_outputs *o, const char *text);
+
 /* Features and words of an example of a model that takes words. */
 int sis__task_words(const sis_task *t, sis_example *e);
 
@@ -203,8 +206,8 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
 
 /* ---- run.c, next.c ------------------------------------------------------------------------- */
 
-/* opt.threshold as a number. */
-int sis__task_threshold_begin(sis_task *t);
+/* A threshold as a number: "0.8", or a percentile of the scores of all examples. */
+int sis__task_threshold_find(const sis_task *t, const char *text, double *out);
 
 /* Load example i and explain it. What the model cannot answer is a collection of status error. On
  * failure nothing needs a release. */

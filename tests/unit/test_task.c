@@ -586,6 +586,39 @@ static void texts_are_asked_about_one_at_a_time(void **state) {
     sis_data_free(both);
 }
 
+static void a_task_takes_another_decision(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        sis_task_opt o = options(&summing), other;
+        sis_task *t;
+        sis_record r;
+        lines all = {0};
+        o.data = data;
+        o.search.jobs = jobs;
+        other = o;
+        other.threshold = "p70";
+        other.output = "0";
+        other.search.below = 1;
+        assert_int_equal(sis_task_open(&o, &t), 0);
+        assert_int_equal(sis_task_next(t, &r), 1);
+        assert_int_equal(sis_task_decide(t, "p70", 1, "0"), 0);
+        assert_int_equal(take_all(t, &all), 0);
+        assert_same_lines(all.text, lines_of(&other));
+        assert_int_equal(sis_task_decide(t, NULL, 1, "9"), SIS_E_ARGUMENT);
+        assert_int_equal(sis_task_decide(t, "high", 1, "1"), SIS_E_OPTION);
+        all = (lines){0};
+        assert_int_equal(take_all(t, &all), 0);
+        assert_same_lines(all.text, lines_of(&other)); /* as before */
+        assert_int_equal(sis_task_decide(t, "4", 0, "top"), 0);
+        all = (lines){0};
+        assert_int_equal(take_all(t, &all), 0);
+        assert_same_lines(all.text, lines_of(&o));
+        sis_task_free(t);
+    }
+    sis_data_free(data);
+}
+
 /* ---- Verification ---------------------------------------------------------------------------- */
 
 /* Results read again: what a results file gives. */
@@ -966,6 +999,7 @@ int main(void) {
         cmocka_unit_test(a_task_like_another_asks_the_same),
         cmocka_unit_test(a_task_needs_no_examples_of_its_own),
         cmocka_unit_test(texts_are_asked_about_one_at_a_time),
+        cmocka_unit_test(a_task_takes_another_decision),
         cmocka_unit_test(records_are_verified_by_the_task),
         cmocka_unit_test(a_task_can_be_cancelled),
         cmocka_unit_test(a_task_may_be_freed_while_it_runs),
