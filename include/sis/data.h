@@ -144,6 +144,7 @@ const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 typedef struct sis_data_with {
     const char *name;          /* of the data set in messages; NULL: "the examples" */
     const char *kind;          /* of numbers: "array" (NULL), "table" or "image" */
+    int missing;               /* of numbers: NaN is a missing value. Default 0: an error */
     const char *const *names;  /* (values of an example) of columns */
     const char *const *ids;    /* (examples) what they are called; NULL: by number */
     const char *const *labels; /* (examples) */

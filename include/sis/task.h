@@ -76,7 +76,7 @@ typedef struct sis_task_opt {
      * there are none: such a task is for sis_task_about. */
     const char *input;
     const sis_data *data;
-    sis_data_opt read; /* columns of ids and labels, categories */
+    sis_data_opt read; /* of files: columns of ids and labels, categories */
     const char *rows;  /* as sis_rows_parse takes it; NULL: all */
     size_t shard;      /* of these only every `shards`-th, from number `shard` on; the shards of */
     size_t shards;     /* 0 to shards - 1 are all examples. Default 0 of 1 */

@@ -52,6 +52,7 @@ static sis_kind kind_of(const sis_data_with *with) {
 
 /* What is known of the examples. */
 static int add_known(sis_data *data, const sis_data_with *with) {
+    data->missing = with->missing;
     if (with->labels) {
         const char **labels = copy_texts(with->labels, data->count);
         if (!labels)

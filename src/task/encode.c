@@ -24,6 +24,7 @@ static int take_names(sis__task_encoding *e, const json_t *list) {
     size_t n = json_array_size(list);
     const char *name = "";
     e->names = n ? SIS_NEW(char *, n) : NULL;
+    e->read.n_names = 0;
     if (n && !e->names)
         return SIS_E_NOMEM;
     for (; e->read.n_names < n && name; e->read.n_names += name != NULL) {

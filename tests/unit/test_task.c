@@ -285,6 +285,11 @@ static void data_in_memory_are_checked(void **state) {
     assert_int_equal(sis_data_from_values(x, 2, dims, NULL, &data), SIS_OK);
     assert_int_equal(sis_data_values(data, 0, out), SIS_E_FORMAT);
     sis_data_free(data);
+    with = (sis_data_with){.missing = 1, .name = "the request"};
+    assert_int_equal(sis_data_from_values(x, 2, dims, &with, &data), SIS_OK);
+    assert_int_equal(sis_data_values(data, 0, out), SIS_OK);
+    assert_true(isnan(out[1]));
+    sis_data_free(data);
     assert_int_equal(sis_data_from_texts(bad, 1, &with, &data), SIS_E_FORMAT);
     assert_message_has("the request, text 0: byte 3 is not UTF-8");
     assert_int_equal(sis_data_from_texts(bad, 0, NULL, &data), SIS_E_ARGUMENT);
