@@ -925,6 +925,44 @@ static int make_data(void *ctx) {
     return error;
 }
 
+static int share_once(void *ctx) {
+    sis_model other;
+    int error = sis_model_share((const sis_model *)ctx, &other);
+    if (error == SIS_OK)
+        sis_model_close(&other);
+    return error;
+}
+
+static void a_handle_changes_no_other(void **state) {
+    (void)state;
+    static const double embedding[] = {1}, ids[] = {SIS_TOKEN_MASK};
+    sis_model net, other, nothing = {.predict = add_up};
+    double *before, *after;
+    assert_int_equal(sis_model_open(MODEL("imdb-cnn.onnx"), NULL, &net), 0);
+    assert_int_equal(sis_model_share(&net, &other), 0);
+    size_t n = net.dim;
+    assert_int_equal(sis_model_mask_token(&other, embedding, 1), SIS_E_ARGUMENT);
+    double *mask = (double *)calloc(n, sizeof *mask);
+    before = (double *)calloc(n, sizeof *before);
+    after = (double *)calloc(n, sizeof *after);
+    assert_true(mask && before && after);
+    mask[0] = 7;
+    assert_int_equal(net.embed(net.ctx, ids, 1, before), 0);
+    assert_int_equal(sis_model_mask_token(&other, mask, n), 0);
+    assert_int_equal(net.embed(net.ctx, ids, 1, after), 0);
+    assert_memory_equal(before, after, n * sizeof *after);
+    assert_int_equal(other.embed(other.ctx, ids, 1, after), 0);
+    assert_memory_equal(mask, after, n * sizeof *after);
+    sis_model_close(&other);
+    assert_true(with_failing_allocations(share_once, &net) > 2);
+    sis_model_close(&net);
+    assert_int_equal(sis_model_share(&summing, &other), SIS_E_UNSUPPORTED);
+    assert_int_equal(sis_model_measure(&nothing, mask, 1), SIS_E_ARGUMENT);
+    free(mask);
+    free(before);
+    free(after);
+}
+
 static void memory_that_runs_out_is_reported(void **state) {
     (void)state;
     sis_data *data = in_memory();
@@ -1012,6 +1050,7 @@ int main(void) {
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(columns_must_be_those_of_the_model),
         cmocka_unit_test(options_are_copied),
+        cmocka_unit_test(a_handle_changes_no_other),
         cmocka_unit_test(memory_that_runs_out_is_reported),
         cmocka_unit_test(memory_that_runs_out_over_texts_is_reported),
     };
