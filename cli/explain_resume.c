@@ -15,21 +15,6 @@
 
 /* ---- What records say ------------------------------------------------------------------------ */
 
-static int same_text(const char *a, const char *b) {
-    return strcmp(a ? a : "", b ? b : "") == 0;
-}
-
-/* Is what the record says of the example what it is now? */
-static int same_example(const sis_record *r, const sis_record *now) {
-    if (now->values)
-        return r->n_values == now->n_values &&
-               cli_same_numbers(r->values, now->values, now->n_values);
-    for (size_t i = 0; i < r->n_words && i < now->n_words; i++)
-        if (strcmp(r->words[i], now->words[i]) != 0)
-            return 0;
-    return r->n_words == now->n_words;
-}
-
 /* Does it hold as many subsets as are asked for now, with their traces or without? */
 static int same_extent(const cli_explaining *w, const sis_record *r) {
     const cli_explain_options *o = w->o;
@@ -51,17 +36,7 @@ static int same_extent(const cli_explaining *w, const sis_record *r) {
 /* Does this record of an earlier run answer what is asked now of that example? */
 static int same_question(const cli_explaining *w, const sis_record *r, sis_example *e) {
     const cli_explain_options *o = w->o;
-    sis_record now;
-    long n = sis_input_features(&e->input);
-    sis_task_record(w->task, e, NULL, &now);
-    int same = same_text(r->model, now.model) && same_text(r->method, now.method) &&
-               same_text(r->constraint, now.constraint) && r->threshold == now.threshold &&
-               r->below == now.below && r->output == now.output && n > 0 &&
-               (!r->n_outputs || r->n_outputs == now.n_outputs) &&
-               r->collection.n_features == (size_t)n && same_example(r, &now) &&
-               !r->mask == !now.mask &&
-               (!now.mask || cli_same_numbers(r->mask, now.mask, now.n_values));
-    if (same)
+    if (sis_task_is_answer(w->task, e, r))
         return same_extent(w, r);
     return cli_error(
         "--resume: record \"%s\" of %s answers another question (--model '%s' --method "

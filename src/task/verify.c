@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -45,6 +46,43 @@ int sis_task_match(const sis_task *t, const sis_example *e, const sis_record *r)
                          "same --mask",
                          r->id);
     return SIS_OK;
+}
+
+/* ---- Answers ------------------------------------------------------------------------------- */
+
+static int same_text(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* What is asked, apart from the example: the same in both? Earlier records do not name their mask,
+ * nor say how many outputs there were. */
+static int same_question(const sis_record *r, const sis_record *now) {
+    return same_text(r->model, now->model) && same_text(r->method, now->method) &&
+           same_text(r->constraint, now->constraint) && r->threshold == now->threshold &&
+           r->below == now->below && r->output == now->output &&
+           (!r->n_outputs || r->n_outputs == now->n_outputs) && !r->mask == !now->mask &&
+           (!r->masking || same_text(r->masking, now->masking));
+}
+
+static int same_words(const sis_record *r, const sis_record *now) {
+    if (r->n_words != now->n_words)
+        return 0;
+    for (size_t i = 0; i < r->n_words; i++)
+        if (strcmp(r->words[i], now->words[i]) != 0)
+            return 0;
+    return 1;
+}
+
+int sis_task_is_answer(const sis_task *t, sis_example *e, const sis_record *r) {
+    sis_record now;
+    long n = sis_input_features(&e->input);
+    sis_task_record(t, e, NULL, &now);
+    if (n <= 0 || r->collection.n_features != (size_t)n || !same_question(r, &now))
+        return 0;
+    if (!now.values)
+        return same_words(r, &now);
+    return r->n_values == now.n_values && same_numbers(r->values, now.values, now.n_values) &&
+           (!now.mask || same_numbers(r->mask, now.mask, now.n_values));
 }
 
 /* ---- Audits -------------------------------------------------------------------------------- */

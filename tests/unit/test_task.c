@@ -660,6 +660,17 @@ static void records_are_verified_by_the_task(void **state) {
     o.output = "0";
     char *all = lines_of(&o);
     assert_int_equal(parse_lines(all, records, ROWS), ROWS);
+    assert_int_equal(sis_task_open(&o, &t), 0);
+    for (size_t i = 0; i < ROWS; i++) {
+        sis_example x, y;
+        assert_int_equal(sis_task_load(t, i, &x), 0);
+        assert_int_equal(sis_task_load(t, (i + 1) % ROWS, &y), 0);
+        assert_true(sis_task_is_answer(t, &x, &records[i]));
+        assert_false(sis_task_is_answer(t, &y, &records[i]));
+        sis_example_release(&y);
+        sis_example_release(&x);
+    }
+    sis_task_free(t);
     o.threshold = NULL; /* records say it */
     o.output = NULL;
     assert_int_equal(sis_task_open(&o, &t), 0);
