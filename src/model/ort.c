@@ -599,5 +599,6 @@ const sis__model_kind sis__model_ort = {
     .prefix = "ort:",
     .open = ort_open,
     .measure = measure,
+    .predict = predict,
     .close = ort_close,
 };
