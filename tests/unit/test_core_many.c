@@ -166,7 +166,7 @@ static int many_once(void *ctx) {
     return error;
 }
 
-static void every_failing_allocation_is_survived(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     function f;
     sis_model m = shared_model(25, &f);
@@ -232,7 +232,7 @@ int main(void) {
         cmocka_unit_test(nan_fails_one_input_and_a_broken_model_stops_all),
         cmocka_unit_test(progress_is_told_and_can_cancel),
         cmocka_unit_test(the_caller_can_stop),
-        cmocka_unit_test(every_failing_allocation_is_survived),
+        cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(plain_scores_are_the_model_s),
         cmocka_unit_test(predicting_reports_progress_and_can_be_cancelled),
     };

@@ -203,7 +203,7 @@ static int read_categories_once(void *ctx) {
     return code;
 }
 
-static void allocations_for_categories_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     char path[2048];
     snprintf(path, sizeof path, "%s", folder_text("m.csv", categories));
@@ -218,7 +218,7 @@ int main(void) {
         cmocka_unit_test(labels_have_no_limit),
         cmocka_unit_test(real_tables_are_read),
         cmocka_unit_test(spoiled_categories_do_no_harm),
-        cmocka_unit_test(allocations_for_categories_may_fail),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

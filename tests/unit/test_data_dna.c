@@ -395,7 +395,7 @@ static int make_once(void *ctx) {
     return code;
 }
 
-static void allocations_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     char path[2048];
     folder_text("m.target", "1\n0\n");
@@ -422,7 +422,7 @@ int main(void) {
         cmocka_unit_test(impossible_wishes_are_refused),
         cmocka_unit_test(real_files_are_read),
         cmocka_unit_test(spoiled_files_do_no_harm),
-        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -165,7 +165,7 @@ static int read_once(void *ctx) {
     return code;
 }
 
-static void allocations_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     static const struct {
         const char *name, *text;
@@ -187,7 +187,7 @@ int main(void) {
         cmocka_unit_test(there_may_be_any_number_of_ids),
         cmocka_unit_test(what_is_no_id_is_refused),
         cmocka_unit_test(spoiled_ids_do_no_harm),
-        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,7 +190,7 @@ static void spoiled_files_do_no_harm(void **state) {
     free(bytes);
 }
 
-static void allocations_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     char path[2048];
     folder_gzip("m-labels-idx1-ubyte.gz", labels, sizeof labels, 1);
@@ -234,7 +234,7 @@ int main(void) {
         cmocka_unit_test(damage_is_said),
         cmocka_unit_test(damaged_gzip_is_said),
         cmocka_unit_test(spoiled_files_do_no_harm),
-        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(digests_are_those_of_the_standard),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -103,7 +103,7 @@ static void spoiled_files_do_no_harm(void **state) {
     free(bytes);
 }
 
-static void allocations_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     char path[2048];
     snprintf(path, sizeof path, "%s", image_file("m.png", PNG_FORMAT_GRAY, 3, 2));
@@ -143,8 +143,10 @@ static void what_is_written_is_read(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(images_are_read),          cmocka_unit_test(damage_and_bombs_are_said),
-        cmocka_unit_test(spoiled_files_do_no_harm), cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(images_are_read),
+        cmocka_unit_test(damage_and_bombs_are_said),
+        cmocka_unit_test(spoiled_files_do_no_harm),
+        cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(what_is_written_is_read),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -323,7 +323,7 @@ static int read_once(void *ctx) {
     return code;
 }
 
-static void allocations_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     static const char *const files[][2] = {
         {"m.txt", "one two\nthree\n"},
@@ -347,7 +347,7 @@ int main(void) {
         cmocka_unit_test(bad_json_lines_are_said),
         cmocka_unit_test(real_files_are_read),
         cmocka_unit_test(spoiled_files_do_no_harm),
-        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

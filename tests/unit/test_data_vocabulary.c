@@ -158,7 +158,7 @@ static int build_and_format(void *ctx) {
     return code;
 }
 
-static void allocations_may_fail(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis_data *data;
     assert_int_equal(sis_data_read(folder_text("v.txt", texts), NULL, &data), 0);
@@ -173,7 +173,7 @@ int main(void) {
         cmocka_unit_test(texts_are_padded_in_front),
         cmocka_unit_test(json_goes_round),
         cmocka_unit_test(texts_without_words_have_none),
-        cmocka_unit_test(allocations_may_fail),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

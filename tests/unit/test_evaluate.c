@@ -329,7 +329,7 @@ static int everything(void *ctx) {
     return code;
 }
 
-static void memory_may_end(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     assert_true(with_failing_allocations(everything, NULL) > 30);
 }
@@ -348,7 +348,7 @@ int main(void) {
         cmocka_unit_test(neighbours_lie_around),
         cmocka_unit_test(rationales_are_tried_with_other_things_around),
         cmocka_unit_test(robustness_needs_what_it_uses),
-        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

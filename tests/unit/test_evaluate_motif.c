@@ -157,7 +157,7 @@ static int align_once(void *ctx) {
     return sis_motif_align(&SMALL, "TTAGTT", site, 2, &at);
 }
 
-static void memory_may_end(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     assert_int_equal(with_failing_allocations(align_once, NULL), 4);
 }
@@ -169,7 +169,7 @@ int main(void) {
         cmocka_unit_test(ties_go_to_the_first_place_forward),
         cmocka_unit_test(what_cannot_be_aligned_is_refused),
         cmocka_unit_test(alignments_are_those_of_the_paper),
-        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

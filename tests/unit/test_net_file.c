@@ -178,7 +178,7 @@ static int parse_and_use(void *ctx) {
     return error;
 }
 
-static void allocations_may_fail_anywhere(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
         packed p;
@@ -201,7 +201,7 @@ int main(void) {
         cmocka_unit_test(files_are_written_and_read),
         cmocka_unit_test(metadata_and_mask_travel_with_the_model),
         cmocka_unit_test(classifiers_know_their_labels),
-        cmocka_unit_test(allocations_may_fail_anywhere),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

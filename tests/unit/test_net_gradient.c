@@ -269,7 +269,7 @@ static int gradient_again(void *ctx) {
     return error;
 }
 
-static void gradients_survive_failing_allocations(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis_net *net;
     assert_int_equal(families[2].build(1, &net), 0);
@@ -283,7 +283,7 @@ int main(void) {
         cmocka_unit_test(networks_match_differences),
         cmocka_unit_test(sums_do_not_depend_on_threads),
         cmocka_unit_test(what_has_no_gradient_says_so),
-        cmocka_unit_test(gradients_survive_failing_allocations),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

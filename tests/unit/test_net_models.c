@@ -11,8 +11,8 @@
 
 #include <sis/net.h>
 
-#include "net/plan/cache.h"
 #include "net/onnx/proto.h"
+#include "net/plan/cache.h"
 
 static Onnx__TensorProto *read_tensor(const char *name, sis__decoded *d) {
     const char *path = shared_data(name);
@@ -110,7 +110,7 @@ static int read_again(void *ctx) {
     return error;
 }
 
-static void reading_survives_failing_allocations(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     const char *path = shared_data("onnx/treeensembleclassifier.onnx");
     if (!path)
@@ -124,7 +124,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mnist_8_gives_its_recorded_outputs),
         cmocka_unit_test(other_exports_load_and_run),
-        cmocka_unit_test(reading_survives_failing_allocations),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,7 +262,7 @@ static void outputs_that_do_not_exist_are_refused(void **state) {
     subject_release(&s);
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 7);
@@ -337,7 +337,7 @@ int main(void) {
         cmocka_unit_test(badly_scaled_networks_are_still_explained),
         cmocka_unit_test(what_is_not_finite_has_no_walk),
         cmocka_unit_test(outputs_that_do_not_exist_are_refused),
-        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(kernels_do_what_the_naive_ones_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

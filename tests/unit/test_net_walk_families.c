@@ -339,7 +339,7 @@ static void collections_are_those_of_full_passes(void **state) {
         }
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 33);
@@ -356,7 +356,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_agree_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
-        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

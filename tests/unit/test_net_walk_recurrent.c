@@ -390,7 +390,7 @@ static void nan_is_an_error(void **state) {
     subject_release(&s);
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 6);
@@ -425,7 +425,7 @@ int main(void) {
         cmocka_unit_test(little_memory_gives_the_same),
         cmocka_unit_test(everything_else_is_left_to_others),
         cmocka_unit_test(nan_is_an_error),
-        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

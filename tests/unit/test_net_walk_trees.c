@@ -334,7 +334,7 @@ static void what_is_not_finite_is_added_in_order(void **state) {
     subject_release(&s);
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 6);
@@ -381,7 +381,7 @@ int main(void) {
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(sums_halfway_between_floats_are_added_in_order),
         cmocka_unit_test(what_is_not_finite_is_added_in_order),
-        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(a_real_forest_walks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

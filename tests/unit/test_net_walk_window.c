@@ -119,7 +119,7 @@ static int walk_a_little(void *ctx) {
     return error;
 }
 
-static void failing_allocations_are_survived(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     for (size_t i = 0; i < n_window_families; i++) {
         walk_case c;
@@ -136,7 +136,7 @@ int main(void) {
         cmocka_unit_test(every_probe_agrees_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(only_what_is_not_the_best_is_left_out),
-        cmocka_unit_test(failing_allocations_are_survived),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -280,7 +280,7 @@ static int make_everything(void *ctx) {
     return code;
 }
 
-static void memory_may_run_out_anywhere(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     sample s;
     sis_record kinds[5];
@@ -302,7 +302,7 @@ int main(void) {
         cmocka_unit_test(damaged_comparisons_are_refused),
         cmocka_unit_test(damaged_records_are_drawn_or_refused),
         cmocka_unit_test(damaged_files_are_drawn_or_refused),
-        cmocka_unit_test(memory_may_run_out_anywhere),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,7 +155,7 @@ static void crowds_are_drawn_as_density(void **state) {
     }
 }
 
-static void plots_may_run_out_of_memory(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     static const double v[] = {1, 2, 3, 4, 5, 9};
     for (size_t p = 0; p < sizeof PLOTTERS / sizeof *PLOTTERS; p++)
@@ -258,7 +258,7 @@ int main(void) {
         cmocka_unit_test(axes_hold_what_they_are_made_for),
         cmocka_unit_test(no_numbers_break_a_plot),
         cmocka_unit_test(crowds_are_drawn_as_density),
-        cmocka_unit_test(plots_may_run_out_of_memory),
+        cmocka_unit_test(failing_allocations_are_reported),
         cmocka_unit_test(texts_are_cut_to_a_width),
         cmocka_unit_test(names_that_are_too_long_take_two_lines),
         cmocka_unit_test(motifs_are_laid_over_each_other),

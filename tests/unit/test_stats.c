@@ -297,7 +297,7 @@ static int every_test(void *ctx) {
     return code == SIS_OK ? sis_test_signed_rank(x, y, 4, &t) : code;
 }
 
-static void memory_may_end(void **state) {
+static void failing_allocations_are_reported(void **state) {
     (void)state;
     assert_int_equal(with_failing_allocations(every_test, NULL), 9);
 }
@@ -320,7 +320,7 @@ int main(void) {
         cmocka_unit_test(pearson_of_worked_examples),
         cmocka_unit_test(pearson_keeps_small_p),
         cmocka_unit_test(pearson_of_little),
-        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
