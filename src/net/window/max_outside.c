@@ -38,8 +38,10 @@ int sis__max_outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m
     for (size_t j = 0; j < f->s->n_features; j++)
         all = sis__box_join(&all, &m->box[j]);
     *t = (sis__max_outside){.rows = (size_t)rows_of(m), .channels = m->channels};
+    if (sis__box_empty(&all)) /* it may lie anywhere, also behind the end */
+        all.lo[2] = all.hi[2] = 0;
     t->from = all.lo[2];
-    t->to = sis__box_empty(&all) ? all.lo[2] : all.hi[2];
+    t->to = all.hi[2];
     size_t width = (size_t)(t->to - t->from) + 1, one = t->rows * m->channels;
     t->left = (float *)sis__prefix_alloc(f, one, width * sizeof *t->left);
     t->right = (float *)sis__prefix_alloc(f, one, width * sizeof *t->right);
