@@ -42,7 +42,8 @@ static fuzz_source fuzz_source_from(const unsigned char *bytes, size_t n) {
     if (n < sizeof s.rng)
         return s;
     memcpy(&s.rng, bytes, sizeof s.rng);
-    s.rng.s[0] |= 1; /* it must not be all zero */
+    if (!(s.rng.s[0] | s.rng.s[1] | s.rng.s[2] | s.rng.s[3]))
+        s.rng.s[0] = 1; /* from zeros nothing but zeros would follow */
     s.bytes = bytes + sizeof s.rng;
     s.n = n - sizeof s.rng;
     return s;

@@ -220,6 +220,35 @@ static void a_rough_walk_gives_the_collections_of_full_passes(void **state) {
     assert_true(explained > 300);
 }
 
+/* Far off, and says that it is exact. */
+static int lying_new(void *ctx, const sis_input *in, size_t memory, sis_walk **out) {
+    int error = rough_new(ctx, in, memory, out);
+    if (error == SIS_OK) {
+        (*out)->tolerance = 0;
+        ((rough *)*out)->noise = 0.5;
+    }
+    return error;
+}
+
+static void what_is_claimed_holds_whatever_a_walk_says(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 15);
+    size_t explained = 0;
+    for (int round = 0; round < 1000; round++) {
+        problem p;
+        problem_init(&p, &r);
+        sis_opt opt = decision(p.threshold);
+        sis_collection c;
+        p.model.walk_new = lying_new;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &c), SIS_OK);
+        assert_holds(&p.model, &p.input, &opt, &c);
+        explained += c.n_subsets > 0;
+        sis_collection_release(&c);
+    }
+    assert_true(explained > 150);
+}
+
 static double broken_link(double m) {
     return exp(m) / (1 + exp(m)); /* inf / inf */
 }
@@ -466,6 +495,7 @@ int main(void) {
         cmocka_unit_test(features_equal_to_their_mask_are_never_evaluated),
         cmocka_unit_test(nan_values_may_mean_missing),
         cmocka_unit_test(a_rough_walk_gives_the_collections_of_full_passes),
+        cmocka_unit_test(what_is_claimed_holds_whatever_a_walk_says),
         cmocka_unit_test(nan_from_a_link_is_an_error),
         cmocka_unit_test(margins_rank_where_scores_saturate),
         cmocka_unit_test(scores_are_means_over_the_samples_of_a_mask),

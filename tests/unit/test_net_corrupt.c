@@ -203,6 +203,13 @@ static void set_ints(Onnx__TensorProto *t, int64_t a, int64_t b) {
     memcpy(t->raw_data.data, v, sizeof v);
 }
 
+static void add_byte(Onnx__TensorProto *t) {
+    uint8_t *longer = (uint8_t *)realloc(t->raw_data.data, t->raw_data.len + 1);
+    assert_non_null(longer);
+    longer[t->raw_data.len++] = 0;
+    t->raw_data.data = longer;
+}
+
 /* What contradicts the rest of the document: g the graph, w and s its tensors, n its first node. */
 #define WAYS(X)                                                                                    \
     X(w->dims[0] = 5)                                                                              \
@@ -211,6 +218,7 @@ static void set_ints(Onnx__TensorProto *t, int64_t a, int64_t b) {
     X(w->dims[0] = w->dims[1] = (int64_t)1 << 31)                                                  \
     X(w->n_dims = 0)                                                                               \
     X(w->raw_data.len = 31)                                                                        \
+    X(add_byte(w))                                                                                 \
     X(w->has_raw_data = 0)                                                                         \
     X(w->has_data_location = w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)       \
     X(w->data_type = 8) /* strings */                                                              \
