@@ -115,3 +115,13 @@ void assert_same_subsets(const sis_collection *a, const sis_collection *b) {
                             a->subsets[k].n * sizeof(int));
     }
 }
+
+/* ---- Random cases ---------------------------------------------------------------------------- */
+
+size_t rounds(size_t n) {
+#ifdef __SANITIZE_ADDRESS__
+    return (n + 5) / 6;
+#else
+    return n;
+#endif
+}

@@ -40,6 +40,10 @@ int allocation_failed(void);
  * runs. */
 long with_failing_allocations(int (*fn)(void *ctx), void *ctx);
 
+/* How many of n random cases to go through: all; in a sanitized twin, which is ten times slower and
+ * looks for what few cases show, every sixth. At least one. */
+size_t rounds(size_t n);
+
 /* A file of the data folder beside the repository, or NULL (with a line that says so) if it is not
  * there; static storage. */
 const char *shared_data(const char *name);

@@ -20,7 +20,7 @@
 #ifdef __SANITIZE_ADDRESS__
 enum { SIDE = 80 }; /* ten times slower */
 #else
-enum { SIDE = 224 };
+enum { SIDE = 128 };
 #endif
 
 static sis_method_opt by_gradient(size_t step) {
@@ -97,14 +97,15 @@ static void gradient_subsets_pass_the_audit(void **state) {
     tally t = {0};
     for (size_t k = 0; k < n_families; k++)
         for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-            for (unsigned seed = 0; strcmp(families[k].name, names[i]) == 0 && seed < 12; seed++) {
+            for (unsigned seed = 0; strcmp(families[k].name, names[i]) == 0 && seed < rounds(12);
+                 seed++) {
                 sis_net *net;
                 assert_int_equal(families[k].build(seed, &net), SIS_OK);
                 explain_network(net, seed, &t);
             }
     print_message("%zu explained, %zu features in first subsets, exact %zu\n", t.explained,
                   t.features, t.exact);
-    assert_true(t.explained > 40 && t.several > 10);
+    assert_true(t.explained > rounds(40) && t.several > rounds(10));
     assert_true(2 * t.features <= 3 * t.exact);
 }
 

@@ -282,7 +282,7 @@ static void with_something_in_the_way(subject *s, sis__rng *r) {
 static const struct {
     const char *name;
     void (*make)(subject *s, sis__rng *r);
-    int rounds;
+    int times;
 } families[] = {
     {"two convolutions", two_convolutions, 25},
     {"global pooling", under_a_global_pooling, 25},
@@ -311,7 +311,7 @@ static void margins_agree_with_full_passes(void **state) {
     sis__rng_init(&r, 31);
     for (size_t f = 0; f < FAMILIES; f++) {
         deviation d = {0};
-        for (int k = 0; k < families[f].rounds; k++) {
+        for (int k = 0; k < (int)rounds((size_t)families[f].times); k++) {
             subject s;
             families[f].make(&s, &r);
             if (has_walk(&s))
@@ -331,7 +331,7 @@ static void collections_are_those_of_full_passes(void **state) {
     sis__rng r;
     sis__rng_init(&r, 32);
     for (size_t f = 0; f < FAMILIES; f++)
-        for (int k = 0; k < families[f].rounds; k++) {
+        for (int k = 0; k < (int)rounds((size_t)families[f].times); k++) {
             subject s;
             families[f].make(&s, &r);
             check_collections(&s, &r, 2);

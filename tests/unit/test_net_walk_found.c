@@ -39,7 +39,7 @@ static void what_was_found_is_settled(void **state) {
 
 static void any_walk_selects_as_full_passes_do(void **state) {
     (void)state;
-    for (uint32_t seed = 0; seed < 1000; seed++) {
+    for (uint32_t seed = 0; seed < rounds(1000); seed++) {
         unsigned char bytes[5] = {0};
         memcpy(bytes + 1, &seed, sizeof seed);
         LLVMFuzzerTestOneInput(bytes, sizeof bytes);

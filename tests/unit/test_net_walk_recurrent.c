@@ -243,7 +243,7 @@ static void margins_are_full_passes_to_the_bit(void **state) {
     sis__rng r;
     sis__rng_init(&r, 1);
     deviation d = {0};
-    for (int k = 0; k < 600; k++) {
+    for (size_t k = 0; k < rounds(600); k++) {
         shape p;
         subject s;
         sis_walk *w;
@@ -259,14 +259,14 @@ static void margins_are_full_passes_to_the_bit(void **state) {
         subject_release(&s);
     }
     print_message("%zu margins\n", d.margins);
-    assert_true(d.margins > 20000);
+    assert_true(d.margins > rounds(20000));
 }
 
 static void collections_are_those_of_full_passes(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 2);
-    for (int k = 0; k < 100; k++) {
+    for (size_t k = 0; k < rounds(100); k++) {
         shape p;
         subject s;
         random_shape(&r, &p);

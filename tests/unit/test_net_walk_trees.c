@@ -257,24 +257,24 @@ static void check_exact(int linear, unsigned seed, int n) {
                      p.classifier ? "a classifier" : "a regressor", p.post, p.outputs);
     }
     print_message("%zu margins\n", d.margins);
-    assert_true(d.margins > 10000);
+    assert_true(d.margins > rounds(10000));
 }
 
 static void forests_are_full_passes_to_the_bit(void **state) {
     (void)state;
-    check_exact(0, 1, 500);
+    check_exact(0, 1, (int)rounds(500));
 }
 
 static void linear_models_are_full_passes_to_the_bit(void **state) {
     (void)state;
-    check_exact(1, 2, 500);
+    check_exact(1, 2, (int)rounds(500));
 }
 
 static void collections_are_those_of_full_passes(void **state) {
     (void)state;
     sis__rng r;
     sis__rng_init(&r, 3);
-    for (int k = 0; k < 300; k++) {
+    for (size_t k = 0; k < rounds(300); k++) {
         shape p;
         subject s;
         random_subject(&r, k % 4 == 0, &p, &s);

@@ -15,12 +15,6 @@
 #include "support_net.h"
 #include "support_nets.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-enum { SLOW = 4 };
-#else
-enum { SLOW = 1 };
-#endif
-
 /* ---- Networks ------------------------------------------------------------------------------ */
 
 typedef struct {
@@ -99,7 +93,7 @@ static sis_net *build(const geometry *g, sis__rng *r, double size) {
 static void probes_agree_with_full_passes(void **state) {
     (void)state;
     walk_seen seen = {0};
-    size_t walks = 0, n = 400 / SLOW;
+    size_t walks = 0, n = rounds(160);
     for (unsigned seed = 0; seed < n; seed++) {
         walk_case c;
         sis__rng r;
@@ -161,7 +155,7 @@ static sis_net *build_long(sis__rng *r, double size) {
 /* Estimates of maxima tell which cannot be the best. */
 static void estimates_leave_out_what_is_not_the_best(void **state) {
     (void)state;
-    size_t left_out = 0, leaving = 0, n = 100 / SLOW;
+    size_t left_out = 0, leaving = 0, n = rounds(100);
     for (unsigned seed = 0; seed < n; seed++) {
         walk_case c;
         sis__rng r;
@@ -224,7 +218,7 @@ static void values_may_be_as_large_as_they_can_be(void **state) {
     (void)state;
     walk_seen seen = {0};
     size_t walks = 0;
-    for (unsigned seed = 0; seed < 60; seed++) {
+    for (unsigned seed = 0; seed < rounds(60); seed++) {
         walk_case c;
         sis__rng r;
         sis_walk *w;

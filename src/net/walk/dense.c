@@ -28,6 +28,7 @@
  * mask: switches times candidates times the width of the second layer. Memory: features times the
  * width of both.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,7 +285,9 @@ static int tail_margins(margins_tail *e, float *rows, size_t n, double *margins)
 /* How large the numbers are whose rounding shows in the first of those margins. */
 static double tail_size(const margins_tail *e, double margin) {
     double size = fabs(margin);
-    for (size_t j = 0; e->far != FAR && j < e->outputs; j++)
+    if (e->far == FAR)
+        return fmax(size, sis__head_size(e->head));
+    for (size_t j = 0; j < e->outputs; j++)
         size = fmax(size, fabs((double)e->z[j]));
     return size;
 }
@@ -558,6 +561,14 @@ static void dense_close(sis__ruled *r) {
 
 /* ---- Making the tables ----------------------------------------------------------------------- */
 
+/* A unit that is reached has an effect, also where values of a feature cancel each other: full
+ * passes may round them differently, so this is no proof that nothing changes. */
+static void add_effect(float *effect, float weight, float by) {
+    *effect += weight * by;
+    if (*effect == 0 && weight != 0)
+        *effect = FLT_TRUE_MIN;
+}
+
 /* Effects on the first layer by feature (its slot, to begin with), and which features are still. */
 static int fill_effects(dense_walk *w) {
     const sis__entry *f = w->entry;
@@ -571,7 +582,7 @@ static int fill_effects(dense_walk *w) {
             w->scale[j] += fabsf(w->spare[j]) * most;
             if (by == 0)
                 continue;
-            l->effect[(size_t)i * l->wide + j] += w->spare[j] * by;
+            add_effect(&l->effect[(size_t)i * l->wide + j], w->spare[j], by);
             w->still[i] &= w->spare[j] == 0;
         }
     }

@@ -43,8 +43,12 @@ static int compile(sis__head *h, size_t rows, sis__plan **plan) {
         memcpy(feeds[i].dims, like->dims, sizeof feeds[i].dims);
         feeds[i].dims[0] = rows;
     }
-    sis__plan_spec spec = {
-        .feeds = feeds, .n_feeds = h->n_cuts, .outputs = &h->last, .n_outputs = 1, .batch = rows};
+    sis__plan_spec spec = {.feeds = feeds,
+                           .n_feeds = h->n_cuts,
+                           .outputs = &h->last,
+                           .n_outputs = 1,
+                           .batch = rows,
+                           .keep_all = rows == 1}; /* see sis__head_size */
     int error = sis__plan_new(h->s->net, &spec, plan);
     free(feeds);
     return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
@@ -194,11 +198,24 @@ const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias) {
     return NULL;
 }
 
-double sis__head_size(const sis__head *h) {
-    const float *z = (const float *)h->runs[N_SIZES - 1]->data[h->last];
+static double largest(const sis__run *r, int value) {
+    const sis__tensor *t = &r->plan->tensors[value];
+    const float *v = (const float *)r->data[value];
     double most = 0;
-    for (size_t k = 0; k < h->outputs; k++)
-        most = fmax(most, fabs((double)z[k]));
+    for (size_t k = 0; v && t->dtype == SIS__F32 && k < t->count; k++)
+        most = fmax(most, fabs((double)v[k]));
+    return most;
+}
+
+double sis__head_size(const sis__head *h) {
+    const sis__run *r = h->runs[N_SIZES - 1];
+    double most = largest(r, h->last);
+    for (size_t i = 0; i < h->n_cuts; i++)
+        most = fmax(most, largest(r, h->cuts[i].value));
+    for (size_t i = 0; i < r->plan->n_steps; i++)
+        for (size_t k = 0; k < r->plan->steps[i].n_outputs; k++)
+            if (r->plan->steps[i].outputs[k] >= 0)
+                most = fmax(most, largest(r, r->plan->steps[i].outputs[k]));
     return most;
 }
 

@@ -177,8 +177,9 @@ const sis__gemm *sis__head_gemm(const sis__head *h, const float **bias);
 /* The plan of one row. */
 const sis__plan *sis__head_plan(const sis__head *h);
 
-/* The largest number in front of the last activation after a call for one row: what margins are
- * differences of, and rounding is relative to. */
+/* The largest number between the cut and the margin after a call for one row: what margins are made
+ * of, and rounding is relative to. Also what a saturated activation has hidden, since it may come to
+ * light with the next feature. */
 double sis__head_size(const sis__head *h);
 
 #endif
