@@ -320,7 +320,7 @@ static void margins_agree_with_full_passes(void **state) {
         }
         print_message("%s: %zu margins, %zu unchanged, error at most %.2g, %.2f of the tolerance\n",
                       families[f].name, d.margins, d.unchanged, d.error, d.worst);
-        assert_true(d.margins > 300);
+        assert_true(d.margins > rounds(300));
         assert_true(d.error == 0);
         assert_true(d.worst < 0.5);
     }
