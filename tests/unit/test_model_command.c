@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/parallel.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"
