@@ -162,12 +162,16 @@ static void flush_columns(sis__queue *q, const sis__layer *l) {
         q->count[row] = 0;
     }
     q->used = q->outputs = 0;
+    q->layer = NULL;
 }
 
-void sis__conv_flush(sis__prefix *f, const sis__layer *l) {
+void sis__conv_flush(sis__prefix *f) {
     const sis__kernels *kn = sis__kernels_best();
-    const sis__window *w = &l->w;
     sis__queue *q = &f->scratch.queue;
+    const sis__layer *l = q->layer;
+    if (!l)
+        return;
+    const sis__window *w = &l->w;
     if (depthwise(w)) {
         flush_columns(q, l);
         return;
@@ -192,6 +196,7 @@ void sis__conv_flush(sis__prefix *f, const sis__layer *l) {
         q->count[row] = 0;
     }
     q->used = q->outputs = 0;
+    q->layer = NULL;
 }
 
 /* Does any output of box r see line (z, y) of the input? */
@@ -215,8 +220,9 @@ static void queue_line(sis__prefix *f, const sis__layer *l, const sis__part *in,
     size_t n = (size_t)(r->hi[2] - r->lo[2]), width = seen_by(w, n);
     if (!is_seen(w, at, r))
         return;
-    if (q->outputs + n > SIS__QUEUE || q->used + width * w->channels > q->room)
-        sis__conv_flush(f, l);
+    if (q->layer != l || q->outputs + n > SIS__QUEUE || q->used + width * w->channels > q->room)
+        sis__conv_flush(f);
+    q->layer = l;
     float *seen = q->seen + q->used;
     copy_line(&f->maps[l->in[0]], in, at, r->lo[2] * (int)w->stride[2] - (int)w->pad[2], (int)width,
               seen);
@@ -267,7 +273,7 @@ static void run_block(sis__prefix *f, const sis__layer *l, const sis__part *in,
             (b->hi[d] - 1) * stride - pad + (int)((l->w.kernel[d] - 1) * l->w.dilation[d]) + 1;
     }
     sis__conv_queue(f, l, in, &lines, b, &sums);
-    sis__conv_flush(f, l);
+    sis__conv_flush(f);
     SIS__EACH_ROW(b, z, y) {
         for (size_t row = 0; row < rows; row++)
             f->scratch.lines[row] = sums_at(l, &sums, z, y, row, b->lo[2]);

@@ -85,7 +85,7 @@ static void update(window_rule *w, const size_t *features, size_t n) {
         for (size_t k = 0; k < n; k++)
             sis__keep_update(f, &f->points[i], features[k]);
         if (f->points[i].kind == SIS__KEEP_CONV)
-            sis__conv_flush(f, &f->layers[f->points[i].layer]);
+            sis__conv_flush(f);
     }
     for (size_t k = 0; k < n; k++) {
         w->stale[features[k]] = 0;

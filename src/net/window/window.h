@@ -284,7 +284,8 @@ enum { SIS__QUEUE = 512 };
 
 /* Products of a convolution that wait: what outputs see of a line, and where their sums go. */
 typedef struct sis__queue {
-    float *seen; /* (room) copies of lines */
+    const sis__layer *layer; /* the convolution; NULL: nothing waits */
+    float *seen;             /* (room) copies of lines */
     size_t used, room;
     size_t outputs;     /* at most SIS__QUEUE */
     const float **from; /* (rows of a kernel at most, SIS__QUEUE) */
@@ -379,10 +380,11 @@ void sis__conv_run(sis__prefix *f, const sis__layer *l, const sis__part *in, con
 sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j);
 
 /* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these
- * see, into a part that holds the sums of r: not before the queue is flushed. */
+ * see, into a part that holds the sums of r: not before the queue is flushed, which the lines of
+ * another convolution do first. */
 void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
                      const sis__box *lines, const sis__box *r, const sis__part *to);
-void sis__conv_flush(sis__prefix *f, const sis__layer *l);
+void sis__conv_flush(sis__prefix *f);
 
 /* n outputs from position `at` on with feature j masked too, from what is kept. */
 void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const int *at, size_t n,
