@@ -109,6 +109,7 @@ typedef struct cli_option {
     int required;        /* STRING, CHOICE, NUMBER, LIST: still NULL, NaN or empty is an error */
     const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
     int optional;                   /* of a group: none of it is required in this command */
+    int rare;                       /* the manual alone lists it: help is to fit on a screen */
 } cli_option;
 
 /* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */

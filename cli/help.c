@@ -113,7 +113,8 @@ static void help_options(const cli_command *command, const char *options) {
     cli_cursor c = {.at = command->options};
     for (const cli_option *o; (o = cli_next(&c));) {
         option_text(o, options, &c, text, sizeof text);
-        help_option_line(o, text);
+        if (!o->rare)
+            help_option_line(o, text);
     }
     help_option_line(&help_option, help_option.help);
 }

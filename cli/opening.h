@@ -25,6 +25,7 @@ typedef struct cli_opening {
      CLI_NUMBER(type, member.timeout),                                                             \
      "longest wait for cmd: or http:, 0 for ever",                                                 \
      .max = 1e9,                                                                                   \
+     .rare = 1,                                                                                    \
      .more = "For one answer; the first of a cmd: model comes after the program has started."},    \
         {"retries",                                                                                \
          0,                                                                                        \
@@ -32,15 +33,21 @@ typedef struct cli_opening {
          CLI_COUNT(type, member.retries),                                                          \
          "how often a failed http: request is repeated",                                           \
          .max = 1000,                                                                              \
+         .rare = 1,                                                                                \
          .more = "After a pause that doubles: when there is no connection or it breaks, when no "  \
                  "answer comes in time, and when the server is busy (429, 502, 503, 504)."},       \
-        {"header", 0, "LINE", CLI_LIST(type, member.headers),                                      \
-         "Name: value for http:, may be repeated"},                                                \
+        {"header",                                                                                 \
+         0,                                                                                        \
+         "LINE",                                                                                   \
+         CLI_LIST(type, member.headers),                                                           \
+         "Name: value for http:, may be repeated",                                                 \
+         .rare = 1},                                                                               \
         {"token",                                                                                  \
          0,                                                                                        \
          "FILE",                                                                                   \
          CLI_STRING(type, member.token),                                                           \
          "file with the token or login for http:",                                                 \
+         .rare = 1,                                                                                \
          .more = "Sent as Authorization: Bearer; user:password in it is a login (Basic). In a "    \
                  "file, since a command line can be seen by everybody on the machine."},           \
         {"certificates",                                                                           \
@@ -48,11 +55,12 @@ typedef struct cli_opening {
          "FILE",                                                                                   \
          CLI_STRING(type, member.certificates),                                                    \
          "PEM file of those that https: trusts",                                                   \
-         .unset = "the system's"},                                                                 \
+         .unset = "the system's",                                                                  \
+         .rare = 1},                                                                               \
     {                                                                                              \
         "redirects", 0, NULL, CLI_FLAG(type, member.redirects),                                    \
             "follow redirections of http: on the same host",                                       \
-            .more = "Without it they are refused."                                                 \
+            .rare = 1, .more = "Without it they are refused."                                      \
     }
 
 /* Every default. */

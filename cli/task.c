@@ -14,8 +14,8 @@
 /* ---- Options --------------------------------------------------------------------------------- */
 
 const cli_option cli_source_options[] = {
-    {"model", 'm', "MODEL", CLI_STRING(cli_source, model),
-     "FILE.onnx, FILE.json, cmd:COMMAND, http://...", .required = 1,
+    {"model", 'm', "MODEL", CLI_STRING(cli_source, model), "a file, cmd:COMMAND or http://...",
+     .required = 1,
      .more =
          "A network in an ONNX file is explained by its own engine, and so is a model of XGBoost "
          "(.json, .ubj) or LightGBM (.txt), which also takes missing values: empty cells, NA, "
@@ -62,11 +62,12 @@ const cli_option cli_source_options[] = {
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
     {"explain", 0, "NAME", CLI_STRING(cli_source, explain), "input that examples go into",
+     .rare = 1,
      .more = "Of a network with several inputs. By default they lie side by side in an example, in "
              "the order of the file; or, if one of them is token ids, that one, and the others "
              "follow from it: masks, token types, positions, lengths. sis model lists them."},
     {"with", 0, "NAME=FILE", CLI_LIST(cli_source, with), "another input: an array, or a number",
-     .more = "May be given several times. A number fills the whole input."},
+     .rare = 1, .more = "May be given several times. A number fills the whole input."},
     CLI_OPENING(cli_source, open),
     {0},
 };
