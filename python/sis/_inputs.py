@@ -10,6 +10,9 @@ An `Encoder` is made once for a data set: `ArrayEncoder`, `FrameEncoder` or `Tex
 
 Everything numerical happens in numpy, nothing in loops over values.
 """
+import sys
+import threading
+
 import numpy as np
 
 from . import _core
@@ -195,7 +198,7 @@ class ArrayEncoder(Encoder):
         self.width = int(np.prod(self.shape))
         self.dtype = x.dtype if x.dtype in (np.float32, np.float64) else np.dtype(
             np.float32 if x.dtype == np.float16 else np.float64)
-        self.spare = None
+        self.own = threading.local()  # of each thread that calls: memory for its batches
 
     def rows(self, x):
         x = numbers(x, "X")
@@ -207,12 +210,13 @@ class ArrayEncoder(Encoder):
     def batch(self, rows):
         """A copy of the rows: the callable may keep it or write to it. Memory is used again
         where it did neither."""
-        import sys
-        n = len(rows)
-        if self.spare is None or len(self.spare) < n or sys.getrefcount(self.spare) > 2:
-            self.spare = np.empty((n, self.width), self.dtype)
-        self.spare[:n] = rows
-        return self.spare[:n].reshape((n,) + self.shape)
+        n, own = len(rows), self.own.__dict__
+        spare = own.pop("spare", None)
+        if spare is None or len(spare) < n or sys.getrefcount(spare) > 2:
+            spare = np.empty((n, self.width), self.dtype)
+        own["spare"] = spare
+        spare[:n] = rows
+        return spare[:n].reshape((n,) + self.shape)
 
     def describe(self, i, masks):
         return {"shape": list(self.shape)}
