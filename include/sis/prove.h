@@ -2,6 +2,8 @@
  *
  * sis/prove.h - which part of this input is enough whatever the rest is?
  *
+ * Laboratory: may change from one version to the next.
+ *
  * sis_collect() finds subsets that are sufficient with everything else masked. Of boosted trees
  * (XGBoost and LightGBM files, sis/model.h) it can be decided exactly whether a subset is sufficient
  * for every value of everything else:

@@ -392,6 +392,7 @@ class Boosters(unittest.TestCase):
         self.assertGreater(r.counts["explained"], 5)
         self.assertTrue(all(a["holds"] for a in r.verify()))
 
+    @unittest.skipIf(SANITIZED, "the sanitizer's runtime cannot catch PyTorch's exceptions")
     def test_torch(self):
         try:
             import torch

@@ -253,7 +253,7 @@ static void margins_are_full_passes_to_the_bit(void **state) {
         for (int i = 0; i < 2 && error == SIS_OK; i++)
             check_sweep(&s, w, &r, 2, &d);
         if (error != SIS_OK || d.worst != 0)
-            fail_msg("case %d: %zu layers, %s, layout %d, end %d: %d", k, p.layers, p.direction,
+            fail_msg("case %zu: %zu layers, %s, layout %d, end %d: %d", k, p.layers, p.direction,
                      (int)p.layout, (int)p.end, error);
         rule_walk_free(w);
         subject_release(&s);
