@@ -194,10 +194,11 @@ static int fold(compiler *k, const sis__step *s) {
     double most = k->spec->max_flops > 0  ? k->spec->max_flops
                   : k->spec->values_known ? max_known_flops
                                           : max_fold_flops;
-    if (k->fold_flops + s->flops > most)
+    double cost = s->flops + 8 * (double)bytes; /* writing a value is work, too */
+    if (k->fold_flops + cost > most)
         return k->spec->values_known ? too_large() : 1;
     p->folded += bytes;
-    k->fold_flops += s->flops;
+    k->fold_flops += cost;
     for (size_t i = 0; i < s->n_inputs; i++)
         if (s->inputs[i] >= 0) /* never written through: const in spirit */
             k->fold.data[s->inputs[i]] = (void *)(uintptr_t)p->tensors[s->inputs[i]].data;
