@@ -62,8 +62,8 @@ static void model_dealloc(Model *m) {
     Py_TYPE(m)->tp_free((PyObject *)m);
 }
 
-/* Keep the exception under way; the first of several threads wins. */
-static void keep_exception(Model *m) {
+/* Keep the exception under way, with its traceback; the first of several threads wins. */
+static void keep_exception(PyObject **kept) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
@@ -71,10 +71,10 @@ static void keep_exception(Model *m) {
         PyException_SetTraceback(value, trace);
     Py_XDECREF(type);
     Py_XDECREF(trace);
-    if (m->raised)
+    if (*kept)
         Py_XDECREF(value);
     else
-        m->raised = value;
+        *kept = value;
 }
 
 /* Raise again what a callable has raised; 0 if it has not. */
@@ -110,7 +110,7 @@ static int call_predict(void *ctx, const double *rows, size_t n, size_t width, d
     PyObject *answer = view ? PyObject_CallFunction(m->call, "On", view, (Py_ssize_t)n) : NULL;
     int bad = !answer || take_scores(answer, n * m->model.n_outputs, scores) != 0;
     if (bad)
-        keep_exception(m);
+        keep_exception(&m->raised);
     Py_XDECREF(answer);
     Py_XDECREF(view);
     PyGILState_Release(gil);
@@ -525,14 +525,7 @@ static double now(void) {
 }
 
 static int keep_raised(job *j) {
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace)
-        PyException_SetTraceback(value, trace);
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
-    Py_XSETREF(j->raised, value);
+    keep_exception(&j->raised);
     return 1;
 }
 
@@ -555,16 +548,12 @@ static int tell(void *ctx, const sis_progress *p) {
     return cancel;
 }
 
-static int hand_over(void *ctx, size_t i, const sis_collection *c) {
+/* A record as a line of the results file, to whom it is for. */
+static int hand_record(void *ctx, size_t i, const sis_record *r) {
     job *j = (job *)ctx;
-    sis_record r = j->e.items[i].record;
-    r.n_outputs = j->m->model.n_outputs;
-    r.below = j->opt.below;
-    r.threshold = j->opt.threshold;
-    r.collection = *c;
     char *line;
     size_t n;
-    int error = sis_record_format(&r, j->trace, &line, &n);
+    int error = sis_record_format(r, j->trace, &line, &n);
     if (error)
         return error;
     PyGILState_STATE gil = PyGILState_Ensure();
@@ -577,6 +566,16 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     PyGILState_Release(gil);
     free(line);
     return error;
+}
+
+static int hand_over(void *ctx, size_t i, const sis_collection *c) {
+    const job *j = (const job *)ctx;
+    sis_record r = j->e.items[i].record;
+    r.n_outputs = j->m->model.n_outputs;
+    r.below = j->opt.below;
+    r.threshold = j->opt.threshold;
+    r.collection = *c;
+    return hand_record(ctx, i, &r);
 }
 
 /* collect(model, examples, done, progress, *, threshold, ...): done(i, line) for each in order. */
@@ -657,25 +656,6 @@ static int errand_data(errand *e) {
     return error;
 }
 
-static int hand_record(void *ctx, size_t i, const sis_record *r) {
-    job *j = (job *)ctx;
-    char *line;
-    size_t n;
-    int error = sis_record_format(r, 1, &line, &n);
-    if (error)
-        return error;
-    PyGILState_STATE gil = PyGILState_Ensure();
-    PyObject *answer = PyObject_CallFunction(j->done, "ny#", (Py_ssize_t)i, line, (Py_ssize_t)n);
-    if (!answer) {
-        keep_raised(j);
-        error = SIS_E_CANCELLED;
-    }
-    Py_XDECREF(answer);
-    PyGILState_Release(gil);
-    free(line);
-    return error;
-}
-
 static int parse_line(PyObject *line, sis_record *r);
 static int audit_line(Model *m, const sis_input *input, PyObject *line, int exhaustive,
                       PyObject *out);
@@ -732,7 +712,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     search->memory = memory > 0 ? (size_t)memory : search->memory;
     search->progress = tell;
     search->progress_ctx = &e.j;
-    e.opt.trace = 1;
+    e.opt.trace = e.j.trace = 1;
     e.opt.opened = &e.j.m->model;
     int error = SIS_OK;
     if (strcmp(e.kind, "file") == 0)
