@@ -89,8 +89,9 @@ static void pool(canvas *k, const char *op) {
 }
 
 static void activation(canvas *k) {
-    static const char *const names[] = {"Relu", "Relu", "Tanh", "LeakyRelu", "Sigmoid"};
-    node(k, names[sis__rng_below(k->r, 5)], k->n, "");
+    static const char *const names[] = {"Relu",    "Relu", "Relu",      "Tanh", "LeakyRelu",
+                                        "Sigmoid", "Gelu", "HardSwish", "Erf",  "Mish"};
+    node(k, names[sis__rng_below(k->r, sizeof names / sizeof *names)], k->n, "");
 }
 
 static void batch_norm(canvas *k) {

@@ -151,8 +151,8 @@ static int imputer_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_imputer = {1, 1,        imputer_shape, imputer_forward, imputer_backward,
-                                 0, SIS__MAPS};
+const sis__op sis__op_imputer = {
+    1, 1, imputer_shape, imputer_forward, imputer_backward, 0, SIS__MAPS_PLACES};
 
 /* ---- LabelEncoder, CategoryMapper: keys to values -------------------------------------------- */
 

@@ -123,7 +123,7 @@ static int batch_norm_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_batch_normalization = {
-    5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1, SIS__MAPS};
+    5, 5, batch_norm_shape, batch_norm_forward, batch_norm_backward, 1, SIS__MAPS_PLACES};
 
 /* ---- Scaler: (x - offset) * scale ------------------------------------------------------------ */
 
@@ -168,7 +168,8 @@ static int scaler_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-const sis__op sis__op_scaler = {1, 1, scaler_shape, scaler_forward, scaler_backward, 0, SIS__MAPS};
+const sis__op sis__op_scaler = {
+    1, 1, scaler_shape, scaler_forward, scaler_backward, 0, SIS__MAPS_PLACES};
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 

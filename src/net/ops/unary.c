@@ -340,6 +340,7 @@ static int clip_shape(sis__cx *c) {
         p->least = low ? *(const int64_t *)low : x->elem == SIS__UINT64 ? 0 : INT64_MIN;
         p->most = high ? *(const int64_t *)high : x->elem == SIS__UINT64 ? -1 : INT64_MAX;
     }
+    c->step->n_inputs = 1; /* bounds are known from here on */
     return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
 }
 
@@ -402,7 +403,9 @@ static int cast_shape(sis__cx *c) {
 
 static int cast_like_shape(sis__cx *c) {
     sis__attr_find(c, "saturate");
-    return cast_to(c, sis__cx_input(c, 1)->elem);
+    int elem = sis__cx_input(c, 1)->elem;
+    c->step->n_inputs = 1; /* nothing but its type is wanted of the other */
+    return cast_to(c, elem);
 }
 
 static int64_t to_integer(float v, int elem) {

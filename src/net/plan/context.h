@@ -27,7 +27,9 @@ typedef enum sis__trait {
     SIS__MIXES, /* anything */
     SIS__KEEPS, /* output 0 has the values of input 0 in the same order */
     SIS__MOVES, /* each value of output 0 is one of input 0; others say which */
-    SIS__MAPS,  /* each value of output 0 is a function of the one of each input at its place */
+    SIS__MAPS,  /* each value of output 0 is one function of the one of each input at its place;
+                   several inputs are broadcast by p.broadcast or by their tensors' shapes */
+    SIS__MAPS_PLACES, /* the same, but another function at each place */
     SIS__MIXES_TEXTS, /* anything, and takes texts; those that keep or move values do so anyway */
     SIS__MAPS_TEXTS   /* maps, and takes texts */
 } sis__trait;

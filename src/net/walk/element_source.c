@@ -50,6 +50,7 @@ static effect effect_of(const sis__plan *p, const sis__step *s, int tensor) {
     case SIS__MOVES:
         return s->inputs[0] == tensor ? MOVES : s->op == SIS__OP_GATHER ? LOOKS_UP : MIXES;
     case SIS__MAPS:
+    case SIS__MAPS_PLACES:
     case SIS__MAPS_TEXTS:
         return y->count == x->count ? MAPS : MIXES; /* the same count: nothing was repeated */
     default:

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 #include "net/ops/sliding.h"
 #include "net/window/window.h"
@@ -155,97 +156,96 @@ static void run_pad(const sis__prefix *f, const sis__layer *l, const sis__part *
             memcpy(to, sis__part_at(in, channels, at[0], at[1], at[2]), channels * sizeof *to);
         else
             for (size_t c = 0; c < channels; c++)
-                to[c] = *l->with.a;
+                to[c] = *l->scale;
     }
 }
 
 /* ---- Element by element --------------------------------------------------------------------- */
 
-/* The operator's own code on n values. */
-static void apply_unary(const sis__layer *l, const float *x, float *y, size_t n) {
-    sis__tensor tensors[2] = {{.dtype = SIS__F32, .count = n}, {.dtype = SIS__F32, .count = n}};
-    sis__plan plan = {.n_tensors = 2, .tensors = tensors};
-    void *data[2] = {(void *)(uintptr_t)x, y};
-    sis__run run = {.plan = &plan, .data = data};
-    sis__step step = *l->step;
-    step.n_inputs = step.n_outputs = 1;
-    step.inputs = (int[]){0};
-    step.outputs = (int[]){1};
-    step.ops->forward(&step, &run);
+/* The operator's own code on a row of positions: what it is given for the tensors of its step. */
+typedef struct {
+    sis__tensor tensors[SIS__LAYER_INPUTS + 1];
+    void *data[SIS__LAYER_INPUTS + 1];
+    int numbers[SIS__LAYER_INPUTS + 1];
+    sis__plan plan;
+    sis__run run;
+    sis__step step;
+} stage;
+
+static sis__tensor row_of(const sis__tensor *like, size_t positions, size_t channels) {
+    sis__tensor t = *like;
+    t.rank = 2;
+    t.dims[0] = positions;
+    t.dims[1] = channels;
+    t.count = positions * channels;
+    return t;
 }
 
-static float combine(int op, float a, float b) {
-    switch (op) {
-    case SIS__OP_ADD:
-    case SIS__OP_SUM:
-        return a + b;
-    case SIS__OP_SUB:
-        return a - b;
-    case SIS__OP_MUL:
-        return a * b;
-    case SIS__OP_DIV:
-        return a / b;
-    case SIS__OP_PRELU:
-        return a < 0.0f ? a * b : a;
-    case SIS__OP_MAX:
-        return isnan(a) || a > b ? a : b;
-    default:
-        return isnan(a) || a < b ? a : b;
+/* For rows of n positions. */
+static void stage_init(stage *g, const sis__prefix *f, const sis__layer *l, size_t n) {
+    const sis__step *s = l->step;
+    const sis__tensor *t[3] = {g->tensors, g->tensors + 1, g->tensors + 2}, *all = f->plan->tensors;
+    size_t channels = f->maps[l->out].channels, inputs = s->n_inputs;
+    for (size_t i = 0; i < inputs; i++) {
+        const sis__operand *o = &l->operands[i];
+        int map = o->map >= 0;
+        g->tensors[i] = row_of(&all[s->inputs[i]], map || o->position ? n : 1,
+                               map || o->channel ? channels : 1);
+        g->numbers[i] = (int)i;
+    }
+    g->tensors[inputs] = row_of(&all[s->outputs[0]], n, channels);
+    g->numbers[inputs] = (int)inputs;
+    g->plan = (sis__plan){.graph = f->plan->graph, .n_tensors = inputs + 1, .tensors = g->tensors};
+    g->run = (sis__run){.plan = &g->plan, .data = g->data};
+    g->step = *s;
+    g->step.n_outputs = 1;
+    g->step.inputs = g->numbers;
+    g->step.outputs = g->numbers + inputs;
+    if (inputs > 1 && inputs <= 3) { /* those of several inputs broadcast them */
+        sis__broadcast_init(&g->step.p.broadcast, 2, g->tensors[inputs].dims, t, inputs);
+        g->step.p.broadcast.choice = s->p.broadcast.choice;
     }
 }
 
-static void join_row(int op, const float *a, const float *b, float *y, size_t n) {
-    if (op == SIS__OP_ADD || op == SIS__OP_SUM)
-        for (size_t i = 0; i < n; i++)
-            y[i] = a[i] + b[i];
-    else
-        for (size_t i = 0; i < n; i++)
-            y[i] = combine(op, a[i], b[i]);
-}
-
-/* n positions of a row; `at` is the number of the first in the whole map. */
-static void with_row(const sis__layer *l, const float *x, float *y, size_t n, size_t channels,
-                     size_t at) {
-    for (size_t i = 0; i < n; i++, x += channels, y += channels) {
-        const float *k = l->with.a + (at + i) * l->with.position;
-        if (l->with.left)
-            for (size_t c = 0; c < channels; c++)
-                y[c] = combine(l->op, k[c * l->with.channel], x[c]);
-        else
-            for (size_t c = 0; c < channels; c++)
-                y[c] = combine(l->op, x[c], k[c * l->with.channel]);
+/* The row whose first position is number `at` of the whole map and stands at p. */
+static void stage_run(stage *g, const sis__layer *l, const sis__part *in, size_t channels,
+                      const int *p, size_t at, float *to) {
+    size_t inputs = l->step->n_inputs;
+    for (size_t i = 0; i < inputs; i++) {
+        const sis__operand *o = &l->operands[i];
+        const void *from =
+            o->map >= 0
+                ? (const void *)sis__part_at(&in[o->map], channels, p[0], p[1], p[2])
+                : (const char *)o->at + at * o->position * sis__dtype_size(g->tensors[i].dtype);
+        g->data[i] = (void *)(uintptr_t)from;
     }
+    g->data[inputs] = to;
+    g->step.ops->forward(&g->step, &g->run);
 }
 
 static void affine_row(const sis__layer *l, const float *x, float *y, size_t n, size_t channels) {
     for (size_t i = 0; i < n; i++, x += channels, y += channels)
         for (size_t c = 0; c < channels; c++)
-            y[c] = x[c] * l->with.a[c] + l->with.b[c];
+            y[c] = x[c] * l->scale[c] + l->shift[c];
 }
 
 static void run_elements(sis__prefix *f, const sis__layer *l, const sis__part *in,
                          const sis__part *out, const sis__box *r) {
     const sis__map *m = &f->maps[l->out];
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]);
+    stage g;
+    if (l->kind == SIS__LAYER_ELEMENTS)
+        stage_init(&g, f, l, n);
     SIS__EACH_ROW(r, z, y) {
         float *to = sis__part_at(out, channels, z, y, r->lo[2]);
         const float *x = sis__part_at(&in[0], channels, z, y, r->lo[2]);
-        switch (l->kind) {
-        case SIS__LAYER_RELU:
+        if (l->kind == SIS__LAYER_RELU)
             sis__kernels_best()->relu(x, to, n * channels);
-            break;
-        case SIS__LAYER_UNARY:
-            apply_unary(l, x, to, n * channels);
-            break;
-        case SIS__LAYER_AFFINE:
+        else if (l->kind == SIS__LAYER_AFFINE)
             affine_row(l, x, to, n, channels);
-            break;
-        case SIS__LAYER_WITH:
-            with_row(l, x, to, n, channels, sis__box_at(&m->whole, z, y, r->lo[2]));
-            break;
-        default:
-            join_row(l->op, x, sis__part_at(&in[1], channels, z, y, r->lo[2]), to, n * channels);
-        }
+        else
+            stage_run(&g, l, in, channels, (int[]){z, y, r->lo[2]},
+                      sis__box_at(&m->whole, z, y, r->lo[2]), to);
     }
 }
 

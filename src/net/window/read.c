@@ -9,7 +9,7 @@
  * followed through, and map 0 is what comes out. A feature owns the elements its values end up in;
  * the smallest box around them is where masking it begins.
  *
- * Layers. Convolution, pooling, functions of one value, operators of two, normalization,
+ * Layers. Convolution, pooling, whatever does the same to each value by itself, normalization,
  * concatenation of channels, a MatMul at every position. Each rule checks that the operator means
  * what the layer computes, in terms of the map: which axes are channels and which positions, which
  * inputs are constant. A layer stays outside when it would not pay: when masking one feature
@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 #include "net/walk/entry.h"
 #include "net/window/window.h"
@@ -394,21 +395,6 @@ static int read_pointwise(reader *r, const sis__step *s) {
     return 1;
 }
 
-/* Functions of one value. */
-static int read_unary(reader *r, const sis__step *s) {
-    const sis__axis_map *v = axes_of(r, s->inputs[0]);
-    if (!v)
-        return 0;
-    sis__layer *l = propose(r, s, s->op == SIS__OP_RELU ? SIS__LAYER_RELU : SIS__LAYER_UNARY);
-    l->in[0] = v->map;
-    r->f->maps[l->out].channels = r->f->maps[v->map].channels;
-    r->f->maps[l->out].whole = r->f->maps[v->map].whole;
-    int taken = accept(r, l);
-    if (taken > 0)
-        show_same(r, s, s->inputs[0], l->out);
-    return taken;
-}
-
 static int read_norm(reader *r, const sis__step *s) {
     const sis__tensor *x = tensor_of(r, s->inputs[0]);
     const sis__axis_map *v = axes_of(r, s->inputs[0]);
@@ -418,8 +404,8 @@ static int read_norm(reader *r, const sis__step *s) {
         return 0;
     sis__layer *l = propose(r, s, SIS__LAYER_AFFINE);
     l->in[0] = v->map;
-    l->with.a = s->p.norm.scale;
-    l->with.b = s->p.norm.shift;
+    l->scale = s->p.norm.scale;
+    l->shift = s->p.norm.shift;
     r->f->maps[l->out].channels = r->f->maps[v->map].channels;
     r->f->maps[l->out].whole = r->f->maps[v->map].whole;
     int taken = accept(r, l);
@@ -428,15 +414,17 @@ static int read_norm(reader *r, const sis__step *s) {
     return taken;
 }
 
+/* ---- Each value by itself ------------------------------------------------------------------- */
+
 /* A constant operand as the map sees it: strides of a copy (positions, channels), or of one number
  * a channel, or of one number. */
-static int spread_constant(reader *r, sis__layer *l, int operand, int other) {
+static int spread_constant(reader *r, sis__operand *o, int operand, int other) {
     const sis__tensor *k = tensor_of(r, operand), *x = tensor_of(r, other);
     const sis__axis_map *v = axes_of(r, other);
     const sis__map *m = &r->f->maps[v->map];
-    const float *values = constant_of(r, operand);
-    size_t stride[4] = {0}, at = 1;
-    if (k->rank > x->rank)
+    const char *values = (const char *)k->data;
+    size_t stride[4] = {0}, at = 1, size = sis__dtype_size(k->dtype);
+    if (!values || k->rank > x->rank)
         return 0;
     for (size_t d = k->rank; d-- > 0; at *= k->dims[d]) {
         size_t axis = d + x->rank - k->rank;
@@ -449,21 +437,20 @@ static int spread_constant(reader *r, sis__layer *l, int operand, int other) {
             if (role == 1 << i)
                 stride[i] = at;
     }
-    l->with.a = values;
-    l->with.channel = stride[0];
+    *o = (sis__operand){.map = -1, .at = values, .channel = stride[0] > 0};
     if (!stride[1] && !stride[2] && !stride[3])
         return 1;
-    float *copy = (float *)sis__prefix_alloc(r->f, sis__positions(m) * m->channels, sizeof *copy);
+    char *copy = (char *)sis__prefix_alloc(r->f, sis__positions(m) * m->channels, size);
     if (!copy)
         return SIS_E_NOMEM;
-    l->with.a = copy;
-    l->with.channel = 1;
-    l->with.position = m->channels;
+    *o = (sis__operand){.map = -1, .at = copy, .channel = 1, .position = m->channels};
     SIS__EACH_ROW(&m->whole, z, y)
     for (int p = 0; p < m->whole.hi[2]; p++)
-        for (size_t c = 0; c < m->channels; c++)
-            *copy++ = values[(size_t)z * stride[1] + (size_t)y * stride[2] + (size_t)p * stride[3] +
-                             c * stride[0]];
+        for (size_t c = 0; c < m->channels; c++, copy += size)
+            memcpy(copy,
+                   values + size * ((size_t)z * stride[1] + (size_t)y * stride[2] +
+                                    (size_t)p * stride[3] + c * stride[0]),
+                   size);
     return 1;
 }
 
@@ -475,34 +462,47 @@ static int same_axes(const reader *r, int a, int b) {
            memcmp(v->stride, u->stride, sizeof v->stride) == 0;
 }
 
-static int read_binary(reader *r, const sis__step *s) {
-    if (s->n_inputs != 2 || s->inputs[0] < 0 || s->inputs[1] < 0)
+/* Slopes of a PRelu may have been aligned with the channels, not at the end, by an old file. */
+static int old_slopes(const reader *r, const sis__step *s) {
+    const sis__broadcast *b = &s->p.broadcast;
+    return s->op == SIS__OP_PRELU && tensor_of(r, s->inputs[1])->count > 1 &&
+           tensor_of(r, s->inputs[1])->rank == 1 && sis__broadcast_step(b, 1) == 0;
+}
+
+/* Input i of a step: a map seen along the axes of `main`, or a constant. */
+static int read_operand(reader *r, sis__layer *l, size_t i, int main) {
+    int in = l->step->inputs[i];
+    const sis__axis_map *v = axes_of(r, in);
+    if (!v)
+        return in >= 0 ? spread_constant(r, &l->operands[i], in, main) : 0;
+    if (!same_axes(r, in, main))
         return 0;
-    int a = s->inputs[0], b = s->inputs[1];
-    const sis__axis_map *v = axes_of(r, a), *u = axes_of(r, b);
-    if (!(v && u) && !(v && constant_of(r, b)) &&
-        !(u && constant_of(r, a) && s->op != SIS__OP_PRELU))
+    l->operands[i].map = (int)l->n_in;
+    l->in[l->n_in++] = v->map;
+    return 1;
+}
+
+/* Any operator that does the same to each value. */
+static int read_elements(reader *r, const sis__step *s) {
+    const sis__tensor *y = tensor_of(r, s->outputs[0]);
+    size_t first = 0;
+    while (first < s->n_inputs && !axes_of(r, s->inputs[first]))
+        first++;
+    if ((s->ops->trait != SIS__MAPS && s->ops->trait != SIS__MAPS_TEXTS) || y->dtype != SIS__F32 ||
+        s->n_inputs > SIS__LAYER_INPUTS || first == s->n_inputs || old_slopes(r, s))
         return 0;
-    int main = v ? a : b;
-    const sis__tensor *x = tensor_of(r, main), *y = tensor_of(r, s->outputs[0]);
+    int main = s->inputs[first], fits = 1;
+    const sis__tensor *x = tensor_of(r, main);
     if (x->rank != y->rank || memcmp(x->dims, y->dims, x->rank * sizeof *x->dims) != 0)
         return 0;
-    if (v && u && !same_axes(r, a, b))
-        return 0;
-    sis__layer *l = propose(r, s, v && u ? SIS__LAYER_JOIN : SIS__LAYER_WITH);
-    sis__map *m = &r->f->maps[r->of[main].axes.map];
-    l->in[0] = r->of[main].axes.map;
-    if (v && u) {
-        l->n_in = 2;
-        l->in[1] = u->map;
-    } else {
-        int fits = spread_constant(r, l, v ? b : a, main);
-        if (fits <= 0)
-            return fits;
-        l->with.left = !v;
-    }
-    r->f->maps[l->out].channels = m->channels;
-    r->f->maps[l->out].whole = m->whole;
+    sis__layer *l = propose(r, s, s->op == SIS__OP_RELU ? SIS__LAYER_RELU : SIS__LAYER_ELEMENTS);
+    l->n_in = 0;
+    for (size_t i = 0; i < s->n_inputs && fits > 0; i++)
+        fits = read_operand(r, l, i, main);
+    if (fits <= 0)
+        return fits;
+    r->f->maps[l->out].channels = r->f->maps[l->in[0]].channels;
+    r->f->maps[l->out].whole = r->f->maps[l->in[0]].whole;
     int taken = accept(r, l);
     if (taken > 0)
         show_same(r, s, main, l->out);
@@ -534,7 +534,7 @@ static int read_pad(reader *r, const sis__step *s) {
     sis__axis_map to = *v;
     to.map = l->out;
     l->in[0] = v->map;
-    l->with.a = &s->p.pad.value;
+    l->scale = &s->p.pad.value;
     out->channels = r->f->maps[v->map].channels;
     out->whole = r->f->maps[v->map].whole;
     for (size_t k = 0; k < 3; k++)
@@ -609,36 +609,12 @@ static int read_layer(reader *r, const sis__step *s) {
         return read_pointwise(r, s);
     case SIS__OP_BATCH_NORMALIZATION:
         return read_norm(r, s);
-    case SIS__OP_ADD:
-    case SIS__OP_SUB:
-    case SIS__OP_MUL:
-    case SIS__OP_DIV:
-    case SIS__OP_MAX:
-    case SIS__OP_MIN:
-    case SIS__OP_SUM:
-    case SIS__OP_PRELU:
-        return read_binary(r, s);
-    case SIS__OP_RELU:
-    case SIS__OP_LEAKY_RELU:
-    case SIS__OP_ELU:
-    case SIS__OP_EXP:
-    case SIS__OP_LOG:
-    case SIS__OP_SQRT:
-    case SIS__OP_RECIPROCAL:
-    case SIS__OP_SIGMOID:
-    case SIS__OP_TANH:
-    case SIS__OP_SOFTPLUS:
-    case SIS__OP_HARD_SIGMOID:
-    case SIS__OP_CLIP:
-    case SIS__OP_NEG:
-    case SIS__OP_ABS:
-        return read_unary(r, s);
     case SIS__OP_PAD:
         return read_pad(r, s);
     case SIS__OP_CONCAT:
         return read_concat(r, s);
     default:
-        return 0;
+        return read_elements(r, s);
     }
 }
 

@@ -153,11 +153,9 @@ typedef enum sis__layer_kind {
     SIS__LAYER_AVERAGE, /* pooling */
     SIS__LAYER_PAD,     /* a border of one number */
     SIS__LAYER_RELU,
-    SIS__LAYER_UNARY,  /* any other function of one value: the operator's own code */
-    SIS__LAYER_AFFINE, /* BatchNormalization */
-    SIS__LAYER_WITH,   /* x op constant */
-    SIS__LAYER_JOIN,   /* x op y */
-    SIS__LAYER_CONCAT  /* of channels */
+    SIS__LAYER_ELEMENTS, /* whatever else does the same to each value: the operator's own code */
+    SIS__LAYER_AFFINE,   /* BatchNormalization */
+    SIS__LAYER_CONCAT    /* of channels */
 } sis__layer_kind;
 
 enum { SIS__LAYER_INPUTS = 8 };
@@ -174,12 +172,12 @@ typedef struct sis__conv {
     float *sums;       /* the base as sums of each row of the kernel, where they are kept */
 } sis__conv;
 
-/* A constant operand, a number a channel or one for each value of the map. */
-typedef struct sis__layer_constant {
-    const float *a, *b;       /* AFFINE: scale and shift; WITH, PAD: a is the constant */
-    size_t position, channel; /* WITH: its strides */
-    int left;                 /* WITH: the constant is the first operand */
-} sis__layer_constant;
+/* What an operator that works value by value is given: one of the maps, or a constant. */
+typedef struct sis__operand {
+    int map;                  /* which of the layer's inputs; -1: a constant */
+    const void *at;           /* its values */
+    size_t position, channel; /* their strides; 0: one for all */
+} sis__operand;
 
 typedef struct sis__layer {
     sis__layer_kind kind;
@@ -190,7 +188,8 @@ typedef struct sis__layer {
     const sis__step *step;
     sis__window w; /* CONV, MAX, AVERAGE, PAD: along the axes of the maps */
     sis__conv conv;
-    sis__layer_constant with; /* AFFINE, WITH */
+    const float *scale, *shift;               /* AFFINE; PAD: scale is what stands around */
+    sis__operand operands[SIS__LAYER_INPUTS]; /* ELEMENTS: of each input of the step */
     int fused; /* RELU: of what is kept for a convolution, without a copy in between */
 } sis__layer;
 
