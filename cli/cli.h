@@ -210,7 +210,7 @@ typedef struct cli_command {
     X(show)                                                                                        \
     X(report)                                                                                      \
     X(verify)                                                                                      \
-    X(evaluate) X(cluster) X(compare) X(predict) X(model) X(train) X(attack) X(data) X(demo) X(help)
+    X(evaluate) X(cluster) X(compare) X(predict) X(serve) X(model) X(train) X(attack) X(data) X(demo) X(help)
 
 #define CLI_DECLARE(name) extern const cli_command cli_##name;
 CLI_COMMANDS(CLI_DECLARE)
@@ -236,6 +236,10 @@ const cli_program *cli_current(void);
 /* Let Ctrl-C and its kin end the children of models too. Call it once, before any thread is
  * started. */
 void cli_interrupt_init(void);
+
+/* From now on a signal is this function's, on a thread of its own; 0 from it: as ever. NULL: as ever. */
+typedef int (*cli_interrupt_fn)(int number);
+void cli_interrupt_take(cli_interrupt_fn fn);
 
 /* Return at once, unless a signal is about to end the program: then never. */
 void cli_interrupt_hold(void);

@@ -17,6 +17,11 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 static atomic_int ending; /* a signal has come */
+static _Atomic(cli_interrupt_fn) taker;
+
+void cli_interrupt_take(cli_interrupt_fn fn) {
+    atomic_store(&taker, fn);
+}
 
 void cli_interrupt_hold(void) {
     while (atomic_load(&ending))
@@ -38,8 +43,12 @@ static void end_children_of(const char *thread) {
 
 static void *wait_for_signal(void *set) {
     int number = 0;
-    if (sigwait((const sigset_t *)set, &number) != 0)
-        return NULL;
+    cli_interrupt_fn taken;
+    do {
+        if (sigwait((const sigset_t *)set, &number) != 0)
+            return NULL;
+        taken = atomic_load(&taker);
+    } while (taken && taken(number));
     atomic_store(&ending, 1);
     DIR *threads = opendir("/proc/self/task");
     for (struct dirent *d; threads && (d = readdir(threads));)

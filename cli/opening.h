@@ -49,7 +49,8 @@ typedef struct cli_opening {
          "file with the token or login for http:",                                                 \
          .rare = 1,                                                                                \
          .more = "Sent as Authorization: Bearer; user:password in it is a login (Basic). In a "    \
-                 "file, since a command line can be seen by everybody on the machine."},           \
+                 "file, since a command line can be seen by everybody on the machine. Of sis "     \
+                 "serve: what requests to it must bring, but for those of health."},               \
         {"certificates",                                                                           \
          0,                                                                                        \
          "FILE",                                                                                   \

@@ -29,7 +29,7 @@ while read -r line file name; do
     if [ ! -f "$file" ]; then
         echo "$document:$line: there is no file $file"
         bad=1
-    elif [ "$name" != - ] && ! grep -qE "^[a-z][a-z_0-9 *]*[ *]$name\(" "$file"; then
+    elif [ "$name" != - ] && ! grep -qE "^[a-z][A-Za-z_0-9 *]*[ *]$name\(" "$file"; then
         echo "$document:$line: $file defines no function $name"
         bad=1
     fi

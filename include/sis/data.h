@@ -142,12 +142,15 @@ const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 
 /* What is known of examples beside themselves. Zeroed, or NULL in the place of all of it: nothing. */
 typedef struct sis_data_with {
-    const char *name;          /* of the data set in messages; NULL: "the examples" */
-    const char *kind;          /* of numbers: "array" (NULL), "table" or "image" */
-    int missing;               /* of numbers: NaN is a missing value. Default 0: an error */
-    const char *const *names;  /* (values of an example) of columns */
-    const char *const *ids;    /* (examples) what they are called; NULL: by number */
-    const char *const *labels; /* (examples) */
+    const char *name;            /* of the data set in messages; NULL: "the examples" */
+    const char *kind;            /* of numbers: "array" (NULL), "table" or "image" */
+    int missing;                 /* of numbers: NaN is a missing value. Default 0: an error */
+    const char *const *names;    /* (values of an example) of columns */
+    const int *map;              /* (values of an example) of numbers: the feature of each, from 0
+                                  without gaps; NULL: as the kind has it */
+    const char *const *features; /* with map: what each feature is called */
+    const char *const *ids;      /* (examples) what they are called; NULL: by number */
+    const char *const *labels;   /* (examples) */
 } sis_data_with;
 
 /* As if read from a file: everything is copied, and *out is NULL on failure.

@@ -50,9 +50,24 @@ static sis_kind kind_of(const sis_data_with *with) {
     return rows ? kind : SIS_KIND_NONE;
 }
 
+/* Which values are a feature, and what these are called. */
+static int add_map(sis_data *data, const sis_data_with *with) {
+    size_t width = sis_data_width(data, 0);
+    data->map = (int *)sis__copy(with->map, width, sizeof *with->map);
+    if (!data->map)
+        return SIS_E_NOMEM;
+    for (size_t v = 0; v < width; v++)
+        if (with->map[v] >= 0 && (size_t)with->map[v] >= data->n_features)
+            data->n_features = (size_t)with->map[v] + 1;
+    data->feature_names = with->features ? copy_texts(with->features, data->n_features) : NULL;
+    return with->features && !data->feature_names ? SIS_E_NOMEM : SIS_OK;
+}
+
 /* What is known of the examples. */
 static int add_known(sis_data *data, const sis_data_with *with) {
     data->missing = with->missing;
+    if (with->map && add_map(data, with) != SIS_OK)
+        return SIS_E_NOMEM;
     if (with->labels) {
         const char **labels = copy_texts(with->labels, data->count);
         if (!labels)

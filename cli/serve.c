@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis serve: models behind an address, with a page for people and protocols for programs.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/serve.h>
+
+#include "task.h"
+
+typedef struct {
+    cli_source source; /* all but the model */
+    cli_question question;
+    cli_list models, names;
+    const char *threshold, *host, *origin;
+    const char *model_name, *predictor_host;
+    int below, log;
+    size_t port, http_port, workers, queue, body, instances, max_subsets;
+    double seconds;
+    cli_common common;
+} serve_options;
+
+static const cli_option options[] = {
+    {"model", 'm', "MODEL", CLI_LIST(serve_options, models), "a file, cmd:COMMAND or http://...",
+     .more = "May be given several times. Everything else holds for all of them."},
+    {"name", 'n', "NAME", CLI_LIST(serve_options, names), "what the model is called in addresses",
+     .unset = "the file's name", .more = "As often as --model, in the same order."},
+    {"port", 'p', "N", CLI_COUNT(serve_options, port), "where to listen; 0: any free port",
+     .max = 65535},
+    {"host", 0, "ADDRESS", CLI_STRING(serve_options, host), "at which address to listen",
+     .more = "By default only programs on this machine can connect. 0.0.0.0 is every address: "
+             "give --token then, or let only those in who may ask."},
+    CLI_OPTIONAL_GROUP(serve_options, source, cli_source, CLI_SOURCE_WITHOUT_MODEL),
+    {"threshold", 't', "T", CLI_STRING(serve_options, threshold), "decision: score >= T",
+     .more = "Requests may say another one. A percentile, pNN, is that of the scores of --input."},
+    {"below", 0, NULL, CLI_FLAG(serve_options, below), "explain score <= T instead"},
+    CLI_GROUP(serve_options, question, cli_question, cli_output_options),
+    CLI_GROUP(serve_options, question, cli_question, cli_question_options),
+    {"max-subsets", 0, "N", CLI_COUNT(serve_options, max_subsets), "stop after N subsets",
+     .unset = "find all"},
+    {"seconds", 0, "S", CLI_NUMBER(serve_options, seconds), "time for a request, 0: no limit",
+     .max = 1e9, .more = "Then it is answered with what has been found, and says \"cut\"."},
+    {"workers", 0, "N", CLI_COUNT(serve_options, workers), "requests computed at once",
+     .unset = "one per core", .max = 1024, .rare = 1},
+    {"queue", 0, "N", CLI_COUNT(serve_options, queue), "requests that may wait", .max = 100000,
+     .rare = 1, .more = "Further ones are told to come back (503)."},
+    {"max-body", 0, "MIB", CLI_COUNT(serve_options, body), "largest request", .min = 1, .max = 1024,
+     .rare = 1},
+    {"max-instances", 0, "N", CLI_COUNT(serve_options, instances), "most inputs in a request",
+     .min = 1, .max = 1000000, .rare = 1},
+    {"cors", 0, "ORIGIN", CLI_STRING(serve_options, origin), "pages from there may ask, too",
+     .rare = 1, .more = "An origin such as https://example.org, or * for all."},
+    {"log", 0, NULL, CLI_FLAG(serve_options, log), "a line on stderr for each request"},
+    {"model_name", 0, "NAME", CLI_STRING(serve_options, model_name), "as KServe starts explainers",
+     .rare = 1},
+    {"predictor_host", 0, "HOST", CLI_STRING(serve_options, predictor_host),
+     "where the model of --model_name is", .rare = 1,
+     .more = "The model is http://HOST/v1/models/NAME."},
+    {"http_port", 0, "N", CLI_COUNT(serve_options, http_port), "the same as --port", .max = 65535,
+     .rare = 1},
+    CLI_GROUP(serve_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    serve_options *o = (serve_options *)p;
+    sis_server_opt opt;
+    sis_server_opt_init(&opt);
+    cli_source_init(&o->source);
+    cli_question_init(&o->question);
+    o->threshold = "0.5";
+    o->host = opt.host;
+    o->port = opt.port;
+    o->queue = opt.queue;
+    o->body = opt.body >> 20;
+    o->instances = opt.instances;
+    o->seconds = opt.seconds;
+}
+
+/* ---- The models ------------------------------------------------------------------------------ */
+
+/* The name of a model: its file's without folder and ending, or what is behind /models/. */
+static char *name_of(const char *model) {
+    const char *at = strstr(model, "/models/");
+    const char *from = at ? at + 8 : cli_last_part(model);
+    char *name = strdup(strncmp(model, "cmd:", 4) == 0 ? "model" : from);
+    if (name)
+        name[strcspn(name, "./:#?% ")] = '\0';
+    return name;
+}
+
+typedef struct {
+    sis_served *models;
+    char **names, *address;
+    size_t n;
+} served;
+
+static int add_model(const serve_options *o, served *s, const char *model, const char *name) {
+    sis_served *m = &s->models[s->n];
+    char *copy = name ? strdup(name) : name_of(model);
+    if (!copy)
+        return cli_error("out of memory");
+    s->names[s->n++] = copy;
+    m->name = copy;
+    cli_source source = o->source;
+    source.model = model;
+    source.open.token = NULL; /* it is what we ask for */
+    cli_task_options(&source, &o->question, &m->task);
+    m->task.threshold = o->threshold;
+    m->task.search.below = o->below;
+    m->task.search.max_subsets = o->max_subsets;
+    return CLI_DONE;
+}
+
+/* The predictor of a KServe explainer. */
+static int add_predictor(const serve_options *o, served *s) {
+    if (!o->model_name || !o->predictor_host)
+        return cli_usage("--model_name and --predictor_host are given together");
+    size_t n = strlen(o->model_name) + strlen(o->predictor_host) + 32;
+    s->address = malloc(n);
+    if (!s->address)
+        return cli_error("out of memory");
+    snprintf(s->address, n, "http://%s/v1/models/%s", o->predictor_host, o->model_name);
+    return add_model(o, s, s->address, o->model_name);
+}
+
+static int add_models(const serve_options *o, served *s) {
+    int status = CLI_DONE;
+    s->models = cli_grab(o->models.n + 1, sizeof *s->models);
+    s->names = cli_grab(o->models.n + 1, sizeof *s->names);
+    if (!s->models || !s->names)
+        return CLI_FAILED;
+    if (o->names.n && o->names.n != o->models.n)
+        return cli_usage("%zu --name for %zu --model; expected as many", o->names.n, o->models.n);
+    for (size_t k = 0; status == CLI_DONE && k < o->models.n; k++)
+        status = add_model(o, s, o->models.items[k], o->names.n ? o->names.items[k] : NULL);
+    if (status == CLI_DONE && (o->model_name || o->predictor_host))
+        status = add_predictor(o, s);
+    return status == CLI_DONE && s->n == 0 ? cli_usage("--model is required") : status;
+}
+
+static void release(served *s) {
+    for (size_t k = 0; k < s->n; k++)
+        free(s->names[k]);
+    free(s->names);
+    free(s->models);
+    free(s->address);
+}
+
+/* ---- Running --------------------------------------------------------------------------------- */
+
+static sis_server *server; /* the one that signals are about */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ended = PTHREAD_COND_INITIALIZER;
+static int over;
+
+static int take_signal(int number) {
+    if (number == SIGHUP) {
+        cli_note(0, "loading the models again");
+        cli_fail(sis_server_reload(server));
+        return 1;
+    }
+    pthread_mutex_lock(&lock);
+    over = 1;
+    pthread_cond_signal(&ended);
+    pthread_mutex_unlock(&lock);
+    return 1;
+}
+
+static void wait_for_end(void) {
+    pthread_mutex_lock(&lock);
+    while (!over)
+        pthread_cond_wait(&ended, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void write_log(void *ctx, const char *line) {
+    (void)ctx;
+    flockfile(stderr);
+    cli_print_safe(stderr, line);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+}
+
+/* The first line of a file, without its end. */
+static int read_token(const char *path, char *token, size_t size) {
+    FILE *f = fopen(path, "r");
+    if (!f || !fgets(token, (int)size, f)) {
+        if (f)
+            fclose(f);
+        return cli_error("cannot read a token from %s", path);
+    }
+    fclose(f);
+    token[strcspn(token, "\r\n")] = '\0';
+    return *token ? CLI_DONE : cli_error("%s: the token is empty", path);
+}
+
+static void tell(const serve_options *o) {
+    cli_note(o->common.quiet, "listening at http://%s:%u/ - Ctrl-C ends it",
+             strchr(o->host, ':') ? "[::1]" : o->host, sis_server_port(server));
+}
+
+static int run(const void *p, const cli_list *args) {
+    const serve_options *o = (const serve_options *)p;
+    served s = {0};
+    char token[1024];
+    sis_server_opt opt;
+    (void)args;
+    sis_server_opt_init(&opt);
+    int status = add_models(o, &s);
+    const char *file = o->source.open.token;
+    if (status == CLI_DONE && file)
+        status = read_token(file, token, sizeof token);
+    opt.models = s.models;
+    opt.n_models = s.n;
+    opt.host = o->host;
+    opt.port = (unsigned)(o->http_port ? o->http_port : o->port);
+    opt.workers = o->workers;
+    opt.queue = o->queue;
+    opt.body = o->body << 20;
+    opt.instances = o->instances;
+    opt.seconds = o->seconds;
+    opt.token = file ? token : NULL;
+    opt.origin = o->origin;
+    opt.log = o->log ? write_log : NULL;
+    if (status == CLI_DONE)
+        status = cli_fail(sis_server_start(&opt, &server));
+    if (status == CLI_DONE) {
+        cli_interrupt_take(take_signal);
+        tell(o);
+        wait_for_end();
+        cli_interrupt_take(NULL);
+        sis_server_stop(server);
+    }
+    release(&s);
+    return status;
+}
+
+const cli_command cli_serve = {
+    .name = "serve",
+    .summary = "explain live, in the browser and for other programs",
+    .options = options,
+    .options_size = sizeof(serve_options),
+    .init = init,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis serve -m models/imdb-cnn.onnx -m models/mnist-cnn.onnx",
+             "Two models on a page at http://127.0.0.1:8080/."},
+            {"sis serve -m credit.json -i cases.csv --mask mean:train.csv -t 0.8 --port 9000",
+             "A model of a table, with the cases to choose from and a form for others."},
+            {"sis serve --model_name credit --predictor_host credit-predictor.default "
+             "--http_port 8080 --host 0.0.0.0 --mask zero",
+             "As the explainer of a KServe inference service."},
+            {0}},
+    .description =
+        "sis serve opens models once and answers requests until it is ended. At / there is a page: "
+        "type a text, draw a digit, paste a sequence or fill in a row, and see which features are "
+        "enough for the decision, live. Programs POST {\"instances\":[...]} to "
+        "/v1/models/NAME:explain and get {\"explanations\":[...]}, the records that sis explain "
+        "writes; /v1/models/NAME:predict, the Open Inference Protocol under /v2 and /metrics are "
+        "there, too. docs/serve.md describes all of it.\n\n"
+        "An instance is a text, a sequence, a list of numbers, or an object with a value for each "
+        "column. Beside the instances, \"parameters\" may hold threshold, below, class, mask, "
+        "method, max_subsets and trace.\n\n"
+        "SIGHUP opens the models again. SIGTERM and Ctrl-C finish the requests under way and end "
+        "the server. It listens on this machine alone unless --host says otherwise; --token FILE "
+        "asks "
+        "every request for a token.",
+};

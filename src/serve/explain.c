@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Requests that ask a model: instances to a task, its records or scores to an answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/report.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "serve/serve.h"
+
+static const char TOO_LATE[] = "not done within the time that this server gives a request";
+
+/* A request under way. */
+typedef struct {
+    sis__serving *serving;
+    sis__served *model;
+    sis__request *request;
+    enum sis__form form;
+    json_t *body;
+    sis__ask ask;
+    sis_data *data;
+    sis_task *task;
+    sis_report *report;
+    size_t n, done;
+} work;
+
+/* ---- What is asked --------------------------------------------------------------------------- */
+
+static int wrong(const char *name, const char *expected) {
+    return sis__fail(SIS_E_OPTION, "parameters: %s: expected %s", name, expected);
+}
+
+static int get_text(const json_t *from, const char *name, const char **out) {
+    const json_t *v = json_object_get(from, name);
+    if (v && !json_is_string(v))
+        return wrong(name, "a text");
+    *out = json_string_value(v);
+    return SIS_OK;
+}
+
+/* A text, or a number that is written into `number`. */
+static int get_either(const json_t *from, const char *name, const char **out, char number[32]) {
+    const json_t *v = json_object_get(from, name);
+    if (!json_is_number(v))
+        return get_text(from, name, out);
+    snprintf(number, 32, "%.17g", json_number_value(v));
+    *out = number;
+    return SIS_OK;
+}
+
+static int get_flag(const json_t *from, const char *name, int *out) {
+    const json_t *v = json_object_get(from, name);
+    if (v && !json_is_boolean(v))
+        return wrong(name, "true or false");
+    if (v)
+        *out = json_is_true(v);
+    return SIS_OK;
+}
+
+/* A percentile is of all examples, and a request has only its own. */
+static int check_threshold(const char *text) {
+    char *end;
+    if (text)
+        strtod(text, &end);
+    return text && (end == text || *end) ? wrong("threshold", "a number") : SIS_OK;
+}
+
+static int read_ask(const json_t *from, sis__ask *ask) {
+    const json_t *most = json_object_get(from, "max_subsets");
+    *ask = (sis__ask){.below = -1};
+    int error = get_either(from, "threshold", &ask->threshold, ask->number);
+    if (!error)
+        error = check_threshold(ask->threshold);
+    if (!error)
+        error = get_either(from, "class", &ask->output, ask->which);
+    if (!error)
+        error = get_text(from, "mask", &ask->mask);
+    if (!error)
+        error = get_text(from, "method", &ask->method);
+    if (!error)
+        error = get_flag(from, "below", &ask->below);
+    if (!error)
+        error = get_flag(from, "trace", &ask->trace);
+    if (!error && most && (!json_is_integer(most) || json_integer_value(most) < 1))
+        error = wrong("max_subsets", "a whole number from 1");
+    ask->max_subsets = most ? (long)json_integer_value(most) : 0;
+    return error;
+}
+
+/* ---- Begin and end --------------------------------------------------------------------------- */
+
+static int read_instances(work *w) {
+    const sis_server_opt *o = w->serving->opt;
+    sis__limits limits = {o->instances, o->values};
+    const json_t *list = json_object_get(w->body, "instances");
+    const json_t *inputs = json_object_get(w->body, "inputs");
+    if (w->form != SIS__FORM_V2)
+        return list ? sis__instances_read(list, &w->model->schema, &limits, &w->data)
+                    : sis__fail(SIS_E_FORMAT, "expected {\"instances\":[...]}");
+    if (json_array_size(inputs) != 1)
+        return sis__fail(SIS_E_FORMAT, "\"inputs\": expected a list of one tensor");
+    return sis__tensor_read(json_array_get(inputs, 0), &w->model->schema, &limits, &w->data);
+}
+
+static int parse_body(work *w) {
+    json_error_t why;
+    w->body = json_loadb(w->request->body, w->request->n_body, 0, &why);
+    if (!w->body)
+        return sis__fail(SIS_E_FORMAT, "the body is no JSON: line %d, column %d: %s", why.line,
+                         why.column, why.text);
+    if (!json_is_object(w->body))
+        return sis__fail(SIS_E_FORMAT, "the body is no JSON object");
+    return read_ask(json_object_get(w->body, "parameters"), &w->ask);
+}
+
+/* The task, known to who watches the clock. */
+static int begin(work *w) {
+    const sis_task *like = NULL;
+    int error = parse_body(w);
+    if (!error)
+        error = read_instances(w);
+    if (!error)
+        error = sis__served_task_for(w->model, &w->ask, &like);
+    if (!error)
+        error = sis_task_about(like, w->data, &w->task);
+    int below = w->ask.below >= 0 ? w->ask.below : w->model->from->task.search.below;
+    if (!error && (w->ask.threshold || w->ask.output || w->ask.below >= 0))
+        error = sis_task_decide(w->task, w->ask.threshold, below, w->ask.output);
+    if (error)
+        return error;
+    w->n = sis_task_count(w->task);
+    pthread_mutex_lock(w->request->lock);
+    w->request->task = w->task;
+    int over = w->request->cut || w->request->gone;
+    pthread_mutex_unlock(w->request->lock);
+    return over ? SIS_E_CANCELLED : SIS_OK;
+}
+
+static void end(work *w) {
+    pthread_mutex_lock(w->request->lock);
+    w->request->task = NULL;
+    pthread_mutex_unlock(w->request->lock);
+    sis_report_free(w->report);
+    sis_task_free(w->task);
+    sis_data_free(w->data);
+    json_decref(w->body);
+}
+
+static unsigned status_of(int error) {
+    switch (error) {
+    case SIS_E_NOMEM:
+        return 500;
+    case SIS_E_MODEL:
+        return 502;
+    case SIS_E_IO:
+        return 500;
+    default:
+        return 400;
+    }
+}
+
+/* What has been found stays an answer if time ran out. */
+static void conclude(work *w, int error) {
+    sis__request *r = w->request;
+    int cut = error == SIS_E_CANCELLED && r->cut;
+    if (!error || cut)
+        return;
+    if (error == SIS_E_CANCELLED)
+        sis__request_fail(r, 503, r->gone ? "the client has gone" : "the server is stopping");
+    else
+        sis__request_fail(r, status_of(error), NULL);
+}
+
+static void write_cut(const work *w) {
+    if (w->request->cut)
+        sis__json_flag(&w->request->answer, "cut", 1);
+}
+
+static void write_id(const work *w) {
+    const char *id = json_string_value(json_object_get(w->body, "id"));
+    sis__json_text(&w->request->answer, "model_name", w->model->from->name);
+    sis__json_text(&w->request->answer, "id", id);
+}
+
+/* ---- Explanations ---------------------------------------------------------------------------- */
+
+static int add_record(void *ctx, size_t i, const sis_record *record) {
+    work *w = (work *)ctx;
+    sis__buf *b = &w->request->answer;
+    char *line;
+    size_t n;
+    int error = sis_record_format(record, w->ask.trace, &line, &n);
+    (void)i;
+    if (error)
+        return error;
+    sis__json_comma(b, w->done++);
+    n -= n > 0 && line[n - 1] == '\n';
+    if (w->form == SIS__FORM_V2) {
+        sis__buf_char(b, '"');
+        sis__buf_escape(b, line, n);
+        sis__buf_char(b, '"');
+    } else {
+        sis__buf_add(b, line, n);
+    }
+    free(line);
+    atomic_fetch_add(&w->serving->metrics.counts[SIS__COUNT_EXPLAINED], 1);
+    atomic_fetch_add(&w->serving->metrics.counts[SIS__COUNT_EVALUATIONS],
+                     record->collection.evaluations);
+    return sis__buf_error(b);
+}
+
+static void write_explanations(work *w, int *error) {
+    sis__buf *b = &w->request->answer;
+    sis__buf_char(b, '{');
+    if (w->form == SIS__FORM_V2) {
+        write_id(w);
+        sis__buf_str(b, ",\"outputs\":[{\"name\":\"explanations\",\"datatype\":\"BYTES\","
+                        "\"parameters\":{\"content_type\":\"application/json\"},\"data\":[");
+    } else {
+        sis__json_list(b, "explanations");
+    }
+    if (!*error)
+        *error = sis_task_run(w->task, NULL, w->n, add_record, w);
+    sis__buf_char(b, ']');
+    if (w->form == SIS__FORM_V2)
+        sis__buf_printf(b, ",\"shape\":[%zu]}]", w->done);
+    write_cut(w);
+    sis__buf_char(b, '}');
+}
+
+/* ---- Reports --------------------------------------------------------------------------------- */
+
+static int add_to_report(void *ctx, size_t i, const sis_record *record) {
+    work *w = (work *)ctx;
+    sis_record own;
+    char *line;
+    size_t n;
+    (void)i;
+    int error = sis_record_format(record, 1, &line, &n);
+    if (error)
+        return error;
+    error = sis_record_parse(line, n, &own);
+    free(line);
+    return error ? error : sis_report_add(w->report, w->model->from->name, &own);
+}
+
+static void write_report(work *w, int *error) {
+    char *html;
+    size_t n;
+    *error = sis_report_new(&w->report);
+    if (!*error)
+        *error = sis_task_run(w->task, NULL, w->n, add_to_report, w);
+    if (!*error)
+        *error = sis_report_page(w->report, NULL, &html, &n);
+    if (*error)
+        return;
+    sis__buf_add(&w->request->answer, html, n);
+    w->request->type = "text/html; charset=utf-8";
+    free(html);
+}
+
+static void take_turn(sis__served *s, int take) {
+    if (s->one_by_one && take)
+        pthread_mutex_lock(&s->turn);
+    else if (s->one_by_one)
+        pthread_mutex_unlock(&s->turn);
+}
+
+void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form) {
+    work w = {.serving = s, .model = model, .request = r, .form = form};
+    take_turn(model, 1);
+    int error = begin(&w);
+    if (!error && form == SIS__FORM_REPORT)
+        write_report(&w, &error);
+    else if (!error || (error == SIS_E_CANCELLED && r->cut)) /* too late before it began */
+        write_explanations(&w, &error);
+    take_turn(model, 0);
+    if (r->cut && form == SIS__FORM_REPORT)
+        sis__request_fail(r, 503, TOO_LATE);
+    else
+        conclude(&w, error);
+    end(&w);
+}
+
+/* ---- Scores ---------------------------------------------------------------------------------- */
+
+static int add_scores(void *ctx, size_t i, const double *scores) {
+    work *w = (work *)ctx;
+    sis__buf *b = &w->request->answer;
+    size_t n = sis_task_model(w->task)->n_outputs;
+    (void)i;
+    sis__json_comma(b, w->done++);
+    if (n > 1 && w->form == SIS__FORM_V1)
+        sis__buf_char(b, '[');
+    for (size_t k = 0; k < n; k++) {
+        sis__json_comma(b, k);
+        sis__buf_double(b, scores[k]);
+    }
+    if (n > 1 && w->form == SIS__FORM_V1)
+        sis__buf_char(b, ']');
+    atomic_fetch_add(&w->serving->metrics.counts[SIS__COUNT_PREDICTED], 1);
+    return sis__buf_error(b);
+}
+
+static void write_predictions(work *w, int *error) {
+    sis__buf *b = &w->request->answer;
+    sis__buf_char(b, '{');
+    if (w->form == SIS__FORM_V2) {
+        write_id(w);
+        sis__buf_printf(
+            b,
+            ",\"outputs\":[{\"name\":\"scores\",\"datatype\":\"FP64\",\"shape\":[%zu,%zu],"
+            "\"data\":[",
+            w->n, sis_task_model(w->task)->n_outputs);
+    } else {
+        sis__json_list(b, "predictions");
+    }
+    *error = sis_task_predict(w->task, NULL, w->n, add_scores, w);
+    sis__buf_str(b, w->form == SIS__FORM_V2 ? "]}]}" : "]}");
+}
+
+void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form) {
+    work w = {.serving = s, .model = model, .request = r, .form = form};
+    take_turn(model, 1);
+    int error = begin(&w);
+    if (!error)
+        write_predictions(&w, &error);
+    take_turn(model, 0);
+    if (error == SIS_E_CANCELLED && r->cut)
+        sis__request_fail(r, 503, TOO_LATE);
+    else
+        conclude(&w, error);
+    end(&w);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a model's inputs look like, from its examples where there are some, otherwise from what the
+ * model says of itself.
+ *
+ * Columns of categories are told by the names of their values, as tables have them: values called
+ * "housing=own" and "housing=rent" that stand side by side are the column housing.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/net.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/order.h"
+#include "serve/serve.h"
+
+enum { LOOKED_AT = 2000 }; /* examples, for the range of a column */
+
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+static void free_texts(char **texts, size_t n) {
+    for (size_t i = 0; texts && i < n; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+static char **copy_texts(const char *const *texts, size_t n) {
+    char **out = SIS_NEW(char *, n);
+    for (size_t i = 0; out && i < n; i++)
+        if (!(out[i] = sis__strdup(texts[i]))) {
+            free_texts(out, n);
+            return NULL;
+        }
+    return out;
+}
+
+/* A JSON list of texts; *n is 0 if it is none. */
+static int parse_texts(const char *json, char ***out, size_t *n) {
+    json_t *list = json ? json_loads(json, 0, NULL) : NULL;
+    const char **texts = SIS_NEW(const char *, json_array_size(list));
+    int error = texts ? SIS_OK : SIS_E_NOMEM, all = json_array_size(list) > 0;
+    for (size_t i = 0; texts && all && i < json_array_size(list); i++)
+        all = (texts[i] = json_string_value(json_array_get(list, i))) != NULL;
+    if (!error && all) {
+        *n = json_array_size(list);
+        *out = copy_texts(texts, *n);
+        error = *out ? SIS_OK : SIS_E_NOMEM;
+    }
+    free(texts);
+    json_decref(list);
+    return error;
+}
+
+/* ---- Kind and shape -------------------------------------------------------------------------- */
+
+static void shape_of_data(sis__schema *s, const sis_data *data) {
+    size_t rank;
+    const size_t *dims = sis_data_shape(data, 0, &rank);
+    s->rank = rank <= 8 && strcmp(s->kind, "text") != 0 ? rank : 0;
+    memcpy(s->dims, dims, s->rank * sizeof *dims);
+}
+
+/* Of a network: without axes of length 1 before a picture. */
+static void shape_of_net(sis__schema *s, const sis_net *net) {
+    sis_net_shape shape;
+    sis_net_input_shape(net, &shape);
+    size_t first = 0;
+    while (strcmp(s->kind, "image") == 0 && first < shape.rank && shape.rank - first > 2 &&
+           shape.dims[first] == 1)
+        first++;
+    for (size_t k = first; k < shape.rank; k++)
+        if (shape.dims[k] == 0 || k - first >= 8)
+            return;
+    s->rank = shape.rank > first ? shape.rank - first : 0;
+    for (size_t k = 0; k < s->rank; k++)
+        s->dims[k] = shape.dims[first + k];
+    size_t side = s->rank == 1 ? (size_t)lround(sqrt((double)s->dims[0])) : 0;
+    if (strcmp(s->kind, "image") == 0 && side > 1 && side * side == s->dims[0]) {
+        s->rank = 2; /* pixels in a row: a square, as they nearly always are */
+        s->dims[0] = s->dims[1] = side;
+    }
+}
+
+static const char *kind_of(const sis_data *data, const sis_net *net, size_t n_names) {
+    sis_kind kind = SIS_KIND_NONE;
+    if (data)
+        return sis_data_kind(data);
+    const char *said = net ? sis_net_meta_get(net, SIS_NET_META_KIND) : NULL;
+    if (said)
+        kind = sis_kind_of(said);
+    if (kind == SIS_KIND_NONE && net && sis_net_is_token(net))
+        kind = SIS_KIND_TEXT;
+    if (kind == SIS_KIND_NONE)
+        kind = n_names ? SIS_KIND_TABLE : SIS_KIND_ARRAY;
+    return sis_kind_name(kind);
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+/* How much of a value's name is its column's: up to the '=' of a category. */
+static size_t stem(const char *name) {
+    const char *sign = strchr(name, '=');
+    return sign && sign > name ? (size_t)(sign - name) : strlen(name);
+}
+
+static int is_category(const char *name) {
+    return name[stem(name)] == '=';
+}
+
+static int same_column(const char *a, const char *b) {
+    return is_category(a) && is_category(b) && stem(a) == stem(b) && strncmp(a, b, stem(a)) == 0;
+}
+
+/* The column that begins at value `first`. */
+static int add_column(sis__schema *s, size_t first) {
+    sis__schema_column *c = &s->columns[s->n_columns++];
+    const char *name = s->names[first];
+    size_t n = 1;
+    while (first + n < s->n_values && same_column(name, s->names[first + n]))
+        n++;
+    *c = (sis__schema_column){.first = first, .least = NAN, .most = NAN, .middle = NAN};
+    c->name = (char *)sis__alloc(stem(name) + 1, 1);
+    if (!c->name)
+        return SIS_E_NOMEM;
+    memcpy(c->name, name, stem(name));
+    if (is_category(name)) {
+        c->n_categories = n;
+        c->categories = copy_texts((const char *const *)s->names + first, n);
+        for (size_t k = 0; c->categories && k < n; k++)
+            memmove(c->categories[k], c->categories[k] + stem(name) + 1,
+                    strlen(c->categories[k]) - stem(name));
+        if (!c->categories)
+            return SIS_E_NOMEM;
+    }
+    for (size_t k = 0; k < n; k++)
+        s->map[first + k] = (int)(s->n_columns - 1);
+    return SIS_OK;
+}
+
+static int find_columns(sis__schema *s) {
+    int error = SIS_OK;
+    if (strcmp(s->kind, "table") != 0 || s->n_values == 0)
+        return SIS_OK;
+    s->columns = SIS_NEW(sis__schema_column, s->n_values);
+    s->column_names = SIS_NEW(const char *, s->n_values);
+    s->map = SIS_NEW(int, s->n_values);
+    if (!s->columns || !s->column_names || !s->map)
+        return SIS_E_NOMEM;
+    for (size_t v = 0; !error && v < s->n_values;) {
+        error = add_column(s, v);
+        const sis__schema_column *c = &s->columns[s->n_columns - 1];
+        s->column_names[s->n_columns - 1] = c->name;
+        v += c->n_categories ? c->n_categories : 1;
+    }
+    return error;
+}
+
+/* Least, most and middle of each column of numbers, in the examples. */
+static int measure_columns(sis__schema *s, const sis_data *data) {
+    size_t n = sis_data_count(data) < LOOKED_AT ? sis_data_count(data) : LOOKED_AT, some;
+    double *rows = SIS_NEW(double, n * s->n_values), *column = SIS_NEW(double, n);
+    int error = rows && column ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < n; i++)
+        error = sis_data_values(data, i, rows + i * s->n_values);
+    for (size_t k = 0; !error && k < s->n_columns; k++) {
+        sis__schema_column *c = &s->columns[k];
+        some = 0;
+        for (size_t i = 0; i < n; i++)
+            if (isfinite(rows[i * s->n_values + c->first]))
+                column[some++] = rows[i * s->n_values + c->first];
+        if (c->n_categories || some == 0)
+            continue;
+        qsort(column, some, sizeof *column, sis__by_double);
+        c->least = column[0];
+        c->middle = column[some / 2];
+        c->most = column[some - 1];
+    }
+    free(rows);
+    free(column);
+    return error;
+}
+
+/* ---- All of it ------------------------------------------------------------------------------- */
+
+static int find_names(sis__schema *s, const sis_model *model, const sis_data *data,
+                      const sis_net *net) {
+    const char *const *names = data ? sis_data_names(data) : sis_model_names(model);
+    if (net && !data)
+        return parse_texts(sis_net_meta_get(net, SIS_NET_META_NAMES), &s->names, &s->n_values);
+    size_t n = !names ? 0 : data ? sis_data_width(data, 0) : model->n_values;
+    if (!names || n == 0)
+        return SIS_OK;
+    s->names = copy_texts(names, n);
+    s->n_values = n;
+    return s->names ? SIS_OK : SIS_E_NOMEM;
+}
+
+int sis__schema_init(sis__schema *s, const sis_task *task) {
+    const sis_model *model = sis_task_model(task);
+    const sis_data *data = sis_task_data(task);
+    const sis_net *net = sis_model_net(model);
+    *s = (sis__schema){0};
+    int error = find_names(s, model, data, net);
+    s->kind = kind_of(data, net, s->n_values);
+    if (data)
+        shape_of_data(s, data);
+    else if (net)
+        shape_of_net(s, net);
+    if (!error)
+        error = find_columns(s);
+    if (!error && data && s->columns)
+        error = measure_columns(s, data);
+    if (!error && net)
+        error = parse_texts(sis_net_meta_get(net, SIS_NET_META_LABELS), &s->labels, &s->n_labels);
+    if (error)
+        sis__schema_release(s);
+    return error;
+}
+
+void sis__schema_release(sis__schema *s) {
+    for (size_t k = 0; s->columns && k < s->n_columns; k++) {
+        free(s->columns[k].name);
+        free_texts(s->columns[k].categories, s->columns[k].n_categories);
+    }
+    free(s->columns);
+    free(s->column_names);
+    free_texts(s->names, s->n_values);
+    free_texts(s->labels, s->n_labels);
+    free(s->map);
+    *s = (sis__schema){0};
+}
+
+static void write_column(const sis__schema_column *c, sis__buf *b) {
+    sis__buf_char(b, '{');
+    sis__json_text(b, "name", c->name);
+    if (c->categories)
+        sis__json_texts(b, "categories", (const char *const *)c->categories, c->n_categories);
+    if (isfinite(c->least)) {
+        sis__json_number(b, "least", c->least);
+        sis__json_number(b, "middle", c->middle);
+        sis__json_number(b, "most", c->most);
+    }
+    sis__buf_char(b, '}');
+}
+
+void sis__schema_write(const sis__schema *s, sis__buf *b) {
+    sis__json_text(b, "kind", s->kind);
+    if (s->rank)
+        sis__json_counts(b, "shape", s->dims, s->rank);
+    if (s->labels)
+        sis__json_texts(b, "labels", (const char *const *)s->labels, s->n_labels);
+    if (!s->columns)
+        return;
+    sis__json_list(b, "columns");
+    for (size_t k = 0; k < s->n_columns; k++) {
+        sis__json_comma(b, k);
+        write_column(&s->columns[k], b);
+    }
+    sis__buf_char(b, ']');
+}

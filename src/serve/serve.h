@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of the server share. The way of a request through them:
+ *
+ *     server.c     connections (libmicrohttpd): a whole request in, an answer out
+ *     pool.c       the queue, the workers, and who watches the clock and the client
+ *     route.c      which address means what, for which model
+ *     instances.c  JSON to a data set
+ *     explain.c    a task about it, and its records as an answer
+ *     served.c     the models: open, described, opened again
+ *     schema.c     what a model's inputs look like: for forms, and to read objects by their columns
+ *     metrics.c    what has been counted
+ *
+ * Nothing but server.c knows of sockets.
+ */
+#ifndef SIS_SERVE_SERVE_H
+#define SIS_SERVE_SERVE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <jansson.h>
+
+#include <sis/serve.h>
+
+#include "base/buf.h"
+
+/* ---- schema.c ------------------------------------------------------------------------------ */
+
+/* A column of a table: one value, or one for each of its categories. */
+typedef struct sis__schema_column {
+    char *name;
+    size_t first, n_categories; /* values; 0 categories: a number */
+    char **categories;          /* (n_categories) */
+    double least, most, middle; /* of a number, in the examples; NaN: not known */
+} sis__schema_column;
+
+/* What an input looks like. */
+typedef struct sis__schema {
+    const char *kind;     /* as sis_data_kind says it */
+    size_t rank, dims[8]; /* of numbers; rank 0: not known */
+    size_t n_columns;
+    sis__schema_column *columns; /* of a table with names, else NULL */
+    const char **column_names;   /* (n_columns) the same names */
+    size_t n_values;
+    char **names; /* (n_values) of values, with the columns */
+    int *map;     /* (n_values) the column of each */
+    size_t n_labels;
+    char **labels; /* of outputs */
+} sis__schema;
+
+int sis__schema_init(sis__schema *s, const sis_task *task);
+void sis__schema_release(sis__schema *s);
+
+/* As members of a JSON object. */
+void sis__schema_write(const sis__schema *s, sis__buf *b);
+
+/* ---- served.c ------------------------------------------------------------------------------ */
+
+/* A question other than the model's own, ready to be asked. */
+typedef struct sis__served_task {
+    char *key;
+    sis_task *task;
+} sis__served_task;
+
+enum { SIS__SERVED_TASKS = 16 };
+
+/* An opened model. Lives as long as somebody holds it. */
+typedef struct sis__served {
+    const sis_served *from;
+    atomic_size_t holders;
+    sis_task *task;
+    sis__schema schema;
+    int one_by_one;       /* tasks about it may not run side by side */
+    pthread_mutex_t turn; /* if so */
+    pthread_mutex_t lock; /* of what follows */
+    sis__served_task others[SIS__SERVED_TASKS];
+    size_t n_others;
+} sis__served;
+
+int sis__served_open(const sis_served *from, sis__served **out);
+void sis__served_drop(sis__served *s);
+
+/* What a request may ask that its model's own options do not. Each may be absent. */
+typedef struct sis__ask {
+    const char *threshold, *output, *mask, *method;
+    char number[32];  /* what threshold may point to */
+    char which[32];   /* and output */
+    int below;        /* -1: absent */
+    long max_subsets; /* 0: absent */
+    int trace;
+} sis__ask;
+
+/* The prepared task to ask: the model's own, or one with another mask or method. Borrowed from s. */
+int sis__served_task_for(sis__served *s, const sis__ask *ask, const sis_task **out);
+
+/* Names, types and shapes, for GET of both protocols. */
+void sis__served_describe(const sis__served *s, int v2, sis__buf *b);
+
+/* Examples to choose from: {"count":...,"examples":[...]}. */
+int sis__served_examples(const sis__served *s, size_t from, size_t count, sis__buf *b);
+
+/* ---- instances.c --------------------------------------------------------------------------- */
+
+typedef struct sis__limits {
+    size_t instances, values;
+} sis__limits;
+
+/* The list of instances as a data set. */
+int sis__instances_read(const json_t *list, const sis__schema *schema, const sis__limits *limits,
+                        sis_data **out);
+
+/* A tensor of the Open Inference Protocol: shape and flat data, its first axis counting. */
+int sis__tensor_read(const json_t *tensor, const sis__schema *schema, const sis__limits *limits,
+                     sis_data **out);
+
+/* ---- metrics.c ----------------------------------------------------------------------------- */
+
+/* name, what a label of it is, help */
+#define SIS__COUNTERS(X)                                                                           \
+    X(EXPLAINED, "sis_explanations_total", "Inputs explained")                                     \
+    X(PREDICTED, "sis_predictions_total", "Inputs scored")                                         \
+    X(EVALUATIONS, "sis_evaluations_total", "Masked copies that models were asked about")          \
+    X(CUT, "sis_cut_total", "Requests that ran out of time")                                       \
+    X(GONE, "sis_gone_total", "Requests given up because the client had gone")                     \
+    X(REFUSED, "sis_refused_total", "Requests refused because the queue was full")
+#define SIS__COUNTER(code, name, help) SIS__COUNT_##code,
+enum { SIS__COUNTERS(SIS__COUNTER) SIS__N_COUNTERS };
+#undef SIS__COUNTER
+
+enum { SIS__METRIC_BUCKETS = 12 };
+
+typedef struct sis__metrics {
+    atomic_size_t counts[SIS__N_COUNTERS];
+    atomic_size_t status[6];                        /* answers by the first digit of their status */
+    atomic_size_t buckets[SIS__METRIC_BUCKETS + 1]; /* requests by how long they took */
+    atomic_size_t microseconds;
+    atomic_size_t waiting, running;
+} sis__metrics;
+
+void sis__metrics_answer(sis__metrics *m, unsigned status, double seconds);
+void sis__metrics_write(const sis__metrics *m, sis__buf *b);
+
+/* ---- route.c ------------------------------------------------------------------------------- */
+
+/* A request that has arrived whole, and its answer. */
+typedef struct sis__request {
+    /* Asked. */
+    const char *method, *path, *query_from, *query_count;
+    const char *body;
+    size_t n_body;
+
+    /* Answered. */
+    unsigned status;
+    const char *type;  /* Content-Type */
+    const char *allow; /* of status 405 */
+    int retry;         /* Retry-After */
+    const void *fixed; /* bytes that live for ever, or NULL: */
+    size_t n_fixed;
+    sis__buf answer;
+
+    /* Under way. */
+    pthread_mutex_t *lock; /* of the pool: of what follows */
+    sis_task *task;        /* to be cancelled if it takes too long, or NULL */
+    int cut, gone;
+} sis__request;
+
+/* What is served: server.c's, handed to who answers. */
+typedef struct sis__serving {
+    const sis_server_opt *opt;
+    sis__metrics metrics;
+    pthread_mutex_t lock; /* of models */
+    sis__served **models; /* (opt->n_models) */
+} sis__serving;
+
+/* Can it be answered at once, without a model? */
+int sis__route_is_quick(const sis__request *r);
+
+/* Fill in the answer. Always succeeds: a failure is an answer, too. */
+void sis__route(sis__serving *s, sis__request *r);
+
+/* The answer {"error": text}; the text is the thread's last message if it is NULL. */
+void sis__request_fail(sis__request *r, unsigned status, const char *text);
+
+/* ---- explain.c ----------------------------------------------------------------------------- */
+
+enum sis__form { SIS__FORM_V1, SIS__FORM_V2, SIS__FORM_REPORT };
+
+void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form);
+void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form);
+
+/* ---- pool.c -------------------------------------------------------------------------------- */
+
+typedef struct sis__pool sis__pool;
+
+/* A request in the hands of the pool. */
+typedef struct sis__job {
+    sis__request request;
+    double deadline; /* 0: none */
+    int socket;      /* of the client, to see whether it is still there; -1: do not look */
+    void (*done)(struct sis__job *job);
+    struct sis__job *next; /* in the queue, or among those that run */
+} sis__job;
+
+int sis__pool_start(sis__serving *s, sis__pool **out);
+
+/* 1: it will be done, on a thread of the pool. 0: the queue is full. */
+int sis__pool_put(sis__pool *p, sis__job *job);
+
+/* Do what waits, then end the threads; from now on the queue is full. NULL is fine. */
+void sis__pool_end(sis__pool *p);
+void sis__pool_free(sis__pool *p); /* once it has ended */
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The models of a server: each opened once, with the question that it is asked unless a request
+ * says otherwise. Another mask or method needs a task of its own, which is kept for the next request
+ * that asks the same; there are few of them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/net.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "serve/serve.h"
+
+/* ---- Open and drop --------------------------------------------------------------------------- */
+
+/* A child or a server takes the texts of one task at a time. */
+static int is_one_by_one(const char *model) {
+    return strncmp(model, "cmd:", 4) == 0 || strncmp(model, "http:", 5) == 0 ||
+           strncmp(model, "https:", 6) == 0;
+}
+
+int sis__served_open(const sis_served *from, sis__served **out) {
+    sis__served *s = SIS_NEW(sis__served, 1);
+    sis_task_opt opt = from->task;
+    *out = NULL;
+    if (!s)
+        return SIS_E_NOMEM;
+    s->from = from;
+    atomic_init(&s->holders, 1);
+    pthread_mutex_init(&s->turn, NULL);
+    pthread_mutex_init(&s->lock, NULL);
+    opt.search.jobs = 1;
+    int error = sis_task_open(&opt, &s->task);
+    if (!error)
+        error = sis__schema_init(&s->schema, s->task);
+    if (error) {
+        sis__fail_in(error, "model %s", from->name);
+        sis__served_drop(s);
+        return error;
+    }
+    s->one_by_one = is_one_by_one(from->task.model ? from->task.model : "");
+    *out = s;
+    return SIS_OK;
+}
+
+void sis__served_drop(sis__served *s) {
+    if (!s || atomic_fetch_sub(&s->holders, 1) > 1)
+        return;
+    for (size_t k = 0; k < s->n_others; k++) {
+        sis_task_free(s->others[k].task);
+        free(s->others[k].key);
+    }
+    sis__schema_release(&s->schema);
+    sis_task_free(s->task);
+    pthread_mutex_destroy(&s->turn);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+/* ---- Other questions ------------------------------------------------------------------------- */
+
+/* Masks that name no file: what a stranger may ask for. */
+static int is_harmless(const char *mask) {
+    static const char *const names[] = {"zero",   "uniform",        "missing", "pad",
+                                        "remove", "embedding-mean", "mean",    NULL};
+    for (size_t k = 0; names[k]; k++)
+        if (strcmp(mask, names[k]) == 0)
+            return 1;
+    return strncmp(mask, "value:", 6) == 0 || strncmp(mask, "token:", 6) == 0 ||
+           strncmp(mask, "blur:", 5) == 0;
+}
+
+static int check_ask(const sis__served *s, const sis__ask *ask) {
+    if (ask->mask && !is_harmless(ask->mask))
+        return sis__fail(SIS_E_OPTION,
+                         "mask: \"%.60s\" cannot be asked for; there are zero, mean, value:V, "
+                         "uniform, missing, pad, remove, embedding-mean, token:WORD and blur:S",
+                         ask->mask);
+    if (ask->mask && strcmp(ask->mask, "mean") == 0 && !sis_task_data(s->task))
+        return sis__fail(SIS_E_OPTION, "mask: mean is the mean of the server's --input, and it has "
+                                       "none");
+    return SIS_OK;
+}
+
+/* A task with another mask, method or number of subsets, over the same model. */
+static int open_other(const sis__served *s, const sis__ask *ask, sis_task **out) {
+    sis_task_opt opt = s->from->task;
+    opt.opened = sis_task_model(s->task);
+    opt.input = NULL;
+    opt.data = sis_task_data(s->task);
+    opt.background = opt.data;
+    opt.search.jobs = 1;
+    if (ask->mask)
+        opt.mask = ask->mask;
+    if (ask->method)
+        opt.method = ask->method;
+    if (ask->max_subsets > 0)
+        opt.search.max_subsets = (size_t)ask->max_subsets;
+    return sis_task_open(&opt, out);
+}
+
+static int find_other(sis__served *s, const char *key, const sis__ask *ask, const sis_task **out) {
+    for (size_t k = 0; k < s->n_others; k++)
+        if (strcmp(s->others[k].key, key) == 0) {
+            *out = s->others[k].task;
+            return SIS_OK;
+        }
+    if (s->n_others == SIS__SERVED_TASKS)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "%d different masks and methods have been asked for; this "
+                         "server keeps no more",
+                         SIS__SERVED_TASKS);
+    sis__served_task *other = &s->others[s->n_others];
+    other->key = sis__strdup(key);
+    int error = other->key ? open_other(s, ask, &other->task) : SIS_E_NOMEM;
+    if (error) {
+        free(other->key);
+        return error;
+    }
+    s->n_others++;
+    *out = other->task;
+    return SIS_OK;
+}
+
+int sis__served_task_for(sis__served *s, const sis__ask *ask, const sis_task **out) {
+    char key[256];
+    *out = s->task;
+    if (!ask->mask && !ask->method && ask->max_subsets <= 0)
+        return SIS_OK;
+    int n = snprintf(key, sizeof key, "%s\n%s\n%ld", ask->mask ? ask->mask : "",
+                     ask->method ? ask->method : "", ask->max_subsets);
+    if (n < 0 || (size_t)n >= sizeof key)
+        return sis__fail(SIS_E_OPTION, "mask, method: too long");
+    int error = check_ask(s, ask);
+    if (error)
+        return error;
+    pthread_mutex_lock(&s->lock);
+    error = find_other(s, key, ask, out);
+    pthread_mutex_unlock(&s->lock);
+    return error;
+}
+
+/* ---- Descriptions ---------------------------------------------------------------------------- */
+
+static void write_shape(const sis__schema *s, sis__buf *b) {
+    sis__json_list(b, "shape");
+    sis__buf_str(b, "-1");
+    for (size_t k = 0; k < s->rank; k++)
+        sis__buf_printf(b, ",%zu", s->dims[k]);
+    sis__buf_char(b, ']');
+}
+
+/* Inputs and outputs as the Open Inference Protocol has them. */
+static void describe_v2(const sis__served *s, sis__buf *b) {
+    const char *kind = s->schema.kind;
+    int texts = strcmp(kind, "text") == 0 || strcmp(kind, "dna") == 0;
+    size_t outputs = sis_task_model(s->task)->n_outputs;
+    sis__buf_str(b, ",\"versions\":[\"1\"],\"platform\":\"sis\",\"inputs\":[{\"name\":\"input\"");
+    sis__json_text(b, "datatype", texts ? "BYTES" : "FP64");
+    if (texts)
+        sis__buf_str(b, ",\"shape\":[-1]");
+    else
+        write_shape(&s->schema, b);
+    sis__buf_str(b, "}],\"outputs\":[{\"name\":\"scores\",\"datatype\":\"FP64\",\"shape\":[-1,");
+    sis__buf_printf(b, outputs ? "%zu]}]" : "-1]}]", outputs);
+}
+
+static void describe_question(const sis__served *s, sis__buf *b) {
+    const sis_task_opt *o = &s->from->task;
+    const sis_data *data = sis_task_data(s->task);
+    sis__json_object(b, "sis");
+    sis__schema_write(&s->schema, b);
+    sis__json_count(b, "n_outputs", sis_task_model(s->task)->n_outputs);
+    sis__json_number(b, "threshold", sis_task_threshold(s->task));
+    sis__json_flag(b, "below", o->search.below);
+    sis__json_text(b, "class", o->output ? o->output : "top");
+    sis__json_text(b, "mask", o->mask ? o->mask : "own");
+    sis__json_count(b, "examples", data ? sis_task_count(s->task) : 0);
+    sis__buf_char(b, '}');
+}
+
+void sis__served_describe(const sis__served *s, int v2, sis__buf *b) {
+    sis__buf_char(b, '{');
+    sis__json_text(b, "name", s->from->name);
+    if (v2) {
+        describe_v2(s, b);
+    } else {
+        sis__json_flag(b, "ready", 1);
+        describe_question(s, b);
+    }
+    sis__buf_char(b, '}');
+}
+
+/* ---- Examples -------------------------------------------------------------------------------- */
+
+/* Numbers as lists nested by their shape. */
+static const double *write_nested(const double *v, size_t rank, const size_t *dims, sis__buf *b) {
+    if (rank == 0) {
+        sis__buf_double(b, *v);
+        return v + 1;
+    }
+    sis__buf_char(b, '[');
+    for (size_t k = 0; k < dims[0]; k++) {
+        sis__json_comma(b, k);
+        v = write_nested(v, rank - 1, dims + 1, b);
+    }
+    sis__buf_char(b, ']');
+    return v;
+}
+
+static void write_row(const sis__schema *s, const double *values, sis__buf *b) {
+    sis__buf_char(b, '{');
+    for (size_t k = 0; k < s->n_columns; k++) {
+        const sis__schema_column *c = &s->columns[k];
+        size_t which = 0;
+        if (c->n_categories == 0) {
+            sis__json_number(b, c->name, values[c->first]);
+            continue;
+        }
+        while (which + 1 < c->n_categories && values[c->first + which] != 1)
+            which++;
+        sis__json_text(b, c->name, c->categories[which]);
+    }
+    sis__buf_char(b, '}');
+}
+
+/* An example as a request would have it. */
+static int write_instance(const sis__served *s, const sis_data *data, size_t row, sis__buf *b) {
+    size_t rank;
+    const char *text = sis_data_text(data, row);
+    if (!text)
+        text = sis_data_sequence(data, row);
+    if (text) {
+        sis__buf_json(b, text);
+        return SIS_OK;
+    }
+    double *values = SIS_NEW(double, sis_data_width(data, row));
+    const size_t *dims = sis_data_shape(data, row, &rank);
+    int error = values ? sis_data_values(data, row, values) : SIS_E_NOMEM;
+    if (!error && s->schema.columns)
+        write_row(&s->schema, values, b);
+    else if (!error)
+        write_nested(values, rank, dims, b);
+    free(values);
+    return error;
+}
+
+int sis__served_examples(const sis__served *s, size_t from, size_t count, sis__buf *b) {
+    const sis_data *data = sis_task_data(s->task);
+    size_t n = data ? sis_task_count(s->task) : 0;
+    int error = SIS_OK;
+    from = from < n ? from : n;
+    count = count < n - from ? count : n - from;
+    sis__buf_char(b, '{');
+    sis__json_count(b, "count", n);
+    sis__json_list(b, "examples");
+    for (size_t i = from; !error && i < from + count; i++) {
+        size_t row = sis_task_row(s->task, i);
+        sis__json_comma(b, i - from);
+        sis__buf_char(b, '{');
+        sis__json_text(b, "id", sis_task_id(s->task, i));
+        sis__json_text(b, "label", sis_data_label(data, row));
+        sis__json_name(b, "instance");
+        error = write_instance(s, data, row, b);
+        sis__buf_char(b, '}');
+    }
+    sis__buf_str(b, "]}");
+    return error;
+}

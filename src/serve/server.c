@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Connections. One thread of libmicrohttpd's reads requests and writes answers, however slow the
+ * clients are; a request that has arrived whole and needs a model is suspended and put into the
+ * queue, and its connection goes on when a worker has the answer.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/mem.h"
+#include "serve/serve.h"
+
+void sis_server_opt_init(sis_server_opt *opt) {
+    *opt = (sis_server_opt){.host = "127.0.0.1",
+                            .port = 8080,
+                            .queue = 64,
+                            .body = (size_t)8 << 20,
+                            .instances = 1000,
+                            .values = 200000,
+                            .seconds = 30,
+                            .idle = 30};
+}
+
+#ifndef SIS_MICROHTTPD
+
+int sis_server_start(const sis_server_opt *opt, sis_server **out) {
+    (void)opt;
+    *out = NULL;
+    return sis__fail(SIS_E_UNSUPPORTED, "this sis was built without a server; install "
+                                        "libmicrohttpd (Debian: libmicrohttpd-dev) and build it "
+                                        "again");
+}
+
+unsigned sis_server_port(const sis_server *server) {
+    (void)server;
+    return 0;
+}
+
+int sis_server_reload(sis_server *server) {
+    (void)server;
+    return SIS_E_UNSUPPORTED;
+}
+
+void sis_server_stop(sis_server *server) {
+    (void)server;
+}
+
+#else
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+struct sis_server {
+    sis_server_opt opt;
+    sis__serving serving;
+    sis__pool *pool;
+    struct MHD_Daemon *daemon;
+    unsigned port;
+    atomic_size_t open; /* requests that have not been answered to the end */
+};
+
+/* A request, from its first line to its last byte. */
+typedef struct {
+    sis__job job; /* first: what the pool knows of it */
+    sis_server *server;
+    struct MHD_Connection *connection;
+    sis__buf body;
+    char *path, *method;
+    double began; /* when it had arrived */
+    int answered; /* the answer is there */
+    size_t swallowed;
+} exchange;
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+static void add_headers(const exchange *x, struct MHD_Response *response) {
+    const sis__request *r = &x->job.request;
+    MHD_add_response_header(response, "Content-Type", r->type);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (strncmp(r->type, "text/html", 9) == 0 && r->fixed)
+        MHD_add_response_header(response, "Content-Security-Policy",
+                                "default-src 'none'; script-src 'self'; style-src 'self' "
+                                "'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
+                                "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
+    if (r->allow)
+        MHD_add_response_header(response, "Allow", r->allow);
+    if (r->retry)
+        MHD_add_response_header(response, "Retry-After", "1");
+    if (r->status == 401)
+        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+    if (x->server->opt.origin) {
+        MHD_add_response_header(response, "Access-Control-Allow-Origin", x->server->opt.origin);
+        MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                                "Authorization, Content-Type");
+    }
+}
+
+static enum MHD_Result queue(exchange *x) {
+    sis__request *r = &x->job.request;
+    const void *bytes = r->fixed ? r->fixed : r->answer.data ? r->answer.data : "";
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        r->fixed ? r->n_fixed : r->answer.len, (void *)(size_t)bytes,
+        r->fixed ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    add_headers(x, response);
+    enum MHD_Result result = MHD_queue_response(x->connection, r->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result refuse(exchange *x, unsigned status, const char *text) {
+    sis__request_fail(&x->job.request, status, text);
+    x->job.request.retry = status == 503;
+    x->answered = 1;
+    return queue(x);
+}
+
+/* On a thread of the pool. */
+static void resume(sis__job *job) {
+    exchange *x = (exchange *)job;
+    x->answered = 1;
+    MHD_resume_connection(x->connection);
+}
+
+static const char TOO_LONG[] = "the body is larger than this server takes";
+
+/* ---- Requests -------------------------------------------------------------------------------- */
+
+/* The same time whatever the difference is. */
+static int same_token(const char *a, const char *b) {
+    size_t n = strlen(a), m = strlen(b);
+    unsigned different = n != m;
+    for (size_t k = 0; k < m; k++)
+        different |= (unsigned)(a[n ? k % n : 0] ^ b[k]);
+    return !different;
+}
+
+/* Health and the page itself are for everybody; what the page asks for is not. */
+static int may_ask(const exchange *x) {
+    const char *token = x->server->opt.token, *path = x->job.request.path;
+    const char *given =
+        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
+    int open = strcmp(path, "/") == 0 || strncmp(path, "/live.", 6) == 0 ||
+               strncmp(path, "/v2/health/", 11) == 0;
+    return !token || open ||
+           (given && strncmp(given, "Bearer ", 7) == 0 && same_token(given + 7, token));
+}
+
+static int socket_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+static exchange *begin(sis_server *server, struct MHD_Connection *connection, const char *path,
+                       const char *method) {
+    exchange *x = SIS_NEW(exchange, 1);
+    if (!x)
+        return NULL;
+    x->server = server;
+    x->connection = connection;
+    x->path = sis__strdup(path);
+    x->method = sis__strdup(method);
+    if (!x->path || !x->method) {
+        free(x->path);
+        free(x->method);
+        free(x);
+        return NULL;
+    }
+    sis__buf_init(&x->body);
+    sis__buf_init(&x->job.request.answer);
+    x->job.request.path = x->path;
+    x->job.request.method = x->method;
+    x->job.socket = socket_of(connection);
+    x->job.done = resume;
+    atomic_fetch_add(&server->open, 1);
+    return x;
+}
+
+/* What is too much is read and forgotten up to here, so that the client gets to know why. */
+static size_t most_swallowed(const exchange *x) {
+    return 4 * x->server->opt.body + (1 << 20);
+}
+
+static int is_far_too_long(const exchange *x) {
+    const char *length =
+        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+    return length && strtoull(length, NULL, 10) > most_swallowed(x);
+}
+
+/* The first look, before anything of the body is there. */
+static enum MHD_Result greet(exchange *x) {
+    if (!may_ask(x))
+        return refuse(x, 401, "expected the header Authorization: Bearer TOKEN");
+    if (is_far_too_long(x))
+        return refuse(x, 413, TOO_LONG);
+    return MHD_YES;
+}
+
+/* A part of the body. */
+static enum MHD_Result receive(exchange *x, const char *bytes, size_t *n) {
+    if (x->body.len + *n <= x->server->opt.body && x->swallowed == 0)
+        sis__buf_add(&x->body, bytes, *n);
+    else
+        x->swallowed += *n;
+    *n = 0;
+    return x->swallowed > most_swallowed(x) ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result dispatch(exchange *x) {
+    sis_server *server = x->server;
+    sis__request *r = &x->job.request;
+    if (x->swallowed)
+        return refuse(x, 413, TOO_LONG);
+    if (sis__buf_error(&x->body))
+        return refuse(x, 500, "out of memory");
+    x->began = sis__seconds();
+    r->body = x->body.data ? x->body.data : "";
+    r->n_body = x->body.len;
+    if (strcmp(r->method, "OPTIONS") == 0 && server->opt.origin) {
+        r->status = 204;
+        r->type = "text/plain";
+        return queue(x);
+    }
+    if (sis__route_is_quick(r)) {
+        r->query_from = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "from");
+        r->query_count = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "count");
+        sis__route(&server->serving, r);
+        x->answered = 1;
+        return queue(x);
+    }
+    x->job.deadline = server->opt.seconds > 0 ? x->began + server->opt.seconds : 0;
+    MHD_suspend_connection(x->connection);
+    if (sis__pool_put(server->pool, &x->job))
+        return MHD_YES;
+    MHD_resume_connection(x->connection);
+    sis__request_fail(r, 503, "too many requests wait already; come back in a moment");
+    r->retry = 1;
+    x->answered = 1;
+    return MHD_YES;
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *bytes, size_t *n,
+                              void **state) {
+    exchange *x = (exchange *)*state;
+    (void)version;
+    if (!x) {
+        x = begin((sis_server *)ctx, connection, path, method);
+        *state = x;
+        return x ? greet(x) : MHD_NO;
+    }
+    if (*n > 0)
+        return receive(x, bytes, n);
+    return x->answered ? queue(x) : dispatch(x);
+}
+
+/* ---- The end of a request -------------------------------------------------------------------- */
+
+static void note(const exchange *x, double seconds) {
+    const sis__request *r = &x->job.request;
+    char line[256], path[160];
+    size_t n = 0;
+    for (const char *c = x->path; *c && n + 1 < sizeof path; c++)
+        path[n++] = *c > ' ' && *c < 127 && *c != '"' ? *c : '?';
+    path[n] = '\0';
+    snprintf(line, sizeof line, "%.16s %s %u %zu bytes %.1f ms%s", x->method, path, r->status,
+             r->fixed ? r->n_fixed : r->answer.len, 1e3 * seconds,
+             r->cut    ? " cut"
+             : r->gone ? " gone"
+                       : "");
+    x->server->opt.log(x->server->opt.log_ctx, line);
+}
+
+static void finish(void *ctx, struct MHD_Connection *connection, void **state,
+                   enum MHD_RequestTerminationCode why) {
+    sis_server *server = (sis_server *)ctx;
+    exchange *x = (exchange *)*state;
+    (void)connection, (void)why;
+    if (!x)
+        return;
+    double seconds = x->began > 0 ? sis__seconds() - x->began : 0;
+    if (x->job.request.status)
+        sis__metrics_answer(&server->serving.metrics, x->job.request.status, seconds);
+    if (server->opt.log && x->job.request.status)
+        note(x, seconds);
+    sis__buf_release(&x->body);
+    sis__buf_release(&x->job.request.answer);
+    free(x->path);
+    free(x->method);
+    free(x);
+    *state = NULL;
+    atomic_fetch_sub(&server->open, 1);
+}
+
+/* ---- Start ----------------------------------------------------------------------------------- */
+
+static void be_quiet(void *ctx, const char *format, va_list args) {
+    (void)ctx, (void)format, (void)args;
+}
+
+/* A socket that listens; -1 after a failure has been reported. */
+static int listen_at(const sis_server_opt *o) {
+    struct addrinfo want = {.ai_family = AF_UNSPEC,
+                            .ai_socktype = SOCK_STREAM,
+                            .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
+                    *found = NULL;
+    char port[16];
+    int on = 1, fd = -1;
+    snprintf(port, sizeof port, "%u", o->port);
+    int error = getaddrinfo(o->host, port, &want, &found);
+    if (error) {
+        sis__fail(SIS_E_ARGUMENT, "--host %s: %s", o->host, gai_strerror(error));
+        return -1;
+    }
+    fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd < 0 || bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, 512) != 0) {
+        sis__fail(SIS_E_IO, "cannot listen at %s, port %u: %s", o->host, o->port, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        fd = -1;
+    }
+    freeaddrinfo(found);
+    return fd;
+}
+
+static unsigned port_of(int fd) {
+    struct sockaddr_storage at;
+    socklen_t n = sizeof at;
+    if (getsockname(fd, (struct sockaddr *)&at, &n) != 0)
+        return 0;
+    return at.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&at)->sin6_port)
+                                    : ntohs(((struct sockaddr_in *)&at)->sin_port);
+}
+
+static int open_models(sis_server *s) {
+    int error = SIS_OK;
+    s->serving.models = SIS_NEW(sis__served *, s->opt.n_models);
+    if (!s->serving.models)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; !error && k < s->opt.n_models; k++)
+        error = sis__served_open(&s->opt.models[k], &s->serving.models[k]);
+    return error;
+}
+
+static int check_names(const sis_server_opt *o) {
+    for (size_t k = 0; k < o->n_models; k++) {
+        const char *name = o->models[k].name;
+        if (!*name || name[strcspn(name, "/:?#% ")])
+            return sis__fail(SIS_E_OPTION, "--name: \"%s\" cannot stand in an address", name);
+        for (size_t i = 0; i < k; i++)
+            if (strcmp(name, o->models[i].name) == 0)
+                return sis__fail(SIS_E_OPTION, "--name: two models are called %s", name);
+    }
+    return o->n_models ? SIS_OK : sis__fail(SIS_E_OPTION, "--model: expected at least one");
+}
+
+static int start_daemon(sis_server *s) {
+    int fd = listen_at(&s->opt);
+    if (fd < 0)
+        return SIS_E_IO;
+    s->port = port_of(fd);
+    s->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
+        handle, s, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_NOTIFY_COMPLETED, finish, s, MHD_OPTION_CONNECTION_LIMIT, 4096u,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(s->opt.idle > 1 ? s->opt.idle : 1),
+        MHD_OPTION_END);
+    if (s->daemon)
+        return SIS_OK;
+    close(fd);
+    return sis__fail(SIS_E_IO, "the server could not be started");
+}
+
+int sis_server_start(const sis_server_opt *opt, sis_server **out) {
+    sis_server *s = SIS_NEW(sis_server, 1);
+    *out = NULL;
+    if (!s)
+        return SIS_E_NOMEM;
+    s->opt = *opt;
+    s->serving.opt = &s->opt;
+    pthread_mutex_init(&s->serving.lock, NULL);
+    int error = check_names(opt);
+    if (!error)
+        error = open_models(s);
+    if (!error)
+        error = sis__pool_start(&s->serving, &s->pool);
+    if (!error)
+        error = start_daemon(s);
+    if (error)
+        sis_server_stop(s);
+    else
+        *out = s;
+    return error;
+}
+
+unsigned sis_server_port(const sis_server *server) {
+    return server->port;
+}
+
+int sis_server_reload(sis_server *s) {
+    int first = SIS_OK;
+    for (size_t k = 0; k < s->opt.n_models; k++) {
+        sis__served *fresh;
+        int error = sis__served_open(&s->opt.models[k], &fresh);
+        first = first ? first : error;
+        if (error)
+            continue;
+        pthread_mutex_lock(&s->serving.lock);
+        sis__served *old = s->serving.models[k];
+        s->serving.models[k] = fresh;
+        pthread_mutex_unlock(&s->serving.lock);
+        sis__served_drop(old);
+    }
+    return first;
+}
+
+/* ---- Stop ------------------------------------------------------------------------------------ */
+
+/* Until the answers are out, but not for clients that do not read. */
+static void wait_for_answers(const sis_server *s) {
+    struct timespec moment = {0, 10000000};
+    for (int k = 0; k < 300 && atomic_load(&s->open) > 0; k++)
+        nanosleep(&moment, NULL);
+}
+
+void sis_server_stop(sis_server *s) {
+    if (!s)
+        return;
+    int fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : -1;
+    if (fd >= 0)
+        close(fd);
+    sis__pool_end(s->pool); /* whose requests go on with their connections */
+    if (s->daemon) {
+        wait_for_answers(s);
+        MHD_stop_daemon(s->daemon);
+    }
+    sis__pool_free(s->pool);
+    for (size_t k = 0; s->serving.models && k < s->opt.n_models; k++)
+        sis__served_drop(s->serving.models[k]);
+    free(s->serving.models);
+    pthread_mutex_destroy(&s->serving.lock);
+    free(s);
+}
+
+#endif

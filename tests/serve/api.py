@@ -1,0 +1,332 @@
+"""What `sis serve` answers: the records of `sis explain`, both protocols, and whatever strangers send.
+
+    api.py SIS SOURCE         SIS: the program, plain or sanitized
+"""
+import http.client
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+SIS, SOURCE = [os.path.abspath(a) for a in sys.argv[1:3]]
+MODELS = os.path.join(SOURCE, "models")
+
+
+class Server:
+    """A server of our own, on a free port, ended with the test."""
+
+    def __init__(self, *args):
+        self.child = subprocess.Popen([SIS, "serve", "--port", "0", *args], stderr=subprocess.PIPE, text=True)
+        line = self.child.stderr.readline()
+        found = re.search(r"127\.0\.0\.1:(\d+)", line)
+        assert found, line + self.child.stderr.read()
+        self.port = int(found.group(1))
+        self.lines = []
+        self.reader = threading.Thread(target=lambda: self.lines.extend(self.child.stderr), daemon=True)
+        self.reader.start()
+
+    def ask(self, path, body=None, method=None, headers=None, timeout=120):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        data = body if isinstance(body, (bytes, type(None))) else json.dumps(body).encode()
+        connection.request(method or ("POST" if data is not None else "GET"), path, data, headers or {})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        return answer, text
+
+    def json(self, path, body=None, want=200, **more):
+        answer, text = self.ask(path, body, **more)
+        assert answer.status == want, (answer.status, text[:300])
+        assert answer.getheader("Content-Type") == "application/json", answer.getheaders()
+        return json.loads(text)
+
+    def end(self, number=signal.SIGTERM):
+        self.child.send_signal(number)
+        code = self.child.wait(60)
+        self.child.stderr.close() if not self.reader.is_alive() else self.reader.join(10)
+        return code
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.child.poll() is None:
+            code = self.end()
+            assert code == 0, code
+
+
+def model(name):
+    return os.path.join(MODELS, name + ".onnx")
+
+
+def explained(*args):
+    out = subprocess.run([SIS, "explain", "--quiet", *args], capture_output=True, text=True, check=True).stdout
+    return [alike(json.loads(line)) for line in out.splitlines() if '"subsets"' in line]
+
+
+def alike(record):
+    record.pop("seconds", None)
+    record.pop("provenance", None)
+    return record
+
+
+def digits(n):
+    """Made-up strokes: a seven, shifted."""
+    images = []
+    for k in range(n):
+        image = [[0.0] * 28 for _ in range(28)]
+        for x in range(8 + k, 20):
+            image[7][x] = image[8][x] = 1.0
+        for y in range(8, 22):
+            image[y][19 - (y - 8) // 2] = image[y][18 - (y - 8) // 2] = 1.0
+        images.append(image)
+    return images
+
+
+class Protocols(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.table = os.path.join(SOURCE, "examples", "credit.csv")
+        cls.server = Server("-m", model("imdb-cnn"), "-m", model("mnist-mlp"), "-m", model("dna-ctcf"), "-m", model("credit"),
+                            "-n", "text", "-n", "digit", "-n", "dna", "-n", "credit", "--log", "-t", "0.6")
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.end() == 0
+        cls.folder.cleanup()
+
+    def file(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w") as f:
+            f.write(text)
+        return path
+
+    def explain(self, name, instances, **parameters):
+        return [alike(r) for r in self.server.json(f"/v1/models/{name}:explain",
+                                                    {"instances": instances, "parameters": parameters})["explanations"]]
+
+    def test_texts_are_explained_as_by_the_program(self):
+        texts = ["A wonderful, moving film.", "Dreadful; a bore from start to end.", ""]
+        want = explained("-m", model("imdb-cnn"), "-i", self.file("t.jsonl", "".join(json.dumps({"text": t}) + "\n" for t in texts[:2])), "-t", "0.6")
+        self.assertEqual(self.explain("text", texts[:2]), want)
+        self.assertEqual([r["status"] for r in self.explain("text", texts)], [r["status"] for r in want] + ["error"])
+
+    def test_rows_are_explained_as_by_the_program(self):
+        want = explained("-m", model("credit"), "-i", self.table, "-t", "0.6")
+        with open(self.table) as f:
+            names, *rows = [line.strip().split(",") for line in f if line.strip()]
+        columns = [dict(zip(names, map(float, row))) for row in rows]
+        self.assertEqual(self.explain("credit", columns), want)
+        self.assertEqual(self.explain("credit", [list(c.values()) for c in columns]), want)
+
+    def test_sequences_and_parameters(self):
+        dna = "ACGTTGCATGCATTGACTGACCATGATCGATCCATGACTGATGGCCACCAGGGGGCGCTATGACTGATCGGATCGATTACGATCGATCAGCTAGCATGCAT"[:101]
+        path = self.file("s.fa", f">0\n{dna}\n")
+        for threshold in (0.5, 0.9):
+            self.assertEqual(self.explain("dna", [dna], threshold=threshold), explained("-m", model("dna-ctcf"), "-i", path, "-t", str(threshold)))
+        self.assertEqual(self.explain("dna", [dna], threshold=0.2, below=True),
+                         explained("-m", model("dna-ctcf"), "-i", path, "-t", "0.2", "--below"))
+        self.assertEqual(self.explain("dna", [dna], mask="zero", max_subsets=1),
+                         explained("-m", model("dna-ctcf"), "-i", path, "-t", "0.6", "--mask", "zero", "--max-subsets", "1"))
+        self.assertIn("order", self.explain("dna", [dna], trace=True)[0]["subsets"][0])
+        self.assertEqual(self.explain("dna", [dna], method="perturb")[0]["method"], "perturb")
+
+    def test_second_protocol(self):
+        images = digits(2)
+        flat = [v for image in images for row in image for v in row]
+        tensor = {"name": "x", "shape": [2, 784], "datatype": "FP32", "data": flat}
+        got = self.server.json("/v2/models/digit/infer", {"id": "a7", "inputs": [tensor]})
+        self.assertEqual((got["model_name"], got["id"]), ("digit", "a7"))
+        out = got["outputs"][0]
+        self.assertEqual((out["shape"], out["datatype"], len(out["data"])), ([2, 10], "FP64", 20))
+        one = self.server.json("/v1/models/digit:predict", {"instances": images})["predictions"]
+        self.assertEqual(out["data"], [v for row in one for v in row])
+        got = self.server.json("/v2/models/digit/explain", {"inputs": [dict(tensor, shape=[2, 28, 28])]})["outputs"][0]
+        self.assertEqual((got["shape"], got["datatype"]), ([2], "BYTES"))
+        self.assertEqual([alike(json.loads(t)) for t in got["data"]], self.explain("digit", images))
+        text = {"name": "x", "shape": [1], "datatype": "BYTES", "data": ["good"]}
+        self.assertEqual(self.server.json("/v2/models/text/infer", {"inputs": [text]})["outputs"][0]["data"],
+                         self.server.json("/v1/models/text:predict", {"instances": ["good"]})["predictions"])
+
+    def test_descriptions(self):
+        self.assertEqual(self.server.json("/v1/models"), {"models": ["text", "digit", "dna", "credit"]})
+        about = self.server.json("/v1/models/credit")
+        self.assertTrue(about["ready"])
+        self.assertEqual(about["sis"]["columns"][0]["name"], "age")
+        self.assertEqual(self.server.json("/v2/models/digit")["inputs"][0]["shape"], [-1, 28, 28])
+        self.assertEqual(self.server.json("/v2/health/live"), {"live": True})
+        self.assertEqual(self.server.json("/v2/health/ready"), {"ready": True})
+        self.assertEqual(self.server.json("/v2/models/text/ready"), {"name": "text", "ready": True})
+        self.assertEqual(self.server.json("/v2")["name"], "sis")
+        answer, text = self.server.ask("/metrics")
+        self.assertRegex(text.decode(), r'sis_requests_total\{status="2xx"\} [1-9]')
+        answer, text = self.server.ask("/")
+        self.assertIn("script-src 'self'", answer.getheader("Content-Security-Policy"))
+        answer, text = self.server.ask("/v1/models/text:report", {"instances": ["A wonderful film."]})
+        self.assertTrue(text.startswith(b"<!doctype html>"))
+
+    def test_wrong_requests_get_one_line(self):
+        def wrong(path, body, status, words, **more):
+            got = self.server.json(path, body, want=status, **more)
+            self.assertEqual(list(got), ["error"])
+            self.assertIn(words, got["error"])
+            self.assertNotIn("\n", got["error"])
+        explain = "/v1/models/credit:explain"
+        wrong("/v1/models/nobody", None, 404, "no model of that name")
+        wrong("/v1/models/../../etc/passwd", None, 404, "nothing at this address")
+        wrong("/v1/models/text:explain", None, 405, "expected POST")
+        wrong("/v1/models/text", b"{}", 405, "expected GET")
+        wrong(explain, b"", 400, "no JSON")
+        wrong(explain, b"[]", 400, "no JSON object")
+        wrong(explain, b'{"instances":[' + b"[" * 100000, 400, "no JSON")
+        wrong(explain, b'{"instances":["\xff\xfe"]}', 400, "no JSON")
+        wrong(explain, b'{"instances":[[1,2,3', 400, "no JSON")
+        wrong(explain, {}, 400, "expected {\"instances\"")
+        wrong(explain, {"instances": []}, 400, "at least one")
+        wrong(explain, {"instances": {}}, 400, "at least one")
+        wrong(explain, {"instances": [[1, 2, 3]]}, 400, "8")
+        wrong(explain, {"instances": [[1] * 8, [1] * 7]}, 400, "different lengths")
+        wrong(explain, {"instances": [[[1], 2]]}, 400, "instance 0")
+        wrong(explain, {"instances": [{"age": 3}]}, 400, 'column "income" is missing')
+        wrong(explain, {"instances": [[[]]]}, 400, "empty list")
+        wrong(explain, {"instances": [[1] * 300000]}, 400, "at most 200000")
+        wrong(explain, {"instances": [1] * 1001}, 400, "at most 1000")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"threshold": "p90"}}, 400, "threshold")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"class": "nobody"}}, 400, "nobody")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "mean:/etc/passwd"}}, 400, "cannot be asked for")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"mask": "hotdeck:/etc/passwd"}}, 400, "cannot be asked for")
+        wrong(explain, {"instances": [[1] * 8], "parameters": {"method": "magic"}}, 400, "magic")
+        wrong("/v1/models/text:explain", {"instances": [3]}, 400, "")
+        wrong("/v1/models/dna:explain", {"instances": ["HELLO"]}, 400, "no base")
+        wrong("/v1/models/dna:explain", {"instances": ["ACGT"]}, 400, "101")
+        wrong("/v2/models/digit/infer", {"inputs": []}, 400, "one tensor")
+        wrong("/v2/models/digit/infer", {"inputs": [{"shape": [1, 1 << 40], "data": [1]}]}, 400, "shape")
+        wrong("/v2/models/digit/infer", {"inputs": [{"shape": [2, 784], "datatype": "FP32", "data": [1]}]}, 400, "do not make")
+        answer, text = self.server.ask(explain, b"x" * (9 << 20))
+        self.assertEqual((answer.status, json.loads(text)["error"]), (413, "the body is larger than this server takes"))
+
+
+class Strangers(unittest.TestCase):
+    def test_a_token_is_asked_for(self):
+        with tempfile.NamedTemporaryFile("w") as f:
+            f.write("secret\n")
+            f.flush()
+            with Server("-m", model("credit"), "--token", f.name) as server:
+                self.assertEqual(server.json("/v1/models", want=401)["error"], "expected the header Authorization: Bearer TOKEN")
+                server.json("/v1/models", want=401, headers={"Authorization": "Bearer secre"})
+                server.json("/v1/models", headers={"Authorization": "Bearer secret"})
+                server.json("/v2/health/live")
+
+    def test_slow_and_cut_connections_do_not_keep_it_from_answering(self):
+        with Server("-m", model("credit")) as server:
+            head = b"POST /v1/models/credit:explain HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{\"inst"
+            kept = []
+            for k in range(200):
+                s = socket.create_connection(("127.0.0.1", server.port))
+                s.sendall([head, b"GET / HT", b"", head + b"x" * 600][k % 4])
+                kept.append(s)
+                if k % 5 == 0:
+                    s.close()
+            for _ in range(20):
+                self.assertEqual(len(server.json("/v1/models/credit:explain", {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]})["explanations"]), 1)
+            for garbage in (b"\x00\xff" * 400, b"GET " + b"a" * 100000 + b" HTTP/1.1\r\n\r\n", b"POST / HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+                            b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"):
+                with socket.create_connection(("127.0.0.1", server.port)) as s:
+                    s.settimeout(60)
+                    try:
+                        s.sendall(garbage)
+                        s.shutdown(socket.SHUT_WR)
+                        while s.recv(65536):
+                            pass
+                    except OSError:  # the other side has closed it
+                        pass
+            server.json("/v2/health/live")
+            for s in kept:
+                s.close()
+
+    def test_a_full_queue_says_come_back(self):
+        slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.3); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
+        with Server("-m", slow, "-n", "slow", "--mask", "zero", "--workers", "1", "--queue", "1", "--seconds", "2") as server:
+            got = []
+
+            def one():
+                answer, text = server.ask("/v1/models/slow:explain", {"instances": [[1, 2, 3]] * 20})
+                got.append((answer.status, answer.getheader("Retry-After"), text))
+            threads = [threading.Thread(target=one) for _ in range(6)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            self.assertIn((503, "1"), [g[:2] for g in got])
+            cut = [json.loads(g[2]) for g in got if g[0] == 200]
+            self.assertTrue(cut and all(c.get("cut") for c in cut), got)
+
+    def test_a_client_that_goes_is_given_up(self):
+        slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.2); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
+        with Server("-m", slow, "-n", "slow", "--mask", "zero", "--workers", "1") as server:
+            body = json.dumps({"instances": [[1, 2, 3]] * 500}).encode()
+            s = socket.create_connection(("127.0.0.1", server.port))
+            s.sendall(b"POST /v1/models/slow:explain HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            while b"sis_requests_running 1" not in server.ask("/metrics")[1]:
+                time.sleep(0.01)
+            s.close()
+            end = time.monotonic() + 60
+            while b"sis_gone_total 1" not in server.ask("/metrics")[1] and time.monotonic() < end:
+                time.sleep(0.02)
+            self.assertIn(b"sis_gone_total 1", server.ask("/metrics")[1])
+
+    def test_models_are_loaded_again_and_requests_are_finished(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "m.onnx")
+            with open(model("credit"), "rb") as f:
+                good = f.read()
+            with open(path, "wb") as f:
+                f.write(good)
+            server = Server("-m", path)
+            ask = {"instances": [[40, 52000, 4000, 12000, 0, 3, 8, 0.15]]}
+            want = server.json("/v1/models/m:predict", ask)
+            for content in (b"broken", good):
+                with open(path, "wb") as f:
+                    f.write(content)
+                lines = len(server.lines)
+                server.child.send_signal(signal.SIGHUP)
+                end = time.monotonic() + 60
+                while len(server.lines) == lines and time.monotonic() < end:
+                    time.sleep(0.01)
+                self.assertEqual(server.json("/v1/models/m:predict", ask), want)
+            self.assertEqual(server.end(), 0)
+            self.assertTrue(any("model m" in line for line in server.lines), server.lines)
+
+    def test_as_an_explainer_of_kserve(self):
+        with Server("-m", model("credit"), "-n", "credit") as predictor:
+            row = [40, 52000, 4000, 12000, 0, 3, 8, 0.15]
+            with Server("--model_name", "credit", "--predictor_host", f"127.0.0.1:{predictor.port}", "--mask", "zero", "-t", "0.5") as explainer:
+                got = explainer.json("/v1/models/credit:explain", {"instances": [row]})["explanations"][0]
+                self.assertEqual(got["status"], "explained")
+                self.assertTrue(got["verified"])
+                self.assertEqual(explainer.json("/v1/models/credit:predict", {"instances": [row]}),
+                                 predictor.json("/v1/models/credit:predict", {"instances": [row]}))
+
+    def test_wrong_options(self):
+        def fails(*args):
+            return subprocess.run([SIS, "serve", *args], capture_output=True, text=True)
+        for args, words in ((["-m", "nothing.onnx"], "nothing.onnx"), ([], "--model is required"),
+                            (["-m", model("credit"), "-m", model("credit")], "two models are called credit"),
+                            (["-m", model("credit"), "-n", "a/b"], "cannot stand in an address"),
+                            (["-m", model("credit"), "--host", "no.such.host.invalid"], "--host")):
+            got = fails(*args)
+            self.assertIn(got.returncode, (1, 2))
+            self.assertIn(words, got.stderr)
+            self.assertEqual(got.stderr.count("\n"), 1, got.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:])

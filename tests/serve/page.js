@@ -1,0 +1,208 @@
+"use strict";
+// The live page in a real browser: every control by mouse and by keyboard, on a desk and on a phone; no error
+// in the console, no request to elsewhere; answers that never go back in time while one types.
+//   node page.js CHROMIUM SIS SOURCE FOLDER
+const { spawn } = require("child_process");
+const fs = require("fs");
+const path = require("path");
+const { open } = require("../report/browser.js");
+
+const [chromium, sis, source, folder] = process.argv.slice(2).map((p) => path.resolve(p));
+const model = (name) => path.join(source, "models", name + ".onnx");
+let checks = 0, failures = 0;
+
+function check(what, found, wanted) {
+  checks++;
+  if (typeof wanted === "function" ? wanted(found) : JSON.stringify(found) === JSON.stringify(wanted)) return;
+  failures++;
+  console.log(`${what}: found ${JSON.stringify(found)}${typeof wanted === "function" ? "" : ", expected " + JSON.stringify(wanted)}`);
+}
+
+function serve(args) {
+  const child = spawn(sis, ["serve", "--port", "0", ...args], { stdio: ["ignore", "ignore", "pipe"] });
+  process.on("exit", () => child.kill("SIGKILL"));
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stderr.on("data", (text) => {
+      said += text;
+      const at = said.match(/http:\/\/127\.0\.0\.1:(\d+)\//);
+      if (at) resolve({ child, base: at[0] });
+    });
+    child.on("exit", () => reject(new Error("sis serve ended: " + said)));
+  });
+}
+
+// Until what was asked last has been answered, and `ready` holds.
+async function settle(page, ready) {
+  await page.evaluate(`new Promise((resolve, reject) => {
+    const end = Date.now() + 60000;
+    (function look() {
+      if (sisLive.shown() === sisLive.wanted() && (${ready || "true"})) resolve();
+      else if (Date.now() > end) reject(new Error("no answer: " + document.getElementById("answer").textContent.slice(0, 200)));
+      else setTimeout(look, 10);
+    })();
+  })`);
+}
+const TEXT = `document.getElementById("answer").textContent`;
+const MARKED = `[...document.querySelectorAll("#answer .text mark")].map((m) => m.textContent)`;
+const tab = (name) => `#models [data-name="${name}"]`;
+async function set(page, id, value) {
+  await page.evaluate(`(() => { const e = document.getElementById("${id}"); e.value = ${JSON.stringify(value)};
+    e.dispatchEvent(new Event(e.type === "range" ? "input" : "change", { bubbles: true })); })()`);
+  await settle(page);
+}
+// With SIS_PICTURES: what the documents show.
+async function picture(page, name) {
+  if (process.env.SIS_PICTURES) await page.screenshot(path.join(folder, name + ".png"), true);
+}
+async function type(page, text, pause) {
+  for (const letter of text) {
+    await page.send("Input.dispatchKeyEvent", { type: "char", text: letter });
+    if (pause) await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+async function texts(page) {
+  await page.click(tab("imdb-cnn"));
+  await settle(page);
+  check("no text yet", await page.evaluate(TEXT), "Nothing to explain yet.");
+  // Answers come in the order of the questions, whatever is typed meanwhile.
+  await page.evaluate(`window.order = []; new MutationObserver(() => order.push(Number(document.body.dataset.shown)))
+    .observe(document.body, { attributes: true, attributeFilter: ["data-shown"] })`);
+  await page.click("#text");
+  await type(page, "A wonderful, moving film with a great cast.", 125);
+  await settle(page, `document.querySelector("#answer mark")`);
+  const order = await page.evaluate("order");
+  check("answers in order", order.every((n, k) => k === 0 || n >= order[k - 1]), true);
+  check("the answer is about what stands there", await page.evaluate(`${TEXT}.includes("wonderful, moving film with a great cast.")`), true);
+  check("words are marked", await page.evaluate(MARKED), (m) => m.includes("wonderful"));
+  console.log(`typed at 8 letters a second: the last answer took ${Math.round(await page.evaluate("sisLive.latency()"))} ms`);
+  // Threshold: another subset, read from the walk and then asked for.
+  await set(page, "threshold", "0.97");
+  check("threshold", await page.evaluate(TEXT), (t) => t.includes("at least 0.97"));
+  await page.evaluate(`document.getElementById("threshold").focus()`);
+  await page.key("ArrowLeft", 37);
+  await settle(page, `${TEXT}.includes("0.96")`);
+  check("threshold by key", await page.evaluate(TEXT), (t) => t.includes("at least 0.96"));
+  await picture(page, "live-text");
+  await set(page, "below", "1");
+  check("why not", await page.evaluate(TEXT), (t) => t.includes("not at most 0.96"));
+  await set(page, "below", "");
+  await set(page, "mask", "remove");
+  check("mask", await page.evaluate(`document.querySelectorAll("#answer .card").length`), 1);
+  await set(page, "mask", "");
+  await set(page, "method", "perturb");
+  check("method", await page.evaluate(TEXT), (t) => t.includes("evaluations"));
+  await set(page, "method", "");
+}
+
+async function digits(page) {
+  await page.click(tab("mnist-cnn"));
+  await settle(page);
+  const box = await page.evaluate(`(() => { const e = document.getElementById("canvas"); e.scrollIntoView({ block: "center" });
+    const r = e.getBoundingClientRect(); return { x: r.left, y: r.top, w: r.width, h: r.height }; })()`);
+  const at = (x, y) => ({ x: box.x + x * box.w, y: box.y + y * box.h, button: "left", buttons: 1, pointerType: "mouse" });
+  const strokes = [[[0.3, 0.25], [0.5, 0.25], [0.7, 0.25]], [[0.7, 0.25], [0.6, 0.5], [0.5, 0.8]]];
+  for (const stroke of strokes) { // a seven
+    await page.send("Input.dispatchMouseEvent", { type: "mousePressed", clickCount: 1, ...at(...stroke[0]) });
+    for (const point of stroke) await page.send("Input.dispatchMouseEvent", { type: "mouseMoved", ...at(...point) });
+    await page.send("Input.dispatchMouseEvent", { type: "mouseReleased", clickCount: 1, ...at(...stroke[2]) });
+  }
+  await settle(page, `document.querySelectorAll("#answer .pictures figure").length > 1`);
+  check("the drawing is a seven", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "7");
+  await set(page, "class", "1");
+  check("another class", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "1");
+  await set(page, "class", "");
+  await set(page, "second", "mnist-mlp");
+  await settle(page, `document.querySelectorAll("#answer .card").length === 2`);
+  check("two models side by side", await page.evaluate(`[...document.querySelectorAll("#answer h3")].map((h) => h.textContent)`), ["mnist-cnn", "mnist-mlp"]);
+  await picture(page, "live-digit");
+  await set(page, "second", "");
+  await page.evaluate(`document.getElementById("canvas").focus()`);
+  await page.key(" ", 32, " ");
+  await settle(page);
+  await page.click("#clear");
+  await settle(page);
+  check("cleared", await page.evaluate(TEXT), "Nothing to explain yet.");
+}
+
+async function sequences(page) {
+  await page.click(tab("dna-ctcf"));
+  await settle(page);
+  const left = "ACGTTGCATGCATTGACTGACCATGATCGATCCATGACTGA", right = "TGACTGATCGGATCGATTACGATCGATCAGCTAGCATGCAT";
+  await page.click("#text");
+  await page.send("Input.insertText", { text: (left + "TGGCCACCAGGGGGCGCTA" + right).slice(0, 101) });
+  await settle(page, `document.querySelector("#answer .dna, #answer .reason")`);
+  check("sequence", await page.evaluate(TEXT), (t) => t.includes("scores"));
+}
+
+async function tables(page) {
+  await page.click(tab("credit"));
+  await settle(page, `document.querySelector("#answer .card")`);
+  check("fields", await page.evaluate(`document.querySelectorAll("#input .fields label").length`), 8);
+  check("examples", await page.evaluate(`document.querySelectorAll("#example option").length`), (n) => n > 1);
+  await set(page, "example", "0");
+  await settle(page, `document.querySelector("#answer .features") || document.querySelector("#answer .reason")`);
+  const before = await page.evaluate(TEXT);
+  await page.evaluate(`document.querySelector("#input input[type=range]").focus()`);
+  await page.key("End", 35);
+  await settle(page);
+  check("a slider by key", await page.evaluate(TEXT) !== before, true);
+  await page.evaluate(`document.getElementById("find").value = "nothing like it"; document.getElementById("find").dispatchEvent(new Event("input"))`);
+  check("find", await page.evaluate(`document.querySelectorAll("#example option").length`), 1);
+}
+
+async function kept(page, base) {
+  await page.click(tab("imdb-cnn"));
+  await page.click("#text");
+  await page.send("Input.insertText", { text: "A truly dreadful bore." });
+  await settle(page, `document.querySelector("#answer .card")`);
+  const link = await page.evaluate("location.href");
+  const before = await page.evaluate(`document.querySelector("#answer .verdict").textContent`);
+  await page.open("about:blank");
+  await page.open(link);
+  await page.evaluate(`new Promise((resolve) => { (function look() { window.sisLive && sisLive.wanted() ? resolve() : setTimeout(look, 10); })(); })`);
+  await settle(page, `document.querySelector("#answer .card")`);
+  check("the address keeps the state", await page.evaluate(`document.getElementById("text").value`), "A truly dreadful bore.");
+  check("and the answer", await page.evaluate(`document.querySelector("#answer .verdict").textContent`), before);
+  await page.evaluate(`document.getElementById("save").click()`);
+  check("saved", await page.evaluate(`document.getElementById("said").textContent`), "saved sis.jsonl");
+  await page.evaluate(`document.getElementById("said").textContent = ""; document.getElementById("report").click()`);
+  await settle(page, `document.getElementById("said").textContent === "saved sis.html"`);
+  // Tabs by keyboard.
+  await page.evaluate(`document.querySelector('#models [aria-selected="true"]').focus()`);
+  await page.key("ArrowRight", 39);
+  await settle(page);
+  check("tabs by key", await page.evaluate(`document.querySelector('#models [aria-selected="true"]').dataset.name`), "mnist-cnn");
+}
+
+async function main() {
+  fs.mkdirSync(folder, { recursive: true });
+  const table = path.join(source, "examples", "credit.csv");
+  const { child, base } = await serve(["-m", model("imdb-cnn"), "-m", model("mnist-cnn"), "-m", model("mnist-mlp"), "-m", model("dna-ctcf")]);
+  const credit = await serve(["-m", model("credit"), "-i", table, "-t", "0.5"]);
+  const { browser, page: newPage } = await open(chromium);
+  const page = await newPage();
+  for (const [name, width, height, mobile, dark] of [["phone", 390, 800, true, true], ["desktop", 1100, 800, false, false]]) {
+    await page.size(width, height, mobile, dark);
+    for (const [what, visit, at] of [["text", texts, base], ["digit", digits, base], ["dna", sequences, base], ["table", tables, credit.base], ["kept", kept, base]]) {
+      await page.open(at);
+      await page.evaluate(`new Promise((resolve) => { (function look() { window.sisLive && sisLive.wanted() ? resolve() : setTimeout(look, 10); })(); })`);
+      await settle(page);
+      await visit(page, at);
+      check(`${what} ${name}: nothing wider than the screen`, await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
+      await picture(page, `${what}-${name}`);
+    }
+  }
+  check("no error in the console", page.errors, []);
+  check("no request to elsewhere", page.requests.filter((url) => !url.startsWith(base) && !url.startsWith(credit.base) && !/^(about|blob|data):/.test(url)), []);
+  await browser.close();
+  for (const server of [child, credit.child]) {
+    const ended = new Promise((resolve) => server.on("exit", (code) => resolve(code)));
+    server.kill("SIGTERM");
+    check("SIGTERM ends the server", await ended, 0);
+  }
+  console.log(`${checks - failures} of ${checks} checks hold`);
+  process.exit(failures ? 1 : 0);
+}
+main().catch((error) => { console.log(error.stack); process.exit(1); });
