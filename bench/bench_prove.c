@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "prove/sets.h"
 #include "prove/trees.h"
 
 static const char *const all_names[] = {"ann-thyroid", "appendicitis",     "divorce", "glass2",
@@ -64,12 +65,22 @@ static int prove_one(void *ctx, size_t i, int worker) {
     int *order = calloc(width, sizeof *order), proved = 0;
     unsigned char *kept = calloc(width, 1);
     (void)worker;
+    sis__oracle *o = NULL;
+    sis__sets sets = {0};
     int error = row && order && kept ? sis_data_values(m->rows, i, row) : SIS_E_NOMEM;
     sis__prove_question q = error ? (sis__prove_question){0} : decision_of(m, row);
     if (!error)
-        error = sis__prove_order(m->prover, &q, order);
+        error = sis__trees_oracle(m->prover, &q, &o);
     if (!error)
-        error = sis__prove_minimal(m->prover, &q, order, kept, &proved);
+        error = sis__sets_init(&sets, o);
+    if (!error)
+        error = sis__sets_order(&sets, order);
+    if (!error) {
+        memset(kept, 1, width);
+        error = sis__sets_minimal(&sets, order, kept, &proved);
+    }
+    sis__sets_release(&sets);
+    sis__oracle_free(o);
     for (size_t j = 0; !error && j < width; j++)
         m->sizes[i] += kept[j];
     m->proved[i] = (unsigned char)proved;

@@ -11,12 +11,31 @@
 static const cli_option options[] = {
     CLI_GROUP(cli_explain_options, source, cli_source, cli_source_options),
     {"threshold", 't', "T", CLI_STRING(cli_explain_options, threshold),
-     "decision: score >= T, or percentile pNN", .required = 1,
-     .more = "A percentile is taken over all examples of the input file."},
+     "decision: score >= T, or percentile pNN",
+     .more =
+         "A percentile is taken over all examples of the input file. Needed unless --keep class "
+         "says which decision is meant."},
     {"below", 0, NULL, CLI_FLAG(cli_explain_options, below), "explain score <= T instead"},
     CLI_GROUP(cli_explain_options, question, cli_question, cli_output_options),
     CLI_GROUP(cli_explain_options, question, cli_question, cli_question_options),
     CLI_GROUP(cli_explain_options, method, cli_method, cli_method_options),
+    {"keep", 0, "K", CLI_CHOICE(cli_explain_options, keep), "what has to stay",
+     .choices = "score class",
+     .more =
+         "score: that the score reaches the threshold. class: that no other output is higher "
+         "than the one explained; scores are then how far its margin is ahead, and no threshold "
+         "is given."},
+    {"guarantee", 0, "G", CLI_CHOICE(cli_explain_options, guarantee), "enough for what",
+     .choices = "mask all",
+     .more =
+         "mask: with everything else masked. all: whatever everything else is, within --domain; "
+         "proved exactly, and tried by an adversary before it is reported. No mask is needed. For "
+         "models of XGBoost and LightGBM; of one with several classes, with --keep class."},
+    {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
+     "of --guarantee all: any, data:FILE, ball:E", .unset = "any",
+     .more = "What the values of all else may be. any: any number. data:FILE: from the smallest to "
+             "the largest of each column of a data set, and missing if they are there. ball:E: at "
+             "most E from what they were."},
     {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, max_subsets), "stop after N subsets",
      .unset = "find all"},
     {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "full passes only, no faster walk"},
@@ -37,6 +56,8 @@ static void init(void *p) {
     cli_source_init(&o->source);
     cli_question_init(&o->question);
     cli_method_init(&o->method);
+    o->keep = "score";
+    o->guarantee = "mask";
 }
 
 void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
@@ -96,6 +117,9 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     cli_task_options(&o->source, &o->question, opt);
     cli_method_fill(&o->method, opt);
     opt->threshold = o->threshold;
+    opt->keep = o->keep;
+    opt->guarantee = o->guarantee;
+    opt->domain = o->domain;
     opt->trace = o->trace;
     opt->search.below = o->below;
     opt->search.max_subsets = o->max_subsets;
@@ -177,6 +201,8 @@ static int run(const void *p, const cli_list *args) {
     cli_explaining w = {.o = o};
     sis_task_opt opt;
     (void)args;
+    if (!o->threshold && strcmp(o->keep, "score") == 0)
+        return cli_usage("--threshold T is missing: decision: score >= T, or percentile pNN");
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
     fill_options(&w, &opt);

@@ -16,7 +16,7 @@ typedef struct cli_explain_options {
     cli_source source;
     cli_question question;
     cli_method method;
-    const char *threshold, *output;
+    const char *threshold, *output, *keep, *guarantee, *domain;
     size_t max_subsets;
     int below, trace, resume, exact, early_stop;
     cli_common common;

@@ -22,21 +22,21 @@ const cli_option cli_method_options[] = {
              "attributions add up to the threshold minus the score of the baseline. With the last "
              "two the rationale need not be sufficient; each says whether it is."},
     {"steps", 0, "N", CLI_COUNT(cli_method, steps), "ig: points on the path", .min = 1,
-     .max = 10000000},
+     .max = 10000000, .rare = 1},
     {"baseline", 0, "B", CLI_CHOICE(cli_method, baseline), "ig: where the path begins",
-     .choices = "mask zero"},
+     .choices = "mask zero", .rare = 1},
     {"step", 0, "K", CLI_COUNT(cli_method, step), "gradient: features masked at once", .min = 1,
-     .max = 1e9},
+     .max = 1e9, .rare = 1},
     {"remove", 0, NULL, CLI_FLAG(cli_method, remove),
-     "lime: take words out instead of masking them",
+     "lime: take words out instead of masking them", .rare = 1,
      .more =
          "Only for the random texts that lime learns from; the rationale is scored with --mask, "
          "as for every method."},
     {"lengths", 0, "FILE", CLI_STRING(cli_method, lengths),
-     "sis results to take --constraint length from",
+     "sis results to take --constraint length from", .rare = 1,
      .more = "Without them, each example is explained by sis first."},
     {"orders", 0, "FILE", CLI_STRING(cli_method, orders),
-     "results with --trace to take the order from",
+     "results with --trace to take the order from", .rare = 1,
      .more = "For another constraint at little cost: of the same method, perturb, ig or lime. "
              "Examples that are not in FILE are explained anew."},
     {0},

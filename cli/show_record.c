@@ -97,7 +97,9 @@ void cli_show_subset_title(const cli_page *p, size_t k) {
     fputs("      ", p->out);
     snprintf(style, sizeof style, "1;38;5;16;48;5;%d", cli_subset_colour(k, 0, 1));
     cli_paint(p, style, "%zu", k + 1);
-    fprintf(p->out, "   score %.4g", p->r->collection.subsets[k].score);
+    int at_worst = p->r->guarantee && p->r->guarantee->kind == SIS_GUARANTEE_ALL;
+    fprintf(p->out, "   %s %.4g", at_worst ? "lowest score met" : "score",
+            p->r->collection.subsets[k].score);
 }
 
 const char *cli_short_of(const cli_page *p, size_t k) {
@@ -137,18 +139,23 @@ static int is_number(const char *label) {
     return *label && strspn(label, "0123456789") == strlen(label);
 }
 
-static void print_decision(const cli_page *p) {
+/* "score 0.91 >= 0.8", or "ahead by 2.1" if a class is to stay on top. */
+static void print_score(const cli_page *p) {
     const sis_record *r = p->r;
     const sis_collection *c = &r->collection;
-    const char *sign = r->below ? "<=" : ">=";
-    if (c->status == SIS_STATUS_ERROR)
+    int undecided = c->status == SIS_STATUS_BELOW_THRESHOLD;
+    fputs(r->keep ? undecided ? "   behind by " : "   ahead by " : "   score ", p->out);
+    cli_paint(p, BOLD, "%.4g", r->keep ? fabs(c->score) : c->score);
+    if (!r->keep)
+        fprintf(p->out, "%s %s %.4g", undecided ? ", not" : "",
+                r->below ? "<=" : ">=", r->threshold);
+}
+
+static void print_decision(const cli_page *p) {
+    const sis_record *r = p->r;
+    if (r->collection.status == SIS_STATUS_ERROR)
         return;
-    fprintf(p->out, "   score ");
-    cli_paint(p, BOLD, "%.4g", c->score);
-    if (c->status == SIS_STATUS_BELOW_THRESHOLD)
-        fprintf(p->out, ", not %s %.4g", sign, r->threshold);
-    else
-        fprintf(p->out, " %s %.4g", sign, r->threshold);
+    print_score(p);
     if (r->output_label) {
         fputs(is_number(r->output_label) ? " for class " : " for ", p->out);
         cli_print_safe(p->out, r->output_label);
@@ -160,6 +167,10 @@ static void print_decision(const cli_page *p) {
 /* Drawn as what it is, if it can be. */
 static int draw(const cli_page *p) {
     return !p->lines && (cli_show_text(p) || cli_show_dna(p) || cli_show_image(p));
+}
+
+static int is_for_all(const sis_record *r) {
+    return r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
 }
 
 /* "2 sufficient subsets, verified", or "rationale by ig, length". */
@@ -174,18 +185,43 @@ static void print_method(const cli_page *p) {
         return;
     }
     cli_paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
-    fprintf(p->out, "%s\n", c->verified ? ", verified" : "");
+    fprintf(p->out, "%s%s\n",
+            is_for_all(p->r) ? ", proved"
+            : c->verified    ? ", verified"
+                             : "",
+            is_for_all(p->r) && !p->r->guarantee->minimal ? ", may be more than is needed" : "");
+}
+
+/* What there would be without the subsets, and without all of it. */
+static void print_scores(const cli_page *p) {
+    const sis_collection *c = &p->r->collection;
+    const char *set = p->r->constraint ? "rationale" : "subset";
+    if (is_for_all(p->r))
+        cli_paint(p, DIM, "      other values of everything %.4g, of only the subsets %.4g%s",
+                  c->masked_score, c->rest_score,
+                  c->complete ? "" : " (there may be more subsets)");
+    else
+        cli_paint(p, DIM, "      everything masked %.4g, only the %s%s masked %.4g%s",
+                  c->masked_score, set, p->r->constraint && c->n_subsets == 1 ? "" : "s",
+                  c->rest_score,
+                  c->complete || p->r->constraint ? "" : " (there are more subsets)");
+    fputc('\n', p->out);
+    if (!p->r->guarantee || p->r->guarantee->kind == SIS_GUARANTEE_MASK)
+        return;
+    for (size_t k = 0; k < cli_shown_subsets(p); k++) {
+        char promise[160];
+        sis_record_promise(p->r, k, promise, sizeof promise);
+        fprintf(p->out, "      %zu is enough ", k + 1);
+        cli_print_safe(p->out, promise);
+        fputc('\n', p->out);
+    }
 }
 
 static void print_explained(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
-    const char *set = p->r->constraint ? "rationale" : "subset";
     fputs("   ", p->out);
     print_method(p);
-    cli_paint(p, DIM, "      everything masked %.4g, only the %s%s masked %.4g%s", c->masked_score,
-              set, p->r->constraint && c->n_subsets == 1 ? "" : "s", c->rest_score,
-              c->complete || p->r->constraint ? "" : " (there are more subsets)");
-    fputc('\n', p->out);
+    print_scores(p);
     size_t n = cli_shown_subsets(p);
     int drawn = draw(p);
     for (size_t k = 0; k < n && !drawn; k++)
@@ -209,11 +245,18 @@ static void print_nothing(const cli_page *p) {
         break;
     case SIS_STATUS_DEFAULT_DECISION:
         cli_paint(p, YELLOW, "decided by default");
-        fprintf(
-            p->out,
-            "\n      Even with everything masked the score is %.4g, so no part of this input is "
-            "responsible.\n      %s\n",
-            c->masked_score, advice);
+        if (is_for_all(p->r))
+            fprintf(
+                p->out,
+                "\n      Whatever all features are, the decision is the same; the nearest score "
+                "that was met is %.4g.\n      %s\n",
+                c->masked_score, advice);
+        else
+            fprintf(p->out,
+                    "\n      Even with everything masked the score is %.4g, so no part of this "
+                    "input is "
+                    "responsible.\n      %s\n",
+                    c->masked_score, advice);
         break;
     default:
         cli_paint(p, RED, "error");

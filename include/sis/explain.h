@@ -105,8 +105,9 @@ typedef struct sis_rationale {
                                   to last, if how.trace */
     double *attributions;      /* (collection.n_features), or NULL: there are none */
     /* Of ig; NaN if it was not asked. Attributions must add up to the difference: */
-    double sum;        /* of all attributions */
-    double difference; /* score of the input minus score of the baseline */
+    double sum;              /* of all attributions */
+    double difference;       /* score of the input minus score of the baseline */
+    sis_guarantee guarantee; /* for what the subsets are sufficient; zero: with the rest masked */
 } sis_rationale;
 
 void sis_rationale_release(sis_rationale *r);

@@ -4,19 +4,26 @@
  *
  * Laboratory: may change from one version to the next.
  *
- * sis_collect() finds subsets that are sufficient with everything else masked. Of boosted trees
- * (XGBoost and LightGBM files, sis/model.h) it can be decided exactly whether a subset is sufficient
- * for every value of everything else:
+ * sis_collect() finds subsets that are sufficient with everything else masked. Of some models
+ * (sis_prover_new says which) it can be decided whether a subset is sufficient for every value of
+ * everything else:
  *
+ *     sis_prover *prover;
  *     sis_prove_opt opt;
  *     sis_prove_opt_init(&opt);
  *     opt.threshold = 0.8;                        // or opt.keep_class = 1
- *     sis_proven p;
- *     if (sis_prove_subset(&model, &input, &opt, &p) == 0 && p.proved)
- *         use(p.features, p.n);                   // whatever the other features are: score >= 0.8
- *     sis_proven_release(&p);
+ *     sis_collection c;
+ *     sis_guarantee g;
+ *     if (sis_prover_new(&model, &prover) == 0 &&
+ *         sis_prove_collect(prover, &input, &opt, &c, &g) == 0)
+ *         for (size_t k = 0; k < c.n_subsets; k++)
+ *             use(c.subsets[k].features, c.subsets[k].n);   // whatever the others are: score >= 0.8
+ *     sis_collection_release(&c);
+ *     sis_prover_free(prover);
  *
- * Laboratory: this header may change.
+ * A proof is a search through all that could speak against it, so it is either complete or given up
+ * after opt.branches; nothing is sampled. What is reported is nevertheless attacked first, by an
+ * adversary that knows nothing but predictions.
  */
 #ifndef SIS_PROVE_H
 #define SIS_PROVE_H
@@ -31,33 +38,45 @@ extern "C" {
 typedef struct sis_prove_opt {
     double threshold; /* score of input->output >= threshold is to stay; has no default (NaN) */
     int below;        /* score <= threshold instead */
-    int keep_class;   /* instead of both: the same output stays the highest */
-    const double *low, *high; /* (n_values) what the others may be. Default NULL: any number */
-    int missing;              /* the others may be missing, too. Default 0 */
-    size_t branches;          /* give up a question after so many; default 1,000,000, 0: never */
+    int keep_class;   /* instead of both: no other output becomes higher than input->output; scores
+                         are then how far it is ahead, as sis_model_lead() says */
+    const double *low, *high;     /* (n_values) what the others may be. Default NULL: any number */
+    const unsigned char *missing; /* (n_values) which of them may be missing, too. NULL: none */
+    size_t branches;    /* give up a question after so many; default 1,000,000, 0: never */
+    size_t max_subsets; /* stop after that many; default 0: find all disjoint ones */
+    size_t tries;       /* of the adversary, for each proof; default 256 */
+    uint64_t seed;      /* of the adversary; default 1 */
 } sis_prove_opt;
 
 /* Every default. */
 void sis_prove_opt_init(sis_prove_opt *opt);
 
-/* A subset for which the decision stays whatever the other features are. */
-typedef struct sis_proven {
-    size_t n;
-    int *features; /* (n) the first is the one whose value matters most by itself */
-    int proved;    /* it cannot do without any of them. 0: a question was given up, so that some may
-                      be more than is needed */
-} sis_proven;
+/* What is known of a model before any example is; borrows it. Several threads may use one.
+ * SIS_E_UNSUPPORTED: nothing can be proved of it; the message says of what it can. */
+typedef struct sis_prover sis_prover;
+int sis_prover_new(const sis_model *model, sis_prover **out);
+void sis_prover_free(sis_prover *p);
 
-/* The mask of the input is not looked at. SIS_E_UNSUPPORTED: not a model of boosted trees, or a
- * threshold for one of several classes. SIS_E_ARGUMENT: the input does not have that decision. */
-int sis_prove_subset(const sis_model *model, const sis_input *input, const sis_prove_opt *opt,
-                     sis_proven *out);
-void sis_proven_release(sis_proven *p);
+/* Disjoint subsets, each sufficient whatever the other features are and, if out->minimal, unable to
+ * do without any one of its own. The mask of the input is not looked at. In the collection
+ * masked_score is the score of an input without the decision (of the lowest that was met, if every
+ * input has it: status DEFAULT_DECISION), a subset's score the lowest that was met with it, and
+ * rest_score that of an input where everything but the subsets is as it was. SIS_E_UNSUPPORTED: a
+ * threshold for one of several classes. On failure nothing needs a release. */
+int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
+                      sis_collection *out, sis_guarantee *guarantee);
 
 /* Does the decision stay whatever is not among these n features? *holds 1: yes, proved; 0: no, and
- * `example` (n_values, may be NULL) is an input for which it does not; -1: given up. */
-int sis_prove_check(const sis_model *model, const sis_input *input, const sis_prove_opt *opt,
+ * `example` (n_values, may be NULL) is an input for which it does not; -1: given up.
+ * SIS_E_ARGUMENT: the input does not have that decision. */
+int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const int *features, size_t n, int *holds, double *example);
+
+/* Check the claims of a collection: every subset is proved again and attacked, every feature of it
+ * shown to be needed by an input that loses the decision without it, if `guarantee` says so. As
+ * sis_verify: 0 even if the claims are false. */
+int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
+                    const sis_collection *claim, const sis_guarantee *guarantee, sis_audit *out);
 
 #ifdef __cplusplus
 }

@@ -23,6 +23,17 @@
  *     constraint    ? text, of other methods than "sis": "sufficient", "length" or "top"; their
  *                     subsets are rationales, which need not be minimal, and with the last two not
  *                     even sufficient. They say so: "sufficient" is a field of each
+ *     guarantee     ? object: for what the subsets are sufficient. Absent: with everything else masked,
+ *                     {"kind":"all","proved":true,"minimal":true,"domain":"any"}: for every value of
+ *                     everything else within the domain, in the words of --domain; "minimal" is
+ *                     false if a question was given up, so that a subset may have more than it
+ *                     needs. `masked_score`, `rest_score` are then scores of inputs without the
+ *                     decision, and a subset's that of the worst input that was met with it.
+ *                     {"kind":"chance","share":0.95,"confidence":0.95,"minimal":true,"subsets":
+ *                     [{"draws":200,"kept":199,"low":0.97,"high":0.99}]}: for a share of the values
+ *                     of everything else, drawn from data
+ *     keep          ? "class": the decision is that no other output is higher. Scores are how far the
+ *                     margin of this one is ahead of the highest other, the threshold is 0
  *     output          which of the model's outputs, from 0
  *     n_outputs     ? how many outputs the model has, more than `output`
  *     output_label  ? text: what that output is called
@@ -96,7 +107,10 @@ extern "C" {
 typedef struct sis_record {
     const char *id, *model, *method;
     const char *constraint;
-    size_t output, n_outputs; /* n_outputs 0: not known */
+    const sis_guarantee *guarantee; /* NULL: with everything else masked */
+    const char *domain;             /* of a guarantee for all: "any", "data:FILE", "ball:E" */
+    const char *keep;               /* "class"; NULL: the score */
+    size_t output, n_outputs;       /* n_outputs 0: not known */
     const char *output_label;
     int below; /* direction "<=" */
     double threshold;
@@ -180,6 +194,10 @@ int sis_record_raster(const sis_record *record, sis_raster *out);
 /* What one feature of the record is, in a word: "word", "base", "pixel", "part" (of a picture, more
  * than a pixel), "value" (of a picture, less), otherwise "feature". */
 const char *sis_record_unit(const sis_record *record);
+
+/* For what subset k is sufficient, in words that go behind "enough" (160 bytes are enough): "with
+ * everything else masked", "whatever the other 22 features are". */
+void sis_record_promise(const sis_record *record, size_t k, char *text, size_t size);
 
 /* What to ask instead where there was nothing to explain, a sentence of at most `size` bytes (200
  * are enough): the thresholds that have an explanation. Empty for records that are explained or

@@ -116,6 +116,11 @@ typedef struct sis_model {
                     may be given it too; what they answer is theirs) */
 } sis_model;
 
+/* The decision "this output is on top" as one about a score: a model, which borrows the other, whose
+ * score of an output is how far its margin is ahead of the highest other one. 0 or more: no other is
+ * higher (equal but for rounding is 0). It is for one thread. */
+void sis_model_lead(const sis_model *model, sis_model *out);
+
 /* A worker_new for models whose predict is thread-safe: every thread gets the same context. */
 int sis_worker_share(void *ctx, void **worker);
 
@@ -216,6 +221,35 @@ typedef enum sis_claim {
     SIS_CLAIM_SUFFICIENT, /* each is sufficient */
     SIS_CLAIM_NOTHING,    /* neither */
 } sis_claim;
+
+/* name in results files, for what the subsets of a collection are sufficient */
+#define SIS_GUARANTEES(X)                                                                          \
+    X(MASK, "mask")     /* with everything else masked */                                          \
+    X(CHANCE, "chance") /* for a share of the values of everything else, drawn from data */        \
+    X(ALL, "all")       /* for every value of everything else within a domain */
+
+typedef enum sis_guarantee_kind {
+#define SIS_GUARANTEE_CODE(name, text) SIS_GUARANTEE_##name,
+    SIS_GUARANTEES(SIS_GUARANTEE_CODE)
+#undef SIS_GUARANTEE_CODE
+} sis_guarantee_kind;
+
+const char *sis_guarantee_name(sis_guarantee_kind kind);
+
+/* How many draws kept the decision, and an exact interval of the share of all that do. */
+typedef struct sis_kept {
+    size_t draws, kept;
+    double low, high;
+} sis_kept;
+
+typedef struct sis_guarantee {
+    sis_guarantee_kind kind;
+    int proved;               /* ALL: every subset is proved to hold */
+    int minimal;              /* no single feature of a subset can be left out; ALL: proved */
+    double share, confidence; /* CHANCE: what was asked for */
+    size_t n_shares;
+    sis_kept *shares; /* (n_shares) CHANCE: of each subset */
+} sis_guarantee;
 
 typedef struct sis_collection {
     sis_status status;

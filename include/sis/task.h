@@ -95,6 +95,13 @@ typedef struct sis_task_opt {
     int plain;                  /* only scores are wanted: there is no mask, nothing can be
                                    explained, sis_task_predict and sis_task_load work */
 
+    /* What has to stay, and for what. */
+    const char *keep; /* "score" (default), or "class": the output stays on top; no threshold */
+    const char *guarantee; /* "mask" (default), or "all": for every value of everything else, proved
+                              (sis/prove.h says for which models); no mask */
+    const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
+                              the largest value of each column there, "ball:E", so far from its own */
+
     /* The answer. */
     const char *method;     /* "sis" (default), or one of sis/explain.h: "ig", "lime" ... */
     const char *constraint; /* of the others: "sufficient" (default), "length", "top" */

@@ -10,6 +10,7 @@
  *     verify.c     the same judgement of somebody else's collection
  *     many.c       many inputs on several threads, results in order
  *     predict.c    plain scores; model_per_thread.c: one copy of the model a thread
+ *     lead.c       how far an output is ahead of the others, as a score
  *     mask.c, options.c
  *
  * A *margin* is what a model answers; a *score* is link(margin). Ranking uses margins, everything

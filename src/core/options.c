@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The version; options, their defaults and their check; the decision itself; names of statuses.
+ * The version; options, their defaults and their check; the decision itself; names of statuses and guarantees.
  */
 #include <float.h>
 #include <math.h>
@@ -41,6 +41,17 @@ const char *sis_status_name(sis_status status) {
     case SIS_STATUS_##name:                                                                        \
         return text;
         SIS_STATUSES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
+const char *sis_guarantee_name(sis_guarantee_kind kind) {
+    switch (kind) {
+#define NAME(name, text)                                                                           \
+    case SIS_GUARANTEE_##name:                                                                     \
+        return text;
+        SIS_GUARANTEES(NAME)
 #undef NAME
     }
     return "unknown";

@@ -71,6 +71,7 @@ void sis_rationale_release(sis_rationale *r) {
         return;
     sis_collection_release(&r->collection);
     free(r->attributions);
+    free(r->guarantee.shares);
     *r = (sis_rationale){0};
 }
 

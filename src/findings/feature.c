@@ -247,6 +247,35 @@ const char *sis_record_unit(const sis_record *r) {
     return "feature";
 }
 
+/* ---- Guarantees ------------------------------------------------------------------------------ */
+
+/* "data:FILE" and "ball:E" in words. */
+static void put_domain(const char *domain, char *text, size_t size) {
+    text[0] = '\0';
+    if (domain && strncmp(domain, "ball:", 5) == 0)
+        snprintf(text, size, ", within %.20s of what they were", domain + 5);
+    else if (domain && strncmp(domain, "data:", 5) == 0)
+        snprintf(text, size, ", within the range of %.60s", domain + 5);
+}
+
+void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) {
+    const sis_guarantee *g = r->guarantee;
+    size_t others = r->collection.n_features - r->collection.subsets[k].n;
+    char domain[96], unit[16];
+    snprintf(unit, sizeof unit, "%s%s", sis_record_unit(r), others == 1 ? "" : "s");
+    put_domain(r->domain, domain, sizeof domain);
+    if (!g || g->kind == SIS_GUARANTEE_MASK)
+        snprintf(text, size, "with everything else masked");
+    else if (g->kind == SIS_GUARANTEE_CHANCE)
+        snprintf(text, size, "for %.1f to %.1f %% of completions", 100 * g->shares[k].low,
+                 100 * g->shares[k].high);
+    else if (others == 0)
+        snprintf(text, size, "because it is all there is");
+    else
+        snprintf(text, size, "whatever the other %zu %s %s%s", others, unit,
+                 others == 1 ? "is" : "are", domain);
+}
+
 /* ---- Advice -------------------------------------------------------------------------------- */
 
 /* Only a threshold between the score with everything masked and the score of the input has an
@@ -291,6 +320,21 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
     text[0] = '\0';
     if (!by_default && c->status != SIS_STATUS_BELOW_THRESHOLD)
         return;
+    if (r->keep && !(by_default && r->guarantee)) {
+        snprintf(text, size,
+                 by_default ? "Take another mask."
+                            : "Another output is higher: ask about that one.");
+        return;
+    }
+    if (r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL) {
+        if (by_default)
+            snprintf(text, size, "Ask with %sanother domain.",
+                     r->keep ? "" : "another threshold, or ");
+        else
+            snprintf(text, size, "Ask with a threshold of %.4g or %s.", score,
+                     r->below ? "more" : "less");
+        return;
+    }
     if ((float)score == (float)masked || !isfinite(score) || !isfinite(masked)) {
         snprintf(text, size,
                  "It scores the same with everything masked: only another mask could tell its "

@@ -122,6 +122,24 @@ static int check_head(const sis_record *r, int code) {
                : result;
 }
 
+static int check_guarantee(const sis_record *r, int code) {
+    const sis_guarantee *g = r->guarantee;
+    if (r->keep && strcmp(r->keep, "class") != 0)
+        return sis__fail(code, "field \"keep\": expected class");
+    if (!g || g->kind != SIS_GUARANTEE_CHANCE)
+        return SIS_OK;
+    if (g->n_shares != r->collection.n_subsets)
+        return check_count(code, "guarantee.subsets", g->n_shares, r->collection.n_subsets,
+                           "subset");
+    for (size_t k = 0; k < g->n_shares; k++)
+        if (g->shares[k].kept > g->shares[k].draws || isnan(g->shares[k].low) ||
+            isnan(g->shares[k].high))
+            return sis__fail(code, "field \"guarantee.subsets\": entry %zu is no share", k);
+    return isnan(g->share) || isnan(g->confidence)
+               ? sis__fail(code, "field \"guarantee\": there is no share, or no confidence")
+               : SIS_OK;
+}
+
 static int check_subset(const sis_record *r, int code, size_t k) {
     const sis_subset *s = &r->collection.subsets[k];
     char field[64];
@@ -197,6 +215,8 @@ static int check_by_feature(const sis_record *r, int code) {
 static int check_record(const sis_record *r, int code) {
     int result = check_head(r, code);
     if (result == SIS_OK)
+        result = check_guarantee(r, code);
+    if (result == SIS_OK)
         result = check_subsets(r, code);
     if (result == SIS_OK)
         result = check_values(r, code);
@@ -222,12 +242,45 @@ static void put_subset(sis__buf *b, const sis_record *r, const sis_subset *s, in
     sis__buf_char(b, '}');
 }
 
+static void put_shares(sis__buf *b, const sis_guarantee *g) {
+    sis__json_number(b, "share", g->share);
+    sis__json_number(b, "confidence", g->confidence);
+    sis__json_list(b, "subsets");
+    for (size_t k = 0; k < g->n_shares; k++) {
+        sis__json_comma(b, k);
+        sis__buf_char(b, '{');
+        sis__json_count(b, "draws", g->shares[k].draws);
+        sis__json_count(b, "kept", g->shares[k].kept);
+        sis__json_number(b, "low", g->shares[k].low);
+        sis__json_number(b, "high", g->shares[k].high);
+        sis__buf_char(b, '}');
+    }
+    sis__buf_char(b, ']');
+}
+
+static void put_guarantee(sis__buf *b, const sis_record *r) {
+    const sis_guarantee *g = r->guarantee;
+    sis__json_name(b, "guarantee");
+    sis__buf_char(b, '{');
+    sis__json_text(b, "kind", sis_guarantee_name(g->kind));
+    if (g->kind == SIS_GUARANTEE_ALL)
+        sis__json_flag(b, "proved", g->proved);
+    sis__json_flag(b, "minimal", g->minimal);
+    sis__json_text(b, "domain", r->domain);
+    if (g->kind == SIS_GUARANTEE_CHANCE)
+        put_shares(b, g);
+    sis__buf_char(b, '}');
+}
+
 static void put_decision(sis__buf *b, const sis_record *r) {
     sis__json_count(b, "sis", 1);
     sis__json_text(b, "id", r->id);
     sis__json_text(b, "model", r->model);
     sis__json_text(b, "method", r->method);
     sis__json_text(b, "constraint", r->constraint);
+    if (r->guarantee)
+        put_guarantee(b, r);
+    sis__json_text(b, "keep", r->keep);
     sis__json_count(b, "output", r->output);
     if (r->n_outputs)
         sis__json_count(b, "n_outputs", r->n_outputs);
@@ -312,6 +365,51 @@ static void take_version(sis__fields *f) {
                             version);
 }
 
+static void take_shares(sis__fields *f, sis_guarantee *g) {
+    size_t n;
+    sis__take_share(f, "share", &g->share);
+    sis__take_share(f, "confidence", &g->confidence);
+    const json_t *list = sis__find_list(f, "subsets", SIS__REQUIRED, &n);
+    if (f->code != SIS_OK || n == 0)
+        return;
+    g->shares = SIS_NEW(sis_kept, n);
+    f->code = g->shares ? SIS_OK : SIS_E_NOMEM;
+    g->n_shares = g->shares ? n : 0;
+    for (size_t k = 0; k < g->n_shares && f->code == SIS_OK; k++) {
+        sis__fields one = sis__enter_item(f, "subsets", list, k);
+        sis__take_count(&one, "draws", SIS__REQUIRED, &g->shares[k].draws);
+        sis__take_count(&one, "kept", SIS__REQUIRED, &g->shares[k].kept);
+        sis__take_share(&one, "low", &g->shares[k].low);
+        sis__take_share(&one, "high", &g->shares[k].high);
+        sis__leave(f, &one);
+    }
+}
+
+static void take_guarantee(sis__fields *f, sis_record *r) {
+    static const char *const kinds[] = {
+#define KIND_NAME(code, text) [SIS_GUARANTEE_##code] = text,
+        SIS_GUARANTEES(KIND_NAME)
+#undef KIND_NAME
+    };
+    if (!sis__find_field(f, "guarantee", SIS__OPTIONAL))
+        return;
+    sis_guarantee *g = SIS_NEW(sis_guarantee, 1);
+    r->guarantee = g;
+    sis__fields inner = sis__enter(f, "guarantee", SIS__REQUIRED);
+    if (!g)
+        inner.code = SIS_E_NOMEM;
+    if (inner.code == SIS_OK) {
+        g->kind = (sis_guarantee_kind)sis__take_choice(&inner, "kind", kinds,
+                                                       sizeof kinds / sizeof *kinds);
+        sis__take_flag(&inner, "proved", &g->proved);
+        sis__take_flag(&inner, "minimal", &g->minimal);
+        r->domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
+        if (g->kind == SIS_GUARANTEE_CHANCE)
+            take_shares(&inner, g);
+    }
+    sis__leave(f, &inner);
+}
+
 static void take_decision(sis__fields *f, sis_record *r) {
     static const char *const directions[] = {">=", "<="};
     take_version(f);
@@ -319,6 +417,8 @@ static void take_decision(sis__fields *f, sis_record *r) {
     r->model = sis__take_text(f, "model", SIS__REQUIRED);
     r->method = sis__take_text(f, "method", SIS__REQUIRED);
     r->constraint = sis__take_text(f, "constraint", SIS__OPTIONAL);
+    take_guarantee(f, r);
+    r->keep = sis__take_text(f, "keep", SIS__OPTIONAL);
     sis__take_count(f, "output", SIS__REQUIRED, &r->output);
     sis__take_some(f, "n_outputs", &r->n_outputs);
     r->output_label = sis__take_text(f, "output_label", SIS__OPTIONAL);
@@ -479,9 +579,13 @@ void sis_record_release(sis_record *record) {
         record->kind,         record->shape,       record->values,     record->mask,
         record->names,        record->feature_map, record->label,      record->words,
         record->sequence,     record->human,       record->constraint, record->attributions,
-        record->completeness, record->value_names, record->by_feature, record->masking};
+        record->completeness, record->value_names, record->by_feature, record->masking,
+        record->domain,       record->keep};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
+    if (record->guarantee)
+        drop(record->guarantee->shares);
+    drop(record->guarantee);
     sis_collection_release(&record->collection);
     *record = (sis_record){0};
 }

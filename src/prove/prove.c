@@ -1,26 +1,62 @@
 /* SPDX-License-Identifier: MIT
  *
- * sis/prove.h over trees.c: scores become margins, features columns.
+ * sis/prove.h: which oracle fits an opened model; collections and audits by asking it. A subset is
+ * what is left when features are given up one by one as long as the decision is proved to stay;
+ * with its features free the rest may be enough too, and so on until it is not.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sis/prove.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "model/forest.h"
+#include "prove/attack.h"
+#include "prove/sets.h"
 #include "prove/trees.h"
 
 void sis_prove_opt_init(sis_prove_opt *opt) {
-    *opt = (sis_prove_opt){.threshold = NAN, .branches = 1000000};
+    *opt = (sis_prove_opt){.threshold = NAN, .branches = 1000000, .tries = 256, .seed = 1};
 }
 
-void sis_proven_release(sis_proven *p) {
-    free(p->features);
-    *p = (sis_proven){0};
+/* ---- Models ---------------------------------------------------------------------------------- */
+
+struct sis_prover {
+    const sis_model *model;
+    const sis__booster *b;
+    sis__prover *trees;
+};
+
+int sis_prover_new(const sis_model *model, sis_prover **out) {
+    const sis__booster *b = sis__model_booster(model);
+    *out = NULL;
+    if (!b)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "nothing can be proved of this model for every value; it can of boosted "
+                         "trees in files of XGBoost (.json, .ubj) and LightGBM (.txt)");
+    sis_prover *p = SIS_NEW(sis_prover, 1);
+    if (!p)
+        return SIS_E_NOMEM;
+    *p = (sis_prover){.model = model, .b = b};
+    int error = sis__prover_new(b, &p->trees);
+    if (error)
+        sis_prover_free(p);
+    else
+        *out = p;
+    return error;
+}
+
+void sis_prover_free(sis_prover *p) {
+    if (!p)
+        return;
+    sis__prover_free(p->trees);
+    free(p);
 }
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
@@ -55,108 +91,391 @@ static double margin_of(const sis_model *m, const sis_prove_opt *opt) {
     return sign * at_rank(low);
 }
 
-/* ---- Questions ------------------------------------------------------------------------------- */
+/* ---- One example ----------------------------------------------------------------------------- */
 
+/* An example, its decision, and what is asked about it. */
 typedef struct {
-    sis__prover *prover;
-    sis__prove_question q;
-} question;
+    const sis_prover *p;
+    const sis_input *input;
+    const sis_prove_opt *opt;
+    sis_model model; /* whose scores are those of the decision */
+    double threshold;
+    int below;
+    size_t n; /* features */
+    sis__oracle *o;
+    sis__sets sets;
+    size_t evaluations;
+} subject;
 
-static size_t top_output(const sis_model *m, const sis_input *input, int *error) {
-    double *margins = SIS_NEW(double, m->n_outputs);
-    size_t best = 0;
-    *error = margins ? m->predict(m->ctx, input->values, 1, input->n_values, margins) : SIS_E_NOMEM;
-    for (size_t k = 1; !*error && k < m->n_outputs; k++)
-        if (margins[k] > margins[best])
-            best = k;
+static double score_of(const subject *t, double margin) {
+    return t->model.link ? t->model.link(margin) : margin;
+}
+
+static int decided(const subject *t, double score) {
+    return sis_decided(score, t->threshold, t->below);
+}
+
+/* The score of a row. */
+static int score_row(subject *t, const double *row, double *score) {
+    size_t output = t->input->output;
+    double *margins = SIS_NEW(double, t->model.n_outputs);
+    int error =
+        margins ? t->model.predict(t->model.ctx, row, 1, t->input->n_values, margins) : SIS_E_NOMEM;
+    t->evaluations++;
+    if (!error && isnan(margins[output]))
+        error = sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", output);
+    *score = error ? NAN : score_of(t, margins[output]);
     free(margins);
-    return best;
-}
-
-static int question_init(question *t, const sis_model *m, const sis_input *input,
-                         const sis_prove_opt *opt) {
-    const sis__booster *b = sis__model_booster(m);
-    *t = (question){0};
-    if (!b)
-        return sis__fail(SIS_E_UNSUPPORTED, "only decisions of XGBoost's and LightGBM's trees can "
-                                            "be proved for every value");
-    if (!opt->keep_class && isnan(opt->threshold))
-        return sis__fail(SIS_E_ARGUMENT, "no threshold was set");
-    if (input->n_values != m->n_values)
-        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, the input has %zu",
-                         m->n_values, input->n_values);
-    long n = sis_input_features(input);
-    int error = n < 0 ? (int)n : SIS_OK;
-    t->q = (sis__prove_question){.row = input->values,
-                                 .feature_of = input->feature_of,
-                                 .n_features = error ? 0 : (size_t)n,
-                                 .low = opt->low,
-                                 .high = opt->high,
-                                 .missing = opt->missing,
-                                 .output = input->output,
-                                 .most = opt->branches};
-    if (!error && opt->keep_class)
-        t->q.output = top_output(m, input, &error);
-    if (!opt->keep_class) {
-        t->q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
-        t->q.threshold = margin_of(m, opt);
-    }
-    return error ? error : sis__prover_new(b, &t->prover);
-}
-
-/* What is kept, from the end of the order. */
-static int list_kept(const int *order, const unsigned char *kept, size_t n, sis_proven *out) {
-    out->features = SIS_NEW(int, n);
-    for (size_t i = n; out->features && i-- > 0;)
-        if (kept[order[i]])
-            out->features[out->n++] = order[i];
-    return out->features ? SIS_OK : SIS_E_NOMEM;
-}
-
-int sis_prove_subset(const sis_model *model, const sis_input *input, const sis_prove_opt *opt,
-                     sis_proven *out) {
-    question t;
-    *out = (sis_proven){0};
-    int error = question_init(&t, model, input, opt);
-    int *order = SIS_NEW(int, t.q.n_features);
-    unsigned char *kept = SIS_NEW(unsigned char, t.q.n_features);
-    if (!error && (!order || !kept))
-        error = SIS_E_NOMEM;
-    if (!error)
-        error = sis__prove_order(t.prover, &t.q, order);
-    if (!error)
-        error = sis__prove_minimal(t.prover, &t.q, order, kept, &out->proved);
-    if (!error)
-        error = list_kept(order, kept, t.q.n_features, out);
-    if (error)
-        sis_proven_release(out);
-    free(order);
-    free(kept);
-    sis__prover_free(t.prover);
     return error;
 }
 
-int sis_prove_check(const sis_model *model, const sis_input *input, const sis_prove_opt *opt,
+static int check_subject(const subject *t) {
+    const sis_model *m = t->p->model;
+    if (!t->opt->keep_class && isnan(t->opt->threshold))
+        return sis__fail(SIS_E_ARGUMENT, "no threshold was set");
+    if (t->input->n_values != m->n_values)
+        return sis__fail(SIS_E_ARGUMENT, "the model takes %zu values, the input has %zu",
+                         m->n_values, t->input->n_values);
+    if (t->input->output >= m->n_outputs)
+        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+                         t->input->output, m->n_outputs);
+    if (t->opt->keep_class && m->n_outputs < 2)
+        return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; ask for a "
+                                         "threshold");
+    return SIS_OK;
+}
+
+static int subject_init(subject *t, const sis_prover *p, const sis_input *input,
+                        const sis_prove_opt *opt) {
+    *t = (subject){.p = p, .input = input, .opt = opt, .model = *p->model};
+    t->threshold = opt->keep_class ? 0 : opt->threshold;
+    t->below = !opt->keep_class && opt->below;
+    if (opt->keep_class)
+        sis_model_lead(p->model, &t->model);
+    int error = check_subject(t);
+    long n = error ? error : sis_input_features(input);
+    t->n = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? (int)n : SIS_OK;
+}
+
+/* The oracle of an example that has the decision. */
+static int subject_open(subject *t) {
+    const sis_prove_opt *opt = t->opt;
+    sis__prove_question q = {.row = t->input->values,
+                             .feature_of = t->input->feature_of,
+                             .n_features = t->n,
+                             .low = opt->low,
+                             .high = opt->high,
+                             .missing = opt->missing,
+                             .output = t->input->output,
+                             .most = opt->branches};
+    if (!opt->keep_class) {
+        q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
+        q.threshold = margin_of(t->p->model, opt);
+    }
+    int error = sis__trees_oracle(t->p->trees, &q, &t->o);
+    return error ? error : sis__sets_init(&t->sets, t->o);
+}
+
+static void subject_release(subject *t) {
+    sis__sets_release(&t->sets);
+    sis__oracle_free(t->o);
+}
+
+/* The worst score that an adversary meets with these kept. */
+static int attack(subject *t, const unsigned char *kept, double *score) {
+    const sis__attack a = {.model = &t->model,
+                           .output = t->input->output,
+                           .below = t->below,
+                           .o = t->o,
+                           .tries = t->opt->tries,
+                           .seed = t->opt->seed};
+    double margin;
+    int error = sis__attack_run(&a, kept, &margin, NULL, &t->evaluations);
+    *score = error ? NAN : score_of(t, margin);
+    return error;
+}
+
+/* Is the decision proved with these kept? And the score of an input that loses it, otherwise the
+ * worst that an adversary meets. */
+static int examine(subject *t, const unsigned char *kept, sis__proof *proof, double *score) {
+    int error = sis__sets_ask(&t->sets, kept, proof, NULL);
+    if (!error && *proof == SIS__PROOF_FAILS)
+        return score_row(t, t->sets.example, score);
+    if (!error)
+        error = attack(t, kept, score);
+    if (!error && *proof == SIS__PROOF_HOLDS && !decided(t, *score))
+        error = sis__fail(SIS_E_MODEL,
+                          "a proof is refuted by a score of %.9g; this is a mistake of "
+                          "the library, please report it",
+                          *score);
+    return error;
+}
+
+/* ---- Collections ----------------------------------------------------------------------------- */
+
+typedef struct {
+    subject *t;
+    sis_collection *out;
+    sis_guarantee *guarantee;
+    int *order;          /* (n) what to give up first */
+    unsigned char *kept; /* (n) */
+    unsigned char *left; /* (n) in no subset yet */
+    size_t cap;
+} collecting;
+
+/* What is kept, from the end of the order. */
+static int list_kept(const collecting *c, sis_subset *s) {
+    s->features = SIS_NEW(int, c->t->n);
+    for (size_t i = c->t->n; s->features && i-- > 0;)
+        if (c->kept[c->order[i]])
+            s->features[s->n++] = c->order[i];
+    return s->features ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* A subset of what is left, which is enough. */
+static int add_subset(collecting *c) {
+    sis_collection *out = c->out;
+    int minimal;
+    sis__proof proof;
+    int error = sis__reserve(&out->subsets, &c->cap, out->n_subsets + 1, sizeof *out->subsets);
+    if (error)
+        return error;
+    sis_subset *s = &out->subsets[out->n_subsets++];
+    *s = (sis_subset){.trace.start = NAN};
+    memcpy(c->kept, c->left, c->t->n);
+    error = sis__sets_minimal(&c->t->sets, c->order, c->kept, &minimal);
+    if (!error)
+        error = examine(c->t, c->kept, &proof, &s->score);
+    if (!error)
+        error = list_kept(c, s);
+    c->guarantee->minimal &= minimal;
+    for (size_t i = 0; i < c->t->n; i++)
+        c->left[i] &= !c->kept[i];
+    return error;
+}
+
+static int find_subsets(collecting *c) {
+    sis_collection *out = c->out;
+    sis__proof rest;
+    int error = sis__sets_order(&c->t->sets, c->order);
+    memset(c->left, 1, c->t->n);
+    do {
+        if (!error)
+            error = add_subset(c);
+        if (!error)
+            error = examine(c->t, c->left, &rest, &out->rest_score);
+    } while (!error && rest == SIS__PROOF_HOLDS && out->n_subsets != c->t->opt->max_subsets);
+    out->complete = !error && rest == SIS__PROOF_FAILS;
+    return error;
+}
+
+/* What every input has is no part's doing. */
+static int begin(collecting *c) {
+    sis_collection *out = c->out;
+    sis__proof proof = SIS__PROOF_NONE;
+    int error = score_row(c->t, c->t->input->values, &out->score);
+    out->rest_score = out->masked_score = out->score;
+    out->complete = !error && !decided(c->t, out->score);
+    out->status = out->complete ? SIS_STATUS_BELOW_THRESHOLD : SIS_STATUS_EXPLAINED;
+    if (error || out->complete)
+        return error;
+    error = subject_open(c->t);
+    if (!error)
+        error = examine(c->t, c->kept, &proof, &out->masked_score);
+    if (proof == SIS__PROOF_HOLDS)
+        out->status = SIS_STATUS_DEFAULT_DECISION;
+    return error || proof == SIS__PROOF_HOLDS ? error : find_subsets(c);
+}
+
+int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
+                      sis_collection *out, sis_guarantee *guarantee) {
+    double began = sis__seconds();
+    subject t;
+    *out = (sis_collection){0};
+    *guarantee = (sis_guarantee){.kind = SIS_GUARANTEE_ALL, .proved = 1, .minimal = 1};
+    int error = subject_init(&t, p, input, opt);
+    collecting c = {.t = &t, .out = out, .guarantee = guarantee};
+    c.order = SIS_NEW(int, t.n);
+    c.kept = SIS_NEW(unsigned char, t.n);
+    c.left = SIS_NEW(unsigned char, t.n);
+    if (!error)
+        error = c.order && c.kept && c.left ? begin(&c) : SIS_E_NOMEM;
+    out->n_features = t.n;
+    out->verified = 1;
+    out->evaluations = t.evaluations;
+    out->seconds = sis__seconds() - began;
+    free(c.order);
+    free(c.kept);
+    free(c.left);
+    subject_release(&t);
+    if (error)
+        sis_collection_release(out);
+    return error;
+}
+
+/* ---- One question ---------------------------------------------------------------------------- */
+
+/* Flags (n) of some features. */
+static int flag(const subject *t, const int *features, size_t n, unsigned char *kept) {
+    memset(kept, 0, t->n);
+    for (size_t i = 0; i < n; i++) {
+        if (features[i] < 0 || (size_t)features[i] >= t->n)
+            return sis__fail(SIS_E_ARGUMENT, "feature %d, the input has 0 to %zu", features[i],
+                             t->n - 1);
+        kept[features[i]] = 1;
+    }
+    return SIS_OK;
+}
+
+int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const int *features, size_t n, int *holds, double *example) {
-    question t;
+    subject t;
     sis__proof proof = SIS__PROOF_NONE;
     *holds = -1;
-    int error = question_init(&t, model, input, opt);
-    unsigned char *kept = SIS_NEW(unsigned char, t.q.n_features);
-    if (!error && !kept)
-        error = SIS_E_NOMEM;
-    for (size_t i = 0; !error && i < n; i++) {
-        if (features[i] < 0 || (size_t)features[i] >= t.q.n_features)
-            error = sis__fail(SIS_E_ARGUMENT, "feature %d, the input has 0 to %zu", features[i],
-                              t.q.n_features - 1);
-        else
-            kept[features[i]] = 1;
-    }
+    int error = subject_init(&t, p, input, opt);
+    unsigned char *kept = SIS_NEW(unsigned char, t.n);
     if (!error)
-        error = sis__prove(t.prover, &t.q, kept, &proof, example);
+        error = kept ? flag(&t, features, n, kept) : SIS_E_NOMEM;
     if (!error)
-        *holds = proof == SIS__PROOF_HOLDS ? 1 : proof == SIS__PROOF_FAILS ? 0 : -1;
+        error = subject_open(&t);
+    if (!error)
+        error = sis__sets_ask(&t.sets, kept, &proof, NULL);
+    if (!error && example && proof == SIS__PROOF_FAILS)
+        memcpy(example, t.sets.example, input->n_values * sizeof *example);
+    if (!error)
+        *holds = proof == SIS__PROOF_NONE ? -1 : proof == SIS__PROOF_HOLDS;
     free(kept);
-    sis__prover_free(t.prover);
+    subject_release(&t);
+    return error;
+}
+
+/* ---- Audits ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    subject *t;
+    const sis_collection *claim;
+    const sis_guarantee *guarantee;
+    sis_audit *out;
+    unsigned char *kept, *left; /* (n) */
+} auditing;
+
+/* Note the first claim that is false. */
+__attribute__((format(printf, 2, 3))) static void refute(auditing *a, const char *format, ...) {
+    if (!a->out->holds)
+        return;
+    a->out->holds = 0;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->out->reason, sizeof a->out->reason, format, args);
+    va_end(args);
+}
+
+/* An input without the decision for each feature that is given up, scored by the model itself. */
+static int audit_needed(auditing *a, size_t k) {
+    const sis_subset *s = &a->claim->subsets[k];
+    sis_subset_audit *out = &a->out->subsets[k];
+    int error = SIS_OK;
+    out->minimal = 1;
+    out->best_without_one = NAN;
+    for (size_t i = 0; !error && i < s->n; i++) {
+        sis__proof proof;
+        double score = NAN;
+        a->kept[s->features[i]] = 0;
+        error = examine(a->t, a->kept, &proof, &score);
+        a->kept[s->features[i]] = 1;
+        if (error || proof != SIS__PROOF_FAILS || decided(a->t, score))
+            out->minimal = 0;
+        if (isnan(out->best_without_one) ||
+            (a->t->below ? score < out->best_without_one : score > out->best_without_one))
+            out->best_without_one = score;
+    }
+    if (!error && !out->minimal && a->guarantee->minimal)
+        refute(a, "subset %zu is not shown to need each of its features", k);
+    return error;
+}
+
+static int audit_subset(auditing *a, size_t k) {
+    const sis_subset *s = &a->claim->subsets[k];
+    sis_subset_audit *out = &a->out->subsets[k];
+    sis__proof proof;
+    int error = flag(a->t, s->features, s->n, a->kept);
+    if (!error)
+        error = examine(a->t, a->kept, &proof, &out->score);
+    if (error)
+        return error;
+    out->sufficient = proof == SIS__PROOF_HOLDS && decided(a->t, out->score);
+    if (!out->sufficient)
+        refute(a, "subset %zu does not keep the decision: other values of the rest score %.9g", k,
+               out->score);
+    if (!decided(a->t, s->score))
+        refute(a, "the score of subset %zu is said to be %.9g, which is not decided", k, s->score);
+    for (size_t i = 0; i < s->n; i++) {
+        if (!a->left[s->features[i]])
+            refute(a, "subset %zu: feature %d is in an earlier subset", k, s->features[i]);
+        a->left[s->features[i]] = 0;
+    }
+    return audit_needed(a, k);
+}
+
+static int audit_decided(auditing *a) {
+    sis__proof proof;
+    int error = subject_open(a->t);
+    if (!error)
+        error = examine(a->t, a->kept, &proof, &a->out->masked_score);
+    if (!error && (proof == SIS__PROOF_HOLDS) != (a->claim->status == SIS_STATUS_DEFAULT_DECISION))
+        refute(a, "status is \"%s\", but the decision is %sthe same for every input",
+               sis_status_name(a->claim->status), proof == SIS__PROOF_HOLDS ? "" : "not ");
+    for (size_t k = 0; !error && k < a->claim->n_subsets; k++)
+        error = audit_subset(a, k);
+    if (!error)
+        error = examine(a->t, a->left, &proof, &a->out->rest_score);
+    a->out->complete = !error && proof == SIS__PROOF_FAILS;
+    if (a->claim->complete && !a->out->complete)
+        refute(a, "the rest still keeps the decision (%.9g)", a->out->rest_score);
+    return error;
+}
+
+static int audit(auditing *a) {
+    const sis_collection *claim = a->claim;
+    sis_audit *out = a->out;
+    int error = score_row(a->t, a->t->input->values, &out->score);
+    if (error)
+        return error;
+    out->masked_score = out->rest_score = out->score;
+    if (!(fabs(claim->score - out->score) <= 1e-4 * (1 + fabs(out->score))))
+        refute(a, "the score is said to be %.9g, found %.9g", claim->score, out->score);
+    if (claim->n_features != a->t->n)
+        refute(a, "there are said to be %zu features, the input has %zu", claim->n_features,
+               a->t->n);
+    out->complete = !decided(a->t, out->score);
+    if (out->complete != (claim->status == SIS_STATUS_BELOW_THRESHOLD))
+        refute(a, "status is \"%s\", but the example is %sdecided", sis_status_name(claim->status),
+               out->complete ? "not " : "");
+    return out->complete ? SIS_OK : audit_decided(a);
+}
+
+int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
+                    const sis_collection *claim, const sis_guarantee *guarantee, sis_audit *out) {
+    subject t;
+    *out = (sis_audit){.holds = 1};
+    int error = subject_init(&t, p, input, opt);
+    auditing a = {.t = &t, .claim = claim, .guarantee = guarantee, .out = out};
+    a.kept = SIS_NEW(unsigned char, t.n);
+    a.left = SIS_NEW(unsigned char, t.n);
+    out->subsets = SIS_NEW(sis_subset_audit, claim->n_subsets);
+    out->n_subsets = out->subsets ? claim->n_subsets : 0;
+    if (!error && (!a.kept || !a.left || !out->subsets))
+        error = SIS_E_NOMEM;
+    if (!error) {
+        memset(a.left, 1, t.n);
+        error = audit(&a);
+    }
+    out->evaluations = t.evaluations;
+    free(a.kept);
+    free(a.left);
+    subject_release(&t);
+    if (error)
+        sis_audit_release(out);
     return error;
 }

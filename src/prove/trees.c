@@ -314,14 +314,13 @@ static void make_row(search *s, double *row) {
 static int stays(search *s, const double *row) {
     const sis__booster *b = s->p->b;
     const sis__prove_question *q = s->q;
-    size_t n = b->forest.n_sums, best = 0;
     double margin;
     sis__forest_sums(&b->forest, row, s->sums, s->seen);
     if (q->what == SIS__PROVE_CLASS) {
-        for (size_t k = 1; k < n; k++)
-            if (s->sums[k] > s->sums[best])
-                best = k;
-        return best == q->output;
+        for (size_t k = 0; k < b->forest.n_sums; k++)
+            if (s->sums[k] > s->sums[q->output])
+                return 0;
+        return 1;
     }
     sis__booster_margins(b, s->sums, s->rest, q->output, q->output + 1, &margin);
     return q->what == SIS__PROVE_AT_LEAST ? margin >= q->threshold : margin <= q->threshold;
@@ -438,7 +437,7 @@ static void open_column(search *s, size_t j) {
         if ((!s->q->low || c->high[k] >= s->q->low[j]) &&
             (!s->q->high || c->low[k] <= s->q->high[j]))
             set[k / 64] |= (uint64_t)1 << (k % 64);
-    if (s->q->missing)
+    if (s->q->missing && s->q->missing[j])
         set[(c->n - 1) / 64] |= (uint64_t)1 << ((c->n - 1) % 64);
 }
 
@@ -517,125 +516,30 @@ static int search_init(search *s, const sis__prover *p, const sis__prove_questio
     return SIS_OK;
 }
 
-/* ---- Subsets --------------------------------------------------------------------------------- */
+/* ---- Answers --------------------------------------------------------------------------------- */
 
 /* Everything that one example is asked with. */
 typedef struct {
+    sis__oracle oracle; /* first */
+    sis__prove_question q;
     search s;
     unsigned char *free_column; /* (width) */
-    double *example;            /* (width) */
-    unsigned char *changed;     /* (n_examples, n_features) what examples found so far change */
-    size_t n_examples, room;
 } session;
 
-static int feature_at(const sis__prove_question *q, size_t j) {
-    return q->feature_of ? q->feature_of[j] : (int)j;
-}
-
-static int session_init(session *e, const sis__prover *p, const sis__prove_question *q) {
-    size_t width = p->b->forest.width;
-    *e = (session){0};
-    int error = check_question(p, q);
-    if (error)
-        return error;
-    e->free_column = SIS_NEW(unsigned char, width);
-    e->example = SIS_NEW(double, width);
-    error = search_init(&e->s, p, q, e->free_column);
-    if (!error && (!e->free_column || !e->example))
-        error = SIS_E_NOMEM;
-    if (!error && !stays(&e->s, e->s.row))
-        error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision that is to stay");
-    return error;
-}
-
-static void session_release(session *e) {
-    search_release(&e->s);
-    free(e->free_column);
-    free(e->example);
-    free(e->changed);
-}
-
 static void free_columns(session *e, const unsigned char *kept) {
-    for (size_t j = 0; j < e->s.p->b->forest.width; j++) {
-        int f = feature_at(e->s.q, j);
+    for (size_t j = 0; j < e->oracle.width; j++) {
+        int f = sis__oracle_feature(&e->oracle, j);
         e->free_column[j] = f >= 0 && !kept[f];
     }
 }
 
-static sis__proof ask_kept(session *e, const unsigned char *kept) {
+static int session_ask(sis__oracle *o, const unsigned char *kept, sis__proof *proof,
+                       double *example) {
+    session *e = (session *)o;
     free_columns(e, kept);
-    return ask(&e->s, e->example);
-}
-
-int sis__prove(const sis__prover *p, const sis__prove_question *q, const unsigned char *kept,
-               sis__proof *proof, double *example) {
-    session e;
-    *proof = SIS__PROOF_NONE;
-    int error = session_init(&e, p, q);
-    if (!error) {
-        *proof = ask_kept(&e, kept);
-        error = e.s.error;
-    }
-    if (!error && example && *proof == SIS__PROOF_FAILS)
-        memcpy(example, e.example, p->b->forest.width * sizeof *example);
-    session_release(&e);
-    return error;
-}
-
-/* Remember which features the example found last changes. */
-static int remember(session *e) {
-    const sis__prove_question *q = e->s.q;
-    size_t n = q->n_features, width = e->s.p->b->forest.width;
-    void *p = e->changed;
-    int error = sis__reserve(&p, &e->room, (e->n_examples + 1) * n, 1);
-    e->changed = (unsigned char *)p;
-    if (error)
-        return error;
-    unsigned char *changed = e->changed + e->n_examples++ * n;
-    memset(changed, 0, n);
-    for (size_t j = 0; j < width; j++) {
-        double a = e->example[j], b = e->s.row[j];
-        if (a != b && !(isnan(a) && isnan(b)))
-            changed[feature_at(q, j)] = 1;
-    }
-    return SIS_OK;
-}
-
-/* Does an example that is known change nothing that is kept? */
-static int is_refuted(const session *e, const unsigned char *kept) {
-    size_t n = e->s.q->n_features;
-    for (size_t i = 0; i < e->n_examples; i++) {
-        const unsigned char *changed = e->changed + i * n;
-        size_t k = 0;
-        while (k < n && !(changed[k] && kept[k]))
-            k++;
-        if (k == n)
-            return 1;
-    }
-    return 0;
-}
-
-static int give_up(session *e, const int *order, unsigned char *kept, int *proved) {
-    size_t n = e->s.q->n_features;
-    memset(kept, 1, n);
-    *proved = 1;
-    for (size_t i = 0; i < n; i++) {
-        kept[order[i]] = 0;
-        if (is_refuted(e, kept)) {
-            kept[order[i]] = 1;
-            continue;
-        }
-        e->s.branches = 0;
-        sis__proof proof = ask_kept(e, kept);
-        if (e->s.error)
-            return e->s.error;
-        kept[order[i]] = proof != SIS__PROOF_HOLDS;
-        *proved &= proof != SIS__PROOF_NONE;
-        int error = proof == SIS__PROOF_FAILS ? remember(e) : SIS_OK;
-        if (error)
-            return error;
-    }
-    return SIS_OK;
+    e->s.branches = 0;
+    *proof = ask(&e->s, example);
+    return e->s.error;
 }
 
 /* The bound with these kept, over all rivals: how far the decision might be lost. */
@@ -657,48 +561,71 @@ static double bound_kept(session *e, const unsigned char *kept) {
     return worst;
 }
 
-typedef struct {
-    double bound;
-    int feature;
-} harm;
-
-static int by_harm(const void *a, const void *b) {
-    const harm *x = (const harm *)a, *y = (const harm *)b;
-    if (x->bound != y->bound)
-        return x->bound < y->bound ? -1 : 1;
-    return (y->feature > x->feature) - (y->feature < x->feature);
+static int session_harm(sis__oracle *o, const unsigned char *kept, double *harm) {
+    session *e = (session *)o;
+    *harm = bound_kept(e, kept);
+    return e->s.error;
 }
 
-int sis__prove_order(const sis__prover *p, const sis__prove_question *q, int *order) {
-    session e;
-    int error = session_init(&e, p, q);
-    harm *all = SIS_NEW(harm, q->n_features);
-    unsigned char *kept = SIS_NEW(unsigned char, q->n_features);
-    if (!error && (!all || !kept))
-        error = SIS_E_NOMEM;
-    for (size_t i = 0; !error && i < q->n_features; i++) {
-        memset(kept, 1, q->n_features);
-        kept[i] = 0;
-        all[i] = (harm){bound_kept(&e, kept), (int)i};
-        error = e.s.error;
-    }
-    if (!error)
-        qsort(all, q->n_features, sizeof *all, by_harm);
-    for (size_t i = 0; !error && i < q->n_features; i++)
-        order[i] = all[i].feature;
-    session_release(&e);
-    free(all);
-    free(kept);
+/* An end of any cell that the column may be in. */
+static double session_draw(const sis__oracle *o, size_t j, sis__rng *r) {
+    const session *e = (const session *)o;
+    const sis__prove_question *q = &e->q;
+    const sis__column_cells *c = &e->s.p->cells.columns[j];
+    size_t first = 0, last = c->n - 2;
+    if (q->missing && q->missing[j] && sis__rng_below(r, 8) == 0)
+        return NAN;
+    if (q->low)
+        first = sis__cells_find(&e->s.p->cells, j, q->low[j]);
+    if (q->high)
+        last = sis__cells_find(&e->s.p->cells, j, q->high[j]);
+    if (first > last || last + 1 >= c->n)
+        return o->row[j];
+    size_t cell = first + sis__rng_below(r, last - first + 1);
+    double low = q->low ? fmax(q->low[j], c->low[cell]) : c->low[cell];
+    double high = q->high ? fmin(q->high[j], c->high[cell]) : c->high[cell];
+    double x = sis__rng_below(r, 2) ? low : high;
+    return isfinite(x) ? x : isfinite(low) ? low : isfinite(high) ? high : o->row[j];
+}
+
+static void session_free(sis__oracle *o) {
+    session *e = (session *)o;
+    if (!e)
+        return;
+    search_release(&e->s);
+    free(e->free_column);
+    free(e);
+}
+
+static int session_init(session *e, const sis__prover *p) {
+    int error = check_question(p, &e->q);
+    if (error)
+        return error;
+    e->free_column = SIS_NEW(unsigned char, e->oracle.width);
+    error = e->free_column ? search_init(&e->s, p, &e->q, e->free_column) : SIS_E_NOMEM;
+    e->oracle.row = e->s.row;
+    if (!error && !stays(&e->s, e->s.row))
+        error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision that is to stay");
     return error;
 }
 
-int sis__prove_minimal(const sis__prover *p, const sis__prove_question *q, const int *order,
-                       unsigned char *kept, int *proved) {
-    session e;
-    *proved = 0;
-    int error = session_init(&e, p, q);
-    if (!error)
-        error = give_up(&e, order, kept, proved);
-    session_release(&e);
+int sis__trees_oracle(const sis__prover *p, const sis__prove_question *q, sis__oracle **out) {
+    session *e = SIS_NEW(session, 1);
+    *out = NULL;
+    if (!e)
+        return SIS_E_NOMEM;
+    e->q = *q;
+    e->oracle = (sis__oracle){.n_features = q->n_features,
+                              .width = p->b->forest.width,
+                              .feature_of = q->feature_of,
+                              .ask = session_ask,
+                              .harm = session_harm,
+                              .draw = session_draw,
+                              .free = session_free};
+    int error = session_init(e, p);
+    if (error)
+        session_free(&e->oracle);
+    else
+        *out = &e->oracle;
     return error;
 }

@@ -10,19 +10,19 @@
  * of the library's sums, and where nothing is left to branch on its own sums decide.
  *
  *     cells.c    values -> cells, tests of the trees -> sets of cells
- *     trees.c    branch and bound; minimal subsets
- *     prove.c    the same for opened models: sis/prove.h
+ *     trees.c    branch and bound
  */
 #ifndef SIS_PROVE_TREES_H
 #define SIS_PROVE_TREES_H
 
+#include "prove/oracle.h"
 #include "trees/booster.h"
 
 typedef struct sis__prover sis__prover;
 
 /* What is to stay. */
 typedef enum sis__prove_what {
-    SIS__PROVE_CLASS,    /* the output that is highest (the first of equals) */
+    SIS__PROVE_CLASS,    /* no other output is higher than `output` */
     SIS__PROVE_AT_LEAST, /* the margin of `output` is at least `threshold` */
     SIS__PROVE_AT_MOST
 } sis__prove_what;
@@ -31,8 +31,8 @@ typedef struct sis__prove_question {
     const double *row;     /* (width) the example */
     const int *feature_of; /* (width) -1: never free; NULL: each column is a feature */
     size_t n_features;
-    const double *low, *high; /* (width) what free columns may be; NULL: any number */
-    int missing;              /* they may be missing, too */
+    const double *low, *high;     /* (width) what free columns may be; NULL: any number */
+    const unsigned char *missing; /* (width) which of them may be missing, too; NULL: none */
     sis__prove_what what;
     size_t output;
     double threshold;
@@ -43,21 +43,8 @@ typedef struct sis__prove_question {
 int sis__prover_new(const sis__booster *b, sis__prover **out);
 void sis__prover_free(sis__prover *p);
 
-typedef enum sis__proof { SIS__PROOF_NONE, SIS__PROOF_HOLDS, SIS__PROOF_FAILS } sis__proof;
-
-/* Does the decision stay whatever the features that are not kept (n_features flags) are? If it
- * FAILS, `example` (width; may be NULL) is a row for which it does not. NONE: `most` branches did
- * not decide. */
-int sis__prove(const sis__prover *p, const sis__prove_question *q, const unsigned char *kept,
-               sis__proof *proof, double *example);
-
-/* Features in the order in which to give them up: first those that, free by themselves, bring the
- * decision least into danger. order (n_features): result. */
-int sis__prove_order(const sis__prover *p, const sis__prove_question *q, int *order);
-
-/* A minimal set of kept features: `order` (n_features) says which are tried first to be given up.
- * kept: result. *proved: every feature that is kept is needed, too; 0 if `most` was reached. */
-int sis__prove_minimal(const sis__prover *p, const sis__prove_question *q, const int *order,
-                       unsigned char *kept, int *proved);
+/* Who answers a question: every answer is exact, unless `most` branches did not decide. Borrows the
+ * prover and what the question points to. */
+int sis__trees_oracle(const sis__prover *p, const sis__prove_question *q, sis__oracle **out);
 
 #endif

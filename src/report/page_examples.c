@@ -16,6 +16,13 @@ void sis__subset_caption(sis__buf *b, const sis__report_example *e, size_t k) {
     sis__html_plural(b, c->n_features, sis_record_unit(&e->record));
     sis__buf_str(b, " \xC2\xB7 score ");
     sis__html_number(b, c->subsets[k].score);
+    if (e->record.guarantee && e->record.guarantee->kind != SIS_GUARANTEE_MASK) {
+        char promise[160];
+        sis_record_promise(&e->record, k, promise, sizeof promise);
+        sis__buf_str(b, " \xC2\xB7 enough <bdi>");
+        sis__html_clip(b, promise, sizeof promise);
+        sis__buf_str(b, "</bdi>");
+    }
 }
 
 /* What a feature is called, and of a table what it is: housing=own, income=52000. */
@@ -49,15 +56,22 @@ int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k) {
 
 /* ---- The decision ---------------------------------------------------------------------------- */
 
+static int is_for_all(const sis_record *r) {
+    return r->guarantee && r->guarantee->kind == SIS_GUARANTEE_ALL;
+}
+
 /* "score 0.98 ≥ 0.7 for 7 · 3 subsets, verified" */
 static void add_verdict(sis__buf *b, const sis_record *r) {
     const sis_collection *c = &r->collection;
     char output[200];
-    sis__buf_str(b, "<p class=\"verdict\">score <b>");
+    sis__buf_printf(b, "<p class=\"verdict\">%s <b>", r->keep ? "ahead by" : "score");
     sis__html_number(b, c->score);
-    sis__buf_printf(b, "</b> %s%s ", c->status == SIS_STATUS_BELOW_THRESHOLD ? "is not " : "",
-                    r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
-    sis__html_number(b, r->threshold);
+    sis__buf_str(b, "</b>");
+    if (!r->keep) {
+        sis__buf_printf(b, " %s%s ", c->status == SIS_STATUS_BELOW_THRESHOLD ? "is not " : "",
+                        r->below ? "\xE2\x89\xA4" : "\xE2\x89\xA5");
+        sis__html_number(b, r->threshold);
+    }
     if (!sis__output_is_plain(r)) {
         sis__output_name(r, output, sizeof output);
         sis__buf_printf(b, " for %s<b><bdi>", /* a number alone would say little */
@@ -69,7 +83,9 @@ static void add_verdict(sis__buf *b, const sis_record *r) {
         sis__buf_str(b, " \xC2\xB7 ");
         sis__html_plural(b, c->n_subsets, "subset");
         sis__buf_printf(b, "%s \xC2\xB7 <span class=\"soft\">the rest scores ",
-                        c->verified ? ", verified" : ", not verified");
+                        is_for_all(r) ? ", proved"
+                        : c->verified ? ", verified"
+                                      : ", not verified");
         sis__html_number(b, c->rest_score);
         sis__buf_printf(b, "%s</span>", c->complete ? "" : " (there are more subsets)");
     }
@@ -88,7 +104,9 @@ static void add_reason(sis__buf *b, const sis_record *r) {
                         "explain. %s",
                         advice);
     } else if (c->status == SIS_STATUS_DEFAULT_DECISION) {
-        sis__buf_str(b, "Even with everything masked the score is ");
+        sis__buf_str(b, is_for_all(r) ? "Whatever all features are, the decision is the same; the "
+                                        "nearest score that was met is "
+                                      : "Even with everything masked the score is ");
         sis__html_number(b, c->masked_score);
         sis__buf_printf(b, ": no part of this input is responsible. %s", advice);
     } else {

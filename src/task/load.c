@@ -165,6 +165,11 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
                       .threshold = t->threshold};
     if (output < t->outputs.n)
         r->output_label = t->outputs.labels[output];
+    r->keep = t->guarantee.keep_class ? "class" : NULL;
+    if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
+        r->domain = t->opt.domain ? t->opt.domain : "any";
+    if (t->guarantee.asked.kind != SIS_GUARANTEE_MASK)
+        r->guarantee = found && found->guarantee.kind ? &found->guarantee : &t->guarantee.asked;
     if (found) {
         r->collection = found->collection;
         r->attributions = found->attributions;
@@ -174,6 +179,6 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
         r->completeness = isnan(found->difference) ? NULL : e->completeness;
     }
     describe(t, e, r);
-    if (!r->mask)
+    if (!r->mask && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
         r->masking = t->opt.mask ? t->opt.mask : t->encoding.pieces.items ? "remove" : "own";
 }

@@ -58,44 +58,37 @@ static int same_columns(const sis_data *a, const sis_data *b) {
 }
 
 /* A data set with the columns of the input. Found by name where they are not simply the same. */
-static int read_columns(const sis_task *t, const char *path, sis_data **out) {
+static int read_columns(const sis_task *t, const char *option, const char *path, sis_data **out) {
     const sis_data *data = t->source.data;
     sis_data_opt opt = t->encoding.read;
     int given = opt.names || !sis__task_is_kind(data, "table");
     int error = given || !opt.categorical ? read_beside(path, &opt, out) : SIS_E_FORMAT;
     if (given || (error != SIS_OK && error != SIS_E_FORMAT) || (!error && same_columns(data, *out)))
-        return error ? sis__fail_in(error, "--mask") : SIS_OK;
+        return error ? sis__fail_in(error, "%s", option) : SIS_OK;
     if (!error)
         sis_data_free(*out);
     opt.names = sis_data_names(data);
     opt.n_names = sis_data_width(data, 0);
     opt.categorical = 1;
     error = read_beside(path, &opt, out);
-    return error ? sis__fail_in(error, "--mask, with the columns of the input") : SIS_OK;
+    return error ? sis__fail_in(error, "%s, with the columns of the input", option) : SIS_OK;
 }
 
-/* Examples that lend their values, as wide as those explained. */
-typedef struct {
-    const sis_data *data;
-    sis_data *read; /* the same, if it was read here */
-    size_t width;
-} donors;
-
-/* path "": the data set of the options. */
-static int open_donors(const sis_task *t, const char *path, size_t wanted, donors *d) {
-    *d = (donors){.data = t->opt.background, .width = wanted};
+int sis__task_donors_open(const sis_task *t, const char *option, const char *path, size_t wanted,
+                          sis__task_donors *d) {
+    *d = (sis__task_donors){.data = t->opt.background, .width = wanted};
     int error = SIS_OK;
     if (*path) {
-        error = read_columns(t, path, &d->read);
+        error = read_columns(t, option, path, &d->read);
         d->data = d->read;
     }
     size_t width = 0;
     for (size_t i = 0; error == SIS_OK && i < sis_data_count(d->data); i++) {
         error = sis__task_width(t, d->data, i, &width);
         if (error == SIS_OK && width != wanted)
-            error = sis__fail(SIS_E_ARGUMENT,
-                              "--mask: example %zu of %s has %zu values, the input has %zu", i,
-                              *path ? path : "the background", width, wanted);
+            error =
+                sis__fail(SIS_E_ARGUMENT, "%s: example %zu of %s has %zu values, the input has %zu",
+                          option, i, *path ? path : "the background", width, wanted);
     }
     if (error != SIS_OK) {
         sis_data_free(d->read);
@@ -105,8 +98,8 @@ static int open_donors(const sis_task *t, const char *path, size_t wanted, donor
 }
 
 static int mask_mean(sis_task *t, const char *path, size_t width) {
-    donors d;
-    int error = open_donors(t, path, width, &d);
+    sis__task_donors d;
+    int error = sis__task_donors_open(t, "--mask", path, width, &d);
     if (error != SIS_OK)
         return error;
     double *row = SIS_NEW_RAW(double, width);
@@ -162,9 +155,9 @@ static int draw_masks(sis_task *t, const sis_input *like, const double *rows, si
 }
 
 static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
-    donors d;
+    sis__task_donors d;
     sis_example like = {0};
-    int error = open_donors(t, path, width, &d);
+    int error = sis__task_donors_open(t, "--mask", path, width, &d);
     if (error != SIS_OK)
         return error;
     size_t n = sis_data_count(d.data);

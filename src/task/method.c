@@ -201,7 +201,14 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
     const sis__task_method *m = &t->method;
     sis_method_opt how = m->how;
     double *removing = NULL;
+    sis_model lead;
     *out = (sis_rationale){.sum = NAN, .difference = NAN};
+    if (t->guarantee.asked.kind == SIS_GUARANTEE_ALL)
+        return sis__task_prove(t, &e->input, opt, out);
+    if (t->guarantee.keep_class) {
+        sis_model_lead(model, &lead);
+        model = &lead;
+    }
     if (m->is_sis)
         return sis_collect(model, &e->input, opt, &out->collection);
     if (m->lengths)

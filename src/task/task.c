@@ -50,13 +50,13 @@ void sis_task_opt_init(sis_task_opt *opt) {
     sis_opt_init(&opt->search);
 }
 
-enum { TEXTS = 13 };
+enum { TEXTS = 16 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
     const char **all[TEXTS] = {&o->model,     &o->input,    &o->read.label, &o->read.id,
                                &o->rows,      &o->features, &o->mask,       &o->output,
                                &o->threshold, &o->method,   &o->constraint, &o->lengths,
-                               &o->orders};
+                               &o->orders,    &o->keep,     &o->guarantee,  &o->domain};
     memcpy(texts, all, sizeof all);
 }
 
@@ -76,7 +76,7 @@ static int copy_options(sis_task *t, const sis_task_opt *opt) {
     return error;
 }
 
-static int check_options(const sis_task_opt *o, sis__task_method *method) {
+static int check_options(const sis_task_opt *o, sis_task *t) {
     if (!o->model && !o->opened)
         return sis__fail(SIS_E_OPTION, "--model: expected a model");
     if (o->input && o->data)
@@ -90,7 +90,8 @@ static int check_options(const sis_task_opt *o, sis__task_method *method) {
                          !o->features ? "features"
                          : !o->method ? "method"
                                       : "constraint");
-    return sis__task_method_check(o, method);
+    int error = sis__task_method_check(o, &t->method);
+    return error ? error : sis__task_guarantee_check(o, &t->guarantee);
 }
 
 /* ---- Examples ------------------------------------------------------------------------------ */
@@ -267,6 +268,16 @@ static int measure(sis_task *t) {
 
 /* ---- Open and free ------------------------------------------------------------------------- */
 
+/* Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
+ * was given for them, it is asked for when one does. */
+int sis__task_needs_mask(const sis_task *t) {
+    size_t n;
+    int checking = !t->opt.output && !t->opt.mask && !t->encoding.token;
+    int own = t->encoding.net && sis_net_mask(t->encoding.net, &n);
+    return !t->opt.plain && t->guarantee.asked.kind != SIS_GUARANTEE_ALL &&
+           (!checking || own || !sis__task_is_kind(t->source.data, "table"));
+}
+
 /* What all examples share, once these are there. */
 static int prepare(sis_task *t) {
     int error = sis__task_encode_begin(t);
@@ -278,8 +289,10 @@ static int prepare(sis_task *t) {
         error = check_ids(&t->source);
     if (error == SIS_OK && !t->opt.plain)
         error = sis__task_features_begin(t);
-    if (error == SIS_OK && !t->opt.plain)
+    if (error == SIS_OK && sis__task_needs_mask(t))
         error = sis__task_mask_begin(t);
+    if (error == SIS_OK)
+        error = sis__task_guarantee_begin(t);
     if (error == SIS_OK)
         error = sis__task_outputs_begin(t);
     return error;
@@ -288,7 +301,7 @@ static int prepare(sis_task *t) {
 static int open_task(sis_task *t, const sis_task_opt *opt) {
     int error = copy_options(t, opt);
     if (error == SIS_OK)
-        error = check_options(opt, &t->method);
+        error = check_options(opt, t);
     if (error == SIS_OK)
         error = open_model(t);
     if (error == SIS_OK)
@@ -297,7 +310,7 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
         error = open_source(t);
     if (error == SIS_OK)
         error = t->source.data ? prepare(t) : sis__task_mask_begin(t);
-    t->threshold = opt->search.threshold;
+    t->threshold = t->guarantee.keep_class ? 0 : opt->search.threshold;
     if (error == SIS_OK && opt->threshold)
         error = sis__task_threshold_find(t, opt->threshold, &t->threshold);
     if (error == SIS_OK && t->source.data)
@@ -338,6 +351,7 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     t->mask.shared = 1;
     t->method.is_sis = like->method.is_sis;
     t->method.how = like->method.how;
+    sis__task_guarantee_share(&like->guarantee, &t->guarantee);
     t->threshold = like->threshold;
     error = open_source(t);
     if (error == SIS_OK)
@@ -377,6 +391,8 @@ int sis_task_decide(sis_task *t, const char *threshold, int below, const char *o
     atomic_store(&t->cancelled, 0);
     t->at = t->evaluations = 0;
     int error = output ? sis__task_outputs_choose(&t->outputs, output) : SIS_OK;
+    if (error == SIS_OK && t->guarantee.keep_class && (threshold || below))
+        error = sis__fail(SIS_E_OPTION, "--threshold: that a class stays on top needs none");
     if (error == SIS_OK && threshold)
         error = sis__task_threshold_find(t, threshold, &value);
     if (error == SIS_OK)
@@ -406,6 +422,7 @@ void sis_task_free(sis_task *t) {
     sis_example_release(&t->example);
     sis_rationale_release(&t->found);
     sis__task_method_release(&t->method, t->source.n);
+    sis__task_guarantee_release(&t->guarantee);
     free_texts(t->features.names, t->features.n);
     free(t->features.map);
     if (!t->mask.shared)

@@ -11,6 +11,7 @@
  *     output.c    which output is meant
  *     load.c      all of that for one example
  *     method.c    how to explain, what earlier results say about it
+ *     guarantee.c for what subsets are to be sufficient, and proofs
  *     run.c       examples -> answers -> records, on threads; scores; thresholds
  *     next.c      the same one by one
  *     verify.c    records held against examples and model
@@ -22,6 +23,7 @@
 
 #include <stdatomic.h>
 
+#include <sis/prove.h>
 #include <sis/task.h>
 
 #include "base/ids.h"
@@ -90,6 +92,22 @@ typedef struct sis__task_method {
     size_t *n_orders;
 } sis__task_method;
 
+/* What other values may be: of all examples, or so far from each. */
+typedef struct sis__task_domain {
+    double *low, *high;     /* (width) NULL: any number, or the radius says it */
+    unsigned char *missing; /* (width) NULL: never */
+    double radius;          /* NaN: none */
+} sis__task_domain;
+
+/* For what subsets are to be sufficient, and which decision stays. */
+typedef struct sis__task_guarantee {
+    sis_guarantee asked;
+    int keep_class;
+    sis__task_domain domain;
+    sis_prover *prover; /* of the task's model; NULL: none is needed */
+    int shared;         /* domain and prover are another task's */
+} sis__task_guarantee;
+
 typedef struct sis__task_ahead sis__task_ahead;
 
 struct sis_task {
@@ -103,6 +121,7 @@ struct sis_task {
     sis__task_mask mask;
     sis__task_outputs outputs;
     sis__task_method method;
+    sis__task_guarantee guarantee;
     double threshold;
     atomic_int cancelled;
 
@@ -124,6 +143,9 @@ void sis__given_free(sis_net_tensor *t, size_t n);
 
 /* Before something is told to the model: a handle of the task's own, if it has none. */
 int sis__task_own_model(sis_task *t);
+
+/* Is there to be a mask? */
+int sis__task_needs_mask(const sis_task *t);
 
 /* ---- encode.c, pieces.c -------------------------------------------------------------------- */
 
@@ -154,6 +176,16 @@ size_t sis__task_own_features(const sis_task *t, size_t row, int *map);
 
 /* Are the features of examples words? */
 int sis__task_has_words(const sis_task *t);
+
+/* Examples that lend their values, as wide as those explained; path "": the data set of the options.
+ * Free d->read. A failure names the option. */
+typedef struct sis__task_donors {
+    const sis_data *data;
+    sis_data *read; /* the same, if it was read here */
+    size_t width;
+} sis__task_donors;
+int sis__task_donors_open(const sis_task *t, const char *option, const char *path, size_t wanted,
+                          sis__task_donors *d);
 
 /* What all examples share of features, mask and outputs. */
 int sis__task_features_begin(sis_task *t);
@@ -203,6 +235,22 @@ void sis__task_method_release(sis__task_method *m, size_t n);
 /* Explain example i, which is loaded, with a model and options for this thread. */
 int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, const sis_model *model,
                           const sis_opt *opt, sis_rationale *out);
+
+/* ---- guarantee.c --------------------------------------------------------------------------- */
+
+/* Do the options fit each other? Before anything is opened; then what all examples share. */
+int sis__task_guarantee_check(const sis_task_opt *opt, sis__task_guarantee *g);
+int sis__task_guarantee_begin(sis_task *t);
+void sis__task_guarantee_share(const sis__task_guarantee *like, sis__task_guarantee *g);
+void sis__task_guarantee_release(sis__task_guarantee *g);
+
+/* Explain an input so that it holds for every value of the rest. */
+int sis__task_prove(const sis_task *t, const sis_input *input, const sis_opt *search,
+                    sis_rationale *out);
+
+/* Check n records of one domain that claim this. */
+int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,
+                          sis_audit *out);
 
 /* ---- run.c, next.c ------------------------------------------------------------------------- */
 

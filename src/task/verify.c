@@ -54,12 +54,25 @@ static int same_text(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
+static sis_guarantee_kind kind_of(const sis_record *r) {
+    return r->guarantee ? r->guarantee->kind : SIS_GUARANTEE_MASK;
+}
+
+/* Is the same to stay, and for the same? */
+static int same_guarantee(const sis_record *r, const sis_record *now) {
+    return kind_of(r) == kind_of(now) && same_text(r->domain, now->domain) &&
+           same_text(r->keep, now->keep) &&
+           (kind_of(r) != SIS_GUARANTEE_CHANCE ||
+            (r->guarantee->share == now->guarantee->share &&
+             r->guarantee->confidence == now->guarantee->confidence));
+}
+
 /* What is asked, apart from the example: the same in both? Earlier records do not name their mask,
  * nor say how many outputs there were. */
 static int same_question(const sis_record *r, const sis_record *now) {
     return same_text(r->model, now->model) && same_text(r->method, now->method) &&
-           same_text(r->constraint, now->constraint) && r->threshold == now->threshold &&
-           r->below == now->below && r->output == now->output &&
+           same_text(r->constraint, now->constraint) && same_guarantee(r, now) &&
+           r->threshold == now->threshold && r->below == now->below && r->output == now->output &&
            (!r->n_outputs || r->n_outputs == now->n_outputs) && !r->mask == !now->mask &&
            (!r->masking || same_text(r->masking, now->masking));
 }
@@ -112,13 +125,28 @@ static int add_record(const sis_task *t, const sis_record *r, block *b) {
     return sis_task_match(t, e, r);
 }
 
-/* How many records from the first on are about the same threshold and direction. */
+/* How many records from the first on are about the same decision. */
 static size_t count_alike(const sis_record *r, size_t n) {
     size_t alike = 1;
     while (alike < n && alike < BLOCK && r[alike].threshold == r[0].threshold &&
-           r[alike].below == r[0].below)
+           r[alike].below == r[0].below && same_guarantee(&r[alike], &r[0]))
         alike++;
     return alike;
+}
+
+/* By full passes, or by proofs, as the records claim. */
+static int audit_block(sis_task *t, const sis_record *records, const block *b, const sis_opt *opt,
+                       sis_audit *out) {
+    sis_model lead;
+    if (kind_of(records) == SIS_GUARANTEE_ALL)
+        return sis__task_prove_audit(t, b->inputs, records, b->n, out);
+    int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
+    if (error)
+        return error;
+    if (!records->keep)
+        return sis_verify_many(&t->model, b->inputs, b->n, opt, b->claims, out);
+    sis_model_lead(&t->model, &lead);
+    return sis_verify_many(&lead, b->inputs, b->n, opt, b->claims, out);
 }
 
 static int verify_block(sis_task *t, const sis_record *records, size_t n, block *b,
@@ -131,7 +159,7 @@ static int verify_block(sis_task *t, const sis_record *records, size_t n, block 
     for (size_t i = 0; error == SIS_OK && i < n; i++)
         error = add_record(t, &records[i], b);
     if (error == SIS_OK)
-        error = sis_verify_many(&t->model, b->inputs, n, &opt, b->claims, out);
+        error = audit_block(t, records, b, &opt, out);
     while (b->n > 0)
         sis_example_release(&b->examples[--b->n]);
     return error;

@@ -49,64 +49,108 @@ static double score_of(const subject *s, const double *row, size_t *top) {
     return s->model.link ? s->model.link(margins[0]) : margins[0];
 }
 
-static sis_prove_opt ask(const subject *s, uint64_t seed, size_t *top) {
+static sis_prove_opt ask(subject *s, uint64_t seed) {
+    static const unsigned char all[MADE_COLUMNS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     sis_prove_opt opt;
-    double score = score_of(s, s->x, top);
+    double score = score_of(s, s->x, &s->input.output);
     sis_prove_opt_init(&opt);
     opt.keep_class = forest.classes;
     opt.below = seed / 2 % 2;
-    opt.missing = seed / 4 % 2;
+    opt.missing = seed / 4 % 2 ? all : NULL;
     opt.threshold = seed % 3 ? score + (opt.below ? 0.05 : -0.05) : score; /* ties */
+    if (!forest.classes)
+        s->input.output = 0;
     return opt;
 }
 
-static int stays(const subject *s, const sis_prove_opt *opt, size_t top, const double *row) {
+static int stays(const subject *s, const sis_prove_opt *opt, const double *row) {
     size_t found;
-    double score = score_of(s, row, &found);
-    return opt->keep_class ? found == top : sis_decided(score, opt->threshold, opt->below);
+    double margins[8], score = score_of(s, row, &found);
+    s->model.predict(s->model.ctx, row, 1, forest.columns, margins);
+    return opt->keep_class ? margins[found] <= margins[s->input.output] + 1e-9
+                           : sis_decided(score, opt->threshold, opt->below);
 }
 
-/* Random values for what is not kept never change the decision; giving up any feature is answered
- * by an example that does. */
+/* Random values for what is not kept never change the decision. */
+static void check_random(const subject *s, const sis_prove_opt *opt, const sis_subset *p,
+                         sis__rng *r) {
+    double row[MADE_COLUMNS];
+    for (int i = 0; i < 100; i++) {
+        for (size_t j = 0; j < forest.columns; j++)
+            do
+                row[j] = made_value(&forest, r);
+            while (isnan(row[j]) && !opt->missing);
+        for (size_t k = 0; k < p->n; k++)
+            row[p->features[k]] = s->x[p->features[k]];
+        assert_true(stays(s, opt, row));
+    }
+}
+
+/* Giving up any feature is answered by an example that loses it. */
+static void check_needed(const subject *s, const sis_prover *prover, const sis_prove_opt *opt,
+                         const sis_subset *p) {
+    double row[MADE_COLUMNS];
+    int holds;
+    assert_int_equal(sis_prove_check(prover, &s->input, opt, p->features, p->n, &holds, NULL),
+                     SIS_OK);
+    assert_int_equal(holds, 1);
+    for (size_t k = 0; k < p->n; k++) {
+        int without[MADE_COLUMNS], n = 0;
+        for (size_t i = 0; i < p->n; i++)
+            if (i != k)
+                without[n++] = p->features[i];
+        assert_int_equal(sis_prove_check(prover, &s->input, opt, without, (size_t)n, &holds, row),
+                         SIS_OK);
+        assert_int_equal(holds, 0);
+        assert_false(stays(s, opt, row));
+    }
+}
+
+/* The audit believes it, and nothing that was changed about it. */
+static void check_audits(const subject *s, const sis_prover *prover, const sis_prove_opt *opt,
+                         sis_collection *c, const sis_guarantee *g) {
+    sis_audit a;
+    assert_int_equal(sis_prove_audit(prover, &s->input, opt, c, g, &a), SIS_OK);
+    assert_string_equal(a.reason, "");
+    assert_true(a.holds);
+    sis_audit_release(&a);
+    if (c->status != SIS_STATUS_EXPLAINED)
+        return;
+    c->subsets[0].n--; /* without one that it needs */
+    assert_int_equal(sis_prove_audit(prover, &s->input, opt, c, g, &a), SIS_OK);
+    assert_false(a.holds);
+    sis_audit_release(&a);
+    c->subsets[0].n++;
+}
+
 static void subsets_hold_whatever_the_rest_is(void **state) {
     (void)state;
+    size_t several = 0, fixed = 0;
     for (uint64_t seed = 0; seed < 60; seed++) {
         subject s;
         sis__rng r;
-        sis_proven p;
-        size_t top;
-        double row[MADE_COLUMNS];
-        int holds;
+        sis_prover *prover;
+        sis_collection c;
+        sis_guarantee g;
         subject_open(&s, seed);
         sis__rng_init(&r, seed);
-        sis_prove_opt opt = ask(&s, seed, &top);
-        assert_int_equal(sis_prove_subset(&s.model, &s.input, &opt, &p), SIS_OK);
-        assert_true(p.proved);
-        for (int i = 0; i < 300; i++) {
-            for (size_t j = 0; j < forest.columns; j++)
-                do
-                    row[j] = made_value(&forest, &r);
-                while (isnan(row[j]) && !opt.missing);
-            for (size_t k = 0; k < p.n; k++)
-                row[p.features[k]] = s.x[p.features[k]];
-            assert_true(stays(&s, &opt, top, row));
+        sis_prove_opt opt = ask(&s, seed);
+        assert_int_equal(sis_prover_new(&s.model, &prover), SIS_OK);
+        assert_int_equal(sis_prove_collect(prover, &s.input, &opt, &c, &g), SIS_OK);
+        assert_true(g.kind == SIS_GUARANTEE_ALL && g.proved && g.minimal);
+        assert_true(c.complete || c.status == SIS_STATUS_DEFAULT_DECISION);
+        for (size_t k = 0; k < c.n_subsets; k++) {
+            check_random(&s, &opt, &c.subsets[k], &r);
+            check_needed(&s, prover, &opt, &c.subsets[k]);
         }
-        assert_int_equal(sis_prove_check(&s.model, &s.input, &opt, p.features, p.n, &holds, NULL),
-                         SIS_OK);
-        assert_int_equal(holds, 1);
-        for (size_t k = 0; k < p.n; k++) {
-            int without[MADE_COLUMNS], n = 0;
-            for (size_t i = 0; i < p.n; i++)
-                if (i != k)
-                    without[n++] = p.features[i];
-            assert_int_equal(
-                sis_prove_check(&s.model, &s.input, &opt, without, (size_t)n, &holds, row), SIS_OK);
-            assert_int_equal(holds, 0);
-            assert_false(stays(&s, &opt, top, row));
-        }
-        sis_proven_release(&p);
+        check_audits(&s, prover, &opt, &c, &g);
+        several += c.n_subsets > 1;
+        fixed += c.status == SIS_STATUS_DEFAULT_DECISION;
+        sis_collection_release(&c);
+        sis_prover_free(prover);
         sis_model_close(&s.model);
     }
+    assert_true(several > 0 && fixed > 0 && fixed < 30);
 }
 
 static int predict_nothing(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
@@ -118,33 +162,71 @@ static int predict_nothing(void *ctx, const double *rows, size_t n, size_t width
 
 static void other_models_and_missing_thresholds_are_refused(void **state) {
     (void)state;
-    double x = 0, own[4] = {0};
+    double own[4] = {0};
     sis_model model = {.predict = predict_nothing, .ctx = own, .n_outputs = 1, .n_values = 1};
-    sis_input input = {.values = &x, .mask = &x, .n_values = 1};
     sis_prove_opt opt;
-    sis_proven p;
+    sis_prover *prover;
+    sis_collection c;
+    sis_guarantee g;
     subject s;
     int holds;
     sis_prove_opt_init(&opt);
-    assert_int_equal(sis_prove_subset(&model, &input, &opt, &p), SIS_E_UNSUPPORTED);
+    assert_int_equal(sis_prover_new(&model, &prover), SIS_E_UNSUPPORTED);
+    assert_message_has("XGBoost");
     subject_open(&s, 1);
-    assert_int_equal(sis_prove_subset(&s.model, &s.input, &opt, &p), SIS_E_ARGUMENT);
+    assert_int_equal(sis_prover_new(&s.model, &prover), SIS_OK);
+    assert_int_equal(sis_prove_collect(prover, &s.input, &opt, &c, &g), SIS_E_ARGUMENT);
     assert_message_has("no threshold");
-    opt.keep_class = forest.classes;
-    opt.threshold = 0;
-    opt.below = !forest.classes && score_of(&s, s.x, &(size_t){0}) <= 0;
-    assert_int_equal(sis_prove_check(&s.model, &s.input, &opt, (int[]){99}, 1, &holds, NULL),
+    opt = ask(&s, 1);
+    assert_int_equal(sis_prove_check(prover, &s.input, &opt, (int[]){99}, 1, &holds, NULL),
                      SIS_E_ARGUMENT);
     assert_int_equal(holds, -1);
     s.input.n_values--;
-    assert_int_equal(sis_prove_subset(&s.model, &s.input, &opt, &p), SIS_E_ARGUMENT);
+    assert_int_equal(sis_prove_collect(prover, &s.input, &opt, &c, &g), SIS_E_ARGUMENT);
+    sis_prover_free(prover);
     sis_model_close(&s.model);
+}
+
+typedef struct {
+    subject s;
+    sis_prove_opt opt;
+} case_of;
+
+static int collect_once(void *ctx) {
+    const case_of *t = (const case_of *)ctx;
+    sis_prover *prover;
+    sis_collection c;
+    sis_guarantee g;
+    sis_audit a;
+    int error = sis_prover_new(&t->s.model, &prover);
+    if (!error)
+        error = sis_prove_collect(prover, &t->s.input, &t->opt, &c, &g);
+    if (!error) {
+        error = sis_prove_audit(prover, &t->s.input, &t->opt, &c, &g, &a);
+        if (!error)
+            sis_audit_release(&a);
+        sis_collection_release(&c);
+    }
+    sis_prover_free(prover);
+    return error;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    (void)state;
+    case_of t;
+    subject_open(&t.s, 3);
+    t.s.input.values = t.s.input.mask = t.s.x;
+    t.opt = ask(&t.s, 3);
+    t.opt.tries = 8;
+    assert_true(with_failing_allocations(collect_once, &t) > 30);
+    sis_model_close(&t.s.model);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(subsets_hold_whatever_the_rest_is),
         cmocka_unit_test(other_models_and_missing_thresholds_are_refused),
+        cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

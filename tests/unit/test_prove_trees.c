@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prove/sets.h"
 #include "prove/trees.h"
 #include "support_trees.h"
 
@@ -20,6 +21,7 @@ typedef struct {
     double row[MADE_COLUMNS], low[MADE_COLUMNS], high[MADE_COLUMNS];
     double values[MADE_COLUMNS][MOST_VALUES]; /* that a free column is tried with */
     size_t n_values[MADE_COLUMNS];
+    unsigned char missing[MADE_COLUMNS];
     sis__prove_question q;
 } question;
 
@@ -40,7 +42,7 @@ static int stays(const question *t, const double *row) {
         if (sums[k] > sums[best])
             best = k;
     if (t->q.what == SIS__PROVE_CLASS)
-        return best == t->q.output;
+        return sums[best] <= sums[t->q.output];
     sis__booster_margins(&t->b, sums, rest, t->q.output, t->q.output + 1, &margin);
     return t->q.what == SIS__PROVE_AT_LEAST ? margin >= t->q.threshold : margin <= t->q.threshold;
 }
@@ -105,7 +107,7 @@ static void list_values(question *t, size_t j) {
         try_value(t, j, t->low[j]);
         try_value(t, j, t->high[j]);
     }
-    if (t->q.missing)
+    if (t->q.missing && t->q.missing[j])
         t->values[j][t->n_values[j]++] = NAN;
 }
 
@@ -126,7 +128,9 @@ static void draw_question(question *t, sis__rng *r) {
                                  .n_features = forest.columns,
                                  .low = ball ? t->low : NULL,
                                  .high = ball ? t->high : NULL,
-                                 .missing = sis__rng_below(r, 2) == 0};
+                                 .missing = sis__rng_below(r, 2) == 0 ? t->missing : NULL};
+    for (size_t j = 0; j < forest.columns; j++)
+        t->missing[j] = sis__rng_below(r, 4) > 0;
     for (size_t k = 1; k < forest.outputs; k++)
         if (sums[k] > sums[t->q.output])
             t->q.output = k;
@@ -165,6 +169,18 @@ static int make_question(question *t, uint64_t seed) {
 
 /* ---- Tests ----------------------------------------------------------------------------------- */
 
+/* One question to an oracle of its own. */
+static int prove(const sis__prover *p, const question *t, const unsigned char *kept,
+                 sis__proof *proof, double *example) {
+    double row[MADE_COLUMNS];
+    sis__oracle *o;
+    int error = sis__trees_oracle(p, &t->q, &o);
+    if (error == SIS_OK)
+        error = o->ask(o, kept, proof, example ? example : row);
+    sis__oracle_free(o);
+    return error;
+}
+
 static void check_example(const question *t, const unsigned char *kept, const double *example) {
     assert_false(stays(t, example));
     for (size_t j = 0; j < forest.columns; j++) {
@@ -172,7 +188,7 @@ static void check_example(const question *t, const unsigned char *kept, const do
         if (kept[j])
             assert_true(same);
         else if (isnan(example[j]))
-            assert_true(t->q.missing || same);
+            assert_true((t->q.missing && t->q.missing[j]) || same);
         else
             assert_true(example[j] >= t->low[j] && example[j] <= t->high[j]);
     }
@@ -193,7 +209,7 @@ static void proofs_agree_with_trying_everything(void **state) {
             sis__proof proof;
             for (size_t j = 0; j < forest.columns; j++)
                 kept[j] = subset >> j & 1;
-            assert_int_equal(sis__prove(p, &t.q, kept, &proof, example), SIS_OK);
+            assert_int_equal(prove(p, &t, kept, &proof, example), SIS_OK);
             assert_int_equal(proof, stays_for_all(&t, kept) ? SIS__PROOF_HOLDS : SIS__PROOF_FAILS);
             if (proof == SIS__PROOF_FAILS)
                 check_example(&t, kept, example);
@@ -214,11 +230,18 @@ static void subsets_hold_and_none_of_them_can_be_given_up(void **state) {
         sis__prover *p;
         unsigned char kept[MADE_COLUMNS];
         int order[MADE_COLUMNS], proved;
+        sis__oracle *o;
+        sis__sets sets;
         if (!make_question(&t, seed))
             continue;
         assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
-        assert_int_equal(sis__prove_order(p, &t.q, order), SIS_OK);
-        assert_int_equal(sis__prove_minimal(p, &t.q, order, kept, &proved), SIS_OK);
+        assert_int_equal(sis__trees_oracle(p, &t.q, &o), SIS_OK);
+        assert_int_equal(sis__sets_init(&sets, o), SIS_OK);
+        assert_int_equal(sis__sets_order(&sets, order), SIS_OK);
+        memset(kept, 1, sizeof kept);
+        assert_int_equal(sis__sets_minimal(&sets, order, kept, &proved), SIS_OK);
+        sis__sets_release(&sets);
+        sis__oracle_free(o);
         assert_true(proved && stays_for_all(&t, kept));
         for (size_t j = 0; j < forest.columns; j++)
             if (kept[j]) {
@@ -266,10 +289,10 @@ static void columns_of_one_feature_are_free_together(void **state) {
             if (j > 0)
                 some[map[j]] = (unsigned char)(map[j] % 2);
         }
-        assert_int_equal(sis__prove(p, &t.q, all, &apart, NULL), SIS_OK);
+        assert_int_equal(prove(p, &t, all, &apart, NULL), SIS_OK);
         t.q.feature_of = map;
         t.q.n_features = (size_t)map[forest.columns - 1] + 1;
-        assert_int_equal(sis__prove(p, &t.q, some, &together, NULL), SIS_OK);
+        assert_int_equal(prove(p, &t, some, &together, NULL), SIS_OK);
         assert_int_equal(together, apart);
         sis__prover_free(p);
         sis__booster_release(&t.b);
@@ -287,13 +310,13 @@ static void what_cannot_be_asked_is_refused(void **state) {
         seed++;
     assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
     t.q.what = SIS__PROVE_AT_LEAST;
-    assert_int_equal(sis__prove(p, &t.q, kept, &proof, NULL), SIS_E_UNSUPPORTED);
+    assert_int_equal(prove(p, &t, kept, &proof, NULL), SIS_E_UNSUPPORTED);
     t.q.what = SIS__PROVE_CLASS;
     t.q.output = (t.q.output + 1) % forest.outputs;
-    assert_int_equal(sis__prove(p, &t.q, kept, &proof, NULL), SIS_E_ARGUMENT);
+    assert_int_equal(prove(p, &t, kept, &proof, NULL), SIS_E_ARGUMENT);
     assert_message_has("does not have the decision");
     t.q.output = forest.outputs;
-    assert_int_equal(sis__prove(p, &t.q, kept, &proof, NULL), SIS_E_ARGUMENT);
+    assert_int_equal(prove(p, &t, kept, &proof, NULL), SIS_E_ARGUMENT);
     sis__prover_free(p);
     t.b.forest.weights[0] = INFINITY;
     assert_int_equal(sis__prover_new(&t.b, &p), SIS_E_UNSUPPORTED);
@@ -311,9 +334,9 @@ static void a_limit_of_branches_leaves_it_open(void **state) {
         if (!draw_large(&t, seed))
             continue;
         assert_int_equal(sis__prover_new(&t.b, &p), SIS_OK);
-        assert_int_equal(sis__prove(p, &t.q, kept, &full, NULL), SIS_OK);
+        assert_int_equal(prove(p, &t, kept, &full, NULL), SIS_OK);
         t.q.most = 1;
-        assert_int_equal(sis__prove(p, &t.q, kept, &limited, NULL), SIS_OK);
+        assert_int_equal(prove(p, &t, kept, &limited, NULL), SIS_OK);
         assert_true(limited == full || limited == SIS__PROOF_NONE);
         open += limited == SIS__PROOF_NONE;
         sis__prover_free(p);
@@ -325,13 +348,22 @@ static void a_limit_of_branches_leaves_it_open(void **state) {
 static int prove_once(void *ctx) {
     const question *t = (const question *)ctx;
     sis__prover *p;
+    sis__oracle *o = NULL;
+    sis__sets sets = {0};
     unsigned char kept[MADE_COLUMNS];
     int order[MADE_COLUMNS], proved;
     int error = sis__prover_new(&t->b, &p);
+    memset(kept, 1, sizeof kept);
     if (!error)
-        error = sis__prove_order(p, &t->q, order);
+        error = sis__trees_oracle(p, &t->q, &o);
     if (!error)
-        error = sis__prove_minimal(p, &t->q, order, kept, &proved);
+        error = sis__sets_init(&sets, o);
+    if (!error)
+        error = sis__sets_order(&sets, order);
+    if (!error)
+        error = sis__sets_minimal(&sets, order, kept, &proved);
+    sis__sets_release(&sets);
+    sis__oracle_free(o);
     sis__prover_free(p);
     return error;
 }

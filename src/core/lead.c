@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How far an output is ahead of all others, as a score: "it stays on top" becomes a decision like
+ * any other, with the threshold 0.
+ */
+#include <math.h>
+
+#include "core/core.h"
+
+/* Differences this small are rounding: margins of equal sums may differ in their last digits. */
+static double lead_of(double own, double other) {
+    double lead = own == other ? 0 : own - other;
+    return fabs(lead) <= 1e-12 * (1 + fabs(own)) ? 0 : lead;
+}
+
+/* margins (n) -> leads, in place. */
+static void lead_row(double *m, size_t n) {
+    size_t best = 0;
+    double next = -INFINITY;
+    int unknown = isnan(m[0]);
+    for (size_t k = 1; k < n; k++) {
+        unknown |= isnan(m[k]);
+        next = fmax(next, fmin(m[k], m[best]));
+        if (m[k] > m[best])
+            best = k;
+    }
+    double top = m[best];
+    for (size_t k = 0; k < n; k++)
+        m[k] = unknown ? NAN : lead_of(m[k], k == best ? next : top);
+}
+
+static int lead_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    const sis_model *m = (const sis_model *)ctx;
+    int error = sis__model_predict(m, rows, n, width, scores);
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        lead_row(scores + i * m->n_outputs, m->n_outputs);
+    return error;
+}
+
+void sis_model_lead(const sis_model *model, sis_model *out) {
+    *out = (sis_model){.predict = lead_predict,
+                       .ctx = (void *)(uintptr_t)model,
+                       .n_outputs = model->n_outputs,
+                       .n_values = model->n_values,
+                       .max_rows = model->max_rows,
+                       .missing = model->missing};
+}

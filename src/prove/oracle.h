@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An oracle knows one example and one decision, and answers one question: does the decision stay
+ * whatever the features that are not kept are? What is found by asking it does not depend on what
+ * kind of model it knows.
+ *
+ *     trees.c    oracles of tree ensembles: exact
+ *     sets.c     minimal sets of features, by asking
+ *     attack.c   an adversary that looks for what would refute an answer, by predictions alone
+ *     prove.c    sis/prove.h: which oracle fits an opened model; collections, audits
+ */
+#ifndef SIS_PROVE_ORACLE_H
+#define SIS_PROVE_ORACLE_H
+
+#include <stddef.h>
+
+#include "base/rng.h"
+
+typedef enum sis__proof { SIS__PROOF_NONE, SIS__PROOF_HOLDS, SIS__PROOF_FAILS } sis__proof;
+
+typedef struct sis__oracle sis__oracle;
+
+/* Its maker's struct begins with this. */
+struct sis__oracle {
+    size_t n_features, width;
+    const double *row;     /* (width) the example, as the model sees it */
+    const int *feature_of; /* (width) -1: never free; NULL: each value is a feature */
+
+    /* kept: n_features flags. HOLDS: proved. FAILS: `example` (width) is an input with the same
+     * values of what is kept, without the decision. NONE: not decided. */
+    int (*ask)(sis__oracle *o, const unsigned char *kept, sis__proof *proof, double *example);
+
+    /* How far the decision might be lost if these are kept, without much thought: for an order. */
+    int (*harm)(sis__oracle *o, const unsigned char *kept, double *harm);
+
+    /* A value that column j may have, at random, often where something changes. */
+    double (*draw)(const sis__oracle *o, size_t j, sis__rng *r);
+
+    void (*free)(sis__oracle *o);
+};
+
+static inline int sis__oracle_feature(const sis__oracle *o, size_t j) {
+    return o->feature_of ? o->feature_of[j] : (int)j;
+}
+
+static inline void sis__oracle_free(sis__oracle *o) {
+    if (o)
+        o->free(o);
+}
+
+#endif

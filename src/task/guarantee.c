@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is promised of subsets, and which decision has to stay: the options --guarantee, --domain and
+ * --keep, and for every value of everything else (`all`) what one example is asked and how its record
+ * is checked. sis/prove.h does the proving.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+/* ---- Options --------------------------------------------------------------------------------- */
+
+static int read_kind(const char *text, sis_guarantee *g) {
+    if (!text || strcmp(text, "mask") == 0)
+        return SIS_OK;
+    if (strcmp(text, "all") != 0)
+        return sis__fail(SIS_E_OPTION, "--guarantee: expected mask or all, found \"%s\"", text);
+    g->kind = SIS_GUARANTEE_ALL;
+    return SIS_OK;
+}
+
+static int check_all(const sis_task_opt *o) {
+    if (strcmp(o->method, "sis") != 0)
+        return sis__fail(SIS_E_OPTION, "--guarantee all is for --method sis");
+    if (o->mask)
+        return sis__fail(SIS_E_OPTION, "--mask: with --guarantee all nothing is masked; leave it "
+                                       "out, or say with --domain what values may be");
+    if (o->search.early_stop)
+        return sis__fail(SIS_E_OPTION, "--early-stop: --guarantee all selects nothing backwards");
+    return SIS_OK;
+}
+
+static int check_class(const sis_task_opt *o) {
+    if (strcmp(o->method, "sis") != 0)
+        return sis__fail(SIS_E_OPTION, "--keep class is for --method sis");
+    if (o->threshold || o->search.below)
+        return sis__fail(SIS_E_OPTION,
+                         "--keep class: that an output stays on top needs no %s; leave it out",
+                         o->threshold ? "--threshold" : "--below");
+    return SIS_OK;
+}
+
+int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
+    const char *keep = o->keep ? o->keep : "score";
+    g->keep_class = strcmp(keep, "class") == 0;
+    if (!g->keep_class && strcmp(keep, "score") != 0)
+        return sis__fail(SIS_E_OPTION, "--keep: expected score or class, found \"%s\"", keep);
+    int error = read_kind(o->guarantee, &g->asked);
+    if (!error && o->domain && g->asked.kind != SIS_GUARANTEE_ALL)
+        error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all");
+    if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
+        error = check_all(o);
+    return !error && g->keep_class ? check_class(o) : error;
+}
+
+/* ---- Domains --------------------------------------------------------------------------------- */
+
+static void domain_release(sis__task_domain *d) {
+    free(d->low);
+    free(d->high);
+    free(d->missing);
+    *d = (sis__task_domain){0};
+}
+
+/* The smallest and the largest value of each column of a data set, and whether it may be missing. */
+static int take_range(const sis_task *t, const char *path, size_t width, sis__task_domain *d) {
+    sis__task_donors from;
+    int error = sis__task_donors_open(t, "--domain", path, width, &from);
+    if (error)
+        return error;
+    double *row = SIS_NEW_RAW(double, width);
+    d->low = SIS_NEW_RAW(double, width);
+    d->high = SIS_NEW_RAW(double, width);
+    d->missing = SIS_NEW(unsigned char, width);
+    error = row && d->low && d->high && d->missing ? SIS_OK : SIS_E_NOMEM;
+    for (size_t v = 0; !error && v < width; v++)
+        d->low[v] = d->high[v] = NAN; /* fmin and fmax pass over it */
+    for (size_t i = 0; !error && i < sis_data_count(from.data); i++) {
+        error = sis__task_encode(t, from.data, i, width, row, NULL);
+        for (size_t v = 0; !error && v < width; v++) {
+            d->low[v] = fmin(d->low[v], row[v]);
+            d->high[v] = fmax(d->high[v], row[v]);
+            if (isnan(row[v]))
+                d->missing[v] = 1;
+        }
+    }
+    free(row);
+    sis_data_free(from.read);
+    return error;
+}
+
+static int domain_read(const sis_task *t, const char *text, size_t width, sis__task_domain *d) {
+    *d = (sis__task_domain){.radius = NAN};
+    if (!text || strcmp(text, "any") == 0)
+        return SIS_OK;
+    if (strncmp(text, "data:", 5) == 0 && text[5]) {
+        int error = take_range(t, text + 5, width, d);
+        if (error)
+            domain_release(d);
+        return error;
+    }
+    if (strncmp(text, "ball:", 5) == 0 && sis__text_number(text + 5, &d->radius) && d->radius >= 0)
+        return SIS_OK;
+    return sis__fail(SIS_E_OPTION, "--domain: expected any, data:FILE or ball:E, found \"%s\"",
+                     text);
+}
+
+/* ---- Before the first example ---------------------------------------------------------------- */
+
+static int make_prover(sis_task *t) {
+    int error = sis_prover_new(&t->model, &t->guarantee.prover);
+    return error ? sis__fail_in(error, "--guarantee all") : SIS_OK;
+}
+
+int sis__task_guarantee_begin(sis_task *t) {
+    sis__task_guarantee *g = &t->guarantee;
+    size_t width = 0;
+    if (g->keep_class && t->model.n_outputs == 1)
+        return sis__fail(SIS_E_ARGUMENT, "--keep class: the model has one output, so there is none "
+                                         "to stay ahead of; give a --threshold");
+    if (g->asked.kind != SIS_GUARANTEE_ALL)
+        return SIS_OK;
+    int error = g->prover ? SIS_OK : make_prover(t);
+    if (!error && t->source.data && !g->shared)
+        error = sis__task_same_widths(t, "--guarantee all", &width);
+    if (!error && t->source.data && !g->shared)
+        error = domain_read(t, t->opt.domain, width, &g->domain);
+    return error;
+}
+
+void sis__task_guarantee_share(const sis__task_guarantee *like, sis__task_guarantee *g) {
+    *g = *like;
+    g->shared = 1;
+}
+
+void sis__task_guarantee_release(sis__task_guarantee *g) {
+    if (g->shared)
+        return;
+    domain_release(&g->domain);
+    sis_prover_free(g->prover);
+}
+
+/* ---- One example ----------------------------------------------------------------------------- */
+
+/* The box of a ball around an example: low (n), then high (n). NULL: no memory. */
+static double *make_ball(const sis_input *in, double radius) {
+    double *box = SIS_NEW_RAW(double, 2 * in->n_values);
+    for (size_t v = 0; box && v < in->n_values; v++) {
+        box[v] = in->values[v] - radius;
+        box[in->n_values + v] = in->values[v] + radius;
+    }
+    return box;
+}
+
+/* Options of a proof about an example. *box is to be freed. */
+static int proof_options(const sis__task_domain *d, const sis_input *in, sis_prove_opt *opt,
+                         double **box) {
+    *box = NULL;
+    opt->low = d->low;
+    opt->high = d->high;
+    opt->missing = d->missing;
+    if (isnan(d->radius) || d->low)
+        return SIS_OK;
+    *box = make_ball(in, d->radius);
+    opt->low = *box;
+    opt->high = *box ? *box + in->n_values : NULL;
+    return *box ? SIS_OK : SIS_E_NOMEM;
+}
+
+int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *search,
+                    sis_rationale *out) {
+    sis_prove_opt opt;
+    double *box;
+    sis_prove_opt_init(&opt);
+    opt.threshold = search->threshold;
+    opt.below = search->below;
+    opt.keep_class = t->guarantee.keep_class;
+    opt.max_subsets = search->max_subsets;
+    opt.seed = t->opt.seed;
+    int error = proof_options(&t->guarantee.domain, in, &opt, &box);
+    if (!error)
+        error = sis_prove_collect(t->guarantee.prover, in, &opt, &out->collection, &out->guarantee);
+    free(box);
+    return error;
+}
+
+/* ---- Audits ---------------------------------------------------------------------------------- */
+
+static int audit_one(const sis_task *t, const sis__task_domain *d, const sis_input *in,
+                     const sis_record *r, sis_audit *out) {
+    sis_prove_opt opt;
+    double *box;
+    sis_prove_opt_init(&opt);
+    opt.threshold = r->threshold;
+    opt.below = r->below;
+    opt.keep_class = r->keep != NULL;
+    opt.tries = 4096; /* an adversary that takes its time */
+    opt.seed = 2;
+    int error = proof_options(d, in, &opt, &box);
+    if (!error)
+        error = sis_prove_audit(t->guarantee.prover, in, &opt, &r->collection, r->guarantee, out);
+    free(box);
+    return error;
+}
+
+int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,
+                          sis_audit *out) {
+    sis__task_domain d = {0};
+    size_t width = 0, done = 0;
+    int error = t->guarantee.prover ? SIS_OK : make_prover(t);
+    if (!error)
+        error = sis__task_same_widths(t, "--guarantee all", &width);
+    if (!error)
+        error = domain_read(t, records[0].domain, width, &d);
+    for (; !error && done < n; done++) {
+        error = audit_one(t, &d, &inputs[done], &records[done], &out[done]);
+        if (error)
+            break;
+    }
+    for (size_t i = 0; error && i < done; i++)
+        sis_audit_release(&out[i]);
+    domain_release(&d);
+    return error;
+}

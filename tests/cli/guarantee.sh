@@ -1,0 +1,47 @@
+# What subsets are enough for: --guarantee all, its domains, --keep class; words, audits, refusals.
+trees=$SIS_EXAMPLES/credit-trees.json
+rows=$SIS_EXAMPLES/credit.csv
+sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0:3 -o any.jsonl
+sis show any.jsonl
+sis verify any.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+# Smaller domains leave more subsets, never more features.
+for domain in "data:$rows" ball:0 ball:1; do
+    sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain "$domain" --rows 0:3 -o d.jsonl
+    grep -o '"guarantee":{[^}]*}\|"status":"[a-z_]*"' d.jsonl | sed 's/data:.*credit/data:credit/'
+    sis verify d.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+done
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0 --domain "data:$rows" | sis show - | sed 's/range of .*/range of .../'
+sis report any.jsonl -o report.html
+grep -c 'enough <bdi>whatever the other 4 features are' report.html
+# A record that claims too much is found out.
+sed 's/"features":\[4,7,1,2\]/"features":[4,7,1]/' any.jsonl > less.jsonl
+sis verify less.jsonl -m "$trees" -i "$rows" -o audit.jsonl || echo "exit $?"
+grep -o '"reason":"[^"]*"' audit.jsonl
+sed 's/"features":\[4,7,1,2\]/"features":[4,7,1,2,0]/' any.jsonl > more.jsonl
+sis verify more.jsonl -m "$trees" -i "$rows" -o audit.jsonl || echo "exit $?"
+grep -o '"reason":"[^"]*"' audit.jsonl
+# The same question goes on, another does not.
+head -1 any.jsonl > r.jsonl
+sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0:3 -o r.jsonl --resume
+sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain ball:1 --rows 0:3 -o r.jsonl --resume 2> err || sed 's/ (--model.*//' err
+# A class that stays on top.
+cat > two.sh <<'END'
+while read -r line; do
+    echo "$line" | sed 's/[^][0-9.,-]//g; s/\],\[/\n/g' | tr -d '[]' |
+        awk -F, '{ printf "%s[%g,%g]", (NR > 1 ? "," : "{\"outputs\":["), 3 * $1 + $2 - 1, $3 } END { print "]}" }'
+done
+END
+printf 'a,b,c\n2,1,3\n0,1,3\n' > abc.csv
+sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --jobs 1 --timeout 5 -o class.jsonl
+sis show class.jsonl
+sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 -o audit.jsonl
+# Refusals.
+try_all() { sis explain -i "$rows" "$@" 2>&1 || echo "exit $?"; }
+try_all -m "cmd:$SIS_EXAMPLES/credit.sh" -t 0.8 --guarantee all
+try_all -m "$trees" -t 0.8 --guarantee all --mask zero
+try_all -m "$trees" -t 0.8 --guarantee all --domain box
+try_all -m "$trees" -t 0.8 --domain any --mask zero
+try_all -m "$trees" -t 0.8 --guarantee all --method perturb
+try_all -m "$trees" --guarantee all --keep class
+try_all -m "$trees" -t 0.8 --keep class
+try_all -m "$trees" --mask zero
