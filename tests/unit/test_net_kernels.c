@@ -347,6 +347,161 @@ static void functions_do_not_depend_on_the_place(void **state) {
     free(x);
 }
 
+static void erf_is_accurate_and_knows_its_limits(void **state) {
+    (void)state;
+    enum { N = 200000 };
+    float *x = (float *)malloc(N * sizeof *x), *y = (float *)malloc(N * sizeof *y), one;
+    const float odd[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e30f, -1e30f, 1e-30f};
+    for (size_t i = 0; i < N; i++)
+        x[i] = (float)((double)i / N * 12 - 6);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        (*kn)->erf(x, y, N);
+        for (size_t i = 0; i < N; i++)
+            assert_true(fabs(y[i] - erf((double)x[i])) <= 2e-7 * fmin(1, fabs(1.2 * x[i]) + 1e-30));
+        for (size_t i = 0; i < 100; i++) {
+            (*kn)->erf(x + i * 999, &one, 1);
+            assert_true(same_bits(one, y[i * 999]));
+        }
+        (*kn)->erf(odd, y, 8);
+        assert_true(y[0] == 0 && y[1] == 0 && y[2] == 1 && y[3] == -1 && isnan(y[4]));
+        assert_true(y[5] == 1 && y[6] == -1 && y[7] > 1.1e-30f && y[7] < 1.2e-30f);
+    }
+    free(x);
+    free(y);
+}
+
+/* The machine's own operations: bits of the naive ones, wherever a value stands. */
+static void rows_are_computed_like_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 21);
+    float *a = fill(&r, 100), *b = fill(&r, 100), y[100], want[100];
+    const sis__kernels *naive = &sis__kernels_naive;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= 100; n++)
+            for (size_t k = 0; k < 16; k++) {
+                size_t sa = k & 1, sb = k >> 1 & 1;
+                sis__arithmetic *const fast[] = {(*kn)->add, (*kn)->sub, (*kn)->mul, (*kn)->div};
+                sis__arithmetic *const slow[] = {naive->add, naive->sub, naive->mul, naive->div};
+                fast[k / 4](a, sa, b, sb, y, n);
+                slow[k / 4](a, sa, b, sb, want, n);
+                assert_memory_equal(y, want, n * sizeof *y);
+                assert_true((*kn)->sum(a, n) == naive->sum(a, n));
+            }
+    free(a);
+    free(b);
+}
+
+/* Within rounding of the naive one; a row does not depend on those beside it, nor on values whose
+ * exponential is 0. */
+static void softmax_depends_on_what_counts_alone(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 22);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= 70; n += 3) {
+            float *x = fill(&r, 11 * n), y[11 * 70], want[11 * 70], one[70], wide[140], sparse[140];
+            for (size_t i = 0; i < n; i++)
+                x[3 * n + i] = -INFINITY;
+            (*kn)->softmax(x, y, 11, n);
+            sis__kernels_naive.softmax(x, want, 11, n);
+            for (size_t i = 0; i < 11 * n; i++)
+                assert_true(fabsf(y[i] - want[i]) <= 5e-7f);
+            for (size_t row = 0; row < 11; row++) {
+                (*kn)->softmax(x + row * n, one, 1, n);
+                assert_memory_equal(one, y + row * n, n * sizeof *one);
+                for (size_t i = 0; i < n; i++) {
+                    wide[2 * i] = x[row * n + i];
+                    wide[2 * i + 1] = x[row * n + i] - 10000;
+                }
+                (*kn)->softmax(wide, sparse, 1, 2 * n);
+                for (size_t i = 0; row != 3 && i < n; i++)
+                    assert_true(same_bits(sparse[2 * i], one[i]) && sparse[2 * i + 1] == 0);
+            }
+            free(x);
+        }
+}
+
+/* GELU and layer normalisation round after each operator: bits of the single kernels. */
+static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
+    float *x = fill(r, 2 * n), *scale = fill(r, n), *shift = fill(r, n), *y = fill(r, 2 * n);
+    float *t = fill(r, n), *want = fill(r, n);
+    const float one = 1, half = 0.5f, by = 1.41421356f;
+    for (int order = SIS__HALF_LAST; order <= SIS__HALF_OF_E; order++) {
+        sis__gelu g = {.by = by, .one = one, .half = half, .times = order % 2};
+        g.order = order == SIS__HALF_LAST   ? SIS__HALF_LAST
+                  : order == SIS__HALF_OF_X ? SIS__HALF_OF_X
+                                            : SIS__HALF_OF_E;
+        kn->gelu(&g, x, y, n);
+        (g.times ? kn->mul : kn->div)(x, 1, &by, 0, t, n);
+        kn->erf(t, t, n);
+        kn->add(t, 1, &one, 0, t, n);
+        kn->mul(order == SIS__HALF_OF_X ? x : t, 1, order == SIS__HALF_LAST ? x : &half,
+                order == SIS__HALF_LAST, want, n);
+        kn->mul(order == SIS__HALF_OF_X ? t : want, 1,
+                order == SIS__HALF_LAST   ? &half
+                : order == SIS__HALF_OF_X ? want
+                                          : x,
+                order != SIS__HALF_LAST, want, n);
+        assert_memory_equal(y, want, n * sizeof *y);
+    }
+    sis__layer_norm l = {.n = n, .epsilon = 1e-5f, .scale = scale, .shift = shift};
+    kn->layer_norm(&l, x, y, 2);
+    for (size_t row = 0; row < 2; row++) {
+        float mean = (float)(kn->sum(x + row * n, n) / (double)n), deviation;
+        kn->sub(x + row * n, 1, &mean, 0, want, n);
+        kn->mul(want, 1, want, 1, t, n);
+        deviation = sqrtf((float)(kn->sum(t, n) / (double)n) + 1e-5f);
+        kn->div(want, 1, &deviation, 0, want, n);
+        kn->mul(want, 1, scale, 1, want, n);
+        kn->add(want, 1, shift, 1, want, n);
+        assert_memory_equal(y + row * n, want, n * sizeof *y);
+    }
+    free(x);
+    free(scale);
+    free(shift);
+    free(y);
+    free(t);
+    free(want);
+}
+
+static void chains_round_after_each_operator(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 23);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= 150; n++)
+            check_chains(*kn, &r, n);
+}
+
+/* linear = gemm from 0, then the bias. */
+static void linear_products_are_products_and_a_bias(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 24);
+    const dims shapes[] = {{1, 1, 1}, {13, 33, 5}, {5, 64, 300}, {25, 31, 1100}, {3, 5, 0}};
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            size_t m = shapes[s].m, n = shapes[s].n, k = shapes[s].k;
+            float *a = fill(&r, m * k), *b = fill(&r, k * n), *bias = fill(&r, n);
+            float *c = fill(&r, m * n), *want = (float *)calloc(m * n, sizeof *want);
+            float *packed = (float *)malloc(sis__packed_size(*kn, k, n) * sizeof *packed + 1);
+            sis__pack(*kn, k, n, b, n, 1, packed);
+            (*kn)->gemm(m, n, k, a, k, 1, packed, want, n);
+            (*kn)->linear(&(sis__linear_product){m, n, k, a, packed, NULL, c});
+            assert_memory_equal(c, want, m * n * sizeof *c);
+            (*kn)->linear(&(sis__linear_product){m, n, k, a, packed, bias, c});
+            for (size_t i = 0; i < m * n; i++)
+                assert_true(same_bits(c[i], want[i] + bias[i % n]));
+            free(a);
+            free(b);
+            free(bias);
+            free(c);
+            free(want);
+            free(packed);
+        }
+}
+
 static void lines_are_added_in_order_and_their_maxima_found(void **state) {
     (void)state;
     sis__rng r;
@@ -465,6 +620,11 @@ int main(void) {
         cmocka_unit_test(functions_are_accurate),
         cmocka_unit_test(functions_know_their_limits),
         cmocka_unit_test(functions_do_not_depend_on_the_place),
+        cmocka_unit_test(erf_is_accurate_and_knows_its_limits),
+        cmocka_unit_test(rows_are_computed_like_naive_ones),
+        cmocka_unit_test(softmax_depends_on_what_counts_alone),
+        cmocka_unit_test(chains_round_after_each_operator),
+        cmocka_unit_test(linear_products_are_products_and_a_bias),
         cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),
         cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),

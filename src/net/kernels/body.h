@@ -4,8 +4,8 @@
  * which defines VBYTES, MR and KERNELS_NAME. See kernels.h for what they compute.
  *
  * Matrix product: c is cut into tiles of MR x 2 vectors that stay in registers while k runs. The
- * rows of a for one strip of tiles are copied k-major first (a strip of a fits the L1 cache, and
- * rows a multiple of 4096 bytes apart would evict each other), b comes packed in panels. k is cut
+ * rows of a for one strip of tiles are copied side by side first (a strip of a fits the L1 cache,
+ * and rows a multiple of 4096 bytes apart would evict each other), b comes packed in panels. k is cut
  * into pieces so that a strip stays small; a partial sum is kept in c between pieces, which is
  * exact, so that every element is one sum from the first to the last k, or (convolutions) each
  * piece is summed by itself and added to c. Rows that do not fill a tile run through the same code
@@ -84,21 +84,29 @@ INLINE unsigned lanes_of(ivec which) {
 
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
-/* One tile: a (k, MR), b (k, NR), c (rows, NR). Sums start from what c holds, or from `start`, and
- * become c or are added to it. */
+/* How a tile finds the rows of its left side: packed (k, MR), or side by side (MR, STEP) as they
+ * were copied, and then maybe only some terms of them. */
+typedef enum { PACKED, COPIED, LISTED } left_side;
+enum { STEP = KC + LANES };
+
+/* One tile: a (k, MR) or (MR, STEP), b (k, NR), c (rows, NR). Sums start from what c holds, or from
+ * `start`, and become c or are added to it. */
 typedef struct {
     size_t k;
+    left_side left;
     const float *a, *b;
-    const int *index;   /* (k) which rows of b these are; NULL: 0, 1, 2 ... */
+    const int *index;   /* (k) LISTED: which rows of b these are */
     const float *start; /* (rows) or NULL */
     int add;
+    const float *bias; /* (NR) added to the sums in the end, or NULL */
     float *c;
     size_t ldc;
 } tile;
 
-/* rows and direct are constants where this is inlined. */
-INLINE void run_tile(const size_t rows, const int direct, const tile *t) {
+/* rows and left are constants where this is inlined. */
+INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
     const float *a = t->a;
+    const size_t next = left == PACKED ? MR : 1, below = left == PACKED ? 1 : STEP;
     float *c = t->c;
     const size_t ldc = t->ldc, k = t->k;
     vec s[MR][2];
@@ -110,11 +118,11 @@ INLINE void run_tile(const size_t rows, const int direct, const tile *t) {
             s[i][1] = load(c + i * ldc + LANES);
         }
     }
-    for (size_t p = 0; p < k; p++, a += MR) {
-        const float *b = t->b + (direct ? p : (size_t)t->index[p]) * NR;
+    for (size_t p = 0; p < k; p++, a += next) {
+        const float *b = t->b + (left == LISTED ? (size_t)t->index[p] : p) * NR;
         vec b0 = load(b), b1 = load(b + LANES);
         UNROLL for (size_t i = 0; i < rows; i++) {
-            vec x = all(a[i]);
+            vec x = all(a[i * below]);
             s[i][0] += x * b0;
             s[i][1] += x * b1;
         }
@@ -125,7 +133,14 @@ INLINE void run_tile(const size_t rows, const int direct, const tile *t) {
             s[i][1] = load(c + i * ldc + LANES) + s[i][1];
         }
     }
-    if (!direct) { /* what is left out might have turned a -0 into 0 */
+    if (t->bias) {
+        vec b0 = load(t->bias), b1 = load(t->bias + LANES);
+        UNROLL for (size_t i = 0; i < rows; i++) {
+            s[i][0] = s[i][0] + b0;
+            s[i][1] = s[i][1] + b1;
+        }
+    }
+    if (left == LISTED) { /* what is left out might have turned a -0 into 0 */
         UNROLL for (size_t i = 0; i < rows; i++) {
             s[i][0] += 0.0f;
             s[i][1] += 0.0f;
@@ -141,10 +156,12 @@ static void run_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
     case n:                                                                                        \
-        if (t->index)                                                                              \
-            run_tile(n, 0, t);                                                                     \
+        if (t->left == PACKED)                                                                     \
+            run_tile(n, PACKED, t);                                                                \
+        else if (t->left == COPIED)                                                                \
+            run_tile(n, COPIED, t);                                                                \
         else                                                                                       \
-            run_tile(n, 1, t);                                                                     \
+            run_tile(n, LISTED, t);                                                                \
         break;
         ROWS(1)
         ROWS(2)
@@ -166,8 +183,12 @@ static void run_rows(size_t rows, const tile *t) {
 
 /* The same for fewer than NR columns: through a copy of the tile. */
 static void run_edge(size_t rows, size_t cols, const tile *t) {
-    float copy[MR * NR];
+    float copy[MR * NR], bias[NR] = {0};
     tile inside = *t;
+    if (t->bias) {
+        memcpy(bias, t->bias, cols * sizeof *bias);
+        inside.bias = bias;
+    }
     inside.c = copy;
     inside.ldc = NR;
     memset(copy, 0, sizeof copy);
@@ -181,9 +202,11 @@ static void run_edge(size_t rows, size_t cols, const tile *t) {
 /* All panels of b (k, n), from its row `from` on, against one strip. t: k, a, start, c, ldc set. */
 static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, tile *t) {
     float *c = t->c;
+    const float *bias = t->bias;
     for (size_t j = 0; j < n; j += NR) {
         t->b = b + j * b_depth;
         t->c = c + j;
+        t->bias = bias ? bias + j : NULL;
         if (n - j >= NR)
             run_rows(rows, t);
         else
@@ -191,24 +214,43 @@ static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, til
     }
 }
 
-/* A strip of rows of a, k-major. */
-static void pack_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
+/* A strip of rows of a. */
+static void copy_strip(size_t rows, size_t k, const float *a, size_t a_row, size_t a_col,
                        float *strip) {
     for (size_t i = 0; i < rows; i++)
-        for (size_t p = 0; p < k; p++)
-            strip[p * MR + i] = a[i * a_row + p * a_col];
+        if (a_col == 1)
+            memcpy(strip + i * STEP, a + i * a_row, k * sizeof *a);
+        else
+            for (size_t p = 0; p < k; p++)
+                strip[i * STEP + p] = a[i * a_row + p * a_col];
 }
 
 static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                  const float *b, float *c, size_t ldc) {
-    float strip[MR * KC];
+    float strip[MR * STEP];
     for (size_t from = 0; from < k; from += KC) {
         size_t depth = k - from < KC ? k - from : KC;
         for (size_t i = 0; i < m; i += MR) {
             size_t rows = m - i < MR ? m - i : MR;
-            tile t = {.k = depth, .a = strip, .c = c + i * ldc, .ldc = ldc};
-            pack_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
+            tile t = {.k = depth, .left = COPIED, .a = strip, .c = c + i * ldc, .ldc = ldc};
+            copy_strip(rows, depth, a + i * a_row + from * a_col, a_row, a_col, strip);
             run_strip(rows, n, b + from * NR, k, &t);
+        }
+    }
+}
+
+static void linear(const sis__linear_product *p) {
+    static const float zeros[MR];
+    float strip[MR * STEP];
+    for (size_t from = 0; from == 0 || from < p->k; from += KC) {
+        size_t depth = p->k - from < KC ? p->k - from : KC;
+        for (size_t i = 0; i < p->m; i += MR) {
+            size_t rows = p->m - i < MR ? p->m - i : MR;
+            tile t = {.k = depth, .left = COPIED, .a = strip, .c = p->c + i * p->n, .ldc = p->n};
+            t.start = from == 0 ? zeros : NULL;
+            t.bias = from + depth == p->k ? p->bias : NULL;
+            copy_strip(rows, depth, p->a + i * p->k + from, p->k, 1, strip);
+            run_strip(rows, p->n, p->b + from * NR, p->k, &t);
         }
     }
 }
@@ -228,7 +270,7 @@ INLINE size_t filled(size_t rows, size_t n, const float *a, size_t a_row, int k0
  * add nothing and are left out. */
 static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
                         float *c, size_t ldc) {
-    float strip[MR * KC];
+    float strip[MR * STEP];
     int index[KC];
     for (size_t from = 0; from < k; from += KC) {
         size_t depth = k - from < KC ? k - from : KC;
@@ -237,10 +279,13 @@ static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_r
             const float *at = a + i * a_row + from;
             for (size_t p = 0; p < depth; p += LANES)
                 count += filled(rows, depth - p, at + p, a_row, (int)p, index + count);
-            for (size_t r = 0; r < rows; r++)
+            if (count == depth)
+                copy_strip(rows, depth, at, a_row, 1, strip);
+            for (size_t r = 0; count < depth && r < rows; r++)
                 for (size_t p = 0; p < count; p++)
-                    strip[p * MR + r] = at[r * a_row + (size_t)index[p]];
-            tile t = {.k = count, .a = strip, .index = index, .c = c + i * ldc, .ldc = ldc};
+                    strip[r * STEP + p] = at[r * a_row + (size_t)index[p]];
+            tile t = {.k = count, .left = LISTED, .a = strip, .index = index, .ldc = ldc};
+            t.c = c + i * ldc;
             run_strip(rows, n, b + from * NR, k, &t);
         }
     }
@@ -255,6 +300,7 @@ static void gemm_packed(const sis__packed_product *p) {
             size_t rows = p->m - i < MR ? p->m - i : MR;
             const float *first = p->row_start ? p->row_start + i : zeros;
             tile t = {.k = depth,
+                      .left = PACKED,
                       .a = p->a + from * wide + i * depth,
                       .start = from == 0      ? first
                                : p->parts > 1 ? zeros
@@ -334,6 +380,30 @@ INLINE vec tanh_of(vec x) {
     return pick(a < 0.625f, near, far);
 }
 
+/* x + x * polynomial of x^2 below 1, else 1 - e^polynomial: within 1e-7 of the true value. */
+INLINE vec erf_of(vec x) {
+    vec a = magnitude(x), q = x * x;
+    vec p = all(7.85422162e-5f);
+    p = p * q - 8.01031129e-4f;
+    p = p * q + 5.18834265e-3f;
+    p = p * q - 2.68538203e-2f;
+    p = p * q + 1.12835854e-1f;
+    p = p * q - 3.76126260e-1f;
+    p = p * q + 1.28379166e-1f;
+    vec near = p * x + x, t = within(a, all(0.0f), all(4.1f));
+    vec e = all(-2.16978879e-5f);
+    e = e * t + 4.41475946e-4f;
+    e = e * t - 4.20530140e-3f;
+    e = e * t + 2.52103861e-2f;
+    e = e * t - 1.08422175e-1f;
+    e = e * t - 6.33216321e-1f;
+    e = e * t - 1.12958038f;
+    e = e * t + 1.88475533e-4f;
+    vec far = 1.0f - exp_of(e);
+    far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
+    return pick(a < 1.0f, near, far);
+}
+
 /* Apply f to n values; the last few through a padded copy. */
 #define MAP(name, f)                                                                               \
     static void name(const float *x, float *y, size_t n) {                                         \
@@ -350,6 +420,7 @@ INLINE vec tanh_of(vec x) {
 MAP(map_exp, exp_of)
 MAP(map_sigmoid, sigmoid_of)
 MAP(map_tanh, tanh_of)
+MAP(map_erf, erf_of)
 #undef MAP
 
 /* ---- Maxima -------------------------------------------------------------------------------- */
@@ -440,15 +511,27 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 
 #include "net/kernels/units.h"
 
+#include "net/kernels/rows.h"
+
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
     .nr = NR,
     .mr = MR,
     .gemm = gemm,
     .gemm_packed = gemm_packed,
+    .linear = linear,
     .exp = map_exp,
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,
+    .erf = map_erf,
+    .add = add,
+    .sub = sub,
+    .mul = mul,
+    .div = div_by,
+    .sum = sum_of_row,
+    .softmax = softmax_rows,
+    .gelu = gelu,
+    .layer_norm = layer_norm,
     .relu = relu,
     .log_rest = log_rest,
     .max_row = max_row,

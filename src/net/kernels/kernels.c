@@ -156,6 +156,84 @@ static void naive_tanh(const float *x, float *y, size_t n) {
         y[i] = tanhf(x[i]);
 }
 
+static void naive_linear(const sis__linear_product *p) {
+    for (size_t i = 0; i < p->m; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            float sum = 0;
+            for (size_t t = 0; t < p->k; t++)
+                sum = fmaf(p->a[i * p->k + t], p->b[j * p->k + t], sum);
+            p->c[i * p->n + j] = p->bias ? sum + p->bias[j] : sum;
+        }
+}
+
+static void naive_erf(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = erff(x[i]);
+}
+
+#define NAIVE_ARITHMETIC(name, operation)                                                          \
+    static void naive_##name(const float *a, size_t sa, const float *b, size_t sb, float *y,       \
+                             size_t n) {                                                           \
+        for (size_t i = 0; i < n; i++)                                                             \
+            y[i] = a[i * sa] operation b[i * sb];                                                  \
+    }
+NAIVE_ARITHMETIC(add, +)
+NAIVE_ARITHMETIC(sub, -)
+NAIVE_ARITHMETIC(mul, *)
+NAIVE_ARITHMETIC(div, /)
+#undef NAIVE_ARITHMETIC
+
+static double naive_sum(const float *x, size_t n) {
+    double lanes[16] = {0}, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        lanes[i % 16] += (double)x[i];
+    for (size_t i = 0; i < 16; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+static void naive_softmax(const float *x, float *y, size_t m, size_t n) {
+    for (size_t r = 0; r < m; r++, x += n, y += n) {
+        float top = -INFINITY;
+        double sum = 0;
+        for (size_t i = 0; i < n; i++)
+            top = x[i] > top ? x[i] : top;
+        for (size_t i = 0; i < n; i++) {
+            y[i] = top == -INFINITY ? (isnan(x[i]) ? NAN : 0.0f) : expf(x[i] - top);
+            sum += (double)y[i];
+        }
+        for (size_t i = 0; top != -INFINITY && i < n; i++)
+            y[i] /= (float)sum;
+    }
+}
+
+static void naive_gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i], e = erff(g->times ? v * g->by : v / g->by) + g->one;
+        y[i] = g->order == SIS__HALF_LAST   ? (v * e) * g->half
+               : g->order == SIS__HALF_OF_X ? (v * g->half) * e
+                                            : v * (e * g->half);
+    }
+}
+
+static void naive_layer_norm(const sis__layer_norm *l, const float *x, float *y, size_t m) {
+    for (size_t r = 0; r < m; r++, x += l->n, y += l->n) {
+        double squares[16] = {0}, sum = 0;
+        float mean = (float)(naive_sum(x, l->n) / (double)l->n);
+        for (size_t i = 0; i < l->n; i++) {
+            volatile float d = x[i] - mean, square = d * d;
+            squares[i % 16] += (double)square;
+        }
+        for (size_t i = 0; i < 16; i++)
+            sum += squares[i];
+        float deviation = sqrtf((float)(sum / (double)l->n) + l->epsilon);
+        for (size_t i = 0; i < l->n; i++) {
+            volatile float v = (x[i] - mean) / deviation * l->scale[i];
+            y[i] = v + l->shift[i];
+        }
+    }
+}
+
 static void naive_relu(const float *x, float *y, size_t n) {
     for (size_t i = 0; i < n; i++)
         y[i] = x[i] < 0 ? 0 : x[i];
@@ -354,9 +432,19 @@ const sis__kernels sis__kernels_naive = {
     .mr = 1,
     .gemm = naive_gemm,
     .gemm_packed = naive_gemm_packed,
+    .linear = naive_linear,
     .exp = naive_exp,
     .sigmoid = naive_sigmoid,
     .tanh = naive_tanh,
+    .erf = naive_erf,
+    .add = naive_add,
+    .sub = naive_sub,
+    .mul = naive_mul,
+    .div = naive_div,
+    .sum = naive_sum,
+    .softmax = naive_softmax,
+    .gelu = naive_gelu,
+    .layer_norm = naive_layer_norm,
     .relu = naive_relu,
     .log_rest = naive_log_rest,
     .max_row = naive_max_row,

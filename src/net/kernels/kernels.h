@@ -29,6 +29,14 @@ typedef struct sis__packed_product {
     size_t ldc;
 } sis__packed_product;
 
+/* c (m, n) = a (m, k) . b (k, n), b packed; then the bias is added. */
+typedef struct sis__linear_product {
+    size_t m, n, k;
+    const float *a, *b;
+    const float *bias; /* (n) or NULL */
+    float *c;
+} sis__linear_product;
+
 /* Sums of at least so many terms run in double in dense layers. */
 enum { SIS__LONG = 1024 };
 
@@ -110,6 +118,28 @@ typedef struct sis__patch {
     const float *sizes;
 } sis__patch;
 
+typedef void sis__arithmetic(const float *a, size_t sa, const float *b, size_t sb, float *y,
+                             size_t n);
+
+/* GELU as exporters spell it: e = erf(x / by) + one, or erf(x * by); then the product of x, e and
+ * `half` in some order. */
+typedef struct sis__gelu {
+    float by, one, half;
+    int times; /* x * by */
+    enum {
+        SIS__HALF_LAST,
+        SIS__HALF_OF_X,
+        SIS__HALF_OF_E
+    } order; /* what half is multiplied with */
+} sis__gelu;
+
+/* Rows of n: d = x - mean(x); y = d / sqrt(mean(d * d) + epsilon) * scale + shift. */
+typedef struct sis__layer_norm {
+    size_t n;
+    float epsilon;
+    const float *scale, *shift; /* (n) */
+} sis__layer_norm;
+
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
     size_t nr;        /* columns of a panel of the packed right side */
@@ -124,9 +154,24 @@ typedef struct sis__kernels {
      * instead of what c holds. */
     void (*gemm_packed)(const sis__packed_product *p);
 
+    void (*linear)(const sis__linear_product *p);
+
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
+    void (*erf)(const float *x, float *y, size_t n);
+
+    /* Rows: y[i] = a[i * sa] + b[i * sb] and so on, for sa and sb of 0 or 1. Rounded as the
+     * machine's own operations, so the same for all instruction sets. */
+    sis__arithmetic *add, *sub, *mul, *div;
+    /* In double, 16 sums side by side (of values i, i + 16, ...), which are then added in order. */
+    double (*sum)(const float *x, size_t n);
+    /* Each of m rows: e^(x - largest) over the sum of these, which runs in double from the first to
+     * the last, so that values that are 0 might as well not be there. Rows of -infinity become 0. */
+    void (*softmax)(const float *x, float *y, size_t m, size_t n);
+    /* What several operators in a row compute, rounded after each of them. y may be x. */
+    void (*gelu)(const sis__gelu *g, const float *x, float *y, size_t n);
+    void (*layer_norm)(const sis__layer_norm *l, const float *x, float *y, size_t m);
 
     void (*relu)(const float *x, float *y, size_t n);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "net/kernels/kernels.h"
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
 
@@ -91,6 +92,39 @@ typedef struct {
     size_t sa, sb, n;
 } row;
 
+/* The four operations have kernels for rows that stand still or go on by one. */
+static int runs_fast(const row *r) {
+    return r->sa <= 1 && r->sb <= 1;
+}
+
+#define KERNEL_ROW(name, kernel)                                                                   \
+    static int name##_fast(const row *r) {                                                         \
+        if (runs_fast(r))                                                                          \
+            sis__kernels_best()->kernel(r->a, r->sa, r->b, r->sb, r->y, r->n);                     \
+        return runs_fast(r);                                                                       \
+    }
+KERNEL_ROW(add, add)
+KERNEL_ROW(sub, sub)
+KERNEL_ROW(mul, mul)
+KERNEL_ROW(div, div)
+#undef KERNEL_ROW
+
+static int pow_fast(const row *r) { /* squares */
+    int square = runs_fast(r) && r->sb == 0 && r->n && *r->b == 2.0f;
+    if (square)
+        sis__kernels_best()->mul(r->a, r->sa, r->a, r->sa, r->y, r->n);
+    return square;
+}
+
+static int mod_fast(const row *r) {
+    (void)r;
+    return 0;
+}
+
+static int prelu_fast(const row *r) {
+    return mod_fast(r);
+}
+
 static float power(float a, float b) {
     return b == 2.0f ? a * a : powf(a, b);
 }
@@ -119,16 +153,10 @@ static float smaller(float a, float b) {
 
 #define ROW_FUNCTIONS(name, value, by_a, by_b)                                                     \
     static void name##_row(const row *r) {                                                         \
-        if (r->sa == 1 && r->sb == 1)                                                              \
-            for (size_t i = 0; i < r->n; i++) {                                                    \
-                float a = r->a[i], b = r->b[i];                                                    \
-                r->y[i] = value;                                                                   \
-            }                                                                                      \
-        else                                                                                       \
-            for (size_t i = 0; i < r->n; i++) {                                                    \
-                float a = r->a[i * r->sa], b = r->b[i * r->sb];                                    \
-                r->y[i] = value;                                                                   \
-            }                                                                                      \
+        for (size_t i = 0; !name##_fast(r) && i < r->n; i++) {                                     \
+            float a = r->a[i * r->sa], b = r->b[i * r->sb];                                        \
+            r->y[i] = value;                                                                       \
+        }                                                                                          \
     }                                                                                              \
     static void name##_row_backward(const row *r) {                                                \
         for (size_t i = 0; i < r->n; i++) {                                                        \

@@ -249,7 +249,40 @@ static int matmul_shape(sis__cx *c) {
     if (!vector_b)
         dims[rank++] = g->n;
     sis__cx_output(c, 0, SIS__F32, rank, dims);
-    return pack_right(c);
+    pack_right(c);
+    g->tokens = g->packed && a.rank == 3 && a.dims[1] > 1;
+    return c->error;
+}
+
+/* The same where they are read and written in another order. */
+static int stacked_forward(const sis__step *s, sis__run *r) {
+    const sis__gemm *g = &s->p.gemm;
+    const sis__stack *a = &g->stacks[0], *b = &g->stacks[1], *y = &g->stacks[2];
+    size_t at[SIS__MAX_RANK] = {0}, total = 1;
+    for (size_t d = 0; d < g->over.rank; d++)
+        total *= g->over.dims[d];
+    memset(sis__out(s, r, 0), 0, sis__tout(s, r, 0)->count * sizeof(float));
+    for (size_t i = 0; i < total; i++) {
+        const float *left = sis__in(s, r, 0), *right = sis__in(s, r, 1);
+        float *out = sis__out(s, r, 0);
+        for (size_t d = 0; d < g->over.rank; d++) {
+            left += at[d] * a->over[d];
+            right += at[d] * b->over[d];
+            out += at[d] * y->over[d];
+        }
+        sis__product_add(&(sis__product){g->m,
+                                         g->n,
+                                         g->k,
+                                         {left, a->row, a->col},
+                                         {right, b->row, b->col},
+                                         1.0f,
+                                         out,
+                                         y->row},
+                         r->scratch);
+        for (size_t d = g->over.rank; d-- > 0 && ++at[d] == g->over.dims[d];)
+            at[d] = 0;
+    }
+    return SIS_OK;
 }
 
 /* Call fn for each pair of matrices: numbers of the left, the right and the result. */
@@ -285,6 +318,14 @@ static void pair_forward(const sis__step *s, sis__run *r, size_t a, size_t b, si
 }
 
 static int matmul_forward(const sis__step *s, sis__run *r) {
+    const sis__gemm *g = &s->p.gemm;
+    if (s->p.gemm.stacks)
+        return stacked_forward(s, r);
+    if (s->p.gemm.tokens) {
+        sis__kernels_best()->linear(&(sis__linear_product){
+            g->m, g->n, g->k, sis__in(s, r, 0), g->packed, sis__in(s, r, 2), sis__out(s, r, 0)});
+        return SIS_OK;
+    }
     memset(sis__out(s, r, 0), 0, sis__tout(s, r, 0)->count * sizeof(float));
     each_pair(s, r, pair_forward);
     return SIS_OK;

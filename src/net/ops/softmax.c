@@ -41,6 +41,10 @@ static float centre(const sis__axis *a, const float *x, float *e) {
 static int softmax_forward(const sis__step *s, sis__run *r) {
     const sis__axis *a = &s->p.axis;
     float *e = (float *)r->scratch;
+    if (a->inner == 1) {
+        sis__kernels_best()->softmax(sis__in(s, r, 0), sis__out(s, r, 0), a->outer, a->size);
+        return SIS_OK;
+    }
     for (size_t o = 0; o < a->outer; o++)
         for (size_t in = 0; in < a->inner; in++) {
             size_t at = o * a->size * a->inner + in;
@@ -56,7 +60,7 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
             for (size_t i = 0; i < a->size; i++)
                 sum += e[i];
             for (size_t i = 0; i < a->size; i++)
-                y[i * a->inner] = (float)(e[i] / sum);
+                y[i * a->inner] = e[i] / (float)sum;
         }
     return SIS_OK;
 }

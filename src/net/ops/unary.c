@@ -52,6 +52,8 @@ static int constants_shape(sis__cx *c, const constants *k) {
 WITH_CONSTANTS(SHAPE_FUNCTION)
 #undef SHAPE_FUNCTION
 
+enum { GELU_BLOCK = 256 };
+
 /* beta: the approximation by a hyperbolic tangent. */
 static int gelu_shape(sis__cx *c) {
     static const char *const names[] = {"none", "tanh"};
@@ -74,11 +76,6 @@ static float hard_sigmoid(float x, float alpha, float beta) {
 
 static float tanh_argument(float x) {
     return 0.7978845608f * (x + 0.044715f * x * x * x);
-}
-
-static float gelu(float x, int approximate) {
-    return approximate ? 0.5f * x * (1 + tanhf(tanh_argument(x)))
-                       : 0.5f * x * (1 + erff(x * 0.70710678f));
 }
 
 static float gelu_slope(float x, int approximate) {
@@ -115,7 +112,6 @@ static float mish_slope(float x) {
     X(floor, unary_shape, floorf(x), 0)                                                            \
     X(ceil, unary_shape, ceilf(x), 0)                                                              \
     X(round, unary_shape, rintf(x), 0)                                                             \
-    X(erf, unary_shape, erff(x), 1.1283791671f * expf(-x * x))                                     \
     X(sin, unary_shape, sinf(x), cosf(x))                                                          \
     X(cos, unary_shape, cosf(x), -sinf(x))                                                         \
     X(tan, unary_shape, tanf(x), 1 + y * y)                                                        \
@@ -137,7 +133,6 @@ static float mish_slope(float x) {
     X(mish, unary_shape, x *tanhf(softplus(x)), mish_slope(x))                                     \
     X(swish, swish_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                             \
     X(quick_gelu, quick_gelu_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                   \
-    X(gelu, gelu_shape, gelu(x, beta != 0), gelu_slope(x, beta != 0))                              \
     X(shrink, shrink_shape, shrink(x, alpha, beta), fabsf(x) > alpha ? 1 : 0)
 
 #define OPERATOR(name, shape, value, derivative)                                                   \
@@ -173,10 +168,11 @@ FUNCTIONS(OPERATOR)
         return SIS_OK;                                                                             \
     }                                                                                              \
     static int name##_backward(const sis__step *s, sis__run *r) {                                  \
-        const float *to = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);                             \
+        const float *from = sis__in(s, r, 0), *to = sis__out(s, r, 0), *dy = sis__dout(s, r, 0);   \
         float *dx = sis__din(s, r, 0);                                                             \
         for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++) {                       \
-            float y = to[i];                                                                       \
+            float x = from[i], y = to[i];                                                          \
+            (void)x, (void)y;                                                                      \
             dx[i] += dy[i] * (float)(derivative);                                                  \
         }                                                                                          \
         return SIS_OK;                                                                             \
@@ -187,7 +183,38 @@ KERNEL_OPERATOR(relu, y > 0 ? 1.0f : 0.0f)
 KERNEL_OPERATOR(exp, y)
 KERNEL_OPERATOR(sigmoid, y *(1 - y))
 KERNEL_OPERATOR(tanh, 1 - y * y)
+KERNEL_OPERATOR(erf, 1.1283791671f * expf(-x * x))
 #undef KERNEL_OPERATOR
+
+static int gelu_forward(const sis__step *s, sis__run *r) {
+    static const sis__gelu exact = {0.70710678f, 1.0f, 0.5f, 1, SIS__HALF_OF_X};
+    const sis__kernels *kn = sis__kernels_best();
+    const float *x = sis__in(s, r, 0);
+    float *y = sis__out(s, r, 0);
+    size_t n = sis__tin(s, r, 0)->count;
+    if (s->p.unary.beta == 0)
+        kn->gelu(&exact, x, y, n);
+    for (size_t i = 0; s->p.unary.beta != 0 && i < n; i += GELU_BLOCK) {
+        float t[GELU_BLOCK];
+        size_t some = n - i < GELU_BLOCK ? n - i : GELU_BLOCK;
+        for (size_t k = 0; k < some; k++)
+            t[k] = tanh_argument(x[i + k]);
+        kn->tanh(t, t, some);
+        for (size_t k = 0; k < some; k++)
+            y[i + k] = 0.5f * x[i + k] * (1 + t[k]);
+    }
+    return SIS_OK;
+}
+
+static int gelu_backward(const sis__step *s, sis__run *r) {
+    const float *x = sis__in(s, r, 0), *dy = sis__dout(s, r, 0);
+    float *dx = sis__din(s, r, 0);
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; dx && i < n; i++)
+        dx[i] += dy[i] * gelu_slope(x[i], s->p.unary.beta != 0);
+    return SIS_OK;
+}
+
+const sis__op sis__op_gelu = {1, 1, gelu_shape, gelu_forward, gelu_backward, 1, SIS__MAPS};
 
 /* ---- Neg and Abs: integers too --------------------------------------------------------------- */
 

@@ -2,9 +2,8 @@
  *
  * Where tensors lie in the memory of a run. Each gets the first gap that takes it among those alive
  * at its step; a tensor dies with the last step that reads it, fed and wanted ones never. Steps
- * that may overwrite their input do where nobody reads it again, and a Relu behind a product is
- * done by the product while its results are in the cache. Plans that keep everything do none of
- * that.
+ * that may overwrite their input do where nobody reads it again. Plans that keep everything do none
+ * of that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -119,48 +118,12 @@ static void expire(layout *l, size_t step) {
     l->n = kept;
 }
 
-/* ---- Relu inside the product in front of it ------------------------------------------------- */
-
-static int count_reads(const sis__plan *p, unsigned char **reads) {
-    *reads = SIS_NEW(unsigned char, p->n_tensors);
-    for (size_t i = 0; *reads && i < p->n_steps; i++)
-        for (size_t j = 0; j < p->steps[i].n_inputs; j++) {
-            int t = p->steps[i].inputs[j];
-            if (t >= 0 && (*reads)[t] < 2)
-                (*reads)[t]++;
-        }
-    return *reads ? SIS_OK : SIS_E_NOMEM;
-}
-
-/* The Relu's result then is a view of the product's, and its step has nothing left to do. */
-static int fuse_relus(sis__plan *p) {
-    unsigned char *reads;
-    int error = count_reads(p, &reads);
-    for (size_t i = 0; i < p->n_steps && !error; i++) {
-        sis__step *s = &p->steps[i];
-        int in = s->inputs ? s->inputs[0] : -1;
-        if (s->op != SIS__OP_RELU || p->tensors[in].node < 0 || p->tensors[in].wanted ||
-            reads[in] != 1)
-            continue;
-        sis__step *product = &p->steps[p->tensors[in].node];
-        if (product->op != SIS__OP_CONV && product->op != SIS__OP_GEMM)
-            continue;
-        product->relu = 1;
-        s->done = 1;
-        p->tensors[s->outputs[0]].alias = in;
-    }
-    free(reads);
-    return error;
-}
-
 /* ---- The whole ------------------------------------------------------------------------------ */
 
 int sis__plan_lay_out(sis__plan *p) {
     size_t *last = SIS_NEW(size_t, p->n_tensors);
     layout l = {.used = SIS_NEW(place, p->n_tensors + 1), .last = last};
     int error = last && l.used ? SIS_OK : SIS_E_NOMEM;
-    if (!error && !p->keep_all)
-        error = fuse_relus(p);
     if (!error)
         find_last_uses(p, last);
     for (size_t t = 0; t < p->n_tensors && !error; t++)

@@ -30,6 +30,12 @@ typedef struct sis__broadcast {
     int choice;                      /* Mod: fmod; BitShift: left */
 } sis__broadcast;
 
+/* Where matrices of a stack lie: how far apart the rows, the columns, and neighbours along each of
+ * the leading axes are. */
+typedef struct sis__stack {
+    size_t row, col, over[SIS__MAX_RANK];
+} sis__stack;
+
 /* y (m, n) = alpha * op(a) . op(b) + beta * c, once for each of `over` (the leading axes of a
  * MatMul, rank 0 for Gemm; strides count matrices). A MatMul whose right side has two axes is one
  * product with all rows of the left in m. */
@@ -41,7 +47,11 @@ typedef struct sis__gemm {
     size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
     const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
     int finite;          /* what is packed is known to be: see sis__kernels.dense */
-    const float *back;   /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
+    int tokens;          /* MatMul: the left side is (rows, tokens, k), b packed. Summed in single
+                            precision however long; a third input, if there is one, is a bias */
+    const sis__stack *stacks; /* MatMul: of a, b and y, where some of them are read or written in
+                                 another order (then `over` counts no strides); else NULL */
+    const float *back; /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
 } sis__gemm;
 
 /* A tensor seen as (outer, size, inner) around one axis or a run of neighbouring ones. */

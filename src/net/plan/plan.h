@@ -121,6 +121,10 @@ size_t sis__tensor_bytes(const sis__tensor *t);
 /* The node's name for messages. */
 const char *sis__node_name(const sis__node *n);
 
+/* Do several operators at once where that gives the same bits (fuse.c). What nobody needs any more
+ * stays until it is dropped. Nothing happens to plans that keep everything. */
+int sis__plan_fuse(sis__plan *p);
+
 /* Give every tensor its place; fills offset and alias of tensors, arena and scratch. */
 int sis__plan_lay_out(sis__plan *p);
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Random encoders as exporters write them: attention, layer normalisation and GELU in single
+ * operators.
+ */
+#ifndef SIS_TEST_SUPPORT_TRANSFORMER_H
+#define SIS_TEST_SUPPORT_TRANSFORMER_H
+
+#include <stddef.h>
+
+#include <sis/net.h>
+
+#include "base/rng.h"
+
+enum { ENCODER_WORDS = 24 };
+
+typedef struct encoder {
+    size_t layers, width, heads, length; /* tokens; the model takes any number up to this */
+    int masked;                          /* takes an attention mask, which follows from the ids */
+    int spelling;                        /* of GELU: 0, 1 or 2 */
+    int before;                          /* layers normalise what they read, not what they give */
+    int mean;  /* the mean over all tokens goes into the head, not the first token */
+    int fixed; /* its length is written into the file */
+} encoder;
+
+void build_encoder(const encoder *e, sis__rng *r, sis_net **out);
+
+/* Any of these. */
+encoder draw_encoder(sis__rng *r);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Encoders: steps that do several operators at once give the bits of the single ones.
+ */
+#include "support.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/ops/ops.h"
+#include "net/plan/net.h"
+#include "support_net.h"
+#include "support_nets.h"
+#include "support_transformer.h"
+
+/* What stands in front of the last activation, for rows of `length` tokens; its steps. */
+static float *run_plan(const sis_net *net, size_t rows, size_t length, const float *x, int keep,
+                       size_t *steps) {
+    size_t dim = (size_t)net->graph.values[net->embedding].dims[1];
+    sis__feed feed = {.value = net->embedded, .rank = 3, .dims = {rows, length, dim}};
+    sis__plan_spec spec = {.feeds = &feed,
+                           .n_feeds = 1,
+                           .outputs = &net->pre_output,
+                           .n_outputs = 1,
+                           .batch = rows,
+                           .keep_all = keep};
+    sis__plan *plan;
+    sis__run *run;
+    assert_int_equal(sis__plan_new(net, &spec, &plan), SIS_OK);
+    assert_int_equal(sis__run_new(plan, &run), SIS_OK);
+    memcpy(run->data[net->embedded], x, rows * length * dim * sizeof *x);
+    assert_int_equal(sis__run_forward(run), SIS_OK);
+    size_t n = plan->tensors[net->pre_output].count;
+    float *y = malloc(n * sizeof *y);
+    memcpy(y, run->data[net->pre_output], n * sizeof *y);
+    *steps = plan->n_steps;
+    sis__run_free(run);
+    sis__plan_free(plan);
+    return y;
+}
+
+/* Some of them are the padding token, whose attention is off. */
+static float *draw_rows(const sis_net *net, sis__rng *r, size_t n) {
+    const sis__value *m = &net->graph.values[net->embedding];
+    size_t dim = (size_t)m->dims[1];
+    float *x = malloc(n * dim * sizeof *x);
+    for (size_t i = 0; i < n; i++) {
+        size_t id = chance(r, 0.2) ? 0 : sis__rng_below(r, ENCODER_WORDS);
+        memcpy(x + i * dim, (const float *)m->data + id * dim, dim * sizeof *x);
+    }
+    return x;
+}
+
+static void chains_give_the_bits_of_single_operators(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 11);
+    for (size_t k = 0; k < rounds(60); k++) {
+        sis_net *net;
+        encoder e = draw_encoder(&r);
+        build_encoder(&e, &r, &net);
+        size_t rows = between(&r, 1, 3), length = e.fixed ? e.length : between(&r, 2, e.length);
+        size_t plain, fused;
+        float *x = draw_rows(net, &r, rows * length);
+        float *a = run_plan(net, rows, length, x, 1, &plain);
+        float *b = run_plan(net, rows, length, x, 0, &fused);
+        assert_memory_equal(a, b, rows * 2 * sizeof *a);
+        /* layers have 2 norms of 9, a GELU of 5, 6 biases and 4 turns */
+        assert_true(fused + e.layers * (2 * 8 + 4 + 6 + 4) <= plain);
+        free(a);
+        free(b);
+        free(x);
+        sis_net_free(net);
+    }
+}
+
+/* What somebody else reads in the middle of a chain must be there. */
+static void chains_are_left_alone_where_others_read_them(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 12);
+    encoder e = {.layers = 1, .width = 8, .heads = 2, .length = 5, .masked = 1};
+    sis_net *net;
+    build_encoder(&e, &r, &net);
+    size_t dim = 8, n_outputs = 0;
+    float *x = draw_rows(net, &r, 5);
+    int outputs[200];
+    for (size_t i = 0; i < net->graph.n_nodes && n_outputs < 200; i++) {
+        int op = net->graph.nodes[i].op_id;
+        if (op == SIS__OP_SUB || op == SIS__OP_ERF || op == SIS__OP_MATMUL ||
+            op == SIS__OP_TRANSPOSE)
+            outputs[n_outputs++] = net->graph.nodes[i].outputs[0];
+    }
+    sis__feed feed = {.value = net->embedded, .rank = 3, .dims = {1, 5, dim}};
+    sis__run *runs[2];
+    sis__plan *plans[2];
+    for (int keep = 0; keep < 2; keep++) {
+        sis__plan_spec spec = {.feeds = &feed,
+                               .n_feeds = 1,
+                               .outputs = outputs,
+                               .n_outputs = n_outputs,
+                               .batch = 1,
+                               .keep_all = keep};
+        assert_int_equal(sis__plan_new(net, &spec, &plans[keep]), SIS_OK);
+        assert_int_equal(sis__run_new(plans[keep], &runs[keep]), SIS_OK);
+        memcpy(runs[keep]->data[net->embedded], x, 5 * dim * sizeof *x);
+        assert_int_equal(sis__run_forward(runs[keep]), SIS_OK);
+    }
+    for (size_t i = 0; i < n_outputs; i++)
+        assert_memory_equal(runs[0]->data[outputs[i]], runs[1]->data[outputs[i]],
+                            plans[0]->tensors[outputs[i]].count * sizeof(float));
+    for (int keep = 0; keep < 2; keep++) {
+        sis__run_free(runs[keep]);
+        sis__plan_free(plans[keep]);
+    }
+    free(x);
+    sis_net_free(net);
+}
+
+static int compile_or_run_out(void *ctx) {
+    const sis_net *net = (const sis_net *)ctx;
+    sis__feed feed = {.value = net->embedded, .rank = 3, .dims = {1, 4, 8}};
+    sis__plan_spec spec = {
+        .feeds = &feed, .n_feeds = 1, .outputs = &net->pre_output, .n_outputs = 1, .batch = 1};
+    sis__plan *plan = NULL;
+    int error = sis__plan_new(net, &spec, &plan);
+    sis__plan_free(plan);
+    return error;
+}
+
+static void running_out_of_memory_is_an_error(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 13);
+    encoder e = {.layers = 1, .width = 8, .heads = 2, .length = 5, .masked = 1};
+    sis_net *net;
+    build_encoder(&e, &r, &net);
+    with_failing_allocations(compile_or_run_out, net);
+    sis_net_free(net);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_give_the_bits_of_single_operators),
+        cmocka_unit_test(chains_are_left_alone_where_others_read_them),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
