@@ -2,8 +2,8 @@
  *
  * See functions.h. A call becomes copies of the function's nodes: formal names become those of the
  * call, all others get the call's number in front, attributes that refer to the call's take its
- * values. Calls inside functions are expanded in the next round; rounds and nodes are limited, so
- * functions that call themselves end in a refusal.
+ * values. Calls inside functions are expanded in the next round. Functions that call themselves are
+ * refused before anything is copied; rounds, nodes and bytes are limited for the others.
  */
 #include "net/onnx/functions.h"
 
@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "net/onnx/proto.h"
 #include "net/ops/ops.h"
 
@@ -21,10 +22,13 @@ static const size_t max_nodes = 1 << 17, max_bytes = (size_t)512 << 20;
 
 typedef struct {
     Onnx__ModelProto *doc;
-    size_t calls; /* so far */
-    size_t nodes; /* in all graphs */
-    size_t bytes; /* of all copies */
-    int expanded; /* anything in this round? */
+    sis__names words, pairs; /* domains and names of functions; both numbers of each */
+    size_t *first;           /* (pairs) the function of that name */
+    int *depth;              /* (n_functions) how deep calls go inside it */
+    size_t calls;            /* so far */
+    size_t nodes;            /* in all graphs */
+    size_t bytes;            /* of all copies */
+    int expanded;            /* anything in this round? */
 } expander;
 
 /* One call: what names of the function become. */
@@ -38,15 +42,70 @@ static const char *text(const char *s) {
     return s ? s : "";
 }
 
-static const Onnx__FunctionProto *find_function(const Onnx__ModelProto *doc,
-                                                const Onnx__NodeProto *n) {
-    for (size_t i = 0; i < doc->n_functions; i++) {
-        const Onnx__FunctionProto *f = doc->functions[i];
-        if (strcmp(text(f->name), text(n->op_type)) == 0 &&
-            strcmp(text(f->domain), text(n->domain)) == 0)
-            return f;
+/* ---- Which function a node calls -------------------------------------------------------------- */
+
+static int list_functions(expander *e) {
+    const Onnx__ModelProto *doc = e->doc;
+    int error = SIS_OK;
+    e->first = SIS_NEW(size_t, doc->n_functions);
+    e->depth = SIS_NEW(int, doc->n_functions);
+    if (!e->first || !e->depth)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < doc->n_functions && !error; i++) {
+        const char *domain = text(doc->functions[i]->domain), *name = text(doc->functions[i]->name);
+        uint32_t both[2], number;
+        size_t before = e->pairs.n;
+        error = sis__names_add(&e->words, domain, strlen(domain), &both[0]);
+        if (!error)
+            error = sis__names_add(&e->words, name, strlen(name), &both[1]);
+        if (!error)
+            error = sis__names_add(&e->pairs, both, sizeof both, &number);
+        if (!error && number == before)
+            e->first[number] = i;
     }
-    return NULL;
+    return error;
+}
+
+/* The function that a node calls, or -1. */
+static long called_by(const expander *e, const Onnx__NodeProto *n) {
+    const char *domain = text(n->domain), *name = text(n->op_type);
+    int id;
+    uint32_t both[2] = {sis__names_find(&e->words, domain, strlen(domain)),
+                        sis__names_find(&e->words, name, strlen(name))};
+    uint32_t number = sis__names_find(&e->pairs, both, sizeof both);
+    return number == UINT32_MAX || sis__op_find(domain, name, &id) ? -1 : (long)e->first[number];
+}
+
+/* How deep calls go inside these nodes, as far as it is known. */
+static int depth_of(const expander *e, Onnx__NodeProto *const *nodes, size_t n) {
+    int most = 0;
+    for (size_t i = 0; i < n; i++) {
+        long f = called_by(e, nodes[i]);
+        int depth = f >= 0 ? e->depth[f] + 1 : 0;
+        most = depth > most ? depth : most;
+        for (size_t k = 0; k < nodes[i]->n_attribute; k++) {
+            const Onnx__GraphProto *g = nodes[i]->attribute[k]->g;
+            depth = g ? depth_of(e, g->node, g->n_node) : 0;
+            most = depth > most ? depth : most;
+        }
+    }
+    return most;
+}
+
+/* Each round follows calls one deeper: what still grows after all of them has no end. */
+static int refuse_recursion(expander *e) {
+    int growing = 1;
+    for (int round = 0; round < MAX_ROUNDS && growing; round++) {
+        growing = 0;
+        for (size_t i = 0; i < e->doc->n_functions; i++) {
+            const Onnx__FunctionProto *f = e->doc->functions[i];
+            int depth = depth_of(e, f->node, f->n_node);
+            growing |= depth > e->depth[i];
+            e->depth[i] = depth < MAX_ROUNDS ? depth : MAX_ROUNDS;
+        }
+    }
+    return growing ? sis__fail(SIS_E_UNSUPPORTED, "functions that call each other without an end")
+                   : SIS_OK;
 }
 
 /* ---- Names ----------------------------------------------------------------------------------- */
@@ -225,11 +284,10 @@ static int add_call(expander *e, const Onnx__FunctionProto *f, const Onnx__NodeP
 }
 
 static int expand_graph(expander *e, Onnx__GraphProto *g) {
-    int error = SIS_OK, calls = 0, id;
+    int error = SIS_OK, calls = 0;
     for (size_t i = 0; i < g->n_node && !error; i++) {
         Onnx__NodeProto *n = g->node[i];
-        calls += !sis__op_find(text(n->domain), text(n->op_type), &id) &&
-                 find_function(e->doc, n) != NULL;
+        calls += called_by(e, n) >= 0;
         for (size_t k = 0; k < n->n_attribute && !error; k++)
             if (n->attribute[k]->g)
                 error = expand_graph(e, n->attribute[k]->g);
@@ -240,8 +298,8 @@ static int expand_graph(expander *e, Onnx__GraphProto *g) {
     size_t count = 0, done = 0;
     for (; done < g->n_node && !error; done++) {
         Onnx__NodeProto *n = g->node[done];
-        const Onnx__FunctionProto *f =
-            sis__op_find(text(n->domain), text(n->op_type), &id) ? NULL : find_function(e->doc, n);
+        long called = called_by(e, n);
+        const Onnx__FunctionProto *f = called >= 0 ? e->doc->functions[called] : NULL;
         error = f ? add_call(e, f, n, &list, &count) : sis__proto_append(&list, &count, n);
         if (!error && f)
             sis__proto_free(&n->base);
@@ -256,17 +314,25 @@ static int expand_graph(expander *e, Onnx__GraphProto *g) {
     return error;
 }
 
+static int expand(expander *e) {
+    int error = list_functions(e);
+    if (!error)
+        error = refuse_recursion(e);
+    for (e->expanded = 1; e->expanded && !error;) {
+        e->expanded = 0;
+        error = expand_graph(e, e->doc->graph);
+    }
+    return error;
+}
+
 int sis__functions_expand(Onnx__ModelProto *doc) {
     expander e = {.doc = doc};
-    int error = SIS_OK;
     if (doc->n_functions == 0 || !doc->graph)
         return SIS_OK;
-    for (int round = 0; round < MAX_ROUNDS && !error; round++) {
-        e.expanded = 0;
-        error = expand_graph(&e, doc->graph);
-        if (!error && !e.expanded)
-            return SIS_OK;
-    }
-    return error ? error
-                 : sis__fail(SIS_E_UNSUPPORTED, "functions that call each other without an end");
+    int error = expand(&e);
+    sis__names_release(&e.words);
+    sis__names_release(&e.pairs);
+    free(e.first);
+    free(e.depth);
+    return error;
 }

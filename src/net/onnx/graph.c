@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * From the document to the graph: give every name a number, decode initializers, connect nodes and
- * put them in an order in which each comes after what it reads. Names are looked up in a hash table
- * that lives only as long as the loading; cost is linear in the size of the document.
+ * put them in an order in which each comes after what it reads. Numbers of names are those of values;
+ * they are kept only as long as the loading. Cost is linear in the size of the document.
  */
 #include "net/onnx/graph.h"
 
@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/names.h"
 #include "net/onnx/graft.h"
 #include "net/onnx/proto.h"
 #include "net/onnx/words.h"
@@ -19,8 +20,7 @@
 typedef struct {
     sis__graph *g;
     const Onnx__GraphProto *proto;
-    int *table; /* value + 1, open addressing */
-    size_t mask;
+    sis__names names;            /* numbers are those of values */
     const Onnx__ModelProto *doc; /* for the versions of operators */
 } loader;
 
@@ -28,35 +28,19 @@ static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelP
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
-static size_t hash_name(const char *s) {
-    uint64_t h = 14695981039346656037u;
-    for (; *s; s++)
-        h = (h ^ (unsigned char)*s) * 1099511628211u;
-    return (size_t)(h ^ (h >> 29));
-}
-
-/* The slot of a name: holds it, or is free. */
-static size_t find_slot(const loader *l, const char *name) {
-    size_t i = hash_name(name) & l->mask;
-    while (l->table[i] && strcmp(l->g->values[l->table[i] - 1].name, name) != 0)
-        i = (i + 1) & l->mask;
-    return i;
-}
-
 static int lookup(const loader *l, const char *name) {
-    return l->table[find_slot(l, name)] - 1;
+    uint32_t number = sis__names_find(&l->names, name, strlen(name));
+    return number == UINT32_MAX ? -1 : (int)number;
 }
 
-/* A new value, or -1 if the name is taken. */
-static int define(loader *l, const char *name) {
-    size_t slot = find_slot(l, name);
-    if (l->table[slot])
-        return -1;
-    int id = (int)l->g->n_values++;
-    l->g->values[id].name = name;
-    l->g->values[id].producer = -1;
-    l->table[slot] = id + 1;
-    return id;
+/* A new value; -1 if the name is taken. */
+static int define(loader *l, const char *name, int *id) {
+    uint32_t number;
+    int error = sis__names_add(&l->names, name, strlen(name), &number);
+    *id = error || number < l->g->n_values ? -1 : (int)number;
+    if (*id >= 0)
+        l->g->values[l->g->n_values++] = (sis__value){.name = name, .producer = -1};
+    return error;
 }
 
 int sis__graph_find(const sis__graph *g, const char *name) {
@@ -71,11 +55,13 @@ int sis__graph_find(const sis__graph *g, const char *name) {
 static int load_initializer(loader *l, Onnx__TensorProto *t) {
     if (!t->name || !*t->name)
         return sis__fail(SIS_E_FORMAT, "an initializer has no name");
-    int id = define(l, t->name);
+    int id, error = define(l, t->name, &id);
+    if (error)
+        return error;
     if (id < 0)
         return sis__fail(SIS_E_FORMAT, "initializer %s is defined twice", t->name);
     sis__decoded d;
-    int error = sis__tensor_decode(t, l->g->words, &d);
+    error = sis__tensor_decode(t, l->g->words, &d);
     if (error)
         return error;
     sis__value *v = &l->g->values[id];
@@ -124,33 +110,37 @@ static int load_inputs(loader *l) {
     for (size_t i = 0; i < l->proto->n_input; i++) {
         const Onnx__ValueInfoProto *info = l->proto->input[i];
         const char *name = info->name ? info->name : "";
-        int id = lookup(l, name);
+        int id = lookup(l, name), error;
         if (id >= 0 && g->values[id].data)
             continue; /* an initializer with a declaration: a constant to us */
-        if (id >= 0 || (id = define(l, name)) < 0)
+        if (id >= 0)
             return sis__fail(SIS_E_FORMAT, "input %s is declared twice", name);
+        if ((error = define(l, name, &id)) != SIS_OK)
+            return error;
         g->inputs[g->n_inputs++] = id;
-        int error = load_type(&g->values[id], info->type);
-        if (error)
+        if ((error = load_type(&g->values[id], info->type)) != SIS_OK)
             return error;
     }
     return SIS_OK;
 }
 
 /* A value by name; in a body what nothing there computes comes from around it. -1: unknown. */
-static int find_value(loader *l, const char *name) {
-    int id = lookup(l, name);
-    if (id < 0 && l->g->is_body && *name) {
-        id = define(l, name);
-        l->g->inputs[l->g->n_inputs++] = id;
-    }
-    return id;
+static int find_value(loader *l, const char *name, int *id) {
+    *id = lookup(l, name);
+    if (*id >= 0 || !l->g->is_body || !*name)
+        return SIS_OK;
+    int error = define(l, name, id);
+    if (!error)
+        l->g->inputs[l->g->n_inputs++] = *id;
+    return error;
 }
 
 static int load_outputs(loader *l) {
     for (size_t i = 0; i < l->proto->n_output; i++) {
         const char *name = l->proto->output[i]->name;
-        int id = name ? find_value(l, name) : -1;
+        int id = -1, error = name ? find_value(l, name, &id) : SIS_OK;
+        if (error)
+            return error;
         if (id < 0)
             return sis__fail(SIS_E_FORMAT, "output %s is computed by no node",
                              name ? name : "(unnamed)");
@@ -175,7 +165,9 @@ static int define_outputs(loader *l, sis__node *n, int index) {
         n->outputs[i] = -1;
         if (!*name)
             continue;
-        n->outputs[i] = define(l, name);
+        int error = define(l, name, &n->outputs[i]);
+        if (error)
+            return error;
         if (n->outputs[i] < 0)
             return sis__fail(SIS_E_FORMAT, "%s is computed twice, the second time by node %s (%s)",
                              name, node_text(n->proto->name), node_text(n->proto->op_type));
@@ -184,15 +176,23 @@ static int define_outputs(loader *l, sis__node *n, int index) {
     return SIS_OK;
 }
 
+/* What a node reads, by name. */
+static int read_value(loader *l, const sis__node *n, const char *name, int *id) {
+    int error = find_value(l, name, id);
+    if (!error && *id < 0)
+        error = sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
+                          node_text(n->proto->name), node_text(n->proto->op_type), name);
+    return error;
+}
+
 static int connect_inputs(loader *l, sis__node *n) {
-    for (size_t i = 0; i < n->n_own; i++) {
-        const char *name = n->proto->input[i];
-        n->inputs[i] = *name ? find_value(l, name) : -1;
-        if (*name && n->inputs[i] < 0)
-            return sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
-                             node_text(n->proto->name), node_text(n->proto->op_type), name);
+    int error = SIS_OK;
+    for (size_t i = 0; i < n->n_own && !error; i++) {
+        n->inputs[i] = -1;
+        if (*n->proto->input[i])
+            error = read_value(l, n, n->proto->input[i], &n->inputs[i]);
     }
-    return SIS_OK;
+    return error;
 }
 
 /* Load a graph that is an attribute of a node; what it captures are further inputs of the node. */
@@ -214,15 +214,12 @@ static int load_body(loader *l, sis__node *n, const Onnx__AttributeProto *a) {
                          node_text(n->proto->op_type), node_text(n->proto->name), b->attribute);
     b->n_captured = b->graph->n_inputs - b->n_declared;
     b->first = n->n_inputs;
-    for (size_t i = 0; i < b->n_captured; i++) {
+    for (size_t i = 0; i < b->n_captured && !error; i++) {
         const char *name = b->graph->values[b->graph->inputs[b->n_declared + i]].name;
-        int id = find_value(l, name);
-        if (id < 0)
-            return sis__fail(SIS_E_FORMAT, "node %s (%s) reads %s, which nothing computes",
-                             node_text(n->proto->name), node_text(n->proto->op_type), name);
-        n->inputs[n->n_inputs++] = id;
+        error = read_value(l, n, name, &n->inputs[n->n_inputs]);
+        n->n_inputs += !error;
     }
-    return SIS_OK;
+    return error;
 }
 
 static int load_bodies(loader *l, sis__node *n) {
@@ -366,7 +363,7 @@ static int sort_nodes(sis__graph *g) {
 
 static int reserve(loader *l) {
     const Onnx__GraphProto *p = l->proto;
-    size_t values = p->n_initializer + p->n_input, slots = 0, size = 64;
+    size_t values = p->n_initializer + p->n_input, slots = 0;
     for (size_t i = 0; i < p->n_node; i++) {
         values += p->node[i]->n_output;
         slots += p->node[i]->n_output + p->node[i]->n_input + count_captured(p->node[i]);
@@ -375,17 +372,13 @@ static int reserve(loader *l) {
     values += captured;
     if (values > INT32_MAX / 4 || slots > INT32_MAX / 4 || p->n_node > INT32_MAX / 4)
         return sis__fail(SIS_E_UNSUPPORTED, "the graph has too many nodes");
-    while (size < 2 * values)
-        size *= 2;
     sis__graph *g = l->g;
     g->values = SIS_NEW(sis__value, values + 1); /* and one that grafts may add */
     g->nodes = SIS_NEW(sis__node, p->n_node);
     g->inputs = SIS_NEW(int, p->n_input + captured + 1);
     g->outputs = SIS_NEW(int, p->n_output);
     g->slots = SIS_NEW(int, slots);
-    l->table = SIS_NEW(int, size);
-    l->mask = size - 1;
-    if (!g->values || !g->nodes || !g->inputs || !g->outputs || !g->slots || !l->table)
+    if (!g->values || !g->nodes || !g->inputs || !g->outputs || !g->slots)
         return SIS_E_NOMEM;
     g->n_nodes = p->n_node;
     return SIS_OK;
@@ -407,7 +400,7 @@ static int load(sis__graph *g, const Onnx__GraphProto *proto, const Onnx__ModelP
         error = load_outputs(&l);
     if (!error)
         error = sort_nodes(g);
-    free(l.table);
+    sis__names_release(&l.names);
     return error;
 }
 
