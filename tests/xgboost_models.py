@@ -25,7 +25,7 @@ except ImportError as missing:
 
 SIS = sys.argv[1]
 MODELS = int(sys.argv[2]) if len(sys.argv) > 2 else 24
-ROWS = int(sys.argv[3]) if len(sys.argv) > 3 else 10000
+ROWS = int(sys.argv[3]) if len(sys.argv) > 3 else 4000
 OBJECTIVES = [
     "binary:logistic", "multi:softprob", "reg:squarederror", "rank:pairwise", "count:poisson",
     "binary:logitraw", "binary:hinge", "multi:softmax", "reg:gamma", "reg:tweedie", "reg:logistic",

@@ -13,7 +13,7 @@ explain() { sis explain -q --trace "$@"; }
 credit() { explain -m "$models/credit.onnx" -i cases.csv -t 0.7 "$@"; }
 dna() { explain -m "$models/dna-ctcf.onnx" -i bases.fa -t 0.7 "$@"; }
 text() { explain -m "$models/imdb-cnn.onnx" -i reviews.txt -t 0.7 "$@"; }
-for m in perturb ig "lime --samples 300" gradient; do
+for m in perturb "ig --steps 100" "lime --samples 100" gradient; do
     credit --method $m -o credit.jsonl && brief < credit.jsonl
     sis verify -q credit.jsonl -m "$models/credit.onnx" -i cases.csv | grep -c '"holds":true'
     dna --method $m -o dna.jsonl && brief < dna.jsonl

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/parallel.h"
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/rng.h"
@@ -123,7 +122,7 @@ static void texts_are_sent_in_pieces(void **state) {
 
 static void many_rows_are_split_over_requests(void **state) {
     (void)state;
-    enum { N = 3000, WIDTH = 300 };
+    enum { N = 1600, WIDTH = 300 };
     double *rows = malloc(sizeof(double) * N * WIDTH), *scores = malloc(sizeof(double) * N * 2);
     assert_non_null(rows);
     assert_non_null(scores);

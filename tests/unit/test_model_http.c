@@ -309,7 +309,7 @@ static void long_batches_are_cut(void **state) {
     (void)state;
     if (no_server())
         skip();
-    enum { N = 3000, WIDTH = 300 };
+    enum { N = 1600, WIDTH = 300 };
     double *many = malloc(sizeof(double) * N * WIDTH), *scores = malloc(sizeof(double) * N * 3);
     assert_non_null(many);
     assert_non_null(scores);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "train/train.h"
 #include "support.h"
+#include "train/train.h"
 
 /* ---- Whole networks -------------------------------------------------------------------------- */
 
@@ -22,9 +22,10 @@ static void learns_by_heart(const char *name, size_t epochs, double rate) {
     k.opt.rate = rate;
     lesson_train(&k, 1, NULL, &bytes, &n, &first);
     free(bytes);
-    lesson_train(&k, epochs, NULL, &bytes, &n, &loss);
+    lesson_train(&k, rounds(epochs), NULL, &bytes, &n, &loss);
     free(bytes);
-    if (!(loss < 0.01 && loss < first))
+    int all = rounds(epochs) == epochs; /* sanitized, a few: the loss falls */
+    if (!(loss < first && (loss < 0.01 || !all)))
         fail_msg("%s: loss %g after %zu epochs, %g after the first", name, loss, epochs, first);
     lesson_release(&k);
 }

@@ -26,7 +26,7 @@ static void every_probe_agrees_with_full_passes(void **state) {
     for (size_t i = 0; i < n_window_families; i++) {
         const window_family *f = &window_families[i];
         walk_seen seen = {0};
-        size_t walks = 0, n = rounds(24);
+        size_t walks = 0, n = rounds(16);
         for (unsigned seed = 0; seed < n; seed++) {
             walk_case c;
             sis__rng r;
@@ -55,7 +55,7 @@ static void collections_are_those_of_full_passes(void **state) {
     (void)state;
     size_t subsets = 0;
     for (size_t i = 0; i < n_window_families; i++)
-        for (unsigned seed = 0; seed < rounds(5); seed++) {
+        for (unsigned seed = 0; seed < rounds(3); seed++) {
             walk_case c;
             sis__rng r;
             draw_case(&window_families[i], 5000 + 1000 * (unsigned)i + seed, &c, &r);
@@ -63,7 +63,7 @@ static void collections_are_those_of_full_passes(void **state) {
             walk_case_release(&c);
         }
     printf("%zu subsets\n", subsets);
-    assert_true(subsets > rounds(50));
+    assert_true(subsets > rounds(30));
 }
 
 static void only_what_is_not_the_best_is_left_out(void **state) {

@@ -93,7 +93,7 @@ static sis_net *build(const geometry *g, sis__rng *r, double size) {
 static void probes_agree_with_full_passes(void **state) {
     (void)state;
     walk_seen seen = {0};
-    size_t walks = 0, n = rounds(160);
+    size_t walks = 0, n = rounds(100);
     for (unsigned seed = 0; seed < n; seed++) {
         walk_case c;
         sis__rng r;
