@@ -534,11 +534,21 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
 
 /* ---- A walk ------------------------------------------------------------------------------------ */
 
-const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
+/* The walk of ours that another one passes its verbs on to, or NULL. */
+static const net_walk *walk_behind(const sis_walk *w) {
     while (w && w->ops != &ops)
         w = w->inner;
-    const net_walk *n = (const net_walk *)w;
+    return (const net_walk *)w;
+}
+
+const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
+    const net_walk *n = walk_behind(w);
     return n && n->subject.net == net ? n->subject.notes : NULL;
+}
+
+const char *sis__walk_rule(const sis_walk *w) {
+    const net_walk *n = walk_behind(w);
+    return n ? rule_of(n)->name : "batch";
 }
 
 static int walk_new(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,

@@ -151,6 +151,9 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
 /* What the rule behind a walk says of the nodes of this network; NULL if it is no walk over it. */
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
 
+/* The name of the rule behind a walk; "batch" if there is none. */
+const char *sis__walk_rule(const sis_walk *w);
+
 /* ---- Head ---------------------------------------------------------------------------------- */
 
 /* The network from value `cut`, whose shape for one row is that of `like`, to the subject's output.

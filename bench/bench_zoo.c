@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Other people's models: masked copies a second of a backward selection as `sis explain` makes it,
+ * of our full passes in batches, and of ONNX Runtime in its best batch (no longer than what a step
+ * asks), one core each, by turns.
+ *
+ *     bench_zoo [--seconds S] [--folder ZOO] [NAME...]
+ *
+ * ZOO holds index.tsv, NAME.onnx and NAME.json (one recorded input). S is what each side is given of
+ * a model, by default 1. A selection that takes longer is broken off, and what is left of it counted
+ * at the rate of the steps behind the first, in which nothing is known yet. NAME: only models whose
+ * name has that in it. ONNX Runtime is $SIS_ORT, or what `make bench` installed.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/order.h"
+#include "base/parallel.h"
+#include "net/walk/walk.h"
+#include "support_zoo.h"
+
+enum { TURNS = 2, MODELS = 256, ROWS = 256 };
+
+/* What is expected of the median of a kind. */
+typedef enum { CONVOLUTIONS, RECURRENT, TREES, OTHERS, KINDS } kind;
+static const struct {
+    const char *name;
+    size_t least;  /* features of those that count */
+    double wanted; /* times ONNX Runtime */
+} kinds[] = {{"convolutional", 500, 30}, {"recurrent", 1, 5}, {"trees", 50, 20}, {"others", 1, 1}};
+
+typedef struct {
+    double seconds;
+    char **names;
+    size_t n_names;
+    double ratios[KINDS][MODELS];
+    size_t n[KINDS], below, slower, models;
+} bench;
+
+/* What one model did. */
+typedef struct {
+    double walk, plain, ort; /* masked copies a second; NaN: not there */
+    double selection;        /* seconds */
+    char rule[32];
+} rates;
+
+/* ---- A selection ------------------------------------------------------------------------------ */
+
+typedef struct {
+    sis_walk *walk;
+    double end;                /* when to break off */
+    double n_live;             /* features that can change something */
+    double first_at, first;    /* when the first step was over, and copies until then */
+    double seen, last_at, all; /* the same now; of the whole selection */
+} progress;
+
+static int watch(void *ctx, const sis_progress *p) {
+    progress *g = ctx;
+    g->last_at = sis__seconds();
+    g->seen =
+        g->walk && sis_walk_is_own(g->walk) ? (double)g->walk->evaluations : (double)p->evaluations;
+    if (g->first == 0 && g->seen >= g->n_live) {
+        g->first = g->seen;
+        g->first_at = g->last_at;
+    }
+    return g->last_at > g->end;
+}
+
+static double count_live(const zoo_model *m) {
+    unsigned char *live = calloc(m->n_features, 1);
+    double n = 0;
+    for (size_t v = 0; live && v < m->input.n_values; v++)
+        if (m->input.feature_of[v] >= 0 && m->input.values[v] != m->input.mask[v])
+            live[m->input.feature_of[v]] = 1;
+    for (size_t j = 0; live && j < m->n_features; j++)
+        n += live[j];
+    free(live);
+    return n;
+}
+
+/* Seconds of a whole selection that began then and was broken off: what is left, at the present
+ * rate. */
+static double whole(const progress *g, double began) {
+    if (g->seen > g->first && g->first > 0)
+        return g->first_at - began +
+               (g->all - g->first) / (g->seen - g->first) * (g->last_at - g->first_at);
+    return (g->last_at - began) * g->all / fmax(g->seen, 1);
+}
+
+/* Seconds of one selection, NaN if it fails. */
+static double select_once(const zoo_model *m, double end, char rule[32]) {
+    double live = count_live(m), began = sis__seconds();
+    progress g = {.end = end, .n_live = live, .all = fmax(live * (live + 1) / 2, 1)};
+    sis_opt opt;
+    sis_trace t = {0};
+    sis_opt_init(&opt);
+    opt.progress = watch;
+    opt.progress_ctx = &g;
+    int error = sis_walk_new(&m->model, &m->input, &opt, &g.walk);
+    if (error == 0)
+        error = sis_backselect(g.walk, &opt, &t);
+    double now = sis__seconds();
+    if (g.walk)
+        snprintf(rule, 32, "%s", sis__walk_rule(g.walk));
+    sis_trace_release(&t);
+    sis_walk_free(g.walk);
+    return error == 0 ? now - began : error == SIS_E_CANCELLED ? whole(&g, began) : (double)NAN;
+}
+
+/* As many as there is time for; the best, since other work may disturb some. */
+static void time_walk(const zoo_model *m, double seconds, rates *r) {
+    double end = sis__seconds() + seconds, live = count_live(m);
+    for (int i = 0; i == 0 || (i < 1000 && sis__seconds() < end); i++) {
+        double took = select_once(m, end, r->rule);
+        if (!(r->selection <= took))
+            r->selection = took;
+    }
+    r->walk = live * (live + 1) / 2 / r->selection;
+}
+
+/* ---- Full passes -------------------------------------------------------------------------------- */
+
+/* Masked copies, one for each feature in turn. */
+static double *make_rows(const zoo_model *m) {
+    size_t n = m->input.n_values;
+    double *rows = calloc(ROWS * n, sizeof *rows);
+    for (size_t i = 0; rows && i < ROWS; i++)
+        for (size_t v = 0; v < n; v++)
+            rows[i * n + v] = m->input.feature_of[v] == (int)(i % m->n_features)
+                                  ? m->input.mask[v]
+                                  : m->input.values[v];
+    return rows;
+}
+
+/* Rows a second; the best of several calls. */
+static double time_rows(const sis_model *model, const zoo_model *m, const double *rows,
+                        double seconds) {
+    double *scores = calloc(ROWS * model->n_outputs, sizeof *scores), best = 0;
+    double end = sis__seconds() + seconds;
+    size_t n = 1; /* rows of a call: as many as take a fraction of the time, and a step has */
+    size_t most = m->n_features < ROWS ? m->n_features : ROWS;
+    for (int i = 0; scores && (i < 3 || sis__seconds() < end); i++) {
+        double began = sis__seconds();
+        if (model->predict(model->ctx, rows, n, m->input.n_values, scores) != 0)
+            break;
+        double took = sis__seconds() - began;
+        best = fmax(best, (double)n / took);
+        for (; n < most && took * 4 < seconds; took *= 2)
+            n = 2 * n < most ? 2 * n : most;
+        if (i > 2 && sis__seconds() - end > seconds)
+            break;
+    }
+    free(scores);
+    return best;
+}
+
+static void time_ort(const zoo_model *m, const double *rows, double seconds, rates *r) {
+    char spec[4200];
+    sis_model ort;
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    opt.jobs = sis__cores(); /* one thread for this user */
+    snprintf(spec, sizeof spec, "ort:%s", m->path);
+    if (sis_model_open(spec, &opt, &ort) != 0)
+        return;
+    if (sis_model_measure(&ort, rows, m->input.n_values) == 0) {
+        double rate = time_rows(&ort, m, rows, seconds);
+        if (!(r->ort >= rate))
+            r->ort = rate;
+    }
+    sis_model_close(&ort);
+}
+
+/* ---- One model ---------------------------------------------------------------------------------- */
+
+static kind kind_of(const zoo_model *m) {
+    char *text = NULL;
+    kind k = OTHERS;
+    if (sis_net_describe(sis_model_net(&m->model), NULL, &text) != 0)
+        return k;
+    if (strstr(text, "TreeEnsemble"))
+        k = TREES;
+    else if (strstr(text, "LSTM") || strstr(text, "GRU") || strstr(text, "RNN"))
+        k = RECURRENT;
+    else if (strstr(text, "Conv"))
+        k = CONVOLUTIONS;
+    free(text);
+    return k;
+}
+
+static void show(bench *b, const zoo_model *m, const rates *r) {
+    kind k = kind_of(m);
+    double ratio = r->walk / r->ort;
+    printf("%-32.32s %-13s %6zu %-10s %11.0f %11.0f %11.0f %8.2f %8.2f %9.3g%s%s\n", m->name,
+           kinds[k].name, m->n_features, r->rule, r->walk, r->plain, r->ort, ratio,
+           r->walk / r->plain, r->selection, ratio < 1 ? "  below ORT" : "",
+           r->walk < 0.9 * r->plain ? "  below full passes" : "");
+    fflush(stdout);
+    b->models++;
+    b->below += ratio < 1;
+    b->slower += r->walk < 0.9 * r->plain;
+    if (m->n_features >= kinds[k].least && b->n[k] < MODELS && !isnan(ratio))
+        b->ratios[k][b->n[k]++] = ratio;
+}
+
+static int run(void *ctx, zoo_model *m) {
+    bench *b = ctx;
+    rates r = {.ort = NAN, .selection = NAN};
+    int wanted = b->n_names == 0;
+    for (size_t i = 0; i < b->n_names; i++)
+        wanted |= strstr(m->name, b->names[i]) != NULL;
+    if (!wanted)
+        return 0;
+    double *rows = m->why ? NULL : make_rows(m);
+    for (int turn = 0; rows && turn < TURNS; turn++) {
+        time_walk(m, b->seconds / TURNS, &r);
+        r.plain = fmax(r.plain, time_rows(&m->model, m, rows, b->seconds / TURNS / 2));
+        time_ort(m, rows, b->seconds / TURNS, &r);
+    }
+    if (rows)
+        show(b, m, &r);
+    else
+        printf("%-32.32s left out: %.80s\n", m->name, m->why ? m->why : "out of memory");
+    free(rows);
+    return 0;
+}
+
+/* ---- All of them -------------------------------------------------------------------------------- */
+
+static void show_medians(bench *b) {
+    for (size_t k = 0; k < KINDS; k++) {
+        double *r = b->ratios[k];
+        size_t n = b->n[k];
+        qsort(r, n, sizeof *r, sis__by_double);
+        if (n)
+            printf("%-13s of %3zu features or more: %3zu models, median %.1f times ONNX Runtime "
+                   "(wanted: %g), least %.2f\n",
+                   kinds[k].name, kinds[k].least, n, sis__quantile(r, n, 0.5), kinds[k].wanted,
+                   r[0]);
+    }
+    printf("%zu of %zu models below ONNX Runtime, %zu below our own full passes\n", b->below,
+           b->models, b->slower);
+}
+
+int main(int argc, char **argv) {
+    static bench b;
+    const char *folder = SIS_SOURCE_DIR "/../shared/data/zoo";
+    const char *built = SIS_BINARY_DIR
+        "/ort/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1";
+    b.seconds = 1;
+    b.names = calloc((size_t)argc, sizeof *b.names);
+    for (int i = 1; b.names && i < argc; i++) {
+        if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+            b.seconds = atof(argv[++i]);
+        else if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
+            folder = argv[++i];
+        else
+            b.names[b.n_names++] = argv[i];
+    }
+    if (!getenv("SIS_ORT") && access(built, R_OK) == 0)
+        setenv("SIS_ORT", built, 1);
+    printf("one core each; masked copies a second; ORT: ONNX Runtime; selection in seconds\n");
+    printf("%-32s %-13s %6s %-10s %11s %11s %11s %8s %8s %9s\n", "model", "kind", "p", "walk",
+           "selection/s", "batches/s", "ORT/s", "/ORT", "/batches", "selection");
+    if (zoo_each(folder, run, &b) < 0)
+        printf("skipped: there is no zoo of models beside the checkout\n");
+    else
+        show_medians(&b);
+    free(b.names);
+    return 0;
+}
