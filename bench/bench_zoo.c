@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Other people's models: masked copies a second of a backward selection as `sis explain` makes it,
- * of our full passes in batches, and of ONNX Runtime in its best batch (no longer than what a step
- * asks), one core each, by turns.
+ * of our full passes in batches, and of ONNX Runtime in batches of the best length, but no longer
+ * than what is left to ask in a step; one core each, by turns.
  *
  *     bench_zoo [--seconds S] [--folder ZOO] [NAME...]
  *
@@ -137,22 +137,30 @@ static double *make_rows(const zoo_model *m) {
     return rows;
 }
 
-/* Rows a second; the best of several calls. */
+/* Seconds of calls with n rows, and, where a whole selection is wanted, with n - 1 and so on. */
+static double time_calls(const sis_model *model, const zoo_model *m, const double *rows, size_t n,
+                         int whole_selection, double *scores) {
+    double began = sis__seconds();
+    for (; n > 0; n = whole_selection ? n - 1 : 0)
+        if (model->predict(model->ctx, rows, n, m->input.n_values, scores) != 0)
+            return INFINITY;
+    return sis__seconds() - began;
+}
+
+/* Rows a second, as many in a call as a step of a selection asks about and at most ROWS; the best of
+ * several rounds. */
 static double time_rows(const sis_model *model, const zoo_model *m, const double *rows,
                         double seconds) {
     double *scores = calloc(ROWS * model->n_outputs, sizeof *scores), best = 0;
     double end = sis__seconds() + seconds;
-    size_t n = 1; /* rows of a call: as many as take a fraction of the time, and a step has */
-    size_t most = m->n_features < ROWS ? m->n_features : ROWS;
-    for (int i = 0; scores && (i < 3 || sis__seconds() < end); i++) {
-        double began = sis__seconds();
-        if (model->predict(model->ctx, rows, n, m->input.n_values, scores) != 0)
-            break;
-        double took = sis__seconds() - began;
-        best = fmax(best, (double)n / took);
+    size_t p = (size_t)count_live(m), most = p < ROWS ? p : ROWS, n = 1;
+    for (int i = 0; scores && n && (i < 3 || sis__seconds() < end); i++) {
+        int small = n == p; /* the calls of all steps */
+        double took = time_calls(model, m, rows, n, small, scores);
+        best = fmax(i < 3 ? 0 : best, (small ? (double)(n * (n + 1)) / 2 : (double)n) / took);
         for (; n < most && took * 4 < seconds; took *= 2)
             n = 2 * n < most ? 2 * n : most;
-        if (i > 2 && sis__seconds() - end > seconds)
+        if (sis__seconds() > end + seconds)
             break;
     }
     free(scores);

@@ -181,6 +181,9 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
 typedef struct sis_net_walk_opt {
     int embedded;  /* token models: the values of the input are embeddings instead of ids */
     size_t memory; /* bytes it should stay below; 0: 1 GiB */
+    int by_cost;   /* choose by what it costs: no walk for an input of so few features that a
+                      backward selection is over before it has paid to make one; and full passes in
+                      batches once they turn out to be faster. Margins are the same */
 } sis_net_walk_opt;
 
 /* A walk over one input (sis.h) that computes only what masking a feature changes; margins as

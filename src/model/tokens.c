@@ -102,7 +102,7 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
     int error = values && mask && feature_of ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = embed_input(t, input, values, mask, feature_of, &embedded);
-    sis_net_walk_opt opt = {.embedded = 1, .memory = memory};
+    sis_net_walk_opt opt = {.embedded = 1, .memory = memory, .by_cost = 1};
     if (error == SIS_OK)
         error = sis_net_walk(net, &embedded, &opt, out);
     free(values);

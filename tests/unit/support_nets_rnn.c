@@ -121,7 +121,7 @@ double full_margin(const subject *s, const unsigned char *masked, int top) {
 
 sis_walk *subject_walk(const subject *s) {
     sis_walk *w = NULL;
-    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){s->embedded, 0}, &w);
+    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){.embedded = s->embedded}, &w);
     if (error != SIS_OK)
         fail_msg("no walk: %d %s", error, sis_error_detail());
     return w;
@@ -248,7 +248,7 @@ int try_walk(void *ctx) {
     double margin, margins[2];
     sis_walk *w;
     assert_true(s->n_features <= sizeof masked && s->n_features >= 2);
-    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){s->embedded, 0}, &w);
+    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){.embedded = s->embedded}, &w);
     if (error != SIS_OK)
         return error;
     error = w->ops->reset(w, masked, &margin);

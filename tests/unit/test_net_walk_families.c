@@ -300,7 +300,7 @@ enum { FAMILIES = sizeof families / sizeof *families };
 /* Where a walk gains nothing there is none, and the core predicts every copy. */
 static int has_walk(const subject *s) {
     sis_walk *w;
-    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){s->embedded, 0}, &w);
+    int error = sis_net_walk(s->net, &s->input, &(sis_net_walk_opt){.embedded = s->embedded}, &w);
     if (error == SIS_OK)
         w->ops->free(w);
     else

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/walk/walk.h"
 #include "support_net.h"
 #include "support_nets.h"
 
@@ -32,7 +33,8 @@ static void every_probe_agrees_with_full_passes(void **state) {
             sis__rng r;
             sis_walk *w;
             draw_case(f, 1000 * (unsigned)i + seed, &c, &r);
-            int error = sis_net_walk(c.net, &c.input, &(sis_net_walk_opt){c.embedded, 0}, &w);
+            int error =
+                sis_net_walk(c.net, &c.input, &(sis_net_walk_opt){.embedded = c.embedded}, &w);
             if (error == SIS_OK) {
                 walks++;
                 check_windows(&c, w, &r, 12, &seen);
@@ -77,7 +79,7 @@ static void only_what_is_not_the_best_is_left_out(void **state) {
             sis__rng r;
             sis_walk *w[2];
             draw_case(&window_families[i], 9000 + 1000 * (unsigned)i + seed, &c, &r);
-            sis_net_walk_opt opt = {c.embedded, 0};
+            sis_net_walk_opt opt = {.embedded = c.embedded};
             if (sis_net_walk(c.net, &c.input, &opt, &w[0]) == SIS_OK) {
                 assert_int_equal(sis_net_walk(c.net, &c.input, &opt, &w[1]), SIS_OK);
                 size_t more = check_left_out(&c, w[0], w[1], seed % 2 ? 1 : -1);
@@ -92,6 +94,76 @@ static void only_what_is_not_the_best_is_left_out(void **state) {
     assert_true(leaving >= 3);
 }
 
+/* ---- Full passes instead --------------------------------------------------------------------- */
+
+static int select_from(const walk_case *c, size_t probe, sis_trace *t, size_t *evaluations) {
+    sis_model model = walk_case_model(c);
+    sis_opt opt;
+    sis_walk *w = NULL;
+    sis_opt_init(&opt);
+    opt.exact = probe == SIZE_MAX - 1;
+    int error = sis_walk_new(&model, &c->input, &opt, &w);
+    if (error == SIS_OK)
+        sis__walk_full_from(w, probe);
+    if (error == SIS_OK)
+        error = sis_backselect(w, &opt, t);
+    if (error == SIS_OK)
+        *evaluations = w->evaluations;
+    sis_walk_free(w);
+    return error;
+}
+
+/* The rule alone, full passes from some probe on, and full passes of the core: the same order, the
+ * same scores, the same number of copies asked about. */
+static void who_answers_makes_no_difference(void **state) {
+    (void)state;
+    static const size_t from[] = {SIZE_MAX, 0, 3, SIZE_MAX - 1};
+    for (size_t i = 0; i < n_window_families; i++)
+        for (unsigned seed = 0; seed < rounds(6); seed++) {
+            walk_case c;
+            sis__rng r;
+            sis_trace t[4] = {{0}};
+            size_t evaluations[4] = {0};
+            draw_case(&window_families[i], 7000 + 1000 * (unsigned)i + seed, &c, &r);
+            for (size_t k = 0; k < 4 && c.n_features <= 60; k++) {
+                assert_int_equal(select_from(&c, from[k], &t[k], &evaluations[k]), SIS_OK);
+                assert_int_equal(t[k].n, t[0].n);
+                assert_memory_equal(t[k].order, t[0].order, t[0].n * sizeof *t[0].order);
+                assert_memory_equal(t[k].scores, t[0].scores, t[0].n * sizeof *t[0].scores);
+                if (k < 3)
+                    assert_int_equal(evaluations[k], evaluations[0]);
+            }
+            for (size_t k = 0; k < 4; k++)
+                sis_trace_release(&t[k]);
+            walk_case_release(&c);
+        }
+}
+
+/* Chosen by cost, whatever that is here: a walk of an input of many features, none of few. */
+static void costs_choose(void **state) {
+    (void)state;
+    walk_case c;
+    sis__rng r;
+    sis_walk *w;
+    for (unsigned seed = 0; seed < 40; seed++) {
+        draw_case(&window_families[0], 7000 + seed, &c, &r);
+        int few = c.n_features < 20;
+        int walks = sis_net_walk(c.net, &c.input, NULL, &w) == SIS_OK;
+        if (walks)
+            w->ops->free(w);
+        int error = sis_net_walk(c.net, &c.input, &(sis_net_walk_opt){.by_cost = 1}, &w);
+        if (few)
+            assert_int_equal(error, SIS_E_UNSUPPORTED);
+        if (error == SIS_OK) {
+            walk_seen seen = {0};
+            assert_true(walks);
+            check_windows(&c, w, &r, 20, &seen);
+            w->ops->free(w);
+        }
+        walk_case_release(&c);
+    }
+}
+
 /* ---- Allocations ----------------------------------------------------------------------------- */
 
 static int walk_a_little(void *ctx) {
@@ -99,7 +171,7 @@ static int walk_a_little(void *ctx) {
     sis_walk *w;
     double margin, margins[3];
     unsigned char masked[4096] = {0};
-    int error = sis_net_walk(c->net, &c->input, &(sis_net_walk_opt){c->embedded, 0}, &w);
+    int error = sis_net_walk(c->net, &c->input, &(sis_net_walk_opt){.embedded = c->embedded}, &w);
     if (error != SIS_OK)
         return error;
     masked[1] = 1;
@@ -110,6 +182,11 @@ static int walk_a_little(void *ctx) {
         error = w->ops->mask(w, 2, &margin);
     if (error == SIS_OK)
         error = w->ops->probe(w, (int[]){0, 3}, 2, margins);
+    sis__walk_full_from(w, 0);
+    if (error == SIS_OK)
+        error = w->ops->probe(w, (int[]){0, 3}, 2, margins);
+    if (error == SIS_OK)
+        error = w->ops->mask(w, 3, &margin);
     w->ops->free(w);
     return error;
 }
@@ -131,6 +208,8 @@ int main(void) {
         cmocka_unit_test(every_probe_agrees_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(only_what_is_not_the_best_is_left_out),
+        cmocka_unit_test(who_answers_makes_no_difference),
+        cmocka_unit_test(costs_choose),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,15 +6,22 @@
  * Rules that round otherwise than full passes are measured when a walk is made: in states like those
  * it will meet, relative to the size of the numbers that margins are differences of; the tolerance
  * then follows that size from probe to probe.
+ *
+ * Of the others the time is measured. What a candidate costs by the rule is known from the probes
+ * behind the first, in which everything is computed. If that is not far below what one full pass
+ * takes, a batch of them is tried, and if a row of it is cheaper than a candidate, full passes answer
+ * from then on. Both give the same margins to the bit, so that only the time depends on the choice.
  */
 #include "net/walk/walk.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -116,22 +123,46 @@ static const sis__rule *const rules[] = {SIS__RULES(RULE)};
 #undef RULE
 enum { N_RULES = sizeof rules / sizeof *rules };
 
+/* Masked copies that pay for making a walk; and for each trial of a rule that is to be measured. */
+enum { COPIES_PAY = 300, TRIALS_PAY = 4 };
+
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
 enum { LEAST_ROWS = 16, MOST_ROWS = 256 };
+
+/* What answers cost, in seconds of work. */
+typedef struct {
+    size_t probes;    /* since the walk was made */
+    double candidate; /* by the rule, of late */
+    double masking;   /* since the last probe */
+    double row;       /* of full passes: 0 unknown; at least, or measured in a batch */
+    int measured;
+    int full;     /* full passes answer */
+    size_t fixed; /* the probe from which on they do; SIZE_MAX - 1: as measured */
+} pace;
+
+enum { FIRST = 3, TRIAL = 32 };     /* probes before a trial; rows in each half of it */
+static const double batch_gain = 8; /* a row in a batch over one alone, at most */
+static const double cheap = 1e-6;   /* seconds of a candidate that no pass undercuts */
+static const size_t free_to_choose = SIZE_MAX - 1;
 
 typedef struct {
     sis_walk walk;
     sis__subject subject;
     sis__ruled *rule;
+    pace pace;
     unsigned char *masked; /* (n_features) */
     double margin, size;   /* of the present state; the size of the numbers it is made of */
     double *kept;          /* (n_features) margins when they were last computed */
+    size_t *kept_at;       /* (n_features) by full passes: the probe that was in */
     float *rows;           /* (block, stride) waiting for the head */
     size_t *place;         /* (block) whose margins they are, among the features asked for */
     double *fresh;         /* (block) */
     unsigned char *chosen; /* (n_features) of those asked for, which to compute */
     int *asked;            /* (n_features) these, by number */
     size_t block, stride;
+
+    double
+        copies; /* masked copies that a selection asks about; INFINITY: more than can be counted */
 
     /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
      * is added to sizes, and the largest tolerance so far. See measure_errors. */
@@ -269,11 +300,102 @@ static int compute_best(net_walk *w, const int *features, size_t n, double *marg
     return error;
 }
 
+/* ---- Full passes instead ------------------------------------------------------------------- */
+
+/* Margins of n features by full passes, a part at a time. */
+static int compute_full(net_walk *w, const int *features, size_t n, double *margins) {
+    int error = SIS_OK;
+    for (size_t k = 0; error == SIS_OK && k < n; k += MOST_ROWS) {
+        size_t part = n - k < MOST_ROWS ? n - k : MOST_ROWS;
+        error = sis__subject_margins(&w->subject, w->masked, features + k, part, margins + k);
+    }
+    for (size_t k = 0; error == SIS_OK && k < n; k++) {
+        error = settle_nan(w, features[k], &margins[k]);
+        w->kept[features[k]] = margins[k];
+        w->kept_at[features[k]] = w->pace.probes;
+    }
+    return error;
+}
+
+/* Seconds of work of a row in a batch of n full passes. */
+static int time_rows(net_walk *w, const int *features, size_t n, double *seconds) {
+    double margins[TRIAL], began = sis__work_seconds();
+    int error = sis__subject_margins(&w->subject, w->masked, features, n, margins);
+    *seconds = (sis__work_seconds() - began) / (double)n;
+    return error;
+}
+
+/* What full passes cost: the better of two, since the first of a length has more to do. */
+static int try_full(net_walk *w, const int *features, size_t n, double *seconds) {
+    double first, second;
+    int error = time_rows(w, features, n, &first);
+    if (error == SIS_OK)
+        error = time_rows(w, features, n, &second);
+    if (error == SIS_OK)
+        *seconds = fmin(first, second);
+    return error;
+}
+
+/* After a probe of n features by the rule that took so long: is it still the cheaper way? */
+static int compare(net_walk *w, const int *features, size_t n, double seconds) {
+    pace *p = &w->pace;
+    int error = SIS_OK;
+    double now = (seconds + p->masking) / (double)n;
+    p->masking = 0;
+    p->candidate = p->probes <= 2 ? now : (3 * p->candidate + now) / 4;
+    if (p->fixed != free_to_choose || p->probes < FIRST || n < 2 || p->candidate < cheap)
+        return SIS_OK;
+    if (p->row == 0) {
+        error = try_full(w, features, 1, &p->row);
+        p->row /= batch_gain;
+    }
+    if (error == SIS_OK && !p->measured && p->candidate > p->row) {
+        error = try_full(w, features, n < TRIAL ? n : TRIAL, &p->row);
+        p->measured = 1;
+    }
+    p->full = p->measured && p->candidate > p->row;
+    return error;
+}
+
 /* ---- The walk ------------------------------------------------------------------------------ */
 
 static int probe(net_walk *w, const int *features, size_t n, double *margins) {
     return rule_of(w)->bounds && w->walk.wants ? compute_best(w, features, n, margins)
                                                : compute(w, features, n, NULL, margins);
+}
+
+/* The same by what is cheaper. */
+static int probe_cheaply(net_walk *w, const int *features, size_t n, double *margins) {
+    pace *p = &w->pace;
+    if (!w->rule->exact || n == 0)
+        return probe(w, features, n, margins);
+    if (p->fixed == p->probes++)
+        p->full = 1;
+    if (p->full)
+        return compute_full(w, features, n, margins);
+    double began = sis__work_seconds();
+    int error = probe(w, features, n, margins);
+    return error == SIS_OK ? compare(w, features, n, sis__work_seconds() - began) : error;
+}
+
+/* The present state with one more masked, which the last probe may have asked for. */
+static int mask_full(net_walk *w, int feature) {
+    double margin = w->kept[feature];
+    int error =
+        w->kept_at[feature] == w->pace.probes ? SIS_OK : compute_full(w, &feature, 1, &margin);
+    if (error == SIS_OK)
+        w->margin = margin;
+    w->pace.probes++; /* what is kept is of another state */
+    w->masked[feature] = 1;
+    return error;
+}
+
+static int reset_full(net_walk *w, const unsigned char *masked) {
+    int nothing = -1;
+    memcpy(w->masked, masked, w->subject.n_features);
+    w->pace.probes++;
+    int error = sis__subject_margins(&w->subject, w->masked, &nothing, 1, &w->margin);
+    return error == SIS_OK ? settle_nan(w, nothing, &w->margin) : error;
 }
 
 /* The present state has this margin, which was computed last. */
@@ -319,7 +441,7 @@ static int mask(net_walk *w, int feature) {
 static int walk_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
     net_walk *w = (net_walk *)walk;
     walk->evaluations++;
-    int error = reset(w, masked);
+    int error = w->pace.full ? reset_full(w, masked) : reset(w, masked);
     *margin = w->margin;
     return error;
 }
@@ -328,7 +450,7 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
     net_walk *w = (net_walk *)walk;
     double least = fabs(w->margin);
     walk->evaluations += n;
-    int error = probe(w, features, n, margins);
+    int error = probe_cheaply(w, features, n, margins);
     if (error != SIS_OK || w->rule->exact)
         return error;
     for (size_t k = 0; k < n; k++)
@@ -339,7 +461,9 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
 
 static int walk_mask(sis_walk *walk, int feature, double *margin) {
     net_walk *w = (net_walk *)walk;
-    int error = mask(w, feature);
+    double began = sis__work_seconds();
+    int error = w->pace.full ? mask_full(w, feature) : mask(w, feature);
+    w->pace.masking += sis__work_seconds() - began;
     *margin = w->margin;
     return error;
 }
@@ -351,6 +475,7 @@ static void drop_rule(net_walk *w) {
         sis__head_free(head);
     }
     free(w->kept);
+    free(w->kept_at);
     free(w->rows);
     free(w->place);
     free(w->fresh);
@@ -359,6 +484,7 @@ static void drop_rule(net_walk *w) {
     w->rule = NULL;
     w->kept = w->fresh = NULL;
     w->rows = NULL;
+    w->kept_at = NULL;
     w->place = NULL;
     w->chosen = NULL;
     w->asked = NULL;
@@ -395,9 +521,13 @@ static void errors_release(errors *e) {
 }
 
 /* As many as can be had at little cost; at least 4 times 16. */
-static int errors_init(const net_walk *w, errors *e) {
+static size_t errors_wanted(const net_walk *w) {
     size_t n = (size_t)(4e6 / (w->subject.entry->plan->flops + 2e3));
-    n = n < 64 ? 64 : n > 1024 ? 1024 : n;
+    return n < 64 ? 64 : n > 1024 ? 1024 : n;
+}
+
+static int errors_init(const net_walk *w, errors *e) {
+    size_t n = errors_wanted(w);
     *e = (errors){.states = n < 256 ? 4 : 16};
     e->trials = n / e->states;
     e->error = SIS_NEW(double, n);
@@ -488,6 +618,8 @@ static int set_tolerance(net_walk *w) {
     errors e = {.states = 0};
     if (w->rule->exact)
         return SIS_OK;
+    if (w->copies < TRIALS_PAY * (double)errors_wanted(w))
+        return SIS_E_UNSUPPORTED;
     int error = measure_errors(w, &e);
     if (error == SIS_OK)
         choose_unit(w, &e);
@@ -504,13 +636,15 @@ static int allocate(net_walk *w) {
     fit = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
     w->block = r->block ? r->block : fit;
     w->kept = SIS_NEW(double, w->subject.n_features);
+    w->kept_at = SIS_NEW(size_t, w->subject.n_features);
     w->chosen = SIS_NEW(unsigned char, w->subject.n_features);
     w->asked = SIS_NEW(int, w->subject.n_features);
     w->rows = (float *)sis__alloc(w->block, w->stride * sizeof *w->rows);
     w->place = SIS_NEW(size_t, w->block);
     w->fresh = SIS_NEW(double, w->block);
-    return w->kept && w->chosen && w->asked && w->rows && w->place && w->fresh ? SIS_OK
-                                                                               : SIS_E_NOMEM;
+    return w->kept && w->kept_at && w->chosen && w->asked && w->rows && w->place && w->fresh
+               ? SIS_OK
+               : SIS_E_NOMEM;
 }
 
 /* Put a rule to work, if it fits. */
@@ -548,7 +682,21 @@ const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
 
 const char *sis__walk_rule(const sis_walk *w) {
     const net_walk *n = walk_behind(w);
-    return n ? rule_of(n)->name : "batch";
+    return n && !n->pace.full ? rule_of(n)->name : "batch";
+}
+
+void sis__walk_full_from(sis_walk *w, size_t probe_number) {
+    net_walk *n = (net_walk *)(uintptr_t)walk_behind(w);
+    if (n && n->rule->exact)
+        n->pace.fixed = probe_number == SIZE_MAX ? SIZE_MAX : n->pace.probes + probe_number;
+}
+
+/* Masked copies of a selection among the features that can change something. */
+static double count_copies(const sis__subject *s) {
+    double n = 0;
+    for (size_t j = 0; j < s->n_features; j++)
+        n += !s->in.same[j] && !s->in.absent[j];
+    return n * (n + 1) / 2;
 }
 
 static int walk_new(const sis_net *net, const sis_input *input, const sis_net_walk_opt *opt,
@@ -558,10 +706,14 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
     if (!w)
         return SIS_E_NOMEM;
     w->walk.ops = &ops;
+    w->pace.fixed = opt && opt->by_cost ? free_to_choose : SIZE_MAX;
     int error = subject_init(&w->subject, net, input, opt);
     if (error != SIS_OK)
         return error;
     w->masked = SIS_NEW(unsigned char, w->subject.n_features);
+    w->copies = opt && opt->by_cost ? count_copies(&w->subject) : INFINITY;
+    if (w->copies < COPIES_PAY)
+        return SIS_E_UNSUPPORTED;
     error = w->masked ? sis__entry_new(&w->subject, &w->subject.entry) : SIS_E_NOMEM;
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */
 }

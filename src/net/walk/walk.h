@@ -17,7 +17,9 @@
  * if feature j is masked too. The driver does the rest: it gathers rows and runs the head on blocks
  * of them, keeps margins of candidates that have not changed, leaves out those that cannot be the
  * best, tells apart what changes nothing from what happens to give the same margin, measures how far
- * margins may be from full passes, and has full passes settle what came out as NaN.
+ * margins may be from full passes, and has full passes settle what came out as NaN. Asked to choose by
+ * cost, it also measures whether an exact rule is cheaper than full passes in batches, which answer
+ * from then on if not.
  *
  * A new rule is a file that defines a sis__rule, and a row of SIS__RULES below. A rule that does not
  * fit a network answers SIS_E_UNSUPPORTED and the next one is asked; the last answer is that
@@ -151,8 +153,12 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
 /* What the rule behind a walk says of the nodes of this network; NULL if it is no walk over it. */
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
 
-/* The name of the rule behind a walk; "batch" if there is none. */
+/* The name of the rule behind a walk; "batch" if there is none or full passes have taken over. */
 const char *sis__walk_rule(const sis_walk *w);
+
+/* Take no time: full passes answer from that probe on (0: the next; SIZE_MAX: never). For tests; the
+ * walk must have an exact rule. */
+void sis__walk_full_from(sis_walk *w, size_t probe);
 
 /* ---- Head ---------------------------------------------------------------------------------- */
 
