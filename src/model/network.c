@@ -123,9 +123,9 @@ static int gradient(void *ctx, const sis_slopes *s) {
 
 static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk **out) {
     const network_model *m = (const network_model *)ctx;
-    if (m->tokens.matrix)
-        return sis__tokens_walk(&m->tokens, m->net, input, memory, out);
-    return sis_net_walk(m->net, input, &(sis_net_walk_opt){.memory = memory, .by_cost = 1}, out);
+    const sis_net_walk_opt opt = {.memory = memory, .by_cost = !m->always_walk};
+    return m->tokens.matrix ? sis__tokens_walk(&m->tokens, m->net, input, &opt, out)
+                            : sis_net_walk(m->net, input, &opt, out);
 }
 
 /* Our engine lacks something, as the error message says; ONNX Runtime may not. */

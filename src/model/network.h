@@ -29,7 +29,7 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
 
 /* The network's walk over the embeddings of an input of ids. */
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
-                     size_t memory, sis_walk **out);
+                     const sis_net_walk_opt *opt, sis_walk **out);
 
 /* ---- network.c ----------------------------------------------------------------------------- */
 
@@ -39,6 +39,7 @@ typedef struct network_model {
     int borrowed; /* the network belongs to another handle */
     sis__tokens tokens;
     size_t n_outputs; /* 0: not measured yet */
+    int always_walk;  /* whatever that costs: for tests */
 } network_model;
 
 #endif

@@ -91,7 +91,7 @@ static int embed_input(const sis__tokens *t, const sis_input *input, double *val
 }
 
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
-                     size_t memory, sis_walk **out) {
+                     const sis_net_walk_opt *opt, sis_walk **out) {
     for (size_t v = 0; v < input->n_values; v++)
         if (isnan(input->mask[v]) || isnan(input->values[v]))
             return SIS_E_UNSUPPORTED; /* removal moves whole positions, which no walk expects */
@@ -102,9 +102,10 @@ int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *
     int error = values && mask && feature_of ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = embed_input(t, input, values, mask, feature_of, &embedded);
-    sis_net_walk_opt opt = {.embedded = 1, .memory = memory, .by_cost = 1};
+    sis_net_walk_opt behind = *opt;
+    behind.embedded = 1;
     if (error == SIS_OK)
-        error = sis_net_walk(net, &embedded, &opt, out);
+        error = sis_net_walk(net, &embedded, &behind, out);
     free(values);
     free(mask);
     free(feature_of);

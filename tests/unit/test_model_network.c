@@ -14,6 +14,7 @@
 #include <sis/model.h>
 
 #include "base/rng.h"
+#include "model/network.h"
 #include "support_net.h"
 
 enum { INPUTS = 5 };
@@ -42,6 +43,7 @@ static void subject_open(subject *s, const char *name) {
     assert_int_equal(sis_model_open(path, NULL, &s->model), SIS_OK);
     remove(path);
     sis_net_free(net);
+    ((network_model *)s->model.ctx)->always_walk = 1;
     s->rows = (double *)calloc(INPUTS * s->n, sizeof *s->rows);
     s->mask = (double *)calloc(s->n, sizeof *s->mask);
     for (size_t i = 0; i < INPUTS * s->n; i++)
