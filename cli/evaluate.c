@@ -125,7 +125,7 @@ static int open_task(evaluation *ev) {
     int status = cli_task_open(&ev->task, &ev->o->source, &q);
     ev->with_model = 1;
     if (status == CLI_DONE)
-        cli_task_note(ev->o->common.quiet, &ev->task.model);
+        cli_task_note(ev->o->common.quiet, ev->task.task);
     return status;
 }
 

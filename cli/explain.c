@@ -210,7 +210,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)
-        cli_task_note(o->common.quiet, sis_task_model(w.task));
+        cli_task_note(o->common.quiet, w.task);
     if (status == CLI_DONE)
         status = explain(&w);
     free(w.todo);

@@ -57,7 +57,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &task));
     if (status == CLI_DONE)
-        cli_task_note(o->common.quiet, sis_task_model(task));
+        cli_task_note(o->common.quiet, task);
     if (status == CLI_DONE)
         status = cli_output_open(&w.out, o->output, -1);
     if (status == CLI_DONE) {

@@ -28,12 +28,14 @@ const cli_option cli_source_options[] = {
          "chooses one of several outputs."},
     {"input", 'i', "FILE", CLI_STRING(cli_source, input),
      "the examples: .csv, .npy, .txt, .jsonl ...", .required = 1,
-     .more = "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
-             "examples), tables with a header (.csv, .tsv), images (.png; IDX: .idx, -ubyte), DNA "
-             "(.fa, .fasta, .seq), texts (.txt, one a line; .tsv, behind their labels; .jsonl, "
-             "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
-             "is fine. Texts become token ids by the model's own vocabulary. A dash reads a .csv "
-             "from standard input."},
+     .more =
+         "The end of the name says what a file holds: arrays (.npy, the first axis counts the "
+         "examples), tables with a header (.csv, .tsv), images (.png, .jpg, a folder of them; IDX: "
+         ".idx, -ubyte), DNA "
+         "(.fa, .fasta, .seq), texts (.txt, one a line; .tsv, behind their labels; .jsonl, "
+         "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
+         "is fine. Texts become token ids by the model's own vocabulary. A dash reads a .csv "
+         "from standard input."},
     CLI_LABEL(
         cli_source, label,
         .more =
@@ -59,6 +61,22 @@ const cli_option cli_source_options[] = {
             "model knows, and choose examples with --rows. A network that has the names of its "
             "values (sis.names) says itself which categories there are; this option is then "
             "not needed."),
+    {"labels", 0, "FILE", CLI_STRING(cli_source, labels), "labels from a file of their own",
+     .rare = 1,
+     .more = "A table (.csv, or with tabs) of names and labels, names as the examples are called, "
+             "with or without folder and ending; or a label an example: a table of one column, "
+             ".npy, IDX. By default images in a folder are labelled by the first folder of their "
+             "path."},
+    {"kind", 0, "image", CLI_CHOICE(cli_source, kind), "what the examples of an array are",
+     .rare = 1, .choices = "image",
+     .more = "Images have pixels as features and are shown as such. Values stay as they are."},
+    {"layout", 0, "L", CLI_CHOICE(cli_source, layout), "where such images have their channels",
+     .rare = 1, .choices = "chw hwc", .unset = "found out if it is clear"},
+    {"fit", 0, NULL, CLI_FLAG(cli_source, fit), "resize images to what the network takes",
+     .rare = 1,
+     .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
+             "(bilinear); the ratio of the sides is not kept. Grey becomes colours that are alike, "
+             "colours become their brightness. Results hold the images as the network sees them."},
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
     {"explain", 0, "NAME", CLI_STRING(cli_source, explain), "input that examples go into",
@@ -81,7 +99,8 @@ const cli_option cli_question_options[] = {
      .unset = "the model's own",
      .more = "mean:FILE, the feature means of a data set; zero; value:V; missing, for models of "
              "XGBoost and LightGBM; uniform, every value of a "
-             "feature the same share of one (DNA: N); FILE.npy, an array of one example's shape; "
+             "feature the same share of one (DNA: N); blur:S, an image's own pixels blurred by a "
+             "Gaussian of S pixels; FILE.npy, an array of one example's shape; "
              "hotdeck:FILE, values drawn from a data set, the score being the mean over --samples "
              "draws. Columns of a table are found by their names. For models that take token ids "
              "also embedding-mean, the mean over the "
@@ -136,6 +155,10 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->read.label = s->label;
     out->read.id = s->id;
     out->read.categorical = s->categorical;
+    out->read.labels = s->labels;
+    out->read.kind = s->kind;
+    out->read.layout = s->layout;
+    out->fit = s->fit;
     out->rows = s->rows;
     out->search.jobs = (int)s->jobs;
     out->plain = !q;
@@ -149,14 +172,18 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->search.memory = q->memory << 20;
 }
 
-void cli_task_note(int quiet, const sis_model *model) {
-    const char *note = sis_model_note(model);
-    if (note)
-        cli_note(quiet, "%s", note);
+void cli_task_note(int quiet, const sis_task *task) {
+    const sis_data *data = sis_task_data(task);
+    const char *notes[] = {sis_model_note(sis_task_model(task)), data ? sis_data_note(data) : NULL};
+    for (size_t k = 0; k < sizeof notes / sizeof *notes; k++)
+        if (notes[k])
+            cli_note(quiet, "%s", notes[k]);
 }
 
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {
     int status = cli_output_spares(output, s->input);
+    if (status == CLI_DONE)
+        status = cli_output_spares(output, s->labels);
     if (status == CLI_DONE)
         status = cli_output_spares(output, s->model);
     if (status == CLI_DONE && q)

@@ -17,6 +17,8 @@ typedef struct cli_source {
     const char *explain; /* of several inputs the one that rows go into */
     cli_list with;       /* the others: NAME=FILE or NAME=NUMBER */
     int categorical;
+    const char *labels, *kind, *layout; /* of images, and of arrays that are some */
+    int fit;
     cli_opening open;
     size_t jobs;
 } cli_source;
@@ -41,8 +43,8 @@ size_t cli_draws(const cli_question *q);
 /* The options of a task: every default, then these. q NULL: nothing but scores are wanted. */
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out);
 
-/* Say what is to be known of how the model is run. */
-void cli_task_note(int quiet, const sis_model *model);
+/* Say what is to be known of how the model is run and the examples are read. */
+void cli_task_note(int quiet, const sis_task *task);
 
 /* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output);

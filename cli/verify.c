@@ -144,7 +144,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &a.task));
     if (status == CLI_DONE)
-        cli_task_note(o->common.quiet, sis_task_model(a.task));
+        cli_task_note(o->common.quiet, a.task);
     if (status == CLI_DONE)
         status = cli_output_open(&a.out, o->output, -1);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)

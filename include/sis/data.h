@@ -29,9 +29,12 @@
  *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
  *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
  *                  labels. An array with one axis is itself labels: the value is the label.
- *     .png         one image, grey (height, width) or colour (height, width, 3), at most 4096
+ *     .png, .jpg   one image, grey (height, width) or colour (height, width, 3), at most 4096
  *                  pixels a side: pixels from 0 to 1. Palettes are looked up, 16 bits are cut to 8,
- *                  what is transparent is laid on black.
+ *                  what is transparent is laid on black. JPEG if built with libjpeg.
+ *     a folder     of such images, in folders of its own, too. An example is called by its path in
+ *                  it, "cat/1.jpg", and labelled by the first folder of that, "cat". Pixels stay in
+ *                  the files until they are asked for.
  *     .txt         texts, one a line.
  *     .tsv         also texts, with their labels: if the header has a column "text"; without a
  *                  header, if every column but the last holds numbers (ratings, separated by tabs
@@ -90,6 +93,16 @@ typedef struct sis_data_opt {
                                  sis_data_names gave when a model was trained); a category that is
                                  not among them is an error. Default NULL: those of the file */
     size_t n_names;
+    const char *labels; /* a file of labels: a table of names and labels, or a label an example as
+                           a table of one column, .npy or IDX. Default NULL: what the file itself
+                           says */
+    const char *kind;   /* "image": the examples of an array are images, (height, width) or with
+                           channels. Default NULL: an array */
+    const char *layout; /* of these, "chw" or "hwc": where the channels are. sis_data_values hands
+                           them out last in any case. Default NULL: found out if it is clear */
+    size_t fit[3];      /* images are resized to (height, width, channels): sides that get shorter
+                           by averaging areas, longer ones bilinearly; grey becomes colours that are
+                           alike, colours become their brightness. Default 0: as they are */
     int missing; /* a cell of a table that is empty, NA, NaN, N/A, null or none, and NaN in an array,
                     is a missing value, NaN. Default 0: it is an error, or a category */
 } sis_data_opt;
@@ -133,6 +146,9 @@ const char *sis_data_label(const sis_data *data, size_t i);
 
 /* The same as a number: 1, or 0 if there is no label or it is no finite number. */
 int sis_data_label_number(const sis_data *data, size_t i, double *out);
+
+/* One line on how the file was taken ("3 of 5 images fitted to 28 x 28 pixels"); NULL: as it is. */
+const char *sis_data_note(const sis_data *data);
 
 /* The features that a person marked in example i as what matters, *n of them, each once; NULL if
  * the file has none. Of a text: numbers of words. */

@@ -76,7 +76,8 @@ typedef struct sis_task_opt {
      * there are none: such a task is for sis_task_about. */
     const char *input;
     const sis_data *data;
-    sis_data_opt read; /* of files: columns of ids and labels, categories */
+    sis_data_opt read; /* of files: columns of ids and labels, categories, images */
+    int fit;           /* images of files are resized to what the network takes */
     const char *rows;  /* as sis_rows_parse takes it; NULL: all */
     size_t shard;      /* of these only every `shards`-th, from number `shard` on; the shards of */
     size_t shards;     /* 0 to shards - 1 are all examples. Default 0 of 1 */
@@ -84,7 +85,8 @@ typedef struct sis_task_opt {
     /* The question. */
     const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy */
     const char *mask;           /* what a missing feature is, as sis explain --mask says it:
-                                   "mean:FILE", "zero", "hotdeck:FILE" ... NULL: the model's own */
+                                   "mean:FILE", "zero", "blur:3", "hotdeck:FILE" ... NULL: the model's
+                                   own */
     const sis_data *background; /* the data set of "mean" and "hotdeck" without a file */
     size_t samples;             /* draws of a hot deck, of lime; 0: as many as usual */
     uint64_t seed;              /* of both; default 1 */

@@ -32,7 +32,8 @@ static const struct {
     {".jsonl", sis__data_read_jsonl, 1}, {".idx", sis__data_read_idx, 0},
     {"-ubyte", sis__data_read_idx, 0},   {".fa", sis__data_read_fasta, 0},
     {".fasta", sis__data_read_fasta, 0}, {".seq", sis__data_read_seq, 1},
-    {".png", sis__data_read_png, 0},
+    {".png", sis__data_read_image, 0},   {".jpg", sis__data_read_image, 0},
+    {".jpeg", sis__data_read_image, 0},
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
@@ -46,9 +47,6 @@ static int ends_with(const char *path, const char *extension) {
 
 static int unknown_format(const char *path) {
     char list[512] = "";
-    struct stat about;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
-        return sis__fail(SIS_E_IO, "%s: is a folder; expected a file", path);
     for (size_t k = 0, used = 0; k < FORMATS && used < sizeof list; k++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
                                  k == 0            ? ""
@@ -56,7 +54,9 @@ static int unknown_format(const char *path) {
                                                    : " or ",
                                  formats[k].extension);
     return sis__fail(SIS_E_UNSUPPORTED,
-                     "%s: cannot tell what it holds; expected a name ending in %s", path, list);
+                     "%s: cannot tell what it holds; expected a name ending in %s, or a "
+                     "folder of images",
+                     path, list);
 }
 
 static int no_columns(const char *path, const char *name) {
@@ -69,13 +69,35 @@ void sis_data_opt_init(sis_data_opt *opt) {
     *opt = (sis_data_opt){0};
 }
 
+static int is_folder(const char *path) {
+    struct stat about;
+    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+/* What options say of any data set, once it is there. */
+static int apply(sis_data *data, const sis_data_opt *opt) {
+    int code = SIS_OK;
+    data->missing = opt->missing;
+    if (opt->kind && strcmp(opt->kind, "image") != 0)
+        code = sis__fail(SIS_E_OPTION, "--kind: expected image, found \"%s\"", opt->kind);
+    else if (opt->kind || opt->layout)
+        code = sis__data_as_images(data, opt->layout);
+    if (code == SIS_OK && opt->fit[0])
+        code = sis__data_fit(data, opt->fit);
+    return code == SIS_OK && opt->labels ? sis__data_label(data, opt->labels) : code;
+}
+
 int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis_data_opt standard;
     sis_data_opt_init(&standard);
     opt = opt ? opt : &standard;
     const char *column = opt->id ? opt->id : opt->label;
     *out = NULL;
-    sis__data_reader *read = strcmp(path, "-") == 0 ? sis__data_read_csv : NULL;
+    sis__data_reader *read = strcmp(path, "-") == 0 ? sis__data_read_csv
+                             : is_folder(path)      ? sis__data_read_folder
+                                                    : NULL;
+    if (read == sis__data_read_folder && column)
+        return no_columns(path, column);
     for (size_t k = 0; !read && k < FORMATS; k++)
         if (ends_with(path, formats[k].extension)) {
             if (column && !formats[k].named)
@@ -84,7 +106,11 @@ int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
         }
     int code = read ? read(path, opt, out) : unknown_format(path);
     if (code == SIS_OK)
-        (*out)->missing = opt->missing;
+        code = apply(*out, opt);
+    if (code != SIS_OK) {
+        sis_data_free(*out);
+        *out = NULL;
+    }
     return code;
 }
 
@@ -95,6 +121,7 @@ void sis_data_free(sis_data *data) {
         return;
     free(data->name);
     free(data->names);
+    free(data->labels);
     free(data->map);
     free(data->feature_names);
     data->ops->free(data);
@@ -109,7 +136,10 @@ const char *sis_data_kind(const sis_data *data) {
 }
 
 const size_t *sis_data_shape(const sis_data *data, size_t i, size_t *rank) {
-    return data->ops->shape(data, i, rank);
+    if (!data->view.rank)
+        return data->ops->shape(data, i, rank);
+    *rank = data->view.rank;
+    return data->view.shape;
 }
 
 size_t sis_data_width(const sis_data *data, size_t i) {
@@ -124,7 +154,7 @@ int sis_data_values(const sis_data *data, size_t i, double *out) {
     if (i >= data->count)
         return sis__fail(SIS_E_ARGUMENT, "%s: there is no example %zu; it holds %zu", data->name, i,
                          data->count);
-    int code = data->ops->values(data, i, out);
+    int code = (data->view.rank ? sis__view_values : data->ops->values)(data, i, out);
     size_t width = sis_data_width(data, i);
     for (size_t k = 0; k < width && code == SIS_OK; k++)
         if (!isfinite(out[k]) && !(data->missing && isnan(out[k])))
@@ -166,7 +196,13 @@ const char *sis_data_id(const sis_data *data, size_t i, char number[SIS_ID_SIZE]
     return number;
 }
 
+const char *sis_data_note(const sis_data *data) {
+    return *data->note ? data->note : NULL;
+}
+
 const char *sis_data_label(const sis_data *data, size_t i) {
+    if (data->labels)
+        return data->labels[i];
     return data->ops->label ? data->ops->label(data, i) : NULL;
 }
 

@@ -26,13 +26,23 @@ typedef struct sis__data_ops {
     void (*free)(sis_data *data);
 } sis__data_ops;
 
+/* Images that are handed out otherwise than they are stored: (height, width, channels), channels
+ * from the front to the back, in another size. */
+typedef struct sis__image_view {
+    size_t rank, shape[3]; /* rank 0: as they are stored */
+    int chw;               /* stored as (channels, height, width) */
+} sis__image_view;
+
 struct sis_data {
     const sis__data_ops *ops;
     sis_kind kind;
     char *name; /* the file, for messages; owned */
     size_t count;
-    int missing;        /* values may be NaN */
-    const char **names; /* one allocation, owned; NULL: none */
+    int missing;         /* values may be NaN */
+    const char **names;  /* one allocation, owned; NULL: none */
+    const char **labels; /* (count) from a file of their own; the same */
+    sis__image_view view;
+    char note[96]; /* what is to be known of how it was read; "": nothing */
 
     /* Where features are not as the kind has them: owned, else NULL. */
     int *map; /* (width) */
@@ -44,8 +54,9 @@ struct sis_data {
 typedef int sis__data_reader(const char *path, const sis_data_opt *opt, sis_data **out);
 
 sis__data_reader sis__data_read_npy, sis__data_read_csv, sis__data_read_tsv, sis__data_read_idx;
-sis__data_reader sis__data_read_png, sis__data_read_text, sis__data_read_jsonl,
-    sis__data_read_fasta, sis__data_read_seq;
+sis__data_reader sis__data_read_image, sis__data_read_folder;
+sis__data_reader sis__data_read_text, sis__data_read_jsonl, sis__data_read_fasta,
+    sis__data_read_seq;
 
 /* The .tsv is a file of texts with labels: 1, a table: 0, or a failure. And reading it as such. */
 int sis__data_is_labelled_text(const char *path);
@@ -61,5 +72,14 @@ int sis__data_from_rows(const char *path, sis_kind kind, sis__packed *rows, cons
 void sis__data_divide(sis_data *data, double divisor);
 void sis__data_set_labels(sis_data *data, const char **labels);
 void sis__data_set_ids(sis_data *data, const char **ids);
+
+/* Give any data set the labels of a file (labels.c). */
+int sis__data_label(sis_data *data, const char *path);
+
+/* Take rows of an array for images, in that layout ("chw", "hwc" or NULL: found out); hand images
+ * out in one size (height, width, channels) (view.c). */
+int sis__data_as_images(sis_data *data, const char *layout);
+int sis__data_fit(sis_data *data, const size_t size[3]);
+int sis__view_values(const sis_data *data, size_t i, double *out);
 
 #endif

@@ -5,6 +5,7 @@
  * is what it is. The same for the examples explained and for those that masks are made of.
  */
 #include <jansson.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -296,8 +297,62 @@ static int is_turned(const sis_net *net, const sis_data *data, size_t row) {
     return differs && at == s.rank;
 }
 
+/* A list of n values as a square image, grey or in colours; 0: it is none. */
+static int square_size(size_t n, size_t size[3]) {
+    for (size_t channels = 1; channels <= 3; channels += 2) {
+        size_t side = (size_t)floor(sqrt((double)n / (double)channels) + 0.5);
+        size[0] = size[1] = side;
+        size[2] = channels;
+        if (side > 0 && side * side * channels == n)
+            return 1;
+    }
+    return 0;
+}
+
+/* The images that the network takes, (height, width, channels), and by how many axes it says so; 0
+ * if it does not. */
+static int image_size(const sis_net *net, size_t size[3]) {
+    sis_net_shape s = {0};
+    sis_net_input_shape(net, &s);
+    const size_t *dims = s.dims;
+    while (s.rank > 1 && *dims == 1)
+        dims++, s.rank--;
+    if (s.rank == 1)
+        return square_size(dims[0], size);
+    if (s.rank == 3 && dims[0] == 3)
+        size[0] = dims[1], size[1] = dims[2], size[2] = 3;
+    else if (s.rank <= 3)
+        size[0] = dims[0], size[1] = dims[1], size[2] = s.rank == 3 ? dims[2] : 1;
+    else
+        return 0;
+    return size[0] && size[1] && size[2] && size[2] <= 4 ? (int)s.rank : 0;
+}
+
+int sis__task_fit(sis_task *t) {
+    sis__task_encoding *e = &t->encoding;
+    if (t->opt.data)
+        return sis__fail(SIS_E_OPTION, "--fit: images are resized when they are read from files");
+    if (!e->net || e->token || !image_size(e->net, e->read.fit))
+        return sis__fail(SIS_E_OPTION,
+                         "--fit: this model does not say the size of the images it takes");
+    return SIS_OK;
+}
+
+/* Has the image as many values as the network takes, but other sides? */
+static int is_other_size(const sis_net *net, const sis_data *data, size_t row) {
+    size_t rank, size[3];
+    const size_t *own = sis_data_shape(data, row, &rank);
+    if (!sis__task_is_kind(data, "image") || image_size(net, size) < 2)
+        return 0;
+    return (rank == 3 ? own[2] : 1) == size[2] && (own[0] != size[0] || own[1] != size[1]);
+}
+
 /* What may be the reason. */
-static const char *misfit_hint(const sis_data *data, size_t width, size_t wanted) {
+static const char *misfit_hint(const sis__task_encoding *e, const sis_data *data, size_t width,
+                               size_t wanted) {
+    size_t size[3];
+    if (sis__task_is_kind(data, "image"))
+        return !e->token && image_size(e->net, size) ? "; --fit resizes images" : "";
     if (sis__task_is_kind(data, "array"))
         return width == wanted ? "; transpose it" : " (the first axis of the file counts examples)";
     if (sis__task_is_kind(data, "table") && width > wanted)
@@ -310,14 +365,14 @@ static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     const sis_net *net = t->encoding.net;
     size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
     char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
-    if (wanted == 0 ||
-        (wanted == width && !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
+    if (wanted == 0 || (wanted == width && !is_other_size(net, data, row) &&
+                        !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
         return SIS_OK;
     put_example(data, row, found);
     put_wanted(&t->encoding, takes);
     return sis__fail(SIS_E_ARGUMENT, "%s: example %s is %s; the model takes %s%s",
                      data == t->source.data ? "--input" : "--mask", sis_data_id(data, row, number),
-                     found, takes, misfit_hint(data, width, wanted));
+                     found, takes, misfit_hint(&t->encoding, data, width, wanted));
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -370,6 +425,21 @@ const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank) {
         e->dims[0] = shape[1], e->dims[1] = shape[0];
     }
     return e->dims;
+}
+
+int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out) {
+    const sis_data *data = t->source.data;
+    size_t rank;
+    const size_t *shape = sis_data_shape(data, row, &rank);
+    layout a = layout_of(t, data, row);
+    if (!sis__task_is_kind(data, "image"))
+        return 0;
+    *out = (sis__task_raster){.height = shape[0],
+                              .width = shape[1],
+                              .channels = a.channels,
+                              .step = a.wanted_first ? 1 : a.channels,
+                              .channel_step = a.wanted_first ? a.places : 1};
+    return 1;
 }
 
 size_t sis__task_own_features(const sis_task *t, size_t row, int *map) {

@@ -70,6 +70,8 @@ static int load_mask(const sis_task *t, sis_example *e) {
         return SIS_OK;
     e->input.n_samples = t->mask.n_samples;
     e->input.mask = t->mask.rows;
+    if (t->mask.blur > 0)
+        return sis__task_blur(t, e);
     if (!t->mask.constant)
         return SIS_OK;
     e->input.mask = e->mask = SIS_NEW_RAW(double, e->input.n_values);

@@ -40,6 +40,7 @@ static int read_beside(const char *path, const sis_data_opt *wanted, sis_data **
             continue;
         opt.id = without & 1 ? NULL : opt.id;
         opt.label = without & 2 ? NULL : opt.label;
+        opt.labels = NULL;
         error = sis_data_read(path, &opt, out);
     }
     return error;
@@ -295,7 +296,7 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
     if (sis__text_ends_in(text, ".npy"))
         return mask_file(t, text, width);
     return sis__fail(SIS_E_OPTION,
-                     "--mask: expected mean:FILE, zero, value:V, uniform, FILE.npy or "
+                     "--mask: expected mean:FILE, zero, value:V, uniform, blur:S, FILE.npy or "
                      "hotdeck:FILE, found \"%s\"",
                      text);
 }
@@ -303,8 +304,9 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
 /* The mask of a task that this one is like. */
 static int check_shared(const sis_task *t) {
     size_t width;
-    int error = t->mask.constant ? SIS_OK : sis__task_same_widths(t, "--mask", &width);
-    if (error == SIS_OK && !t->mask.constant && width != t->mask.width)
+    int any = t->mask.constant || t->mask.blur > 0;
+    int error = any ? SIS_OK : sis__task_same_widths(t, "--mask", &width);
+    if (error == SIS_OK && !any && width != t->mask.width)
         error = sis__fail(SIS_E_ARGUMENT, "--mask: it is for %zu values, an example has %zu",
                           t->mask.width, width);
     return error;
@@ -329,6 +331,8 @@ int sis__task_mask_begin(sis_task *t) {
         return error;
     if (is_unknown_base(t, text))
         return sis__task_mask_fill(t, 0.25);
+    if (strncmp(text, "blur:", 5) == 0)
+        return sis__task_mask_blur(t, text + 5);
     error = sis__task_same_widths(t, "--mask", &width);
     return error == SIS_OK ? mask_by_name(t, text, width) : error;
 }

@@ -50,13 +50,14 @@ void sis_task_opt_init(sis_task_opt *opt) {
     sis_opt_init(&opt->search);
 }
 
-enum { TEXTS = 16 };
+enum { TEXTS = 19 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
-    const char **all[TEXTS] = {&o->model,     &o->input,    &o->read.label, &o->read.id,
-                               &o->rows,      &o->features, &o->mask,       &o->output,
-                               &o->threshold, &o->method,   &o->constraint, &o->lengths,
-                               &o->orders,    &o->keep,     &o->guarantee,  &o->domain};
+    const char **all[TEXTS] = {&o->model,       &o->input,     &o->read.label, &o->read.id,
+                               &o->rows,        &o->features,  &o->mask,       &o->output,
+                               &o->threshold,   &o->method,    &o->constraint, &o->lengths,
+                               &o->orders,      &o->keep,      &o->guarantee,  &o->domain,
+                               &o->read.labels, &o->read.kind, &o->read.layout};
     memcpy(texts, all, sizeof all);
 }
 
@@ -155,7 +156,9 @@ static int open_source(sis_task *t) {
     sis__task_source *s = &t->source;
     int error = SIS_OK;
     s->data = t->opt.data;
-    if (t->opt.input) {
+    if (t->opt.fit)
+        error = sis__task_fit(t);
+    if (error == SIS_OK && t->opt.input) {
         error = sis_data_read(t->opt.input, &t->encoding.read, &s->read);
         s->data = s->read;
     }

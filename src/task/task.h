@@ -8,6 +8,7 @@
  *     features.c  which values are a feature, what features are called
  *     tokens.c    features and masks of models that take words
  *     mask.c      what a missing feature looks like
+ *     blur.c      and if it is the image itself, blurred
  *     output.c    which output is meant
  *     load.c      all of that for one example
  *     method.c    how to explain, what earlier results say about it
@@ -70,6 +71,7 @@ typedef struct sis__task_features {
  * examples' width. */
 typedef struct sis__task_mask {
     int ready, constant, shared;
+    double blur;      /* > 0: each example has its own, the image blurred by so many pixels */
     double fill;      /* constant */
     double *rows;     /* (n_samples, width) */
     size_t n_samples; /* 1 if constant */
@@ -157,6 +159,9 @@ int sis__task_encode_open(sis_task *t);
 /* Now that the data are there: may the model be given texts, how are they cut. */
 int sis__task_encode_begin(sis_task *t);
 int sis__task_pieces_begin(sis_task *t);
+
+/* Have images read in the size that the network takes. */
+int sis__task_fit(sis_task *t);
 void sis__task_encode_release(sis__task_encoding *e);
 
 /* An example of a data set as the model takes it: how many values, then these. word_at (width),
@@ -164,6 +169,15 @@ void sis__task_encode_release(sis__task_encoding *e);
 int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width);
 int sis__task_encode(const sis_task *t, const sis_data *data, size_t row, size_t width,
                      double *values, size_t *word_at);
+
+/* Where the values of an image lie, as the model takes them. */
+typedef struct sis__task_raster {
+    size_t height, width, channels;
+    size_t step, channel_step; /* from a pixel to the next, from a channel to the next */
+} sis__task_raster;
+
+/* 0: the example is no image. */
+int sis__task_is_image(const sis_task *t, size_t row, sis__task_raster *out);
 
 /* The shape of an example as the model takes it: borrowed, or written to e->dims. */
 const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank);
@@ -205,6 +219,10 @@ int sis__task_mask_pieces(sis_task *t, const char *text);
 
 /* Every value of any example is masked by this. */
 int sis__task_mask_fill(sis_task *t, double value);
+
+/* blur:S, and the mask of an example then. */
+int sis__task_mask_blur(sis_task *t, const char *pixels);
+int sis__task_blur(const sis_task *t, sis_example *e);
 
 /* The output meant for an example with these scores (only read for "top"). */
 size_t sis__task_output(const sis_task *t, const double *scores);

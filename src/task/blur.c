@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The mask blur:S: a missing pixel looks like its surroundings. The image under a Gaussian of S
+ * pixels, cut off at four times that. Beyond the edge there is nothing: weights are of the pixels
+ * that are there, so that an even image stays as it is. Each example has a mask of its own.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+enum { BLUR_MOST = 4096 };
+
+/* One line of n values, `step` apart, with weights (reach + 1) by distance. */
+static void blur_line(const double *in, double *out, size_t n, size_t step, const double *weights,
+                      size_t reach) {
+    for (size_t i = 0; i < n; i++) {
+        size_t first = i > reach ? i - reach : 0, last = i + reach < n ? i + reach : n - 1;
+        double sum = 0, all = 0;
+        for (size_t k = first; k <= last; k++) {
+            double w = weights[k > i ? k - i : i - k];
+            sum += w * in[k * step];
+            all += w;
+        }
+        out[i * step] = sum / all;
+    }
+}
+
+/* Rows into `half`, columns of that into `out`. */
+static void blur(const sis__task_raster *a, const double *in, double *half, double *out,
+                 const double *weights, size_t reach) {
+    for (size_t c = 0; c < a->channels; c++) {
+        size_t at = c * a->channel_step;
+        for (size_t y = 0; y < a->height; y++) {
+            size_t row = at + y * a->width * a->step;
+            blur_line(in + row, half + row, a->width, a->step, weights, reach);
+        }
+        for (size_t x = 0; x < a->width; x++)
+            blur_line(half + at + x * a->step, out + at + x * a->step, a->height,
+                      a->width * a->step, weights, reach);
+    }
+}
+
+int sis__task_blur(const sis_task *t, sis_example *e) {
+    sis__task_raster a;
+    if (!sis__task_is_image(t, e->row, &a))
+        return sis__fail(SIS_E_ARGUMENT, "--mask blur:S: example %s is no image", e->id);
+    size_t longest = a.height > a.width ? a.height : a.width;
+    size_t reach = (size_t)ceil(4 * t->mask.blur);
+    reach = reach < longest ? reach : longest;
+    double *weights = SIS_NEW_RAW(double, reach + 1);
+    double *half = SIS_NEW_RAW(double, e->input.n_values);
+    e->mask = SIS_NEW_RAW(double, e->input.n_values);
+    int error = weights && half && e->mask ? SIS_OK : SIS_E_NOMEM;
+    for (size_t d = 0; error == SIS_OK && d <= reach; d++)
+        weights[d] = exp(-0.5 * (double)d * (double)d / (t->mask.blur * t->mask.blur));
+    if (error == SIS_OK)
+        blur(&a, e->values, half, e->mask, weights, reach);
+    free(weights);
+    free(half);
+    e->input.mask = e->mask;
+    return error;
+}
+
+int sis__task_mask_blur(sis_task *t, const char *pixels) {
+    double s;
+    if (!sis__text_number(pixels, &s) || !(s > 0) || s > BLUR_MOST)
+        return sis__fail(SIS_E_OPTION,
+                         "--mask blur:S: expected pixels, more than 0 and at most %d, found \"%s\"",
+                         BLUR_MOST, pixels);
+    if (!sis__task_is_kind(t->source.data, "image"))
+        return sis__fail(SIS_E_OPTION,
+                         "--mask blur:S: is for images; say --kind image if the arrays are some");
+    t->mask = (sis__task_mask){.ready = 1, .blur = s, .n_samples = 1};
+    return SIS_OK;
+}
