@@ -10,12 +10,12 @@ rcHL3/MABhouOExgan6SnLDEzuL2AAkdMTtPY22BlZ+zx9Hl+U6tHS8nyvOmAAAAAElFTkSuQmCC
 END
 sis predict -m "$digits" -i pets 2>&1
 sis predict -m "$digits" -i pets --fit 2>&1 | cut -c1-60
-sis explain -m "$digits" -i pets --fit --rows 0,2 --mask blur:4 -t 0.6 -o fit.jsonl 2>&1
+sis explain -m "$digits" -i pets --fit --rows 2 --mask blur:8 -t 0.4 --max-subsets 1 -o fit.jsonl 2>&1
 grep -o '"id":"[^"]*"\|"kind":"[^"]*"\|"label":"[^"]*"\|"shape":[^]]*]' fit.jsonl
-sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:4 -o audit.jsonl 2>&1
+sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:8 -o audit.jsonl 2>&1
 sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:3 -o audit.jsonl 2>&1
 printf 'a,7\nb,7\ncolours,0\n' > labels.csv
-sis explain -q -m "$digits" -i pets --fit --labels labels.csv -t 0.6 | grep -o '"label":"[^"]*"'
+sis explain -q -m "$digits" -i pets --fit --labels labels.csv -t 2 | grep -o '"label":"[^"]*"'
 array() { # SHAPE BYTES
     printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': $1, }"
     head -c "$2" /dev/zero | tr '\0' '\1'

@@ -251,7 +251,7 @@ static void files_that_are_no_npy_say_so(void **state) {
     refused(npy_image_file(&m), SIS_E_FORMAT, "NUL byte");
     refused(folder_path("absent-a.npy"), SIS_E_IO, "cannot open");
     assert_int_equal(mkdir(folder_path("dir-a.npy"), 0700), 0);
-    refused(folder_path("dir-a.npy"), SIS_E_IO, "cannot read");
+    refused(folder_path("dir-a.npy"), SIS_E_FORMAT, "a folder without images");
     assert_int_equal(remove(folder_path("dir-a.npy")), 0);
 }
 
