@@ -48,6 +48,7 @@ demo: all
 bench: tests
 	@for b in $(BUILD)/bench/bench_*; do echo "== $${b##*/}"; \
 	    NODE_PATH=$(CURDIR)/$(BUILD)/ort/node_modules $$b || exit 1; done
+	@echo "== bench_serve"; bench/bench_serve.sh $(BUILD)/sis $(CURDIR)
 
 python:
 	@tools/install-deps.sh python

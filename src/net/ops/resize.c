@@ -269,12 +269,12 @@ static int resize_shape(sis__cx *c) {
     if (c->error)
         return c->error;
     p->fill = fill;
-    double places = 1, taps = 1;
+    double places = 1, each = 1;
     for (size_t d = 0; d < x->rank; d++) {
         places *= (double)dims[d];
-        taps *= (double)p->axis[d].n;
+        each *= (double)p->axis[d].n;
     }
-    c->step->flops = places * 20 * ((double)x->rank + taps); /* the way to a place costs the most */
+    c->step->flops = places * 20 * ((double)x->rank + each); /* the way to a place costs the most */
     return sis__cx_output(c, 0, x->dtype, x->rank, dims);
 }
 
