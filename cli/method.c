@@ -8,12 +8,15 @@
 
 const cli_option cli_method_options[] = {
     {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how",
-     .choices = "sis ig lime perturb gradient",
-     .more = "sis: sufficient input subsets. gradient: the same by batched gradients, for inputs "
-             "too large for that. The others give features an order, and the first so many of it "
-             "are one rationale. perturb: by how much the score falls when only that feature is "
-             "masked. ig: integrated gradients from the mask to the input. lime: weights of a "
-             "linear model fitted to the scores of random masks. ig and gradient need a network."},
+     .choices = "sis quick ig lime perturb gradient",
+     .more =
+         "sis: sufficient input subsets. quick: the same by divide and conquer, with a hundredth "
+         "of the questions and subsets that are a little larger, for models that are slow or far "
+         "away. gradient: the same by batched gradients, for inputs "
+         "too large for that. The others give features an order, and the first so many of it "
+         "are one rationale. perturb: by how much the score falls when only that feature is "
+         "masked. ig: integrated gradients from the mask to the input. lime: weights of a "
+         "linear model fitted to the scores of random masks. ig and gradient need a network."},
     {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
      .choices = "sufficient length top",
      .more = "How many features of the order are the rationale. sufficient: the fewest whose score "
@@ -25,6 +28,11 @@ const cli_option cli_method_options[] = {
      .max = 10000000, .rare = 1},
     {"baseline", 0, "B", CLI_CHOICE(cli_method, baseline), "ig: where the path begins",
      .choices = "mask zero", .rare = 1},
+    {"prefer", 0, "P", CLI_CHOICE(cli_method, prefer), "quick: which features first",
+     .choices = "perturb gradient none", .rare = 1,
+     .more = "Quick keeps what comes early in an order. perturb: by how much the score falls when "
+             "only that feature is masked, one question a feature. gradient: by the slope at the "
+             "input, of networks. none: as they come."},
     {"step", 0, "K", CLI_COUNT(cli_method, step), "gradient: features masked at once", .min = 1,
      .max = 1e9, .rare = 1},
     {"remove", 0, NULL, CLI_FLAG(cli_method, remove),
@@ -48,6 +56,7 @@ void cli_method_init(cli_method *m) {
     m->name = "sis";
     m->constraint = "sufficient";
     m->baseline = "mask";
+    m->prefer = sis_preference_name(how.prefer);
     m->steps = how.steps;
     m->step = how.step;
 }
@@ -61,6 +70,9 @@ void cli_method_fill(const cli_method *m, sis_task_opt *out) {
     out->constraint = m->constraint;
     out->how.steps = m->steps;
     out->how.step = m->step;
+    for (int k = 0; k <= SIS_PREFER_NONE; k++)
+        if (strcmp(m->prefer, sis_preference_name((sis_preference)k)) == 0)
+            out->how.prefer = (sis_preference)k;
     out->how.zero_baseline = strcmp(m->baseline, "zero") == 0;
     out->remove = m->remove;
     out->lengths = m->lengths;

@@ -10,7 +10,7 @@
 #include "cli.h"
 
 typedef struct cli_method {
-    const char *name, *constraint, *lengths, *orders, *baseline;
+    const char *name, *constraint, *lengths, *orders, *baseline, *prefer;
     size_t steps, step;
     int remove;
 } cli_method;

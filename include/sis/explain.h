@@ -24,6 +24,7 @@
  *     lime        weight of a linear model fitted to the scores of random         the same
  *                 masks, near ones counting more
  *     gradient    none: see below
+ *     quick       none: see below
  *
  * With opt.below importances change sign, but for ig, whose have none.
  *
@@ -31,6 +32,11 @@
  * the `step` features at once whose masking, by the gradient, costs least: n / step gradients
  * instead of n^2 / 2 evaluations. What was left when the score last reached the threshold is then
  * pruned by exact removal of single features until each is needed (Proposition 1).
+ *
+ * Quick finds collections of disjoint minimal subsets, as SIS does, with few questions: by divide and
+ * conquer (Junker 2004) about 2k(1 + log2(n/k)) for a subset of k, besides those for the order of
+ * preference. It keeps what comes early in that order, so its subsets are other ones than those of
+ * backward selection, and often a little larger.
  */
 #ifndef SIS_EXPLAIN_H
 #define SIS_EXPLAIN_H
@@ -50,7 +56,8 @@ extern "C" {
     X(PERTURB, "perturb")                                                                          \
     X(IG, "ig")                                                                                    \
     X(LIME, "lime")                                                                                \
-    X(GRADIENT, "gradient")
+    X(GRADIENT, "gradient")                                                                        \
+    X(QUICK, "quick")
 
 typedef enum sis_method {
 #define SIS_METHOD_CODE(name, text) SIS_METHOD_##name,
@@ -71,6 +78,19 @@ typedef enum sis_constraint {
 #undef SIS_CONSTRAINT_CODE
 } sis_constraint;
 
+/* name as an option, in which order quick prefers features */
+#define SIS_PREFERENCES(X)                                                                         \
+    X(PERTURB, "perturb")   /* by what the score loses when only this one is masked */             \
+    X(GRADIENT, "gradient") /* by what it would lose by the gradient at the input */               \
+    X(NONE, "none")         /* as they come */
+
+typedef enum sis_preference {
+#define SIS_PREFER_CODE(name, text) SIS_PREFER_##name,
+    SIS_PREFERENCES(SIS_PREFER_CODE)
+#undef SIS_PREFER_CODE
+} sis_preference;
+
+const char *sis_preference_name(sis_preference prefer);
 const char *sis_method_name(sis_method method);
 const char *sis_constraint_name(sis_constraint constraint);
 
@@ -88,6 +108,7 @@ typedef struct sis_method_opt {
     size_t steps;            /* ig: points on the path, default 300 */
     int zero_baseline;       /* ig: from zero instead of the mask */
     size_t step;             /* gradient: features masked at once, default 1 */
+    sis_preference prefer;   /* quick: which features it would rather keep */
     const int *order;        /* (n_order) all features that are not absent, most important first, as
                                 the method found them before; NULL: it finds them */
     size_t n_order;

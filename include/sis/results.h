@@ -19,8 +19,9 @@
  *
  *     sis             1, the version of this format
  *     id              text: what the example is called; its number if it has no name
- *     model, method   text: the model as it was given; "sis", "gradient", "ig", "lime", "perturb"
- *     constraint    ? text, of other methods than "sis": "sufficient", "length" or "top"; their
+ *     model, method   text: the model as it was given; "sis", "quick", "gradient", "ig", "lime",
+ *                     "perturb"
+ *     constraint    ? text, of other methods than "sis" and "quick": "sufficient", "length" or "top"; their
  *                     subsets are rationales, which need not be minimal, and with the last two not
  *                     even sufficient. They say so: "sufficient" is a field of each
  *     guarantee     ? object: for what the subsets are sufficient. Absent: with everything else masked,

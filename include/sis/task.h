@@ -105,7 +105,7 @@ typedef struct sis_task_opt {
                               the largest value of each column there, "ball:E", so far from its own */
 
     /* The answer. */
-    const char *method;     /* "sis" (default), or one of sis/explain.h: "ig", "lime" ... */
+    const char *method;     /* "sis" (default), or one of sis/explain.h: "quick", "ig" ... */
     const char *constraint; /* of the others: "sufficient" (default), "length", "top" */
     sis_method_opt how;     /* numbers of the others: steps, step, zero_baseline, width, ridge */
     int remove;             /* lime: take words out instead of masking them */

@@ -26,6 +26,17 @@ const char *sis_method_name(sis_method method) {
     return "unknown";
 }
 
+const char *sis_preference_name(sis_preference prefer) {
+    switch (prefer) {
+#define NAME(name, text)                                                                           \
+    case SIS_PREFER_##name:                                                                        \
+        return text;
+        SIS_PREFERENCES(NAME)
+#undef NAME
+    }
+    return "unknown";
+}
+
 const char *sis_constraint_name(sis_constraint constraint) {
     switch (constraint) {
 #define NAME(name, text)                                                                           \
@@ -43,15 +54,17 @@ void sis_method_opt_init(sis_method_opt *how) {
 }
 
 const char *sis_method_opt_check(const sis_method_opt *how) {
-    if ((unsigned)how->method > SIS_METHOD_GRADIENT)
+    if ((unsigned)how->method > SIS_METHOD_QUICK)
         return "there is no such method";
+    if ((unsigned)how->prefer > SIS_PREFER_NONE)
+        return "there is no such preference";
     if ((unsigned)how->constraint > SIS_CONSTRAINT_TOP)
         return "there is no such constraint";
     if (how->constraint == SIS_CONSTRAINT_TOP && how->method != SIS_METHOD_IG)
         return "the constraint top is for ig: only its attributions add up to the score";
-    if (how->constraint != SIS_CONSTRAINT_SUFFICIENT && how->method == SIS_METHOD_GRADIENT)
-        return "gradient finds sufficient subsets: it takes no other constraint";
-    if (how->order && (how->method == SIS_METHOD_GRADIENT || how->constraint == SIS_CONSTRAINT_TOP))
+    if (how->constraint != SIS_CONSTRAINT_SUFFICIENT && how->method >= SIS_METHOD_GRADIENT)
+        return "it finds sufficient subsets: it takes no other constraint";
+    if (how->order && (how->method >= SIS_METHOD_GRADIENT || how->constraint == SIS_CONSTRAINT_TOP))
         return "an order that was found before fits the constraints sufficient and length only";
     if (how->samples < 2 || how->samples > 10000000)
         return "lime needs 2 to 10,000,000 samples";
@@ -102,6 +115,39 @@ static int begin(sis__masked_scorer *v, sis_collection *out) {
                                                    : SIS_STATUS_EXPLAINED;
     out->complete = out->status == SIS_STATUS_BELOW_THRESHOLD;
     return SIS_OK;
+}
+
+/* The score of everything that is in no subset. */
+static int judge_rest(sis__masked_scorer *v, const unsigned char *gone, sis_collection *out) {
+    unsigned char *present = SIS_NEW(unsigned char, v->features.n);
+    double rest;
+    for (size_t f = 0; present && f < v->features.n; f++)
+        present[f] = !gone[f];
+    int error = present ? sis__scorer_margin(v, present, &rest) : SIS_E_NOMEM;
+    free(present);
+    if (error == SIS_OK) {
+        out->rest_score = sis__scorer_score(v, rest);
+        out->complete = !sis__scorer_decided(v, rest);
+    }
+    return error;
+}
+
+int sis__disjoint(sis__masked_scorer *v, const sis__finder_of_subsets *f, sis_collection *out) {
+    size_t cap = 0;
+    int error = SIS_OK;
+    while (error == SIS_OK && !out->complete && (!out->n_subsets || out->n_subsets != f->most)) {
+        error = sis__reserve(&out->subsets, &cap, out->n_subsets + 1, sizeof *out->subsets);
+        if (error != SIS_OK)
+            break;
+        sis_subset *s = &out->subsets[out->n_subsets++];
+        *s = (sis_subset){0};
+        error = f->find(f->ctx, s);
+        for (size_t i = 0; error == SIS_OK && i < s->n; i++)
+            f->gone[s->features[i]] = 1;
+        if (error == SIS_OK)
+            error = judge_rest(v, f->gone, out);
+    }
+    return error;
 }
 
 static int rank_by_method(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *out) {
@@ -284,6 +330,7 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
     error = begin(&v, &out->collection);
     if (error == SIS_OK && out->collection.status == SIS_STATUS_EXPLAINED)
         error = how->method == SIS_METHOD_GRADIENT ? sis__gradient(&v, how, &out->collection)
+                : how->method == SIS_METHOD_QUICK  ? sis__quick(&v, how, &out->collection)
                                                    : attribute(&v, how, out);
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;

@@ -8,6 +8,7 @@
  *     ridge.c      the regression under lime
  *     order.c      importances -> order -> how many from its top
  *     gradient.c   batched gradient SIS
+ *     quick.c      divide and conquer: few questions
  *     explain.c    options; one input, many inputs
  *     attack.c     Carlini-Wagner (sis/attack.h)
  *     evaluate_*.c, stats*.c   sis/evaluate.h: parts, importance, motifs, masks; tests of samples
@@ -108,9 +109,24 @@ void sis__gradient_points_release(sis__gradient_points *p);
 int sis__gradient_points_slopes(sis__masked_scorer *v, const sis__gradient_points *p,
                                 sis_slopes *s);
 
-/* ---- gradient.c ---------------------------------------------------------------------------- */
+/* ---- explain.c ----------------------------------------------------------------------------- */
+
+/* How one subset after the other is found: of what is not `gone` (n flags), where those of each are
+ * put once it is there. */
+typedef struct sis__finder_of_subsets {
+    int (*find)(void *ctx, sis_subset *out);
+    void *ctx;
+    unsigned char *gone;
+    size_t most; /* stop after that many; 0: find all */
+} sis__finder_of_subsets;
+
+/* Fill the subsets of a collection whose status is EXPLAINED until what is left is not enough. */
+int sis__disjoint(sis__masked_scorer *v, const sis__finder_of_subsets *f, sis_collection *out);
+
+/* ---- gradient.c, quick.c ---------------------------------------------------------------------------- */
 
 /* Fill the subsets of a collection whose status is EXPLAINED. */
 int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out);
+int sis__quick(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out);
 
 #endif

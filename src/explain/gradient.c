@@ -353,35 +353,16 @@ static void search_release(search *c) {
     free(c->order);
 }
 
-/* The score of everything that is in no subset. */
-static int judge_rest(search *c, sis_collection *out) {
-    double rest;
-    for (size_t f = 0; f < c->v->features.n; f++)
-        c->present[f] = !c->gone[f];
-    int error = sis__scorer_margin(c->v, c->present, &rest);
-    if (error == SIS_OK) {
-        out->rest_score = sis__scorer_score(c->v, rest);
-        out->complete = !sis__scorer_decided(c->v, rest);
-    }
-    return error;
+static int find_next(void *ctx, sis_subset *out) {
+    return find_subset((search *)ctx, out);
 }
 
 int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out) {
     search c;
-    size_t most = v->opt->max_subsets ? v->opt->max_subsets : 1, cap = 0;
+    size_t most = v->opt->max_subsets ? v->opt->max_subsets : 1;
     int error = search_init(&c, v, how);
-    while (error == SIS_OK && out->n_subsets < most && !out->complete) {
-        error = sis__reserve(&out->subsets, &cap, out->n_subsets + 1, sizeof *out->subsets);
-        if (error != SIS_OK)
-            break;
-        sis_subset *s = &out->subsets[out->n_subsets++];
-        *s = (sis_subset){0};
-        error = find_subset(&c, s);
-        for (size_t i = 0; error == SIS_OK && i < s->n; i++)
-            c.gone[s->features[i]] = 1;
-        if (error == SIS_OK)
-            error = judge_rest(&c, out);
-    }
+    if (error == SIS_OK)
+        error = sis__disjoint(v, &(sis__finder_of_subsets){find_next, &c, c.gone, most}, out);
     search_release(&c);
     return error;
 }

@@ -36,8 +36,8 @@ static int check_all(const sis_task_opt *o) {
 }
 
 static int check_class(const sis_task_opt *o) {
-    if (strcmp(o->method, "sis") != 0)
-        return sis__fail(SIS_E_OPTION, "--keep class is for --method sis");
+    if (strcmp(o->method, "sis") != 0 && strcmp(o->method, "quick") != 0)
+        return sis__fail(SIS_E_OPTION, "--keep class is for --method sis and quick");
     if (o->threshold || o->search.below)
         return sis__fail(SIS_E_OPTION,
                          "--keep class: that an output stays on top needs no %s; leave it out",

@@ -160,7 +160,7 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
     *r = (sis_record){.id = e->id,
                       .model = t->opt.model ? t->opt.model : "model",
                       .method = t->opt.method,
-                      .constraint = t->method.is_sis ? NULL : t->opt.constraint,
+                      .constraint = sis__task_minimal(&t->method) ? NULL : t->opt.constraint,
                       .output = output,
                       .n_outputs = t->model.n_outputs,
                       .below = t->opt.search.below,

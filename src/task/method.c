@@ -16,16 +16,21 @@
 
 static int find_method(const char *name, sis__task_method *m) {
     m->is_sis = strcmp(name, "sis") == 0;
-    for (sis_method k = SIS_METHOD_PERTURB; k <= SIS_METHOD_GRADIENT; k++)
+    for (sis_method k = SIS_METHOD_PERTURB; k <= SIS_METHOD_QUICK; k++)
         if (strcmp(sis_method_name(k), name) == 0) {
             m->how.method = k;
             return SIS_OK;
         }
-    return m->is_sis ? SIS_OK
-                     : sis__fail(SIS_E_OPTION,
-                                 "--method: expected sis, perturb, ig, lime or gradient, found "
-                                 "\"%s\"",
-                                 name);
+    return m->is_sis
+               ? SIS_OK
+               : sis__fail(SIS_E_OPTION,
+                           "--method: expected sis, quick, perturb, ig, lime or gradient, found "
+                           "\"%s\"",
+                           name);
+}
+
+int sis__task_minimal(const sis__task_method *m) {
+    return m->is_sis || m->how.method == SIS_METHOD_QUICK;
 }
 
 static int find_constraint(const char *name, sis__task_method *m) {
@@ -53,6 +58,7 @@ static int check_strays(const sis_task_opt *o) {
                 {"--baseline", "ig", o->how.zero_baseline},
                 {"--step", "gradient", o->how.step != def.step},
                 {"--remove", "lime", o->remove},
+                {"--prefer", "quick", o->how.prefer != def.prefer},
                 {"--early-stop", "sis", o->search.early_stop}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (uses[i].given && strcmp(o->method, uses[i].method) != 0)
@@ -63,18 +69,18 @@ static int check_strays(const sis_task_opt *o) {
 /* Options that fit some methods and constraints only. */
 static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     sis_constraint constraint = m->how.constraint;
-    int gradient = !m->is_sis && m->how.method == SIS_METHOD_GRADIENT;
+    int several = !m->is_sis && m->how.method >= SIS_METHOD_GRADIENT;
     if (o->lengths && constraint != SIS_CONSTRAINT_LENGTH)
         return sis__fail(SIS_E_OPTION, "--lengths is for --constraint length");
-    if (o->orders && (m->is_sis || gradient || constraint == SIS_CONSTRAINT_TOP))
+    if (o->orders && (m->is_sis || several || constraint == SIS_CONSTRAINT_TOP))
         return sis__fail(SIS_E_OPTION, "--orders is for perturb, ig and lime with --constraint "
                                        "sufficient or length");
+    if (sis__task_minimal(m) && constraint != SIS_CONSTRAINT_SUFFICIENT)
+        return sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than %s",
+                         o->constraint, o->method);
     if (m->is_sis)
-        return constraint == SIS_CONSTRAINT_SUFFICIENT
-                   ? SIS_OK
-                   : sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than sis",
-                               o->constraint);
-    if (o->search.max_subsets > 1 && !gradient)
+        return SIS_OK;
+    if (o->search.max_subsets > 1 && !several)
         return sis__fail(SIS_E_OPTION, "--max-subsets: %s finds one rationale an example",
                          o->method);
     const char *wrong = sis_method_opt_check(&m->how);

@@ -246,6 +246,9 @@ int sis__task_load(const sis_task *t, size_t i, const sis_model *model, size_t o
 /* Do the options fit each other? Before anything is opened. */
 int sis__task_method_check(const sis_task_opt *opt, sis__task_method *method);
 
+/* Does it find collections of minimal subsets, under no constraint? */
+int sis__task_minimal(const sis__task_method *m);
+
 /* What earlier results say about the examples. */
 int sis__task_method_begin(sis_task *t);
 void sis__task_method_release(sis__task_method *m, size_t n);
