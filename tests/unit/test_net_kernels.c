@@ -145,8 +145,11 @@ static void packed_products_are_the_same(void **state) {
             dims d = shapes[i];
             sis__rng r;
             sis__rng_init(&r, i);
-            float *a = fill(&r, d.m * d.k), *b = fill(&r, d.k * d.n), *start = fill(&r, d.m);
+            float *a = fill(&r, d.m * d.k), *b = fill(&r, d.k * d.n + 64), *start = fill(&r, d.m);
             float *right = fill(&r, sis__packed_size(*kn, d.k, d.n));
+            int place[600];
+            for (size_t p = 0; p < d.k; p++)
+                place[p] = (int)(p * d.n);
             float *left = fill(&r, sis__packed_left_size(*kn, d.m, d.k));
             float *want = fill(&r, d.m * d.n), *got = fill(&r, d.m * d.n);
             sis__pack(*kn, d.k, d.n, b, d.n, 1, right);
@@ -156,7 +159,12 @@ static void packed_products_are_the_same(void **state) {
                     want[j] = with ? start[j / d.n] : 0;
                 (*kn)->gemm(d.m, d.n, d.k, a, d.k, 1, right, want, d.n);
                 sis__packed_product p = {d.m, d.n, d.k, 1, left, right, with ? start : NULL,
-                                         got, d.n};
+                                         got, d.n, NULL};
+                (*kn)->gemm_packed(&p);
+                assert_memory_equal(got, want, d.m * d.n * sizeof *got);
+                memset(got, 0, d.m * d.n * sizeof *got);
+                p.b = b; /* rows where they lie */
+                p.place = place;
                 (*kn)->gemm_packed(&p);
                 assert_memory_equal(got, want, d.m * d.n * sizeof *got);
             }
@@ -196,7 +204,7 @@ static void check_parts(const sis__kernels *kn, const sis__filters *shape, size_
     }
     sis__pack(kn, k, n, b, n, 1, right);
     sis__pack_left(kn, &f, left);
-    kn->gemm_packed(&(sis__packed_product){m, n, k, f.rows, left, right, start, got, n});
+    kn->gemm_packed(&(sis__packed_product){m, n, k, f.rows, left, right, start, got, n, NULL});
     assert_memory_equal(got, want, m * n * sizeof *got);
     float *all[] = {w, b, start, got, left, turned, right, part, want};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -266,7 +274,7 @@ static void naive_products_agree(void **state) {
     float left[180], again[99];
     sis__pack_left(&sis__kernels_naive, &(sis__filters){a, 9, 20, 1, 1}, left);
     sis__kernels_naive.gemm_packed(
-        &(sis__packed_product){9, 11, 20, 1, left, packed, NULL, again, 11});
+        &(sis__packed_product){9, 11, 20, 1, left, packed, NULL, again, 11, NULL});
     assert_memory_equal(again, want, sizeof want);
     sis__product_add(&(sis__product){9, 11, 20, {a, 20, 1}, {b, 11, 1}, 2.0f, got, 11}, scratch);
     for (size_t i = 0; i < 99; i++)

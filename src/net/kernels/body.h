@@ -85,8 +85,9 @@ INLINE unsigned lanes_of(ivec which) {
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
 /* How a tile finds the rows of its left side: packed (k, MR), or side by side (MR, STEP) as they
- * were copied, and then maybe only some terms of them. */
-typedef enum { PACKED, COPIED, LISTED } left_side;
+ * were copied, and then maybe only some terms of them. PLACED: packed, and rows of the right side lie
+ * anywhere. */
+typedef enum { PACKED, COPIED, LISTED, PLACED } left_side;
 enum { STEP = KC + LANES };
 
 /* One tile: a (k, MR) or (MR, STEP), b (k, NR), c (rows, NR). Sums start from what c holds, or from
@@ -95,7 +96,7 @@ typedef struct {
     size_t k;
     left_side left;
     const float *a, *b;
-    const int *index;   /* (k) LISTED: which rows of b these are */
+    const int *index;   /* (k) LISTED: which rows of b these are; PLACED: where they begin */
     const float *start; /* (rows) or NULL */
     int add;
     const float *bias; /* (NR) added to the sums in the end, or NULL */
@@ -106,7 +107,8 @@ typedef struct {
 /* rows and left are constants where this is inlined. */
 INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
     const float *a = t->a;
-    const size_t next = left == PACKED ? MR : 1, below = left == PACKED ? 1 : STEP;
+    const int packed = left == PACKED || left == PLACED;
+    const size_t next = packed ? MR : 1, below = packed ? 1 : STEP;
     float *c = t->c;
     const size_t ldc = t->ldc, k = t->k;
     vec s[MR][2];
@@ -119,7 +121,9 @@ INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
         }
     }
     for (size_t p = 0; p < k; p++, a += next) {
-        const float *b = t->b + (left == LISTED ? (size_t)t->index[p] : p) * NR;
+        const float *b = t->b + (left == PLACED   ? (size_t)t->index[p]
+                                 : left == LISTED ? (size_t)t->index[p] * NR
+                                                  : p * NR);
         vec b0 = load(b), b1 = load(b + LANES);
         UNROLL for (size_t i = 0; i < rows; i++) {
             vec x = all(a[i * below]);
@@ -160,6 +164,8 @@ static void run_rows(size_t rows, const tile *t) {
             run_tile(n, PACKED, t);                                                                \
         else if (t->left == COPIED)                                                                \
             run_tile(n, COPIED, t);                                                                \
+        else if (t->left == PLACED)                                                                \
+            run_tile(n, PLACED, t);                                                                \
         else                                                                                       \
             run_tile(n, LISTED, t);                                                                \
         break;
@@ -204,7 +210,7 @@ static void run_strip(size_t rows, size_t n, const float *b, size_t b_depth, til
     float *c = t->c;
     const float *bias = t->bias;
     for (size_t j = 0; j < n; j += NR) {
-        t->b = b + j * b_depth;
+        t->b = b + (t->left == PLACED ? j : j * b_depth);
         t->c = c + j;
         t->bias = bias ? bias + j : NULL;
         if (n - j >= NR)
@@ -300,15 +306,16 @@ static void gemm_packed(const sis__packed_product *p) {
             size_t rows = p->m - i < MR ? p->m - i : MR;
             const float *first = p->row_start ? p->row_start + i : zeros;
             tile t = {.k = depth,
-                      .left = PACKED,
+                      .left = p->place ? PLACED : PACKED,
                       .a = p->a + from * wide + i * depth,
+                      .index = p->place ? p->place + from : NULL,
                       .start = from == 0      ? first
                                : p->parts > 1 ? zeros
                                               : NULL,
                       .add = from > 0 && p->parts > 1,
                       .c = p->c + i * p->ldc,
                       .ldc = p->ldc};
-            run_strip(rows, p->n, p->b + from * NR, p->k, &t);
+            run_strip(rows, p->n, p->place ? p->b : p->b + from * NR, p->k, &t);
         }
     }
 }

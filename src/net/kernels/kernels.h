@@ -27,6 +27,9 @@ typedef struct sis__packed_product {
     const float *row_start; /* (m) or NULL */
     float *c;
     size_t ldc;
+    const int
+        *place; /* (k) or NULL: b is not packed, element (p, j) is b[place[p] + j]. What lies up
+                         to a panel behind the last column is read, too */
 } sis__packed_product;
 
 /* c (m, n) = a (m, k) . b (k, n), b packed; then the bias is added. */

@@ -6,9 +6,21 @@
  * One example and one group at a time it is a matrix product: weights (filters, depth) times
  * patches (depth, pixels), where depth runs over the rows of the kernel, channels, and places in a
  * row. Every row of the kernel is summed by itself and the sums are added, so that walks can keep
- * them (net/window/conv.c). Patches are never stored for the whole image: a block of pixels is
- * copied straight into the packed form the kernel wants, small enough to stay in the L2 cache.
+ * them (net/window/conv.c).
+ *
+ * Patches are not stored. What a block of pixels sees is copied once, with its padding, as lines one
+ * behind the other; a row of the patches is then a run of that copy, from some place on:
+ *
+ *     copy   0 0 0 0 0   line of padding        patches of kernel place (1, 2): from here on
+ *            0 a b c 0   image                                        0 a[b c 0 0 d e f]0
+ *            0 d e f 0
+ *
+ * Pixels are counted along lines with their padding, and what comes out between two lines of the
+ * image is thrown away. With a stride every remainder of the division by it has a plane of its own.
+ * Where that would throw away too much (large maps of padding, many filters on small maps), a block
+ * of patches is copied into the packed form the kernel wants, small enough to stay in the L2 cache.
  */
+#include <stdint.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,7 +29,7 @@
 #include "net/ops/ops.h"
 #include "net/ops/sliding.h"
 
-enum { BLOCK_FLOATS = 48 * 1024 };
+enum { BLOCK_FLOATS = 48 * 1024, VIEW_FLOATS = 96 * 1024 };
 
 static size_t pixels_of(const sis__window *w) {
     return w->out[0] * w->out[1] * w->out[2];
@@ -37,6 +49,150 @@ static size_t block_of(const sis__window *w, size_t nr) {
     panels = panels < 1 ? 1 : panels;
     return (panels < all ? panels : all) * nr;
 }
+
+/* ---- What a block sees ---------------------------------------------------------------------- */
+
+/* Copies of lines: for each channel and place of the kernel along z, and for each phase (remainder
+ * of places of the kernel divided by the stride) along y and x, a plane (lines, width). */
+typedef struct {
+    size_t rows, cols;    /* pixels of a block along y and x */
+    size_t lines, width;  /* of a plane */
+    size_t planes, plane; /* how many, and floats of one */
+    size_t flat;          /* pixels of a block, counted along the lines */
+    int used;             /* it pays */
+    int points;           /* the kernel is one place: the image is its own view, but for the pixels
+                             that fill no panel, which are copied */
+} view;
+
+static int is_point(const sis__window *w) {
+    for (size_t a = 0; a < 3; a++)
+        if (w->kernel[a] != 1 || w->stride[a] != 1 || w->pad[a] != 0 || w->out[a] != w->in[a])
+            return 0;
+    return pixels_of(w) * depth_of(w) <= INT32_MAX;
+}
+
+static size_t phases_of(const sis__window *w, size_t axis) {
+    return w->stride[axis] < w->kernel[axis] ? w->stride[axis] : w->kernel[axis];
+}
+
+/* The plane for place k of the kernel along an axis; its remainder; how far from its beginning. */
+static size_t phase_of(const sis__window *w, size_t axis, size_t k) {
+    return w->stride[axis] < w->kernel[axis] ? k * w->dilation[axis] % w->stride[axis] : k;
+}
+
+static size_t remainder_of(const sis__window *w, size_t axis, size_t phase) {
+    return w->stride[axis] < w->kernel[axis] ? phase : phase * w->dilation[axis] % w->stride[axis];
+}
+
+static size_t shift_of(const sis__window *w, size_t axis, size_t k) {
+    return k * w->dilation[axis] / w->stride[axis];
+}
+
+/* As many of `all` as fit beside `more` into the room; at least one. */
+static size_t fitting(size_t room, size_t all, size_t more) {
+    size_t most = room > more ? room - more : 1;
+    return all < most ? all : most;
+}
+
+static view view_of(const sis__window *w, size_t nr) {
+    /* Packing a value costs about as much as multiplying it for so many filters; loads that cross
+     * lines of the cache make every sixth product a loss. */
+    size_t packing = w->pad[2] == 0 && w->stride[2] == 1 ? 24 : 64;
+    size_t more_y = shift_of(w, 1, w->kernel[1] - 1), more_x = shift_of(w, 2, w->kernel[2] - 1);
+    size_t per = w->filters / w->groups;
+    view v = {.planes = w->channels / w->groups * w->kernel[0] * phases_of(w, 1) * phases_of(w, 2)};
+    v.points = v.used = is_point(w);
+    size_t room = v.planes && !v.points ? VIEW_FLOATS / v.planes : 0;
+    if (more_x >= room || more_y >= room / (more_x + 1))
+        return v;
+    v.cols = fitting(room / (more_y + 1), w->out[2], more_x);
+    v.width = v.cols + more_x;
+    v.rows = v.cols < w->out[2] ? 1 : fitting(room / v.width, w->out[1], more_y);
+    size_t most = VIEW_FLOATS / per / v.width; /* rows whose results fit, too */
+    v.rows = v.rows < most || v.rows == 1 ? v.rows : most ? most : 1;
+    v.lines = v.rows + more_y;
+    v.plane = v.lines * v.width;
+    v.flat = (v.rows - 1) * v.width + v.cols;
+    size_t panels = (v.flat + nr - 1) / nr, packed = (v.rows * v.cols + nr - 1) / nr;
+    v.used = panels * per * 6 / 5 <= packed * (per + packing);
+    return v;
+}
+
+/* Floats for the copy (with a panel behind it), results, and places. */
+static size_t view_floats(const sis__window *w, const view *v, size_t nr) {
+    if (v->points)
+        return depth_of(w) * nr + depth_of(w);
+    return v->planes * v->plane + nr + w->filters / w->groups * v->flat + depth_of(w);
+}
+
+static size_t scratch_floats(const sis__window *w, size_t nr) {
+    view v = view_of(w, nr);
+    return v.used ? view_floats(w, &v, nr) : depth_of(w) * block_of(w, nr);
+}
+
+/* Where each row of the patches begins in the copy. */
+static void find_places(const sis__window *w, const view *v, int *place) {
+    for (size_t c = 0; v->points && c < depth_of(w); c++)
+        place[c] = (int)(c * pixels_of(w));
+    if (v->points)
+        return;
+    for (size_t k0 = 0; k0 < w->kernel[0]; k0++)
+        for (size_t k1 = 0; k1 < w->kernel[1]; k1++)
+            for (size_t c = 0; c < w->channels / w->groups; c++)
+                for (size_t k2 = 0; k2 < w->kernel[2]; k2++) {
+                    size_t plane = (c * w->kernel[0] + k0) * phases_of(w, 1) + phase_of(w, 1, k1);
+                    plane = plane * phases_of(w, 2) + phase_of(w, 2, k2);
+                    *place++ = (int)(plane * v->plane + shift_of(w, 1, k1) * v->width +
+                                     shift_of(w, 2, k2));
+                }
+}
+
+/* n values of a line of the input, from x on (which may lie in front of it), zeros around it. */
+static void copy_line(const sis__window *w, const float *line, ptrdiff_t x, size_t n, float *to) {
+    ptrdiff_t step = (ptrdiff_t)w->stride[2], width = (ptrdiff_t)w->in[2];
+    size_t before = x < 0 ? (size_t)((-x + step - 1) / step) : 0;
+    before = before < n ? before : n;
+    x += (ptrdiff_t)before * step;
+    size_t inside = x < width ? (size_t)((width - x + step - 1) / step) : 0;
+    inside = inside < n - before ? inside : n - before;
+    memset(to, 0, before * sizeof *to);
+    if (step == 1)
+        memcpy(to + before, line + x, inside * sizeof *to);
+    else
+        for (size_t i = 0; i < inside; i++)
+            to[before + i] = line[x + (ptrdiff_t)i * step];
+    memset(to + before + inside, 0, (n - before - inside) * sizeof *to);
+}
+
+/* One plane: of a slice of a channel (NULL: padding), from line y and column x on. */
+static void copy_plane(const sis__window *w, const view *v, const float *slice, ptrdiff_t y,
+                       ptrdiff_t x, float *to) {
+    for (size_t i = 0; i < v->lines; i++, y += (ptrdiff_t)w->stride[1], to += v->width)
+        if (slice && y >= 0 && y < (ptrdiff_t)w->in[1])
+            copy_line(w, slice + y * (ptrdiff_t)w->in[2], x, v->width, to);
+        else
+            memset(to, 0, v->width * sizeof *to);
+}
+
+/* All planes for the block of pixels from `at` on. */
+static void copy_view(const sis__window *w, const view *v, const float *x, const size_t *at,
+                      float *to) {
+    size_t slice = w->in[1] * w->in[2];
+    for (size_t c = 0; c < w->channels / w->groups; c++)
+        for (size_t k0 = 0; k0 < w->kernel[0]; k0++) {
+            ptrdiff_t z = (ptrdiff_t)(at[0] * w->stride[0] + k0 * w->dilation[0]) - w->pad[0];
+            int there = z >= 0 && z < (ptrdiff_t)w->in[0];
+            const float *from = there ? x + (c * w->in[0] + (size_t)z) * slice : NULL;
+            for (size_t i = 0; i < phases_of(w, 1); i++)
+                for (size_t j = 0; j < phases_of(w, 2); j++, to += v->plane)
+                    copy_plane(
+                        w, v, from,
+                        (ptrdiff_t)(at[1] * w->stride[1] + remainder_of(w, 1, i)) - w->pad[1],
+                        (ptrdiff_t)(at[2] * w->stride[2] + remainder_of(w, 2, j)) - w->pad[2], to);
+        }
+}
+
+/* ---- The operator --------------------------------------------------------------------------- */
 
 static int conv_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *f = sis__cx_input(c, 1);
@@ -64,12 +220,13 @@ static int conv_shape(sis__cx *c) {
     sis__window_output(c, w, 0, SIS__F32);
     const sis__kernels *kn = sis__kernels_best();
     const float *constant = (const float *)sis__cx_constant(c, 1);
-    size_t depth = depth_of(w), block = block_of(w, kn->nr), per = w->filters / w->groups;
+    size_t depth = depth_of(w), per = w->filters / w->groups;
     if (constant)
         w->packed = sis__cx_pack(
             c, &(sis__matrix){constant, depth, per, 0, 1.0f, w->groups, rows_of(w), w->kernel[2]});
     c->step->scratch =
-        (depth * block + (constant ? 0 : sis__packed_left_size(kn, per, depth))) * sizeof(float);
+        (scratch_floats(w, kn->nr) + (constant ? 0 : sis__packed_left_size(kn, per, depth))) *
+        sizeof(float);
     if (c->plan->gradients && c->step->scratch < sis__conv_backward_scratch(w))
         c->step->scratch = sis__conv_backward_scratch(w);
     c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)pixels_of(w) * (double)depth;
@@ -165,12 +322,88 @@ static void convolve(const sis__step *s, const group *g, float *patches) {
     }
 }
 
+/* Results (filters, flat) of a block to where its pixels are. */
+static void put_pixels(const sis__step *s, const view *v, const float *from, const size_t *at,
+                       size_t rows, size_t cols, float *y) {
+    const sis__window *w = &s->p.window;
+    const sis__kernels *kn = sis__kernels_best();
+    for (size_t f = 0; f < w->filters / w->groups; f++, y += pixels_of(w), from += v->flat)
+        for (size_t i = 0; i < rows; i++) {
+            float *to = y + (at[0] * w->out[1] + at[1] + i) * w->out[2] + at[2];
+            if (s->relu)
+                kn->relu(from + i * v->width, to, cols);
+            else
+                memcpy(to, from + i * v->width, cols * sizeof *to);
+        }
+}
+
+/* The same as convolve() by way of a view. room: (view_floats). */
+static void convolve_view(const sis__step *s, const group *g, const view *v, const int *place,
+                          float *room) {
+    const sis__window *w = &s->p.window;
+    float *sums = room + v->planes * v->plane + sis__kernels_best()->nr;
+    sis__packed_product p = {.m = w->filters / w->groups,
+                             .k = depth_of(w),
+                             .parts = rows_of(w),
+                             .a = g->weights,
+                             .b = room,
+                             .row_start = g->bias,
+                             .c = sums,
+                             .ldc = v->flat,
+                             .place = place};
+    size_t at[3];
+    memset(sums - sis__kernels_best()->nr, 0, sis__kernels_best()->nr * sizeof *sums);
+    for (at[0] = 0; at[0] < w->out[0]; at[0]++)
+        for (at[1] = 0; at[1] < w->out[1]; at[1] += v->rows)
+            for (at[2] = 0; at[2] < w->out[2]; at[2] += v->cols) {
+                size_t rows = w->out[1] - at[1] < v->rows ? w->out[1] - at[1] : v->rows;
+                size_t cols = w->out[2] - at[2] < v->cols ? w->out[2] - at[2] : v->cols;
+                p.n = (rows - 1) * v->width + cols;
+                copy_view(w, v, g->x, at, room);
+                sis__kernels_best()->gemm_packed(&p);
+                put_pixels(s, v, sums, at, rows, cols, g->y);
+            }
+}
+
+/* The same for a kernel of one place. room: (depth, nr). */
+static void convolve_points(const sis__step *s, const group *g, const int *place, float *room) {
+    const sis__window *w = &s->p.window;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t pixels = pixels_of(w), rest = pixels % kn->nr, depth = depth_of(w);
+    sis__packed_product p = {.m = w->filters / w->groups,
+                             .n = pixels - rest,
+                             .k = depth,
+                             .parts = 1,
+                             .a = g->weights,
+                             .b = g->x,
+                             .row_start = g->bias,
+                             .c = g->y,
+                             .ldc = pixels,
+                             .place = place};
+    if (p.n)
+        kn->gemm_packed(&p);
+    if (rest) {
+        pack_patches(w, g->x, p.n, rest, kn->nr, room);
+        p.b = room;
+        p.place = NULL;
+        p.c = g->y + p.n;
+        p.n = rest;
+        kn->gemm_packed(&p);
+    }
+    if (s->relu)
+        kn->relu(g->y, g->y, p.m * pixels);
+}
+
 static int conv_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
+    view v = view_of(w, kn->nr);
     const float *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
     float *patches = (float *)(void *)r->scratch;
-    float *packed = patches + depth_of(w) * block_of(w, kn->nr); /* if weights are not constant */
+    float *packed = patches + scratch_floats(w, kn->nr); /* if weights are not constant */
+    int *place = (int *)(void *)(packed - depth_of(w));
+    if (v.used)
+        find_places(w, &v, place);
     size_t per = w->filters / w->groups, depth = depth_of(w), in = w->in[0] * w->in[1] * w->in[2];
     size_t left = sis__packed_left_size(kn, per, depth);
     for (size_t g = 0; g < w->groups; g++) {
@@ -182,12 +415,16 @@ static int conv_forward(const sis__step *s, sis__run *r) {
                            packed);
         for (size_t i = 0; i < w->n; i++) {
             size_t at = i * w->groups + g;
-            convolve(s,
-                     &(group){.weights = weights,
-                              .bias = b ? b + g * per : NULL,
-                              .x = sis__in(s, r, 0) + at * (w->channels / w->groups) * in,
-                              .y = sis__out(s, r, 0) + at * per * pixels_of(w)},
-                     patches);
+            group one = {.weights = weights,
+                         .bias = b ? b + g * per : NULL,
+                         .x = sis__in(s, r, 0) + at * (w->channels / w->groups) * in,
+                         .y = sis__out(s, r, 0) + at * per * pixels_of(w)};
+            if (v.points)
+                convolve_points(s, &one, place, patches);
+            else if (v.used)
+                convolve_view(s, &one, &v, place, patches);
+            else
+                convolve(s, &one, patches);
         }
     }
     return SIS_OK;

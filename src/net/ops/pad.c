@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Operators that make a tensor larger from its own values: Pad (constant, reflected, repeated edge)
- * and Tile. Rare and small in the networks we run, so value by value.
+ * and Tile. Tiles are rare and small in the networks we run, so value by value.
  */
 #include <string.h>
 
@@ -84,16 +84,47 @@ static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__ten
     return offset;
 }
 
+/* The same for the line (last axis) that begins there. */
+static size_t pad_line_offset(const sis__pad *p, const sis__tensor *x, const sis__tensor *y,
+                              size_t at) {
+    size_t last = x->rank - 1, offset = 0, stride = x->dims[last];
+    at /= y->dims[last];
+    for (size_t d = last; d-- > 0;) {
+        int64_t i = pad_source(p, d, (int64_t)(at % y->dims[d]), (int64_t)x->dims[d]);
+        if (i < 0)
+            return SIZE_MAX;
+        offset += (size_t)i * stride;
+        stride *= x->dims[d];
+        at /= y->dims[d];
+    }
+    return offset;
+}
+
+/* A line: what comes from inside is copied as it is. from: the line of x; NULL: the fill value. */
+static void pad_line(const sis__pad *p, const sis__tensor *x, const sis__tensor *y,
+                     const char *from, char *to) {
+    const void *fill = x->dtype == SIS__F32 ? (const void *)&p->value : (const void *)&p->whole;
+    size_t d = x->rank - 1, size = sis__dtype_size(x->dtype);
+    int64_t n = (int64_t)y->dims[d], first = p->begin[d], end = first + (int64_t)x->dims[d];
+    end = end < n ? end : n;
+    for (int64_t i = 0; i < n;) {
+        int64_t k = from ? pad_source(p, d, i, (int64_t)x->dims[d]) : -1;
+        size_t count = from && i >= first && i < end ? (size_t)(end - i) : 1;
+        memcpy(to + (size_t)i * size, k < 0 ? fill : from + (size_t)k * size, count * size);
+        i += (int64_t)count;
+    }
+}
+
 static int pad_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
-    const void *in = sis__in(s, r, 0);
-    void *out = sis__out(s, r, 0);
-    for (size_t i = 0; i < y->count; i++) {
-        size_t from = pad_offset(&s->p.pad, x, y, i);
-        if (x->dtype == SIS__F32)
-            ((float *)out)[i] = from == SIZE_MAX ? s->p.pad.value : ((const float *)in)[from];
-        else
-            ((int64_t *)out)[i] = from == SIZE_MAX ? s->p.pad.whole : ((const int64_t *)in)[from];
+    size_t size = sis__dtype_size(x->dtype), line = y->rank ? y->dims[y->rank - 1] : 0;
+    const char *in = (const char *)sis__in(s, r, 0);
+    char *out = (char *)sis__out(s, r, 0);
+    if (y->rank == 0)
+        memcpy(out, in, size);
+    for (size_t i = 0; line && i < y->count; i += line) {
+        size_t from = pad_line_offset(&s->p.pad, x, y, i);
+        pad_line(&s->p.pad, x, y, from == SIZE_MAX ? NULL : in + from * size, out + i * size);
     }
     return SIS_OK;
 }

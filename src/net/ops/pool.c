@@ -48,6 +48,7 @@ static int average_pool_shape(sis__cx *c) {
     sis__cx_float(c, 0);
     pool_shape(c, SIS__F32);
     c->step->p.window.include_pad = include != 0;
+    c->step->scratch = 2 * c->step->p.window.out[2] * sizeof(double); /* sums, counts */
     return c->error;
 }
 
@@ -68,6 +69,7 @@ static int global_shape(sis__cx *c) {
         dims[d] = d < 2 ? x->dims[d] : 1;
     w->in[2] = w->kernel[2] = x->count / w->n / w->channels;
     c->step->flops = (double)x->count;
+    c->step->scratch = 2 * sizeof(double); /* as of other averages */
     return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
 }
 
@@ -154,18 +156,36 @@ static void max_row(const sis__window *w, const float *x, float *y) {
     }
 }
 
+/* A row of outputs: its place, and the rows of the window that lie on the input. */
+typedef struct {
+    size_t z, y, from[2], to[2];
+} out_row;
+
+static out_row row_of(const sis__window *w, size_t z, size_t y) {
+    out_row r = {.z = z, .y = y};
+    sis__window_span(w, 0, z, &r.from[0], &r.to[0]);
+    sis__window_span(w, 1, y, &r.from[1], &r.to[1]);
+    return r;
+}
+
+/* Where row (i, j) of its window begins in the plane. */
+static size_t row_seen(const sis__window *w, const out_row *r, size_t i, size_t j) {
+    size_t z = (size_t)((ptrdiff_t)(r->z * w->stride[0] + i * w->dilation[0]) - w->pad[0]);
+    size_t y = (size_t)((ptrdiff_t)(r->y * w->stride[1] + j * w->dilation[1]) - w->pad[1]);
+    return (z * w->in[1] + y) * w->in[2];
+}
+
 /* Row by row, all outputs of a row at a time. */
 static void max_plane(const sis__window *w, const float *x, float *y) {
-    for (size_t p = 0; p < plane_of(w->out); p += w->out[2]) {
-        span s = span_of(w, p);
-        for (size_t i = 0; i < w->out[2]; i++)
-            y[p + i] = -INFINITY;
-        sis__window one = *w; /* rows of the window: where its first column would be */
-        one.pad[2] = 0;
-        for (size_t i = s.from[0]; i < s.to[0]; i++)
-            for (size_t j = s.from[1]; j < s.to[1]; j++)
-                max_row(w, x + seen(&one, p, i, j, 0), y + p);
-    }
+    for (size_t z = 0; z < w->out[0]; z++)
+        for (size_t o = 0; o < w->out[1]; o++, y += w->out[2]) {
+            out_row r = row_of(w, z, o);
+            for (size_t i = 0; i < w->out[2]; i++)
+                y[i] = -INFINITY;
+            for (size_t i = r.from[0]; i < r.to[0]; i++)
+                for (size_t j = r.from[1]; j < r.to[1]; j++)
+                    max_row(w, x + row_seen(w, &r, i, j), y);
+        }
 }
 
 /* Integers of 8 bits as floats, which hold them exactly. */
@@ -265,37 +285,69 @@ static int max_pool_backward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
-/* What the sum over a window is divided by. A window may hang over the declared padding
- * (ceil_mode): what lies beyond that never counts. */
-static size_t divisor(const sis__window *w, const span *s, size_t p) {
-    size_t o[3] = {p / w->out[2] / w->out[1], p / w->out[2] % w->out[1], p % w->out[2]};
-    size_t n = 1;
-    for (size_t a = 0; a < 3; a++) {
-        size_t start = o[a] * w->stride[a], end = w->in[a] + (size_t)w->pad[a] + w->pad_end[a];
-        size_t there = (end - start + w->dilation[a] - 1) / w->dilation[a];
-        n *= !w->include_pad ? s->to[a] - s->from[a] : there < w->kernel[a] ? there : w->kernel[a];
+/* Places along one axis that count in what the sum over a window is divided by. A window may hang
+ * over the declared padding (ceil_mode): what lies beyond that never counts. */
+static size_t counted(const sis__window *w, size_t axis, size_t o) {
+    size_t from, to, start = o * w->stride[axis];
+    size_t end = w->in[axis] + (size_t)w->pad[axis] + w->pad_end[axis];
+    sis__window_span(w, axis, o, &from, &to);
+    if (!w->include_pad)
+        return to - from;
+    size_t there = (end - start + w->dilation[axis] - 1) / w->dilation[axis];
+    return there < w->kernel[axis] ? there : w->kernel[axis];
+}
+
+static size_t divisor(const sis__window *w, size_t p) {
+    return counted(w, 0, p / w->out[2] / w->out[1]) * counted(w, 1, p / w->out[2] % w->out[1]) *
+           counted(w, 2, p % w->out[2]);
+}
+
+/* One row of sums (out[2]) takes in one row of inputs x (in[2]), each sum in the order of its
+ * window. */
+static void add_row(const sis__window *w, const float *x, double *sums) {
+    if (w->kernel[2] > w->in[2] || w->out[2] == 1) { /* output by output, where there is input */
+        for (size_t o = 0; o < w->out[2]; o++) {
+            size_t from, to;
+            sis__window_span(w, 2, o, &from, &to);
+            ptrdiff_t at = (ptrdiff_t)(o * w->stride[2]) - w->pad[2];
+            for (size_t k = from; k < to; k++)
+                sums[o] += x[at + (ptrdiff_t)(k * w->dilation[2])];
+        }
+        return;
     }
-    return n;
+    for (size_t k = 0; k < w->kernel[2]; k++) {
+        size_t from, to, step = w->stride[2];
+        outputs_at(w, k, &from, &to);
+        const float *at = x + (ptrdiff_t)(from * step + k * w->dilation[2]) - w->pad[2];
+        for (size_t o = from; o < to; o++)
+            sums[o] += at[(o - from) * step];
+    }
+}
+
+/* One plane. sums (out[2]); counts (out[2]): of places along a row. */
+static void average_plane(const sis__window *w, const float *x, double *sums, const double *counts,
+                          float *y) {
+    for (size_t z = 0; z < w->out[0]; z++)
+        for (size_t o = 0; o < w->out[1]; o++, y += w->out[2]) {
+            out_row r = row_of(w, z, o);
+            double rows = (double)(counted(w, 0, z) * counted(w, 1, o));
+            memset(sums, 0, w->out[2] * sizeof *sums);
+            for (size_t i = r.from[0]; i < r.to[0]; i++)
+                for (size_t j = r.from[1]; j < r.to[1]; j++)
+                    add_row(w, x + row_seen(w, &r, i, j), sums);
+            for (size_t i = 0; i < w->out[2]; i++)
+                y[i] = rows * counts[i] != 0 ? (float)(sums[i] / (rows * counts[i])) : 0.0f;
+        }
 }
 
 static int average_pool_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
-    const float *x = sis__in(s, r, 0);
-    float *y = sis__out(s, r, 0);
-    size_t in = plane_of(w->in), out = plane_of(w->out);
+    double *sums = (double *)(void *)r->scratch, *counts = sums + w->out[2];
+    for (size_t o = 0; o < w->out[2]; o++)
+        counts[o] = (double)counted(w, 2, o);
     for (size_t c = 0; c < w->n * w->channels; c++)
-        for (size_t p = 0; p < out; p++) {
-            span v = span_of(w, p);
-            double sum = 0;
-            for (size_t i = v.from[0]; i < v.to[0]; i++)
-                for (size_t j = v.from[1]; j < v.to[1] && v.from[2] < v.to[2]; j++) {
-                    const float *at = x + c * in + seen(w, p, i, j, v.from[2]);
-                    for (size_t k = 0; k < v.to[2] - v.from[2]; k++)
-                        sum += at[k * w->dilation[2]];
-                }
-            size_t n = divisor(w, &v, p);
-            y[c * out + p] = n ? (float)(sum / (double)n) : 0.0f;
-        }
+        average_plane(w, sis__in(s, r, 0) + c * plane_of(w->in), sums, counts,
+                      sis__out(s, r, 0) + c * plane_of(w->out));
     return SIS_OK;
 }
 
@@ -307,7 +359,7 @@ static int average_pool_backward(const sis__step *s, sis__run *r) {
     for (size_t c = 0; dx && c < w->n * w->channels; c++)
         for (size_t p = 0; p < out; p++) {
             span v = span_of(w, p);
-            size_t n = divisor(w, &v, p);
+            size_t n = divisor(w, p);
             float share = n ? dy[c * out + p] / (float)n : 0.0f;
             for (size_t i = v.from[0]; i < v.to[0]; i++)
                 for (size_t j = v.from[1]; j < v.to[1]; j++)

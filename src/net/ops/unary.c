@@ -101,7 +101,7 @@ static float mish_slope(float x) {
 
 /* name, shape function, value, derivative */
 #define FUNCTIONS(X)                                                                               \
-    X(leaky_relu, leaky_relu_shape, x < 0 ? alpha * x : x, x < 0 ? alpha : 1)                      \
+    X(leaky_relu, leaky_relu_shape, (x < 0 ? alpha : 1) * x, x < 0 ? alpha : 1)                    \
     X(elu, elu_shape, x < 0 ? alpha * expm1f(x) : x, x < 0 ? y + alpha : 1)                        \
     X(selu, selu_shape, beta *(x < 0 ? alpha * expm1f(x) : x), x < 0 ? y + alpha * beta : beta)    \
     X(celu, celu_shape, x < 0 ? alpha * expm1f(x / alpha) : x, x < 0 ? expf(x / alpha) : 1)        \
