@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Convolutions and average pools of all geometries against loops over their definition: one to three
+ * axes, strides, dilations, padding on either side, groups, maps that fill several blocks.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/net.h>
+
+#include "support_net.h"
+
+enum { AXES = 3, MOST = 4096 };
+
+/* Unused axes come first and have size 1. */
+typedef struct {
+    int64_t channels, filters, groups, spatial; /* filters 0: an average pool */
+    int64_t in[AXES], kernel[AXES], stride[AXES], dilation[AXES], before[AXES], after[AXES];
+    int include_pad;
+    int64_t out[AXES];
+} geometry;
+
+static void find_out(geometry *g) {
+    for (int a = 0; a < AXES; a++) {
+        int64_t room = g->in[a] + g->before[a] + g->after[a];
+        g->out[a] = (room - (g->kernel[a] - 1) * g->dilation[a] - 1) / g->stride[a] + 1;
+    }
+}
+
+static int64_t product(const int64_t *d) {
+    return d[0] * d[1] * d[2];
+}
+
+/* What output (filter f, o) sees at kernel place k of channel c, or NULL: padding. */
+static const float *seen(const geometry *g, const float *x, int64_t c, const int64_t *o,
+                         const int64_t *k) {
+    int64_t at = c;
+    for (int a = 0; a < AXES; a++) {
+        int64_t i = o[a] * g->stride[a] + k[a] * g->dilation[a] - g->before[a];
+        if (i < 0 || i >= g->in[a])
+            return NULL;
+        at = at * g->in[a] + i;
+    }
+    return x + at;
+}
+
+static double naive(const geometry *g, const float *x, const float *w, int64_t f, int64_t p) {
+    int64_t o[AXES] = {p / g->out[2] / g->out[1], p / g->out[2] % g->out[1], p % g->out[2]};
+    int64_t places = product(g->kernel), per = g->filters ? g->channels / g->groups : 1;
+    int64_t first = g->filters ? f / (g->filters / g->groups) * per : f;
+    double sum = 0, count = 0;
+    for (int64_t c = 0; c < per; c++)
+        for (int64_t q = 0; q < places; q++) {
+            int64_t k[AXES] = {q / g->kernel[2] / g->kernel[1], q / g->kernel[2] % g->kernel[1],
+                               q % g->kernel[2]};
+            const float *v = seen(g, x, first + c, o, k);
+            count += v || g->include_pad;
+            sum += !v ? 0 : g->filters ? (double)*v * w[(f * per + c) * places + q] : (double)*v;
+        }
+    return g->filters ? sum : count > 0 ? sum / count : 0;
+}
+
+static sis_net_shape shape_of(int64_t a, int64_t b, const int64_t *d, int64_t spatial) {
+    sis_net_shape s = {.rank = 2 + (size_t)spatial, .dims = {(size_t)a, (size_t)b}};
+    for (int64_t i = 0; i < spatial; i++)
+        s.dims[2 + i] = (size_t)d[AXES - spatial + i];
+    return s;
+}
+
+static sis_net *build(const geometry *g, const float *w) {
+    size_t n = (size_t)g->spatial, skip = AXES - n;
+    int64_t pads[2 * AXES];
+    sis_net *net = NULL;
+    sis_net_builder *b = sis_net_builder_new("conv");
+    sis_net_shape in = shape_of(0, g->channels, g->in, g->spatial);
+    sis_net_shape of = shape_of(g->filters, g->channels / g->groups, g->kernel, g->spatial);
+    for (size_t i = 0; i < n; i++) {
+        pads[i] = g->before[skip + i];
+        pads[n + i] = g->after[skip + i];
+    }
+    sis_net_add_input(b, "x", 0, &in);
+    if (g->filters)
+        sis_net_add_param(b, "w", &of, w);
+    sis_net_add_node(b, g->filters ? "Conv" : "AveragePool", g->filters ? "x w" : "x", "y");
+    sis_net_attr_ints(b, "kernel_shape", g->kernel + skip, n);
+    sis_net_attr_ints(b, "strides", g->stride + skip, n);
+    sis_net_attr_ints(b, "pads", pads, 2 * n);
+    if (g->filters) {
+        sis_net_attr_ints(b, "dilations", g->dilation + skip, n);
+        sis_net_attr_int(b, "group", g->groups);
+    } else {
+        sis_net_attr_int(b, "count_include_pad", g->include_pad);
+    }
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+/* Two rows; some outputs of each, all of them if there are few. */
+static void check(geometry *g, sis__rng *r) {
+    find_out(g);
+    int64_t row = g->channels * product(g->in), maps = g->filters ? g->filters : g->channels;
+    int64_t outputs = maps * product(g->out), weights = maps * g->channels * product(g->kernel);
+    float *x = random_floats(r, (size_t)(2 * row), 1), *w = random_floats(r, (size_t)weights, 1);
+    float *y = calloc((size_t)outputs, 2 * sizeof *y);
+    sis_net *net = build(g, w);
+    sis_net_batch b = {.rows = x, .n_rows = 2, .n_values = (size_t)row, .jobs = 1};
+    assert_int_equal(sis_net_outputs(net), (size_t)outputs);
+    assert_int_equal(sis_net_forward(net, &b, y), SIS_OK);
+    for (int64_t i = 0; i < 2 * outputs; i += 1 + 2 * outputs / MOST) {
+        const float *of = x + i / outputs * row;
+        int64_t at = i % outputs;
+        double want = naive(g, of, w, at / product(g->out), at % product(g->out));
+        if (!(fabs(y[i] - want) <= 1e-4 * (1 + fabs(want))))
+            fail_msg("output %lld: %.9g instead of %.9g", (long long)i, (double)y[i], want);
+    }
+    sis_net_free(net);
+    free(x);
+    free(w);
+    free(y);
+}
+
+static void random_geometries(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 5);
+    for (size_t i = 0; i < rounds(300); i++) {
+        geometry g = {.groups = 1 + (int64_t)sis__rng_below(&r, 3),
+                      .spatial = 1 + (int64_t)(i % 3)};
+        g.channels = g.groups * (1 + (int64_t)sis__rng_below(&r, 5));
+        g.filters = i % 4 == 3 ? 0 : g.groups * (1 + (int64_t)sis__rng_below(&r, 20));
+        g.include_pad = i % 8 == 3;
+        for (int a = 0; a < AXES; a++) {
+            int used = a >= AXES - g.spatial;
+            g.kernel[a] = used ? 1 + (int64_t)sis__rng_below(&r, 4) : 1;
+            g.stride[a] = used ? 1 + (int64_t)sis__rng_below(&r, 5) * (i % 2 == 0) : 1;
+            g.dilation[a] = used && g.filters ? 1 + (int64_t)sis__rng_below(&r, 3) : 1;
+            g.before[a] = used ? (int64_t)sis__rng_below(&r, (size_t)g.kernel[a]) : 0;
+            g.after[a] = used ? (int64_t)sis__rng_below(&r, (size_t)g.kernel[a]) : 0;
+            g.in[a] =
+                used ? (g.kernel[a] - 1) * g.dilation[a] + 1 + (int64_t)sis__rng_below(&r, 12) : 1;
+        }
+        check(&g, &r);
+    }
+}
+
+/* Maps that do not fit into one block: rows of an image, parts of a line, planes of a volume. */
+static void large_maps(void **state) {
+    (void)state;
+    geometry all[] = {
+        {96, 5, 1, 2, {1, 32, 32}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, 0, {0}},
+        {96, 4, 1, 2, {1, 40, 33}, {1, 5, 3}, {1, 2, 2}, {1, 1, 2}, {0, 2, 0}, {0, 1, 3}, 0, {0}},
+        {128,
+         3,
+         1,
+         1,
+         {1, 1, 1500},
+         {1, 1, 7},
+         {1, 1, 1},
+         {1, 1, 4},
+         {0, 0, 24},
+         {0, 0, 0},
+         0,
+         {0}},
+        {128, 3, 1, 1, {1, 1, 3000}, {1, 1, 5}, {1, 1, 3}, {1, 1, 1}, {0, 0, 2}, {0, 0, 2}, 0, {0}},
+        {64, 6, 1, 3, {6, 20, 20}, {3, 3, 3}, {2, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, 0, {0}},
+        {40, 70, 1, 2, {1, 21, 19}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, 0, {0}},
+        {64, 64, 64, 2, {1, 30, 31}, {1, 3, 3}, {1, 2, 2}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, 0, {0}},
+        {300, 300, 1, 2, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {0, 1, 1}, 0, {0}},
+    };
+    sis__rng r;
+    sis__rng_init(&r, 6);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        check(&all[i], &r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_geometries),
+        cmocka_unit_test(large_maps),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
