@@ -2,7 +2,7 @@
  *
  * Texts and DNA with what was chosen marked in place.
  *
- *     A [wonderful]1 [moving]1 film. I [loved]2 every minute.
+ *     A [wonderful]1, [moving]1 film. I [loved]2 every minute.
  *
  *     TTGGCCACTAGGGGGCGCTATTAC
  *     ..111111.1111111.1......
@@ -10,10 +10,13 @@
  * On a terminal the marks are colours, a hue for each subset, darker the more important; what a
  * person marked is underlined (_so_ where there are no colours).
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "show.h"
+#include "task.h"
 
 enum { INDENT = 6 };
 
@@ -84,39 +87,157 @@ static void print_word(const cli_page *p, const char *word, size_t room) {
     free(part);
 }
 
+/* A run of the text without white space, in a feature or between two. */
+typedef struct {
+    const char *text;
+    size_t n;
+    size_t feature;  /* SIZE_MAX: none */
+    int first, last; /* of its feature */
+    int apart;       /* there is white space before it */
+} part;
+
+typedef struct {
+    part *items;
+    size_t n, room;
+    int apart; /* white space since the last */
+} parts;
+
+/* Cut n bytes of the text, a feature or what lies before one, at white space. */
+static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
+    size_t before = all->n;
+    for (size_t at = 0, end; at < n; at = end) {
+        size_t from = at;
+        while (from < n && strchr(" \t\r\n", text[from]))
+            from++;
+        all->apart |= from > at;
+        for (end = from; end < n && !strchr(" \t\r\n", text[end]);)
+            end++;
+        if (end == from)
+            break;
+        if (cli_grow((void **)&all->items, &all->room, all->n, sizeof *all->items) != CLI_DONE)
+            return 0;
+        all->items[all->n] = (part){.text = text + from,
+                                    .n = end - from,
+                                    .feature = feature,
+                                    .first = all->n == before,
+                                    .apart = all->apart};
+        all->n++;
+        all->apart = 0;
+    }
+    if (all->n > before)
+        all->items[all->n - 1].last = 1;
+    return 1;
+}
+
+/* The bytes of the next n characters. */
+static size_t bytes_of(const char *text, size_t n) {
+    size_t at = 0;
+    uint32_t c;
+    while (n-- > 0 && text[at])
+        at += sis__utf8_step(text + at, &c);
+    return at;
+}
+
+/* The whole text as it was written, or the words with blanks between. */
+static int cut_text(const sis_record *r, parts *all) {
+    int whole = r->text && r->spans && r->n_spans == 2 * r->n_words, good = 1;
+    const char *at = r->text;
+    for (size_t i = 0, character = 0; good && i < r->n_words; i++) {
+        all->apart |= !whole;
+        if (!whole) {
+            good = add_parts(all, r->words[i], strlen(r->words[i]), i);
+            continue;
+        }
+        size_t gap = bytes_of(at, (size_t)r->spans[2 * i] - character);
+        size_t n = bytes_of(at + gap, (size_t)(r->spans[2 * i + 1] - r->spans[2 * i]));
+        good = add_parts(all, at, gap, SIZE_MAX) && add_parts(all, at + gap, n, i);
+        at += gap + n;
+        character = (size_t)r->spans[2 * i + 1];
+    }
+    return good && whole ? add_parts(all, at, strlen(at), SIZE_MAX) : good;
+}
+
+/* What is put around a part where there are no colours. */
+static void part_marks(const cli_page *p, const int *places, const part *x, char before[4],
+                       char after[32]) {
+    before[0] = after[0] = '\0';
+    if (x->feature == SIZE_MAX)
+        return;
+    plain_marks(p, places, x->feature, before, after);
+    if (!x->first)
+        before[0] = '\0';
+    if (!x->last)
+        after[0] = '\0';
+}
+
+static size_t part_columns(const cli_page *p, const int *places, const part *x) {
+    char before[4], after[32], *text = strndup(x->text, x->n);
+    part_marks(p, places, x, before, after);
+    size_t n = strlen(before) + strlen(after) + (text ? cli_columns(text) : 0);
+    free(text);
+    return n;
+}
+
+static void print_part(const cli_page *p, const int *places, const part *x, size_t room) {
+    char before[4], after[32], *text = strndup(x->text, x->n);
+    if (!text)
+        return;
+    part_marks(p, places, x, before, after);
+    size_t marks = strlen(before) + strlen(after);
+    fputs(before, p->out);
+    if (x->feature != SIZE_MAX)
+        begin_mark(p, places, x->feature);
+    print_word(p, text, room > marks ? room - marks : 0);
+    if (x->feature != SIZE_MAX)
+        end_mark(p, places, x->feature);
+    fputs(after, p->out);
+    free(text);
+}
+
+/* Columns from part i to the next white space. */
+static size_t run_columns(const cli_page *p, const int *places, const parts *all, size_t i) {
+    size_t n = part_columns(p, places, &all->items[i]);
+    while (++i < all->n && !all->items[i].apart)
+        n += part_columns(p, places, &all->items[i]);
+    return n;
+}
+
 static void print_passage(const cli_page *p, const int *places) {
-    const sis_record *r = p->r;
     size_t at = 0, most = p->width - INDENT;
+    parts all = {0};
+    int good = cut_text(p->r, &all);
     fprintf(p->out, "%*s", INDENT, "");
-    for (size_t i = 0; i < r->n_words; i++) {
-        char before[4], after[32];
-        plain_marks(p, places, i, before, after);
-        size_t marks = strlen(before) + strlen(after), room = most - marks;
-        size_t columns = cli_columns(r->words[i]);
-        columns = (columns < room ? columns : room) + marks;
-        if (at && at + 1 + columns > most) {
+    for (size_t i = 0; good && i < all.n; i++) {
+        const part *x = &all.items[i];
+        size_t columns = part_columns(p, places, x);
+        size_t run = x->apart ? run_columns(p, places, &all, i) : columns;
+        columns = columns < most ? columns : most;
+        int fits = at + (size_t)x->apart + (run < most ? run : columns) <= most;
+        if (at && !fits) {
             fprintf(p->out, "\n%*s", INDENT, "");
             at = 0;
         }
-        fprintf(p->out, "%s%s", at ? " " : "", before);
-        begin_mark(p, places, i);
-        print_word(p, r->words[i], room);
-        end_mark(p, places, i);
-        fputs(after, p->out);
-        at += columns + (at > 0);
+        if (at && x->apart) {
+            fputc(' ', p->out);
+            at++;
+        }
+        print_part(p, places, x, most);
+        at += columns;
     }
     fputc('\n', p->out);
+    free(all.items);
 }
 
 /* The words of a subset, most important first. */
 static void print_list(const cli_page *p, size_t k) {
     const sis_subset *s = &p->r->collection.subsets[k];
+    const char *unit = sis_record_unit(p->r);
     size_t indent = INDENT + 4, at;
-    char text[96];
+    char text[160];
     cli_show_subset_title(p, k);
-    at = (size_t)snprintf(text, sizeof text, "      %zu   score %.4g   %zu of %zu words%s:", k + 1,
-                          s->score, s->n, p->r->collection.n_features, cli_short_of(p, k));
-    fprintf(p->out, "   %zu of %zu words%s:", s->n, p->r->collection.n_features,
+    at = (size_t)snprintf(text, sizeof text, "      %zu   score %.4g   %zu of %zu %ss%s:", k + 1,
+                          s->score, s->n, p->r->collection.n_features, unit, cli_short_of(p, k));
+    fprintf(p->out, "   %zu of %zu %ss%s:", s->n, p->r->collection.n_features, unit,
             cli_short_of(p, k));
     for (size_t i = 0; i < s->n; i++) {
         const char *word = p->r->words[s->features[i]];

@@ -72,6 +72,13 @@ const cli_option cli_source_options[] = {
      .more = "Images have pixels as features and are shown as such. Values stay as they are."},
     {"layout", 0, "L", CLI_CHOICE(cli_source, layout), "where such images have their channels",
      .rare = 1, .choices = "chw hwc", .unset = "found out if it is clear"},
+    {"tokenizer", 0, "FILE", CLI_STRING(cli_source, tokenizer),
+     "vocab.txt or tokenizer.json of the network", .rare = 1,
+     .more =
+         "By it texts become the token ids that the network takes: WordPiece (BERT), or byte-level "
+         "BPE (GPT-2, RoBERTa), with special tokens around the text and padding behind it. Other "
+         "inputs of the network (attention mask, token types) follow. Needs libutf8proc when the "
+         "program is built."},
     {"fit", 0, NULL, CLI_FLAG(cli_source, fit), "resize images to what the network takes",
      .rare = 1,
      .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
@@ -105,15 +112,19 @@ const cli_option cli_question_options[] = {
              "draws. Columns of a table are found by their names. For models that take token ids "
              "also embedding-mean, the mean over the "
              "vocabulary; pad; token:ID or token:WORD; remove, which takes the token out and moves "
-             "those before it up. Texts of a cmd: or http: model: remove (the default) or "
+             "the others together. With --tokenizer the default is its token for it, [MASK]. Texts "
+             "of a cmd: or http: model: remove (the default) or "
              "token:WORD, which "
              "stands in the place of the missing one. Any other model that carries no mask needs "
              "one of these, unless the input is DNA: then it is uniform."},
-    {"features", 0, "F", CLI_STRING(cli_question, features), "masked together: axis:A or FILE.npy",
+    {"features", 0, "F", CLI_STRING(cli_question, features),
+     "masked together: word, axis:A, FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
-         "example belong together (the channels of a pixel). FILE.npy: a whole number for each "
+         "example belong together (the channels of a pixel). Of texts: word (the default), with "
+         "all "
+         "tokens that it is made of; token; sentence. FILE.npy: a whole number for each "
          "value, the feature it belongs to, or -1 for never masked; columns put together so are "
          "called by what their names share, housing for housing=own and housing=rent."},
     {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
@@ -159,6 +170,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->read.kind = s->kind;
     out->read.layout = s->layout;
     out->fit = s->fit;
+    out->tokenizer = s->tokenizer;
     out->rows = s->rows;
     out->search.jobs = (int)s->jobs;
     out->plain = !q;
@@ -184,6 +196,8 @@ int cli_task_spares(const cli_source *s, const cli_question *q, const char *outp
     int status = cli_output_spares(output, s->input);
     if (status == CLI_DONE)
         status = cli_output_spares(output, s->labels);
+    if (status == CLI_DONE)
+        status = cli_output_spares(output, s->tokenizer);
     if (status == CLI_DONE)
         status = cli_output_spares(output, s->model);
     if (status == CLI_DONE && q)

@@ -19,6 +19,7 @@ typedef struct cli_source {
     int categorical;
     const char *labels, *kind, *layout; /* of images, and of arrays that are some */
     int fit;
+    const char *tokenizer; /* of texts */
     cli_opening open;
     size_t jobs;
 } cli_source;

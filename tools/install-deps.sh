@@ -3,12 +3,12 @@
 # On another system it prints what is needed and fails only if the build tools are not there.
 #   install-deps.sh [test|python]   what the build needs; with "test" also what the tests need, with
 #                                   "python" what the Python package needs
-# What is only wanted for a part (http: models, JPEG, Python, other people's libraries to compare with) is
+# What is only wanted for a part (http: models, JPEG, tokenizers, Python, other people's libraries to compare with) is
 # left out with a message where it cannot be had; that part is then not built, or its tests skip.
 set -u
 needed="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf-c-compiler
     libonnx-dev zlib1g-dev libpng-dev libcairo2-dev"
-wanted="libcurl4-openssl-dev libmicrohttpd-dev libjpeg-dev"
+wanted="libcurl4-openssl-dev libmicrohttpd-dev libjpeg-dev libutf8proc-dev"
 python="python3-dev python3-numpy python3-venv python3-pip"
 case ${1-} in
 test)
@@ -23,7 +23,7 @@ if ! command -v dpkg-query >/dev/null 2>&1; then
         command -v "$tool" >/dev/null 2>&1 || missing=1
     done
     [ -z "${missing-}" ] && exit 0
-    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cairo, cmocka, protobuf-c with protoc-c, onnx.proto; libcurl for http: models, libmicrohttpd for sis serve, libjpeg for JPEG images." >&2
+    echo "sis needs: a C11 compiler, cmake, pkg-config, jansson, zlib, libpng, cairo, cmocka, protobuf-c with protoc-c, onnx.proto; libcurl for http: models, libmicrohttpd for sis serve, libjpeg for JPEG images, libutf8proc for tokenizers." >&2
     echo "Debian calls them:" $needed $wanted >&2
     exit 1
 fi

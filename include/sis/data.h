@@ -244,6 +244,54 @@ size_t sis_vocabulary_find(const sis_vocabulary *v, const char *word);
 size_t sis_vocabulary_encode(const sis_vocabulary *v, const sis_words *words, size_t length,
                              double *ids, size_t *word_at);
 
+/* ---- Tokenizers ---------------------------------------------------------------------------- */
+
+/* What makes tokens of texts for networks such as BERT and GPT, from the file that comes with them:
+ * vocab.txt (WordPiece, a token a line; small letters if no token has a capital one) or
+ * tokenizer.json (Hugging Face): WordPiece or byte-level BPE, normalizers BertNormalizer, Lowercase,
+ * StripAccents, NFC, NFD, NFKC, NFKD, Strip; pre-tokenizers BertPreTokenizer, Whitespace,
+ * WhitespaceSplit, Punctuation, Digits, ByteLevel; special tokens by TemplateProcessing,
+ * BertProcessing or RobertaProcessing. What a file asks for beyond that is SIS_E_UNSUPPORTED; so is
+ * every file if the library was built without libutf8proc. */
+typedef struct sis_tokenizer sis_tokenizer;
+
+int sis_tokenizer_read(const char *path, sis_tokenizer **out); /* *out is NULL on failure */
+void sis_tokenizer_free(sis_tokenizer *tokenizer);
+
+size_t sis_tokenizer_size(const sis_tokenizer *tokenizer); /* the highest number, and one */
+const char *sis_tokenizer_word(const sis_tokenizer *tokenizer, size_t id); /* NULL: none */
+long sis_tokenizer_find(const sis_tokenizer *tokenizer, const char *word); /* -1: none */
+
+/* Tokens that stand for no text, by number; -1: there is none. */
+typedef enum sis_special {
+    SIS_SPECIAL_PAD,
+    SIS_SPECIAL_MASK,
+    SIS_SPECIAL_UNKNOWN,
+    SIS_N_SPECIALS
+} sis_special;
+long sis_tokenizer_special(const sis_tokenizer *tokenizer, sis_special special);
+
+/* A token, and where it stands. */
+typedef struct sis_token {
+    int id;
+    size_t start, length; /* bytes of the text, without the blank in front of a word */
+    size_t word;          /* which word of the text, from 0; SIZE_MAX: a special token around it */
+} sis_token;
+
+/* Zeroed before it is first filled; filling it again reuses its memory. */
+typedef struct sis_tokens {
+    size_t n;
+    sis_token *items; /* (n) */
+    size_t room;
+} sis_tokens;
+
+/* The tokens of a text with the special ones around it, at most `most` in all (0: any number): what
+ * does not fit is cut off behind. Words are the pieces that the tokenizer cuts a text into before it
+ * looks them up, with what an apostrophe ties together. */
+int sis_tokenizer_encode(const sis_tokenizer *tokenizer, const char *text, size_t most,
+                         sis_tokens *out);
+void sis_tokens_release(sis_tokens *tokens);
+
 /* ---- DNA ----------------------------------------------------------------------------------- */
 
 /* The letters of sequence i, upper case; NULL if the data set holds no DNA. */

@@ -144,6 +144,11 @@ int sis_model_describe(const sis_model *model, char **text);
  * mask the model carries or else the mean over its vocabulary. Not while the model is in use. */
 int sis_model_mask_token(sis_model *model, const double *embedding, size_t n);
 
+/* Which token of a token model stands where there is none, and whether it comes behind the others
+ * (where tokens are removed, and attention masks are off). As opened: token 0, in front. Not while
+ * the model is in use; another number is refused for a handle of sis_model_share. */
+int sis_model_pad_token(sis_model *model, size_t id, int behind);
+
 /* A part of a text, not terminated. Borrowed. */
 typedef struct sis_piece {
     const char *text;

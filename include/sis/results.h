@@ -78,6 +78,10 @@
  *                     value is a feature (there are then n_features values)
  *     label           text: what the example really is
  *     words           text for each feature
+ *     unit            text: what a feature is, where its kind does not say it: "sentence", "token"
+ *     text            the whole of it as it was written
+ *     spans           start and end of each feature in `text`, in characters: two numbers for each,
+ *                     ascending, none before the end of the one before it
  *     sequence        text with one letter for each feature
  *     human           features that a person marked, each once
  *
@@ -136,6 +140,9 @@ typedef struct sis_record {
     const char *label;
     size_t n_words;
     const char *const *words; /* (n_words) */
+    const char *unit, *text;
+    size_t n_spans;
+    const int *spans; /* (n_spans) two for each feature */
     const char *sequence;
     size_t n_human;
     const int *human; /* (n_human) */
@@ -192,7 +199,7 @@ typedef struct sis_raster {
  * feature_map and n_values. 1, or 0: it is no picture. */
 int sis_record_raster(const sis_record *record, sis_raster *out);
 
-/* What one feature of the record is, in a word: "word", "base", "pixel", "part" (of a picture, more
+/* What one feature of the record is, in a word: its `unit`, "word", "base", "pixel", "part" (of a picture, more
  * than a pixel), "value" (of a picture, less), otherwise "feature". */
 const char *sis_record_unit(const sis_record *record);
 

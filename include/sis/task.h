@@ -76,14 +76,17 @@ typedef struct sis_task_opt {
      * there are none: such a task is for sis_task_about. */
     const char *input;
     const sis_data *data;
-    sis_data_opt read; /* of files: columns of ids and labels, categories, images */
-    int fit;           /* images of files are resized to what the network takes */
-    const char *rows;  /* as sis_rows_parse takes it; NULL: all */
-    size_t shard;      /* of these only every `shards`-th, from number `shard` on; the shards of */
-    size_t shards;     /* 0 to shards - 1 are all examples. Default 0 of 1 */
+    sis_data_opt read;     /* of files: columns of ids and labels, categories, images */
+    const char *tokenizer; /* a file by which texts become the token ids that the network takes:
+                              vocab.txt or tokenizer.json; NULL: the network carries its words */
+    int fit;               /* images of files are resized to what the network takes */
+    const char *rows;      /* as sis_rows_parse takes it; NULL: all */
+    size_t shard;  /* of these only every `shards`-th, from number `shard` on; the shards of */
+    size_t shards; /* 0 to shards - 1 are all examples. Default 0 of 1 */
 
     /* The question. */
-    const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy */
+    const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy; of
+                                   texts "word" (default), "token" or "sentence" */
     const char *mask;           /* what a missing feature is, as sis explain --mask says it:
                                    "mean:FILE", "zero", "blur:3", "hotdeck:FILE" ... NULL: the model's
                                    own */
@@ -185,6 +188,8 @@ typedef struct sis_example {
     const char *excuse; /* why nothing can be asked about it: it has no words. Else NULL */
     size_t n_words;     /* of models that take words, where features are words */
     char **words;       /* (n_words) of each feature, as it was written */
+    const char *text;   /* of texts: the whole, borrowed from the data set */
+    int *spans;         /* (2 n_words) start and end of each feature in it, in characters */
     size_t n_human;
     int *human;      /* (n_human) texts: features that a person marked; NULL: not known */
     size_t *word_at; /* (n_values) texts: for each value the number of its word, SIZE_MAX: padding;

@@ -239,7 +239,7 @@ static const char *picture_unit(const sis_record *r, const sis_raster *g) {
 const char *sis_record_unit(const sis_record *r) {
     sis_raster g;
     if (r->words)
-        return "word";
+        return r->unit ? r->unit : "word";
     if (r->sequence)
         return "base";
     if (sis_kind_of(r->kind) == SIS_KIND_IMAGE && r->values && sis_record_raster(r, &g))

@@ -21,6 +21,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/utf8.h"
 #include "data/packed.h"
 #include "findings/fields.h"
 
@@ -191,6 +192,21 @@ static int check_values(const sis_record *r, int code) {
     return result;
 }
 
+/* Two places of the text for each feature, in order. */
+static int check_spans(const sis_record *r, int code) {
+    size_t characters = 0;
+    uint32_t c;
+    if (!r->text)
+        return sis__fail(code, "field \"spans\": there is no text");
+    for (const char *s = r->text; *s; characters++)
+        s += sis__utf8_step(s, &c);
+    for (size_t i = 0; i < r->n_spans; i++)
+        if (r->spans[i] < (i ? r->spans[i - 1] : 0) || (size_t)r->spans[i] > characters)
+            return sis__fail(code, "field \"spans\": %d is no place in the text, or out of order",
+                             r->spans[i]);
+    return check_count(code, "spans", r->n_spans, 2 * r->collection.n_features, "end of a feature");
+}
+
 /* What is held against n_features. */
 static int check_by_feature(const sis_record *r, int code) {
     size_t n_features = r->collection.n_features;
@@ -205,6 +221,8 @@ static int check_by_feature(const sis_record *r, int code) {
         result = check_count(code, "names", r->n_names, n_features, "feature");
     if (result == SIS_OK && r->words)
         result = check_count(code, "words", r->n_words, n_features, "feature");
+    if (result == SIS_OK && r->spans)
+        result = check_spans(r, code);
     if (result == SIS_OK && r->sequence)
         result = check_count(code, "sequence", strlen(r->sequence), n_features, "feature");
     if (result == SIS_OK && r->human)
@@ -335,6 +353,9 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_ints(b, "feature_map", r->feature_map, r->n_values);
     sis__json_text(b, "label", r->label);
     sis__json_texts(b, "words", r->words, r->n_words);
+    sis__json_text(b, "unit", r->unit);
+    sis__json_text(b, "text", r->text);
+    sis__json_ints(b, "spans", r->spans, r->n_spans);
     sis__json_text(b, "sequence", r->sequence);
     sis__json_ints(b, "human", r->human, r->n_human);
 }
@@ -535,6 +556,9 @@ static void take_drawing(sis__fields *f, sis_record *r) {
         sis__fields_pair(f, "feature_map", n, "values", r->n_values);
     r->label = sis__take_text(f, "label", SIS__OPTIONAL);
     r->words = sis__take_texts(f, "words", &r->n_words);
+    r->unit = sis__take_text(f, "unit", SIS__OPTIONAL);
+    r->text = sis__take_text(f, "text", SIS__OPTIONAL);
+    r->spans = sis__take_ints(f, "spans", SIS__OPTIONAL, &r->n_spans);
     r->sequence = sis__take_text(f, "sequence", SIS__OPTIONAL);
     r->human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->n_human);
 }
@@ -580,7 +604,8 @@ void sis_record_release(sis_record *record) {
         record->names,        record->feature_map, record->label,      record->words,
         record->sequence,     record->human,       record->constraint, record->attributions,
         record->completeness, record->value_names, record->by_feature, record->masking,
-        record->domain,       record->keep};
+        record->domain,       record->keep,        record->unit,       record->text,
+        record->spans};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     if (record->guarantee)

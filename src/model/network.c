@@ -235,6 +235,23 @@ int sis_model_mask_token(sis_model *model, const double *embedding, size_t n) {
     return SIS_OK;
 }
 
+int sis_model_pad_token(sis_model *model, size_t id, int behind) {
+    network_model *m = network_of(model);
+    if (!m || !m->tokens.matrix || id >= m->tokens.vocabulary)
+        return sis__fail(SIS_E_ARGUMENT, "the model knows no token %zu for padding", id);
+    if (m->borrowed && id != m->tokens.pad)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "padding is token %zu, which a model that others use cannot be told; let "
+                         "the task open it",
+                         id);
+    int error = id != m->tokens.pad ? sis_net_set_padding(m->net, (int64_t)id) : SIS_OK;
+    if (error == SIS_OK) {
+        m->tokens.pad = id;
+        m->tokens.behind = behind;
+    }
+    return error;
+}
+
 const sis__model_kind sis__model_network = {
     .suffix = ".onnx",
     .form = "FILE.onnx",

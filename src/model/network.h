@@ -17,14 +17,16 @@ typedef struct sis__tokens {
     const float *matrix; /* (vocabulary, dim); NULL: the network takes no tokens */
     size_t vocabulary, dim;
     float *mask; /* (dim) what SIS_TOKEN_MASK looks like */
+    size_t pad;  /* the id that is no token */
+    int behind;  /* it comes behind the tokens, not in front */
 } sis__tokens;
 
 /* The mask is the model's own, if it carries one of `dim` values, else the mean over the
  * vocabulary. */
 int sis__tokens_init(sis__tokens *t, const sis_net *net);
 
-/* ids (n) -> embeddings (n, dim). Where ids are removed those before them move up, and padding
- * (id 0) takes their place in front. */
+/* ids (n) -> embeddings (n, dim). Where ids are removed the others move together, and padding takes
+ * their place in front, or behind. */
 int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *out);
 
 /* The network's walk over the embeddings of an input of ids. */

@@ -42,8 +42,11 @@ static const float *embedding_of(const sis__tokens *t, double id) {
 }
 
 int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *out) {
-    size_t to = n;
-    for (size_t i = n; i-- > 0;) {
+    size_t left = 0, to;
+    for (size_t i = 0; i < n; i++)
+        left += isnan(ids[i]) ? 0 : 1;
+    to = t->behind ? 0 : n - left;
+    for (size_t i = 0; i < n; i++) {
         if (isnan(ids[i]))
             continue;
         const float *e = embedding_of(t, ids[i]);
@@ -52,10 +55,11 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
                 SIS_E_ARGUMENT,
                 "token %g at position %zu: the model knows whole numbers from 0 to %zu", ids[i], i,
                 t->vocabulary - 1);
-        memcpy(out + --to * t->dim, e, t->dim * sizeof *out);
+        memcpy(out + to++ * t->dim, e, t->dim * sizeof *out);
     }
-    while (to-- > 0)
-        memcpy(out + to * t->dim, t->matrix, t->dim * sizeof *out);
+    for (size_t k = 0; k < n - left; k++)
+        memcpy(out + (t->behind ? left + k : k) * t->dim, t->matrix + t->pad * t->dim,
+               t->dim * sizeof *out);
     return SIS_OK;
 }
 

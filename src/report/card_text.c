@@ -11,9 +11,10 @@
 
 #include "base/mem.h"
 #include "base/order.h"
+#include "base/utf8.h"
 #include "report/page.h"
 
-enum { WORD_MOST = 60, LISTED_MOST = 40, PATTERN_MOST = 400 };
+enum { WORD_MOST = 60, SENTENCE_MOST = 2000, LISTED_MOST = 40, PATTERN_MOST = 400 };
 
 /* ---- What a person marked -------------------------------------------------------------------- */
 
@@ -58,7 +59,7 @@ static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int fea
         sis__buf_printf(b, " data-k=\"%zu\" title=\"subset %zu, rank %zu of %zu\"",
                         choice->subset + 1, choice->subset + 1, choice->rank + 1, choice->of);
     sis__buf_char(b, '>');
-    sis__html_clip(b, text, WORD_MOST);
+    sis__html_clip(b, text, r->unit ? SENTENCE_MOST : WORD_MOST);
     sis__buf_printf(b, "</%s>", tag);
 }
 
@@ -74,7 +75,8 @@ static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k
                     k + 1);
     for (size_t i = 0; i < s->n && i < LISTED_MOST; i++) {
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
-        sis__html_clip(b, e->record.words[s->features[i]], WORD_MOST);
+        sis__html_clip(b, e->record.words[s->features[i]],
+                       e->record.unit ? SENTENCE_MOST : WORD_MOST);
         sis__buf_str(b, "</bdi>");
     }
     if (s->n > LISTED_MOST)
@@ -84,12 +86,47 @@ static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k
     sis__buf_str(b, "</span></li>\n");
 }
 
+/* Characters of the text from *at on that are in no feature; *at is behind them. */
+static void add_gap(sis__buf *b, const char **at, size_t n) {
+    sis__buf gap;
+    const char *end = *at;
+    uint32_t c;
+    while (n-- > 0 && *end)
+        end += sis__utf8_step(end, &c);
+    sis__buf_init(&gap);
+    sis__buf_add(&gap, *at, (size_t)(end - *at));
+    if (sis__buf_error(&gap) == SIS_OK && gap.len)
+        sis__html_text(b, gap.data);
+    else if (sis__buf_error(&gap) != SIS_OK)
+        b->error = SIS_E_NOMEM;
+    sis__buf_release(&gap);
+    *at = end;
+}
+
+/* The text as it was written, its features marked. */
+static void add_whole(sis__buf *b, const sis_record *r, const marks *m) {
+    const char *at = r->text;
+    size_t character = 0;
+    uint32_t c;
+    for (size_t i = 0; i < r->n_words; i++) {
+        add_gap(b, &at, (size_t)r->spans[2 * i] - character);
+        add_marked(b, r, m, (int)i, r->words[i]);
+        for (int k = r->spans[2 * i]; k < r->spans[2 * i + 1] && *at; k++)
+            at += sis__utf8_step(at, &c);
+        character = (size_t)r->spans[2 * i + 1];
+    }
+    add_gap(b, &at, SIZE_MAX);
+}
+
 int sis__card_text(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
     marks m;
+    int whole = r->text && r->spans && r->n_spans == 2 * r->n_words;
     int code = marks_make(r, &m);
     sis__buf_printf(b, "<p class=\"text%s\" dir=\"auto\">", many(r));
-    for (size_t i = 0; code == SIS_OK && i < r->n_words; i++) {
+    if (code == SIS_OK && whole)
+        add_whole(b, r, &m);
+    for (size_t i = 0; code == SIS_OK && !whole && i < r->n_words; i++) {
         if (i)
             sis__buf_char(b, ' ');
         add_marked(b, r, &m, (int)i, r->words[i]);

@@ -70,6 +70,22 @@ static int open_vocabulary(sis__task_encoding *e) {
     return error == SIS_E_NOMEM ? error : SIS_OK;
 }
 
+/* The tokens that the file of the options makes, and the one that is none of them. */
+static int open_tokenizer(sis_task *t) {
+    sis__task_encoding *e = &t->encoding;
+    if (!e->token)
+        return sis__fail(SIS_E_OPTION,
+                         "--tokenizer: is for networks that take token ids, which this model is "
+                         "not");
+    int error = sis_tokenizer_read(t->opt.tokenizer, &e->tokenizer);
+    if (error != SIS_OK)
+        return sis__fail_in(error, "--tokenizer");
+    long pad = sis_tokenizer_special(e->tokenizer, SIS_SPECIAL_PAD);
+    e->padding = pad < 0 ? 0 : (double)pad;
+    error = sis__task_own_model(t);
+    return error == SIS_OK ? sis_model_pad_token(&t->model, (size_t)e->padding, 1) : error;
+}
+
 int sis__task_encode_open(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
     e->net = sis_model_net(&t->model);
@@ -77,6 +93,8 @@ int sis__task_encode_open(sis_task *t) {
     e->read = t->opt.read;
     e->read.missing |= t->model.missing;
     int error = open_names(e, &t->model);
+    if (error == SIS_OK && t->opt.tokenizer)
+        return open_tokenizer(t);
     return error == SIS_OK ? open_vocabulary(e) : error;
 }
 
@@ -86,6 +104,7 @@ void sis__task_encode_release(sis__task_encoding *e) {
             free(e->names[i]);
         free(e->names);
         sis_vocabulary_free(e->vocabulary);
+        sis_tokenizer_free(e->tokenizer);
     }
     free(e->pieces.items);
     free(e->pieces.first);
@@ -103,9 +122,10 @@ static int check_vocabulary(sis__task_encoding *e) {
                          "--input: holds texts, but this model takes no token ids; only networks "
                          "with a vocabulary, cmd: and http: models take texts");
     if (!json)
-        return sis__fail(SIS_E_ARGUMENT,
-                         "--input: holds texts, but this model has no vocabulary of its own; give "
-                         "token ids (.npy)");
+        return sis__fail(
+            SIS_E_ARGUMENT,
+            "--input: holds texts, but this model carries no vocabulary (sis.vocabulary); "
+            "give its --tokenizer (vocab.txt, tokenizer.json), or token ids (.npy)");
     if (tokenizer && strcmp(tokenizer, SIS_TOKENIZER) != 0)
         return sis__fail(SIS_E_ARGUMENT,
                          "--input: holds texts, and this model's tokenizer \"%s\" is not known; "
@@ -138,6 +158,8 @@ int sis__task_encode_begin(sis_task *t) {
     if (!sis__task_is_kind(t->source.data, "text"))
         return SIS_OK;
     t->encoding.texts = 1;
+    if (t->encoding.tokenizer)
+        return SIS_OK;
     return t->encoding.net ? check_vocabulary(&t->encoding) : sis__task_pieces_begin(t);
 }
 
@@ -149,9 +171,26 @@ static size_t token_length(const sis_net *net) {
     return n == 0 && text && sis__text_whole(text, &length) && length > 0 ? (size_t)length : n;
 }
 
+/* Tokens in front, padding behind. */
+static int encode_tokens(const sis_task *t, const sis_data *data, size_t row, size_t width,
+                         double *ids, size_t *word_at) {
+    sis_tokens tokens = {0};
+    int error =
+        sis_tokenizer_encode(t->encoding.tokenizer, sis_data_text(data, row), width, &tokens);
+    for (size_t k = 0; error == SIS_OK && k < width; k++) {
+        ids[k] = k < tokens.n ? tokens.items[k].id : t->encoding.padding;
+        if (word_at)
+            word_at[k] = k < tokens.n ? tokens.items[k].word : SIZE_MAX;
+    }
+    sis_tokens_release(&tokens);
+    return error;
+}
+
 static int encode_text(const sis_task *t, const sis_data *data, size_t row, size_t width,
                        double *ids, size_t *word_at) {
     sis_words words = {0};
+    if (t->encoding.tokenizer)
+        return encode_tokens(t, data, row, width, ids, word_at);
     int error = sis_data_words(data, row, &words);
     if (error == SIS_OK)
         sis_vocabulary_encode(t->encoding.vocabulary, &words, width, ids, word_at);
@@ -177,19 +216,28 @@ static void encode_pieces(const sis_task *t, size_t row, size_t width, double *v
     }
 }
 
-int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width) {
+/* How many values a text becomes where any number fits. */
+static int count_tokens(const sis_task *t, const sis_data *data, size_t row, size_t *n) {
     sis_words words = {0};
+    sis_tokens tokens = {0};
+    int error = t->encoding.tokenizer ? sis_tokenizer_encode(t->encoding.tokenizer,
+                                                             sis_data_text(data, row), 0, &tokens)
+                                      : sis_data_words(data, row, &words);
+    *n = t->encoding.tokenizer ? tokens.n : words.n;
+    sis_words_release(&words);
+    sis_tokens_release(&tokens);
+    return error;
+}
+
+int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t *width) {
     int error = SIS_OK;
     if (is_cut(t, data)) {
         *width = count_pieces(t, row);
     } else if (!t->encoding.texts || !sis__task_is_kind(data, "text")) {
         *width = sis_data_width(data, row);
         return SIS_OK;
-    } else if ((*width = token_length(t->encoding.net)) == 0) {
-        error = sis_data_words(data, row, &words);
-        *width = words.n;
-        sis_words_release(&words);
-    }
+    } else if ((*width = token_length(t->encoding.net)) == 0)
+        error = count_tokens(t, data, row, width);
     *width = *width ? *width : 1; /* one of padding */
     return error;
 }

@@ -53,6 +53,10 @@ static int find_map(sis_task *t, const char *text) {
         t->features.by_default = !sis__task_has_words(t);
         return SIS_OK;
     }
+    if (sis__task_is_text_unit(text))
+        return t->encoding.texts || (t->encoding.token && strcmp(text, "token") == 0)
+                   ? SIS_OK
+                   : sis__fail(SIS_E_OPTION, "--features %s: is for texts", text);
     int error = sis__task_same_widths(t, "--features", &width);
     if (error != SIS_OK)
         return error;
@@ -60,7 +64,9 @@ static int find_map(sis_task *t, const char *text) {
         return map_by_axis(t, text + 5, width);
     if (sis__text_ends_in(text, ".npy"))
         return sis_feature_map_read(text, width, &t->features.map);
-    return sis__fail(SIS_E_OPTION, "--features: expected each, axis:A or FILE.npy, found \"%s\"",
+    return sis__fail(SIS_E_OPTION,
+                     "--features: expected each, axis:A or FILE.npy, of texts word, token or "
+                     "sentence, found \"%s\"",
                      text);
 }
 

@@ -21,6 +21,7 @@ void sis_example_release(sis_example *e) {
     free(e->mask);
     free(e->map);
     free(e->word_at);
+    free(e->spans);
     free(e->pool);
     *e = (sis_example){0};
 }
@@ -141,6 +142,10 @@ static void describe(const sis_task *t, sis_example *e, sis_record *r) {
     if (words) {
         r->words = (const char *const *)e->words;
         r->n_words = e->n_words;
+        r->unit = sis__task_unit(t);
+        r->text = e->spans ? e->text : NULL;
+        r->spans = e->spans;
+        r->n_spans = e->spans ? 2 * e->n_words : 0;
         r->human = e->human;
         r->n_human = e->n_human;
         return;

@@ -10,6 +10,7 @@
 
 #include <sis/evaluate.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"
@@ -312,6 +313,22 @@ static int check_shared(const sis_task *t) {
     return error;
 }
 
+/* Where nothing is said and the network carries no mask: the tokenizer's token for it, by name, so
+ * that records have it. */
+static int mask_by_tokenizer(sis_task *t) {
+    size_t n;
+    sis__buf text;
+    long id = sis_tokenizer_special(t->encoding.tokenizer, SIS_SPECIAL_MASK);
+    if (id < 0 || sis_net_mask(t->encoding.net, &n))
+        return SIS_OK;
+    sis__buf_init(&text);
+    sis__buf_printf(&text, "token:%s", sis_tokenizer_word(t->encoding.tokenizer, (size_t)id));
+    char *mask;
+    int error = sis__buf_give(&text, &mask, &n);
+    t->opt.mask = mask;
+    return error;
+}
+
 int sis__task_mask_begin(sis_task *t) {
     const char *text = t->opt.mask ? t->opt.mask : "";
     size_t width = 0;
@@ -319,6 +336,12 @@ int sis__task_mask_begin(sis_task *t) {
     if (t->opt.mask && !*text)
         return sis__fail(SIS_E_OPTION, "--mask: expected a mask, found nothing; leave the option "
                                        "out for the model's own");
+    if (!t->opt.mask && t->encoding.tokenizer) {
+        error = mask_by_tokenizer(t);
+        text = t->opt.mask ? t->opt.mask : "";
+    }
+    if (error != SIS_OK)
+        return error;
     if (!t->source.data) /* of tokens it can be known already */
         return t->encoding.token ? sis__task_mask_token(t, text) : SIS_OK;
     if (t->encoding.pieces.items)

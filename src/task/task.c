@@ -50,14 +50,14 @@ void sis_task_opt_init(sis_task_opt *opt) {
     sis_opt_init(&opt->search);
 }
 
-enum { TEXTS = 19 };
+enum { TEXTS = 20 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
-    const char **all[TEXTS] = {&o->model,       &o->input,     &o->read.label, &o->read.id,
-                               &o->rows,        &o->features,  &o->mask,       &o->output,
-                               &o->threshold,   &o->method,    &o->constraint, &o->lengths,
-                               &o->orders,      &o->keep,      &o->guarantee,  &o->domain,
-                               &o->read.labels, &o->read.kind, &o->read.layout};
+    const char **all[TEXTS] = {&o->model,       &o->input,     &o->read.label,  &o->read.id,
+                               &o->rows,        &o->features,  &o->mask,        &o->output,
+                               &o->threshold,   &o->method,    &o->constraint,  &o->lengths,
+                               &o->orders,      &o->keep,      &o->guarantee,   &o->domain,
+                               &o->read.labels, &o->read.kind, &o->read.layout, &o->tokenizer};
     memcpy(texts, all, sizeof all);
 }
 

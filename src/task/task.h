@@ -6,7 +6,8 @@
  *     encode.c    what a data set holds -> the values that the model takes
  *     pieces.c    the same for texts of models that read them by themselves
  *     features.c  which values are a feature, what features are called
- *     tokens.c    features and masks of models that take words
+ *     tokens.c    features of texts, masks of models that take tokens
+ *     sentences.c where sentences end
  *     mask.c      what a missing feature looks like
  *     blur.c      and if it is the image itself, blurred
  *     output.c    which output is meant
@@ -52,10 +53,12 @@ typedef struct sis__task_encoding {
     int token;                  /* it takes token ids */
     int texts;                  /* and is given texts, or the model is that reads them itself */
     sis_vocabulary *vocabulary; /* of token ids, or NULL */
+    sis_tokenizer *tokenizer;   /* in its place, or NULL */
+    double padding;             /* the token id that is no token */
     char **names;               /* (read.n_names) of the values, as the model has them, or NULL */
     sis_data_opt read;          /* how data are read, those of masks too */
     sis__task_pieces pieces;
-    int shared; /* vocabulary and names are another task's */
+    int shared; /* vocabulary, tokenizer and names are another task's */
 } sis__task_encoding;
 
 /* Which values are a feature. */
@@ -188,8 +191,14 @@ size_t sis__task_own_features(const sis_task *t, size_t row, int *map);
 
 /* ---- features.c, tokens.c, mask.c, output.c ------------------------------------------------ */
 
-/* Are the features of examples words? */
+/* Are the features of examples words (or tokens, or sentences)? Is that what --features asks for by
+ * name? What they are called in records; NULL: words, or something else. */
 int sis__task_has_words(const sis_task *t);
+int sis__task_is_text_unit(const char *features);
+const char *sis__task_unit(const sis_task *t);
+
+/* Where the sentence that begins at text[from] ends. */
+size_t sis__sentence_end(const char *text, size_t from);
 
 /* Examples that lend their values, as wide as those explained; path "": the data set of the options.
  * Free d->read. A failure names the option. */

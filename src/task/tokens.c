@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Models that take words: features are the tokens that are not padding (id 0), called as they were
- * written or by the model's vocabulary, and a mask is an embedding or another token.
+ * Features of texts: words, tokens or sentences, each made of the tokens that lie in it, called as
+ * it was written and known by its place in the text; padding and special tokens are never masked.
+ * Token ids without a text are features one by one, called by the model's vocabulary. And the masks
+ * of models that take tokens: an embedding, another token, or nothing.
  */
 #include <math.h>
 #include <stdint.h>
@@ -12,47 +14,138 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "task/task.h"
 
-enum { PADDING = 0 };
+/* ---- What features are ----------------------------------------------------------------------- */
+
+/* "word", "token" or "sentence", or NULL: something else. */
+static const char *text_unit(const char *features) {
+    static const char *const units[] = {"word", "token", "sentence"};
+    if (strcmp(features, "each") == 0)
+        return units[0];
+    for (size_t k = 0; k < sizeof units / sizeof *units; k++)
+        if (strcmp(features, units[k]) == 0)
+            return units[k];
+    return NULL;
+}
+
+int sis__task_is_text_unit(const char *features) {
+    return strcmp(features, "each") != 0 && text_unit(features);
+}
 
 int sis__task_has_words(const sis_task *t) {
-    return (t->encoding.token || t->encoding.pieces.items) && strcmp(t->opt.features, "each") == 0;
+    return (t->encoding.token || t->encoding.pieces.items) && text_unit(t->opt.features);
 }
 
-/* ---- Words --------------------------------------------------------------------------------- */
+const char *sis__task_unit(const sis_task *t) {
+    const char *unit = text_unit(t->opt.features);
+    return unit && t->encoding.texts && strcmp(unit, "word") != 0 ? unit : NULL;
+}
 
-/* What the tokens of an example are called by. */
+static double padding_of(const sis_task *t) {
+    return t->encoding.padding;
+}
+
+/* ---- Where tokens stand ---------------------------------------------------------------------- */
+
+/* Where the token of a value stands in the text, and which feature it belongs to. */
 typedef struct {
-    const sis_vocabulary *vocabulary;
-    const char *text; /* as it was written; NULL: there are ids only */
-    sis_words split;
-} wording;
+    size_t start, end; /* bytes */
+    size_t unit;       /* SIZE_MAX: none, it is never masked */
+} place;
 
-/* The word of value v: as it was written, or that of its id, or "#id". */
-static void put_word(const sis_example *e, size_t v, const wording *w, sis__buf *pool) {
-    double id = e->values[v];
-    const char *word =
-        w->vocabulary && id >= 0 ? sis_vocabulary_word(w->vocabulary, (size_t)id) : NULL;
-    if (w->text) {
-        const sis_word *written = &w->split.items[e->word_at[v]];
-        sis__buf_add(pool, w->text + written->start, written->length);
-    } else if (word)
-        sis__buf_str(pool, word);
-    else
-        sis__buf_printf(pool, "#%.0f", id);
-    sis__buf_char(pool, '\0');
+/* By the words of the data set. */
+static int locate_words(const sis_task *t, const sis_example *e, place *places) {
+    sis_words words = {0};
+    int error = sis_data_words(t->source.data, e->row, &words);
+    for (size_t v = 0; error == SIS_OK && v < e->input.n_values; v++) {
+        size_t word = e->word_at[v];
+        int there = word != SIZE_MAX && e->values[v] != padding_of(t);
+        places[v].unit = there ? word : SIZE_MAX;
+        if (there) {
+            places[v].start = words.items[word].start;
+            places[v].end = places[v].start + words.items[word].length;
+        }
+    }
+    sis_words_release(&words);
+    return error;
 }
 
-/* The words of the features, in one piece of memory. */
-static int take_words(sis_example *e, const wording *w) {
-    sis__buf pool;
+/* By the tokens of a tokenizer. */
+static int locate_tokens(const sis_task *t, const sis_example *e, place *places) {
+    sis_tokens tokens = {0};
+    const char *text = sis_data_text(t->source.data, e->row);
+    int by_token = strcmp(t->opt.features, "token") == 0;
+    int error = sis_tokenizer_encode(t->encoding.tokenizer, text, e->input.n_values, &tokens);
+    for (size_t v = 0; error == SIS_OK && v < e->input.n_values; v++) {
+        const sis_token *k = v < tokens.n ? &tokens.items[v] : NULL;
+        places[v].unit = !k || k->word == SIZE_MAX ? SIZE_MAX : by_token ? v : k->word;
+        places[v].start = k ? k->start : 0;
+        places[v].end = k ? k->start + k->length : 0;
+    }
+    sis_tokens_release(&tokens);
+    return error;
+}
+
+/* Tokens of one sentence together. */
+static void gather_sentences(const char *text, place *places, size_t n) {
+    size_t end = 0, sentence = 0;
+    for (size_t v = 0; v < n; v++) {
+        if (places[v].unit == SIZE_MAX)
+            continue;
+        while (places[v].start >= end && text[end]) {
+            end = sis__sentence_end(text, end);
+            sentence++;
+        }
+        places[v].unit = sentence;
+    }
+}
+
+/* Features in the order of the text: each run of tokens of one unit. Their places to spans (2n). */
+static void number_places(sis_example *e, const place *places, size_t *spans) {
+    size_t n = 0, last = SIZE_MAX;
+    for (size_t v = 0; v < e->input.n_values; v++) {
+        const place *p = &places[v];
+        e->map[v] = -1;
+        if (p->unit == SIZE_MAX)
+            continue;
+        if (n == 0 || p->unit != last) {
+            size_t before = n ? spans[2 * n - 1] : 0; /* two may share a character */
+            spans[2 * n] = p->start > before ? p->start : before;
+            spans[2 * n + 1] = spans[2 * n];
+            n++;
+        }
+        last = p->unit;
+        if (p->end > spans[2 * n - 1])
+            spans[2 * n - 1] = p->end;
+        e->map[v] = (int)n - 1;
+    }
+    e->input.feature_of = e->map;
+    e->n_words = n;
+}
+
+/* Without white space at their ends, unless there is nothing else. */
+static void trim_spans(const char *text, size_t *spans, size_t n) {
+    for (size_t k = 0; k < n; k++) {
+        size_t start = spans[2 * k], end = spans[2 * k + 1];
+        while (start < end && strchr(" \t\r\n", text[start]))
+            start++;
+        while (end > start && strchr(" \t\r\n", text[end - 1]))
+            end--;
+        if (start < end) {
+            spans[2 * k] = start;
+            spans[2 * k + 1] = end;
+        }
+    }
+}
+
+/* ---- What they are called -------------------------------------------------------------------- */
+
+/* The words of the features out of a pool of them, one behind the other. */
+static int hand_out(sis__buf *pool, sis_example *e) {
     size_t bytes;
-    sis__buf_init(&pool);
-    for (size_t v = 0; v < e->input.n_values; v++)
-        if (e->map[v] >= 0)
-            put_word(e, v, w, &pool);
-    int error = sis__buf_give(&pool, &e->pool, &bytes);
+    int error = sis__buf_give(pool, &e->pool, &bytes);
     e->words = error == SIS_OK ? SIS_NEW_RAW(char *, e->n_words) : NULL;
     if (error == SIS_OK && !e->words)
         error = SIS_E_NOMEM;
@@ -63,49 +156,116 @@ static int take_words(sis_example *e, const wording *w) {
     return error;
 }
 
-/* The features whose words a person marked in the text. */
-static int find_human(const sis_task *t, sis_example *e) {
-    size_t n;
+/* As they were written. */
+static int quote_words(sis_example *e, const char *text, const size_t *spans) {
+    sis__buf pool;
+    sis__buf_init(&pool);
+    for (size_t k = 0; k < e->n_words; k++) {
+        sis__buf_add(&pool, text + spans[2 * k], spans[2 * k + 1] - spans[2 * k]);
+        sis__buf_char(&pool, '\0');
+    }
+    return hand_out(&pool, e);
+}
+
+/* Bytes to characters; spans ascend. */
+static int count_characters(sis_example *e, const char *text, const size_t *spans) {
+    size_t at = 0, characters = 0;
+    uint32_t c;
+    e->spans = SIS_NEW_RAW(int, 2 * e->n_words);
+    if (!e->spans)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < 2 * e->n_words; k++) {
+        for (; at < spans[k]; characters++)
+            at += sis__utf8_step(text + at, &c);
+        e->spans[k] = (int)characters;
+    }
+    return SIS_OK;
+}
+
+/* The features that overlap a word which a person marked. */
+static int find_human(const sis_task *t, sis_example *e, const size_t *spans) {
+    size_t n, k = 0;
+    sis_words words = {0};
     const int *human = sis_data_human(t->source.data, e->row, &n);
     if (!human)
         return SIS_OK;
-    e->human = SIS_NEW(int, n);
-    if (!e->human)
-        return SIS_E_NOMEM;
-    for (size_t v = 0, k = 0; v < e->input.n_values; v++) { /* both ascend */
-        size_t word = e->word_at[v];
-        while (word != SIZE_MAX && k < n && (size_t)human[k] < word)
-            k++;
-        if (word != SIZE_MAX && k < n && (size_t)human[k] == word)
-            e->human[e->n_human++] = e->map[v];
+    e->human = SIS_NEW(int, e->n_words);
+    int error = e->human ? sis_data_words(t->source.data, e->row, &words) : SIS_E_NOMEM;
+    for (size_t f = 0; error == SIS_OK && f < e->n_words; f++) { /* both ascend */
+        const sis_word *w = NULL;
+        for (; k < n && (size_t)human[k] < words.n; k++) {
+            w = &words.items[human[k]];
+            if (w->start + w->length > spans[2 * f])
+                break;
+        }
+        if (k < n && w && w->start < spans[2 * f + 1])
+            e->human[e->n_human++] = (int)f;
     }
-    return SIS_OK;
+    sis_words_release(&words);
+    return error;
 }
 
-static int number_tokens(sis_example *e) {
-    size_t n = 0;
-    e->map = SIS_NEW_RAW(int, e->input.n_values);
-    if (!e->map)
-        return SIS_E_NOMEM;
-    for (size_t v = 0; v < e->input.n_values; v++)
-        e->map[v] = e->values[v] == PADDING ? -1 : (int)n++;
+/* ---- Texts ----------------------------------------------------------------------------------- */
+
+static int describe_text(const sis_task *t, sis_example *e, place *places, size_t *spans) {
+    const char *text = sis_data_text(t->source.data, e->row);
+    int error = (t->encoding.tokenizer ? locate_tokens : locate_words)(t, e, places);
+    if (error != SIS_OK)
+        return error;
+    if (strcmp(t->opt.features, "sentence") == 0)
+        gather_sentences(text, places, e->input.n_values);
+    number_places(e, places, spans);
+    trim_spans(text, spans, e->n_words);
+    e->text = text;
+    error = quote_words(e, text, spans);
+    if (error == SIS_OK)
+        error = count_characters(e, text, spans);
+    return error == SIS_OK ? find_human(t, e, spans) : error;
+}
+
+static int text_features(const sis_task *t, sis_example *e) {
+    place *places = SIS_NEW(place, e->input.n_values);
+    size_t *spans = SIS_NEW(size_t, 2 * e->input.n_values);
+    int error = places && spans ? describe_text(t, e, places, spans) : SIS_E_NOMEM;
+    free(places);
+    free(spans);
+    return error;
+}
+
+/* ---- Token ids ------------------------------------------------------------------------------- */
+
+/* The word of value v: that of its id, or "#id". */
+static void put_word(const sis_task *t, const sis_example *e, size_t v, sis__buf *pool) {
+    double id = e->values[v];
+    const char *word = NULL;
+    if (id >= 0 && t->encoding.tokenizer)
+        word = sis_tokenizer_word(t->encoding.tokenizer, (size_t)id);
+    else if (id >= 0 && t->encoding.vocabulary)
+        word = sis_vocabulary_word(t->encoding.vocabulary, (size_t)id);
+    if (word)
+        sis__buf_str(pool, word);
+    else
+        sis__buf_printf(pool, "#%.0f", id);
+    sis__buf_char(pool, '\0');
+}
+
+static int token_features(const sis_task *t, sis_example *e) {
+    sis__buf pool;
+    sis__buf_init(&pool);
+    for (size_t v = 0; v < e->input.n_values; v++) {
+        e->map[v] = e->values[v] == padding_of(t) ? -1 : (int)e->n_words++;
+        if (e->map[v] >= 0)
+            put_word(t, e, v, &pool);
+    }
     e->input.feature_of = e->map;
-    e->n_words = n;
-    return SIS_OK;
+    return hand_out(&pool, e);
 }
 
 int sis__task_words(const sis_task *t, sis_example *e) {
-    wording w = {.vocabulary = t->encoding.vocabulary};
-    int error = number_tokens(e);
-    if (error == SIS_OK && t->encoding.texts) {
-        w.text = sis_data_text(t->source.data, e->row);
-        error = sis_data_words(t->source.data, e->row, &w.split);
-    }
-    if (error == SIS_OK)
-        error = take_words(e, &w);
-    if (error == SIS_OK && w.text)
-        error = find_human(t, e);
-    sis_words_release(&w.split);
+    e->map = SIS_NEW_RAW(int, e->input.n_values);
+    if (!e->map)
+        return SIS_E_NOMEM;
+    int error = (t->encoding.texts ? text_features : token_features)(t, e);
     if (e->n_words == 0)
         e->excuse = t->encoding.texts ? "the text has no words" : "every token is padding (id 0)";
     return error;
@@ -166,13 +326,13 @@ static int file_embedding(sis_task *t, const char *path) {
 /* token:WORD or token:ID. */
 static int fill_token(sis_task *t, const char *text) {
     const sis_vocabulary *words = t->encoding.vocabulary;
-    long id = -1;
+    long id = t->encoding.tokenizer ? sis_tokenizer_find(t->encoding.tokenizer, text) : -1;
     for (size_t i = 0; id < 0 && words && i < sis_vocabulary_size(words); i++)
         if (strcmp(sis_vocabulary_word(words, i), text) == 0)
             id = (long)i;
     if (id < 0 && (!sis__text_whole(text, &id) || id < 0))
-        return sis__fail(SIS_E_ARGUMENT, "--mask token:%s: the model's vocabulary has no such word",
-                         text);
+        return sis__fail(SIS_E_ARGUMENT, "--mask token:%s: the %s has no such word", text,
+                         t->encoding.tokenizer ? "tokenizer" : "model's vocabulary");
     return sis__task_mask_fill(t, (double)id);
 }
 
@@ -187,7 +347,7 @@ int sis__task_mask_token(sis_task *t, const char *text) {
     if (strncmp(text, "value:", 6) == 0 && sis__text_number(text + 6, &v))
         return constant_embedding(t, v);
     if (strcmp(text, "pad") == 0)
-        return sis__task_mask_fill(t, PADDING);
+        return sis__task_mask_fill(t, t->encoding.padding);
     if (strcmp(text, "remove") == 0)
         return sis__task_mask_fill(t, NAN);
     if (strncmp(text, "token:", 6) == 0)

@@ -128,6 +128,9 @@ static const struct {
     {"words", "[\"a\",\"b\"]", "\"words\": expected 6 entries, one for each feature, found 2"},
     {"words", "[]", "\"words\": expected 6 entries"},
     {"words", "[null]", "\"words\": expected text"},
+    {"spans", "[0,1]", "\"spans\": there is no text"},
+    {"text", "7", "\"text\": expected text"},
+    {"unit", "7", "\"unit\": expected text"},
     {"sequence", "\"ACG\"", "\"sequence\": expected 6 entries"},
     {"sequence", "[]", "\"sequence\": expected text"},
     {"human", "[6]", "\"human\": 6 is not one of the 6 features"},
@@ -201,6 +204,48 @@ static void the_same_rules_hold_for_what_is_written(void **state) {
 }
 
 /* Scores may be infinite: the largest double stands in. */
+/* Six features in a text of seven characters, one of them of two bytes. */
+static int line_with_spans(const int *spans, size_t n, sis_record *out) {
+    sample s;
+    char *line;
+    size_t bytes;
+    sample_make(&s);
+    s.record.text = "a b\xC3\xA9 c d";
+    s.record.unit = "token";
+    s.record.spans = spans;
+    s.record.n_spans = n;
+    int code = sis_record_format(&s.record, 0, &line, &bytes);
+    if (code != SIS_OK)
+        return code;
+    code = sis_record_parse(line, bytes, out);
+    free(line);
+    return code;
+}
+
+static void features_have_places_in_the_text(void **state) {
+    static const int good[] = {0, 1, 2, 4, 4, 4, 5, 6, 7, 8, 8, 8};
+    static const struct {
+        int spans[12];
+        size_t n;
+        const char *part;
+    } wrong[] = {{{0, 1}, 2, "\"spans\": expected 12 entries"},
+                 {{0, 1, 2, 4, 4, 4, 5, 6, 7, 9, 9, 9}, 12, "9 is no place in the text"},
+                 {{-1, 1, 2, 4, 4, 4, 5, 6, 7, 8, 8, 8}, 12, "-1 is no place in the text"},
+                 {{0, 2, 1, 4, 4, 4, 5, 6, 7, 8, 8, 8}, 12, "1 is no place in the text, or out"}};
+    sis_record r;
+    (void)state;
+    assert_int_equal(line_with_spans(good, 12, &r), 0);
+    assert_string_equal(r.text, "a b\xC3\xA9 c d");
+    assert_string_equal(sis_record_unit(&r), "token");
+    assert_int_equal(r.n_spans, 12);
+    assert_memory_equal(r.spans, good, sizeof good);
+    sis_record_release(&r);
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        assert_int_equal(line_with_spans(wrong[k].spans, wrong[k].n, &r), SIS_E_ARGUMENT);
+        assert_message_has(wrong[k].part);
+    }
+}
+
 static void infinite_scores_are_written(void **state) {
     (void)state;
     sample s;
@@ -296,6 +341,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_is_held_to_its_type_and_rule),
         cmocka_unit_test(the_same_rules_hold_for_what_is_written),
+        cmocka_unit_test(features_have_places_in_the_text),
         cmocka_unit_test(infinite_scores_are_written),
         cmocka_unit_test(lines_that_are_no_record_are_refused),
         cmocka_unit_test(deep_nesting_is_refused),

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where sentences end: behind . ! ? and their like with the quotes and brackets that close, before
+ * white space; and at the end of a line. Not behind an initial ("J. Smith"), a title ("Dr. Who"), or
+ * before a small letter ("approx. three").
+ */
+#include <ctype.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "task/task.h"
+
+static int ends_sentence(uint32_t c) {
+    return c == '.' || c == '!' || c == '?' || c == 0x2026 || c == 0x3002 || c == 0xFF01 ||
+           c == 0xFF1F;
+}
+
+static int closes(uint32_t c) {
+    return c == '"' || c == '\'' || c == ')' || c == ']' || c == 0x201D || c == 0x2019 || c == 0xBB;
+}
+
+/* Of letters that end in text[at], before a full stop: an initial or a title? */
+static int is_short(const char *text, size_t from, size_t at) {
+    static const char *const titles[] = {"mr", "mrs", "ms", "dr", "st", "vs", "prof", "jr", "sr"};
+    size_t start = at;
+    while (start > from && isalpha((unsigned char)text[start - 1]))
+        start--;
+    size_t n = at - start;
+    if (n == 1)
+        return isupper((unsigned char)text[start]) != 0;
+    for (size_t k = 0; k < sizeof titles / sizeof *titles; k++)
+        if (n == strlen(titles[k]) && strncasecmp(text + start, titles[k], n) == 0)
+            return 1;
+    return 0;
+}
+
+/* Behind the stop at text[at]: over further stops and what closes. */
+static size_t pass_stops(const char *text, size_t at) {
+    uint32_t c;
+    while (text[at]) {
+        size_t step = sis__utf8_step(text + at, &c);
+        if (!ends_sentence(c) && !closes(c))
+            break;
+        at += step;
+    }
+    return at;
+}
+
+size_t sis__sentence_end(const char *text, size_t from) {
+    uint32_t c;
+    size_t at = from;
+    for (size_t step; text[at] && text[at] != '\n'; at += step) {
+        step = sis__utf8_step(text + at, &c);
+        if (!ends_sentence(c) || (c == '.' && is_short(text, from, at)))
+            continue;
+        size_t end = pass_stops(text, at), next = end;
+        while (text[next] == ' ' || text[next] == '\t')
+            next++;
+        int wide = c >= 0x3002; /* written without blanks */
+        if (wide || !text[end] || text[end] == '\n' ||
+            (next > end && !(c == '.' && islower((unsigned char)text[next]))))
+            return end;
+        step = end - at;
+    }
+    return text[at] ? at + 1 : at;
+}
