@@ -25,10 +25,13 @@ static const cli_option options[] = {
          "score: that the score reaches the threshold. class: that no other output is higher "
          "than the one explained; scores are then how far its margin is ahead, and no threshold "
          "is given."},
-    {"guarantee", 0, "G", CLI_CHOICE(cli_explain_options, guarantee), "enough for what",
-     .choices = "mask all",
+    {"guarantee", 0, "G", CLI_STRING(cli_explain_options, guarantee),
+     "enough for what: mask, chance:P, all",
      .more =
-         "mask: with everything else masked. all: whatever everything else is, within --domain; "
+         "mask: with everything else masked. chance:P: with everything else drawn from data "
+         "(--mask hotdeck:FILE), for at least a share P of the draws, shown with draws that the "
+         "search has not seen by an exact interval at --confidence; --samples are draws an "
+         "example (2000). all: whatever everything else is, within --domain; "
          "proved exactly, and tried by an adversary before it is reported. No mask is needed. For "
          "models of XGBoost and LightGBM; of one with several classes, with --keep class."},
     {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
@@ -36,11 +39,18 @@ static const cli_option options[] = {
      .more = "What the values of all else may be. any: any number. data:FILE: from the smallest to "
              "the largest of each column of a data set, and missing if they are there. ball:E: at "
              "most E from what they were."},
+    {"smallest", 0, NULL, CLI_FLAG(cli_explain_options, smallest),
+     "of --guarantee all: the fewest features",
+     .more = "A subset of least size, not only a minimal one; with --max-subsets the next smallest "
+             "ones too, which may overlap."},
+    {"confidence", 0, "C", CLI_NUMBER(cli_explain_options, confidence),
+     "of --guarantee chance:", .min = 0.5, .max = 0.999999, .rare = 1},
     {"max-subsets", 0, "N", CLI_COUNT(cli_explain_options, max_subsets), "stop after N subsets",
-     .unset = "find all"},
+     .unset = "find all",
+     .more = "Of contrasts and smallest subsets one is found unless more are asked for."},
     {"exact", 0, NULL, CLI_FLAG(cli_explain_options, exact), "full passes only, no faster walk"},
     {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
-     "stop at the first drop below T (larger subsets)"},
+     "stop at the first drop below T (larger subsets)", .rare = 1},
     {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
     {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "where the records go",
      .unset = "standard output"},
@@ -58,6 +68,7 @@ static void init(void *p) {
     cli_method_init(&o->method);
     o->keep = "score";
     o->guarantee = "mask";
+    o->confidence = 0.95;
 }
 
 void cli_explain_count(cli_explaining *w, const char *id, const sis_collection *c) {
@@ -120,6 +131,8 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     opt->keep = o->keep;
     opt->guarantee = o->guarantee;
     opt->domain = o->domain;
+    opt->smallest = o->smallest;
+    opt->confidence = o->confidence;
     opt->trace = o->trace;
     opt->search.below = o->below;
     opt->search.max_subsets = o->max_subsets;

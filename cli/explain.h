@@ -18,7 +18,8 @@ typedef struct cli_explain_options {
     cli_method method;
     const char *threshold, *output, *keep, *guarantee, *domain;
     size_t max_subsets;
-    int below, trace, resume, exact, early_stop;
+    double confidence;
+    int smallest, below, trace, resume, exact, early_stop;
     cli_common common;
 } cli_explain_options;
 

@@ -8,7 +8,7 @@
 
 const cli_option cli_method_options[] = {
     {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how",
-     .choices = "sis quick ig lime perturb gradient",
+     .choices = "sis quick ig lime perturb gradient contrast",
      .more =
          "sis: sufficient input subsets. quick: the same by divide and conquer, with a hundredth "
          "of the questions and subsets that are a little larger, for models that are slow or far "
@@ -16,7 +16,10 @@ const cli_option cli_method_options[] = {
          "too large for that. The others give features an order, and the first so many of it "
          "are one rationale. perturb: by how much the score falls when only that feature is "
          "masked. ig: integrated gradients from the mask to the input. lime: weights of a "
-         "linear model fitted to the scores of random masks. ig and gradient need a network."},
+         "linear model fitted to the scores of random masks. ig and gradient need a network. "
+         "contrast: the "
+         "fewest features whose change alone can lose the decision, with values that do, within "
+         "--domain; for models of XGBoost and LightGBM."},
     {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
      .choices = "sufficient length top",
      .more = "How many features of the order are the rationale. sufficient: the fewest whose score "

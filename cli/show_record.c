@@ -57,6 +57,11 @@ static void values_text(const sis_record *r, const double *values, int feature, 
     snprintf(text + n, size - n, "%s%s", count > 4 ? " ..." : "", bare ? "]" : "");
 }
 
+/* Are its subsets what it takes to lose the decision? */
+static int is_contrast(const sis_record *r) {
+    return r->guarantee && r->guarantee->examples;
+}
+
 /* Numbers worth showing: those of a text are only ids. */
 static int has_values(const sis_record *r) {
     return r->values && !r->words;
@@ -73,7 +78,8 @@ static void print_padded(const cli_page *p, const char *text, size_t width) {
 }
 
 /* name = value   masked value, in columns of these widths. */
-static void print_feature(const cli_page *p, int feature, size_t label_width, size_t value_width) {
+static void print_feature(const cli_page *p, int feature, size_t label_width, size_t value_width,
+                          const double *becomes) {
     const sis_record *r = p->r;
     char text[256];
     feature_label(r, feature, text, sizeof text);
@@ -82,9 +88,13 @@ static void print_feature(const cli_page *p, int feature, size_t label_width, si
     if (has_values(r)) {
         values_text(r, r->values, feature, text, sizeof text);
         fputs(" = ", p->out);
-        print_padded(p, text, r->mask ? value_width : 0);
+        print_padded(p, text, r->mask || becomes ? value_width : 0);
     }
-    if (has_values(r) && r->mask) {
+    if (has_values(r) && becomes) {
+        values_text(r, becomes, feature, text, sizeof text);
+        fputs("   ", p->out);
+        cli_paint_text(p, BOLD, "becomes ", text);
+    } else if (has_values(r) && r->mask) {
         values_text(r, r->mask, feature, text, sizeof text);
         fputs("   ", p->out);
         cli_paint_text(p, DIM, "masked ", text);
@@ -97,15 +107,21 @@ void cli_show_subset_title(const cli_page *p, size_t k) {
     fputs("      ", p->out);
     snprintf(style, sizeof style, "1;38;5;16;48;5;%d", cli_subset_colour(k, 0, 1));
     cli_paint(p, style, "%zu", k + 1);
-    int at_worst = p->r->guarantee && p->r->guarantee->kind == SIS_GUARANTEE_ALL;
-    fprintf(p->out, "   %s %.4g", at_worst ? "lowest score met" : "score",
+    const sis_guarantee *g = p->r->guarantee;
+    int kind = g ? (int)g->kind : SIS_GUARANTEE_MASK;
+    fprintf(p->out, "   %s %.4g",
+            is_contrast(p->r)              ? "changes the score to"
+            : kind == SIS_GUARANTEE_ALL    ? "lowest score met"
+            : kind == SIS_GUARANTEE_CHANCE ? "mean score"
+                                           : "score",
             p->r->collection.subsets[k].score);
 }
 
 const char *cli_short_of(const cli_page *p, size_t k) {
     const sis_record *r = p->r;
-    return sis_decided(r->collection.subsets[k].score, r->threshold, r->below) ? ""
-                                                                               : ", not sufficient";
+    return r->guarantee || sis_decided(r->collection.subsets[k].score, r->threshold, r->below)
+               ? ""
+               : ", not sufficient";
 }
 
 size_t cli_shown_subsets(const cli_page *p) {
@@ -129,7 +145,8 @@ static void print_subset(const cli_page *p, size_t k) {
     fprintf(p->out, "   %zu of %zu features%s\n", s->n, r->collection.n_features,
             cli_short_of(p, k));
     for (size_t i = 0; i < s->n; i++)
-        print_feature(p, s->features[i], label_width, value_width);
+        print_feature(p, s->features[i], label_width, value_width,
+                      is_contrast(r) ? r->guarantee->examples + k * r->n_values : NULL);
 }
 
 /* ---- The decision ---------------------------------------------------------------------------- */
@@ -184,7 +201,12 @@ static void print_method(const cli_page *p) {
         fputc('\n', p->out);
         return;
     }
-    cli_paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
+    if (is_contrast(p->r))
+        cli_paint(p, GREEN, "%zu way%s to lose it", c->n_subsets, c->n_subsets == 1 ? "" : "s");
+    else
+        cli_paint(p, GREEN, "%zu sufficient subset%s", c->n_subsets, c->n_subsets == 1 ? "" : "s");
+    if (p->r->guarantee && p->r->guarantee->smallest)
+        fputs(", none with fewer features", p->out);
     fprintf(p->out, "%s%s\n",
             is_for_all(p->r) ? ", proved"
             : c->verified    ? ", verified"
@@ -196,7 +218,12 @@ static void print_method(const cli_page *p) {
 static void print_scores(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
     const char *set = p->r->constraint ? "rationale" : "subset";
-    if (is_for_all(p->r))
+    if (is_contrast(p->r))
+        cli_paint(p, DIM,
+                  "      changing these alone can lose the decision, changing less of them "
+                  "cannot%s",
+                  c->complete ? "; there are no others" : "");
+    else if (is_for_all(p->r))
         cli_paint(p, DIM, "      other values of everything %.4g, of only the subsets %.4g%s",
                   c->masked_score, c->rest_score,
                   c->complete ? "" : " (there may be more subsets)");
@@ -206,7 +233,7 @@ static void print_scores(const cli_page *p) {
                   c->rest_score,
                   c->complete || p->r->constraint ? "" : " (there are more subsets)");
     fputc('\n', p->out);
-    if (!p->r->guarantee || p->r->guarantee->kind == SIS_GUARANTEE_MASK)
+    if (!p->r->guarantee || p->r->guarantee->kind == SIS_GUARANTEE_MASK || is_contrast(p->r))
         return;
     for (size_t k = 0; k < cli_shown_subsets(p); k++) {
         char promise[160];

@@ -70,6 +70,10 @@ int sis_test_signed_rank(const double *x, const double *y, size_t n, sis_test *o
  * NaN. */
 int sis_test_pearson(const double *x, const double *y, size_t n, sis_test *out);
 
+/* An interval that holds the true share at least as often as `confidence` says, whatever it is, when
+ * `kept` of n independent draws were of that kind (Clopper and Pearson 1934). n = 0: 0 to 1. */
+void sis_share_interval(size_t kept, size_t n, double confidence, double *low, double *high);
+
 /* ---- Parts of inputs ----------------------------------------------------------------------- */
 
 /* Some features of an input: what is left of it, or, with `without`, what is masked. */

@@ -29,6 +29,7 @@
 #define SIS_PROVE_H
 
 #include <sis/error.h>
+#include <sis/evaluate.h>
 #include <sis/sis.h>
 
 #ifdef __cplusplus
@@ -43,7 +44,11 @@ typedef struct sis_prove_opt {
     const double *low, *high;     /* (n_values) what the others may be. Default NULL: any number */
     const unsigned char *missing; /* (n_values) which of them may be missing, too. NULL: none */
     size_t branches;    /* give up a question after so many; default 1,000,000, 0: never */
-    size_t max_subsets; /* stop after that many; default 0: find all disjoint ones */
+    size_t max_subsets; /* stop after that many; default 0: find all disjoint ones, and one smallest
+                           or contrast */
+    int smallest;       /* subsets of the fewest features, one after the other; they may overlap */
+    int contrast;       /* instead: features whose change alone can lose the decision, the fewest
+                           first; they may overlap. guarantee->examples has such inputs */
     size_t tries;       /* of the adversary, for each proof; default 256 */
     uint64_t seed;      /* of the adversary; default 1 */
 } sis_prove_opt;
@@ -77,6 +82,35 @@ int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove
  * sis_verify: 0 even if the claims are false. */
 int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const sis_collection *claim, const sis_guarantee *guarantee, sis_audit *out);
+
+/* ---- A share of them ----------------------------------------------------------------------- */
+
+typedef struct sis_chance_opt {
+    double share;      /* of completions that are to keep the decision, above 0 and below 1 */
+    double confidence; /* of the intervals, and that every promise of the collection holds; default
+                          0.95 */
+    size_t samples;    /* draws an example, at most; default 2000 */
+    uint64_t seed;     /* default 1 */
+} sis_chance_opt;
+void sis_chance_opt_init(sis_chance_opt *opt);
+
+/* Subsets for which the decision stays for a share of the values of everything else, drawn from a
+ * deck (sis/evaluate.h). They are searched for with a quarter of the draws, by sis/explain.h's quick,
+ * so that the share of these reaches opt->share with some room. Each is then tested with draws that
+ * the search has not seen, until the lower end of an exact interval (Clopper-Pearson) reaches it. A
+ * test is repeated at most a few times, with more draws or another subset, and the j-th of an example
+ * may err with probability (1 - confidence) / (j (j + 1)), which adds up to 1 - confidence; what
+ * passes none is left out, and if nothing is left the subset is all features. Scores of subsets, masks and
+ * rest are means over draws. */
+int sis_chance_collect(const sis_model *model, const sis_input *input, const sis_opt *search,
+                       const sis_deck *deck, const sis_chance_opt *opt, sis_collection *out,
+                       sis_guarantee *guarantee);
+
+/* Draw again, with another seed: a claim is refuted if what is found then is as good as impossible
+ * (one in a million) were it true. */
+int sis_chance_audit(const sis_model *model, const sis_input *input, const sis_opt *search,
+                     const sis_deck *deck, const sis_collection *claim,
+                     const sis_guarantee *guarantee, sis_audit *out);
 
 #ifdef __cplusplus
 }

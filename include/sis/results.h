@@ -30,9 +30,10 @@
  *                     false if a question was given up, so that a subset may have more than it
  *                     needs. `masked_score`, `rest_score` are then scores of inputs without the
  *                     decision, and a subset's that of the worst input that was met with it.
- *                     {"kind":"chance","share":0.95,"confidence":0.95,"minimal":true,"subsets":
- *                     [{"draws":200,"kept":199,"low":0.97,"high":0.99}]}: for a share of the values
- *                     of everything else, drawn from data
+ *                     "smallest":true: no subset has fewer features than the first.
+ *                     {"kind":"chance","share":0.95,"confidence":0.95,"seed":1,"minimal":true,
+ *                     "subsets":[{"draws":200,"kept":199,"low":0.97,"high":0.99}]}: for a share of
+ *                     the values of everything else, drawn from data. Scores of subsets are then means
  *     keep          ? "class": the decision is that no other output is higher. Scores are how far the
  *                     margin of this one is ahead of the highest other, the threshold is 0
  *     output          which of the model's outputs, from 0
@@ -67,6 +68,9 @@
  *     kind            text: "array", "table", "text", "dna", "image"
  *     shape           lengths of the axes; their product is the number of values
  *     values          numbers, null for a missing one
+ *     examples        of method "contrast", whose subsets are what it takes to lose the decision: the
+ *                     values of an input for each of them, one behind the other, that differs in its
+ *                     features alone and has lost it. A subset's score is that input's
  *     mask            the same, as many as values: what each looks like when it is masked
  *     masking         text, where `mask` cannot say it: how features are masked, in the words of
  *                     --mask ("pad", "remove", "token:the", "hotdeck:train.csv"), or "own": as the

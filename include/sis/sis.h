@@ -121,6 +121,16 @@ typedef struct sis_model {
  * higher (equal but for rounding is 0). It is for one thread. */
 void sis_model_lead(const sis_model *model, sis_model *out);
 
+/* The decision itself as a score: 1 where the other model's score (link applied) reaches the
+ * threshold, else 0. With several mask samples its mean is the share of them that keep the decision.
+ * Borrows both structs; for one thread. */
+typedef struct sis_deciding {
+    const sis_model *model;
+    double threshold;
+    int below;
+} sis_deciding;
+void sis_model_decide(const sis_deciding *decision, sis_model *out);
+
 /* A worker_new for models whose predict is thread-safe: every thread gets the same context. */
 int sis_worker_share(void *ctx, void **worker);
 
@@ -246,10 +256,18 @@ typedef struct sis_guarantee {
     sis_guarantee_kind kind;
     int proved;               /* ALL: every subset is proved to hold */
     int minimal;              /* no single feature of a subset can be left out; ALL: proved */
+    int smallest;             /* ALL: proved that no subset has fewer features than the first */
     double share, confidence; /* CHANCE: what was asked for */
+    uint64_t seed;            /* CHANCE: of the draws */
     size_t n_shares;
     sis_kept *shares; /* (n_shares) CHANCE: of each subset */
+    size_t n_examples;
+    double
+        *examples; /* (n_examples, n_values) of contrasts: an input for each subset, whose features
+                         alone are changed, without the decision */
 } sis_guarantee;
+
+void sis_guarantee_release(sis_guarantee *g);
 
 typedef struct sis_collection {
     sis_status status;

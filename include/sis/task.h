@@ -103,12 +103,18 @@ typedef struct sis_task_opt {
     /* What has to stay, and for what. */
     const char *keep; /* "score" (default), or "class": the output stays on top; no threshold */
     const char *guarantee; /* "mask" (default), or "all": for every value of everything else, proved
-                              (sis/prove.h says for which models); no mask */
+                              (sis/prove.h says for which models); no mask. Or "chance:P": for a
+                              share P of the values of everything else, drawn from the hot deck that
+                              `mask` names; `samples` are then draws an example (0: 2000) */
+    double confidence;     /* of "chance:P"; default 0.95 */
+    int smallest;          /* with "all": subsets of the fewest features */
     const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
                               the largest value of each column there, "ball:E", so far from its own */
 
     /* The answer. */
-    const char *method;     /* "sis" (default), or one of sis/explain.h: "quick", "ig" ... */
+    const char
+        *method; /* "sis" (default), or one of sis/explain.h: "quick", "ig" ..., or "contrast":
+                               sis/prove.h */
     const char *constraint; /* of the others: "sufficient" (default), "length", "top" */
     sis_method_opt how;     /* numbers of the others: steps, step, zero_baseline, width, ridge */
     int remove;             /* lime: take words out instead of masking them */

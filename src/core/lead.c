@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * How far an output is ahead of all others, as a score: "it stays on top" becomes a decision like
- * any other, with the threshold 0.
+ * Models of other models: how far an output is ahead of all others, so that "it stays on top" is a
+ * decision like any other, with the threshold 0; and whether the decision is there at all, so that
+ * a mean of scores is a share of decisions.
  */
 #include <math.h>
+#include <stdint.h>
 
 #include "core/core.h"
 
@@ -44,4 +46,25 @@ void sis_model_lead(const sis_model *model, sis_model *out) {
                        .n_values = model->n_values,
                        .max_rows = model->max_rows,
                        .missing = model->missing};
+}
+
+static int decide_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    const sis_deciding *d = (const sis_deciding *)ctx;
+    const sis_model *m = d->model;
+    int error = sis__model_predict(m, rows, n, width, scores);
+    for (size_t i = 0; error == SIS_OK && i < n * m->n_outputs; i++) {
+        double score = m->link ? m->link(scores[i]) : scores[i];
+        scores[i] = isnan(score) ? score : (double)sis_decided(score, d->threshold, d->below);
+    }
+    return error;
+}
+
+void sis_model_decide(const sis_deciding *decision, sis_model *out) {
+    const sis_model *m = decision->model;
+    *out = (sis_model){.predict = decide_predict,
+                       .ctx = (void *)(uintptr_t)decision,
+                       .n_outputs = m->n_outputs,
+                       .n_values = m->n_values,
+                       .max_rows = m->max_rows,
+                       .missing = m->missing};
 }

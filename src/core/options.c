@@ -4,6 +4,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "core/core.h"
 
@@ -55,6 +56,12 @@ const char *sis_guarantee_name(sis_guarantee_kind kind) {
 #undef NAME
     }
     return "unknown";
+}
+
+void sis_guarantee_release(sis_guarantee *g) {
+    free(g->shares);
+    free(g->examples);
+    *g = (sis_guarantee){0};
 }
 
 int sis_worker_share(void *ctx, void **worker) {

@@ -84,7 +84,7 @@ void sis_rationale_release(sis_rationale *r) {
         return;
     sis_collection_release(&r->collection);
     free(r->attributions);
-    free(r->guarantee.shares);
+    sis_guarantee_release(&r->guarantee);
     *r = (sis_rationale){0};
 }
 

@@ -83,3 +83,24 @@ int sis_test_pearson(const double *x, const double *y, size_t n, sis_test *out) 
     out->p = n == 2 ? 1 : beta_share((1 - r) * (1 + r), r * r, (double)n / 2 - 1, 0.5);
     return SIS_OK;
 }
+
+/* Where the share of a beta distribution below x is `share`. */
+static double beta_quantile(double share, double a, double b) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 200 && high - low > 0; i++) {
+        double middle = low + (high - low) / 2;
+        if (middle == low || middle == high)
+            break;
+        if (beta_share(middle, 1 - middle, a, b) < share)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low + (high - low) / 2;
+}
+
+void sis_share_interval(size_t kept, size_t n, double confidence, double *low, double *high) {
+    double tail = (1 - confidence) / 2, k = (double)kept, lost = (double)(n - kept);
+    *low = kept == 0 ? 0 : beta_quantile(tail, k, lost + 1);
+    *high = kept == n ? 1 : beta_quantile(1 - tail, k + 1, lost);
+}

@@ -264,7 +264,9 @@ void sis_record_promise(const sis_record *r, size_t k, char *text, size_t size) 
     char domain[96], unit[16];
     snprintf(unit, sizeof unit, "%s%s", sis_record_unit(r), others == 1 ? "" : "s");
     put_domain(r->domain, domain, sizeof domain);
-    if (!g || g->kind == SIS_GUARANTEE_MASK)
+    if (g && g->examples)
+        snprintf(text, size, "to lose the decision, if changed%s", domain);
+    else if (!g || g->kind == SIS_GUARANTEE_MASK)
         snprintf(text, size, "with everything else masked");
     else if (g->kind == SIS_GUARANTEE_CHANCE)
         snprintf(text, size, "for %.1f to %.1f %% of completions", 100 * g->shares[k].low,

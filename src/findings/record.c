@@ -263,6 +263,7 @@ static void put_subset(sis__buf *b, const sis_record *r, const sis_subset *s, in
 static void put_shares(sis__buf *b, const sis_guarantee *g) {
     sis__json_number(b, "share", g->share);
     sis__json_number(b, "confidence", g->confidence);
+    sis__json_count(b, "seed", (size_t)g->seed);
     sis__json_list(b, "subsets");
     for (size_t k = 0; k < g->n_shares; k++) {
         sis__json_comma(b, k);
@@ -284,6 +285,8 @@ static void put_guarantee(sis__buf *b, const sis_record *r) {
     if (g->kind == SIS_GUARANTEE_ALL)
         sis__json_flag(b, "proved", g->proved);
     sis__json_flag(b, "minimal", g->minimal);
+    if (g->smallest)
+        sis__json_flag(b, "smallest", 1);
     sis__json_text(b, "domain", r->domain);
     if (g->kind == SIS_GUARANTEE_CHANCE)
         put_shares(b, g);
@@ -346,6 +349,9 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_text(b, "kind", r->kind);
     sis__json_counts(b, "shape", r->shape, r->rank);
     sis__json_numbers(b, "values", r->values, r->n_values);
+    if (r->guarantee)
+        sis__json_numbers(b, "examples", r->guarantee->examples,
+                          r->guarantee->n_examples * r->n_values);
     sis__json_numbers(b, "mask", r->mask, r->n_values);
     sis__json_text(b, "masking", r->masking);
     sis__json_texts(b, "names", r->names, r->n_names);
@@ -387,9 +393,11 @@ static void take_version(sis__fields *f) {
 }
 
 static void take_shares(sis__fields *f, sis_guarantee *g) {
-    size_t n;
+    size_t n, seed = 0;
     sis__take_share(f, "share", &g->share);
     sis__take_share(f, "confidence", &g->confidence);
+    sis__take_count(f, "seed", SIS__OPTIONAL, &seed);
+    g->seed = seed;
     const json_t *list = sis__find_list(f, "subsets", SIS__REQUIRED, &n);
     if (f->code != SIS_OK || n == 0)
         return;
@@ -424,6 +432,7 @@ static void take_guarantee(sis__fields *f, sis_record *r) {
                                                        sizeof kinds / sizeof *kinds);
         sis__take_flag(&inner, "proved", &g->proved);
         sis__take_flag(&inner, "minimal", &g->minimal);
+        sis__take_flag(&inner, "smallest", &g->smallest);
         r->domain = sis__take_text(&inner, "domain", SIS__OPTIONAL);
         if (g->kind == SIS_GUARANTEE_CHANCE)
             take_shares(&inner, g);
@@ -536,6 +545,23 @@ static void take_attributions(sis__fields *f, sis_record *r) {
     f->code = inner.code;
 }
 
+/* Inputs that have lost the decision, one for each subset, one behind the other. */
+static void take_examples(sis__fields *f, sis_record *r) {
+    size_t n;
+    double *examples = sis__take_numbers(f, "examples", &n);
+    sis_guarantee *g = (sis_guarantee *)(uintptr_t)r->guarantee;
+    if (!examples)
+        return;
+    if (!g || !r->values || n != r->collection.n_subsets * r->n_values) {
+        free(examples);
+        sis__fields_wrong(f, "examples", "the values of an input for each subset of a proof",
+                          json_object_get(f->object, "examples"));
+        return;
+    }
+    g->examples = examples;
+    g->n_examples = r->collection.n_subsets;
+}
+
 static void take_drawing(sis__fields *f, sis_record *r) {
     size_t n;
     r->kind = sis__take_text(f, "kind", SIS__OPTIONAL);
@@ -543,6 +569,7 @@ static void take_drawing(sis__fields *f, sis_record *r) {
     f->nulls = 1; /* missing ones */
     r->values = sis__take_numbers(f, "values", &r->n_values);
     r->mask = sis__take_numbers(f, "mask", &n);
+    take_examples(f, r);
     f->nulls = 0;
     if (r->mask)
         sis__fields_pair(f, "mask", n, "values", r->n_values);
@@ -609,7 +636,7 @@ void sis_record_release(sis_record *record) {
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     if (record->guarantee)
-        drop(record->guarantee->shares);
+        sis_guarantee_release((sis_guarantee *)(uintptr_t)record->guarantee);
     drop(record->guarantee);
     sis_collection_release(&record->collection);
     *record = (sis_record){0};

@@ -255,6 +255,106 @@ static int add_subset(collecting *c) {
     return error;
 }
 
+/* Room for one more subset, with these features. */
+static int push_subset(collecting *c, double score) {
+    sis_collection *out = c->out;
+    int error = sis__reserve(&out->subsets, &c->cap, out->n_subsets + 1, sizeof *out->subsets);
+    if (error)
+        return error;
+    sis_subset *s = &out->subsets[out->n_subsets++];
+    *s = (sis_subset){.trace.start = NAN, .score = score};
+    return list_kept(c, s);
+}
+
+/* Subsets of the fewest features, by turns: what meets all contrasts that are known is enough, or
+ * shows another contrast. */
+static int add_smallest(collecting *c, sis__family *enough, sis__family *contrasts, int *found) {
+    sis__proof proof;
+    double score;
+    int error = sis__sets_smallest(&c->t->sets, c->order, enough, contrasts, c->kept, found);
+    if (error || *found != 1)
+        return error;
+    error = examine(c->t, c->kept, &proof, &score);
+    if (!error)
+        error = sis__family_add(enough, c->kept);
+    for (size_t i = 0; i < c->t->n; i++)
+        c->left[i] &= !c->kept[i];
+    return error ? error : push_subset(c, score);
+}
+
+static int find_smallest(collecting *c) {
+    size_t most = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
+    sis__family enough = {.n_features = c->t->n}, contrasts = {.n_features = c->t->n};
+    sis__proof rest = SIS__PROOF_NONE;
+    int found = 1, error = sis__sets_order(&c->t->sets, c->order);
+    memset(c->left, 1, c->t->n);
+    while (!error && found == 1 && c->out->n_subsets < most)
+        error = add_smallest(c, &enough, &contrasts, &found);
+    c->guarantee->smallest = found != -1;
+    if (!error && c->out->n_subsets == 0)
+        error = add_subset(c); /* given up: a minimal one at least */
+    if (!error)
+        error = examine(c->t, c->left, &rest, &c->out->rest_score);
+    c->out->complete = !error && rest == SIS__PROOF_FAILS;
+    sis__family_release(&enough);
+    sis__family_release(&contrasts);
+    return error;
+}
+
+/* The example that shows a contrast, behind those before it. */
+static int push_example(collecting *c) {
+    sis_guarantee *g = c->guarantee;
+    size_t width = c->t->input->n_values;
+    double *more = (double *)sis__realloc(g->examples, g->n_examples + 1, width * sizeof *more);
+    if (!more)
+        return SIS_E_NOMEM;
+    g->examples = more;
+    memcpy(more + g->n_examples++ * width, c->t->sets.example, width * sizeof *more);
+    return SIS_OK;
+}
+
+static int add_contrast(collecting *c, sis__family *enough, sis__family *contrasts, int *found) {
+    double score;
+    int minimal = 1;
+    int error =
+        sis__sets_next_contrast(&c->t->sets, c->order, enough, contrasts, c->kept, found, &minimal);
+    if (!error && *found == -1 && c->out->n_subsets == 0) { /* any, if there is one */
+        memset(c->kept, 0, c->t->n);
+        error = sis__sets_contrast(&c->t->sets, c->order, c->kept, &minimal);
+        *found = -2;
+    }
+    if (error || *found == 0 || *found == -1)
+        return error;
+    error = score_row(c->t, c->t->sets.example, &score);
+    if (!error && decided(c->t, score))
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "no input without the decision was found within %zu "
+                         "branches",
+                         c->t->opt->branches);
+    for (size_t i = 0; i < c->t->n; i++)
+        c->kept[i] = !c->kept[i];
+    c->guarantee->minimal &= minimal;
+    if (!error)
+        error = push_example(c);
+    if (!error)
+        error = sis__family_add(contrasts, c->kept);
+    return error ? error : push_subset(c, score);
+}
+
+static int find_contrasts(collecting *c) {
+    size_t most = c->t->opt->max_subsets ? c->t->opt->max_subsets : 1;
+    sis__family enough = {.n_features = c->t->n}, contrasts = {.n_features = c->t->n};
+    int found = 1, error = sis__sets_order(&c->t->sets, c->order);
+    while (!error && found == 1 && c->out->n_subsets < most)
+        error = add_contrast(c, &enough, &contrasts, &found);
+    c->guarantee->smallest = found >= 0;
+    c->out->rest_score = c->out->score;
+    c->out->complete = !error && found == 0;
+    sis__family_release(&enough);
+    sis__family_release(&contrasts);
+    return error;
+}
+
 static int find_subsets(collecting *c) {
     sis_collection *out = c->out;
     sis__proof rest;
@@ -285,7 +385,11 @@ static int begin(collecting *c) {
         error = examine(c->t, c->kept, &proof, &out->masked_score);
     if (proof == SIS__PROOF_HOLDS)
         out->status = SIS_STATUS_DEFAULT_DECISION;
-    return error || proof == SIS__PROOF_HOLDS ? error : find_subsets(c);
+    if (error || proof == SIS__PROOF_HOLDS)
+        return error;
+    return c->t->opt->contrast   ? find_contrasts(c)
+           : c->t->opt->smallest ? find_smallest(c)
+                                 : find_subsets(c);
 }
 
 int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
@@ -309,8 +413,10 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     free(c.kept);
     free(c.left);
     subject_release(&t);
-    if (error)
+    if (error) {
         sis_collection_release(out);
+        sis_guarantee_release(guarantee);
+    }
     return error;
 }
 
@@ -395,6 +501,51 @@ static int audit_needed(auditing *a, size_t k) {
     return error;
 }
 
+/* Does the example differ in these features alone, within the domain? */
+static int differs_in(const auditing *a, const double *row) {
+    const sis_input *in = a->t->input;
+    const sis_prove_opt *opt = a->t->opt;
+    for (size_t j = 0; j < in->n_values; j++) {
+        int f = in->feature_of ? in->feature_of[j] : (int)j;
+        double x = in->values[j];
+        if (row[j] == x || (float)row[j] == (float)x || (isnan(row[j]) && isnan(x)))
+            continue;
+        if (f < 0 || !a->kept[f] || (isnan(row[j]) && !(opt->missing && opt->missing[j])) ||
+            (opt->low && row[j] < opt->low[j]) || (opt->high && row[j] > opt->high[j]))
+            return 0;
+    }
+    return 1;
+}
+
+/* A contrast: its example has lost the decision; with any one of its features as it was, no input
+ * does. */
+static int audit_contrast(auditing *a, size_t k) {
+    const sis_subset *s = &a->claim->subsets[k];
+    sis_subset_audit *out = &a->out->subsets[k];
+    const double *row = a->guarantee->examples + k * a->t->input->n_values;
+    int error = flag(a->t, s->features, s->n, a->kept);
+    if (!error)
+        error = score_row(a->t, row, &out->score);
+    out->sufficient = !error && differs_in(a, row) && !decided(a->t, out->score);
+    if (!error && !out->sufficient)
+        refute(a, "the example of contrast %zu does not show it: its score is %.9g", k, out->score);
+    for (size_t f = 0; !error && f < a->t->n; f++)
+        a->kept[f] = !a->kept[f];
+    out->minimal = 1;
+    out->best_without_one = out->score;
+    for (size_t i = 0; !error && i < s->n; i++) {
+        sis__proof proof;
+        double score = NAN;
+        a->kept[s->features[i]] = 1;
+        error = examine(a->t, a->kept, &proof, &score);
+        a->kept[s->features[i]] = 0;
+        out->minimal &= proof == SIS__PROOF_HOLDS;
+    }
+    if (!error && !out->minimal && a->guarantee->minimal)
+        refute(a, "contrast %zu has more features than it takes", k);
+    return error;
+}
+
 static int audit_subset(auditing *a, size_t k) {
     const sis_subset *s = &a->claim->subsets[k];
     sis_subset_audit *out = &a->out->subsets[k];
@@ -411,11 +562,28 @@ static int audit_subset(auditing *a, size_t k) {
     if (!decided(a->t, s->score))
         refute(a, "the score of subset %zu is said to be %.9g, which is not decided", k, s->score);
     for (size_t i = 0; i < s->n; i++) {
-        if (!a->left[s->features[i]])
+        if (!a->left[s->features[i]] && !a->guarantee->smallest)
             refute(a, "subset %zu: feature %d is in an earlier subset", k, s->features[i]);
         a->left[s->features[i]] = 0;
     }
     return audit_needed(a, k);
+}
+
+/* Is there none with fewer features? */
+static int audit_smallest(auditing *a) {
+    sis__family none = {.n_features = a->t->n}, contrasts = {.n_features = a->t->n};
+    size_t least = 0;
+    int found, *order = SIS_NEW(int, a->t->n);
+    int error = order ? sis__sets_order(&a->t->sets, order) : SIS_E_NOMEM;
+    if (!error)
+        error = sis__sets_smallest(&a->t->sets, order, &none, &contrasts, a->kept, &found);
+    for (size_t f = 0; !error && f < a->t->n; f++)
+        least += a->kept[f];
+    if (!error && (found != 1 || a->claim->subsets[0].n != least))
+        refute(a, "the smallest subset has %zu features, not %zu", least, a->claim->subsets[0].n);
+    free(order);
+    sis__family_release(&contrasts);
+    return error;
 }
 
 static int audit_decided(auditing *a) {
@@ -426,8 +594,15 @@ static int audit_decided(auditing *a) {
     if (!error && (proof == SIS__PROOF_HOLDS) != (a->claim->status == SIS_STATUS_DEFAULT_DECISION))
         refute(a, "status is \"%s\", but the decision is %sthe same for every input",
                sis_status_name(a->claim->status), proof == SIS__PROOF_HOLDS ? "" : "not ");
+    int contrasts = a->guarantee->examples != NULL;
     for (size_t k = 0; !error && k < a->claim->n_subsets; k++)
-        error = audit_subset(a, k);
+        error = contrasts ? audit_contrast(a, k) : audit_subset(a, k);
+    if (error || contrasts) {
+        a->out->complete = a->claim->complete;
+        return error;
+    }
+    if (a->guarantee->smallest)
+        error = audit_smallest(a);
     if (!error)
         error = examine(a->t, a->left, &proof, &a->out->rest_score);
     a->out->complete = !error && proof == SIS__PROOF_FAILS;

@@ -115,3 +115,191 @@ int sis__sets_order(sis__sets *s, int *order) {
     free(kept);
     return error;
 }
+
+/* ---- Contrasts ------------------------------------------------------------------------------- */
+
+/* What an example leaves as it was. */
+static void keep_unchanged(const sis__sets *s, const unsigned char *changed, unsigned char *kept) {
+    for (size_t f = 0; f < s->o->n_features; f++)
+        kept[f] = !changed[f];
+}
+
+int sis__sets_contrast(sis__sets *s, const int *order, unsigned char *kept, int *proved) {
+    size_t n = s->o->n_features;
+    sis__proof proof;
+    *proved = 1;
+    int error = sis__sets_ask(s, kept, &proof, NULL);
+    if (!error && proof == SIS__PROOF_FAILS)
+        keep_unchanged(s, s->changed + (s->n_examples - 1) * n, kept);
+    for (size_t i = n; !error && i-- > 0;) {
+        if (kept[order[i]])
+            continue;
+        kept[order[i]] = 1;
+        error = sis__sets_ask(s, kept, &proof, NULL);
+        kept[order[i]] = proof == SIS__PROOF_FAILS;
+        *proved &= proof != SIS__PROOF_NONE;
+        if (!error && proof == SIS__PROOF_FAILS)
+            keep_unchanged(s, s->changed + (s->n_examples - 1) * n, kept);
+    }
+    if (!error) /* the last question may have been another: its example is wanted */
+        error = sis__sets_ask(s, kept, &proof, NULL);
+    return error;
+}
+
+/* ---- Families -------------------------------------------------------------------------------- */
+
+int sis__family_add(sis__family *f, const unsigned char *flags) {
+    int error = sis__reserve(&f->flags, &f->room, (f->n + 1) * f->n_features, 1);
+    if (!error)
+        memcpy(f->flags + f->n++ * f->n_features, flags, f->n_features);
+    return error;
+}
+
+void sis__family_release(sis__family *f) {
+    free(f->flags);
+    *f = (sis__family){0};
+}
+
+/* A search for a smallest set that meets all: the set with the fewest choices left is met first, by
+ * each of its features in turn, which is then out of the question. */
+typedef struct {
+    const sis__family *meet, *avoid;
+    size_t n, steps, most;
+    unsigned char *now, *out, *best; /* (n) chosen, not to be chosen, the smallest so far */
+    size_t n_now, n_best;            /* SIZE_MAX: none so far */
+} hitting;
+
+static int has_all(const hitting *h, const unsigned char *set) {
+    for (size_t f = 0; f < h->n; f++)
+        if (set[f] && !h->now[f])
+            return 0;
+    return 1;
+}
+
+/* The unmet set with the fewest choices, SIZE_MAX if all are met; *apart: how many unmet sets have no
+ * choice in common, so many more features it takes at least. `used` (n) is scratch. */
+static size_t hardest(const hitting *h, unsigned char *used, size_t *apart) {
+    size_t best = SIZE_MAX, fewest = SIZE_MAX;
+    memset(used, 0, h->n);
+    *apart = 0;
+    for (size_t i = 0; i < h->meet->n; i++) {
+        const unsigned char *set = h->meet->flags + i * h->n;
+        size_t choices = 0, met = 0, shared = 0;
+        for (size_t f = 0; f < h->n; f++) {
+            met |= set[f] && h->now[f];
+            choices += set[f] && !h->out[f];
+            shared |= set[f] && !h->out[f] && used[f];
+        }
+        if (met)
+            continue;
+        if (choices < fewest) {
+            fewest = choices;
+            best = i;
+        }
+        *apart += !shared;
+        for (size_t f = 0; !shared && f < h->n; f++)
+            used[f] |= set[f] && !h->out[f];
+    }
+    return best;
+}
+
+static int hit(hitting *h) {
+    size_t apart;
+    if (++h->steps > h->most)
+        return SIS_OK;
+    for (size_t i = 0; i < h->avoid->n; i++)
+        if (has_all(h, h->avoid->flags + i * h->n))
+            return SIS_OK;
+    unsigned char *tried = SIS_NEW(unsigned char, h->n);
+    if (!tried)
+        return SIS_E_NOMEM;
+    size_t at = hardest(h, tried, &apart);
+    int error = SIS_OK;
+    if (at == SIZE_MAX && h->n_now < h->n_best) {
+        memcpy(h->best, h->now, h->n);
+        h->n_best = h->n_now;
+    }
+    memset(tried, 0, h->n);
+    for (size_t f = 0; at != SIZE_MAX && h->n_now + apart < h->n_best && !error && f < h->n; f++) {
+        if (!h->meet->flags[at * h->n + f] || h->out[f])
+            continue;
+        h->now[f] = 1;
+        h->n_now++;
+        error = hit(h);
+        h->n_now--;
+        h->now[f] = 0;
+        h->out[f] = tried[f] = 1;
+    }
+    for (size_t f = 0; f < h->n; f++)
+        h->out[f] &= !tried[f];
+    free(tried);
+    return error;
+}
+
+int sis__family_hit(const sis__family *meet, const sis__family *avoid, size_t most,
+                    unsigned char *chosen, int *found) {
+    size_t n = meet->n_features;
+    hitting h = {.meet = meet, .avoid = avoid, .n = n, .most = most, .n_best = SIZE_MAX};
+    h.now = SIS_NEW(unsigned char, n);
+    h.out = SIS_NEW(unsigned char, n);
+    h.best = chosen;
+    int error = h.now && h.out ? hit(&h) : SIS_E_NOMEM;
+    *found = h.steps > most ? -1 : h.n_best != SIZE_MAX;
+    free(h.now);
+    free(h.out);
+    return error;
+}
+
+/* ---- Duality --------------------------------------------------------------------------------- */
+
+enum { STEPS = 2000000 };
+
+static void turn(unsigned char *flags, size_t n) {
+    for (size_t f = 0; f < n; f++)
+        flags[f] = !flags[f];
+}
+
+int sis__sets_smallest(sis__sets *s, const int *order, const sis__family *enough,
+                       sis__family *contrasts, unsigned char *kept, int *found) {
+    int error = SIS_OK, proved;
+    sis__proof proof = SIS__PROOF_NONE;
+    while (!error) {
+        error = sis__family_hit(contrasts, enough, STEPS, kept, found);
+        if (error || *found != 1)
+            return error;
+        error = sis__sets_ask(s, kept, &proof, NULL);
+        if (error || proof != SIS__PROOF_FAILS)
+            break;
+        error = sis__sets_contrast(s, order, kept, &proved);
+        turn(kept, s->o->n_features);
+        if (!error)
+            error = sis__family_add(contrasts, kept);
+    }
+    *found = proof == SIS__PROOF_HOLDS ? 1 : -1;
+    return error;
+}
+
+int sis__sets_next_contrast(sis__sets *s, const int *order, sis__family *enough,
+                            const sis__family *contrasts, unsigned char *kept, int *found,
+                            int *proved) {
+    size_t n = s->o->n_features;
+    sis__proof proof;
+    int error = SIS_OK;
+    while (!error) {
+        error = sis__family_hit(enough, contrasts, STEPS, kept, found);
+        if (error || *found != 1)
+            return error;
+        turn(kept, n); /* free: what meets all that is enough */
+        error = sis__sets_ask(s, kept, &proof, NULL);
+        if (error || proof != SIS__PROOF_HOLDS)
+            break;
+        error = sis__sets_minimal(s, order, kept, proved);
+        if (!error)
+            error = sis__family_add(enough, kept);
+    }
+    if (error || proof == SIS__PROOF_NONE) {
+        *found = -1;
+        return error;
+    }
+    return sis__sets_contrast(s, order, kept, proved);
+}

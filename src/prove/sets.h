@@ -33,4 +33,34 @@ int sis__sets_order(sis__sets *s, int *order);
  * decided. */
 int sis__sets_minimal(sis__sets *s, const int *order, unsigned char *kept, int *proved);
 
+/* Take features into `kept`, which is not enough, as long as it stays so; those that come last in
+ * `order` are tried first. What is not kept at the end is a contrast: changing it can lose the
+ * decision, and changing less of it cannot. s->example shows it. *proved as above. */
+int sis__sets_contrast(sis__sets *s, const int *order, unsigned char *kept, int *proved);
+
+/* Sets of features, as flags. */
+typedef struct sis__family {
+    size_t n_features, n, room;
+    unsigned char *flags; /* (n, n_features) */
+} sis__family;
+int sis__family_add(sis__family *f, const unsigned char *flags);
+void sis__family_release(sis__family *f);
+
+/* A smallest set that has a feature in common with each of `meet` and contains none of `avoid`.
+ * *found 1: `chosen` is one; 0: there is none; -1: given up after `most` steps. */
+int sis__family_hit(const sis__family *meet, const sis__family *avoid, size_t most,
+                    unsigned char *chosen, int *found);
+
+/* The next smallest set that is enough and contains none of `enough`: *found as above. `contrasts` is
+ * what has been found so far, and grows: what is enough is what meets all of them. */
+int sis__sets_smallest(sis__sets *s, const int *order, const sis__family *enough,
+                       sis__family *contrasts, unsigned char *kept, int *found);
+
+/* The next smallest contrast that is not in `contrasts`: the complement of `kept`, *found as above.
+ * `enough` is what has been found so far, and grows: a contrast is what meets all that is. *proved:
+ * changing less of it cannot lose the decision. */
+int sis__sets_next_contrast(sis__sets *s, const int *order, sis__family *enough,
+                            const sis__family *contrasts, unsigned char *kept, int *found,
+                            int *proved);
+
 #endif

@@ -18,15 +18,42 @@
 static int read_kind(const char *text, sis_guarantee *g) {
     if (!text || strcmp(text, "mask") == 0)
         return SIS_OK;
-    if (strcmp(text, "all") != 0)
-        return sis__fail(SIS_E_OPTION, "--guarantee: expected mask or all, found \"%s\"", text);
-    g->kind = SIS_GUARANTEE_ALL;
+    if (strcmp(text, "all") == 0) {
+        g->kind = SIS_GUARANTEE_ALL;
+        return SIS_OK;
+    }
+    if (strncmp(text, "chance:", 7) != 0)
+        return sis__fail(SIS_E_OPTION, "--guarantee: expected mask, chance:P or all, found \"%s\"",
+                         text);
+    g->kind = SIS_GUARANTEE_CHANCE;
+    if (!sis__text_number(text + 7, &g->share) || g->share <= 0 || g->share >= 1)
+        return sis__fail(SIS_E_OPTION,
+                         "--guarantee chance:P: expected a share between 0 and 1, such as "
+                         "chance:0.95, found \"%s\"",
+                         text + 7);
+    return SIS_OK;
+}
+
+static int check_chance(const sis_task_opt *o, sis_guarantee *g) {
+    if (strcmp(o->method, "sis") != 0 && strcmp(o->method, "quick") != 0)
+        return sis__fail(SIS_E_OPTION, "--guarantee chance: is for --method quick (or sis, which "
+                                       "is then searched by quick, too)");
+    if (!o->mask || strncmp(o->mask, "hotdeck", 7) != 0)
+        return sis__fail(SIS_E_OPTION, "--guarantee chance: draws everything else from data; say "
+                                       "from which with --mask hotdeck:FILE");
+    if (!(o->confidence > 0 && o->confidence < 1))
+        return sis__fail(SIS_E_OPTION, "--confidence: expected a number between 0 and 1");
+    g->confidence = o->confidence;
     return SIS_OK;
 }
 
 static int check_all(const sis_task_opt *o) {
-    if (strcmp(o->method, "sis") != 0)
-        return sis__fail(SIS_E_OPTION, "--guarantee all is for --method sis");
+    int contrast = strcmp(o->method, "contrast") == 0;
+    if (strcmp(o->method, "sis") != 0 && !contrast)
+        return sis__fail(SIS_E_OPTION, "--guarantee all is for --method sis and contrast");
+    if (contrast && o->smallest)
+        return sis__fail(SIS_E_OPTION, "--smallest: contrasts come with the fewest features first "
+                                       "anyway");
     if (o->mask)
         return sis__fail(SIS_E_OPTION, "--mask: with --guarantee all nothing is masked; leave it "
                                        "out, or say with --domain what values may be");
@@ -36,8 +63,9 @@ static int check_all(const sis_task_opt *o) {
 }
 
 static int check_class(const sis_task_opt *o) {
-    if (strcmp(o->method, "sis") != 0 && strcmp(o->method, "quick") != 0)
-        return sis__fail(SIS_E_OPTION, "--keep class is for --method sis and quick");
+    const char *m = o->method;
+    if (strcmp(m, "sis") != 0 && strcmp(m, "quick") != 0 && strcmp(m, "contrast") != 0)
+        return sis__fail(SIS_E_OPTION, "--keep class is for --method sis, quick and contrast");
     if (o->threshold || o->search.below)
         return sis__fail(SIS_E_OPTION,
                          "--keep class: that an output stays on top needs no %s; leave it out",
@@ -51,8 +79,14 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
     if (!g->keep_class && strcmp(keep, "score") != 0)
         return sis__fail(SIS_E_OPTION, "--keep: expected score or class, found \"%s\"", keep);
     int error = read_kind(o->guarantee, &g->asked);
+    if (!error && strcmp(o->method, "contrast") == 0 && g->asked.kind == SIS_GUARANTEE_MASK)
+        g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
+    if (!error && o->smallest && g->asked.kind != SIS_GUARANTEE_ALL)
+        error = sis__fail(SIS_E_OPTION, "--smallest is for --guarantee all");
+    if (!error && g->asked.kind == SIS_GUARANTEE_CHANCE)
+        error = check_chance(o, &g->asked);
     if (!error && o->domain && g->asked.kind != SIS_GUARANTEE_ALL)
-        error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all");
+        error = sis__fail(SIS_E_OPTION, "--domain is for --guarantee all and --method contrast");
     if (!error && g->asked.kind == SIS_GUARANTEE_ALL)
         error = check_all(o);
     return !error && g->keep_class ? check_class(o) : error;
@@ -181,12 +215,26 @@ int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *searc
     opt.below = search->below;
     opt.keep_class = t->guarantee.keep_class;
     opt.max_subsets = search->max_subsets;
+    opt.smallest = t->opt.smallest;
+    opt.contrast = t->method.contrast;
     opt.seed = t->opt.seed;
     int error = proof_options(&t->guarantee.domain, in, &opt, &box);
     if (!error)
         error = sis_prove_collect(t->guarantee.prover, in, &opt, &out->collection, &out->guarantee);
     free(box);
     return error;
+}
+
+int sis__task_chance(const sis_task *t, const sis_model *model, const sis_input *in,
+                     const sis_opt *search, sis_rationale *out) {
+    sis_chance_opt opt;
+    sis_chance_opt_init(&opt);
+    opt.share = t->guarantee.asked.share;
+    opt.confidence = t->guarantee.asked.confidence;
+    opt.samples = t->opt.samples ? t->opt.samples : opt.samples;
+    opt.seed = t->opt.seed;
+    return sis_chance_collect(model, in, search, t->mask.deck->deck, &opt, &out->collection,
+                              &out->guarantee);
 }
 
 /* ---- Audits ---------------------------------------------------------------------------------- */
@@ -226,4 +274,18 @@ int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record
         sis_audit_release(&out[i]);
     domain_release(&d);
     return error;
+}
+
+int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input *in,
+                           const sis_record *r, sis_audit *out) {
+    sis_opt search = t->opt.search;
+    search.threshold = r->threshold;
+    search.below = r->below;
+    if (!t->mask.deck)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "record \"%s\" is about draws; give the --mask hotdeck:FILE it was made "
+                         "with",
+                         r->id);
+    return sis_chance_audit(model, in, &search, t->mask.deck->deck, &r->collection, r->guarantee,
+                            out);
 }

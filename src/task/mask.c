@@ -138,43 +138,53 @@ static int find_like(const sis_task *t, sis_example *like) {
     return error;
 }
 
-/* The samples of the mask, for inputs like this one, from n rows of a data set. */
-static int draw_masks(sis_task *t, const sis_input *like, const double *rows, size_t n) {
-    sis_input *inputs = SIS_NEW(sis_input, n);
-    sis_deck *deck = NULL;
-    if (!inputs)
+void sis__task_deck_free(sis__task_deck *d) {
+    if (!d)
+        return;
+    sis_deck_free(d->deck);
+    sis_example_release(&d->like);
+    free(d->inputs);
+    free(d->rows);
+    free(d);
+}
+
+/* A deck of the n examples in d->rows, for inputs like the first one. */
+static int make_deck(const sis_task *t, size_t n, sis__task_deck *d) {
+    int error = find_like(t, &d->like);
+    if (error != SIS_OK)
+        return error;
+    d->inputs = SIS_NEW(sis_input, n);
+    if (!d->inputs)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
-        inputs[i] = *like;
-        inputs[i].values = rows + i * like->n_values;
+        d->inputs[i] = d->like.input;
+        d->inputs[i].values = d->rows + i * d->like.input.n_values;
     }
-    int error = sis_deck_new(inputs, n, 0, &deck);
-    if (error == SIS_OK)
-        error = sis_deck_draw(deck, &inputs[0], t->mask.n_samples, t->opt.seed, t->mask.rows);
-    sis_deck_free(deck);
-    free(inputs);
-    return error;
+    return sis_deck_new(d->inputs, n, 0, &d->deck);
 }
 
 static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
-    sis__task_donors d;
-    sis_example like = {0};
-    int error = sis__task_donors_open(t, "--mask", path, width, &d);
+    sis__task_donors from;
+    int error = sis__task_donors_open(t, "--mask", path, width, &from);
     if (error != SIS_OK)
         return error;
-    size_t n = sis_data_count(d.data);
-    double *rows = (double *)sis__alloc_raw(n, width * sizeof *rows);
-    error =
-        rows ? make_rows(t, t->opt.samples ? t->opt.samples : SIS_TASK_DRAWS, width) : SIS_E_NOMEM;
+    size_t n = sis_data_count(from.data);
+    sis__task_deck *d = SIS_NEW(sis__task_deck, 1);
+    if (d)
+        d->rows = (double *)sis__alloc_raw(n, width * sizeof *d->rows);
+    error = d && d->rows ? make_rows(t, t->opt.samples ? t->opt.samples : SIS_TASK_DRAWS, width)
+                         : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < n; i++)
-        error = sis__task_encode(t, d.data, i, width, rows + i * width, NULL);
+        error = sis__task_encode(t, from.data, i, width, d->rows + i * width, NULL);
     if (error == SIS_OK)
-        error = find_like(t, &like);
+        error = make_deck(t, n, d);
     if (error == SIS_OK)
-        error = draw_masks(t, &like.input, rows, n);
-    sis_example_release(&like);
-    free(rows);
-    sis_data_free(d.read);
+        error = sis_deck_draw(d->deck, &d->inputs[0], t->mask.n_samples, t->opt.seed, t->mask.rows);
+    sis_data_free(from.read);
+    if (error == SIS_OK && sis__task_redraws(t))
+        t->mask.deck = d;
+    else
+        sis__task_deck_free(d);
     return error;
 }
 

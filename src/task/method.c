@@ -16,21 +16,23 @@
 
 static int find_method(const char *name, sis__task_method *m) {
     m->is_sis = strcmp(name, "sis") == 0;
+    m->contrast = strcmp(name, "contrast") == 0;
     for (sis_method k = SIS_METHOD_PERTURB; k <= SIS_METHOD_QUICK; k++)
         if (strcmp(sis_method_name(k), name) == 0) {
             m->how.method = k;
             return SIS_OK;
         }
-    return m->is_sis
+    return m->is_sis || m->contrast
                ? SIS_OK
-               : sis__fail(SIS_E_OPTION,
-                           "--method: expected sis, quick, perturb, ig, lime or gradient, found "
-                           "\"%s\"",
-                           name);
+               : sis__fail(
+                     SIS_E_OPTION,
+                     "--method: expected sis, quick, perturb, ig, lime, gradient or contrast, "
+                     "found \"%s\"",
+                     name);
 }
 
 int sis__task_minimal(const sis__task_method *m) {
-    return m->is_sis || m->how.method == SIS_METHOD_QUICK;
+    return m->is_sis || m->contrast || m->how.method == SIS_METHOD_QUICK;
 }
 
 static int find_constraint(const char *name, sis__task_method *m) {
@@ -69,7 +71,7 @@ static int check_strays(const sis_task_opt *o) {
 /* Options that fit some methods and constraints only. */
 static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     sis_constraint constraint = m->how.constraint;
-    int several = !m->is_sis && m->how.method >= SIS_METHOD_GRADIENT;
+    int several = m->contrast || (!m->is_sis && m->how.method >= SIS_METHOD_GRADIENT);
     if (o->lengths && constraint != SIS_CONSTRAINT_LENGTH)
         return sis__fail(SIS_E_OPTION, "--lengths is for --constraint length");
     if (o->orders && (m->is_sis || several || constraint == SIS_CONSTRAINT_TOP))
@@ -78,7 +80,7 @@ static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     if (sis__task_minimal(m) && constraint != SIS_CONSTRAINT_SUFFICIENT)
         return sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than %s",
                          o->constraint, o->method);
-    if (m->is_sis)
+    if (m->is_sis || m->contrast)
         return SIS_OK;
     if (o->search.max_subsets > 1 && !several)
         return sis__fail(SIS_E_OPTION, "--max-subsets: %s finds one rationale an example",
@@ -215,6 +217,8 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
         sis_model_lead(model, &lead);
         model = &lead;
     }
+    if (t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE)
+        return sis__task_chance(t, model, &e->input, opt, out);
     if (m->is_sis)
         return sis_collect(model, &e->input, opt, &out->collection);
     if (m->lengths)

@@ -42,6 +42,7 @@ void sis_task_opt_init(sis_task_opt *opt) {
                           .features = "each",
                           .seed = 1,
                           .output = "top",
+                          .confidence = 0.95,
                           .method = "sis",
                           .constraint = "sufficient"};
     sis_model_opt_init(&opt->open);
@@ -271,6 +272,10 @@ static int measure(sis_task *t) {
 
 /* ---- Open and free ------------------------------------------------------------------------- */
 
+int sis__task_redraws(const sis_task *t) {
+    return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.output;
+}
+
 /* Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
  * was given for them, it is asked for when one does. */
 int sis__task_needs_mask(const sis_task *t) {
@@ -353,6 +358,7 @@ static int open_like(sis_task *t, const sis_task *like, const sis_data *data) {
     t->mask = like->mask;
     t->mask.shared = 1;
     t->method.is_sis = like->method.is_sis;
+    t->method.contrast = like->method.contrast;
     t->method.how = like->method.how;
     sis__task_guarantee_share(&like->guarantee, &t->guarantee);
     t->threshold = like->threshold;
@@ -428,8 +434,10 @@ void sis_task_free(sis_task *t) {
     sis__task_guarantee_release(&t->guarantee);
     free_texts(t->features.names, t->features.n);
     free(t->features.map);
-    if (!t->mask.shared)
+    if (!t->mask.shared) {
         free(t->mask.rows);
+        sis__task_deck_free(t->mask.deck);
+    }
     free_texts(t->outputs.labels, t->outputs.n);
     if (t->own_model)
         sis_model_close(&t->model);

@@ -25,6 +25,7 @@
 
 #include <stdatomic.h>
 
+#include <sis/evaluate.h>
 #include <sis/prove.h>
 #include <sis/task.h>
 
@@ -79,6 +80,7 @@ typedef struct sis__task_mask {
     double *rows;     /* (n_samples, width) */
     size_t n_samples; /* 1 if constant */
     size_t width;
+    struct sis__task_deck *deck; /* that samples are drawn from, if more are wanted */
 } sis__task_mask;
 
 /* Outputs of the model. */
@@ -91,6 +93,7 @@ typedef struct sis__task_outputs {
 /* How to explain. */
 typedef struct sis__task_method {
     int is_sis;
+    int contrast;
     sis_method_opt how; /* of the others */
     size_t *lengths;    /* (examples) from earlier results, 0: unknown; or NULL */
     int **orders;       /* (examples) the same; NULL: unknown */
@@ -148,6 +151,9 @@ void sis__given_free(sis_net_tensor *t, size_t n);
 
 /* Before something is told to the model: a handle of the task's own, if it has none. */
 int sis__task_own_model(sis_task *t);
+
+/* Are masks drawn for each example anew, or may records ask for it? */
+int sis__task_redraws(const sis_task *t);
 
 /* Is there to be a mask? */
 int sis__task_needs_mask(const sis_task *t);
@@ -209,6 +215,15 @@ typedef struct sis__task_donors {
 } sis__task_donors;
 int sis__task_donors_open(const sis_task *t, const char *option, const char *path, size_t wanted,
                           sis__task_donors *d);
+
+/* The examples of a hot deck, while more than one mask is drawn from it. */
+typedef struct sis__task_deck {
+    double *rows;      /* (n, width) */
+    sis_input *inputs; /* (n) */
+    sis_example like;  /* where their features lie */
+    sis_deck *deck;
+} sis__task_deck;
+void sis__task_deck_free(sis__task_deck *d);
 
 /* What all examples share of features, mask and outputs. */
 int sis__task_features_begin(sis_task *t);
@@ -277,6 +292,14 @@ void sis__task_guarantee_release(sis__task_guarantee *g);
 /* Explain an input so that it holds for every value of the rest. */
 int sis__task_prove(const sis_task *t, const sis_input *input, const sis_opt *search,
                     sis_rationale *out);
+
+/* Or for a share of the values of the rest. */
+int sis__task_chance(const sis_task *t, const sis_model *model, const sis_input *input,
+                     const sis_opt *search, sis_rationale *out);
+
+/* Check a record that claims a share. */
+int sis__task_chance_audit(sis_task *t, const sis_model *model, const sis_input *input,
+                           const sis_record *record, sis_audit *out);
 
 /* Check n records of one domain that claim this. */
 int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,

@@ -143,10 +143,17 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
     int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
     if (error)
         return error;
-    if (!records->keep)
-        return sis_verify_many(&t->model, b->inputs, b->n, opt, b->claims, out);
-    sis_model_lead(&t->model, &lead);
-    return sis_verify_many(&lead, b->inputs, b->n, opt, b->claims, out);
+    const sis_model *model = records->keep ? &lead : &t->model;
+    if (records->keep)
+        sis_model_lead(&t->model, &lead);
+    if (kind_of(records) != SIS_GUARANTEE_CHANCE)
+        return sis_verify_many(model, b->inputs, b->n, opt, b->claims, out);
+    size_t done = 0;
+    for (; error == SIS_OK && done < b->n; done++)
+        error = sis__task_chance_audit(t, model, &b->inputs[done], &records[done], &out[done]);
+    for (size_t i = 0; error != SIS_OK && i + 1 < done; i++)
+        sis_audit_release(&out[i]);
+    return error;
 }
 
 static int verify_block(sis_task *t, const sis_record *records, size_t n, block *b,

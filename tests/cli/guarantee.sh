@@ -13,6 +13,25 @@ done
 sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0 --domain "data:$rows" | sis show - | sed 's/range of .*/range of .../'
 sis report any.jsonl -o report.html
 grep -c 'enough <bdi>whatever the other 4 features are' report.html
+# What it takes to lose it; the fewest features.
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --method contrast --max-subsets 3 --rows 0:3 -o contrast.jsonl
+sis show contrast.jsonl
+sis verify contrast.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+sed 's/"features":\[1\]/"features":[2]/' contrast.jsonl > other.jsonl
+sis verify other.jsonl -m "$trees" -i "$rows" -o audit.jsonl || grep -o '"reason":"[^"]*"' audit.jsonl
+sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --smallest --max-subsets 2 --rows 0 -o small.jsonl
+sis show small.jsonl | head -4
+sis verify small.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+sis report contrast.jsonl -o report.html && grep -c 'enough <bdi>to lose the decision' report.html
+# A share of completions: the same bytes for the same seed.
+chance() { sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee "$@" --rows 0:3 | sed 's/"seconds":[^,]*,//'; }
+chance chance:0.9 --mask "hotdeck:$rows" > chance.jsonl
+chance chance:0.9 --mask "hotdeck:$rows" | cmp - chance.jsonl && echo same
+grep -o '"guarantee":{"kind":"chance","minimal":true,"share":0.9,"confidence":0.95,"seed":1' chance.jsonl
+sis show chance.jsonl | grep -c 'is enough for .* % of completions'
+sis verify chance.jsonl -m "$trees" -i "$rows" --mask "hotdeck:$rows" -o audit.jsonl
+sed 's/"features":\[[0-9,]*\]/"features":[0]/' chance.jsonl > lie.jsonl
+sis verify lie.jsonl -m "$trees" -i "$rows" --mask "hotdeck:$rows" -o audit.jsonl || grep -c '"reason":"subset 0 keeps the decision for' audit.jsonl
 # A record that claims too much is found out.
 sed 's/"features":\[4,7,1,2\]/"features":[4,7,1]/' any.jsonl > less.jsonl
 sis verify less.jsonl -m "$trees" -i "$rows" -o audit.jsonl || echo "exit $?"
@@ -45,3 +64,7 @@ try_all -m "$trees" -t 0.8 --guarantee all --method perturb
 try_all -m "$trees" --guarantee all --keep class
 try_all -m "$trees" -t 0.8 --keep class
 try_all -m "$trees" --mask zero
+try_all -m "$trees" -t 0.8 --guarantee chance:2 --mask "hotdeck:$rows"
+try_all -m "$trees" -t 0.8 --guarantee chance:0.9 --mask zero
+try_all -m "$trees" -t 0.8 --guarantee chance:0.999 --mask "hotdeck:$rows"
+try_all -m "$trees" -t 0.8 --smallest --mask zero

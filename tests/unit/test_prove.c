@@ -123,6 +123,29 @@ static void check_audits(const subject *s, const sis_prover *prover, const sis_p
     c->subsets[0].n++;
 }
 
+/* Smallest subsets and contrasts of the same decision, and their audits. */
+static void check_others(const subject *s, const sis_prover *prover, const sis_prove_opt *asked,
+                         size_t size) {
+    sis_prove_opt opt = *asked;
+    sis_collection c;
+    sis_guarantee g;
+    opt.smallest = 1;
+    assert_int_equal(sis_prove_collect(prover, &s->input, &opt, &c, &g), SIS_OK);
+    assert_true(g.smallest && c.n_subsets == 1 && c.subsets[0].n <= size);
+    check_audits(s, prover, &opt, &c, &g);
+    sis_collection_release(&c);
+    sis_guarantee_release(&g);
+    opt.smallest = 0;
+    opt.contrast = 1;
+    opt.max_subsets = 2;
+    assert_int_equal(sis_prove_collect(prover, &s->input, &opt, &c, &g), SIS_OK);
+    assert_true(g.minimal && c.n_subsets == g.n_examples && c.n_subsets >= 1);
+    assert_false(stays(s, &opt, g.examples));
+    check_audits(s, prover, &opt, &c, &g);
+    sis_collection_release(&c);
+    sis_guarantee_release(&g);
+}
+
 static void subsets_hold_whatever_the_rest_is(void **state) {
     (void)state;
     size_t several = 0, fixed = 0;
@@ -144,6 +167,8 @@ static void subsets_hold_whatever_the_rest_is(void **state) {
             check_needed(&s, prover, &opt, &c.subsets[k]);
         }
         check_audits(&s, prover, &opt, &c, &g);
+        if (c.n_subsets)
+            check_others(&s, prover, &opt, c.subsets[0].n);
         several += c.n_subsets > 1;
         fixed += c.status == SIS_STATUS_DEFAULT_DECISION;
         sis_collection_release(&c);

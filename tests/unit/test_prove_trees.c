@@ -261,7 +261,7 @@ static int draw_large(question *t, uint64_t seed) {
     size_t n;
     sis__rng_init(&r, seed);
     made_forest_init(&forest, 1, &r);
-    if (forest.linear || forest.columns < 8 || !forest.classes)
+    if (forest.linear || forest.columns < 6 || !forest.classes)
         return 0;
     char *bytes = made_xgboost(&forest, 0, &n);
     *t = (question){0};
@@ -345,6 +345,120 @@ static void a_limit_of_branches_leaves_it_open(void **state) {
     assert_true(open > 0);
 }
 
+/* ---- Smallest sets and contrasts, against asking about all sets ------------------------------ */
+
+enum { SETS = 1 << 8 };
+
+typedef struct {
+    question t;
+    sis__prover *p;
+    sis__oracle *o;
+    sis__sets sets;
+    int order[MADE_COLUMNS];
+    unsigned char enough[SETS]; /* is the set with these bits? */
+} duel;
+
+/* 0 if every input has the decision, or there are too many sets. */
+static int duel_open(duel *d, uint64_t seed) {
+    if (!draw_large(&d->t, seed))
+        return 0;
+    unsigned n = (unsigned)forest.columns;
+    assert_int_equal(sis__prover_new(&d->t.b, &d->p), SIS_OK);
+    assert_int_equal(sis__trees_oracle(d->p, &d->t.q, &d->o), SIS_OK);
+    assert_int_equal(sis__sets_init(&d->sets, d->o), SIS_OK);
+    assert_int_equal(sis__sets_order(&d->sets, d->order), SIS_OK);
+    for (unsigned set = 0; n <= 8 && set < 1u << n; set++) {
+        unsigned char kept[MADE_COLUMNS];
+        double example[MADE_COLUMNS];
+        sis__proof proof;
+        for (unsigned j = 0; j < n; j++)
+            kept[j] = set >> j & 1;
+        assert_int_equal(d->o->ask(d->o, kept, &proof, example), SIS_OK);
+        d->enough[set] = proof == SIS__PROOF_HOLDS;
+    }
+    return n <= 8 && !d->enough[0];
+}
+
+static void duel_close(duel *d) {
+    sis__sets_release(&d->sets);
+    sis__oracle_free(d->o);
+    sis__prover_free(d->p);
+    sis__booster_release(&d->t.b);
+}
+
+static unsigned bits_of(const unsigned char *flags) {
+    unsigned bits = 0;
+    for (size_t j = 0; j < forest.columns; j++)
+        bits |= (unsigned)flags[j] << j;
+    return bits;
+}
+
+/* Minimal sets that are enough (contrast: whose complement is not), by trying all of them. */
+static size_t list_minimal(const duel *d, int contrast, unsigned char *is) {
+    unsigned all = (1u << forest.columns) - 1;
+    size_t n = 0;
+    for (unsigned set = 0; set <= all; set++) {
+        is[set] = contrast ? !d->enough[all & ~set] : d->enough[set];
+        for (unsigned j = 0; j < forest.columns; j++) {
+            unsigned less = set & ~(1u << j);
+            if (less != set && (contrast ? !d->enough[all & ~less] : d->enough[less]))
+                is[set] = 0;
+        }
+        n += is[set];
+    }
+    return n;
+}
+
+/* All of them are found, each once, the smaller ones first. */
+static void check_enumeration(duel *d, int contrast) {
+    sis__family own = {.n_features = forest.columns}, other = {.n_features = forest.columns};
+    unsigned char is[SETS], kept[MADE_COLUMNS];
+    size_t expected = list_minimal(d, contrast, is), found_n = 0;
+    int found = 1, proved, before = 0;
+    while (found == 1) {
+        if (contrast)
+            assert_int_equal(
+                sis__sets_next_contrast(&d->sets, d->order, &other, &own, kept, &found, &proved),
+                SIS_OK);
+        else
+            assert_int_equal(sis__sets_smallest(&d->sets, d->order, &own, &other, kept, &found),
+                             SIS_OK);
+        if (found != 1)
+            break;
+        for (size_t j = 0; contrast && j < forest.columns; j++)
+            kept[j] = !kept[j];
+        unsigned set = bits_of(kept);
+        assert_true(is[set] && __builtin_popcount(set) >= before);
+        before = __builtin_popcount(set);
+        is[set] = 0;
+        found_n++;
+        assert_int_equal(sis__family_add(&own, kept), SIS_OK);
+        if (contrast)
+            assert_false(stays(&d->t, d->sets.example));
+    }
+    assert_int_equal(found, 0);
+    assert_int_equal(found_n, expected);
+    sis__family_release(&own);
+    sis__family_release(&other);
+}
+
+static void smallest_sets_and_contrasts_are_all_found_in_order(void **state) {
+    (void)state;
+    size_t asked = 0;
+    for (uint64_t seed = 0; asked < rounds(20); seed++) {
+        duel d;
+        if (!draw_large(&d.t, seed))
+            continue;
+        sis__booster_release(&d.t.b);
+        if (duel_open(&d, seed)) {
+            check_enumeration(&d, 0);
+            check_enumeration(&d, 1);
+            asked++;
+        }
+        duel_close(&d);
+    }
+}
+
 static int prove_once(void *ctx) {
     const question *t = (const question *)ctx;
     sis__prover *p;
@@ -385,6 +499,7 @@ int main(void) {
         cmocka_unit_test(columns_of_one_feature_are_free_together),
         cmocka_unit_test(what_cannot_be_asked_is_refused),
         cmocka_unit_test(a_limit_of_branches_leaves_it_open),
+        cmocka_unit_test(smallest_sets_and_contrasts_are_all_found_in_order),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
