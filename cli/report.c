@@ -68,23 +68,17 @@ static void init(void *o) {
 
 /* ---- In -------------------------------------------------------------------------------------- */
 
-/* What the model decided is not what the label says: 1 or 0, -1 after an error line. An output
- * without a name is called by its number, unless it is the only one, which says yes or no (or may
- * be: older records do not tell). */
+/* What the model decided is not what the label says: 1 or 0, -1 after an error line. */
 static int is_mistaken(const sis_record *r) {
-    char number[32];
     if (!r->label || r->collection.status != SIS_STATUS_EXPLAINED)
         return 0;
-    if (!r->output_label && r->output == 0 && r->n_outputs < 2) {
+    int right = sis_record_is_right(r);
+    if (right < 0)
         cli_error(
             "--mistaken: record \"%s\" does not say what its output is called; explain with a "
             "model that has labels (sis.labels)",
             r->id);
-        return -1;
-    }
-    snprintf(number, sizeof number, "%zu", r->output);
-    const char *decided = r->output_label ? r->output_label : number;
-    return (strcmp(decided, r->label) == 0) == r->below;
+    return right < 0 ? -1 : !right;
 }
 
 static int is_wanted(const report_options *o, const sis_record *r) {

@@ -356,3 +356,27 @@ void sis_record_advice(const sis_record *r, char *text, size_t size) {
         snprintf(text, size, "%s %s a threshold above %s (everything masked), up to %s.", ask, how,
                  beyond, at);
 }
+
+/* Of one output: is it above or below? The label is 1 or 0. */
+static int is_right_by_side(const sis_record *r) {
+    int decided = r->collection.status == SIS_STATUS_EXPLAINED ||
+                  r->collection.status == SIS_STATUS_DEFAULT_DECISION;
+    int high = r->below ? !decided : decided;
+    if (strcmp(r->label, "0") != 0 && strcmp(r->label, "1") != 0)
+        return -1;
+    return (r->label[0] == '1') == high;
+}
+
+int sis_record_is_right(const sis_record *r) {
+    char number[24];
+    if (!r->label || r->collection.status == SIS_STATUS_ERROR)
+        return -1;
+    if (r->n_outputs == 1 && is_right_by_side(r) >= 0)
+        return is_right_by_side(r);
+    if (!r->output_label && r->n_outputs < 2 && r->output == 0)
+        return -1; /* the only output, or perhaps: older records do not tell */
+    snprintf(number, sizeof number, "%zu", r->output);
+    const char *decided = r->output_label ? r->output_label : number;
+    int same = strcmp(r->label, decided) == 0 || strcmp(r->label, number) == 0;
+    return same == !r->below;
+}

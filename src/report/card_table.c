@@ -76,7 +76,7 @@ static void add_row(sis__buf *b, const sis_record *r, int feature, const sis__ch
 static void add_subset(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
     sis__buf_printf(b, "<table class=\"features\"><caption><span class=\"key s%zu r0\">%zu</span> ",
-                    k % 6, k + 1);
+                    k % SIS__SUBSET_COLOURS, k + 1);
     sis__subset_caption(b, e, k);
     sis__buf_str(b, "</caption>\n");
     add_head(b, &e->record);

@@ -71,8 +71,8 @@ static const char *many(const sis_record *r) {
 
 static void add_ranked_words(sis__buf *b, const sis__report_example *e, size_t k) {
     const sis_subset *s = &e->record.collection.subsets[k];
-    sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"words\">", k % 6,
-                    k + 1);
+    sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"words\">",
+                    k % SIS__SUBSET_COLOURS, k + 1);
     for (size_t i = 0; i < s->n && i < LISTED_MOST; i++) {
         sis__buf_str(b, i ? " <bdi>" : "<bdi>");
         sis__html_clip(b, e->record.words[s->features[i]],
@@ -176,8 +176,8 @@ int sis__thumb_dna(sis__buf *b, const sis__report_example *e, size_t k) {
 static int add_pattern(sis__buf *b, const sis__report_example *e, size_t k) {
     int first, last;
     find_span(&e->record.collection.subsets[k], &first, &last);
-    sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"scroll\">", k % 6,
-                    k + 1);
+    sis__buf_printf(b, "<li><span class=\"key s%zu r0\">%zu</span> <span class=\"scroll\">",
+                    k % SIS__SUBSET_COLOURS, k + 1);
     int code = sis__thumb_dna(b, e, k);
     sis__buf_printf(b, "</span> <span class=\"soft\">positions %d\xE2\x80\x93%d \xC2\xB7 ",
                     first + 1, last + 1);

@@ -49,7 +49,7 @@ const sis__choice *sis__choices_find(const sis__choices *choices, int feature) {
 
 void sis__choice_class(sis__buf *b, const sis__choice *choice, int human) {
     if (choice)
-        sis__buf_printf(b, " class=\"s%zu r%zu%s\"", choice->subset % 6,
+        sis__buf_printf(b, " class=\"s%zu r%zu%s\"", choice->subset % SIS__SUBSET_COLOURS,
                         choice->rank * 4 / choice->of, human ? " h" : "");
     else if (human)
         sis__buf_str(b, " class=\"h\"");

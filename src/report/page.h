@@ -9,6 +9,9 @@
 #include "report/html.h"
 #include "report/report.h"
 
+/* Subsets that can be told apart by their colour: s0 to s11 of page.css. */
+enum { SIS__SUBSET_COLOURS = 12 };
+
 /* ---- Which features were chosen -------------------------------------------------------------- */
 
 typedef struct sis__choice {

@@ -49,19 +49,26 @@
   const PER_PAGE = 20;
   const cards = all(".card");
   let shown = cards, page = 0;
-  const filter = { status: byId("status"), run: byId("run"), find: byId("find") };
+  const choosers = ["status", "run", "class", "right"].filter((name) => byId(name)); /* what cards are chosen by */
+  const find = byId("find"), sort = byId("sort");
   function matches(card, words) {
-    return (!filter.status.value || card.dataset.status === filter.status.value) &&
-      (!filter.run || !filter.run.value || card.dataset.run === filter.run.value) &&
+    return choosers.every((name) => !byId(name).value || card.dataset[name] === byId(name).value) &&
       (!words || card.textContent.toLowerCase().includes(words));
+  }
+  /* By a number that cards carry, cards without it last; "-" before its name: descending. */
+  function sorted(list) {
+    const name = sort.value.replace("-", ""), sign = sort.value[0] === "-" ? -1 : 1;
+    const at = (card) => card.dataset[name] === undefined ? Infinity : sign * Number(card.dataset[name]);
+    return name ? list.slice().sort((a, b) => at(a) - at(b) || 0) : list;
   }
   function showPage() {
     const last = Math.max(0, Math.ceil(shown.length / PER_PAGE) - 1);
     page = Math.min(Math.max(page, 0), last);
     const first = page * PER_PAGE, end = Math.min(first + PER_PAGE, shown.length);
     all(".card.on").forEach((card) => card.classList.remove("on"));
-    shown.slice(first, end).forEach((card) => {
+    shown.slice(first, end).forEach((card, k) => {
       card.classList.add("on");
+      card.style.order = sort.value ? String(k) : "";
       redraw(card);
     });
     byId("pager").hidden = last === 0;
@@ -71,8 +78,8 @@
     byId("where").textContent = (first + 1) + "\u2013" + end + " of " + shown.length;
   }
   function applyFilters() {
-    const words = filter.find.value.trim().toLowerCase();
-    shown = cards.filter((card) => matches(card, words));
+    const words = find.value.trim().toLowerCase();
+    shown = sorted(cards.filter((card) => matches(card, words)));
     page = 0;
     showPage();
   }
@@ -84,9 +91,22 @@
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
   byId("bar").addEventListener("submit", (event) => event.preventDefault());
-  filter.status.addEventListener("change", applyFilters);
-  if (filter.run) filter.run.addEventListener("change", applyFilters);
-  filter.find.addEventListener("input", applyFilters);
+  [...choosers, "sort"].forEach((name) => byId(name).addEventListener("change", applyFilters));
+  find.addEventListener("input", applyFilters);
+
+  /* ---- Pictures grow when they are chosen ---- */
+  function enlarge(event) {
+    const image = event.target.closest(".pictures img");
+    if (!image || (event.type === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
+    image.closest("figure").classList.toggle("large");
+    event.preventDefault();
+  }
+  all(".pictures img").forEach((image) => {
+    image.tabIndex = 0;
+    image.setAttribute("role", "button");
+  });
+  byId("cards").addEventListener("click", enlarge);
+  byId("cards").addEventListener("keydown", enlarge);
 
   /* ---- The picker: what stored walks answer to another threshold ---- */
   const walks = byId("walks") ? JSON.parse(byId("walks").textContent) : null;

@@ -3,6 +3,8 @@
  * The examples, a card each: what was decided, the input, its subsets. All cards are in the page;
  * the script shows twenty at a time, and a page without scripts, or on paper, shows them all.
  */
+#include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,8 +133,11 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
     sis__html_clip(b, r->id, 60);
     sis__buf_str(b, "</bdi>");
     if (r->label) {
-        sis__buf_str(b, " <span class=\"tag\">labelled <bdi>");
-        sis__html_clip(b, r->label, 40);
+        int named = r->n_outputs == 1 && r->output_label && sis_record_is_right(r) >= 0 &&
+                    !sis__output_is_plain(r); /* 1 and 0 stand for what the output is called */
+        sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
+                        named && r->label[0] == '0' ? "not " : "");
+        sis__html_clip(b, named ? r->output_label : r->label, 40);
         sis__buf_str(b, "</bdi></span>");
     }
     sis__buf_printf(b, " <span class=\"tag status %s\">%s</span>",
@@ -163,6 +168,18 @@ int sis__card_body(sis__buf *b, const sis__report_example *e) {
     }
 }
 
+/* What the script sorts and filters by. */
+static void add_order(sis__buf *b, const sis_record *r) {
+    const sis_collection *c = &r->collection;
+    int right = sis_record_is_right(r);
+    sis__buf_printf(b, " data-class=\"%zu\" data-subsets=\"%zu\" data-size=\"%zu\"", r->output,
+                    c->n_subsets, c->n_subsets ? c->subsets[0].n : 0);
+    if (isfinite(c->score))
+        sis__buf_printf(b, " data-score=\"%.9g\"", c->score);
+    if (right >= 0)
+        sis__buf_printf(b, " data-right=\"%d\"", right);
+}
+
 static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk) {
     static const char *const looks[] = {[SIS__LIST] = "list",
                                         [SIS__TABLE] = "table",
@@ -176,6 +193,7 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
                     i, e->run, sis_status_name(e->record.collection.status), looks[e->look]);
     if (e->traced.n_steps)
         sis__buf_printf(b, " data-walk=\"%zu\"", walk);
+    add_order(b, &e->record);
     sis__buf_str(b, ">\n");
     add_heading(b, report, e);
     if (e->record.collection.status != SIS_STATUS_EXPLAINED)
@@ -212,6 +230,59 @@ static void add_run_filter(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "</select></label>\n");
 }
 
+/* Outputs, if there are several in the results, by number. */
+static void add_class_filter(sis__buf *b, const sis_report *report) {
+    enum { MOST = 1000 };
+    size_t first[MOST], n = 0, highest = 0;
+    char name[200];
+    for (size_t k = 0; k < MOST; k++)
+        first[k] = SIZE_MAX;
+    for (size_t i = 0; i < report->n; i++) {
+        size_t output = report->examples[i].record.output;
+        if (output < MOST && first[output] == SIZE_MAX) {
+            first[output] = i;
+            n++;
+            highest = output > highest ? output : highest;
+        }
+    }
+    if (n < 2)
+        return;
+    sis__buf_str(b, "<label>for <select id=\"class\"><option value=\"\">every class</option>");
+    for (size_t k = 0; k <= highest; k++)
+        if (first[k] != SIZE_MAX) {
+            sis__output_name(&report->examples[first[k]].record, name, sizeof name);
+            sis__buf_printf(b, "<option value=\"%zu\">", k);
+            sis__html_clip(b, name, 40);
+            sis__buf_str(b, "</option>");
+        }
+    sis__buf_str(b, "</select></label>\n");
+}
+
+/* Right and wrong, if there are both. */
+static void add_right_filter(sis__buf *b, const sis_report *report) {
+    size_t counts[2] = {0};
+    for (size_t i = 0; i < report->n; i++) {
+        int right = sis_record_is_right(&report->examples[i].record);
+        if (right >= 0)
+            counts[right]++;
+    }
+    if (counts[0] && counts[1])
+        sis__buf_printf(b,
+                        "<label>decided <select id=\"right\"><option value=\"\">either way</option>"
+                        "<option value=\"1\">right (%zu)</option>"
+                        "<option value=\"0\">wrong (%zu)</option></select></label>\n",
+                        counts[1], counts[0]);
+}
+
+static void add_sort(sis__buf *b) {
+    sis__buf_str(b, "<label>by <select id=\"sort\"><option value=\"\">order of the file</option>"
+                    "<option value=\"-score\">highest score</option>"
+                    "<option value=\"score\">lowest score</option>"
+                    "<option value=\"size\">smallest first subset</option>"
+                    "<option value=\"-size\">largest first subset</option>"
+                    "<option value=\"-subsets\">most subsets</option></select></label>\n");
+}
+
 static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at) {
     size_t start = 0;
     while (start + 1 < n_grid && grid[start] < at)
@@ -242,19 +313,29 @@ static void add_bar(sis__buf *b, const sis_report *report, size_t most, const do
     add_status_filter(b, report, most);
     if (report->n_runs > 1)
         add_run_filter(b, report);
+    add_class_filter(b, report);
+    add_right_filter(b, report);
+    add_sort(b);
     sis__buf_str(b, "<label>with <input type=\"search\" id=\"find\" placeholder=\"id or "
                     "text\"></label>\n</div>\n</form>\n");
 }
 
 /* What the colours mean, once for each kind that is there. */
 static void add_legend(sis__buf *b, const sis_report *report) {
-    int seen[5] = {0}, human = 0;
+    int seen[5] = {0}, human = 0, grey = 0;
+    sis_raster raster;
     for (size_t i = 0; i < report->n; i++) {
-        seen[report->examples[i].look] = 1;
+        const sis__report_example *e = &report->examples[i];
+        seen[e->look] = 1;
+        grey |=
+            e->look == SIS__IMAGE && sis_record_raster(&e->record, &raster) && raster.channels < 3;
         human |= report->examples[i].record.n_human > 0;
     }
     sis__buf_str(b, "<p class=\"legend soft\">");
-    if (seen[SIS__IMAGE])
+    if (seen[SIS__IMAGE] && !grey)
+        sis__buf_str(b, "Chosen pixels keep their colour, <span class=\"swatch ghost\"></span> "
+                        "masked ones are grey. ");
+    if (grey)
         sis__buf_str(b, "<span class=\"swatch bright\"></span> chosen and bright "
                         "<span class=\"swatch dark\"></span> chosen and dark "
                         "<span class=\"swatch ghost\"></span> masked. ");

@@ -148,6 +148,18 @@ async function undecidedIsUndecided(page, file) {
   await page.screenshot(path.join(folder, "undecided-picked.png"));
 }
 
+// A picture grows when it is chosen, by mouse and by key.
+async function picturesGrow(page, file) {
+  await page.open("file://" + file + "#examples");
+  const width = `document.querySelector(".card.on .pictures img").getBoundingClientRect().width`;
+  const before = await page.evaluate(width);
+  await page.click(".card.on .pictures img");
+  check("a picture grows", await page.evaluate(width) > before, true);
+  await page.evaluate(`document.querySelector(".card.on .pictures img").focus()`);
+  await page.key("Enter", 13);
+  check("and shrinks", await page.evaluate(width), before);
+}
+
 async function pagesWork(page, file) {
   await page.open("file://" + file + "#examples");
   const shown = `[document.querySelectorAll(".card.on").length, document.getElementById("where").textContent]`;
@@ -158,6 +170,17 @@ async function pagesWork(page, file) {
   check("last page", await page.evaluate(shown), [1, "201\u2013201 of 201"]);
   await page.evaluate(`(() => { const f = document.getElementById("find"); f.value = "for class 7"; f.dispatchEvent(new Event("input")); })()`);
   check("found", await page.evaluate(shown), [20, "1\u201320 of 20"]);
+  const choose = (id, value) => page.evaluate(`(() => { const e = document.getElementById("${id}"); e.value = "${value}";
+    e.dispatchEvent(new Event(e.type === "search" ? "input" : "change")); })()`);
+  await choose("find", "");
+  await choose("sort", "-score");
+  check("highest score first", await page.evaluate(`(() => { const on = [...document.querySelectorAll(".card.on")].sort((a, b) => a.style.order - b.style.order)
+    .map((c) => Number(c.dataset.score)); const all = [...document.querySelectorAll(".card")].filter((c) => c.dataset.status === "explained").map((c) => Number(c.dataset.score));
+    return on[0] === Math.max(...all) && on.every((v, k) => k === 0 || v <= on[k - 1]); })()`), true);
+  await choose("sort", "");
+  await choose("class", "7");
+  check("of one class", await page.evaluate(`[...document.querySelectorAll(".card.on")].every((c) => c.dataset.class === "7")`), true);
+  await choose("class", "");
   await page.send("Emulation.setEmulatedMedia", { media: "print" });
   check("cards on paper", await page.evaluate(`[...document.querySelectorAll(".card")].filter((c) => c.offsetParent !== null).length`), 201);
   await page.send("Emulation.setEmulatedMedia", { media: "" });
@@ -239,6 +262,7 @@ async function main() {
   await pickerTellsTheTruth(page, pages.text);
   await undecidedIsUndecided(page, pages.undecided);
   await pagesWork(page, pages.many);
+  await picturesGrow(page, pages.image);
   await isCompleteWithoutScripts(page, pages.image);
   await comparisonWorks(page, pages.models);
   await isHarmless(page, pages.hostile);
