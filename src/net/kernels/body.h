@@ -47,7 +47,33 @@ INLINE vec all(float x) {
     return x - (vec){0};
 }
 
-/* n <= LANES values at p, the rest zero. */
+/* n <= LANES values at p, the rest zero; nothing else is read or written. */
+#if VBYTES == 64
+INLINE __mmask16 lanes_below(size_t n) {
+    return (__mmask16)(n >= LANES ? 0xFFFF : (1u << n) - 1);
+}
+
+INLINE vec load_some(const float *p, size_t n) {
+    return (vec)_mm512_maskz_loadu_ps(lanes_below(n), p);
+}
+
+INLINE void store_some(float *p, vec v, size_t n) {
+    _mm512_mask_storeu_ps(p, lanes_below(n), (__m512)v);
+}
+#elif VBYTES == 32
+INLINE __m256i lanes_below(size_t n) {
+    ivec count = (int)(n < LANES ? n : LANES) - (ivec){0}, lane = {0, 1, 2, 3, 4, 5, 6, 7};
+    return (__m256i)(lane < count);
+}
+
+INLINE vec load_some(const float *p, size_t n) {
+    return (vec)_mm256_maskload_ps(p, lanes_below(n));
+}
+
+INLINE void store_some(float *p, vec v, size_t n) {
+    _mm256_maskstore_ps(p, lanes_below(n), (__m256)v);
+}
+#else
 INLINE vec load_some(const float *p, size_t n) {
     float copy[LANES] = {0};
     if (n >= LANES)
@@ -65,6 +91,7 @@ INLINE void store_some(float *p, vec v, size_t n) {
     store(copy, v);
     memcpy(p, copy, n * sizeof *p);
 }
+#endif
 
 /* One bit a lane that is set. */
 INLINE unsigned lanes_of(ivec which) {

@@ -118,9 +118,14 @@ static void wide_panel(size_t rows, size_t cols, size_t k, const float *a, size_
 INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct,
                         const sis__placed_product *t) {
     const float *b = t->b;
+    const size_t last = (vecs - 1) * LANES, some = t->n - last;
     vec s[MR][2];
-    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] =
-        load((t->start ? t->start : t->c[i]) + v * LANES);
+    UNROLL for (size_t i = 0; i < rows; i++) {
+        const float *from = t->start ? t->start : t->c[i];
+        s[i][0] = load_some(from, vecs > 1 ? LANES : some);
+        if (vecs > 1)
+            s[i][1] = load_some(from + last, some);
+    }
     for (size_t p = 0; p < t->k; p++, b += NR) {
         const size_t at = direct ? p : (size_t)t->offset[p];
         vec w[2];
@@ -130,8 +135,11 @@ INLINE void placed_tile(const size_t rows, const size_t vecs, const int direct,
             UNROLL for (size_t v = 0; v < vecs; v++) s[i][v] += x * w[v];
         }
     }
-    UNROLL for (size_t i = 0; i < rows; i++) UNROLL for (size_t v = 0; v < vecs; v++)
-        store(t->c[i] + v * LANES, s[i][v]);
+    UNROLL for (size_t i = 0; i < rows; i++) {
+        store_some(t->c[i], s[i][0], vecs > 1 ? LANES : some);
+        if (vecs > 1)
+            store_some(t->c[i] + last, s[i][1], some);
+    }
 }
 
 INLINE void placed_any(const size_t rows, const size_t vecs, const sis__placed_product *t) {
@@ -168,27 +176,6 @@ static void placed_rows(const sis__placed_product *t) {
     }
 }
 
-/* A tile with columns that do not fill it: through a copy. */
-static void placed_edge(const sis__placed_product *t) {
-    float copy[MR * NR], start[NR], *rows[MR];
-    sis__placed_product inside = *t;
-    inside.c = rows;
-    memset(copy, 0, sizeof copy);
-    memset(start, 0, sizeof start);
-    for (size_t i = 0; i < t->m; i++) {
-        rows[i] = copy + i * NR;
-        if (!t->start)
-            memcpy(rows[i], t->c[i], t->n * sizeof *copy);
-    }
-    if (t->start) {
-        memcpy(start, t->start, t->n * sizeof *start);
-        inside.start = start;
-    }
-    placed_rows(&inside);
-    for (size_t i = 0; i < t->m; i++)
-        memcpy(t->c[i], rows[i], t->n * sizeof *copy);
-}
-
 static void gemm_placed(const sis__placed_product *p) {
     float *c[MR];
     for (size_t i = 0; i < p->m; i += MR)
@@ -202,10 +189,7 @@ static void gemm_placed(const sis__placed_product *p) {
             t.c = c;
             for (size_t r = 0; r < t.m; r++)
                 c[r] = p->c[i + r] + j;
-            if (t.n == NR || t.n == LANES)
-                placed_rows(&t);
-            else
-                placed_edge(&t);
+            placed_rows(&t);
         }
 }
 
