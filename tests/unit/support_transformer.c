@@ -179,11 +179,11 @@ static void add_constants(draft *d) {
     number(d, "root_half", 0.70710678f);
     number(d, "root", sqrtf((float)size));
     ints(d, "split",
-         (int64_t[]){0, d->e->fixed ? (int64_t)d->e->length : -1, (int64_t)d->e->heads,
+         (int64_t[]){0, d->e->rigid ? (int64_t)d->e->length : -1, (int64_t)d->e->heads,
                      (int64_t)size},
          4);
     ints(d, "joined",
-         (int64_t[]){0, d->e->fixed ? (int64_t)d->e->length : -1, (int64_t)d->e->width}, 3);
+         (int64_t[]){0, d->e->rigid ? (int64_t)d->e->length : -1, (int64_t)d->e->width}, 3);
     sis_net_add_ints(d->b, "first", &(sis_net_shape){0, {0}}, &first);
 }
 
@@ -246,6 +246,7 @@ void build_encoder(const encoder *e, sis__rng *r, sis_net **out) {
 
 encoder draw_encoder(sis__rng *r) {
     size_t heads = between(r, 1, 3);
+    int fixed = chance(r, 0.4);
     return (encoder){.layers = between(r, 1, 3),
                      .width = heads * between(r, 3, 12),
                      .heads = heads,
@@ -254,5 +255,6 @@ encoder draw_encoder(sis__rng *r) {
                      .spelling = (int)sis__rng_below(r, 3),
                      .before = chance(r, 0.3),
                      .mean = chance(r, 0.2),
-                     .fixed = chance(r, 0.2)};
+                     .fixed = fixed,
+                     .rigid = fixed && chance(r, 0.5)};
 }

@@ -20,7 +20,8 @@ typedef struct encoder {
     int spelling;                        /* of GELU: 0, 1 or 2 */
     int before;                          /* layers normalise what they read, not what they give */
     int mean;  /* the mean over all tokens goes into the head, not the first token */
-    int fixed; /* its length is written into the file */
+    int fixed; /* its length is declared in the file */
+    int rigid; /* and heads are split with it, so it takes no other */
 } encoder;
 
 void build_encoder(const encoder *e, sis__rng *r, sis_net **out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Encoders: steps that do several operators at once give the bits of the single ones.
+ * Encoders: steps that do several operators at once, and those that compute only what is read, give
+ * the bits of the single ones.
  */
 #include "support.h"
 
@@ -74,6 +75,44 @@ static void chains_give_the_bits_of_single_operators(void **state) {
     }
 }
 
+static double products_of(const sis_net *net, size_t length, int keep) {
+    size_t dim = (size_t)net->graph.values[net->embedding].dims[1];
+    sis__feed feed = {.value = net->embedded, .rank = 3, .dims = {1, length, dim}};
+    sis__plan_spec spec = {.feeds = &feed,
+                           .n_feeds = 1,
+                           .outputs = &net->pre_output,
+                           .n_outputs = 1,
+                           .batch = 1,
+                           .keep_all = keep};
+    sis__plan *plan;
+    double products = 0;
+    assert_int_equal(sis__plan_new(net, &spec, &plan), SIS_OK);
+    for (size_t i = 0; i < plan->n_steps; i++)
+        products += plan->steps[i].op == SIS__OP_MATMUL ? plan->steps[i].flops / 2 : 0;
+    sis__plan_free(plan);
+    return products;
+}
+
+/* Of the last layer: keys and values of all tokens, all else of one. */
+static void the_last_layer_computes_what_is_read(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 14);
+    for (int k = 0; k < 4; k++) {
+        encoder e = {.layers = 2, .width = 32, .heads = 2, .length = 10, .masked = 1};
+        sis_net *net;
+        e.before = k & 1;
+        e.rigid = e.fixed = k >> 1;
+        build_encoder(&e, &r, &net);
+        double w = 32, t = 10, layer = t * 8 * w * w + 2 * t * t * w, head = w * w + 2 * w;
+        double last = 2 * t * w * w + 6 * w * w + 2 * t * w;
+        assert_true(products_of(net, 10, 1) == 2 * layer + head);
+        double narrow = products_of(net, 10, 0); /* and the biases added to them */
+        assert_true(narrow >= layer + last + head && narrow < 1.05 * (layer + last + head));
+        sis_net_free(net);
+    }
+}
+
 /* What somebody else reads in the middle of a chain must be there. */
 static void chains_are_left_alone_where_others_read_them(void **state) {
     (void)state;
@@ -142,6 +181,7 @@ static void running_out_of_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_give_the_bits_of_single_operators),
+        cmocka_unit_test(the_last_layer_computes_what_is_read),
         cmocka_unit_test(chains_are_left_alone_where_others_read_them),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };

@@ -75,21 +75,29 @@ INLINE void store_some(float *p, vec v, size_t n) {
 }
 #else
 INLINE vec load_some(const float *p, size_t n) {
-    float copy[LANES] = {0};
     if (n >= LANES)
         return load(p);
+#if VBYTES == 64
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#else
+    float copy[LANES] = {0};
     memcpy(copy, p, n * sizeof *p);
     return load(copy);
+#endif
 }
 
 INLINE void store_some(float *p, vec v, size_t n) {
-    float copy[LANES];
     if (n >= LANES) {
         store(p, v);
         return;
     }
+#if VBYTES == 64
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
+    float copy[LANES];
     store(copy, v);
     memcpy(p, copy, n * sizeof *p);
+#endif
 }
 #endif
 

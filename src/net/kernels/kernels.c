@@ -200,7 +200,9 @@ static void naive_softmax(const float *x, float *y, size_t m, size_t n) {
         for (size_t i = 0; i < n; i++)
             top = x[i] > top ? x[i] : top;
         for (size_t i = 0; i < n; i++) {
-            y[i] = top == -INFINITY ? (isnan(x[i]) ? NAN : 0.0f) : expf(x[i] - top);
+            y[i] = top == -INFINITY   ? (isnan(x[i]) ? NAN : 0.0f)
+                   : x[i] - top < -87 ? 0.0f
+                                      : expf(x[i] - top);
             sum += (double)y[i];
         }
         for (size_t i = 0; top != -INFINITY && i < n; i++)

@@ -169,7 +169,7 @@ typedef struct sis__kernels {
     sis__arithmetic *add, *sub, *mul, *div;
     /* In double, 16 sums side by side (of values i, i + 16, ...), which are then added in order. */
     double (*sum)(const float *x, size_t n);
-    /* Each of m rows: e^(x - largest) over the sum of these, which runs in double from the first to
+    /* Each of m rows: e^(x - largest), below e^-87 0, over the sum of these, which runs in double from the first to
      * the last, so that values that are 0 might as well not be there. Rows of -infinity become 0. */
     void (*softmax)(const float *x, float *y, size_t m, size_t n);
     /* What several operators in a row compute, rounded after each of them. y may be x. */

@@ -34,8 +34,13 @@ INLINE vec rounded(vec v) {
         else if (sb)                                                                               \
             for (vec x = all(*a); i + LANES <= n; i += LANES)                                      \
                 store(y + i, x operation load(b + i));                                             \
-        for (; i < n; i++)                                                                         \
-            y[i] = a[i * sa] operation b[i * sb];                                                  \
+        if (i < n && (sa || sb)) {                                                                 \
+            vec p = sa ? load_some(a + i, n - i) : all(*a),                                        \
+                q = sb ? load_some(b + i, n - i) : all(*b);                                        \
+            store_some(y + i, p operation q, n - i);                                               \
+        }                                                                                          \
+        for (; i < n && !sa && !sb; i++)                                                           \
+            y[i] = *a operation * b;                                                               \
     }
 ARITHMETIC(add, +)
 ARITHMETIC(sub, -)
@@ -74,7 +79,7 @@ static double sum_of_row(const float *x, size_t n) {
 
 /* ---- Softmax ------------------------------------------------------------------------------- */
 
-/* e^(x - largest); 0 if there is nothing to compare: rows of -infinity (or NaN, which stays). */
+/* e^(x - largest), or 0 below e^-87. Answers 0 if there is nothing to compare: rows of -infinity (or NaN, which stays). */
 static int exponentials(const float *x, float *y, size_t n) {
     float top = -INFINITY, lanes[LANES];
     size_t i = 0;
@@ -82,6 +87,11 @@ static int exponentials(const float *x, float *y, size_t n) {
     for (; i + LANES <= n; i += LANES) {
         vec v = load(x + i);
         most = pick(v > most, v, most);
+    }
+    if (i < n && i > 0) { /* the last ones once more */
+        vec v = load(x + n - LANES);
+        most = pick(v > most, v, most);
+        i = n;
     }
     store(lanes, most);
     for (size_t k = 0; k < LANES; k++)
@@ -93,8 +103,11 @@ static int exponentials(const float *x, float *y, size_t n) {
             y[i] = x[i] != x[i] ? x[i] : 0.0f;
         return 0;
     }
-    for (i = 0; i < n; i += LANES)
-        store_some(y + i, exp_of(load_some(x + i, n - i) - top), n - i);
+    for (i = 0; i < n; i += LANES) { /* what would not be a normal number is slow, and nothing */
+        vec d = load_some(x + i, n - i) - top;
+        ivec tiny = d < -87.0f;
+        store_some(y + i, pick(tiny, all(0.0f), exp_of(pick(tiny, all(0.0f), d))), n - i);
+    }
     return 1;
 }
 

@@ -190,7 +190,7 @@ float *sis__matrix_pack(const sis__matrix *b) {
 /* Does this memory belong to the document, and so outlive the plan? */
 static int of_document(const sis__cx *c, const float *at) {
     for (size_t i = 0; i < c->step->n_inputs; i++)
-        if (c->step->inputs[i] >= 0) {
+        if (c->step->inputs[i] >= 0 && (size_t)c->step->inputs[i] < c->plan->graph->n_values) {
             const sis__value *v = &c->plan->graph->values[c->step->inputs[i]];
             const sis__tensor *t = &c->plan->tensors[c->step->inputs[i]];
             if (v->data && t->data == v->data && at >= (const float *)v->data &&

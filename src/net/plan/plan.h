@@ -10,7 +10,7 @@
  *                      |  sis__run_new
  *                   run: the memory one thread needs to execute a plan
  *
- * A plan has one tensor for every value of the graph, under the same number, so an initializer, its
+ * A plan has one tensor for every value of the graph, under the same number (and maybe some more), so an initializer, its
  * gradient and a tensor of any plan are found by one index. A plan starts at any set of values (the
  * network's input, or the embeddings in the middle of a text model) and ends at any set (the
  * scores, or what goes into the last Softmax): only what lies between is compiled.
@@ -91,7 +91,7 @@ typedef struct sis__plan {
     const sis_net *net;
     const sis__graph *graph;
     size_t n_tensors, n_steps;
-    sis__tensor *tensors; /* one for every value of the graph */
+    sis__tensor *tensors; /* one for every value of the graph, then those of narrow.c */
     sis__step *steps;     /* live nodes in topological order */
     size_t arena;         /* bytes of a run for tensors */
     size_t scratch;       /* bytes of a run for the neediest step */
@@ -120,6 +120,10 @@ size_t sis__tensor_bytes(const sis__tensor *t);
 
 /* The node's name for messages. */
 const char *sis__node_name(const sis__node *n);
+
+/* Let steps compute only the slices that are read of their results in the end (narrow.c). What nobody
+ * needs any more stays until it is dropped. */
+int sis__plan_narrow(sis__plan *p);
 
 /* Do several operators at once where that gives the same bits (fuse.c). What nobody needs any more
  * stays until it is dropped. Nothing happens to plans that keep everything. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the cut to margins. Plans are compiled for a few batch sizes; n rows are cut into pieces of
- * these, largest first. Rows do not influence each other, so it does not matter how; a network
+ * From the cut to margins. Plans are compiled for a few batch sizes when they are first needed; n
+ * rows are cut into pieces of these, largest first. Rows do not influence each other, so it does not matter how; a network
  * whose rows cannot be run together, or not with rows on the first axis of the cut, gets them one
  * by one.
  */
@@ -16,21 +16,33 @@
 #include "net/plan/forward.h"
 #include "net/walk/walk.h"
 
-static const size_t sizes[] = {256, 64, 16, 4, 1};
+static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
 static const size_t most_arena = (size_t)8 << 20; /* bytes of a run of several rows */
+static const size_t most_lean = (size_t)5 << 19; /* the same where steps are many: what a core keeps near */
 
 struct sis__head {
     const sis__subject *s;
     sis__cut *cuts;
     size_t n_cuts, width; /* values in a row */
-    int last;             /* value that the margins are read from */
+    int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
+    size_t size;
+    int lean; /* nobody asks for sis__head_size */
+    int last; /* value that the margins are read from */
     size_t outputs;
-    sis__plan *plans[N_SIZES]; /* NULL: not used */
+    sis__plan *plans[N_SIZES]; /* NULL: not used, or not yet */
     sis__run *runs[N_SIZES];
-    int *views; /* (n_views) a single cut and what else shows its memory */
+    int together;       /* rows may be run together */
+    int tried[N_SIZES]; /* whether plan and run can be had */
+    int *views;         /* (n_views) a single cut and what else shows its memory */
     size_t n_views;
 };
+
+/* Values of cut i in one row. */
+static size_t count_of(const sis__head *h, size_t i) {
+    const sis__tensor *t = h->cuts[i].like;
+    return h->axes ? t->count / t->dims[h->axes[i]] * h->size : t->count;
+}
 
 /* A plan for `rows` rows; the first axis of each cut counts them. */
 static int compile(sis__head *h, size_t rows, sis__plan **plan) {
@@ -39,27 +51,31 @@ static int compile(sis__head *h, size_t rows, sis__plan **plan) {
         return SIS_E_NOMEM;
     for (size_t i = 0; i < h->n_cuts; i++) {
         const sis__tensor *like = h->cuts[i].like;
-        feeds[i] = (sis__feed){.value = h->cuts[i].value, .rank = like->rank};
+        feeds[i] = (sis__feed){.value = h->cuts[i].value, .rank = like->rank, .elem = like->elem};
         memcpy(feeds[i].dims, like->dims, sizeof feeds[i].dims);
         feeds[i].dims[0] = rows;
+        if (h->axes)
+            feeds[i].dims[h->axes[i]] = h->size;
     }
     sis__plan_spec spec = {.feeds = feeds,
                            .n_feeds = h->n_cuts,
                            .outputs = &h->last,
                            .n_outputs = 1,
                            .batch = rows,
-                           .keep_all = rows == 1}; /* see sis__head_size */
+                           .keep_all = rows == 1 && !h->lean}; /* see sis__head_size */
     int error = sis__plan_new(h->s->net, &spec, plan);
     free(feeds);
     return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
 }
 
 /* Is a cut of n rows n times that of one? Asked of a plan for whole rows that is known to be
- * sound. */
+ * sound; it may compute some slices only (net/plan/narrow.c). */
 static int stacks(const sis__plan *p, const sis__cut *cut, size_t n) {
     const sis__tensor *t = &p->tensors[cut->value];
-    return t->known && t->rank == cut->like->rank && t->dims[0] == n &&
-           memcmp(t->dims + 1, cut->like->dims + 1, (t->rank - 1) * sizeof *t->dims) == 0;
+    int same = t->known && t->rank == cut->like->rank && t->dims[0] == n;
+    for (size_t d = 1; same && d < t->rank; d++)
+        same = t->dims[d] <= cut->like->dims[d];
+    return same;
 }
 
 /* May rows be run together? */
@@ -81,20 +97,25 @@ static int check_batches(const sis__head *h, int *together) {
     return error;
 }
 
-static int init_plans(sis__head *h) {
-    int together, error = check_batches(h, &together);
-    for (size_t i = 0; error == SIS_OK && i < N_SIZES; i++) {
-        if (sizes[i] > 1 && !together)
-            continue;
-        error = compile(h, sizes[i], &h->plans[i]);
-        if (error == SIS_OK && sizes[i] > 1 && h->plans[i]->arena > most_arena) {
-            sis__plan_free(h->plans[i]);
-            h->plans[i] = NULL;
-        } else if (error == SIS_OK) {
-            error = sis__run_new(h->plans[i], &h->runs[i]);
-        }
+/* Plan and run of one size, when it is first asked for. Runs of several rows may turn out too large,
+ * and are done without. */
+static int get_run(sis__head *h, size_t i) {
+    if (h->tried[i] || (sizes[i] > 1 && !h->together))
+        return SIS_OK;
+    h->tried[i] = 1;
+    int error = compile(h, sizes[i], &h->plans[i]);
+    if (error == SIS_OK && (sizes[i] == 1 || h->plans[i]->arena <= (h->lean ? most_lean : most_arena)))
+        return sis__run_new(h->plans[i], &h->runs[i]);
+    if (error == SIS_OK) {
+        sis__plan_free(h->plans[i]);
+        h->plans[i] = NULL;
     }
-    return error;
+    return error == SIS_E_UNSUPPORTED && sizes[i] > 1 ? SIS_OK : error;
+}
+
+static int init_plans(sis__head *h) {
+    int error = check_batches(h, &h->together);
+    return error == SIS_OK ? get_run(h, N_SIZES - 1) : error;
 }
 
 /* A single cut is read where the caller has it: find all tensors that lie in its memory. */
@@ -113,19 +134,23 @@ static int find_views(sis__head *h) {
     return SIS_OK;
 }
 
-int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
+/* As the two below say. */
+static int new_head(const sis__subject *s, const sis__cut *cuts, size_t n, const int *axes,
+                    size_t size, int lean, sis__head **out) {
     *out = NULL;
     sis__head *h = SIS_NEW(sis__head, 1);
     if (!h)
         return SIS_E_NOMEM;
-    *h = (sis__head){.s = s, .n_cuts = n, .last = s->net->pre_output};
+    *h = (sis__head){.s = s, .n_cuts = n, .size = size, .lean = lean, .last = s->net->pre_output};
     h->cuts = (sis__cut *)sis__copy(cuts, n, sizeof *cuts);
-    int error = h->cuts ? SIS_OK : SIS_E_NOMEM;
+    h->axes = axes ? (int *)sis__copy(axes, n, sizeof *axes) : NULL;
+    int error = h->cuts && (h->axes || !axes) ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
         const sis__tensor *like = cuts[i].like;
-        if (like->rank == 0 || like->dims[0] != 1 || like->dtype != SIS__F32)
+        if (like->rank == 0 || like->dims[0] != 1 || like->dtype > SIS__BOOL ||
+            (like->dtype != SIS__F32 && n == 1))
             error = SIS_E_UNSUPPORTED;
-        h->width += like->count;
+        h->width += count_of(h, i);
     }
     if (error == SIS_OK)
         error = init_plans(h);
@@ -140,6 +165,15 @@ int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, si
     return SIS_OK;
 }
 
+int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
+    return new_head(s, cuts, n, NULL, 0, 0, out);
+}
+
+int sis__head_new_length(const sis__subject *s, const sis__cut *cuts, size_t n, const int *axes,
+                         size_t size, sis__head **out) {
+    return new_head(s, cuts, n, axes, size, 1, out);
+}
+
 int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out) {
     return sis__head_new_cuts(s, &(sis__cut){cut, like}, 1, out);
 }
@@ -151,20 +185,31 @@ void sis__head_free(sis__head *h) {
     }
     if (h) {
         free(h->cuts);
+        free(h->axes);
         free(h->views);
     }
     free(h);
+}
+
+/* n floats in the type of a tensor. */
+static void put_values(sis__dtype t, const float *from, size_t n, void *to, size_t at) {
+    if (t == SIS__F32)
+        memcpy((float *)to + at, from, n * sizeof *from);
+    for (size_t i = 0; t == SIS__I64 && i < n; i++)
+        ((int64_t *)to)[at + i] = (int64_t)from[i];
+    for (size_t i = 0; t == SIS__BOOL && i < n; i++)
+        ((uint8_t *)to)[at + i] = from[i] != 0;
 }
 
 /* Let the run read n rows: where they lie if there is one cut, from a copy otherwise. */
 static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n) {
     for (size_t i = 0; i < h->n_views; i++)
         r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
-    for (size_t i = 0, at = 0; i < h->n_cuts && h->n_cuts > 1; at += h->cuts[i++].like->count) {
-        size_t count = h->cuts[i].like->count;
-        float *to = (float *)r->data[h->cuts[i].value];
+    for (size_t i = 0, at = 0; i < h->n_cuts && h->n_cuts > 1; at += count_of(h, i++)) {
+        size_t count = count_of(h, i);
         for (size_t k = 0; k < n; k++)
-            memcpy(to + k * count, rows + k * h->width + at, count * sizeof *to);
+            put_values(h->cuts[i].like->dtype, rows + k * h->width + at, count,
+                       r->data[h->cuts[i].value], k * count);
     }
 }
 
@@ -221,11 +266,14 @@ double sis__head_size(const sis__head *h) {
 
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
     int error = SIS_OK;
-    for (size_t i = 0; i < N_SIZES; i++)
+    for (size_t i = 0; i < N_SIZES && error == SIS_OK; i++) {
+        if (n >= sizes[i])
+            error = get_run(h, i);
         for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
             error = run_piece(h, i, rows, margins);
             rows += sizes[i] * h->width;
             margins += sizes[i];
         }
+    }
     return error;
 }

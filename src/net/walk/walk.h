@@ -9,6 +9,7 @@
  *     head.c       from the cut to margins, in batches
  *     entry.c      what the first layer that mixes values sees of an input
  *     dense.c      a dense layer on the input: the change is one column
+ *     attention.c  transformers: up to the first attention each token by itself
  *     recurrent.c  LSTM, GRU: states before the masked position stay
  *     trees.c      tree ensembles and linear models: only what reads the feature
  *     net/window   convolution, pooling, element-wise: only a window changes
@@ -125,6 +126,7 @@ struct sis__rule {
 /* All of them, in the order they are asked. NAME is sis__rule_NAME. */
 #define SIS__RULES(X)                                                                              \
     X(trees)                                                                                       \
+    X(attention)                                                                                   \
     X(recurrent)                                                                                   \
     X(dense)                                                                                       \
     X(window)
@@ -168,12 +170,17 @@ void sis__walk_full_from(sis_walk *w, size_t probe);
 int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out);
 void sis__head_free(sis__head *h);
 
-/* The same from several values at once: a row holds them one behind the other. */
+/* The same from several values at once: a row holds them one behind the other, as floats. */
 typedef struct sis__cut {
     int value;
     const sis__tensor *like;
 } sis__cut;
 int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out);
+
+/* The same for sequences of another length: axis axes[i] of each cut is `size` long, whatever `like`
+ * says (axes NULL: as it says). For exact rules: sis__head_size knows nothing of it. */
+int sis__head_new_length(const sis__subject *s, const sis__cut *cuts, size_t n, const int *axes,
+                         size_t size, sis__head **out);
 
 /* rows (n, width of the cut) -> margins (n). Row by row the same to the bit as a full pass from
  * there on, whatever n. */

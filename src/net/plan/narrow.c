@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Only what is read is computed. A head that reads the first token of a sequence needs one row of
+ * the last layer: of its queries, its attention, its dense layers and normalisations; keys and
+ * values alone are needed of all tokens. So where some slices of a tensor are picked out (Gather,
+ * Slice) they are picked out earlier, in front of every step that treats slices apart.
+ *
+ * Backwards over the steps: which results are wanted at these slices only, and along which axis?
+ * Forwards: such steps are compiled again for so many slices; what somebody else needs in full is
+ * picked from. The remaining slices are what they were, to the bit.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+#include "net/plan/plan.h"
+
+enum { NOBODY = -1, ALL = -2, NOT_SO = -1 }; /* who wants a tensor; else the axis */
+
+typedef struct {
+    sis__plan *p;
+    int64_t *slices;       /* (n) which are picked */
+    size_t n, size;        /* of an axis so long */
+    int *wants;            /* (tensors) NOBODY, ALL, or along that axis only */
+    unsigned char *narrow; /* (steps) it is compiled again, or does the picking */
+    sis__step *steps;      /* (n_steps) the new ones */
+    size_t n_steps;
+    int *along;            /* inputs of all steps: the axis it picks them along, or ALL */
+    unsigned char *shrunk; /* (tensors) holds these slices only */
+    int *picked;           /* (tensors) the tensor of the slices picked from it, or -1 */
+    int index;             /* the tensor of the numbers of slices, or -1 */
+} narrower;
+
+static const sis__tensor *tensor_of(const narrower *w, int t) {
+    return &w->p->tensors[t];
+}
+
+/* ---- What picks ------------------------------------------------------------------------------ */
+
+/* The axis that a step picks slices of input 0 along, and which; -1: it does something else. */
+static int picks(const sis__plan *p, const sis__step *s, int64_t *slices, size_t *n, size_t most) {
+    const sis__tensor *x = &p->tensors[s->inputs[0]], *y = &p->tensors[s->outputs[0]];
+    if (s->op == SIS__OP_GATHER) {
+        const sis__tensor *i = &p->tensors[s->inputs[1]];
+        size_t axis = s->p.axis.axis;
+        if (!i->data || i->count > most || i->count == 0 || x->data)
+            return NOT_SO;
+        for (size_t k = 0; k < (*n = i->count); k++) {
+            size_t at = sis__index_in(((const int64_t *)i->data)[k], s->p.axis.size);
+            if (at == SIZE_MAX)
+                return NOT_SO;
+            slices[k] = (int64_t)at;
+        }
+        return (int)axis;
+    }
+    int found = NOT_SO;
+    for (size_t d = 0; s->op == SIS__OP_SLICE && d < x->rank && x->rank == y->rank; d++)
+        if (x->dims[d] != y->dims[d]) {
+            if (found != NOT_SO || y->dims[d] > most || y->dims[d] == 0)
+                return NOT_SO;
+            found = (int)d;
+        }
+    if (found == NOT_SO)
+        return NOT_SO;
+    ptrdiff_t inner = 1, step = s->p.strided.stride[found];
+    for (size_t d = (size_t)found + 1; d < x->rank; d++)
+        inner *= (ptrdiff_t)x->dims[d];
+    for (size_t k = 0; k < (*n = y->dims[found]); k++)
+        slices[k] = (int64_t)((s->p.strided.offset + (ptrdiff_t)k * step) / inner);
+    return found;
+}
+
+/* The last step that picks a few slices of something computed: what it picks is what we follow. */
+static int find_slices(narrower *w) {
+    enum { MOST = 64 };
+    int64_t slices[MOST];
+    for (size_t i = w->p->n_steps; i-- > 0;) {
+        const sis__step *s = &w->p->steps[i];
+        if (s->op != SIS__OP_GATHER && s->op != SIS__OP_SLICE)
+            continue;
+        size_t n = 0;
+        int axis = picks(w->p, s, slices, &n, MOST);
+        if (axis < 1 || tensor_of(w, s->inputs[0])->node < 0)
+            continue;
+        w->size = tensor_of(w, s->inputs[0])->dims[axis];
+        if (2 * n > w->size)
+            continue;
+        w->n = n;
+        w->slices = (int64_t *)sis__copy(slices, n, sizeof *slices);
+        return w->slices ? 1 : SIS_E_NOMEM;
+    }
+    return 0;
+}
+
+/* The axis along which a step picks just these slices. */
+static int picks_these(const narrower *w, const sis__step *s) {
+    int64_t slices[64];
+    size_t n = 0;
+    if (s->op != SIS__OP_GATHER && s->op != SIS__OP_SLICE)
+        return NOT_SO;
+    int axis = picks(w->p, s, slices, &n, sizeof slices / sizeof *slices);
+    return axis >= 1 && n == w->n && tensor_of(w, s->inputs[0])->dims[axis] == w->size &&
+                   memcmp(slices, w->slices, n * sizeof *slices) == 0
+               ? axis
+               : NOT_SO;
+}
+
+/* ---- Through a step -------------------------------------------------------------------------- */
+
+/* The axis of input i whose slices alone decide about those along `axis` of the result. ALL: all of
+ * the input is needed, whatever slice. NOBODY: the step does not treat slices apart. */
+static int through_map(const narrower *w, const sis__step *s, size_t i, int axis) {
+    const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
+    size_t missing = y->rank - x->rank;
+    if (x->rank > y->rank)
+        return NOBODY;
+    if ((size_t)axis < missing || x->dims[(size_t)axis - missing] == 1)
+        return ALL;
+    return axis - (int)missing;
+}
+
+static int through_view(const narrower *w, const sis__step *s, size_t i, int axis) {
+    const sis__tensor *x = tensor_of(w, s->inputs[0]), *y = tensor_of(w, s->outputs[0]);
+    size_t outer = 1, before = 1;
+    if (i > 0)
+        return ALL;
+    for (int d = 0; d < axis; d++)
+        outer *= y->dims[d];
+    for (size_t d = 0; d < x->rank; before *= x->dims[d++])
+        if (before == outer && x->dims[d] == w->size)
+            return (int)d;
+    return NOBODY;
+}
+
+static int through_turn(const narrower *w, const sis__step *s, int axis) {
+    const sis__tensor *x = tensor_of(w, s->inputs[0]);
+    size_t stride[SIS__MAX_RANK];
+    sis__strides_of(x, stride);
+    for (size_t d = 0; d < x->rank; d++)
+        if (x->dims[d] == w->size && stride[d] == (size_t)s->p.strided.stride[axis])
+            return (int)d;
+    return NOBODY;
+}
+
+static int through_product(const narrower *w, const sis__step *s, size_t i, int axis) {
+    const sis__tensor *a = tensor_of(w, s->inputs[0]), *b = tensor_of(w, s->inputs[1]);
+    const sis__tensor *y = tensor_of(w, s->outputs[0]);
+    if (a->rank != y->rank || (size_t)axis + 1 >= y->rank)
+        return NOBODY;
+    if (i == 1)
+        return ALL;
+    return (size_t)axis + 2 == y->rank || b->rank == 2 ? axis : NOBODY;
+}
+
+/* Normalisations of the last axis, and what is added to or multiplied with each slice alike. */
+static int through_norm(const narrower *w, const sis__step *s, size_t i, int axis) {
+    const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
+    if (x->rank == y->rank && x->dims[axis] == w->size && (size_t)axis + 1 < y->rank)
+        return axis;
+    return i > 0 && x->rank == 1 ? ALL : NOBODY;
+}
+
+static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
+    const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
+    switch (s->op) {
+    case SIS__OP_MATMUL:
+        return through_product(w, s, i, axis);
+    case SIS__OP_SOFTMAX:
+        return (size_t)axis < s->p.axis.axis ? axis : NOBODY;
+    case SIS__OP_REDUCE_MEAN:
+    case SIS__OP_REDUCE_SUM:
+    case SIS__OP_REDUCE_SUM_SQUARE:
+        return i > 0 ? ALL : x->rank == y->rank && x->dims[axis] == w->size ? axis : NOBODY;
+    case SIS__OP_TRANSPOSE:
+        return through_turn(w, s, axis);
+    case SIS__OP_LAYER_NORMALIZATION:
+    case SIS__OP_SKIP_LAYER_NORMALIZATION:
+    case SIS__OP_BIAS_GELU:
+    case SIS__OP_FAST_GELU:
+        return through_norm(w, s, i, axis);
+    default:
+        if (s->ops->trait == SIS__KEEPS)
+            return through_view(w, s, i, axis);
+        return s->ops->trait == SIS__MAPS ? through_map(w, s, i, axis) : NOBODY;
+    }
+}
+
+/* ---- Who wants what -------------------------------------------------------------------------- */
+
+static void want(narrower *w, int tensor, int axis) {
+    int *v = &w->wants[tensor];
+    *v = *v == NOBODY || *v == axis ? axis : ALL;
+}
+
+/* May the step be compiled for some slices only? */
+static int divides(const narrower *w, const sis__step *s, int axis) {
+    for (size_t o = 1; o < s->n_outputs; o++)
+        if (s->outputs[o] >= 0 && w->wants[s->outputs[o]] != NOBODY)
+            return 0;
+    if (axis < 0 || tensor_of(w, s->outputs[0])->dims[axis] != w->size)
+        return 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        if (s->inputs[i] >= 0 && through(w, s, i, axis) == NOBODY)
+            return 0;
+    return s->n_inputs > 0;
+}
+
+/* Fills wants, narrow and along while shapes are what they were; products that are saved. */
+static double mark(narrower *w, size_t n_inputs) {
+    double saved = 0;
+    int *along = w->along + n_inputs;
+    for (size_t t = 0; t < w->p->n_tensors; t++)
+        w->wants[t] = tensor_of(w, (int)t)->wanted ? ALL : NOBODY;
+    for (size_t k = w->p->n_steps; k-- > 0;) {
+        const sis__step *s = &w->p->steps[k];
+        int picked = picks_these(w, s), axis = s->outputs[0] >= 0 ? w->wants[s->outputs[0]] : ALL;
+        w->narrow[k] = picked != NOT_SO || divides(w, s, axis);
+        if (w->narrow[k] && s->op == SIS__OP_MATMUL)
+            saved += s->flops * (1 - (double)w->n / (double)w->size);
+        for (size_t i = s->n_inputs; i-- > 0;) {
+            *--along = s->inputs[i] < 0 || !w->narrow[k] ? ALL
+                       : picked == NOT_SO                ? through(w, s, i, axis)
+                       : i == 0                          ? picked
+                                                         : ALL;
+            if (s->inputs[i] >= 0)
+                want(w, s->inputs[i], *along);
+        }
+    }
+    return saved;
+}
+
+/* ---- The new steps --------------------------------------------------------------------------- */
+
+/* A further tensor; its number, or a negative code. */
+static int add_tensor(sis__plan *p, const sis__tensor *like) {
+    sis__tensor *more = (sis__tensor *)sis__alloc(p->n_tensors + 1, sizeof *more);
+    if (!more)
+        return SIS_E_NOMEM;
+    memcpy(more, p->tensors, p->n_tensors * sizeof *more);
+    more[p->n_tensors] = *like;
+    free(p->tensors);
+    p->tensors = more;
+    return (int)p->n_tensors++;
+}
+
+/* Memory that belongs to the plan. */
+static void *keep(sis__plan *p, const void *from, size_t n, size_t size) {
+    void *copy = sis__copy(from, n, size);
+    return sis__plan_own(p, copy) == SIS_OK ? copy : NULL;
+}
+
+static int add_index(narrower *w) {
+    sis__tensor t = {.dtype = SIS__I64, .elem = SIS__INT64, .rank = 1, .node = -1, .alias = -1};
+    t.dims[0] = t.count = w->n;
+    t.known = 1;
+    t.data = keep(w->p, w->slices, w->n, sizeof *w->slices);
+    w->index = t.data ? add_tensor(w->p, &t) : SIS_E_NOMEM;
+    return w->index < 0 ? SIS_E_NOMEM : SIS_OK;
+}
+
+/* The slices of a tensor that others need in full: a new one, and a Gather that fills it. */
+static int pick(narrower *w, int tensor, int axis, int node) {
+    sis__tensor t = *tensor_of(w, tensor);
+    if (w->picked[tensor] >= 0)
+        return w->picked[tensor];
+    t.count = t.count / t.dims[axis] * w->n;
+    t.dims[axis] = w->n;
+    t.data = NULL;
+    t.fed = t.wanted = t.shape_only = 0;
+    t.node = t.alias = -1;
+    int made = add_tensor(w->p, &t);
+    if (made < 0)
+        return made;
+    int *inputs = (int *)keep(w->p, (int[]){tensor, w->index}, 2, sizeof *inputs);
+    int *outputs = (int *)keep(w->p, &made, 1, sizeof *outputs);
+    if (!inputs || !outputs)
+        return SIS_E_NOMEM;
+    sis__step *s = &w->steps[w->n_steps++];
+    *s = (sis__step){.op = SIS__OP_GATHER,
+                     .node = node,
+                     .ops = &sis__op_gather,
+                     .n_inputs = 2,
+                     .n_outputs = 1,
+                     .inputs = inputs,
+                     .outputs = outputs,
+                     .flops = (double)t.count};
+    sis__axis_around(tensor_of(w, tensor), (size_t)axis, &s->p.axis);
+    w->picked[tensor] = made;
+    return made;
+}
+
+/* Shape and parameters of a step whose inputs have become narrow. */
+static int compile_again(narrower *w, sis__step *s, int axis) {
+    sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
+    sis__tensor *y = &w->p->tensors[s->outputs[0]];
+    if (s->ops->trait == SIS__KEEPS) {
+        y->count = y->count / y->dims[axis] * w->n;
+        y->dims[axis] = w->n;
+        sis__cx_alias(&c);
+        return SIS_OK;
+    }
+    int tokens = s->op == SIS__OP_MATMUL && s->p.gemm.tokens;
+    memset(&s->p, 0, sizeof s->p);
+    s->scratch = 0;
+    s->flops = 0;
+    int error = s->ops->shape(&c);
+    if (error == SIS_OK)
+        error = c.error;
+    if (tokens)
+        s->p.gemm.tokens = 1; /* the same arithmetic, however few are left */
+    s->flops = s->flops > 0 ? s->flops : (double)w->p->tensors[s->outputs[0]].count;
+    return error;
+}
+
+/* Picking what is picked already: a view. */
+static void become_view(narrower *w, sis__step *s) {
+    sis__cx c = {.plan = w->p, .step = s, .node = &w->p->graph->nodes[s->node]};
+    s->op = SIS__OP_IDENTITY;
+    s->ops = &sis__op_identity;
+    s->n_inputs = 1;
+    s->flops = 0;
+    sis__cx_alias(&c);
+}
+
+static int narrow_step(narrower *w, const sis__step *from, const int *along) {
+    int *inputs = (int *)keep(w->p, from->inputs, from->n_inputs, sizeof *inputs);
+    if (!inputs)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < from->n_inputs; i++) {
+        if (along[i] >= 0 && !w->shrunk[inputs[i]])
+            inputs[i] = pick(w, inputs[i], along[i], from->node);
+        if (along[i] >= 0 && inputs[i] < 0)
+            return inputs[i];
+    }
+    int picks_them = from->op == SIS__OP_GATHER || from->op == SIS__OP_SLICE;
+    sis__step *s = &w->steps[w->n_steps++];
+    *s = *from;
+    s->inputs = inputs;
+    if (picks_them) {
+        become_view(w, s);
+        return SIS_OK;
+    }
+    w->shrunk[s->outputs[0]] = 1;
+    return compile_again(w, s, w->wants[s->outputs[0]]);
+}
+
+static int rebuild(narrower *w) {
+    sis__plan *p = w->p;
+    const int *along = w->along;
+    int error = add_index(w);
+    for (size_t k = 0; k < p->n_steps && error == SIS_OK; along += p->steps[k++].n_inputs)
+        if (w->narrow[k])
+            error = narrow_step(w, &p->steps[k], along);
+        else
+            w->steps[w->n_steps++] = p->steps[k];
+    if (error == SIS_OK) {
+        free(p->steps);
+        p->steps = w->steps;
+        p->n_steps = w->n_steps;
+        w->steps = NULL;
+    }
+    return error;
+}
+
+static int allocate(narrower *w, size_t n_inputs) {
+    size_t n = w->p->n_steps;
+    w->wants = SIS_NEW(int, w->p->n_tensors);
+    w->picked = SIS_NEW(int, w->p->n_tensors);
+    w->shrunk = SIS_NEW(unsigned char, w->p->n_tensors);
+    w->narrow = SIS_NEW(unsigned char, n);
+    w->along = SIS_NEW(int, n_inputs);
+    w->steps = SIS_NEW(sis__step, n + n_inputs);
+    for (size_t t = 0; w->picked && t < w->p->n_tensors; t++)
+        w->picked[t] = -1;
+    return w->wants && w->picked && w->shrunk && w->narrow && w->along && w->steps ? SIS_OK
+                                                                                   : SIS_E_NOMEM;
+}
+
+int sis__plan_narrow(sis__plan *p) {
+    narrower w = {.p = p, .index = -1};
+    size_t n_inputs = 0;
+    int error = find_slices(&w), found = error == 1;
+    for (size_t k = 0; k < p->n_steps; k++)
+        n_inputs += p->steps[k].n_inputs;
+    if (found)
+        error = allocate(&w, n_inputs);
+    if (found && error == SIS_OK && mark(&w, n_inputs) > 0)
+        error = rebuild(&w);
+    free(w.slices);
+    free(w.wants);
+    free(w.narrow);
+    free(w.along);
+    free(w.shrunk);
+    free(w.steps);
+    free(w.picked);
+    return error;
+}

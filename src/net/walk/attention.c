@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks over transformers. What such a network does up to its first attention it does to each token
+ * by itself, so a token's share of it takes one of two values, masked or not: the sum of its
+ * embeddings, its normalisation, its query, key and value, whether attention sees it at all. These
+ * are computed once, and a candidate is the present state with one token's share exchanged. From
+ * there on every token depends on every other: that is the head's, a batch of whole rows, which computes of
+ * the last layer what is read of it (net/plan/narrow.c).
+ *
+ * Where a masked token is hidden from attention (the padding token, with a mask that follows from it)
+ * it need not be there: its weight is exactly 0 in every sum, and sums run in order, so the head
+ * gives the same bits for the shorter sequence. Which tokens may go is tried out when a walk is made,
+ * each alone and in random sets, against rows that have them; what the head reads itself (the first
+ * token) stays.
+ *
+ * Arithmetic is that of full passes throughout.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/rng.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+#include "net/plan/cache.h"
+#include "net/walk/walk.h"
+
+enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */
+
+typedef struct {
+    sis__ruled ruled; /* first: see walk.h; its head is one of `heads` */
+    const sis__subject *s;
+    sis__plan *plan; /* one row, from the input to what the last activation reads */
+    sis__run *run;
+    int **tags; /* (tensors) the feature behind each value; NULL: not one each */
+
+    sis__cut *cuts; /* what the head starts from */
+    int *axes;      /* (n_cuts) of tokens */
+    size_t n_cuts, width;
+    int *feature, *token; /* (width) behind each value of a row; token NEVER: of none */
+    float *x, *z;         /* (width) each value as it is, and masked */
+
+    size_t n_tokens; /* 0: there is no axis of tokens that all cuts share */
+    int *feature_of_token;
+    unsigned char *may_go; /* (n_tokens) while masked */
+    unsigned char *gone;   /* (n_tokens) in the present state */
+    sis__head **heads;     /* (n_tokens + 1) by the number of tokens; NULL: not made yet */
+
+    unsigned char *masked; /* (features) */
+    size_t now;            /* values of a row in the present state */
+    float *base;           /* (width) these */
+    size_t *start;         /* (features + 1) of each feature in `place` */
+    size_t *place, *from;  /* (width) where its values lie in a row, and in x and z */
+} attention;
+
+/* ---- One token by itself ----------------------------------------------------------------------- */
+
+static int join(int a, int b) {
+    return a == NEVER || a == b ? b : b == NEVER ? a : SEVERAL;
+}
+
+/* What is behind input i of a step: its tags, or NULL for a constant. 0: neither. */
+static int inputs_known(const attention *a, const sis__step *s) {
+    for (size_t i = 0; i < s->n_inputs; i++)
+        if (s->inputs[i] >= 0 && !a->plan->tensors[s->inputs[i]].data && !a->tags[s->inputs[i]])
+            return 0;
+    return 1;
+}
+
+static const sis__tensor *in_of(const attention *a, const sis__step *s, size_t i) {
+    return &a->plan->tensors[s->inputs[i]];
+}
+
+/* The place in x, which is repeated to fill y, of value i of y. */
+static size_t repeated(const sis__tensor *x, const sis__tensor *y, size_t i) {
+    size_t at = 0, stride = 1;
+    for (size_t d = y->rank; d-- > 0; i /= y->dims[d]) {
+        size_t back = y->rank - d;
+        if (back > x->rank)
+            break;
+        size_t size = x->dims[x->rank - back];
+        at += size == 1 ? 0 : i % y->dims[d] * stride;
+        stride *= size;
+    }
+    return at;
+}
+
+static void tag_map(const attention *a, const sis__step *s, int *tag) {
+    const sis__tensor *y = &a->plan->tensors[s->outputs[0]];
+    for (size_t i = 0; i < y->count; i++) {
+        tag[i] = NEVER;
+        for (size_t k = 0; k < s->n_inputs; k++)
+            if (s->inputs[k] >= 0 && a->tags[s->inputs[k]])
+                tag[i] = join(tag[i], a->tags[s->inputs[k]][repeated(in_of(a, s, k), y, i)]);
+    }
+}
+
+/* Values of each run of `n` in x become one tag, which is that of `out` results. */
+static void tag_runs(const int *x, size_t runs, size_t n, size_t out, int *tag) {
+    for (size_t r = 0; r < runs; r++) {
+        int joined = NEVER;
+        for (size_t i = 0; i < n; i++)
+            joined = join(joined, x[r * n + i]);
+        for (size_t i = 0; i < out; i++)
+            tag[r * out + i] = joined;
+    }
+}
+
+static void tag_reduced(const attention *a, const sis__step *s, int *tag) {
+    const sis__reduce *e = &s->p.reduce;
+    size_t kept[SIS__MAX_RANK] = {0}, at = 0;
+    do {
+        size_t index[SIS__MAX_RANK] = {0}, one = at;
+        *tag = NEVER;
+        do
+            *tag = join(*tag, a->tags[s->inputs[0]][one]);
+        while (sis__index_next(e->n_reduced, e->reduced, e->reduced_stride, index, &one));
+        tag++;
+    } while (sis__index_next(e->n_kept, e->kept, e->kept_stride, kept, &at));
+}
+
+/* A step that moves values moves their numbers just as well. */
+static int tag_moved(attention *a, const sis__step *s, int *tag) {
+    const sis__tensor *x = in_of(a, s, 0), *y = &a->plan->tensors[s->outputs[0]];
+    float *numbers = (float *)a->run->data[s->inputs[0]];
+    if (x->dtype != SIS__F32 || x->count > (size_t)1 << 24)
+        return 0;
+    for (size_t i = 0; i < x->count; i++)
+        numbers[i] = (float)i;
+    int error = s->ops->forward(s, a->run);
+    for (size_t i = 0; error == SIS_OK && i < y->count; i++)
+        tag[i] = a->tags[s->inputs[0]][(size_t)((const float *)a->run->data[s->outputs[0]])[i]];
+    return error == SIS_OK ? 1 : error;
+}
+
+/* 1: tag is filled, 0: not each value by one feature alone, or a negative code. */
+static int tag_step(attention *a, const sis__step *s, int *tag) {
+    const sis__tensor *y = &a->plan->tensors[s->outputs[0]];
+    const sis__tensor *x = s->n_inputs && s->inputs[0] >= 0 ? in_of(a, s, 0) : NULL;
+    const int *of = x ? a->tags[s->inputs[0]] : NULL;
+    if (s->ops->trait == SIS__MAPS) {
+        tag_map(a, s, tag);
+        return 1;
+    }
+    if (!of || x->count == 0)
+        return 0;
+    for (size_t i = 1; i < s->n_inputs; i++)
+        if (s->inputs[i] >= 0 && !in_of(a, s, i)->data)
+            return 0;
+    if (s->ops->trait == SIS__KEEPS) {
+        memcpy(tag, of, y->count * sizeof *tag);
+        return 1;
+    }
+    if (s->ops->trait == SIS__MOVES)
+        return tag_moved(a, s, tag);
+    size_t last = x->rank ? x->dims[x->rank - 1] : 1;
+    switch (s->op) {
+    case SIS__OP_MATMUL:
+        if (s->p.gemm.over.rank || x->rank < 2)
+            return 0;
+        tag_runs(of, s->p.gemm.m, s->p.gemm.k, s->p.gemm.n, tag);
+        return 1;
+    case SIS__OP_REDUCE_MEAN:
+    case SIS__OP_REDUCE_SUM:
+    case SIS__OP_REDUCE_SUM_SQUARE:
+    case SIS__OP_REDUCE_L2:
+        tag_reduced(a, s, tag);
+        return 1;
+    case SIS__OP_LAYER_NORMALIZATION:
+        if (s->n_inputs < 2 || in_of(a, s, 1)->rank != 1)
+            return 0;
+        tag_runs(of, x->count / last, last, last, tag);
+        return 1;
+    case SIS__OP_PRESENT:
+        tag_runs(of, y->count, x->count / y->count, 1, tag);
+        return 1;
+    case SIS__OP_ZEROS:
+    case SIS__OP_POSITIONS:
+        for (size_t i = 0; i < y->count; i++)
+            tag[i] = NEVER;
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int all_single(const int *tag, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (tag[i] == SEVERAL)
+            return 0;
+    return 1;
+}
+
+/* Tags of everything that is made of one token each. *saved: products among it. */
+static int tag_all(attention *a, double *saved) {
+    const sis__plan *p = a->plan;
+    int *fed = a->tags[a->s->fed] = SIS_NEW_RAW(int, a->s->n_values);
+    if (!fed)
+        return SIS_E_NOMEM;
+    memcpy(fed, a->s->feature_of, a->s->n_values * sizeof *fed);
+    for (size_t k = 0; k < p->n_steps; k++) {
+        const sis__step *s = &p->steps[k];
+        int out = s->outputs[0], one = s->n_outputs > 0 && out >= 0;
+        for (size_t o = 1; o < s->n_outputs; o++)
+            one &= s->outputs[o] < 0;
+        if (!one || !inputs_known(a, s))
+            continue;
+        int *tag = SIS_NEW_RAW(int, p->tensors[out].count);
+        int taken = tag ? tag_step(a, s, tag) : SIS_E_NOMEM;
+        if (taken == 1 && all_single(tag, p->tensors[out].count)) {
+            a->tags[out] = tag;
+            *saved += s->op == SIS__OP_MATMUL ? s->flops : 0;
+            sis__subject_note(a->s, s, "each token by itself");
+            continue;
+        }
+        free(tag);
+        if (taken < 0)
+            return taken;
+    }
+    return SIS_OK;
+}
+
+/* ---- Where the head starts ----------------------------------------------------------------------- */
+
+/* Is it read by a step whose result is not one token each? */
+static int is_read(const attention *a, int tensor) {
+    for (size_t k = 0; k < a->plan->n_steps; k++) {
+        const sis__step *s = &a->plan->steps[k];
+        for (size_t i = 0; i < s->n_inputs; i++)
+            if (s->inputs[i] == tensor && (s->outputs[0] < 0 || !a->tags[s->outputs[0]]))
+                return 1;
+    }
+    return 0;
+}
+
+static int find_cuts(attention *a) {
+    a->cuts = SIS_NEW(sis__cut, a->plan->n_tensors);
+    a->axes = SIS_NEW(int, a->plan->n_tensors);
+    if (!a->cuts || !a->axes)
+        return SIS_E_NOMEM;
+    for (size_t t = 0; t < a->plan->n_tensors; t++) {
+        const sis__tensor *like = &a->plan->tensors[t];
+        if (!a->tags[t] || !is_read(a, (int)t))
+            continue;
+        if (like->rank == 0 || like->dims[0] != 1 || like->dtype > SIS__BOOL || like->wanted)
+            return SIS_E_UNSUPPORTED;
+        a->cuts[a->n_cuts++] = (sis__cut){.value = (int)t, .like = like};
+        a->width += like->count;
+    }
+    return a->n_cuts && a->width < (size_t)1 << 28 ? SIS_OK : SIS_E_UNSUPPORTED;
+}
+
+static void see(const attention *a, float *to) {
+    for (size_t c = 0; c < a->n_cuts; c++) {
+        const sis__tensor *t = a->cuts[c].like;
+        const void *data = a->run->data[a->cuts[c].value];
+        for (size_t i = 0; i < t->count; i++)
+            *to++ = t->dtype == SIS__F32   ? ((const float *)data)[i]
+                    : t->dtype == SIS__I64 ? (float)((const int64_t *)data)[i]
+                                           : (float)((const uint8_t *)data)[i];
+    }
+}
+
+/* Values of all cuts for a row of the network, and how large what goes into a softmax is. */
+static int run_row(attention *a, const unsigned char *masked, float *to, int *apart) {
+    float *row = (float *)a->run->data[a->s->fed];
+    sis__subject_row(a->s, masked, -1, row);
+    int error = sis__run_forward(a->run);
+    if (error == SIS_OK)
+        see(a, to);
+    for (size_t k = 0; error == SIS_OK && k < a->plan->n_steps; k++) {
+        const sis__step *s = &a->plan->steps[k];
+        const float *v = (const float *)a->run->data[s->inputs ? s->inputs[0] : 0];
+        for (size_t i = 0; s->op == SIS__OP_SOFTMAX && i < in_of(a, s, 0)->count; i++)
+            *apart &= (v[i] > -1000 && v[i] < 1000) || v[i] < -9000;
+    }
+    return error;
+}
+
+/* The same token axis in a cut: an axis along which alone tags change, and of that length. */
+static int tokens_along(const sis__tensor *t, const int *tag, size_t axis) {
+    sis__axis around;
+    sis__axis_around(t, axis, &around);
+    for (size_t i = 0; i < t->count; i++) {
+        size_t k = i / around.inner % around.size;
+        if (tag[i] != tag[k * around.inner])
+            return 0;
+    }
+    return 1;
+}
+
+/* The feature behind each token by a cut that has an axis for them. */
+static void find_tokens(attention *a) {
+    for (size_t c = 0; c < a->n_cuts && !a->n_tokens; c++) {
+        const sis__tensor *t = a->cuts[c].like;
+        if (t->dtype == SIS__F32 && t->rank == 3 && t->dims[1] > 1 &&
+            tokens_along(t, a->tags[a->cuts[c].value], 1))
+            a->n_tokens = t->dims[1];
+    }
+}
+
+/* Its axis of tokens; one that is as long but has other features along it means that there is none. */
+static int set_axis(attention *a, size_t cut) {
+    const sis__tensor *t = a->cuts[cut].like;
+    const int *tag = a->tags[a->cuts[cut].value];
+    int *axis = &a->axes[cut];
+    sis__axis around;
+    for (size_t d = 1; d < t->rank && *axis == 0; d++)
+        if (t->dims[d] == a->n_tokens && tokens_along(t, tag, d))
+            *axis = (int)d;
+    if (*axis == 0)
+        return 0;
+    sis__axis_around(t, (size_t)*axis, &around);
+    for (size_t k = 0; k < a->n_tokens; k++) {
+        int f = tag[k * around.inner];
+        if (a->feature_of_token[k] == SEVERAL)
+            a->feature_of_token[k] = f;
+        if (a->feature_of_token[k] == NEVER)
+            a->feature_of_token[k] = f;
+        if (f != NEVER && f != a->feature_of_token[k])
+            return 0;
+    }
+    return 1;
+}
+
+/* Features and tokens of all values of a row. Without a common axis of tokens none may go. */
+static int place_values(attention *a) {
+    size_t at = 0;
+    find_tokens(a);
+    a->feature_of_token = SIS_NEW_RAW(int, a->n_tokens);
+    if (!a->feature_of_token)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < a->n_tokens; k++)
+        a->feature_of_token[k] = SEVERAL;
+    for (size_t c = 0; c < a->n_cuts && a->n_tokens; c++)
+        if (!set_axis(a, c))
+            a->n_tokens = 0;
+    for (size_t c = 0; c < a->n_cuts; c++) {
+        const sis__tensor *t = a->cuts[c].like;
+        sis__axis around = {.inner = 1, .size = 1};
+        if (a->n_tokens)
+            sis__axis_around(t, (size_t)a->axes[c], &around);
+        for (size_t i = 0; i < t->count; i++, at++) {
+            a->feature[at] = a->tags[a->cuts[c].value][i];
+            a->token[at] = a->n_tokens ? (int)(i / around.inner % around.size) : NEVER;
+        }
+    }
+    return SIS_OK;
+}
+
+/* ---- States -------------------------------------------------------------------------------------- */
+
+/* The head for so many tokens. */
+static int get_head(attention *a, size_t tokens) {
+    size_t at = a->n_tokens ? tokens : 0;
+    int error = SIS_OK;
+    if (!a->heads[at])
+        error = sis__head_new_length(a->s, a->cuts, a->n_cuts, at ? a->axes : NULL, tokens,
+                                     &a->heads[at]);
+    if (error == SIS_OK)
+        a->ruled.head = a->heads[at];
+    return error;
+}
+
+/* Features that are still there. */
+static size_t features_left(const attention *a) {
+    size_t left = 0;
+    for (size_t j = 0; j < a->s->n_features; j++)
+        left += !a->masked[j];
+    return left;
+}
+
+/* Tokens that go: masked ones that may, as long as attention has something else to look at whatever is
+ * masked next. Lengths are multiples of 4, so that few plans serve all. Returns how many stay. */
+static size_t let_go(attention *a) {
+    size_t stay = a->n_tokens;
+    int none = features_left(a) < 2;
+    for (size_t k = 0; k < a->n_tokens; k++) {
+        int f = a->feature_of_token[k];
+        a->gone[k] = a->may_go[k] && !none && (f < 0 || a->masked[f]);
+        stay -= a->gone[k];
+    }
+    for (size_t k = 0; k < a->n_tokens && (stay % 4 || stay < 2); k++) {
+        stay += a->gone[k];
+        a->gone[k] = 0;
+    }
+    return stay;
+}
+
+/* base, and where each feature lies in it. */
+static void lay_out(attention *a) {
+    size_t n = a->s->n_features;
+    memset(a->start, 0, (n + 1) * sizeof *a->start);
+    a->now = 0;
+    for (size_t i = 0; i < a->width; i++) {
+        int f = a->feature[i];
+        if (a->token[i] >= 0 && a->gone[a->token[i]])
+            continue;
+        a->base[a->now++] = f >= 0 && a->masked[f] ? a->z[i] : a->x[i];
+        if (f >= 0)
+            a->start[f + 1]++;
+    }
+    for (size_t j = 0; j < n; j++)
+        a->start[j + 1] += a->start[j];
+    for (size_t i = 0, at = 0; i < a->width; i++) {
+        int f = a->feature[i];
+        if (a->token[i] >= 0 && a->gone[a->token[i]])
+            continue;
+        if (f >= 0) {
+            a->place[a->start[f]] = at;
+            a->from[a->start[f]++] = i;
+        }
+        at++;
+    }
+    for (size_t j = n; j > 0; j--)
+        a->start[j] = a->start[j - 1];
+    a->start[0] = 0;
+}
+
+static int enter_state(attention *a) {
+    size_t stay = let_go(a);
+    int error = get_head(a, stay);
+    lay_out(a);
+    return error;
+}
+
+static int attention_reset(sis__ruled *r, const unsigned char *masked) {
+    attention *a = (attention *)r;
+    memcpy(a->masked, masked, a->s->n_features);
+    return enter_state(a);
+}
+
+static int attention_mask(sis__ruled *r, int feature) {
+    attention *a = (attention *)r;
+    a->masked[feature] = 1;
+    return enter_state(a);
+}
+
+static sis__change attention_row(sis__ruled *r, int feature, float *row) {
+    attention *a = (attention *)r;
+    int same = feature >= 0;
+    for (size_t i = same ? a->start[feature] : 0; same && i < a->start[feature + 1]; i++)
+        same = a->x[a->from[i]] == a->z[a->from[i]];
+    if (same)
+        return SIS__NOTHING;
+    memcpy(row, a->base, a->now * sizeof *row);
+    if (feature >= 0)
+        for (size_t i = a->start[feature]; i < a->start[feature + 1]; i++)
+            row[a->place[i]] = a->z[a->from[i]];
+    return SIS__CHANGED;
+}
+
+/* Rows of the present length lie as far apart as whole ones. */
+static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
+    attention *a = (attention *)r;
+    for (size_t i = 1; i < n && a->now < a->width; i++)
+        memmove(rows + i * a->now, rows + i * a->width, a->now * sizeof *rows);
+    return sis__head_margins(r->head, rows, n, margins);
+}
+
+/* ---- Which tokens may go --------------------------------------------------------------------------- */
+
+/* The margin of the present state with these tokens gone, by a row of its own. */
+static int margin_without(attention *a, const unsigned char *gone, float *row, double *margin) {
+    size_t stay = 0;
+    for (size_t k = 0; k < a->n_tokens; k++)
+        stay += !gone[k];
+    memcpy(a->gone, gone, a->n_tokens);
+    int error = get_head(a, stay);
+    lay_out(a);
+    attention_row(&a->ruled, -1, row);
+    return error == SIS_OK ? sis__head_margins(a->ruled.head, row, 1, margin) : error;
+}
+
+/* Does the margin of a state stay the same, to the bit, if these are not there? */
+static int goes(attention *a, const unsigned char *gone, float *row, int *same) {
+    double whole = 0, rest = 0;
+    unsigned char *none = SIS_NEW(unsigned char, a->n_tokens);
+    int error = none ? margin_without(a, none, row, &whole) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = margin_without(a, gone, row, &rest);
+    *same = error == SIS_OK && memcmp(&whole, &rest, sizeof whole) == 0;
+    free(none);
+    return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* it takes one length only */
+}
+
+/* Tokens first..last-1 together, nothing else being masked: which of them may go? In halves, until
+ * those that have to stay are found or *budget is used up. */
+static int try_range(attention *a, size_t first, size_t last, float *row, int *budget) {
+    unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
+    int same = 0, error = gone ? SIS_OK : SIS_E_NOMEM;
+    memset(a->masked, 0, a->s->n_features);
+    for (size_t k = first; k < last && error == SIS_OK; k++) {
+        gone[k] = 1;
+        if (a->feature_of_token[k] >= 0)
+            a->masked[a->feature_of_token[k]] = 1;
+    }
+    if (error == SIS_OK && --*budget >= 0 && features_left(a) > 0)
+        error = goes(a, gone, row, &same);
+    free(gone);
+    for (size_t k = first; same && k < last; k++)
+        a->may_go[k] = 1;
+    if (error != SIS_OK || same || last - first < 2 || *budget < 0)
+        return error;
+    size_t middle = first + (last - first) / 2;
+    error = try_range(a, middle, last, row, budget);
+    return error == SIS_OK ? try_range(a, first, middle, row, budget) : error;
+}
+
+/* All that may, in a random state. 0: something has changed. */
+static int try_state(attention *a, sis__rng *r, double share, float *row, int *same) {
+    unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
+    if (!gone)
+        return SIS_E_NOMEM;
+    for (size_t j = 0; j < a->s->n_features; j++)
+        a->masked[j] = sis__rng_uniform(r) < share;
+    let_go(a);
+    memcpy(gone, a->gone, a->n_tokens);
+    int error = goes(a, gone, row, same);
+    free(gone);
+    return error;
+}
+
+/* The second half first. Where masking hides nothing that ends soon. */
+static int try_tokens(attention *a, float *row) {
+    size_t some = 0;
+    int budget = 6, same = 1;
+    sis__rng r;
+    sis__rng_init(&r, 0xA7);
+    for (size_t n = a->n_tokens; n > 1; n /= 2)
+        budget += 4;
+    int error = try_range(a, 0, a->n_tokens, row, &budget);
+    for (size_t k = 0; k < a->n_tokens; k++)
+        some += a->may_go[k];
+    for (int i = 0; i < 4 && some && same && error == SIS_OK; i++)
+        error = try_state(a, &r, 0.2 + 0.2 * i, row, &same);
+    if (!same)
+        memset(a->may_go, 0, a->n_tokens);
+    return error;
+}
+
+/* ---- Opening --------------------------------------------------------------------------------------- */
+
+static void attention_close(sis__ruled *r) {
+    attention *a = (attention *)r;
+    for (size_t k = 0; a->heads && k <= a->n_tokens; k++)
+        if (a->heads[k] != r->head) /* which the driver frees */
+            sis__head_free(a->heads[k]);
+    for (size_t t = 0; a->tags && t < a->plan->n_tensors; t++)
+        free(a->tags[t]);
+    free((void *)a->tags);
+    sis__run_free(a->run);
+    sis__plan_free(a->plan);
+    free(a->cuts);
+    free(a->axes);
+    free(a->feature);
+    free(a->token);
+    free(a->x);
+    free(a->z);
+    free(a->feature_of_token);
+    free(a->may_go);
+    free(a->gone);
+    free((void *)a->heads);
+    free(a->masked);
+    free(a->base);
+    free(a->start);
+    free(a->place);
+    free(a->from);
+    free(a);
+}
+
+/* A softmax between products of things that are computed: worth looking at? */
+static const sis__step *find_attention(const sis__plan *p) {
+    for (size_t k = 0; k < p->n_steps; k++) {
+        const sis__step *s = &p->steps[k];
+        const sis__step *next =
+            s->op == SIS__OP_SOFTMAX ? sis__plan_reader(p, s->outputs[0]) : NULL;
+        if (next && next->op == SIS__OP_MATMUL && next->inputs[0] == s->outputs[0] &&
+            !p->tensors[next->inputs[1]].data)
+            return s;
+    }
+    return NULL;
+}
+
+static int make_room(attention *a) {
+    size_t n = a->s->n_features, w = a->width;
+    a->feature = SIS_NEW_RAW(int, w);
+    a->token = SIS_NEW_RAW(int, w);
+    a->x = SIS_NEW_RAW(float, w);
+    a->z = SIS_NEW_RAW(float, w);
+    a->base = SIS_NEW_RAW(float, w);
+    a->place = SIS_NEW_RAW(size_t, w);
+    a->from = SIS_NEW_RAW(size_t, w);
+    a->start = SIS_NEW(size_t, n + 1);
+    a->masked = SIS_NEW(unsigned char, n);
+    return a->feature && a->token && a->x && a->z && a->base && a->place && a->from && a->start &&
+                   a->masked
+               ? SIS_OK
+               : SIS_E_NOMEM;
+}
+
+/* Both values of everything in a row; a token may only go where what is hidden is far below the
+ * rest. */
+static int find_values(attention *a, int *apart) {
+    int error = run_row(a, a->masked, a->x, apart), all_masked = 1;
+    memset(a->masked, 1, a->s->n_features);
+    if (error == SIS_OK)
+        error = run_row(a, a->masked, a->z, &all_masked);
+    memset(a->masked, 0, a->s->n_features);
+    return error;
+}
+
+static int find_tokens_that_go(attention *a, int apart) {
+    a->may_go = SIS_NEW(unsigned char, a->n_tokens);
+    a->gone = SIS_NEW(unsigned char, a->n_tokens);
+    a->heads = SIS_NEW(sis__head *, a->n_tokens + 1);
+    float *row = SIS_NEW_RAW(float, a->width);
+    int error = a->may_go && a->gone && a->heads && row ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = get_head(a, a->n_tokens);
+    if (error == SIS_OK && a->n_tokens > 2 && a->s->n_features > 2 && apart)
+        error = try_tokens(a, row);
+    memset(a->masked, 0, a->s->n_features);
+    if (error == SIS_OK)
+        error = enter_state(a);
+    free(row);
+    return error;
+}
+
+static int open_rule(attention *a, double *saved) {
+    int error = sis__subject_plan(a->s, -1, &a->plan), apart = 1;
+    if (error == SIS_OK &&
+        (!find_attention(a->plan) || a->plan->tensors[a->s->fed].dtype != SIS__F32))
+        error = SIS_E_UNSUPPORTED;
+    if (error == SIS_OK)
+        error = sis__run_new(a->plan, &a->run);
+    if (error == SIS_OK) {
+        a->tags = SIS_NEW(int *, a->plan->n_tensors);
+        error = a->tags ? tag_all(a, saved) : SIS_E_NOMEM;
+    }
+    if (error == SIS_OK)
+        error = find_cuts(a);
+    if (error == SIS_OK && a->width > a->s->memory / 64)
+        error = SIS_E_UNSUPPORTED;
+    if (error == SIS_OK)
+        error = make_room(a);
+    if (error == SIS_OK)
+        error = find_values(a, &apart);
+    if (error == SIS_OK)
+        error = place_values(a);
+    return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
+}
+
+static int attention_open(const sis__subject *s, sis__ruled **out) {
+    attention *a = SIS_NEW(attention, 1);
+    double saved = 0;
+    if (!a)
+        return SIS_E_NOMEM;
+    *out = &a->ruled;
+    a->s = s;
+    int error = open_rule(a, &saved);
+    size_t some = 0;
+    for (size_t k = 0; error == SIS_OK && k < a->n_tokens; k++)
+        some += a->may_go[k];
+    if (some)
+        sis__subject_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
+    if (error == SIS_OK && saved <= 0 && !some)
+        error = SIS_E_UNSUPPORTED; /* batches do the same */
+    a->ruled.width = a->ruled.stride = a->width;
+    a->ruled.exact = 1;
+    return error;
+}
+
+const sis__rule sis__rule_attention = {.name = "attention",
+                                       .open = attention_open,
+                                       .close = attention_close,
+                                       .reset = attention_reset,
+                                       .mask = attention_mask,
+                                       .row = attention_row,
+                                       .margins = attention_margins};

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks over encoders, to the bit: every margin against full passes, with masks that stay in the
+ * sequence and with tokens that leave it; whole collections against those of full passes.
+ */
+#include "support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/walk/walk.h"
+#include "support_net.h"
+#include "support_nets.h"
+#include "support_transformer.h"
+
+enum { PADDING = 0 };
+
+/* Texts of words; features are tokens, or now and then two of them, and some are never masked. A
+ * masked token is the padding token, which attention does not see, or another one. */
+static void start_case(walk_case *c, const encoder *e, sis__rng *r, int hides) {
+    sis_net *net;
+    const float *matrix;
+    size_t words, dim, used = 0;
+    size_t length = e->length;
+    encoder fixed = *e;
+    fixed.fixed = 1;
+    build_encoder(&fixed, r, &net);
+    sis_net_embedding(net, &matrix, &words, &dim);
+    *c = (walk_case){.net = net, .embedded = 1, .n_values = length * dim};
+    c->x = malloc(c->n_values * sizeof *c->x);
+    c->z = malloc(c->n_values * sizeof *c->z);
+    c->feature_of = malloc(c->n_values * sizeof *c->feature_of);
+    int special = chance(r, 0.5), paired = chance(r, 0.3);
+    for (size_t t = 0; t < length; t++) {
+        size_t id = chance(r, 0.15) && t > 0 ? PADDING : 1 + sis__rng_below(r, words - 1);
+        int f = id == PADDING || (special && t == 0)   ? -1
+                : paired && used > 0 && chance(r, 0.3) ? (int)used - 1
+                                                       : (int)used++;
+        for (size_t d = 0; d < dim; d++) {
+            c->x[t * dim + d] = (double)matrix[id * dim + d];
+            c->z[t * dim + d] = (double)matrix[(hides ? PADDING : 1) * dim + d];
+            c->feature_of[t * dim + d] = f;
+        }
+    }
+    c->n_features = used;
+    c->input = (sis_input){
+        .values = c->x, .mask = c->z, .n_values = c->n_values, .feature_of = c->feature_of};
+    c->input.output = sis__rng_below(r, 2);
+}
+
+static int open_walk(const walk_case *c, sis_walk **w) {
+    sis_net_walk_opt opt = {.embedded = 1};
+    return sis__walk_by(&sis__rule_attention, c->net, &c->input, &opt, w);
+}
+
+/* Does the rule say that tokens leave the sequence when they are masked? */
+static int tokens_leave(const walk_case *c, const sis_walk *w) {
+    const sis__note *notes = sis__walk_notes(w, c->net);
+    for (size_t i = 0; i < c->net->graph.n_nodes; i++)
+        if (strstr(notes[i].text, "leave when masked"))
+            return 1;
+    return 0;
+}
+
+static void margins_are_those_of_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 31);
+    walk_seen seen = {0};
+    for (size_t k = 0; k < rounds(60); k++) {
+        walk_case c;
+        sis_walk *w;
+        encoder e = draw_encoder(&r);
+        start_case(&c, &e, &r, k % 2 == 0);
+        if (c.n_features > 0) {
+            assert_int_equal(open_walk(&c, &w), SIS_OK);
+            check_windows(&c, w, &r, 8, &seen);
+            sis_walk_free(w);
+        }
+        walk_case_release(&c);
+    }
+    printf("%zu margins, error %g\n", seen.probes, seen.error);
+    assert_true(seen.probes > 200 && seen.error == 0);
+}
+
+/* The whole way down: the sequence gets shorter until nothing is left. */
+static void selections_go_down_to_nothing(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 32);
+    for (size_t k = 0; k < rounds(8); k++) {
+        walk_case c;
+        sis_walk *w;
+        double margin;
+        encoder e = {
+            .layers = 2, .width = 12, .heads = 2, .length = 16, .masked = 1, .rigid = k % 4 == 3};
+        start_case(&c, &e, &r, 1);
+        assert_int_equal(open_walk(&c, &w), SIS_OK);
+        assert_int_equal(tokens_leave(&c, w), !e.rigid);
+        unsigned char *masked = calloc(c.n_features, 1);
+        assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);
+        for (size_t left = c.n_features; left > 0; left--) {
+            int features[32];
+            double got[32], want[32];
+            size_t n = 0;
+            for (size_t j = 0; j < c.n_features; j++)
+                if (!masked[j])
+                    features[n++] = (int)j;
+            assert_int_equal(w->ops->probe(w, features, n, got), SIS_OK);
+            full_margins(&c, masked, features, n, want);
+            assert_memory_equal(got, want, n * sizeof *got);
+            int chosen = features[sis__rng_below(&r, n)];
+            assert_int_equal(w->ops->mask(w, chosen, &margin), SIS_OK);
+            masked[chosen] = 1;
+        }
+        free(masked);
+        sis_walk_free(w);
+        walk_case_release(&c);
+    }
+}
+
+/* Nothing may leave where attention sees all tokens, or where the head reads all of them. */
+static void tokens_stay_where_they_count(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 35);
+    for (int k = 0; k < 2; k++) {
+        walk_case c;
+        sis_walk *w;
+        encoder e = {.layers = 2, .width = 12, .heads = 2, .length = 16, .masked = k, .mean = k};
+        start_case(&c, &e, &r, 1);
+        assert_int_equal(open_walk(&c, &w), SIS_OK);
+        assert_false(tokens_leave(&c, w));
+        sis_walk_free(w);
+        walk_case_release(&c);
+    }
+}
+
+static void collections_are_those_of_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 33);
+    size_t subsets = 0;
+    for (size_t k = 0; k < rounds(12); k++) {
+        walk_case c;
+        encoder e = draw_encoder(&r);
+        start_case(&c, &e, &r, k % 2 == 0);
+        if (c.n_features > 0)
+            subsets += check_same_collection(&c, &r);
+        walk_case_release(&c);
+    }
+    assert_true(subsets > 0);
+}
+
+static int walk_or_run_out(void *ctx) {
+    const walk_case *c = (const walk_case *)ctx;
+    sis_walk *w = NULL;
+    double margin, margins[32];
+    unsigned char masked[32] = {0};
+    int feature = 0, error = open_walk(c, &w);
+    if (error == SIS_OK)
+        error = w->ops->reset(w, masked, &margin);
+    if (error == SIS_OK)
+        error = w->ops->probe(w, &feature, 1, margins);
+    if (error == SIS_OK)
+        error = w->ops->mask(w, 0, &margin);
+    if (w)
+        sis_walk_free(w);
+    return error;
+}
+
+static void running_out_of_memory_is_an_error(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 34);
+    walk_case c;
+    encoder e = {.layers = 1, .width = 4, .heads = 1, .length = 4, .masked = 1, .fixed = 1};
+    start_case(&c, &e, &r, 1);
+    with_failing_allocations(walk_or_run_out, &c);
+    walk_case_release(&c);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(margins_are_those_of_full_passes),
+        cmocka_unit_test(selections_go_down_to_nothing),
+        cmocka_unit_test(tokens_stay_where_they_count),
+        cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(running_out_of_memory_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
