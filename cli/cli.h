@@ -110,6 +110,8 @@ typedef struct cli_option {
     const struct cli_option *group; /* not an option but a table to go through: CLI_GROUP */
     int optional;                   /* of a group: none of it is required in this command */
     int rare;                       /* the manual alone lists it: help is to fit on a screen */
+    const char *alone; /* STRING: its value where none follows; a word behind it is one where the
+                          command expects no further argument, and =VALUE always */
 } cli_option;
 
 /* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
@@ -142,7 +144,7 @@ typedef struct cli_option {
 #define CLI_MEMORY(type, member)                                                                   \
     {                                                                                              \
         "memory", 0, "MIB", CLI_COUNT(type, member), "memory that may be used, in MiB",            \
-            .min = 1, .max = 1 << 20, .more = "For rows under way and what walks keep."            \
+            .rare = 1, .min = 1, .max = 1 << 20, .more = "For rows under way and what walks keep." \
     }
 #define CLI_ROWS(type, member)                                                                     \
     {                                                                                              \
@@ -161,8 +163,25 @@ typedef struct cli_option {
     }
 #define CLI_CATEGORICAL(type, member, ...)                                                         \
     {                                                                                              \
-        "categorical", 0, NULL, CLI_FLAG(type, member),                                            \
-            "tables may hold categories, not only numbers", __VA_ARGS__                            \
+        "categorical", 0, "[C]", CLI_STRING(type, member), "columns of words: all, or C,C,...",    \
+            .alone = "", __VA_ARGS__                                                               \
+    }
+#define CLI_TYPES(type, member, ...)                                                               \
+    {                                                                                              \
+        "types", 0, "FILE", CLI_STRING(type, member), "what the columns of tables hold",           \
+            .rare = 1,                                                                             \
+            .more =                                                                                \
+                "A line a column: its name, blanks or a tab, and number, category, ignore (no "    \
+                "feature), id or label; what stands behind that is passed over. sis data "         \
+                "describe prints such a file. Columns that it does not name are looked at; "       \
+                "those that are no features may be absent from the table."                         \
+    }
+#define CLI_NO_HEADER(type, member, ...)                                                           \
+    {                                                                                              \
+        "no-header", 0, NULL, CLI_FLAG(type, member), "the first line of tables is a row",         \
+            .rare = 1,                                                                             \
+            .more = "Columns are then called c0, c1, ... and may be meant by their number. Not "   \
+                    "needed where the first line holds only numbers, or one number twice."         \
     }
 #define CLI_CLASS(type, member)                                                                    \
     {                                                                                              \

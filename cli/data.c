@@ -47,6 +47,14 @@ static const cli_option options[] = {
      "dna: share of the sequences that is held out for tests", .min = 0, .max = 0.9},
     CLI_SEED(cli_data_options, seed, .more = "Of dna."),
     {"name", 0, "NAME", CLI_STRING(cli_data_options, name), "dna: what the data set is called"},
+    {"json", 0, NULL, CLI_FLAG(cli_data_options, json), "describe: as a line of JSON"},
+    CLI_LABEL(cli_data_options, label, .rare = 1),
+    CLI_ID(cli_data_options, id, .rare = 1),
+    CLI_CATEGORICAL(cli_data_options, categorical, .rare = 1,
+                    .more = "describe: these columns are words, whatever they hold; words are "
+                            "found in any case."),
+    CLI_TYPES(cli_data_options, types),
+    CLI_NO_HEADER(cli_data_options, no_header),
     CLI_GROUP(cli_data_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -319,6 +327,11 @@ static void init(void *p) {
 static int run(const void *p, const cli_list *args) {
     const cli_data_options *o = (const cli_data_options *)p;
     char folder[CLI_PATH_MAX];
+    if (strcmp(args->items[0], "describe") == 0)
+        return args->n == 2 ? cli_data_describe(o, args->items[1])
+                            : cli_usage("describe: expected a file, and only one");
+    if (args->n > 1)
+        return cli_usage("unexpected argument \"%s\"", args->items[1]);
     if (strcmp(args->items[0], "dna") == 0)
         return cli_data_dna(o);
     const data_set *set = find_set(args->items[0]);
@@ -330,12 +343,12 @@ static int run(const void *p, const cli_list *args) {
 
 const cli_command cli_data = {
     .name = "data",
-    .summary = "fetch or generate data sets",
+    .summary = "fetch or generate data sets, describe a file",
     .options = options,
     .options_size = sizeof(cli_data_options),
-    .args = "mnist|fashion-mnist|imdb|jaspar|dna",
+    .args = "mnist|fashion-mnist|imdb|jaspar|dna|describe FILE",
     .min_args = 1,
-    .max_args = 1,
+    .max_args = 2,
     .init = init,
     .run = run,
     .examples = (const cli_example[]){{"sis data mnist", "Fetch the MNIST digits."},
@@ -343,6 +356,8 @@ const cli_command cli_data = {
                                        "Fetch Fashion-MNIST into /srv/data/fashion-mnist."},
                                       {"sis data mnist --from ~/downloads/mnist",
                                        "Take files that are there already."},
+                                      {"sis data describe loans.csv > types.txt",
+                                       "What each column holds, as a file for --types."},
                                       {0}},
     .description =
         "Puts a data set into the data folder, ready for the other commands, and prints the paths "
@@ -360,5 +375,10 @@ const cli_command cli_data = {
         "sis reads them beside the FASTA), and train.planted.tsv and test.planted.tsv, which say "
         "where each motif is: the id of the sequence, the motif, start (counted from 0), end (the "
         "first base after it), strand, and the bases there. The same options and seed make the "
-        "same files.",
+        "same files.\n\n"
+        "describe FILE prints what the columns of a table hold, one a line: name, type (number, "
+        "category, or ignore if its words are more than 1000 different ones), missing cells, "
+        "different values, and the range or the most frequent categories. Other commands take it "
+        "for --types, perhaps after types were changed in it. Of other files it says what kind of "
+        "examples they hold and how many.",
 };

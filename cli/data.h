@@ -19,6 +19,9 @@ typedef struct cli_data_options {
     cli_list motif;
     size_t count, length, seed;
     double held_out;
+    /* describe */
+    const char *label, *id, *categorical, *types;
+    int no_header, json;
     cli_common common;
 } cli_data_options;
 
@@ -34,6 +37,9 @@ int cli_data_folder(const cli_data_options *o, const char *name, char out[CLI_PA
 
 /* sis data dna. */
 int cli_data_dna(const cli_data_options *o);
+
+/* sis data describe FILE. */
+int cli_data_describe(const cli_data_options *o, const char *path);
 
 /* Make the parts (fetch.h) of FOLDER/train.jsonl.gz and test.jsonl.gz of FROM/reviews.json. */
 int cli_data_imdb(const char *from, const char *folder);

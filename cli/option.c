@@ -179,6 +179,9 @@ static int is_named(const cli_option *o, const char *name, size_t length) {
 /* The value that follows an option, or NULL after an error line. */
 static const char *next_value(parser *p, const found *f) {
     const char *next = p->argv < p->end ? *p->argv : NULL;
+    if (f->option->alone &&
+        (!next || (next[0] == '-' && next[1]) || p->args->n < p->command->max_args))
+        return f->option->alone;
     if (next && !(next[0] == '-' && next[1] == '-' && next[2])) {
         p->argv++;
         return next;

@@ -34,8 +34,8 @@ const cli_option cli_source_options[] = {
          ".idx, -ubyte), DNA "
          "(.fa, .fasta, .seq), texts (.txt, one a line; .tsv, behind their labels; .jsonl, "
          "with \"text\" or \"words\") or lists of numbers (.jsonl, \"values\"); .gz behind it "
-         "is fine. Texts become token ids by the model's own vocabulary. A dash reads a .csv "
-         "from standard input."},
+         "is fine. Texts become token ids by the model's own vocabulary. A dash reads standard "
+         "input: a .jsonl if it begins with a brace, else a .csv."},
     CLI_LABEL(
         cli_source, label,
         .more =
@@ -53,14 +53,34 @@ const cli_option cli_source_options[] = {
     CLI_CATEGORICAL(
         cli_source, categorical,
         .more =
-            "A column with any cell that is no number becomes one value, 0 or 1, for each of "
-            "its different cells (at most 1000), in the order of their bytes, and these are one "
-            "feature, shown by the name of its category. A cmd: model gets these values in the "
-            "place of the cell. Which there are "
-            "depends on the file given by --input: give one that holds every category the "
-            "model knows, and choose examples with --rows. A network that has the names of its "
-            "values (sis.names) says itself which categories there are; this option is then "
-            "not needed."),
+            "Alone: a column with any cell that is neither a number nor missing is one of words. "
+            "It becomes one value, 0 or 1, for each of its different cells (at most 1000), in the "
+            "order of their bytes, and these are one feature, shown by the name of its category. A "
+            "cmd: model gets these values in the place of the cell, unless --rows-as says "
+            "otherwise. There are the categories of --input and those of a data set that --mask "
+            "names; a mean of them is the most frequent one. A network that has the names of its "
+            "values (sis.names), and a model of trees that has, says itself which categories there "
+            "are; this option is then not needed."),
+    CLI_TYPES(cli_source, types),
+    CLI_NO_HEADER(cli_source, no_header),
+    {"missing", 0, "HOW", CLI_CHOICE(cli_source, missing), "absent values",
+     .choices = "nan mean median drop error",
+     .more =
+         "What a cell is that is empty, NA, NaN, N/A or null (in a column of numbers also none), "
+         "null among the values of a .jsonl, or NaN in an array. nan: an absent value, which "
+         "models of XGBoost and LightGBM know, and which a command gets as null; say it for a "
+         "network or a server that knows NaN. In a column of words it is a category of its own, "
+         "with --rows-as values or objects null. mean, median: that of the other rows of the "
+         "same file, of words the most frequent one. drop: leave the example out. error: "
+         "neither; so it is where the model does not know absent values."},
+    {"rows-as", 0, "FORM", CLI_CHOICE(cli_source, rows_as), "rows of tables as", .rare = 1,
+     .choices = "values objects one-hot",
+     .more = "How a cmd: or http: model is given rows of a table. values: a list of words and "
+             "numbers in the order of the columns. objects: the same by name. Both take columns of "
+             "words as they are (--categorical is not needed), and null for what is missing. A "
+             "masked word is always one that exists: with --mask mean:FILE the most frequent one, "
+             "with hotdeck:FILE one that is drawn. To MLflow they are dataframe_split and "
+             "dataframe_records. one-hot: numbers only, a 0 or 1 for each category."},
     {"labels", 0, "FILE", CLI_STRING(cli_source, labels), "labels from a file of their own",
      .rare = 1,
      .more = "A table (.csv, or with tabs) of names and labels, names as the examples are called, "
@@ -98,6 +118,7 @@ const cli_option cli_source_options[] = {
 };
 
 void cli_source_init(cli_source *s) {
+    s->rows_as = "one-hot";
     cli_opening_init(&s->open);
 }
 
@@ -165,12 +186,14 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->input = s->input;
     out->read.label = s->label;
     out->read.id = s->id;
-    out->read.categorical = s->categorical;
     out->read.labels = s->labels;
     out->read.kind = s->kind;
     out->read.layout = s->layout;
     out->fit = s->fit;
     out->tokenizer = s->tokenizer;
+    cli_read_options(s->categorical, s->types, s->no_header, &out->read);
+    out->missing = s->missing;
+    out->rows_as = s->rows_as;
     out->rows = s->rows;
     out->search.jobs = (int)s->jobs;
     out->plain = !q;
@@ -184,12 +207,24 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->search.memory = q->memory << 20;
 }
 
+void cli_read_options(const char *categorical, const char *types, int no_header,
+                      sis_data_opt *out) {
+    out->categorical = categorical && !*categorical;
+    out->categories = categorical && *categorical ? categorical : NULL;
+    out->types = types;
+    out->no_header = no_header;
+}
+
 void cli_task_note(int quiet, const sis_task *task) {
     const sis_data *data = sis_task_data(task);
     const char *notes[] = {sis_model_note(sis_task_model(task)), data ? sis_data_note(data) : NULL};
     for (size_t k = 0; k < sizeof notes / sizeof *notes; k++)
         if (notes[k])
             cli_note(quiet, "%s", notes[k]);
+    size_t dropped = sis_task_dropped(task);
+    if (dropped)
+        cli_note(quiet, "%zu example%s left out: a value is missing", dropped,
+                 dropped == 1 ? " was" : "s were");
 }
 
 int cli_task_spares(const cli_source *s, const cli_question *q, const char *output) {

@@ -14,9 +14,11 @@
 /* Which model, which examples. */
 typedef struct cli_source {
     const char *model, *input, *rows, *label, *id;
-    const char *explain; /* of several inputs the one that rows go into */
-    cli_list with;       /* the others: NAME=FILE or NAME=NUMBER */
-    int categorical;
+    const char *explain;     /* of several inputs the one that rows go into */
+    cli_list with;           /* the others: NAME=FILE or NAME=NUMBER */
+    const char *categorical; /* NULL: none, "": whatever holds words, else columns */
+    const char *types, *missing, *rows_as;
+    int no_header;
     const char *labels, *kind, *layout; /* of images, and of arrays that are some */
     int fit;
     const char *tokenizer; /* of texts */
@@ -44,7 +46,10 @@ size_t cli_draws(const cli_question *q);
 /* The options of a task: every default, then these. q NULL: nothing but scores are wanted. */
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out);
 
-/* Say what is to be known of how the model is run and the examples are read. */
+/* How files are read, by options that several commands have. */
+void cli_read_options(const char *categorical, const char *types, int no_header, sis_data_opt *out);
+
+/* Say what is to be known of how the model is run, and of examples that were left out. */
 void cli_task_note(int quiet, const sis_task *task);
 
 /* Would `output` overwrite the model, the input or the mask? CLI_DONE if not. */

@@ -30,6 +30,12 @@ static const cli_option options[] = {
      .more = "Of any kind that sis explain reads, with one label an example."},
     CLI_ID(cli_train_options, id, .more = "Nothing is learnt from it."),
     CLI_CATEGORICAL(cli_train_options, categorical),
+    CLI_TYPES(cli_train_options, types),
+    CLI_NO_HEADER(cli_train_options, no_header),
+    {"missing", 0, "HOW", CLI_CHOICE(cli_train_options, missing), "absent values",
+     .choices = "mean median error", .rare = 1,
+     .more = "What an absent value is: an empty cell, NA, NaN. The mean or median is that of the "
+             "other rows of the same file, of words the most frequent one."},
     CLI_ROWS(cli_train_options, rows),
     {"output", 'o', "FILE.onnx", CLI_STRING(cli_train_options, output), "where the network goes",
      .required = 1},
@@ -282,7 +288,8 @@ const cli_command cli_train = {
         "the probability of the second in the order of numbers or letters, except in the MNIST "
         "networks.\n\n"
         "The file written holds the kind of input, labels, vocabulary, the mask (means of the "
-        "training examples; every base alike; the mean embedding of the vocabulary), and a record "
+        "training examples, of columns of words the most frequent; every base alike; the mean "
+        "embedding of the vocabulary), and a record "
         "of data, options and scores, which sis model shows. With --validation the weights are "
         "those of the epoch with the lowest loss on the held-out part.\n\n"
         "The same seed, data and options give the same file, whatever the number of threads, and "

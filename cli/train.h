@@ -21,7 +21,8 @@ typedef struct cli_train_options {
     double rate, momentum, validation, dropout;
     size_t epochs, batch, patience, seed, jobs;
     size_t words, length, hidden;
-    int categorical, resume;
+    const char *categorical, *types, *missing;
+    int no_header, resume;
     cli_common common;
 } cli_train_options;
 

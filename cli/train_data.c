@@ -37,8 +37,12 @@ static int open_examples(const cli_training_set *l, cli_examples *e, const char 
                          labels);
     opt.label = labels ? NULL : l->o->label;
     opt.id = l->o->id;
-    opt.categorical = l->o->categorical;
-    if (l->o->categorical && l->train.data) {
+    cli_read_options(l->o->categorical, l->o->types, l->o->no_header, &opt);
+    if (l->o->missing)
+        opt.missing = strcmp(l->o->missing, "mean") == 0     ? SIS_MISSING_MEAN
+                      : strcmp(l->o->missing, "median") == 0 ? SIS_MISSING_MEDIAN
+                                                             : SIS_MISSING_ERROR;
+    if ((opt.categorical || opt.categories || opt.types) && l->train.data) {
         opt.names = sis_data_names(l->train.data);
         opt.n_names = opt.names ? sis_data_width(l->train.data, 0) : 0;
     }

@@ -192,7 +192,30 @@ static void mean_of(const float *rows, size_t n, size_t width, float *mean) {
     }
 }
 
-/* Means of the training rows; every base alike; of texts the mean embedding. */
+/* A masked category is one that exists: of those of a column the most frequent. */
+static int choose_categories(const cli_training_set *l, size_t n, float *mean) {
+    size_t features = sis_data_features(l->train.data, 0, NULL);
+    int is_table = strcmp(sis_data_kind(l->train.data), sis_kind_name(SIS_KIND_TABLE)) == 0;
+    if (!is_table || features == n || sis_data_width(l->train.data, 0) != n)
+        return CLI_DONE;
+    int *map = cli_grab(n, sizeof *map);
+    double *wide = cli_grab(n, sizeof *wide);
+    int status = map && wide ? CLI_DONE : CLI_FAILED;
+    for (size_t v = 0; status == CLI_DONE && v < n; v++)
+        wide[v] = mean[v];
+    if (status == CLI_DONE) {
+        sis_data_features(l->train.data, 0, map);
+        status = cli_fail(sis_mean_choose(map, n, wide));
+    }
+    for (size_t v = 0; status == CLI_DONE && v < n; v++)
+        mean[v] = (float)wide[v];
+    free(map);
+    free(wide);
+    return status;
+}
+
+/* Means of the training rows, of columns of words the most frequent one; every base alike; of texts
+ * the mean embedding. */
 static int put_mask(const cli_training_set *l, sis_net *net) {
     size_t words, n = l->train.width;
     const float *matrix = NULL;
@@ -213,9 +236,11 @@ static int put_mask(const cli_training_set *l, sis_net *net) {
         mean_of(l->learn.rows, l->learn.n, n, mask);
     for (size_t v = 0; strcmp(l->arch.name, "dna-cnn") == 0 && v < n; v++)
         mask[v] = 0.25f;
-    int error = sis_net_mask_set(net, mask, &shape);
+    int status = choose_categories(l, n, mask);
+    if (status == CLI_DONE)
+        status = cli_fail(sis_net_mask_set(net, mask, &shape));
     free(mask);
-    return cli_fail(error);
+    return status;
 }
 
 int cli_train_attach_metadata(const cli_training_set *l, sis_trainer *t, const sis_fit *test,

@@ -24,7 +24,10 @@
  *                  examples, the others are the shape of one.
  *     .csv, .tsv   table of numbers with a header, whose cells are the names of the features. Cells
  *                  are separated by commas (.csv) or tabs (.tsv) and may be quoted (RFC 4180);
- *                  blank lines do not count. "-" is a .csv on standard input.
+ *                  blank lines do not count. Without a header columns are called c0, c1, ...: if
+ *                  opt.no_header says so, if the first line holds nothing but numbers (other than
+ *                  0, 1, 2 ... or 1, 2, 3 ..., which are names), or the same number twice. "-" is a
+ *                  .csv on standard input, or a .jsonl if it begins with "{".
  *     .idx, -ubyte IDX array, the format of MNIST; the first axis counts the examples. Bytes with
  *                  two or three axes behind it are images: pixels from 0 to 1 (a byte divided by
  *                  255). "train-labels-idx1-ubyte" beside "train-images-idx3-ubyte" holds the
@@ -76,6 +79,16 @@ extern "C" {
 
 typedef struct sis_data sis_data;
 
+/* What an absent value is: a cell of a table that is empty, NA, NaN, N/A or null (none, too, in a
+ * column of numbers), null in a list of values of a .jsonl, NaN in an array. */
+typedef enum sis_missing {
+    SIS_MISSING_ERROR,  /* an error; in a column of words a category of its own */
+    SIS_MISSING_NAN,    /* NaN; in a column of words a category of its own */
+    SIS_MISSING_ALL,    /* NaN, of a column of words in each of its values */
+    SIS_MISSING_MEAN,   /* the mean of the other rows; of words the most frequent one */
+    SIS_MISSING_MEDIAN, /* the median of the other rows; of words the most frequent one */
+} sis_missing;
+
 /* What the file is to be taken for. */
 typedef struct sis_data_opt {
     const char *label; /* the column or field that holds the label: by name, or by number from 0
@@ -85,10 +98,17 @@ typedef struct sis_data_opt {
     const char *id;    /* the column or field, by name, whose text each example is called by; it may
                           not be empty. Of a table, that column is then no feature. Default NULL:
                           "id" of a .jsonl, "EventID" of a .seq; rows of tables have numbers */
-    int categorical;   /* tables: a column with any cell that is no number (an empty one, too) is
+    int categorical;   /* tables: a column with any cell that is neither a number nor missing is
                           categories, at most 1000 different ones. Each is a value, 0 or 1, called
                           "column=category", sorted by that name; all values of the column are one
                           feature. Default 0: such a cell is an error */
+    const char *categories; /* tables: columns, by name, with commas between, that are categories
+                               whatever their cells are. Default NULL */
+    const char *types; /* tables: a file that says what columns are, one a line: its name, blanks or
+                          a tab, and number, category, ignore (no feature), id or label; what follows
+                          is passed over. What sis_columns_format() writes is such a file. Default
+                          NULL: found out, column by column */
+    int no_header;     /* tables: the first line is a row like others. Default 0: looked at */
     const char *const *names; /* categorical tables: the values as they are to be, by name (what
                                  sis_data_names gave when a model was trained); a category that is
                                  not among them is an error. Default NULL: those of the file */
@@ -103,8 +123,9 @@ typedef struct sis_data_opt {
     size_t fit[3];      /* images are resized to (height, width, channels): sides that get shorter
                            by averaging areas, longer ones bilinearly; grey becomes colours that are
                            alike, colours become their brightness. Default 0: as they are */
-    int missing; /* a cell of a table that is empty, NA, NaN, N/A, null or none, and NaN in an array,
-                    is a missing value, NaN. Default 0: it is an error, or a category */
+    int more_names;     /* names only adds to the categories of columns: those of the file are there
+                       too, and columns stand as in the file. Default 0 */
+    sis_missing missing; /* what an absent value is */
 } sis_data_opt;
 
 /* Every default. */
@@ -154,13 +175,42 @@ const char *sis_data_note(const sis_data *data);
  * the file has none. Of a text: numbers of words. */
 const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
 
+/* ---- What columns hold --------------------------------------------------------------------- */
+
+/* A column of a table, or of rows of numbers. */
+typedef struct sis_column {
+    const char *name;
+    const char *type; /* "number", "category", "id", "label", or "ignore": no feature, because the
+                         options say so or its words are more than 1000 different ones */
+    size_t missing, distinct;      /* cells without a value; different values besides */
+    double least, most;            /* of numbers; NaN: there is none */
+    size_t n_categories;           /* of categories */
+    const char *const *categories; /* (n_categories), sorted */
+    const size_t *counts;          /* (n_categories) rows of each */
+} sis_column;
+
+typedef struct sis_columns {
+    size_t rows, n;
+    sis_column *items; /* (n) */
+    int has_header;    /* columns have names in the file */
+} sis_columns;
+
+/* What the columns of a table hold, as sis_data_read with opt.categorical would take them; also of
+ * rows of numbers (.npy with two axes, "values" of a .jsonl), whose columns are called c0, c1, ...
+ * SIS_E_UNSUPPORTED for other files. */
+int sis_columns_read(const char *path, const sis_data_opt *opt, sis_columns *out);
+void sis_columns_release(sis_columns *columns);
+
+/* As lines for people, which opt.types reads, too; free(*text). */
+int sis_columns_format(const sis_columns *columns, char **text);
+
 /* ---- Data sets in memory ------------------------------------------------------------------- */
 
 /* What is known of examples beside themselves. Zeroed, or NULL in the place of all of it: nothing. */
 typedef struct sis_data_with {
     const char *name;            /* of the data set in messages; NULL: "the examples" */
     const char *kind;            /* of numbers: "array" (NULL), "table" or "image" */
-    int missing;                 /* of numbers: NaN is a missing value. Default 0: an error */
+    sis_missing missing;         /* of numbers: what NaN is */
     const char *const *names;    /* (values of an example) of columns */
     const int *map;              /* (values of an example) of numbers: the feature of each, from 0
                                   without gaps; NULL: as the kind has it */

@@ -48,6 +48,11 @@
  *
  *         {"inputs":["A wonderful, moving film.","A film."]}
  *
+ *         A row of cells (sis_model_take_rows) is a list of numbers and words, or an object:
+ *
+ *         {"inputs":[[34,"own"],[51,null]]}
+ *         {"inputs":[{"age":34,"housing":"own"},{"age":51,"housing":null}]}
+ *
  *         A missing value (NaN) is written as null. A request holds as many rows as fit in 4 MiB.
  *         The child must flush its output after each line, write nothing else to stdout, and end
  *         when its stdin does; what it writes to stderr is quoted if it fails. It runs in a process
@@ -160,6 +165,28 @@ typedef struct sis_piece {
  * until the model is closed. SIS_E_UNSUPPORTED for other kinds, and for a server's model of which
  * it is known that it takes numbers. Not while the model is in use. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n);
+
+/* How rows of a table are given to a model as they are: words as words, numbers as numbers. A column
+ * of words is several values of a row, one for each category: 1 for the one it is, 0 for the others;
+ * NaN in all of them, or in a number, is an absent value, null. */
+typedef struct sis_row_column {
+    const char *name;
+    size_t first, n;               /* its values */
+    const char *const *categories; /* (n) NULL: a number, which is one value */
+} sis_row_column;
+
+typedef struct sis_row_form {
+    const sis_row_column *columns; /* (n) in the order of their values */
+    size_t n;
+    int objects; /* {"age":34,"housing":"own"}; else [34,"own"] */
+} sis_row_form;
+
+/* From now on rows of a cmd: or http: model are given so. To MLflow they are dataframe_records or
+ * dataframe_split. `form` is borrowed until the model is closed. SIS_E_UNSUPPORTED for other kinds,
+ * for servers of the Open Inference Protocol and those that say their model takes a tensor: these
+ * hold numbers. A row that mixes categories is SIS_E_ARGUMENT when it is asked about. Not while the
+ * model is in use. */
+int sis_model_take_rows(sis_model *model, const sis_row_form *form);
 
 /* Another handle of an opened model, for use beside it, with a masked token and texts of its own: a
  * network is shared, of a cmd: model another child is started. Close it before the first. So each

@@ -326,6 +326,11 @@ int sis_predict(const sis_model *model, const sis_input *inputs, size_t n, const
  * with its number, starting at 1. A constant column keeps exactly its constant. */
 void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number);
 
+/* Where the values of a feature are its categories, 0 or 1, their means are shares, and a mixture of
+ * categories is nothing that exists: of each feature with several values the largest mean becomes 1
+ * (of equals the first), the others 0. feature_of as in sis_input. */
+int sis_mean_choose(const int *feature_of, size_t n_values, double *mean);
+
 /* Hot-deck masks, with values drawn from other inputs, are sis_deck_draw's (sis/evaluate.h). */
 
 /* ---- Verification -------------------------------------------------------------------------- */

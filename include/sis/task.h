@@ -76,7 +76,13 @@ typedef struct sis_task_opt {
      * there are none: such a task is for sis_task_about. */
     const char *input;
     const sis_data *data;
-    sis_data_opt read;     /* of files: columns of ids and labels, categories, images */
+    sis_data_opt read;   /* of files: columns of ids and labels, categories, types, images */
+    const char *missing; /* what an absent value is: "nan", "mean", "median" (of the file's other
+                            rows), "drop" (leave the example out), "error". NULL: "nan" if the model
+                            knows them (boosted trees, cmd:), else "error" */
+    const char *rows_as; /* of tables: "one-hot" (default): a value a category; "values", "objects":
+                            cmd: and http: models are given rows as they are, as lists or by name.
+                            Words are then fine, whatever read.categorical says */
     const char *tokenizer; /* a file by which texts become the token ids that the network takes:
                               vocab.txt or tokenizer.json; NULL: the network carries its words */
     int fit;               /* images of files are resized to what the network takes */
@@ -182,6 +188,7 @@ size_t sis_task_row(const sis_task *task, size_t i);        /* its number in the
 size_t sis_task_find(const sis_task *task, const char *id); /* SIZE_MAX: there is none */
 const sis_data *sis_task_data(const sis_task *task);        /* NULL: none was given */
 const sis_model *sis_task_model(const sis_task *task);
+size_t sis_task_dropped(const sis_task *task);   /* examples left out because a value is absent */
 double sis_task_threshold(const sis_task *task); /* NaN: none was given */
 
 /* ---- One example --------------------------------------------------------------------------- */

@@ -2,9 +2,34 @@
  *
  * Masks made from a data set: feature means in one pass.
  */
+#include <stdlib.h>
+
 #include <sis/sis.h>
+
+#include "base/mem.h"
 
 void sis_mean_add(double *mean, const double *row, size_t n_values, size_t number) {
     for (size_t i = 0; i < n_values; i++)
         mean[i] += (row[i] - mean[i]) / (double)number;
+}
+
+int sis_mean_choose(const int *feature_of, size_t n_values, double *mean) {
+    size_t n = 0;
+    for (size_t v = 0; v < n_values; v++)
+        n = feature_of[v] >= (int)n ? (size_t)feature_of[v] + 1 : n;
+    size_t *best = SIS_NEW(size_t, n), *sizes = SIS_NEW(size_t, n);
+    for (size_t v = 0; best && sizes && v < n_values; v++) {
+        int k = feature_of[v];
+        if (k >= 0 && (sizes[k]++ == 0 || mean[v] > mean[best[k]]))
+            best[k] = v;
+    }
+    for (size_t v = 0; best && sizes && v < n_values; v++) {
+        int k = feature_of[v];
+        if (k >= 0 && sizes[k] > 1 && mean[v] == mean[v]) /* NaN stays */
+            mean[v] = v == best[k];
+    }
+    int error = best && sizes ? SIS_OK : SIS_E_NOMEM;
+    free(best);
+    free(sizes);
+    return error;
 }

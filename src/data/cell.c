@@ -11,6 +11,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/mem.h"
 
@@ -28,6 +29,23 @@ static const char *skip_blanks(const char *s) {
 
 int sis__cell_blank(const char *text) {
     return *skip_blanks(text) == '\0';
+}
+
+int sis__cell_missing_word(const char *text) {
+    static const char *const none[] = {"nan", "na", "n/a", "null"};
+    const char *s = skip_blanks(text);
+    size_t n = strlen(s);
+    while (n > 0 && (s[n - 1] == ' ' || s[n - 1] == '\t'))
+        n--;
+    for (size_t k = 0; k < sizeof none / sizeof *none; k++)
+        if (strlen(none[k]) == n && strncasecmp(s, none[k], n) == 0)
+            return 1;
+    return n == 0;
+}
+
+int sis__cell_missing(const char *text) {
+    const char *s = skip_blanks(text);
+    return sis__cell_missing_word(s) || (strncasecmp(s, "none", 4) == 0 && sis__cell_blank(s + 4));
 }
 
 static double with_library(const char *s) {

@@ -18,6 +18,14 @@ int sis__cell_number(const char *text, double *out);
 /* Nothing, or only blanks? */
 int sis__cell_blank(const char *text);
 
+/* Does the cell stand for a value that is absent: nothing, NA, NaN, N/A, null; in a column of
+ * numbers also none, which may be a word elsewhere? */
+int sis__cell_missing(const char *text);
+int sis__cell_missing_word(const char *text);
+#define SIS__SAY_MISSING                                                                           \
+    "; say with --missing what an absent value is: nan (the model knows them), mean, median or "   \
+    "drop (the row)"
+
 /* The text as one short line for a message: control characters become '?', the end of a long one
  * "...". Returns `out`. */
 enum { SIS__EXCERPT_SIZE = 64 };

@@ -14,13 +14,27 @@
 
 enum { SIS__CATEGORIES_MOST = 1000 };
 
+/* What a column holds. */
+typedef enum sis__column_type {
+    SIS__COLUMN_ANY, /* words if any cell is one, else numbers */
+    SIS__COLUMN_NUMBER,
+    SIS__COLUMN_CATEGORY,
+    SIS__COLUMN_IGNORE, /* nothing that matters */
+    SIS__COLUMN_ID,
+    SIS__COLUMN_LABEL,
+} sis__column_type;
+
 /* A column under way: the different cells it has had. */
 typedef struct sis__column {
     const char *name;
+    sis__column_type type;
     sis__names cells;
-    int words;                  /* some cell was no number */
-    size_t word_row, word_line; /* the first such is in this row, which begins on this line */
-    int full;                   /* there were more than SIS__CATEGORIES_MOST */
+    unsigned char *absent; /* (cells.n) the cell is a word that is missing */
+    size_t absent_room;
+    size_t words, missing;      /* cells that are no number, but for those without a value */
+    size_t word_row, word_line; /* the first word is in this row, which begins on this line */
+    size_t missing_row, missing_line;
+    int full; /* there were more than SIS__CATEGORIES_MOST */
 } sis__column;
 
 void sis__column_release(sis__column *c);
@@ -29,17 +43,39 @@ void sis__column_release(sis__column *c);
  * column is full: *code is then 0. 0 or SIS_E_NOMEM. */
 int sis__column_add(sis__column *c, const char *cell, uint16_t *code);
 
+/* Does it hold categories, as far as it was read? */
+int sis__column_is_category(const sis__column *c);
+
+/* Give columns (n), which have names, the types that the options say; `by_number`: they may be meant
+ * by number from 0, too. */
+int sis__columns_types(sis__column *columns, size_t n, const char *path, const sis_data_opt *opt,
+                       int by_number);
+
+/* The column of that name, or number; SIZE_MAX: there is none. */
+size_t sis__columns_find(const sis__column *columns, size_t n, const char *name, int by_number);
+
+/* There is no such column: which there are. SIS_E_ARGUMENT. */
+int sis__columns_none(const sis__column *columns, size_t n, const char *path, const char *wanted);
+
 /* A table as it was read. */
 typedef struct sis__columns {
     const char *path;
     size_t width, height;
     sis__column *columns;  /* (width) */
-    const double *numbers; /* (height, width) where the cell is one */
+    const double *numbers; /* (height, width) where the cell is one, NaN where none is */
     const uint16_t *codes; /* (height, width) */
-    size_t label, id;      /* columns that are no features; SIZE_MAX: there is none */
+    int has_header;
 } sis__columns;
 
 /* The data set of such a table, with the values of opt. */
 int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out);
+
+/* What is in its columns, for sis_columns_read. */
+int sis__columns_describe(const sis__columns *t, sis_columns *out);
+
+/* Read a table and hand it to `use` with ctx. */
+typedef int sis__columns_use(const sis__columns *t, void *ctx);
+int sis__columns_of_csv(const char *path, char separator, const sis_data_opt *opt,
+                        sis__columns_use *use, void *ctx);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tables of numbers: a header with the names of the features, then a row of numbers an example;
- * where the caller allows it, also categories, a column of labels and one of ids (columns.c).
+ * Tables of numbers: a header with the names of the features, or none, then a row of numbers an
+ * example; where the caller allows it, also absent values, categories, a column of labels and one of
+ * ids (columns.c, types.c).
  *
  * Cells come one at a time (cells.c), so memory holds the numbers and one cell, never the text.
  */
@@ -16,6 +17,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "data/cell.h"
 #include "data/cells.h"
@@ -23,16 +25,18 @@
 
 typedef struct {
     sis__cells in;
-    const char **names;   /* (width) the header */
+    const char **names;   /* (width) the header, or c0, c1, ... */
+    const char **first;   /* (width) without a header: the cells of the first row */
     size_t width, height; /* columns; rows so far */
     double *numbers;      /* (height, width) */
     size_t used, room;
 
-    /* Cells as text too, where columns may be categories, labels or ids; else NULL. */
+    /* Cells as text too, where columns may be more than numbers; else NULL. */
     const sis_data_opt *opt;
     sis__column *columns; /* (width) */
     uint16_t *codes;      /* (height, width) */
     size_t codes_room;
+    int all_types;            /* any cell is fine: only what there is matters */
     size_t label, id;         /* columns; SIZE_MAX: none */
     sis__strings labels, ids; /* so far */
 } table;
@@ -58,7 +62,8 @@ static int check_names(const table *t) {
         if (strcmp(*sorted[k - 1], *sorted[k]) == 0)
             code =
                 sis__fail(SIS_E_FORMAT,
-                          "%s: columns %zu and %zu are both called \"%s\"; give each its own name",
+                          "%s: columns %zu and %zu are both called \"%s\"; give each its own name, "
+                          "or say --no-header if the first line is a row",
                           t->in.source.name, (one < other ? one : other) + 1,
                           (one < other ? other : one) + 1, sis__cell_excerpt(*sorted[k], name));
     }
@@ -66,17 +71,75 @@ static int check_names(const table *t) {
     return code;
 }
 
-static int add_name(table *t, sis__strings *names, size_t *numeric) {
-    double ignored;
-    const char *name = sis__cells_text(&t->in);
-    if (*name == '\0')
-        return sis__fail(SIS_E_FORMAT,
-                         "%s: column %zu has no name in the header; name it, or remove it if it "
-                         "only numbers the rows",
-                         t->in.source.name, names->n + 1);
-    *numeric += (size_t)sis__cell_number(name, &ignored);
-    sis__strings_add(names, name);
-    return sis__buf_error(&names->text);
+static int check_blank(const table *t) {
+    for (size_t k = 0; k < t->width; k++)
+        if (!*t->names[k])
+            return sis__fail(SIS_E_FORMAT,
+                             "%s: column %zu has no name in the header; name it, or remove it if "
+                             "it only numbers the rows",
+                             t->in.source.name, k + 1);
+    return SIS_OK;
+}
+
+/* Are the numbers 0, 1, 2 ... or 1, 2, 3 ...? So columns are called that have no better name. */
+static int are_counted(const double *numbers, size_t n) {
+    for (size_t k = 1; k < n; k++)
+        if (numbers[k] != numbers[0] + (double)k)
+            return 0;
+    return n > 2 && (numbers[0] == 0 || numbers[0] == 1);
+}
+
+/* Is there the same number twice? */
+static int is_repeated(double *numbers, size_t n) {
+    qsort(numbers, n, sizeof *numbers, sis__by_double);
+    for (size_t k = 1; k < n; k++)
+        if (numbers[k] == numbers[k - 1])
+            return 1;
+    return 0;
+}
+
+/* Is the first line a row, and no header? */
+static int is_row(const table *t, const char *const *cells, int *out) {
+    double *numbers = SIS_NEW_RAW(double, t->width);
+    size_t n = 0, missing = 0;
+    if (!numbers)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < t->width; k++) {
+        int number = sis__cell_number(cells[k], &numbers[n]);
+        missing += !number && sis__cell_missing(cells[k]);
+        n += (size_t)number;
+    }
+    *out = t->opt->no_header || (n > 0 && n + missing == t->width && !are_counted(numbers, n)) ||
+           is_repeated(numbers, n);
+    free(numbers);
+    return SIS_OK;
+}
+
+/* c0, c1, ... */
+static const char **count_names(size_t n) {
+    sis__strings names = {0};
+    char name[32];
+    for (size_t k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "c%zu", k);
+        sis__strings_add(&names, name);
+    }
+    return sis__strings_finish(&names);
+}
+
+/* What the cells of the first line are: names, or values of columns without names. */
+static int take_first(table *t, sis__strings *cells) {
+    int row = 0, code = SIS_OK;
+    t->width = cells->n;
+    const char **first = sis__strings_finish(cells);
+    if (!first)
+        return SIS_E_NOMEM;
+    t->names = first;
+    code = is_row(t, first, &row);
+    if (code != SIS_OK || !row)
+        return code != SIS_OK ? code : check_blank(t) != SIS_OK ? SIS_E_FORMAT : check_names(t);
+    t->first = first;
+    t->names = count_names(t->width);
+    return t->names ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* A header without commas, but with what separates cells elsewhere, is that of another kind of
@@ -95,8 +158,7 @@ static int check_separator(const table *t) {
 }
 
 static int read_header(table *t) {
-    sis__strings names = {0};
-    size_t numeric = 0;
+    sis__strings cells = {0};
     int code = sis__cells_begin(&t->in);
     int found = code == SIS_OK ? sis__cells_row(&t->in) : code;
     if (found <= 0)
@@ -106,41 +168,26 @@ static int read_header(table *t) {
                                      "features, then rows of numbers",
                                      t->in.source.name);
     code = check_separator(t);
-    while (code == SIS_OK && (code = add_name(t, &names, &numeric)) == SIS_OK && !t->in.last)
-        if ((code = sis__cells_next(&t->in)) != SIS_OK)
-            break;
-    t->width = names.n;
-    if (code == SIS_OK && numeric == names.n)
-        code = sis__fail(SIS_E_FORMAT,
-                         "%s: the first line holds only numbers; expected a header with the names "
-                         "of the features",
-                         t->in.source.name);
-    if (code == SIS_OK) {
-        t->names = sis__strings_finish(&names);
-        code = t->names ? check_names(t) : SIS_E_NOMEM;
+    for (int last = 0; code == SIS_OK && !last;) {
+        sis__strings_add(&cells, sis__cells_text(&t->in));
+        code = sis__buf_error(&cells.text);
+        last = t->in.last;
+        if (code == SIS_OK && !last)
+            code = sis__cells_next(&t->in);
     }
-    sis__strings_release(&names);
+    if (code == SIS_OK)
+        code = take_first(t, &cells);
+    sis__strings_release(&cells);
     return code;
 }
 
 /* ---- Numbers ------------------------------------------------------------------------------- */
 
-/* Does the cell stand for a number that is missing? */
-static int is_missing(const char *cell) {
-    static const char *const none[] = {"nan", "na", "n/a", "null", "none"};
-    if (sis__cell_blank(cell))
-        return 1;
-    cell += strspn(cell, " \t");
-    for (size_t k = 0; k < sizeof none / sizeof *none; k++)
-        if (strcasecmp(cell, none[k]) == 0)
-            return 1;
-    return 0;
-}
-
 /* Does the cell hold a word? What stands for a number is none. */
 static int is_word(const char *cell) {
     cell += strspn(cell, " \t");
-    if (is_missing(cell) || strcasecmp(cell, "inf") == 0 || strcasecmp(cell, "infinity") == 0)
+    if (sis__cell_missing(cell) || strcasecmp(cell, "inf") == 0 ||
+        strcasecmp(cell, "infinity") == 0)
         return 0;
     return (*cell >= 'A' && *cell <= 'Z') || (*cell >= 'a' && *cell <= 'z') ||
            (unsigned char)*cell >= 0x80;
@@ -153,6 +200,8 @@ static const char *advice(const table *t, size_t column) {
         return " (cells are separated by tabs here; commas need .csv)";
     if (sis__cell_decimal_comma(cell))
         return SIS__DECIMAL_POINT;
+    if (sis__cell_missing(cell))
+        return SIS__SAY_MISSING;
     if (!is_word(cell))
         return "";
     return strcasecmp(t->names[column], "text") == 0
@@ -168,9 +217,11 @@ static int bad_cell(const table *t, size_t column) {
     sis__cell_excerpt(t->names[column], name);
     if (sis__cell_blank(cell))
         return sis__fail(SIS_E_FORMAT,
-                         "%s, row %zu (line %zu), column \"%s\": expected a number, found an empty "
-                         "cell",
-                         t->in.source.name, t->height, t->in.row_line, name);
+                         "%s, row %zu (line %zu), column \"%s\": expected a %s, found an empty "
+                         "cell%s",
+                         t->in.source.name, t->height, t->in.row_line, name,
+                         column == t->label ? "label" : "number",
+                         column == t->label ? "" : SIS__SAY_MISSING);
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu (line %zu), column \"%s\": expected a %snumber, found \"%s\"%s",
                      t->in.source.name, t->height, t->in.row_line, name,
@@ -184,23 +235,41 @@ static int ragged(const table *t, size_t found) {
         t->in.source.name, t->height, t->in.row_line, t->width, t->width == 1 ? "" : "s", found);
 }
 
-/* Remember the cell as text, and what kind of column it makes. */
-static int keep_text(table *t, size_t column, int number) {
-    sis__column *c = &t->columns[column];
-    if (!number && (column == t->label ? sis__cell_blank(t->in.cell.data) : !t->opt->categorical))
-        return bad_cell(t, column);
-    const char *cell = sis__cells_text(&t->in);
-    if (column == t->label) {
-        t->codes[t->used + column] = 0;
-        sis__strings_add(&t->labels, cell);
-        return sis__buf_error(&t->labels.text);
+/* May the cell stand in this column? */
+static int is_allowed(const table *t, const sis__column *c, int number, int absent) {
+    int words = c->type == SIS__COLUMN_CATEGORY || c->type >= SIS__COLUMN_IGNORE ||
+                (c->type == SIS__COLUMN_ANY && (t->opt->categorical || t->all_types));
+    return number || words || (absent && (t->opt->missing != SIS_MISSING_ERROR || t->all_types));
+}
+
+/* Count a cell that is no number; the first of each sort is remembered for messages. */
+static void count_cell(const table *t, sis__column *c, int absent) {
+    if (absent && c->missing++ == 0) {
+        c->missing_row = t->height;
+        c->missing_line = t->in.row_line;
     }
-    if (!number && !c->words) {
-        c->words = 1;
+    if (!absent && c->words++ == 0) {
         c->word_row = t->height;
         c->word_line = t->in.row_line;
     }
-    return sis__column_add(c, cell, &t->codes[t->used + column]);
+}
+
+static int keep_label(table *t) {
+    if (sis__cell_blank(t->in.cell.data) && !t->all_types)
+        return bad_cell(t, t->label);
+    t->codes[t->used + t->label] = 0;
+    sis__strings_add(&t->labels, sis__cells_text(&t->in));
+    return sis__buf_error(&t->labels.text);
+}
+
+/* Remember the cell as text, and what kind of column it makes. */
+static int keep_text(table *t, size_t column, int number, int absent) {
+    sis__column *c = &t->columns[column];
+    if (!is_allowed(t, c, number, absent))
+        return bad_cell(t, column);
+    if (!number)
+        count_cell(t, c, absent);
+    return sis__column_add(c, sis__cells_text(&t->in), &t->codes[t->used + column]);
 }
 
 /* The cell is what its row is called. */
@@ -221,15 +290,22 @@ static int keep_id(table *t) {
 
 static int keep_cell(table *t, size_t column) {
     double v = 0;
-    if (column == t->id)
+    sis__column_type type = t->columns ? t->columns[column].type : SIS__COLUMN_NUMBER;
+    if (type == SIS__COLUMN_ID && !t->all_types)
         return keep_id(t);
     int number = sis__cell_number(t->in.cell.data, &v) && isfinite(v);
-    if (!number && t->opt->missing && column != t->label && is_missing(t->in.cell.data)) {
-        number = 1;
-        v = NAN;
+    int absent = !number && sis__cell_missing(t->in.cell.data);
+    t->numbers[t->used + column] = number ? v : NAN;
+    if (type == SIS__COLUMN_LABEL && !t->all_types)
+        return keep_label(t);
+    if (type == SIS__COLUMN_IGNORE && !t->all_types) {
+        t->codes[t->used + column] = 0;
+        return SIS_OK;
     }
-    t->numbers[t->used + column] = v;
-    return t->columns ? keep_text(t, column, number) : number ? SIS_OK : bad_cell(t, column);
+    if (t->columns)
+        return keep_text(t, column, number, absent);
+    return number || (absent && t->opt->missing != SIS_MISSING_ERROR) ? SIS_OK
+                                                                      : bad_cell(t, column);
 }
 
 /* Room for another row. */
@@ -261,48 +337,47 @@ static int read_row(table *t) {
     return SIS_OK;
 }
 
-static int no_column(const table *t, const char *wanted) {
-    enum { MOST = 12 };
-    char name[SIS__EXCERPT_SIZE], list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
-    for (size_t k = 0, used = 0; k < t->width && k < MOST && used < sizeof list; k++)
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "",
-                                 sis__cell_excerpt(t->names[k], name));
-    return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header: %s%s",
-                     t->in.source.name, sis__cell_excerpt(wanted, name), list,
-                     t->width > MOST ? ", ..." : "");
-}
-
-/* The column of that name; SIZE_MAX for NULL. */
-static int find_column(const table *t, const char *name, size_t *column) {
-    *column = SIZE_MAX;
-    for (size_t k = 0; name && k < t->width; k++)
-        if (strcmp(t->names[k], name) == 0)
-            *column = k;
-    return !name || *column != SIZE_MAX ? SIS_OK : no_column(t, name);
-}
-
 /* Columns to remember cells in, if anything but numbers is wanted. */
 static int begin_columns(table *t) {
-    char name[SIS__EXCERPT_SIZE];
-    int code = find_column(t, t->opt->label, &t->label);
-    if (code == SIS_OK)
-        code = find_column(t, t->opt->id, &t->id);
-    if (code == SIS_OK && t->id != SIZE_MAX && t->id == t->label)
-        code = sis__fail(SIS_E_ARGUMENT, "%s: column \"%s\" cannot be both the id and the label",
-                         t->in.source.name, sis__cell_excerpt(t->opt->id, name));
-    if (code != SIS_OK || (!t->opt->categorical && !t->opt->label && !t->opt->id))
-        return code;
+    const sis_data_opt *o = t->opt;
+    t->label = t->id = SIZE_MAX;
+    if (!o->categorical && !o->label && !o->id && !o->types && !o->categories && !o->names &&
+        !t->all_types)
+        return SIS_OK;
     if (!(t->columns = SIS_NEW(sis__column, t->width)))
         return SIS_E_NOMEM;
     for (size_t k = 0; k < t->width; k++)
         t->columns[k].name = t->names[k];
-    return SIS_OK;
+    int code = sis__columns_types(t->columns, t->width, t->in.source.name, o, t->first != NULL);
+    for (size_t k = 0; code == SIS_OK && k < t->width; k++) {
+        t->label = t->columns[k].type == SIS__COLUMN_LABEL ? k : t->label;
+        t->id = t->columns[k].type == SIS__COLUMN_ID ? k : t->id;
+    }
+    return code;
+}
+
+/* The row that stands where others have a header. */
+static int keep_first(table *t) {
+    int code = reserve_row(t);
+    for (size_t k = 0; code == SIS_OK && k < t->width; k++) {
+        sis__buf_clear(&t->in.cell);
+        sis__buf_str(&t->in.cell, t->first[k]);
+        t->in.quoted = 1; /* blanks are gone already */
+        code = sis__buf_error(&t->in.cell);
+        if (code == SIS_OK)
+            code = keep_cell(t, k);
+    }
+    t->used += t->width;
+    t->height++;
+    return code;
 }
 
 static int read_table(table *t) {
     int code = read_header(t), found = 0;
     if (code == SIS_OK)
         code = begin_columns(t);
+    if (code == SIS_OK && t->first)
+        code = keep_first(t);
     while (code == SIS_OK && (found = sis__cells_row(&t->in)) > 0)
         code = read_row(t);
     if (code == SIS_OK && found < 0)
@@ -327,15 +402,18 @@ static int finish_numbers(table *t, const char *path, sis_data **out) {
     return code;
 }
 
+static sis__columns columns_of(const table *t) {
+    return (sis__columns){.path = t->in.source.name,
+                          .width = t->width,
+                          .height = t->height,
+                          .columns = t->columns,
+                          .numbers = t->numbers,
+                          .codes = t->codes,
+                          .has_header = t->first == NULL};
+}
+
 static int finish_columns(const table *t, sis_data **out) {
-    sis__columns columns = {.path = t->in.source.name,
-                            .width = t->width,
-                            .height = t->height,
-                            .columns = t->columns,
-                            .numbers = t->numbers,
-                            .codes = t->codes,
-                            .label = t->label,
-                            .id = t->id};
+    sis__columns columns = columns_of(t);
     return sis__columns_finish(&columns, t->opt, out);
 }
 
@@ -348,32 +426,68 @@ static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char 
     return list ? SIS_OK : SIS_E_NOMEM;
 }
 
+static void release_table(table *t) {
+    for (size_t k = 0; t->columns && k < t->width; k++)
+        sis__column_release(&t->columns[k]);
+    free(t->columns);
+    free(t->codes);
+    sis__strings_release(&t->labels);
+    sis__strings_release(&t->ids);
+    free(t->numbers);
+    free(t->names);
+    free(t->first);
+    sis__cells_close(&t->in);
+}
+
+/* The data set of a table that was opened. */
+static int take_table(table *t, const char *path, sis_data **out) {
+    int code = read_table(t);
+    if (code == SIS_OK)
+        code = t->columns ? finish_columns(t, out) : finish_numbers(t, path, out);
+    if (code == SIS_OK && t->label != SIZE_MAX)
+        code = finish_texts(&t->labels, sis__data_set_labels, *out);
+    if (code == SIS_OK && t->id != SIZE_MAX)
+        code = finish_texts(&t->ids, sis__data_set_ids, *out);
+    if (code != SIS_OK) {
+        sis_data_free(*out);
+        *out = NULL;
+    }
+    return code;
+}
+
 static int read_separated(const char *path, char separator, const sis_data_opt *opt,
                           sis_data **out) {
     table t = {.opt = opt};
     *out = NULL;
     int code = sis__cells_open(&t.in, path, separator);
     if (code == SIS_OK)
-        code = read_table(&t);
+        code = take_table(&t, path, out);
+    release_table(&t);
+    return code;
+}
+
+int sis__data_read_standard(const char *path, const sis_data_opt *opt, sis_data **out) {
+    table t = {.opt = opt};
+    *out = NULL;
+    int code = sis__cells_open(&t.in, path, ',');
     if (code == SIS_OK)
-        code = t.columns ? finish_columns(&t, out) : finish_numbers(&t, path, out);
-    if (code == SIS_OK && t.label != SIZE_MAX)
-        code = finish_texts(&t.labels, sis__data_set_labels, *out);
-    if (code == SIS_OK && t.id != SIZE_MAX)
-        code = finish_texts(&t.ids, sis__data_set_ids, *out);
-    if (code != SIS_OK) {
-        sis_data_free(*out);
-        *out = NULL;
+        code = sis__source_peek(&t.in.source) == '{' ? sis__data_take_jsonl(&t.in.source, opt, out)
+                                                     : take_table(&t, path, out);
+    release_table(&t);
+    return code;
+}
+
+int sis__columns_of_csv(const char *path, char separator, const sis_data_opt *opt,
+                        sis__columns_use *use, void *ctx) {
+    table t = {.opt = opt, .all_types = 1};
+    int code = sis__cells_open(&t.in, path, separator);
+    if (code == SIS_OK)
+        code = read_table(&t);
+    if (code == SIS_OK) {
+        sis__columns columns = columns_of(&t);
+        code = use(&columns, ctx);
     }
-    for (size_t k = 0; t.columns && k < t.width; k++)
-        sis__column_release(&t.columns[k]);
-    free(t.columns);
-    free(t.codes);
-    sis__strings_release(&t.labels);
-    sis__strings_release(&t.ids);
-    free(t.numbers);
-    free(t.names);
-    sis__cells_close(&t.in);
+    release_table(&t);
     return code;
 }
 

@@ -37,8 +37,7 @@ static const struct {
 };
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-/* Does the name, ".gz" left aside, end so? */
-static int ends_with(const char *path, const char *extension) {
+int sis__data_ends_in(const char *path, const char *extension) {
     size_t n = strlen(path), m = strlen(extension);
     if (n > 3 && strcasecmp(path + n - 3, ".gz") == 0)
         n -= 3;
@@ -77,13 +76,14 @@ static int is_folder(const char *path) {
 /* What options say of any data set, once it is there. */
 static int apply(sis_data *data, const sis_data_opt *opt) {
     int code = SIS_OK;
-    data->missing = opt->missing;
     if (opt->kind && strcmp(opt->kind, "image") != 0)
         code = sis__fail(SIS_E_OPTION, "--kind: expected image, found \"%s\"", opt->kind);
     else if (opt->kind || opt->layout)
         code = sis__data_as_images(data, opt->layout);
     if (code == SIS_OK && opt->fit[0])
         code = sis__data_fit(data, opt->fit);
+    if (code == SIS_OK)
+        code = sis__data_set_missing(data, opt->missing);
     return code == SIS_OK && opt->labels ? sis__data_label(data, opt->labels) : code;
 }
 
@@ -93,13 +93,13 @@ int sis_data_read(const char *path, const sis_data_opt *opt, sis_data **out) {
     opt = opt ? opt : &standard;
     const char *column = opt->id ? opt->id : opt->label;
     *out = NULL;
-    sis__data_reader *read = strcmp(path, "-") == 0 ? sis__data_read_csv
+    sis__data_reader *read = strcmp(path, "-") == 0 ? sis__data_read_standard
                              : is_folder(path)      ? sis__data_read_folder
                                                     : NULL;
     if (read == sis__data_read_folder && column)
         return no_columns(path, column);
     for (size_t k = 0; !read && k < FORMATS; k++)
-        if (ends_with(path, formats[k].extension)) {
+        if (sis__data_ends_in(path, formats[k].extension)) {
             if (column && !formats[k].named)
                 return no_columns(path, column);
             read = formats[k].read;
@@ -124,6 +124,7 @@ void sis_data_free(sis_data *data) {
     free(data->labels);
     free(data->map);
     free(data->feature_names);
+    free(data->fill);
     data->ops->free(data);
 }
 
@@ -156,12 +157,16 @@ int sis_data_values(const sis_data *data, size_t i, double *out) {
                          data->count);
     int code = (data->view.rank ? sis__view_values : data->ops->values)(data, i, out);
     size_t width = sis_data_width(data, i);
+    int nan_is_fine = data->missing == SIS_MISSING_NAN || data->missing == SIS_MISSING_ALL;
+    for (size_t k = 0; data->fill && k < width && code == SIS_OK; k++)
+        out[k] = isnan(out[k]) ? data->fill[k] : out[k];
     for (size_t k = 0; k < width && code == SIS_OK; k++)
-        if (!isfinite(out[k]) && !(data->missing && isnan(out[k])))
+        if (!isfinite(out[k]) && !(isnan(out[k]) && nan_is_fine))
             code =
                 sis__fail(SIS_E_FORMAT,
-                          "%s, example %zu: value %zu is %s; every value must be a finite number",
-                          data->name, i, k, isnan(out[k]) ? "NaN" : "infinite");
+                          "%s, example %zu: value %zu is %s; every value must be a finite number%s",
+                          data->name, i, k, isnan(out[k]) ? "NaN" : "infinite",
+                          isnan(out[k]) ? SIS__SAY_MISSING : "");
     return code;
 }
 

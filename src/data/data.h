@@ -38,7 +38,8 @@ struct sis_data {
     sis_kind kind;
     char *name; /* the file, for messages; owned */
     size_t count;
-    int missing;         /* values may be NaN */
+    sis_missing missing; /* what NaN is */
+    double *fill;        /* (width) what stands in the place of NaN; owned, NULL: nothing */
     const char **names;  /* one allocation, owned; NULL: none */
     const char **labels; /* (count) from a file of their own; the same */
     sis__image_view view;
@@ -57,6 +58,14 @@ sis__data_reader sis__data_read_npy, sis__data_read_csv, sis__data_read_tsv, sis
 sis__data_reader sis__data_read_image, sis__data_read_folder;
 sis__data_reader sis__data_read_text, sis__data_read_jsonl, sis__data_read_fasta,
     sis__data_read_seq;
+
+/* Does the name of a file, ".gz" left aside, end so? */
+int sis__data_ends_in(const char *path, const char *extension);
+
+/* Standard input: a .jsonl if it begins with "{", else a .csv. And lines from where they come. */
+sis__data_reader sis__data_read_standard;
+struct sis__source;
+int sis__data_take_jsonl(struct sis__source *s, const sis_data_opt *opt, sis_data **out);
 
 /* The .tsv is a file of texts with labels: 1, a table: 0, or a failure. And reading it as such. */
 int sis__data_is_labelled_text(const char *path);
@@ -81,5 +90,8 @@ int sis__data_label(sis_data *data, const char *path);
 int sis__data_as_images(sis_data *data, const char *layout);
 int sis__data_fit(sis_data *data, const size_t size[3]);
 int sis__view_values(const sis_data *data, size_t i, double *out);
+
+/* Now that all of it is there: what NaN is, and where that is another value, which. */
+int sis__data_set_missing(sis_data *data, sis_missing missing);
 
 #endif

@@ -4,6 +4,7 @@
  * held at a time.
  */
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ typedef struct {
     size_t line;
     const char *label; /* field with the label; NULL: "label", if it is there */
     const char *id;    /* the same of the id */
-    content content;   /* of the first line, and so of all */
+    sis_missing missing;
+    content content; /* of the first line, and so of all */
     sis__examples *e;
     const json_t *object;
     sis_words words; /* scratch */
@@ -105,9 +107,12 @@ static int add_values(reader *r, sis__example *x) {
     x->shape[0] = json_array_size(list);
     for (size_t i = 0; i < x->shape[0]; i++) {
         const json_t *v = json_array_get(list, i);
-        if (!json_is_number(v))
-            return fail_at(r, "field \"values\": value %zu is no number", i);
-        int code = sis__examples_number(r->e, json_number_value(v));
+        const char *text = json_string_value(v);
+        int absent = json_is_null(v) || (text && sis__cell_missing(text));
+        if (absent ? r->missing == SIS_MISSING_ERROR : !json_is_number(v))
+            return fail_at(r, "field \"values\": value %zu is %s", i,
+                           absent ? "missing" SIS__SAY_MISSING : "no number");
+        int code = sis__examples_number(r->e, absent ? NAN : json_number_value(v));
         if (code != SIS_OK)
             return code;
     }
@@ -256,15 +261,24 @@ static int read_lines(reader *r, sis__source *s) {
     return code;
 }
 
-int sis__data_read_jsonl(const char *path, const sis_data_opt *opt, sis_data **out) {
-    sis__source s;
-    int code = sis__source_open(&s, path);
-    reader r = {.name = s.name, .label = opt->label, .id = opt->id, .content = CONTENTS};
-    if (code == SIS_OK)
-        code = read_lines(&r, &s);
+int sis__data_take_jsonl(sis__source *s, const sis_data_opt *opt, sis_data **out) {
+    reader r = {.name = s->name,
+                .label = opt->label,
+                .id = opt->id,
+                .missing = opt->missing,
+                .content = CONTENTS};
+    int code = read_lines(&r, s);
     if (r.e)
         code = sis__examples_finish(r.e, code, out);
     sis_words_release(&r.words);
+    return code;
+}
+
+int sis__data_read_jsonl(const char *path, const sis_data_opt *opt, sis_data **out) {
+    sis__source s;
+    int code = sis__source_open(&s, path);
+    if (code == SIS_OK)
+        code = sis__data_take_jsonl(&s, opt, out);
     sis__source_close(&s);
     return code;
 }

@@ -65,9 +65,11 @@ static int add_map(sis_data *data, const sis_data_with *with) {
 
 /* What is known of the examples. */
 static int add_known(sis_data *data, const sis_data_with *with) {
-    data->missing = with->missing;
     if (with->map && add_map(data, with) != SIS_OK)
         return SIS_E_NOMEM;
+    int error = sis__data_set_missing(data, with->missing);
+    if (error != SIS_OK)
+        return error;
     if (with->labels) {
         const char **labels = copy_texts(with->labels, data->count);
         if (!labels)

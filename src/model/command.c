@@ -159,6 +159,7 @@ static int worker_new(void *ctx, void **worker) {
     if (twin) {
         twin->request.pieces = m->request.pieces;
         twin->request.n_pieces = m->request.n_pieces;
+        twin->request.form = m->request.form;
     }
     *worker = twin;
     return code;
@@ -175,8 +176,11 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
                           .threads = users < cores ? cores / users : 1};
     int code = model_new(&like, &m);
     if (code == SIS_OK)
-        *out = (sis_model){
-            .predict = predict, .ctx = m, .worker_new = worker_new, .worker_free = model_free};
+        *out = (sis_model){.predict = predict,
+                           .ctx = m,
+                           .worker_new = worker_new,
+                           .worker_free = model_free,
+                           .missing = 1}; /* JSON has null for it */
     return code;
 }
 
@@ -184,6 +188,11 @@ static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
     command_model *m = ctx;
     m->request.pieces = pieces;
     m->request.n_pieces = n;
+    return SIS_OK;
+}
+
+static int take_rows(void *ctx, const sis_row_form *form) {
+    ((command_model *)ctx)->request.form = form;
     return SIS_OK;
 }
 
@@ -195,6 +204,7 @@ const sis__model_kind sis__model_command = {
     .measure = measure,
     .predict = predict,
     .take_texts = take_texts,
+    .take_rows = take_rows,
     .share = worker_new,
     .close = model_free,
 };

@@ -368,7 +368,7 @@ typedef struct {
 } question;
 
 static int check_rows(const http_model *m, const question *q) {
-    if (m->request.pieces)
+    if (m->request.pieces || m->request.form)
         return SIS_OK;
     if (m->end->type == SIS__VALUE_BYTES)
         return sis__fail(SIS_E_ARGUMENT, "the model takes texts (BYTES), not rows of numbers");
@@ -501,14 +501,33 @@ static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_len
     return sis__buf_error(body);
 }
 
+/* What stands before and behind the rows: cells of a table are a frame to MLflow. */
+static void add_rows_head(const http_model *m, sis__buf *body) {
+    const sis_row_form *f = m->request.form;
+    if (m->end->protocol == SIS__PROTOCOL_V1 || !f) {
+        sis__buf_str(body,
+                     m->end->protocol == SIS__PROTOCOL_V1 ? "{\"instances\":" : "{\"inputs\":");
+    } else if (f->objects) {
+        sis__buf_str(body, "{\"dataframe_records\":");
+    } else {
+        sis__buf_str(body, "{\"dataframe_split\":{\"columns\":[");
+        for (size_t k = 0; k < f->n; k++) {
+            sis__buf_str(body, k ? "," : "");
+            sis__buf_json(body, f->columns[k].name);
+        }
+        sis__buf_str(body, "],\"data\":");
+    }
+}
+
 static int write_rows(http_model *m, question *q, sis__buf *body) {
+    const sis_row_form *f = m->request.form;
     m->request.dims = q->fit.dims;
     m->request.rank = q->fit.rank;
     m->request.flat = m->end->has_shape && q->fit.rank == 0;
     int code = write_list(m, q);
-    sis__buf_str(body, m->end->protocol == SIS__PROTOCOL_V1 ? "{\"instances\":" : "{\"inputs\":");
+    add_rows_head(m, body);
     sis__buf_add(body, m->request.text.data ? m->request.text.data : "", m->request.text.len);
-    sis__buf_char(body, '}');
+    sis__buf_str(body, f && !f->objects && m->end->protocol != SIS__PROTOCOL_V1 ? "}}" : "}");
     m->request.rank = 0; /* the dims are the question's */
     return code == SIS_OK ? sis__buf_error(body) : code;
 }
@@ -624,6 +643,17 @@ static int take_texts(void *ctx, const sis_piece *pieces, size_t n) {
         m->end->shape.rank = 1; /* a text is one value */
     m->request.pieces = pieces;
     m->request.n_pieces = n;
+    return SIS_OK;
+}
+
+static int take_rows(void *ctx, const sis_row_form *form) {
+    http_model *m = ctx;
+    if (m->end->has_shape || m->end->protocol == SIS__PROTOCOL_V2)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "model %.200s takes tensors, which hold no words beside numbers; rows as "
+                         "they are go to /v1/models/NAME and /invocations",
+                         m->end->address);
+    m->request.form = form;
     return SIS_OK;
 }
 
@@ -907,6 +937,7 @@ static int worker_new(void *ctx, void **worker) {
         twin->max_rows = m->max_rows;
         twin->request.pieces = m->request.pieces;
         twin->request.n_pieces = m->request.n_pieces;
+        twin->request.form = m->request.form;
         code = sis__web_twin(m->web, &twin->web);
     }
     if (code != SIS_OK) {
@@ -955,6 +986,7 @@ const sis__model_kind sis__model_http = {
     .measure = measure,
     .predict = predict,
     .take_texts = take_texts,
+    .take_rows = take_rows,
     .share = worker_new,
     .close = model_free,
 };

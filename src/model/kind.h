@@ -28,6 +28,9 @@ typedef struct sis__model_kind {
 
     /* As sis_model_take_texts says. NULL: this kind takes none. */
     int (*take_texts)(void *ctx, const sis_piece *pieces, size_t n);
+
+    /* As sis_model_take_rows says. NULL: this kind takes numbers. */
+    int (*take_rows)(void *ctx, const sis_row_form *form);
     void (*close)(void *ctx);
 
     /* A context for sis_model_share(), closed like the first. NULL: nothing can be told to models of

@@ -124,6 +124,13 @@ int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
                : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take texts");
 }
 
+int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
+    const sis__model_kind *kind = kind_of(model);
+    return kind && kind->take_rows
+               ? kind->take_rows(model->ctx, form)
+               : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take rows with words");
+}
+
 int sis_model_share(const sis_model *model, sis_model *out) {
     const sis__model_kind *kind = kind_of(model);
     void *twin = NULL;

@@ -109,7 +109,67 @@ static void add_bytes(sis__buf *b, const char *text, size_t length) {
     sis__buf_add(b, text, length);
 }
 
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+/* The category that the values of a column say; SIZE_MAX: none, all are absent. */
+static int find_category(const sis_row_column *c, const double *values, size_t *found) {
+    size_t ones = 0, absent = 0;
+    *found = SIZE_MAX;
+    for (size_t k = 0; k < c->n; k++) {
+        absent += isnan(values[k]) != 0;
+        ones += values[k] == 1;
+        if (values[k] == 1)
+            *found = k;
+        else if (values[k] != 0 && !isnan(values[k]))
+            ones = 2;
+    }
+    if (absent == c->n || (ones == 1 && absent == 0))
+        return SIS_OK;
+    return sis__fail(SIS_E_ARGUMENT,
+                     "column \"%.80s\" is %s of its categories; a row with words needs exactly one",
+                     c->name, ones ? "a mixture" : "none");
+}
+
+static int add_cell(sis__request *r, const sis_row_column *c, const double *row) {
+    size_t category = SIZE_MAX;
+    if (!c->categories) {
+        if (isnan(row[c->first]))
+            sis__buf_str(&r->text, "null");
+        else
+            add_number(r, row[c->first]);
+        return SIS_OK;
+    }
+    int error = find_category(c, row + c->first, &category);
+    if (error == SIS_OK && category == SIZE_MAX)
+        sis__buf_str(&r->text, "null");
+    else if (error == SIS_OK)
+        sis__buf_json(&r->text, c->categories[category]);
+    return error;
+}
+
+static int add_cells(sis__request *r, const double *row, size_t n) {
+    const sis_row_form *f = r->form;
+    int error = SIS_OK;
+    sis__buf_char(&r->text, f->objects ? '{' : '[');
+    for (size_t k = 0; error == SIS_OK && k < f->n; k++) {
+        const sis_row_column *c = &f->columns[k];
+        if (c->first + c->n > n)
+            return sis__fail(SIS_E_ARGUMENT, "a row of %zu values has no column \"%.80s\"", n,
+                             c->name);
+        sis__buf_str(&r->text, k ? "," : "");
+        if (f->objects) {
+            sis__buf_json(&r->text, c->name);
+            sis__buf_char(&r->text, ':');
+        }
+        error = add_cell(r, c, row);
+    }
+    sis__buf_char(&r->text, f->objects ? '}' : ']');
+    return error;
+}
+
 int sis__request_row(sis__request *r, const double *row, size_t n) {
+    if (r->form)
+        return add_cells(r, row, n);
     if (!r->pieces) {
         add_numbers(r, row, n);
         return SIS_OK;

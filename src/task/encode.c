@@ -91,8 +91,9 @@ int sis__task_encode_open(sis_task *t) {
     e->net = sis_model_net(&t->model);
     e->token = e->net && sis_net_is_token(e->net);
     e->read = t->opt.read;
-    e->read.missing |= t->model.missing;
-    int error = open_names(e, &t->model);
+    int error = sis__task_table_open(t);
+    if (error == SIS_OK)
+        error = open_names(e, &t->model);
     if (error == SIS_OK && t->opt.tokenizer)
         return open_tokenizer(t);
     return error == SIS_OK ? open_vocabulary(e) : error;
@@ -105,7 +106,9 @@ void sis__task_encode_release(sis__task_encoding *e) {
         free(e->names);
         sis_vocabulary_free(e->vocabulary);
         sis_tokenizer_free(e->tokenizer);
+        sis__task_rows_release(&e->rows);
     }
+    sis__task_seed_close(e);
     free(e->pieces.items);
     free(e->pieces.first);
     free(e->pieces.stand_in);
@@ -153,10 +156,10 @@ static int check_columns(const sis_task *t) {
 
 int sis__task_encode_begin(sis_task *t) {
     int error = check_columns(t);
-    if (error != SIS_OK)
+    if (error == SIS_OK)
+        error = sis__task_rows_begin(t);
+    if (error != SIS_OK || !sis__task_is_kind(t->source.data, "text"))
         return error;
-    if (!sis__task_is_kind(t->source.data, "text"))
-        return SIS_OK;
     t->encoding.texts = 1;
     if (t->encoding.tokenizer)
         return SIS_OK;

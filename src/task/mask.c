@@ -99,6 +99,21 @@ int sis__task_donors_open(const sis_task *t, const char *option, const char *pat
     return error;
 }
 
+/* A masked category is one that exists: the most frequent. */
+static int choose_categories(const sis_task *t, double *mean) {
+    const sis_data *data = t->source.data;
+    size_t width = sis_data_width(data, t->source.rows[0]);
+    if (!sis__task_is_kind(data, "table") || sis_data_features(data, 0, NULL) == width)
+        return SIS_OK;
+    int *map = SIS_NEW_RAW(int, width);
+    if (!map)
+        return SIS_E_NOMEM;
+    sis_data_features(data, 0, map);
+    int error = sis_mean_choose(map, width, mean);
+    free(map);
+    return error;
+}
+
 static int mask_mean(sis_task *t, const char *path, size_t width) {
     sis__task_donors d;
     int error = sis__task_donors_open(t, "--mask", path, width, &d);
@@ -116,6 +131,8 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
     for (size_t v = 0; error == SIS_OK && v < width; v++)
         if (!seen[v])
             t->mask.rows[v] = NAN;
+    if (error == SIS_OK)
+        error = choose_categories(t, t->mask.rows);
     free(row);
     free(seen);
     sis_data_free(d.read);
@@ -163,6 +180,24 @@ static int make_deck(const sis_task *t, size_t n, sis__task_deck *d) {
     return sis_deck_new(d->inputs, n, 0, &d->deck);
 }
 
+/* The values of those that may lend: *n rows. One with an absent value may not if such examples are
+ * left out. */
+static int load_donors(const sis_task *t, const sis__task_donors *d, double *rows, size_t *n) {
+    int error = SIS_OK, missing = 0;
+    *n = 0;
+    for (size_t i = 0; error == SIS_OK && i < sis_data_count(d->data); i++) {
+        double *row = rows + *n * d->width;
+        if (t->encoding.drop)
+            error = sis__task_has_missing(d->data, i, row, &missing);
+        if (error == SIS_OK && !missing)
+            error = sis__task_encode(t, d->data, i, d->width, row, NULL);
+        *n += !missing;
+    }
+    return error == SIS_OK && *n == 0
+               ? sis__fail(SIS_E_ARGUMENT, "--mask: every row of the hot deck has an absent value")
+               : error;
+}
+
 static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
     sis__task_donors from;
     int error = sis__task_donors_open(t, "--mask", path, width, &from);
@@ -174,8 +209,7 @@ static int mask_hotdeck(sis_task *t, const char *path, size_t width) {
         d->rows = (double *)sis__alloc_raw(n, width * sizeof *d->rows);
     error = d && d->rows ? make_rows(t, t->opt.samples ? t->opt.samples : SIS_TASK_DRAWS, width)
                          : SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_OK && i < n; i++)
-        error = sis__task_encode(t, from.data, i, width, d->rows + i * width, NULL);
+    error = error == SIS_OK ? load_donors(t, &from, d->rows, &n) : error;
     if (error == SIS_OK)
         error = make_deck(t, n, d);
     if (error == SIS_OK)

@@ -51,13 +51,14 @@ void sis_task_opt_init(sis_task_opt *opt) {
     sis_opt_init(&opt->search);
 }
 
-enum { TEXTS = 20 };
+enum { TEXTS = 24 };
 
 static void list_texts(sis_task_opt *o, const char **texts[TEXTS]) {
     const char **all[TEXTS] = {&o->model,       &o->input,     &o->read.label,  &o->read.id,
                                &o->rows,        &o->features,  &o->mask,        &o->output,
                                &o->threshold,   &o->method,    &o->constraint,  &o->lengths,
                                &o->orders,      &o->keep,      &o->guarantee,   &o->domain,
+                               &o->missing,     &o->rows_as,   &o->read.types,  &o->read.categories,
                                &o->read.labels, &o->read.kind, &o->read.layout, &o->tokenizer};
     memcpy(texts, all, sizeof all);
 }
@@ -160,12 +161,17 @@ static int open_source(sis_task *t) {
     if (t->opt.fit)
         error = sis__task_fit(t);
     if (error == SIS_OK && t->opt.input) {
-        error = sis_data_read(t->opt.input, &t->encoding.read, &s->read);
+        error = sis__task_seed_open(t);
+        if (error == SIS_OK)
+            error = sis_data_read(t->opt.input, &t->encoding.read, &s->read);
         s->data = s->read;
+        sis__task_seed_close(&t->encoding);
     }
     if (error != SIS_OK || !s->data)
         return error;
     error = choose_rows(s, t->opt.rows);
+    if (error == SIS_OK)
+        error = sis__task_drop(t);
     if (error == SIS_OK)
         error = name_examples(s);
     return error;
@@ -244,15 +250,18 @@ static int explain_categories(const sis_task *t, size_t n, int error) {
     const char *const *names = sis_data_names(data);
     char list[MOST * (NAME + 2) + 8] = "";
     size_t used = 0;
-    if (error != SIS_E_MODEL || !names || sis_data_features(data, t->source.rows[0], NULL) == n)
+    if (error != SIS_E_MODEL || !names || t->encoding.rows.wanted ||
+        sis_data_features(data, t->source.rows[0], NULL) == n)
         return error;
     for (size_t v = 0; v < n && v < MOST && used < sizeof list; v++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", v ? ", " : "", NAME,
                                  names[v]);
     char said[640];
     snprintf(said, sizeof said, "%s", sis_error_detail());
-    return sis__fail(error, "%s; it was given a list of %zu values: %s%s", said, n, list,
-                     n > MOST ? ", ..." : "");
+    return sis__fail(error,
+                     "%s; it was given a list of %zu values: %s%s (--rows-as values gives it rows "
+                     "as they are)",
+                     said, n, list, n > MOST ? ", ..." : "");
 }
 
 /* Ask a model that does not say how many scores it gives about the first example. */
@@ -299,6 +308,8 @@ static int prepare(sis_task *t) {
         error = sis__task_features_begin(t);
     if (error == SIS_OK && sis__task_needs_mask(t))
         error = sis__task_mask_begin(t);
+    if (error == SIS_OK && !t->opt.plain)
+        error = sis__task_rows_check_mask(t);
     if (error == SIS_OK)
         error = sis__task_guarantee_begin(t);
     if (error == SIS_OK)
@@ -474,6 +485,10 @@ const sis_data *sis_task_data(const sis_task *t) {
 
 const sis_model *sis_task_model(const sis_task *t) {
     return &t->model;
+}
+
+size_t sis_task_dropped(const sis_task *t) {
+    return t->source.dropped;
 }
 
 double sis_task_threshold(const sis_task *t) {

@@ -5,6 +5,7 @@
  *     task.c      options, model, examples: which there are, what they are called
  *     encode.c    what a data set holds -> the values that the model takes
  *     pieces.c    the same for texts of models that read them by themselves
+ *     table.c     absent values, categories of two files, rows with words
  *     features.c  which values are a feature, what features are called
  *     tokens.c    features of texts, masks of models that take tokens
  *     sentences.c where sentences end
@@ -38,6 +39,7 @@ typedef struct sis__task_source {
     size_t *rows;   /* (n) their numbers in it */
     char **ids;     /* (n) */
     size_t n;
+    size_t dropped; /* rows left out because a value is absent */
     sis__ids by_id;
 } sis__task_source;
 
@@ -47,6 +49,14 @@ typedef struct sis__task_pieces {
     size_t *first;    /* (examples of the data set + 1) where those of each begin */
     char *stand_in;   /* text of the last */
 } sis__task_pieces;
+
+/* Rows of a table as a cmd: or http: model is given them. */
+typedef struct sis__task_rows {
+    int wanted;
+    sis_row_form form;
+    sis_row_column *columns; /* (form.n) */
+    const char **categories; /* (values) what columns point to; texts of the data set */
+} sis__task_rows;
 
 /* From what a data set holds to what the model takes. */
 typedef struct sis__task_encoding {
@@ -58,8 +68,12 @@ typedef struct sis__task_encoding {
     double padding;             /* the token id that is no token */
     char **names;               /* (read.n_names) of the values, as the model has them, or NULL */
     sis_data_opt read;          /* how data are read, those of masks too */
+    char **seed;                /* (n_seed) while data are read: categories of the mask's */
+    size_t n_seed;
+    int drop; /* rows with absent values are left out */
+    sis__task_rows rows;
     sis__task_pieces pieces;
-    int shared; /* vocabulary, tokenizer and names are another task's */
+    int shared; /* vocabulary, tokenizer, names and rows are another task's */
 } sis__task_encoding;
 
 /* Which values are a feature. */
@@ -194,6 +208,25 @@ const size_t *sis__task_shape(const sis_task *t, sis_example *e, size_t *rank);
 /* What the features of an example are by themselves: a number for each value to `map`, unless that
  * is NULL; how many there are. */
 size_t sis__task_own_features(const sis_task *t, size_t row, int *map);
+
+/* ---- table.c ------------------------------------------------------------------------------- */
+
+/* What the options say of absent values and of rows. */
+int sis__task_table_open(sis_task *t);
+
+/* Before the data are read: let them have the categories of the mask's file, too. After. */
+int sis__task_seed_open(sis_task *t);
+void sis__task_seed_close(sis__task_encoding *e);
+
+/* Is a value of the row absent? values: room for it. And leave such examples out, if they are to
+ * be. */
+int sis__task_has_missing(const sis_data *data, size_t row, double *values, int *out);
+int sis__task_drop(sis_task *t);
+
+/* Rows as they are, if they are wanted: tell the model; does the mask have words for them? */
+int sis__task_rows_begin(sis_task *t);
+int sis__task_rows_check_mask(const sis_task *t);
+void sis__task_rows_release(sis__task_rows *r);
 
 /* ---- features.c, tokens.c, mask.c, output.c ------------------------------------------------ */
 

@@ -14,12 +14,12 @@ printf 'a,b\n' > header.csv && try header.csv
 printf 'a,b\n1,2\n3\n' > ragged.csv && try ragged.csv
 printf 'a,b\n1,2\n3,x\n' > word.csv && try word.csv
 printf 'label,text\n1,a good film\n' > text.csv && try text.csv
-printf 'a,b\n1,\n' > hole.csv && try hole.csv
-printf 'a,b\n1,nan\n' > nan.csv && try nan.csv
+printf 'a,b\n1,\n' > hole.csv && try hole.csv --missing error
+printf 'a,b\n1,nan\n' > nan.csv && try nan.csv --missing error
 printf 'a;b\n1;2,5\n' > semi.csv && try semi.csv
 printf 'a,b\n1,"2,5"\n' > comma.csv && try comma.csv
 mkdir folder && try folder
-printf '1,2\n3,4\n' > headless.csv && try headless.csv
+printf 'x,y,x\n3,4,5\n' > twice.csv && try twice.csv
 printf 'a,b\n1,"2\n' > quote.csv && try quote.csv
 head -c 300 /dev/zero | tr '\0' '\377' > garbage.npy && try garbage.npy
 printf '\223NUMPY\001\000\166\000' > cut.npy && try cut.npy

@@ -37,8 +37,13 @@ echo "what can be wrong"
 sis explain -q -m "$model" -i people.csv --label none --categorical --mask zero -t 3 2>&1
 printf 'age,sex\n1,Male\n' > men.csv
 sis explain -q -m "$model" -i people.csv --categorical --mask mean:men.csv -t 3 2>&1
-sed s/Female/Other/ people.csv > others.csv
+printf 'age,sex,charge,priors,risk\n0.3,1,F,2,high\n' > others.csv
 sis explain -q -m "$model" -i people.csv --categorical --mask mean:others.csv -t 3 2>&1
+echo "categories come from the input and the data of the mask together"
+sed s/Female/Other/ people.csv > others.csv
+sis explain -q -m "$model" -i people.csv --categorical --mask mean:others.csv -t 3 | grep -o '"value_names":[^]]*]' | head -1
+sis explain -q -m "$model" -i people.csv --label risk --categorical sex,charge --mask mean:others.csv -t 3 | grep -o '"value_names":[^]]*]' | head -1
+sis predict -q -m "$model" -i people.csv --label risk --categorical sex 2>&1
 echo "a child that takes cells is told what it got"
 sis predict -m 'cmd:read -r l; echo too many values >&2; exit 1' -i people.csv --label risk --categorical 2>&1
 echo "a model knows its categories"

@@ -53,6 +53,16 @@ echo "# texts"
 echo 'A good film, a Good day.' >texts.txt
 sis explain -m "$at/binary/v2/models/mood" -i texts.txt -t 0.8 --class 0 --quiet | sis show -
 
+echo "# rows of a table as they are"
+printf 'age,housing,income\n30,own,100\n,rent,NA\n50,own,300\n' >loans.csv
+for path in ok/v1/models/loans ok/invocations; do
+    for as in values objects; do
+        sis explain -m "$at/$path" -i loans.csv --mask "mean:loans.csv" --missing nan --rows-as $as -t 0.5 --below --rows 1 \
+            --quiet | grep -o '"subsets":.*"rest'
+    done
+done
+sis predict -m "$at/ok/v2/models/loans" -i loans.csv --missing nan --rows-as values 2>&1 | plain
+
 echo "# tokens and headers"
 echo s3cret >token
 sis predict -m "$at/auth/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" --rows 0 2>&1 | plain

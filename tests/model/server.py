@@ -61,9 +61,19 @@ def predict_connection(rows, handler):
     return [[handler.connection_number, handler.requests, len(rows)] for _ in rows]
 
 
+def predict_loans(rows, _):
+    """Rows of a table as they are: 1 for people who own their house and say what they earn."""
+    rows = [list(r.values()) if isinstance(r, dict) else r for r in rows]
+    for r in rows:
+        if not isinstance(r[1], (str, type(None))) or isinstance(r[0], str):
+            raise Wrong("expected a number, a word and a number, found %r" % (r,))
+    return [[0.6 * (r[1] == "own") + 0.4 * (r[2] is not None and r[2] > 150)] for r in rows]
+
+
 MODELS = {  # name: input, datatype, shape of a row, outputs (name, datatype), function
     "credit": ("row", "FP64", [8], [("score", "FP64")], predict_credit),
     "credit32": ("row", "FP32", [2, 2, 2], [("score", "FP64")], predict_credit),
+    "loans": ("row", "FP64", [3], [("score", "FP64")], predict_loans),
     "two": ("row", "FP64", [8], [("label", "INT64"), ("score", "FP64")], predict_credit),
     "mood": ("text", "BYTES", [1], [("scores", "FP32")], predict_mood),
     "connection": ("x", "FP64", [-1], [("numbers", "FP64")], predict_connection),
@@ -393,7 +403,7 @@ class Handler(BaseHTTPRequestHandler):
         if self.fault == "tf" and any(shape_of(r) != MODELS[name][2] for r in rows
                                       if MODELS[name][1] != "BYTES"):
             raise Wrong(f"expected rows of shape {MODELS[name][2]}")
-        scores = self.predict(name, [flatten(r) for r in rows])
+        scores = self.predict(name, [r if isinstance(r, dict) else flatten(r) for r in rows])
         if self.fault == "named":
             return ({"predictions": [{"label": round(s[0]), "score": s} for s in scores]},)
         if self.fault == "wrapped":
@@ -404,6 +414,11 @@ class Handler(BaseHTTPRequestHandler):
         if body is None:
             raise Wrong("POST only")
         request = self.json_of(body)
+        if set(request) in ({"dataframe_split"}, {"dataframe_records"}):
+            frame = request.get("dataframe_split", {})
+            rows = request.get("dataframe_records") or [
+                dict(zip(frame["columns"], row)) for row in frame["data"]]
+            return ({"predictions": [s[0] for s in self.predict("loans", rows)]},)
         if set(request) != {"inputs"}:
             raise Wrong("expected inputs, found " + ", ".join(request))
         texts = isinstance(request["inputs"][0], str)

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the options say about the columns of a table: which is the label, which the id, which hold
+ * categories; and a file with a line for each column that says the same:
+ *
+ *     column     type       missing  distinct  values
+ *     age        number           2        57  18 to 96
+ *     housing    category         0         3  free 108, own 713, rent 179
+ *     row        ignore           0      1000
+ *
+ * A line begins with the name of a column, as the table has it, and a type; what is behind is for
+ * people. The longest name that fits is meant, so names may hold blanks. A column that is no feature
+ * may be absent from the table: data without labels are read by the same file.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "data/cell.h"
+#include "data/columns.h"
+#include "data/lines.h"
+
+/* ---- Columns by name ----------------------------------------------------------------------- */
+
+size_t sis__columns_find(const sis__column *columns, size_t n, const char *name, int by_number) {
+    size_t number = 0, digits = strspn(name, "0123456789");
+    for (size_t k = 0; k < n; k++)
+        if (strcmp(columns[k].name, name) == 0)
+            return k;
+    if (!by_number || digits == 0 || digits > 9 || name[digits])
+        return SIZE_MAX;
+    for (const char *at = name; *at; at++)
+        number = number * 10 + (size_t)(*at - '0');
+    return number < n ? number : SIZE_MAX;
+}
+
+int sis__columns_none(const sis__column *columns, size_t n, const char *path, const char *wanted) {
+    enum { MOST = 12 };
+    char name[SIS__EXCERPT_SIZE], list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
+    for (size_t k = 0, used = 0; k < n && k < MOST && used < sizeof list; k++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "",
+                                 sis__cell_excerpt(columns[k].name, name));
+    return sis__fail(SIS_E_ARGUMENT, "%s: there is no column \"%s\" in the header: %s%s", path,
+                     sis__cell_excerpt(wanted, name), list, n > MOST ? ", ..." : "");
+}
+
+/* What the types of all columns are found with. */
+typedef struct {
+    sis__column *columns;
+    size_t n;
+    const char *path; /* of the table */
+    int by_number;
+} finder;
+
+/* The column of that name is of this type; NULL: none is. */
+static int set_type(const finder *f, const char *name, sis__column_type type) {
+    size_t k = name ? sis__columns_find(f->columns, f->n, name, f->by_number) : 0;
+    if (name && k == SIZE_MAX)
+        return sis__columns_none(f->columns, f->n, f->path, name);
+    if (name)
+        f->columns[k].type = type;
+    return SIS_OK;
+}
+
+/* ---- Lists --------------------------------------------------------------------------------- */
+
+/* The name up to the next comma, or one that holds commas itself and is there as a whole. */
+static int set_categories(const finder *f, const char *list) {
+    char name[1024];
+    for (size_t n; *list; list += n + (list[n] == ',')) {
+        n = strcspn(list, ",");
+        for (size_t k = 0; k < f->n; k++) {
+            size_t m = strlen(f->columns[k].name);
+            if (m > n && strncmp(list, f->columns[k].name, m) == 0 && (list[m] == ',' || !list[m]))
+                n = m;
+        }
+        if (n == 0 || n >= sizeof name)
+            return sis__fail(SIS_E_ARGUMENT,
+                             "%s: columns of categories: expected names with commas between, found "
+                             "\"%.60s\"",
+                             f->path, list);
+        memcpy(name, list, n);
+        name[n] = '\0';
+        int error = set_type(f, name, SIS__COLUMN_CATEGORY);
+        if (error != SIS_OK)
+            return error;
+    }
+    return SIS_OK;
+}
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    sis__column_type type;
+} types[] = {{"number", SIS__COLUMN_NUMBER},
+             {"category", SIS__COLUMN_CATEGORY},
+             {"ignore", SIS__COLUMN_IGNORE},
+             {"id", SIS__COLUMN_ID},
+             {"label", SIS__COLUMN_LABEL}};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* The column whose name a line begins with; SIZE_MAX: none. */
+static size_t column_of(const finder *f, const char *line, size_t *length) {
+    size_t found = SIZE_MAX;
+    *length = 0;
+    for (size_t k = 0; k < f->n; k++) {
+        size_t n = strlen(f->columns[k].name);
+        if (n >= *length && strncmp(line, f->columns[k].name, n) == 0 &&
+            (line[n] == ' ' || line[n] == '\t')) {
+            found = k;
+            *length = n;
+        }
+    }
+    return found;
+}
+
+/* Is it a title? */
+static int is_title(const char *line) {
+    return strncmp(line, "column", 6) == 0 &&
+           strncmp(line + 6 + strspn(line + 6, " \t"), "type", 4) == 0;
+}
+
+/* Does the line say of a column that it is no feature? Then it need not be there. */
+static int is_aside(const char *line) {
+    static const char *const aside[] = {"ignore", "id", "label"};
+    for (size_t i = 0; i < sizeof aside / sizeof *aside; i++)
+        for (const char *at = strstr(line, aside[i]); at; at = strstr(at + 1, aside[i])) {
+            char before = at == line ? 'x' : at[-1], behind = at[strlen(aside[i])];
+            if ((before == ' ' || before == '\t') && (!behind || behind == ' ' || behind == '\t'))
+                return 1;
+        }
+    return 0;
+}
+
+static int take_line(const finder *f, const sis__lines *l) {
+    char excerpt[SIS__EXCERPT_SIZE];
+    size_t length, k = column_of(f, l->line.data, &length);
+    if (k == SIZE_MAX && is_aside(l->line.data))
+        return SIS_OK;
+    if (k == SIZE_MAX)
+        return sis__fail(
+            SIS_E_FORMAT, "%s, line %zu: begins with the name of no column of %s: \"%s\"",
+            l->source.name, l->number, f->path, sis__cell_excerpt(l->line.data, excerpt));
+    const char *word = l->line.data + length;
+    word += strspn(word, " \t");
+    size_t n = strcspn(word, " \t");
+    for (size_t i = 0; i < TYPES; i++)
+        if (strlen(types[i].name) == n && strncmp(types[i].name, word, n) == 0) {
+            f->columns[k].type = types[i].type;
+            return SIS_OK;
+        }
+    return sis__fail(SIS_E_FORMAT,
+                     "%s, line %zu: expected number, category, ignore, id or label behind the name "
+                     "of the column, found \"%s\"",
+                     l->source.name, l->number, sis__cell_excerpt(word, excerpt));
+}
+
+static int read_types(const finder *f, const char *path) {
+    sis__lines l = {0};
+    int error = sis__lines_open(&l, path), found = 0;
+    while (error == SIS_OK && (found = sis__lines_next(&l)) > 0)
+        if (!sis__lines_blank(&l) && !(l.number == 1 && is_title(l.line.data)))
+            error = take_line(f, &l);
+    error = error == SIS_OK && found < 0 ? found : error;
+    sis__lines_close(&l);
+    return error == SIS_OK ? SIS_OK : sis__fail_in(error, "types of columns");
+}
+
+/* ---- All ----------------------------------------------------------------------------------- */
+
+/* Another one of the file is no feature any more, and nothing else. */
+static void leave_out(const finder *f, sis__column_type type) {
+    for (size_t k = 0; k < f->n; k++)
+        if (f->columns[k].type == type)
+            f->columns[k].type = SIS__COLUMN_IGNORE;
+}
+
+/* At most one column is the label, and one the id. */
+static int check_single(const finder *f, sis__column_type type, const char *what) {
+    size_t n = 0;
+    for (size_t k = 0; k < f->n; k++)
+        n += f->columns[k].type == type;
+    return n > 1 ? sis__fail(SIS_E_ARGUMENT, "%s: %zu columns are to be the %s; expected one",
+                             f->path, n, what)
+                 : SIS_OK;
+}
+
+int sis__columns_types(sis__column *columns, size_t n, const char *path, const sis_data_opt *opt,
+                       int by_number) {
+    const finder f = {columns, n, path, by_number};
+    char name[SIS__EXCERPT_SIZE];
+    int error = opt->types ? read_types(&f, opt->types) : SIS_OK;
+    if (error == SIS_OK && opt->categories)
+        error = set_categories(&f, opt->categories);
+    if (error == SIS_OK && opt->label)
+        leave_out(&f, SIS__COLUMN_LABEL);
+    if (error == SIS_OK && opt->id)
+        leave_out(&f, SIS__COLUMN_ID);
+    if (error == SIS_OK)
+        error = set_type(&f, opt->label, SIS__COLUMN_LABEL);
+    if (error == SIS_OK && opt->id && opt->label && strcmp(opt->id, opt->label) == 0)
+        error = sis__fail(SIS_E_ARGUMENT, "%s: column \"%s\" cannot be both the id and the label",
+                          path, sis__cell_excerpt(opt->id, name));
+    if (error == SIS_OK)
+        error = set_type(&f, opt->id, SIS__COLUMN_ID);
+    if (error == SIS_OK)
+        error = check_single(&f, SIS__COLUMN_LABEL, "label");
+    return error == SIS_OK ? check_single(&f, SIS__COLUMN_ID, "id") : error;
+}

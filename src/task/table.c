@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What tables ask for besides numbers: what an absent value is, categories that come from the data of
+ * the mask as well as from the input, and rows given to a model as they are.
+ *
+ * Inside, a column of words is always one value a category, 0 or 1, and these are one feature. So
+ * records, masks and walks know nothing of words; only the request to a cmd: or http: model puts the
+ * word back in their place (sis_model_take_rows).
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "task/task.h"
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* What is said of absent values. */
+static int find_missing(const sis_task_opt *o, sis__task_encoding *e, int known) {
+    static const struct {
+        const char *name;
+        sis_missing value;
+    } ways[] = {{"nan", SIS_MISSING_NAN},
+                {"mean", SIS_MISSING_MEAN},
+                {"median", SIS_MISSING_MEDIAN},
+                {"drop", SIS_MISSING_ALL},
+                {"error", SIS_MISSING_ERROR}};
+    if (!o->missing) {
+        if (known && e->read.missing == SIS_MISSING_ERROR)
+            e->read.missing = SIS_MISSING_NAN;
+        return SIS_OK;
+    }
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++)
+        if (strcmp(o->missing, ways[k].name) == 0) {
+            e->read.missing = ways[k].value;
+            e->drop = ways[k].value == SIS_MISSING_ALL;
+            if (o->data && (e->read.missing >= SIS_MISSING_MEAN))
+                return sis__fail(SIS_E_OPTION,
+                                 "--missing %s: a data set in memory says itself what is in the "
+                                 "place of absent values",
+                                 o->missing);
+            return SIS_OK;
+        }
+    return sis__fail(SIS_E_OPTION,
+                     "--missing: expected nan, mean, median, drop or error, found \"%s\"",
+                     o->missing);
+}
+
+static int find_rows_as(const sis_task_opt *o, sis__task_encoding *e) {
+    const char *as = o->rows_as ? o->rows_as : "one-hot";
+    e->rows.wanted = strcmp(as, "values") == 0 || strcmp(as, "objects") == 0;
+    e->rows.form.objects = strcmp(as, "objects") == 0;
+    if (!e->rows.wanted)
+        return strcmp(as, "one-hot") == 0
+                   ? SIS_OK
+                   : sis__fail(SIS_E_OPTION,
+                               "--rows-as: expected values, objects or one-hot, found \"%s\"", as);
+    e->read.categorical = 1;
+    return SIS_OK;
+}
+
+int sis__task_table_open(sis_task *t) {
+    sis__task_encoding *e = &t->encoding;
+    int error = find_rows_as(&t->opt, e);
+    if (error == SIS_OK)
+        error = find_missing(&t->opt, e, t->model.missing || e->rows.wanted);
+    if (e->rows.wanted && e->read.missing == SIS_MISSING_NAN)
+        e->read.missing = SIS_MISSING_ALL; /* an absent word is null as well */
+    return error;
+}
+
+/* ---- Categories of the data of the mask ---------------------------------------------------- */
+
+/* The file that a mask is made of; NULL: none. */
+static const char *file_of_mask(const char *mask) {
+    const char *file = NULL;
+    if (mask && strncmp(mask, "mean:", 5) == 0)
+        file = mask + 5;
+    else if (mask && strncmp(mask, "hotdeck:", 8) == 0)
+        file = mask + 8;
+    return file && strcmp(file, "-") != 0 ? file : NULL;
+}
+
+static size_t count_categories(const sis_columns *c) {
+    size_t n = 0;
+    for (size_t k = 0; k < c->n; k++)
+        n += c->items[k].n_categories;
+    return n;
+}
+
+/* "column=category" of all of them. */
+static int name_categories(sis__task_encoding *e, const sis_columns *c) {
+    size_t n = count_categories(c), used = 0;
+    e->seed = n ? SIS_NEW(char *, n) : NULL;
+    if (n && !e->seed)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < c->n; k++)
+        for (size_t j = 0; j < c->items[k].n_categories; j++) {
+            const char *column = c->items[k].name, *category = c->items[k].categories[j];
+            size_t a = strlen(column), b = strlen(category);
+            char *name = SIS_NEW(char, a + b + 2);
+            if (!name)
+                return SIS_E_NOMEM;
+            memcpy(name, column, a);
+            name[a] = '=';
+            memcpy(name + a + 1, category, b);
+            e->seed[used++] = name;
+            e->n_seed = used;
+        }
+    return SIS_OK;
+}
+
+int sis__task_seed_open(sis_task *t) {
+    sis__task_encoding *e = &t->encoding;
+    const char *file = file_of_mask(t->opt.mask);
+    int wanted = e->read.categorical || e->read.categories || e->read.types;
+    if (!file || !wanted || e->read.names || t->opt.plain)
+        return SIS_OK;
+    sis_columns columns;
+    sis_data_opt opt = e->read;
+    opt.label = opt.id = NULL; /* they may be there or not */
+    int error = sis_columns_read(file, &opt, &columns);
+    if (error != SIS_OK) /* whatever is wrong with it is said when the mask is made */
+        return error == SIS_E_NOMEM ? error : SIS_OK;
+    error = name_categories(e, &columns);
+    sis_columns_release(&columns);
+    e->read.names = (const char *const *)e->seed;
+    e->read.n_names = e->n_seed;
+    e->read.more_names = 1;
+    return error;
+}
+
+void sis__task_seed_close(sis__task_encoding *e) {
+    if (!e->read.more_names)
+        return;
+    for (size_t k = 0; e->seed && k < e->n_seed; k++)
+        free(e->seed[k]);
+    free(e->seed);
+    e->seed = NULL;
+    e->read.names = NULL;
+    e->read.n_names = e->n_seed = 0;
+    e->read.more_names = 0;
+}
+
+/* ---- Rows with absent values --------------------------------------------------------------- */
+
+int sis__task_has_missing(const sis_data *data, size_t row, double *values, int *out) {
+    size_t width = sis_data_width(data, row);
+    int error = sis_data_values(data, row, values);
+    *out = 0;
+    for (size_t v = 0; error == SIS_OK && v < width && !*out; v++)
+        *out = isnan(values[v]) != 0;
+    return error;
+}
+
+int sis__task_drop(sis_task *t) {
+    sis__task_source *s = &t->source;
+    size_t n = 0, room = 0;
+    double *values = NULL;
+    int error = SIS_OK, missing = 0;
+    if (!t->encoding.drop || sis__task_is_kind(s->data, "text"))
+        return SIS_OK;
+    for (size_t i = 0; error == SIS_OK && i < s->n; i++) {
+        error = sis__reserve(&values, &room, sis_data_width(s->data, s->rows[i]), sizeof *values);
+        if (error == SIS_OK)
+            error = sis__task_has_missing(s->data, s->rows[i], values, &missing);
+        if (error == SIS_OK && !missing)
+            s->rows[n++] = s->rows[i];
+    }
+    free(values);
+    if (error == SIS_OK && n == 0)
+        error = sis__fail(SIS_E_ARGUMENT, "--missing drop: every example has an absent value, so "
+                                          "none is left");
+    s->dropped = s->n - n;
+    s->n = error == SIS_OK ? n : s->n;
+    return error;
+}
+
+/* ---- Rows as they are ---------------------------------------------------------------------- */
+
+static size_t last_of(const int *map, size_t from, size_t n) {
+    size_t to = from + 1;
+    while (to < n && map[to] == map[from])
+        to++;
+    return to;
+}
+
+/* The columns of a table whose values belong to features by `map` (n). */
+static int fill_columns(sis__task_rows *r, const sis_data *data, const int *map, size_t n) {
+    const char *const *names = sis_data_names(data);
+    const char *const *features = sis_data_feature_names(data);
+    size_t k = 0;
+    for (size_t v = 0, to; v < n; v = to, k++) {
+        const char *name = features[map[v]];
+        size_t length = strlen(name);
+        to = last_of(map, v, n);
+        r->columns[k] = (sis_row_column){.name = name, .first = v, .n = to - v};
+        if (strcmp(names[v], name) == 0)
+            continue;
+        r->columns[k].categories = r->categories + v;
+        for (size_t w = v; w < to; w++)
+            r->categories[w] = names[w] + length + 1;
+    }
+    r->form.columns = r->columns;
+    r->form.n = k;
+    return SIS_OK;
+}
+
+static int make_form(sis__task_rows *r, const sis_data *data) {
+    size_t n = sis_data_width(data, 0);
+    int *map = SIS_NEW_RAW(int, n);
+    r->columns = SIS_NEW(sis_row_column, n);
+    r->categories = SIS_NEW(const char *, n);
+    int error = map && r->columns && r->categories ? SIS_OK : SIS_E_NOMEM;
+    if (error == SIS_OK) {
+        sis_data_features(data, 0, map);
+        error = fill_columns(r, data, map, n);
+    }
+    free(map);
+    return error;
+}
+
+/* Examples of a task like another one: have they the columns that the model was told? */
+static int check_form(const sis__task_rows *r, const sis_data *data) {
+    sis__task_rows own = {.form = {.n = 0}};
+    int error = make_form(&own, data);
+    int same = error == SIS_OK && own.form.n == r->form.n;
+    for (size_t k = 0; same && k < own.form.n; k++) {
+        const sis_row_column *a = &own.columns[k], *b = &r->form.columns[k];
+        same = a->n == b->n && strcmp(a->name, b->name) == 0 && !a->categories == !b->categories;
+        for (size_t j = 0; same && a->categories && j < a->n; j++)
+            same = strcmp(a->categories[j], b->categories[j]) == 0;
+    }
+    sis__task_rows_release(&own);
+    return error != SIS_OK ? error
+           : same          ? SIS_OK
+                  : sis__fail(SIS_E_ARGUMENT, "--input: its columns and categories are not "
+                                              "those that the model is asked about");
+}
+
+void sis__task_rows_release(sis__task_rows *r) {
+    free(r->columns);
+    free(r->categories);
+    r->columns = NULL;
+    r->categories = NULL;
+}
+
+int sis__task_rows_begin(sis_task *t) {
+    sis__task_rows *r = &t->encoding.rows;
+    const sis_data *data = t->source.data;
+    if (!r->wanted)
+        return SIS_OK;
+    if (!sis__task_is_kind(data, "table") || !sis_data_names(data))
+        return sis__fail(SIS_E_OPTION, "--rows-as: only rows of a table (.csv, .tsv) have columns");
+    if (t->alike)
+        return check_form(r, data);
+    int error = make_form(r, data);
+    if (error == SIS_OK)
+        error = sis__task_own_model(t);
+    if (error == SIS_OK)
+        error = sis_model_take_rows(&t->model, &r->form);
+    return error == SIS_E_UNSUPPORTED ? sis__fail_in(SIS_E_OPTION, "--rows-as") : error;
+}
+
+/* Is a sample of the mask (width) one category in each column of words, or absent? */
+static const char *mixed_column(const sis_row_form *f, const double *mask) {
+    for (size_t k = 0; k < f->n; k++) {
+        const sis_row_column *c = &f->columns[k];
+        size_t ones = 0, zeros = 0, absent = 0;
+        for (size_t j = 0; c->categories && j < c->n; j++) {
+            double v = mask[c->first + j];
+            ones += v == 1;
+            zeros += v == 0;
+            absent += isnan(v) != 0;
+        }
+        if (c->categories && absent != c->n && (ones != 1 || ones + zeros != c->n))
+            return c->name;
+    }
+    return NULL;
+}
+
+int sis__task_rows_check_mask(const sis_task *t) {
+    const sis_row_form *f = &t->encoding.rows.form;
+    const char *column = NULL;
+    if (!t->encoding.rows.wanted || !t->mask.ready)
+        return SIS_OK;
+    for (size_t k = 0; t->mask.constant && k < f->n && !isnan(t->mask.fill); k++)
+        column = f->columns[k].categories ? f->columns[k].name : column;
+    for (size_t s = 0; !t->mask.constant && !column && s < t->mask.n_samples; s++)
+        column = mixed_column(f, t->mask.rows + s * t->mask.width);
+    return column
+               ? sis__fail(SIS_E_OPTION,
+                           "--mask: of column \"%.80s\" it is no category; rows as they are need "
+                           "one that exists: mean:FILE (the most frequent) or hotdeck:FILE",
+                           column)
+               : SIS_OK;
+}
