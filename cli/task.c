@@ -139,15 +139,21 @@ const cli_option cli_question_options[] = {
              "stands in the place of the missing one. Any other model that carries no mask needs "
              "one of these, unless the input is DNA: then it is uniform."},
     {"features", 0, "F", CLI_STRING(cli_question, features),
-     "masked together: word, axis:A, FILE.npy",
+     "masked together: word, grid:N, FILE.npy",
      .more =
          "each: every value is a feature, of token models every token but padding, of a colour "
          "image every pixel, of DNA every base. axis:A: values that differ only along axis A of an "
          "example belong together (the channels of a pixel). Of texts: word (the default), with "
          "all "
-         "tokens that it is made of; token; sentence. FILE.npy: a whole number for each "
+         "tokens that it is made of; token; sentence. Of pictures: grid:N, about N equal parts; "
+         "superpixel:N, about N parts of pixels that look alike. FILE.npy: a whole number for each "
          "value, the feature it belongs to, or -1 for never masked; columns put together so are "
          "called by what their names share, housing for housing=own and housing=rent."},
+    {"refine", 0, NULL, CLI_FLAG(cli_question, refine), "parts first, then the pixels in them",
+     .more =
+         "With --features grid:N or superpixel:N: the parts of each subset are cut into quarters, "
+         "those that are needed into quarters again, down to a minimal set of pixels. Images that "
+         "are too large for pixels from the start are explained with a few thousand questions."},
     {"samples", 0, "N", CLI_COUNT(cli_question, samples), "draws of hotdeck: or lime", .min = 1,
      .max = 100000, .unset = "32; lime 5000"},
     CLI_SEED(cli_question, seed),
@@ -201,6 +207,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     if (!q)
         return;
     out->features = q->features;
+    out->refine = q->refine;
     out->mask = q->mask;
     out->samples = q->samples;
     out->seed = q->seed;

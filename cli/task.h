@@ -35,6 +35,7 @@ typedef struct cli_question {
     const char *output; /* NULL: not asked, because records say it */
     size_t samples;     /* 0: as many as usual */
     size_t seed, memory;
+    int refine;
 } cli_question;
 extern const cli_option cli_question_options[]; /* all but the output */
 extern const cli_option cli_output_options[];

@@ -92,7 +92,10 @@ typedef struct sis_task_opt {
 
     /* The question. */
     const char *features;       /* what is masked together: "each" (default), "axis:A", FILE.npy; of
-                                   texts "word" (default), "token" or "sentence" */
+                                   texts "word" (default), "token" or "sentence"; of pictures
+                                   "grid:N", "superpixel:N" */
+    int refine;                 /* with these two: explain parts, then the pixels inside what was
+                                   found */
     const char *mask;           /* what a missing feature is, as sis explain --mask says it:
                                    "mean:FILE", "zero", "blur:3", "hotdeck:FILE" ... NULL: the model's
                                    own */

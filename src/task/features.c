@@ -60,13 +60,16 @@ static int find_map(sis_task *t, const char *text) {
     int error = sis__task_same_widths(t, "--features", &width);
     if (error != SIS_OK)
         return error;
+    error = sis__task_parts_read(text, &t->features);
+    if (error != SIS_OK || t->features.parts)
+        return error;
     if (strncmp(text, "axis:", 5) == 0)
         return map_by_axis(t, text + 5, width);
     if (sis__text_ends_in(text, ".npy"))
         return sis_feature_map_read(text, width, &t->features.map);
     return sis__fail(SIS_E_OPTION,
                      "--features: expected each, axis:A or FILE.npy, of texts word, token or "
-                     "sentence, found \"%s\"",
+                     "sentence, of pictures grid:N or superpixel:N, found \"%s\"",
                      text);
 }
 
@@ -198,7 +201,9 @@ static int name_features(sis_task *t) {
 
 int sis__task_features_begin(sis_task *t) {
     int error = find_map(t, t->opt.features);
-    if (error != SIS_OK || sis__task_has_words(t))
+    if (error == SIS_OK && t->opt.refine && !t->features.parts)
+        error = sis__fail(SIS_E_OPTION, "--refine is for --features grid:N and superpixel:N");
+    if (error != SIS_OK || sis__task_has_words(t) || t->features.parts)
         return error;
     return name_features(t);
 }

@@ -79,6 +79,8 @@ int sis__task_guarantee_check(const sis_task_opt *o, sis__task_guarantee *g) {
     if (!g->keep_class && strcmp(keep, "score") != 0)
         return sis__fail(SIS_E_OPTION, "--keep: expected score or class, found \"%s\"", keep);
     int error = read_kind(o->guarantee, &g->asked);
+    if (!error && o->refine && g->asked.kind != SIS_GUARANTEE_MASK)
+        error = sis__fail(SIS_E_OPTION, "--refine is for --guarantee mask");
     if (!error && strcmp(o->method, "contrast") == 0 && g->asked.kind == SIS_GUARANTEE_MASK)
         g->asked.kind = SIS_GUARANTEE_ALL; /* what a change can do is asked of every value */
     if (!error && o->smallest && g->asked.kind != SIS_GUARANTEE_ALL)

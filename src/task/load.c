@@ -57,6 +57,10 @@ int sis__task_load_features(const sis_task *t, sis_example *e) {
     if (sis__task_has_words(t))
         return sis__task_words(t, e);
     e->input.feature_of = t->features.map;
+    if (t->features.parts) {
+        e->input.feature_of = e->map = SIS_NEW_RAW(int, e->input.n_values);
+        return e->map ? sis__task_parts_load(t, e, t->opt.refine, e->map) : SIS_E_NOMEM;
+    }
     if (t->features.map || sis__task_own_features(t, e->row, NULL) == e->input.n_values)
         return SIS_OK;
     e->input.feature_of = e->map = SIS_NEW_RAW(int, e->input.n_values);

@@ -80,6 +80,8 @@ static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     if (sis__task_minimal(m) && constraint != SIS_CONSTRAINT_SUFFICIENT)
         return sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than %s",
                          o->constraint, o->method);
+    if (o->refine && (m->contrast || !sis__task_minimal(m) || o->search.early_stop))
+        return sis__fail(SIS_E_OPTION, "--refine is for --method sis and quick");
     if (m->is_sis || m->contrast)
         return SIS_OK;
     if (o->search.max_subsets > 1 && !several)
@@ -204,6 +206,23 @@ void sis__task_method_release(sis__task_method *m, size_t n) {
 
 /* ---- One example --------------------------------------------------------------------------- */
 
+/* Subsets of parts, then of the pixels in them. */
+static int find_refined(const sis_task *t, const sis_example *e, const sis_model *model,
+                        const sis_opt *opt, sis_rationale *out) {
+    sis_example by_pixels = *e;
+    sis_input parts = e->input;
+    int *whole = SIS_NEW_RAW(int, e->input.n_values);
+    int error = whole ? sis__task_parts_load(t, &by_pixels, 0, whole) : SIS_E_NOMEM;
+    parts.feature_of = whole;
+    if (error == SIS_OK)
+        error = t->method.is_sis ? sis_collect(model, &parts, opt, &out->collection)
+                                 : sis_explain(model, &parts, opt, &t->method.how, out);
+    if (error == SIS_OK)
+        error = sis__task_refine(t, &by_pixels, model, opt, whole, out);
+    free(whole);
+    return error;
+}
+
 int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, const sis_model *model,
                           const sis_opt *opt, sis_rationale *out) {
     const sis__task_method *m = &t->method;
@@ -219,6 +238,8 @@ int sis__task_method_find(const sis_task *t, size_t i, const sis_example *e, con
     }
     if (t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE)
         return sis__task_chance(t, model, &e->input, opt, out);
+    if (t->opt.refine)
+        return find_refined(t, e, model, opt, out);
     if (m->is_sis)
         return sis_collect(model, &e->input, opt, &out->collection);
     if (m->lengths)

@@ -7,6 +7,7 @@
  *     pieces.c    the same for texts of models that read them by themselves
  *     table.c     absent values, categories of two files, rows with words
  *     features.c  which values are a feature, what features are called
+ *     parts.c     parts of pictures, and from parts to pixels
  *     tokens.c    features of texts, masks of models that take tokens
  *     sentences.c where sentences end
  *     mask.c      what a missing feature looks like
@@ -82,6 +83,8 @@ typedef struct sis__task_features {
     int *map;       /* of all examples; NULL: each has its own */
     char **names;   /* (n) that all examples share, or NULL */
     size_t n;
+    size_t parts;    /* of a picture, about so many; 0: features are something else */
+    int superpixels; /* by what they look like, not a grid */
     const char *const *value_names; /* those of values where they say more; of the data */
 } sis__task_features;
 
@@ -257,6 +260,16 @@ typedef struct sis__task_deck {
     sis_deck *deck;
 } sis__task_deck;
 void sis__task_deck_free(sis__task_deck *d);
+
+/* Parts of pictures: what "grid:N" and "superpixel:N" mean; the part of each value (n_values) of an
+ * example, or its pixel. */
+int sis__task_parts_read(const char *text, sis__task_features *f);
+int sis__task_parts_load(const sis_task *t, sis_example *e, int pixels, int *map);
+
+/* What was found in parts (whole: n_values) of an example that is loaded by pixels, down to these. On
+ * failure nothing needs a release. */
+int sis__task_refine(const sis_task *t, sis_example *e, const sis_model *model, const sis_opt *opt,
+                     int *whole, sis_rationale *out);
 
 /* What all examples share of features, mask and outputs. */
 int sis__task_features_begin(sis_task *t);
