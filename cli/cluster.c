@@ -31,6 +31,10 @@ const cli_option cli_clustering_options[] = {
      .min = 1, .max = 1e9, .more = "The subset itself is among them."},
     {"curve", 0, "FILE", CLI_STRING(cli_clustering, curve), "write the curve that auto looks at",
      .more = "Two columns with a tab between and a header: rank, from 1, and distance."},
+    {"strands", 0, "S", CLI_CHOICE(cli_clustering, strands), "DNA:", .choices = "both forward",
+     .more = "both: a subset and its reverse complement are the same motif, so distances take the "
+             "nearer of the two and members of a cluster are laid on either strand. forward: as "
+             "they are written."},
     CLI_JOBS(cli_clustering, jobs, "threads"),
     {0},
 };
@@ -39,6 +43,7 @@ void cli_clustering_init(cli_clustering *c) {
     sis_cluster_opt opt;
     sis_cluster_opt_init(&opt);
     c->eps = "auto";
+    c->strands = "both";
     c->min_size = opt.min_size;
 }
 
@@ -66,7 +71,11 @@ static const cli_option options[] = {
      .more =
          "JASPAR or MEME; sis data jaspar fetches some. The divergence is the sum over positions "
          "of the Kullback-Leibler "
-         "divergence from the motif, in nats, at the place and on the strand where it is least."},
+         "divergence from the motif, in nats, at the place and on the strand where it is least. p "
+         "is "
+         "the chance that a motif of the same length with columns drawn from all of the file is as "
+         "near, q the share of false ones among matches as good as this one. FILE:ID takes one "
+         "motif of the file."},
     {"means", 0, "FILE.npy", CLI_STRING(cluster_options, means),
      "images: write the mean image of each cluster",
      .more = "An array (clusters, 2, height, width): how often each pixel is chosen, and the mean "
@@ -124,7 +133,7 @@ static int write_json(const cli_cluster_page *p, const char *path) {
 }
 
 /* Everything after reading. */
-static int show(const cluster_options *o, const cli_subsets *s) {
+static int show(const cluster_options *o, cli_subsets *s) {
     sis_clusters clusters = {0};
     cli_members members = {0};
     cli_matrices matrices = {0};
@@ -180,7 +189,9 @@ static int spare_inputs(const cluster_options *o, const cli_list *args) {
 
 static int run(const void *p, const cli_list *args) {
     const cluster_options *o = (const cluster_options *)p;
-    cli_subsets s = {.distance = o->distance, .output = o->class};
+    cli_subsets s = {.distance = o->distance,
+                     .output = o->class,
+                     .forward = strcmp(o->clustering.strands, "forward") == 0};
     int status = spare_inputs(o, args);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_subsets_read(&s, args->items[i]);

@@ -38,6 +38,7 @@ typedef struct cli_origin {
 typedef struct cli_subsets {
     const char *distance; /* name, or NULL: that of the first record's kind */
     const char *output;   /* only records of this output, number or label; NULL: all */
+    int forward;          /* DNA: one strand alone counts */
     sis_points *points;   /* (n) */
     sis_kind kind;        /* of all records */
     cli_subset *items;    /* (n) */
@@ -73,7 +74,7 @@ const char *cli_source_name(const cli_subsets *s, size_t source);
 
 /* --eps, --min-size and what follows from them. */
 typedef struct cli_clustering {
-    const char *eps, *curve;
+    const char *eps, *curve, *strands;
     size_t min_size, jobs;
     int optional; /* no error where auto finds no eps: NaN, and identical subsets only */
 } cli_clustering;
@@ -95,6 +96,7 @@ int cli_members_find(const sis_clusters *c, cli_members *out);
 
 /* What DNA clusters look like: a matrix for each cluster and the motifs it is like. */
 typedef struct cli_matrices {
+    int both;         /* members lie on either strand */
     sis_motif *items; /* (n) */
     double **numbers; /* (n) */
     char **names;     /* (n) */
@@ -103,7 +105,7 @@ typedef struct cli_matrices {
     sis_motif_match **matches; /* (n) */
     long *n_matches;           /* (n) */
 } cli_matrices;
-int cli_matrices_find(const cli_subsets *s, const sis_clusters *c, const cli_members *m,
+int cli_matrices_find(cli_subsets *s, const sis_clusters *c, const cli_members *m,
                       const char *motifs, cli_matrices *out);
 int cli_matrices_write(const cli_matrices *x, const char *path);
 void cli_matrices_release(cli_matrices *x);
@@ -147,6 +149,8 @@ typedef struct cli_cluster_found {
     sis_share *shares;
     sis_pattern *patterns;
     size_t n_patterns;
+    sis_found_match *matches;
+    double *match_numbers; /* what they point to */
 } cli_cluster_found;
 int cli_cluster_find(const cli_cluster_page *p, cli_cluster_found *f);
 void cli_cluster_found_release(cli_cluster_found *f);

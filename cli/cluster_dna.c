@@ -3,6 +3,7 @@
  * Matrices of DNA clusters: members laid over the medoid, written as JASPAR, and the known motifs
  * that they are most like.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,24 @@
 
 enum { MATCHES_MOST = 3 };
 
-/* The strings of a cluster, that of its medoid first. */
-static int align(const cli_subsets *s, const sis_clusters *c, const cli_members *m, size_t cluster,
+/* Lay the strings of a cluster over one another, that of its medoid first. Patterns are then those
+ * of the strand on which they lie, so that alike ones look alike. */
+static int lay(cli_matrices *x, size_t cluster, const char **strings, size_t n) {
+    unsigned char *turned = x->both ? cli_grab(n, 1) : NULL;
+    if (x->both && !turned)
+        return CLI_FAILED;
+    int error = sis_motif_learn(strings, n, x->names[cluster], turned, &x->items[cluster],
+                                &x->numbers[cluster]);
+    for (size_t i = 0; !error && turned && i < n; i++)
+        if (turned[i])
+            sis_dna_turn((char *)(uintptr_t)strings[i], strlen(strings[i]));
+    x->items[cluster].name = strings[0];
+    free(turned);
+    return cli_fail(error);
+}
+
+/* The strings of a cluster. */
+static int align(cli_subsets *s, const sis_clusters *c, const cli_members *m, size_t cluster,
                  cli_matrices *x) {
     size_t n = m->start[cluster + 1] - m->start[cluster], at = 1;
     const char **strings = cli_grab(n, sizeof *strings);
@@ -28,16 +45,14 @@ static int align(const cli_subsets *s, const sis_clusters *c, const cli_members 
     for (size_t k = m->start[cluster]; k < m->start[cluster + 1]; k++)
         if (m->items[k] != c->medoids[cluster] && at < n)
             strings[at++] = s->items[m->items[k]].pattern;
-    int error =
-        sis_motif_learn(strings, n, x->names[cluster], &x->items[cluster], &x->numbers[cluster]);
-    x->items[cluster].name = s->items[c->medoids[cluster]].pattern;
+    int status = lay(x, cluster, strings, n);
     free(strings);
-    return cli_fail(error);
+    return status;
 }
 
 static int match(cli_matrices *x, size_t cluster) {
     x->n_matches[cluster] =
-        sis_motif_search(&x->items[cluster], &x->motifs, MATCHES_MOST, &x->matches[cluster]);
+        sis_motif_test(&x->items[cluster], &x->motifs, MATCHES_MOST, &x->matches[cluster]);
     if (x->n_matches[cluster] >= 0)
         return CLI_DONE;
     int code = (int)x->n_matches[cluster];
@@ -45,10 +60,10 @@ static int match(cli_matrices *x, size_t cluster) {
     return cli_fail(code);
 }
 
-int cli_matrices_find(const cli_subsets *s, const sis_clusters *c, const cli_members *m,
+int cli_matrices_find(cli_subsets *s, const sis_clusters *c, const cli_members *m,
                       const char *motifs, cli_matrices *out) {
     size_t n = c->n_clusters;
-    *out = (cli_matrices){0};
+    *out = (cli_matrices){.both = !s->forward};
     out->items = cli_grab(n, sizeof *out->items);
     out->numbers = cli_grab(n, sizeof *out->numbers);
     out->names = cli_grab(n, sizeof *out->names);

@@ -52,6 +52,42 @@ static void find_shares(const cli_cluster_page *p, size_t cluster, sis_share *sh
         shares[source].share /= (double)(to - from);
 }
 
+/* Motifs like the cluster's matrix, each on the strand that is meant. */
+static int find_matches(const cli_cluster_page *p, cli_cluster_found *f) {
+    const cli_matrices *x = p->matrices;
+    size_t n = 0, numbers = 0, at = 0;
+    for (size_t k = 0; k < x->n; k++)
+        for (long i = 0; i < x->n_matches[k]; i++, n++)
+            numbers += 4 * x->motifs.items[x->matches[k][i].motif].length;
+    f->matches = cli_grab(n + 1, sizeof *f->matches);
+    f->match_numbers = cli_grab(numbers + 1, sizeof *f->match_numbers);
+    if (!f->matches || !f->match_numbers)
+        return CLI_FAILED;
+    n = 0;
+    for (size_t k = 0; k < x->n; k++) {
+        f->clusters[k].matches = x->motifs.n ? f->matches + n : NULL;
+        f->clusters[k].n_matches = (size_t)x->n_matches[k];
+        for (long i = 0; i < x->n_matches[k]; i++) {
+            const sis_motif_match *m = &x->matches[k][i];
+            const sis_motif *motif = &x->motifs.items[m->motif];
+            size_t cells = 4 * motif->length;
+            for (size_t c = 0; c < cells; c++) /* backwards it is the other strand */
+                f->match_numbers[at + c] = motif->probabilities[m->reverse ? cells - 1 - c : c];
+            f->matches[n++] = (sis_found_match){.id = motif->id,
+                                                .name = motif->name,
+                                                .divergence = m->divergence,
+                                                .p = m->p,
+                                                .q = m->q,
+                                                .offset = (double)m->offset,
+                                                .reverse = m->reverse,
+                                                .n_matrix = cells,
+                                                .matrix = f->match_numbers + at};
+            at += cells;
+        }
+    }
+    return CLI_DONE;
+}
+
 static int find_cluster(const cli_cluster_page *p, size_t k, cli_cluster_found *f) {
     const cli_members *m = p->members;
     size_t sources = cli_source_count(p->subsets);
@@ -63,6 +99,10 @@ static int find_cluster(const cli_cluster_page *p, size_t k, cli_cluster_found *
                              .medoid = member_of(p->subsets, p->clusters->medoids[k], 0),
                              .n_shares = sources,
                              .shares = f->shares + k * sources};
+    if (p->matrices) {
+        c->matrix = p->matrices->items[k].counts;
+        c->n_matrix = 4 * p->matrices->items[k].length;
+    }
     for (size_t i = m->start[k]; i < m->start[k + 1]; i++)
         c->core += p->clusters->core[m->items[i]];
     find_shares(p, k, f->shares + k * sources, sources);
@@ -84,8 +124,13 @@ int cli_cluster_find(const cli_cluster_page *p, cli_cluster_found *f) {
         f->clusters[k].patterns = f->patterns + at;
         at += f->clusters[k].n_patterns;
     }
+    if (status == CLI_DONE && p->matrices)
+        status = find_matches(p, f);
     if (status == CLI_DONE)
         f->finding = (sis_clustering){.distance = p->distance,
+                                      .strands = !p->matrices        ? NULL
+                                                 : p->matrices->both ? "both"
+                                                                     : "forward",
                                       .eps = p->eps,
                                       .min_size = p->min_size,
                                       .n = p->clusters->n,
@@ -101,4 +146,6 @@ void cli_cluster_found_release(cli_cluster_found *f) {
     free(f->clusters);
     free(f->shares);
     free(f->patterns);
+    free(f->matches);
+    free(f->match_numbers);
 }

@@ -111,7 +111,10 @@ static int agree(cli_subsets *s, const sis_record *r, const char *path) {
     if (s->distance && sis_distance_find(s->distance, &distance) != SIS_OK)
         return cli_error("%s", sis_error_detail());
     s->kind = kind;
-    return cli_fail(sis_points_new(distance, &s->points));
+    int error = sis_points_new(distance, &s->points);
+    if (!error && distance == SIS_DISTANCE_LEVENSHTEIN && kind == SIS_KIND_DNA)
+        error = sis_points_both_strands(s->points, !s->forward);
+    return cli_fail(error);
 }
 
 static int is_energy(const cli_subsets *s) {

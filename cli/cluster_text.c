@@ -129,8 +129,8 @@ static void print_matrix(FILE *out, const cli_matrices *x, size_t cluster) {
             cli_print_safe(out, motif->id);
             fputc(')', out);
         }
-        fprintf(out, "   divergence %.2f%s\n", match->divergence,
-                match->reverse ? ", other strand" : "");
+        fprintf(out, "   divergence %.2f   p %.2g   q %.2g%s\n", match->divergence, match->p,
+                match->q, match->reverse ? ", other strand" : "");
     }
 }
 

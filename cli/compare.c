@@ -90,6 +90,7 @@ static int read_side(cli_comparison *c, size_t side) {
 }
 
 static int read_all(cli_comparison *c, const cli_list *args) {
+    c->subsets.forward = strcmp(c->o->clustering.strands, "forward") == 0;
     c->subsets.files = cli_grab(2, sizeof *c->subsets.files);
     if (!c->subsets.files)
         return CLI_FAILED;

@@ -25,7 +25,7 @@ static const cli_option options[] = {
      "take the files from this folder, fetch nothing"},
     {"force", 0, NULL, CLI_FLAG(cli_data_options, force), "also if the files are there already"},
     {"motif", 0, "NAME", CLI_LIST(cli_data_options, motif),
-     "dna: a motif to plant, by id or name; may be repeated",
+     "dna: a motif to plant, ID, name or FILE:ID; may be repeated",
      .more =
          "Each positive sequence has one of them, on either strand, drawn base by base from the "
          "shares of its matrix. Without a motif the positives are the --peaks themselves and "

@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     const cli_data_options *o;
     char folder[CLI_PATH_MAX];
+    sis_motifs *own; /* those of a file of their own */
     sis_motifs all;
     sis_motif *chosen; /* (o->motif.n) */
     sis_data *peaks;   /* NULL: none */
@@ -71,24 +72,50 @@ static int find_motifs(const cli_data_options *o, char path[CLI_PATH_MAX]) {
     return cli_error("there are no motifs yet: run sis data jaspar, or name a file with --motifs");
 }
 
+/* Is it FILE:ID, with a file of that name? */
+static int names_file(const char *text) {
+    const char *colon = strrchr(text, ':');
+    char *file = colon && colon > text ? strndup(text, (size_t)(colon - text)) : NULL;
+    int there = file && access(file, R_OK) == 0;
+    free(file);
+    return there;
+}
+
+/* One motif, of a file of its own or of those that all share, which are read when they are
+ * needed. */
+static int read_motif(maker *m, const char *name, size_t k) {
+    char path[CLI_PATH_MAX] = "";
+    if (names_file(name)) {
+        int error = sis_motifs_read(name, &m->own[k]);
+        if (!error)
+            m->chosen[k] = m->own[k].items[0];
+        return error ? cli_error("--motif: %s", sis_error_detail()) : CLI_DONE;
+    }
+    int status = find_motifs(m->o, path);
+    if (status == CLI_DONE && m->all.n == 0)
+        status = cli_fail(sis_motifs_read(path, &m->all));
+    if (status != CLI_DONE)
+        return status;
+    const sis_motif *found = sis_motifs_find(&m->all, name);
+    if (!found)
+        return cli_error("--motif: %s has no motif \"%s\"", path, name);
+    m->chosen[k] = *found;
+    return CLI_DONE;
+}
+
 static int read_motifs(maker *m) {
-    char path[CLI_PATH_MAX];
     const cli_list *names = &m->o->motif;
+    int status = CLI_DONE;
     if (names->n == 0)
         return CLI_DONE;
-    if (find_motifs(m->o, path) != CLI_DONE)
+    m->chosen = cli_grab(names->n, sizeof *m->chosen);
+    m->own = cli_grab(names->n, sizeof *m->own);
+    if (!m->chosen || !m->own)
         return CLI_FAILED;
-    int error = sis_motifs_read(path, &m->all);
-    if (error)
-        return cli_fail(error);
-    if (!(m->chosen = cli_grab(names->n, sizeof *m->chosen)))
-        return CLI_FAILED;
-    for (size_t k = 0; k < names->n; k++) {
-        const sis_motif *found = sis_motifs_find(&m->all, names->items[k]);
-        if (!found)
-            return cli_error("--motif: %s has no motif \"%s\"", path, names->items[k]);
-        m->chosen[k] = *found;
-    }
+    for (size_t k = 0; status == CLI_DONE && k < names->n; k++)
+        status = read_motif(m, names->items[k], k);
+    if (status != CLI_DONE)
+        return status;
     m->opt.motifs = m->chosen;
     m->opt.n_motifs = names->n;
     return CLI_DONE;
@@ -257,6 +284,9 @@ int cli_data_dna(const cli_data_options *o) {
     if (status == CLI_DONE)
         cli_note(o->common.quiet, "%zu sequences to train, %zu held out", m.halves[0].end,
                  m.halves[1].end - m.halves[1].begin);
+    for (size_t k = 0; m.own && k < o->motif.n; k++)
+        sis_motifs_release(&m.own[k]);
+    free(m.own);
     sis_motifs_release(&m.all);
     sis_data_free(m.peaks);
     free(m.chosen);

@@ -4,32 +4,18 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "evaluate.h"
 
-/* FILE alone must hold one motif; FILE:ID picks one. A file whose own name has a colon is a
- * file. */
+/* FILE alone must hold one motif; FILE:ID picks one. */
 static int open_motif(evaluation *ev) {
-    const char *text = ev->o->motif, *colon = strrchr(text, ':');
-    char *path = strdup(text);
-    if (!path)
-        return cli_error("out of memory");
-    if (colon && access(text, F_OK) != 0)
-        path[colon - text] = '\0';
-    else
-        colon = NULL;
-    int error = sis_motifs_read(path, &ev->motifs);
-    free(path);
-    if (error)
+    const char *text = ev->o->motif;
+    if (sis_motifs_read(text, &ev->motifs) != SIS_OK)
         return cli_error("--motif: %s", sis_error_detail());
-    if (!colon && ev->motifs.n != 1)
-        return cli_error("--motif: %s holds %zu motifs; say which with %s:ID", text, ev->motifs.n,
-                         text);
-    ev->motif = colon ? sis_motifs_find(&ev->motifs, colon + 1) : &ev->motifs.items[0];
-    return ev->motif ? CLI_DONE
-                     : cli_error("--motif: %.*s has no motif \"%s\"", (int)(colon - text), text,
-                                 colon + 1);
+    ev->motif = &ev->motifs.items[0];
+    return ev->motifs.n == 1 ? CLI_DONE
+                             : cli_error("--motif: %s holds %zu motifs; say which with %s:ID", text,
+                                         ev->motifs.n, text);
 }
 
 static int align(const evaluation *ev, eval_rationale *x) {

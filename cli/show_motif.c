@@ -33,7 +33,7 @@ void cli_show_motif(const cli_page *p, size_t k) {
     if (sis_subset_letters(p->r, k, &letters, &n) != SIS_OK)
         return;
     const char *strings[] = {letters};
-    if (sis_motif_learn(strings, 1, "subset", &matrix, &numbers) == SIS_OK &&
+    if (sis_motif_learn(strings, 1, "subset", NULL, &matrix, &numbers) == SIS_OK &&
         sis_motif_search(&matrix, p->motifs, 1, &matches) > 0)
         print_match(p, &matches[0]);
     free(matches);

@@ -362,7 +362,8 @@ typedef struct sis_motifs {
     const char **strings;
 } sis_motifs;
 
-/* Read a file of motifs. Its content says which format it is:
+/* Read a file of motifs, or of FILE:ID the one that sis_motifs_find finds in it. Its content says
+ * which format it is:
  *
  *     >MA0139.1 CTCF     then rows A, C, G and T with a number for each position (JASPAR .pfm,
  *                        pscan .wil), perhaps as "A [ 87 167 ]" (.jaspar); or a row of four numbers

@@ -44,6 +44,17 @@ typedef struct sis_share {
     double share;
 } sis_share;
 
+/* A known motif that the matrix of a cluster is like. */
+typedef struct sis_found_match {
+    const char *id, *name;
+    double divergence, p, q; /* sis_motif_test of sis/global.h */
+    double offset;           /* where it begins, in columns of the cluster's matrix */
+    int reverse;             /* its other strand */
+    size_t n_matrix;
+    const double
+        *matrix; /* (n_matrix) four shares for each position, of the strand that is meant */
+} sis_found_match;
+
 typedef struct sis_found_cluster {
     size_t number; /* "id", from 1 */
     size_t size, core;
@@ -54,10 +65,17 @@ typedef struct sis_found_cluster {
     sis_member medoid;           /* without a source; id NULL: not told */
     size_t n_shares;
     const sis_share *shares; /* "share": an object, a number for each source */
+    size_t n_matrix;
+    const double *matrix; /* (n_matrix) of DNA: how often A C G T are at each position, four numbers
+                             each; members may lie on either strand. NULL: not told */
+    size_t n_matches;
+    const sis_found_match
+        *matches; /* of that matrix, nearest first; none if no motifs were given */
 } sis_found_cluster;
 
 typedef struct sis_clustering {
     const char *distance;
+    const char *strands; /* of DNA: "both" or "forward"; NULL: not told */
     double eps;
     size_t min_size, n; /* n: subsets in all */
     size_t n_clusters;

@@ -90,6 +90,10 @@ typedef struct sis_points sis_points;
 int sis_points_new(sis_distance distance, sis_points **out);
 void sis_points_free(sis_points *points);
 size_t sis_points_count(const sis_points *points);
+
+/* Points of distance levenshtein that are DNA: the distance of two is then the lesser of those to
+ * one and to its other strand, backwards with A and T, C and G exchanged. Before points are used. */
+int sis_points_both_strands(sis_points *points, int both);
 sis_distance sis_points_distance_kind(const sis_points *points);
 
 /* Subset k of a record. SIS_E_FORMAT if the record lacks what the distance needs; the message names
@@ -180,9 +184,13 @@ int sis_subset_letters(const sis_record *record, size_t k, char **letters, size_
 /* A position frequency matrix from n strings of A C G T N: each is laid, without gaps, where it
  * agrees best with the first one, then twice more where it agrees best with what all of them make;
  * N counts as a quarter of each base. Ends that fewer than half of the strings reach are cut off.
- * `name` is that of the motif. *numbers is what the motif points to: free() it. */
-int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_motif *out,
-                    double **numbers);
+ * With `turned` (n) not NULL a string may be laid on its other strand, and turned[i] says whether it
+ * was. `name` is that of the motif. *numbers is what the motif points to: free() it. */
+int sis_motif_learn(const char *const *strings, size_t n, const char *name, unsigned char *turned,
+                    sis_motif *out, double **numbers);
+
+/* The other strand of n letters, in place. */
+void sis_dna_turn(char *letters, size_t n);
 
 /* How a matrix compares with a known motif (the paper's S2.3): laid where the motif makes the
  * matrix likeliest, on either strand; both continued by uniform columns; the sum over all columns
@@ -193,6 +201,7 @@ typedef struct sis_motif_match {
     double divergence; /* 0: the same */
     long offset;       /* where the motif begins, in columns of the matrix */
     int reverse;       /* the motif's other strand */
+    double p, q;       /* of sis_motif_test; else NaN */
 } sis_motif_match;
 
 void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_motif_match *out);
@@ -201,6 +210,15 @@ void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_moti
  * free() it. Negative on failure. */
 long sis_motif_search(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
                       sis_motif_match **matches);
+
+/* The same with p- and q-values. p: how probable it is that a motif of the same length whose
+ * columns are shuffled, each drawn from all columns of the set and its other strand, is as near to
+ * the matrix somewhere, on either strand. It is summed over all such motifs, in steps of a fiftieth
+ * of a nat, with places taken as independent of each other, so it is an upper bound: two or three times too large for vague motifs. q: the least share of false ones among
+ * the matches with such a p or a smaller one (Benjamini and Hochberg), over all motifs of the
+ * set. */
+long sis_motif_test(const sis_motif *matrix, const sis_motifs *motifs, size_t most,
+                    sis_motif_match **matches);
 
 #ifdef __cplusplus
 }

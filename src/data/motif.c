@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <sis/data.h>
 
@@ -234,7 +235,42 @@ static int finish(reader *r, sis_motifs *out) {
     return code;
 }
 
+/* FILE:ID, where there is no file of that whole name: where the ID begins; NULL: a file. */
+static const char *id_in(const char *path) {
+    const char *colon = strrchr(path, ':');
+    return colon && colon > path && colon[1] && access(path, F_OK) != 0 ? colon + 1 : NULL;
+}
+
+/* One motif of all. */
+static int keep_one(const char *file, const char *id, sis_motifs *out) {
+    const sis_motif *found = sis_motifs_find(out, id);
+    if (!found) {
+        sis_motifs_release(out);
+        return sis__fail(SIS_E_ARGUMENT, "%s has no motif \"%.100s\"", file, id);
+    }
+    out->items[0] = *found;
+    out->n = 1;
+    return SIS_OK;
+}
+
+static int read_all(const char *path, sis_motifs *out);
+
 int sis_motifs_read(const char *path, sis_motifs *out) {
+    const char *id = id_in(path);
+    *out = (sis_motifs){0};
+    char *file = sis__strdup(path);
+    if (!file)
+        return SIS_E_NOMEM;
+    if (id)
+        file[id - path - 1] = '\0';
+    int code = read_all(file, out);
+    if (code == SIS_OK && id)
+        code = keep_one(file, id, out);
+    free(file);
+    return code;
+}
+
+static int read_all(const char *path, sis_motifs *out) {
     reader r = {0};
     int found = 0, code = sis__lines_open(&r.l, path);
     *out = (sis_motifs){0};

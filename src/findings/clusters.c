@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/error.h"
 #include "base/json.h"
 
 /* ---- Writing ------------------------------------------------------------------------------- */
@@ -41,6 +42,25 @@ static void put_patterns(sis__buf *b, const sis_found_cluster *c) {
     sis__buf_char(b, ']');
 }
 
+static void put_matches(sis__buf *b, const sis_found_cluster *c) {
+    sis__json_list(b, "matches");
+    for (size_t i = 0; i < c->n_matches; i++) {
+        const sis_found_match *m = &c->matches[i];
+        sis__json_comma(b, i);
+        sis__buf_char(b, '{');
+        sis__json_text(b, "id", m->id);
+        sis__json_text(b, "name", m->name);
+        sis__json_number(b, "divergence", m->divergence);
+        sis__json_number(b, "p", m->p);
+        sis__json_number(b, "q", m->q);
+        sis__json_number(b, "offset", m->offset);
+        sis__json_flag(b, "reverse", m->reverse);
+        sis__json_numbers(b, "matrix", m->matrix, m->n_matrix);
+        sis__buf_char(b, '}');
+    }
+    sis__buf_char(b, ']');
+}
+
 static void put_cluster(sis__buf *b, const sis_found_cluster *c) {
     sis__buf_char(b, '{');
     sis__json_count(b, "id", c->number);
@@ -55,12 +75,17 @@ static void put_cluster(sis__buf *b, const sis_found_cluster *c) {
     sis__json_object(b, "share");
     for (size_t i = 0; i < c->n_shares; i++)
         sis__json_number(b, c->shares[i].source, c->shares[i].share);
-    sis__buf_str(b, "}}");
+    sis__buf_char(b, '}');
+    sis__json_numbers(b, "matrix", c->matrix, c->n_matrix);
+    if (c->matches)
+        put_matches(b, c);
+    sis__buf_char(b, '}');
 }
 
 void sis__clustering_put(sis__buf *b, const sis_clustering *c) {
     sis__buf_char(b, '{');
     sis__json_text(b, "distance", c->distance);
+    sis__json_text(b, "strands", c->strands);
     sis__json_number(b, "eps", c->eps);
     sis__json_count(b, "min_size", c->min_size);
     sis__json_count(b, "n", c->n);
@@ -131,6 +156,39 @@ static void take_shares(sis__fields *f, sis_found_cluster *c) {
     sis__leave(f, &inner);
 }
 
+/* Four numbers, not negative, for each position. */
+static const double *take_matrix(sis__fields *f, size_t *n) {
+    const double *v = sis__take_numbers(f, "matrix", n);
+    for (size_t i = 0; v && i < *n && f->code == SIS_OK; i++)
+        if (!(v[i] >= 0) || *n % 4 != 0)
+            f->code = sis__fail(SIS_E_FORMAT,
+                                "field \"%smatrix\": expected four numbers from 0 on "
+                                "for each position",
+                                f->prefix);
+    return v;
+}
+
+static void take_matches(sis__fields *f, sis_found_cluster *c) {
+    const json_t *list = sis__find_list(f, "matches", SIS__OPTIONAL, &c->n_matches);
+    sis_found_match *matches =
+        (sis_found_match *)sis__fields_room(f, list, c->n_matches, sizeof *matches);
+    for (size_t i = 0; matches && i < c->n_matches && f->code == SIS_OK; i++) {
+        sis__fields item = sis__enter_item(f, "matches", list, i);
+        sis_found_match *m = &matches[i];
+        m->p = m->q = m->divergence = NAN;
+        m->id = sis__take_text_or(&item, "id", "");
+        m->name = sis__take_text_or(&item, "name", m->id);
+        sis__take_number(&item, "divergence", SIS__OPTIONAL, &m->divergence);
+        sis__take_number(&item, "p", SIS__OPTIONAL, &m->p);
+        sis__take_number(&item, "q", SIS__OPTIONAL, &m->q);
+        sis__take_number(&item, "offset", SIS__OPTIONAL, &m->offset);
+        sis__take_flag(&item, "reverse", &m->reverse);
+        m->matrix = take_matrix(&item, &m->n_matrix);
+        sis__leave(f, &item);
+    }
+    c->matches = matches;
+}
+
 static void take_cluster(sis__fields *f, sis_found_cluster *c) {
     sis__take_count(f, "id", SIS__OPTIONAL, &c->number);
     sis__take_count(f, "size", SIS__OPTIONAL, &c->size);
@@ -143,6 +201,8 @@ static void take_cluster(sis__fields *f, sis_found_cluster *c) {
     }
     take_patterns(f, c);
     take_shares(f, c);
+    c->matrix = take_matrix(f, &c->n_matrix);
+    take_matches(f, c);
 }
 
 void sis__clustering_take(sis__fields *f, sis_clustering *out) {
@@ -152,6 +212,7 @@ void sis__clustering_take(sis__fields *f, sis_clustering *out) {
     out->eps = NAN;
     out->clusters = clusters;
     out->distance = sis__take_text(f, "distance", SIS__OPTIONAL);
+    out->strands = sis__take_text(f, "strands", SIS__OPTIONAL);
     sis__take_number(f, "eps", SIS__OPTIONAL, &out->eps);
     sis__take_count(f, "min_size", SIS__OPTIONAL, &out->min_size);
     sis__take_count(f, "n", SIS__OPTIONAL, &out->n);

@@ -67,6 +67,23 @@ static int letters_distance(const sis__row *a, const sis__row *b, double *out) {
     return SIS_OK;
 }
 
+/* The lesser of that and of the one to the other strand. */
+static int strands_distance(const sis__row *a, const sis__row *b, double *out) {
+    uint32_t *turned = SIS_NEW_RAW(uint32_t, a->n);
+    double other = 0;
+    if (!turned)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < a->n; i++)
+        turned[i] = sis__opposite(a->items[a->n - 1 - i]);
+    sis__row back = {.items = turned, .n = a->n};
+    int code = letters_distance(a, b, out);
+    if (code == SIS_OK)
+        code = letters_distance(&back, b, &other);
+    *out = other < *out ? other : *out;
+    free(turned);
+    return code;
+}
+
 /* ---- Pixels -------------------------------------------------------------------------------- */
 
 static double sum_of_gaps(const sis__row *a, const sis__row *b) {
@@ -108,7 +125,7 @@ int sis_points_distance(const sis_points *points, size_t a, size_t b, double *ou
     }
     sis__row x = sis__points_row(points, a), y = sis__points_row(points, b);
     if (points->distance == SIS_DISTANCE_LEVENSHTEIN)
-        return letters_distance(&x, &y, out);
+        return (points->both ? strands_distance : letters_distance)(&x, &y, out);
     *out = sis__is_energy(points->distance) ? energy_distance(&x, &y) : sis__set_distance(&x, &y);
     if (points->distance == SIS_DISTANCE_ENERGY_SQRT)
         *out = sqrt(*out);

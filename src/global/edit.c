@@ -13,6 +13,8 @@
  *     pairs      one edit changes two pairs of neighbouring letters at most: pairs of the text that
  *                no string of the block has, and pairs that all have and the text lacks, by two
  *
+ * Where both strands count, a string asks twice, the second time as its other strand.
+ *
  * Strings of more than 64 letters, or of more than 8 different ones, are compared one at a time
  * with the recurrence on as many words as it takes.
  */
@@ -53,7 +55,8 @@ typedef struct {
     uint64_t *masks; /* (n_letters, words) */
     uint64_t *up, *down;
     size_t counts[CODES];
-    size_t u; /* whose these are; SIZE_MAX: nobody's */
+    size_t u;   /* whose these are; SIZE_MAX: nobody's */
+    int turned; /* of its other strand */
 } edit_scratch;
 
 /* ---- Order --------------------------------------------------------------------------------- */
@@ -77,8 +80,11 @@ static int by_counts(const sis__row *a, const sis__row *b) {
 
 static void number_letters(const sis__space *s, edit_index *x) {
     unsigned char seen[CODES] = {0};
-    for (size_t k = 0; k < s->start[s->n]; k++)
+    for (size_t k = 0; k < s->start[s->n]; k++) {
         seen[s->items[k]] = 1;
+        if (s->points->both)
+            seen[sis__opposite(s->items[k])] = 1;
+    }
     for (size_t c = 0; c < CODES; c++)
         if (seen[c])
             x->code[c] = (uint8_t)x->n_letters++;
@@ -208,17 +214,19 @@ static int scratch_new(const sis__space *s, void **scratch) {
     return SIS_OK;
 }
 
-static void begin(const sis__space *s, edit_scratch *t, size_t u) {
+static void begin(const sis__space *s, edit_scratch *t, size_t u, int turned) {
     const edit_index *x = (const edit_index *)s->index;
     sis__row row = sis__space_row(s, u);
     size_t words = words_of(row.n);
-    if (t->u == u)
+    if (t->u == u && t->turned == turned)
         return;
     t->u = u;
+    t->turned = turned;
     memset(t->masks, 0, x->n_letters * words * sizeof *t->masks);
     memset(t->counts, 0, x->n_letters * sizeof *t->counts);
     for (size_t i = 0; i < row.n; i++) {
-        size_t c = t->text[i] = x->code[row.items[i]];
+        uint32_t letter = turned ? sis__opposite(row.items[row.n - 1 - i]) : row.items[i];
+        size_t c = t->text[i] = x->code[letter];
         t->masks[c * words + i / 64] |= (uint64_t)1 << (i % 64);
         t->counts[c]++;
     }
@@ -263,10 +271,13 @@ static int distances(const sis__space *s, void *scratch, size_t u, const uint32_
                      double *out) {
     const edit_index *x = (const edit_index *)s->index;
     edit_scratch *t = (edit_scratch *)scratch;
-    begin(s, t, u);
-    for (size_t k = 0; k < n; k++) {
-        sis__row other = sis__space_row(s, v[k]);
-        out[k] = (double)edits(x, t, s->start[u + 1] - s->start[u], &other);
+    for (int turned = 0; turned <= s->points->both; turned++) {
+        begin(s, t, u, turned);
+        for (size_t k = 0; k < n; k++) {
+            sis__row other = sis__space_row(s, v[k]);
+            double d = (double)edits(x, t, s->start[u + 1] - s->start[u], &other);
+            out[k] = turned && out[k] < d ? out[k] : d;
+        }
     }
     return SIS_OK;
 }
@@ -344,12 +355,13 @@ static size_t first_block(const edit_index *x, size_t length) {
     return low;
 }
 
-static int near_strings(const sis__space *s, void *scratch, size_t u, sis__near *near) {
+/* Those near one strand of u. */
+static int near_strand(const sis__space *s, edit_scratch *t, size_t u, int turned,
+                       sis__near *near) {
     const edit_index *x = (const edit_index *)s->index;
-    edit_scratch *t = (edit_scratch *)scratch;
     size_t n = s->start[u + 1] - s->start[u], shortest = n > x->reach ? n - x->reach : 0;
     int code = SIS_OK;
-    begin(s, t, u);
+    begin(s, t, u, turned);
     uint64_t pairs = x->n_letters <= LETTERS_MOST ? pairs_of(t->text, n) : 0;
     for (size_t i = first_block(x, shortest); i < x->n_blocks && code == SIS_OK; i++) {
         const block *b = &x->blocks[i];
@@ -365,6 +377,27 @@ static int near_strings(const sis__space *s, void *scratch, size_t u, sis__near 
         if (!letters_too_far(x, t, &other) && edits(x, t, n, &other) <= x->reach)
             code = sis__near_add(near, v - 1);
     }
+    return code;
+}
+
+static int by_number(const void *a, const void *b) {
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int near_strings(const sis__space *s, void *scratch, size_t u, sis__near *near) {
+    edit_scratch *t = (edit_scratch *)scratch;
+    size_t from = near->n, kept = from;
+    int code = near_strand(s, t, u, 0, near);
+    if (code != SIS_OK || !s->points->both)
+        return code;
+    code = near_strand(s, t, u, 1, near);
+    if (near->n > from)
+        qsort(near->items + from, near->n - from, sizeof *near->items, by_number);
+    for (size_t k = from; k < near->n; k++) /* near on both strands, but once */
+        if (k == from || near->items[k] != near->items[kept - 1])
+            near->items[kept++] = near->items[k];
+    near->n = kept;
     return code;
 }
 

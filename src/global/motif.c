@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "global/motif.h"
 #include "global/points.h"
 
 enum { ROUNDS = 3, LETTERS_MOST = 65535 };
@@ -28,13 +29,14 @@ typedef struct {
 typedef struct {
     const char *const *strings;
     size_t n, longest;
-    size_t width;    /* columns: the first string begins at column `longest` */
-    size_t *start;   /* (n + 1) */
-    site *sites;     /* of all strings */
-    size_t *offset;  /* (n) column where each begins */
-    double *scores;  /* (width, 4) what a base adds to the agreement in each column */
-    double *counts;  /* (width, 4) */
-    size_t *covered; /* (width) strings that reach over it */
+    size_t width;          /* columns: the first string begins at column `longest` */
+    size_t *start;         /* (n + 1) */
+    site *sites;           /* of all strings */
+    size_t *offset;        /* (n) column where each begins */
+    double *scores;        /* (width, 4) what a base adds to the agreement in each column */
+    double *counts;        /* (width, 4) */
+    size_t *covered;       /* (width) strings that reach over it */
+    unsigned char *turned; /* (n) laid on its other strand; NULL: never */
 } pile;
 
 static int base_number(char c) {
@@ -111,8 +113,23 @@ static void weigh(pile *p, size_t n) {
     }
 }
 
-/* Lay string i where it agrees best; of equally good places nearest to the first string's begin. */
-static void lay(pile *p, size_t i) {
+/* The other strand of string i. */
+static void turn(pile *p, size_t i) {
+    size_t length = strlen(p->strings[i]), n = p->start[i + 1] - p->start[i];
+    site *s = p->sites + p->start[i];
+    for (size_t k = 0; k < n / 2; k++) {
+        site other = s[k];
+        s[k] = s[n - 1 - k];
+        s[n - 1 - k] = other;
+    }
+    for (size_t k = 0; k < n; k++)
+        s[k] = (site){(uint32_t)(length - 1 - s[k].at), 3 - s[k].base};
+    p->turned[i] = !p->turned[i];
+}
+
+/* Lay string i where it agrees best; of equally good places nearest to the first string's begin.
+ * How well that is. */
+static double lay_strand(pile *p, size_t i) {
     double best = -INFINITY;
     size_t length = strlen(p->strings[i]), nearest = SIZE_MAX;
     for (size_t offset = 0; offset + length <= p->width; offset++) {
@@ -126,6 +143,20 @@ static void lay(pile *p, size_t i) {
             p->offset[i] = offset;
         }
     }
+    return best;
+}
+
+/* The same on the better strand, as it is now if both are as good. */
+static void lay(pile *p, size_t i) {
+    double now = lay_strand(p, i);
+    size_t offset = p->offset[i];
+    if (!p->turned)
+        return;
+    turn(p, i);
+    if (lay_strand(p, i) > now + 1e-9)
+        return;
+    turn(p, i);
+    p->offset[i] = offset;
 }
 
 static void lay_all(pile *p) {
@@ -152,9 +183,19 @@ static void trim(const pile *p, size_t *first, size_t *last) {
         --*last;
 }
 
-int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_motif *out,
-                    double **numbers) {
-    pile p = {.strings = strings, .n = n};
+void sis_dna_turn(char *letters, size_t n) {
+    for (size_t i = 0; i < n - i; i++) {
+        char first = (char)sis__opposite((unsigned char)letters[i]);
+        letters[i] = (char)sis__opposite((unsigned char)letters[n - 1 - i]);
+        letters[n - 1 - i] = first;
+    }
+}
+
+int sis_motif_learn(const char *const *strings, size_t n, const char *name, unsigned char *turned,
+                    sis_motif *out, double **numbers) {
+    pile p = {.strings = strings, .n = n, .turned = turned};
+    if (turned)
+        memset(turned, 0, n);
     size_t first, last;
     *out = (sis_motif){0};
     *numbers = NULL;
@@ -184,10 +225,9 @@ int sis_motif_learn(const char *const *strings, size_t n, const char *name, sis_
 
 /* ---- Comparing with a known motif ------------------------------------------------------------ */
 
-static const double uniform[4] = {0.25, 0.25, 0.25, 0.25};
+const double sis__uniform_column[4] = {0.25, 0.25, 0.25, 0.25};
 
-/* Kullback-Leibler divergence of p from a motif's column q, a hundredth of which is uniform. */
-static double divergence(const double *p, const double *q) {
+double sis__column_divergence(const double *p, const double *q) {
     double sum = 0;
     for (size_t b = 0; b < 4; b++)
         if (p[b] > 0)
@@ -195,8 +235,7 @@ static double divergence(const double *p, const double *q) {
     return sum;
 }
 
-/* Column k of the motif, or of its other strand, written to `turned`. */
-static const double *column(const sis_motif *m, size_t k, int reverse, double turned[4]) {
+const double *sis__motif_column(const sis_motif *m, size_t k, int reverse, double turned[4]) {
     const double *c = m->probabilities + 4 * (reverse ? m->length - 1 - k : k);
     for (size_t b = 0; reverse && b < 4; b++)
         turned[b] = c[3 - b];
@@ -211,16 +250,17 @@ static double laid_at(const sis_motif *r, const sis_motif *m, long offset, int r
     end = motif_end > end ? motif_end : end;
     for (long at = first; at < end; at++) {
         int in_r = at >= 0 && at < (long)r->length, in_m = at >= offset && at < motif_end;
-        const double *p = in_r ? r->probabilities + 4 * at : uniform;
-        const double *q = in_m ? column(m, (size_t)(at - offset), reverse, turned) : uniform;
-        sum += divergence(p, q);
+        const double *p = in_r ? r->probabilities + 4 * at : sis__uniform_column;
+        const double *q = in_m ? sis__motif_column(m, (size_t)(at - offset), reverse, turned)
+                               : sis__uniform_column;
+        sum += sis__column_divergence(p, q);
     }
     return sum;
 }
 
 void sis_motif_compare(const sis_motif *matrix, const sis_motif *motif, sis_motif_match *out) {
     size_t number = out->motif;
-    *out = (sis_motif_match){.motif = number, .divergence = INFINITY};
+    *out = (sis_motif_match){.motif = number, .divergence = INFINITY, .p = NAN, .q = NAN};
     for (int reverse = 0; reverse < 2; reverse++)
         for (long offset = 1 - (long)motif->length; offset < (long)matrix->length; offset++) {
             double d = laid_at(matrix, motif, offset, reverse);

@@ -95,6 +95,14 @@ sis_distance sis_points_distance_kind(const sis_points *points) {
     return points->distance;
 }
 
+int sis_points_both_strands(sis_points *points, int both) {
+    if (points->distance != SIS_DISTANCE_LEVENSHTEIN)
+        return sis__fail(SIS_E_ARGUMENT, "points of distance %s have no strands",
+                         sis_distance_name(points->distance));
+    points->both = both;
+    return SIS_OK;
+}
+
 sis__row sis__points_row(const sis_points *points, size_t i) {
     size_t at = points->start[i];
     return (sis__row){points->items + at, points->values ? points->values + at : NULL,

@@ -34,6 +34,7 @@ struct sis_points {
     size_t start_room;
     uint32_t *items, *values;
     size_t items_room, values_room;
+    int both;         /* strands of DNA */
     sis__names names; /* of words or cells */
     sis__names extra; /* values of cells; second and further occurrences of words */
     sis_distance_fn custom;
@@ -48,6 +49,15 @@ int sis__row_order(const sis__row *a, const sis__row *b);
 
 static inline int sis__is_energy(sis_distance d) {
     return d == SIS_DISTANCE_ENERGY || d == SIS_DISTANCE_ENERGY_SQRT;
+}
+
+/* The letter opposite to it. */
+static inline uint32_t sis__opposite(uint32_t letter) {
+    return letter == 'A'   ? 'T'
+           : letter == 'T' ? 'A'
+           : letter == 'C' ? 'G'
+           : letter == 'G' ? 'C'
+                           : letter;
 }
 
 /* How far two pixels are apart. */

@@ -72,6 +72,9 @@ sis__maker sis__make_decided, sis__make_scores, sis__make_sizes, sis__make_numbe
 sis__maker sis__make_cluster_rows, sis__make_logo;
 int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d);
 
+/* The known motif that it is most like, column below column. 0: none is known. */
+int sis__make_match_logo(const sis__cluster *c, sis__drawing *d);
+
 /* Of comparison k. */
 sis__maker sis__make_decisions, sis__make_cross_scores, sis__make_joint_shares,
     sis__make_joint_rows, sis__make_differences;

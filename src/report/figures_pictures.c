@@ -2,6 +2,7 @@
  *
  * Figures of pictures and motifs: examples with their subsets in rows, clusters in rows, logos.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -139,16 +140,69 @@ int sis__make_cluster_rows(const sis_report *report, size_t k, sis__drawing *d) 
     return made;
 }
 
-int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
-    int code = sis__motif_count(report, c, &d->counts, &d->n_counts);
-    if (code != SIS_OK || d->n_counts == 0)
-        return code;
-    sis__buf_init(&d->caption);
-    snprintf(d->title, sizeof d->title, "Motif of cluster %zu.", c->found.number);
+/* The motif that the cluster's matrix is most like, if both can be laid over one another. */
+static const sis_found_match *match_of(const sis__cluster *c) {
+    const sis_found_match *m = c->found.n_matches ? &c->found.matches[0] : NULL;
+    return m && m->n_matrix && c->found.n_matrix && fabs(m->offset) <= 1000 ? m : NULL;
+}
+
+/* Columns in front of the n of one, so that it lies over the other, which begins `offset` columns
+ * behind it; *all is then how many both have together. */
+static size_t columns_before(double offset, size_t n, size_t other, size_t *all) {
+    size_t before = offset < 0 ? (size_t)-offset : 0, behind = offset > 0 ? (size_t)offset : 0;
+    *all = before + n > behind + other ? before + n : behind + other;
+    return before;
+}
+
+/* Numbers (n, 4) with empty columns before and behind, times `scale`, as what is drawn. */
+static int lay_out(sis__drawing *d, const double *numbers, size_t n, size_t before, size_t all,
+                   double scale) {
+    d->counts = SIS_NEW(double, 4 * all);
+    d->n_counts = d->counts ? all : 0;
+    for (size_t k = 0; d->counts && k < 4 * n; k++)
+        d->counts[4 * before + k] = scale * numbers[k];
+    return d->counts ? SIS_OK : SIS_E_NOMEM;
+}
+
+static void size_logo(sis__drawing *d) {
     d->width = 80 + 22 * (double)d->n_counts;
     d->width = d->width < 260 ? 260 : d->width;
     d->height = 180;
     d->draw = draw_logo;
+}
+
+int sis__make_match_logo(const sis__cluster *c, sis__drawing *d) {
+    const sis_found_match *m = match_of(c);
+    size_t all;
+    if (!m)
+        return SIS_OK;
+    size_t before = columns_before(-m->offset, m->n_matrix / 4, c->found.n_matrix / 4, &all);
+    int code = lay_out(d, m->matrix, m->n_matrix / 4, before, all, 1000); /* shares, not counts */
+    if (code != SIS_OK)
+        return code;
+    sis__buf_init(&d->caption);
+    snprintf(d->title, sizeof d->title, "Motif most like cluster %zu.", c->found.number);
+    size_logo(d);
+    return 1;
+}
+
+/* Of what the clusters' file says, as much room as the motif beside it needs. */
+static int count_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
+    const sis_found_match *m = match_of(c);
+    size_t all;
+    if (!m || c->n_members == 0)
+        return sis__motif_count(report, c, &d->counts, &d->n_counts);
+    size_t before = columns_before(m->offset, c->found.n_matrix / 4, m->n_matrix / 4, &all);
+    return lay_out(d, c->found.matrix, c->found.n_matrix / 4, before, all, 1);
+}
+
+int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d) {
+    int code = count_logo(report, c, d);
+    if (code != SIS_OK || d->n_counts == 0)
+        return code;
+    sis__buf_init(&d->caption);
+    snprintf(d->title, sizeof d->title, "Motif of cluster %zu.", c->found.number);
+    size_logo(d);
     sis__buf_printf(&d->caption,
                     "Bases chosen in %zu subsets; a base that is masked counts as a "
                     "quarter of each.",

@@ -77,6 +77,11 @@ int sis__motif_count(const sis_report *report, const sis__cluster *c, double **c
     *n = 0;
     if (c->n_members == 0 || report->examples[reference->example].look != SIS__DNA)
         return SIS_OK;
+    if (c->found.matrix && c->found.n_matrix) { /* whoever found the cluster has laid it out */
+        *counts = (double *)sis__copy(c->found.matrix, c->found.n_matrix, sizeof **counts);
+        *n = *counts ? c->found.n_matrix / 4 : 0;
+        return *counts ? SIS_OK : SIS_E_NOMEM;
+    }
     pattern first = read_pattern(report, reference);
     int columns = first.length + 2 * MARGIN;
     if (!(*counts = SIS_NEW(double, 4 * (size_t)columns)))

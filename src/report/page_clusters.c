@@ -5,6 +5,7 @@
  * with how often each is there. And where members are from, if they are from several files.
  */
 #include <math.h>
+#include <string.h>
 
 #include "report/figures.h"
 #include "report/page.h"
@@ -77,15 +78,46 @@ static void add_shares(sis__buf *b, const sis__cluster *c) {
     }
 }
 
-static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c) {
-    sis__drawing d = {0};
-    int code = sis__make_cluster_logo(report, c, &d);
-    if (code > 0) {
-        sis__buf_printf(b, "<div style=\"width:%.0fpx;max-width:100%%\">", d.width);
-        code = sis__drawing_inline(b, &d);
+/* A drawing that was made; releases it. */
+static int add_drawing(sis__buf *b, sis__drawing *d, int made) {
+    int code = made;
+    if (made > 0) {
+        sis__buf_printf(b, "<div style=\"width:%.0fpx;max-width:100%%\">", d->width);
+        code = sis__drawing_inline(b, d);
         sis__buf_str(b, "</div>\n");
     }
-    sis__drawing_release(&d);
+    sis__drawing_release(d);
+    return code;
+}
+
+/* "FOXA1 MA0148.4 p 2e-9, q 1e-6" for each known motif that the cluster is like. */
+static void add_matches(sis__buf *b, const sis__cluster *c) {
+    sis__buf_str(b, "<ul class=\"matches\" aria-label=\"Known motifs like this one\">");
+    for (size_t i = 0; i < c->found.n_matches && i < PATTERNS_MOST; i++) {
+        const sis_found_match *m = &c->found.matches[i];
+        sis__buf_str(b, "<li><bdi>");
+        sis__html_clip(b, m->name, 60);
+        sis__buf_str(b, "</bdi> <span class=\"soft\"><bdi>");
+        sis__html_clip(b, strcmp(m->id, m->name) ? m->id : "", 60);
+        sis__buf_printf(b, "</bdi> divergence %.3g", m->divergence);
+        if (!isnan(m->p))
+            sis__buf_printf(b, ", p %.2g, q %.2g", m->p, m->q);
+        sis__buf_printf(b, "%s</span></li>\n", m->reverse ? ", other strand" : "");
+    }
+    sis__buf_str(b, "</ul>\n");
+}
+
+/* The logo of the cluster over that of the motif it is most like. */
+static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c) {
+    sis__drawing d = {0};
+    sis__buf_str(b, "<div>");
+    int code = add_drawing(b, &d, sis__make_cluster_logo(report, c, &d));
+    d = (sis__drawing){0};
+    if (code == SIS_OK && c->found.n_matches)
+        code = add_drawing(b, &d, sis__make_match_logo(c, &d));
+    if (code == SIS_OK && c->found.n_matches)
+        add_matches(b, c);
+    sis__buf_str(b, "</div>\n");
     return code;
 }
 
@@ -152,6 +184,8 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
         sis__html_clip(b, set->found.distance, 40);
         sis__buf_str(b, " distance");
     }
+    if (set->found.strands && strcmp(set->found.strands, "both") == 0)
+        sis__buf_str(b, " on both strands");
     if (!isnan(set->found.eps))
         sis__buf_printf(b, ", neighbours within %.4g", set->found.eps);
     sis__buf_str(b, ". Members shown are spread evenly over their cluster.</p>\n");

@@ -40,6 +40,22 @@ printf '>M1 right\nA [ 0 9 0 0 ]\nC [ 0 0 0 9 ]\nG [ 9 0 0 0 ]\nT [ 0 0 9 0 ]\n>
 sis cluster dna.jsonl --eps 2 --min-size 3 --motifs motifs.pfm --matrices found.pfm
 cat found.pfm
 sis cluster dna.jsonl --eps 2 --min-size 3 --motifs found.pfm | tail -1
+echo == strands
+{
+    dna f1 2,3,4,5,6,7,8 CCTGTTTACGG
+    dna f2 1,2,3,4,5,6,7 AGTAAACACC
+    dna f3 0,1,2,3,4,5 TGTTTAGG
+    dna f4 2,3,4,5,6,7 GGTAAACACC
+} > strands.jsonl
+printf '>MA0148.4 FOXA1\nA [ 0 0 0 0 9 0 ]\nC [ 0 0 0 0 0 9 ]\nG [ 9 0 0 0 0 0 ]\nT [ 0 9 9 9 0 0 ]\n' >> motifs.pfm
+for strands in both forward; do
+    sis cluster strands.jsonl --eps 1 --min-size 2 --strands $strands --motifs motifs.pfm:FOXA1 -o $strands.json
+    grep -o '"strands":"[a-z]*"\|"offset":-*[0-9]*,"reverse":[a-z]*' $strands.json
+done
+sis cluster strands.jsonl --eps 1 --min-size 2 --motifs motifs.pfm:FOXQ 2>&1
+sis report -q strands.jsonl --clusters both.json -o strands.html
+grep -o 'FOXA1</bdi> <span class="soft"><bdi>MA0148.4</bdi> divergence [0-9.]*' strands.html
+grep -c '<svg' strands.html
 image() { # ID FEATURES
     echo "{\"sis\":1,\"id\":\"$1\",\"model\":\"m\",\"method\":\"sis\",\"output\":$3,\"output_label\":\"digit $3\",\"direction\":\">=\",\"threshold\":0.8,\"score\":0.9,\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":12,\"subsets\":[{\"features\":[$2],\"score\":0.85}],\"rest_score\":0.2,\"kind\":\"image\",\"shape\":[4,3],\"values\":[0,0.5,1,0,0.5,1,0,0.5,1,0,0.5,1]}"
 }

@@ -152,6 +152,27 @@ static void motifs_are_read_in_every_format(void **state) {
     }
 }
 
+static void one_motif_of_a_file_is_named_behind_it(void **state) {
+    char path[2048];
+    sis_motifs m;
+    (void)state;
+    snprintf(path, sizeof path, "%s:bar BAZ", folder_text("n.pfm", motif_files[0]));
+    assert_int_equal(sis_motifs_read(path, &m), 0);
+    assert_int_equal(m.n, 1);
+    assert_string_equal(m.items[0].name, "Bar baz");
+    assert_int_equal(m.items[0].length, 3);
+    sis_motifs_release(&m);
+    snprintf(path, sizeof path, "%s:MA9", folder_path("n.pfm"));
+    assert_int_equal(sis_motifs_read(path, &m), SIS_E_ARGUMENT);
+    assert_message_has("n.pfm has no motif \"MA9\"");
+    assert_null(m.items);
+    snprintf(path, sizeof path, "%s:MA1", folder_path("absent.pfm"));
+    assert_int_equal(sis_motifs_read(path, &m), SIS_E_IO);
+    assert_int_equal(sis_motifs_read(folder_text("with:colon", motif_files[0]), &m), 0);
+    assert_int_equal(m.n, 2);
+    sis_motifs_release(&m);
+}
+
 static void bad_motifs_are_said(void **state) {
     (void)state;
     static const char *const cases[][2] = {
@@ -414,6 +435,7 @@ int main(void) {
         cmocka_unit_test(bad_fasta_is_said),
         cmocka_unit_test(tables_of_sequences_are_read),
         cmocka_unit_test(motifs_are_read_in_every_format),
+        cmocka_unit_test(one_motif_of_a_file_is_named_behind_it),
         cmocka_unit_test(bad_motifs_are_said),
         cmocka_unit_test(shuffles_keep_every_pair),
         cmocka_unit_test(shuffles_are_even),

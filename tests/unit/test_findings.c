@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,12 +19,15 @@ static const sis_member members[] = {
     {"a\xFF", 0, "x.jsonl"}, {"b \"q\"", 3, "y.jsonl"}, {"c", 1, NULL}};
 static const sis_pattern patterns[] = {{"creme brulee", 2}, {"", 1}};
 static const sis_share shares[] = {{"x.jsonl", 1.0 / 3}, {"y\xED\xA0\x80.jsonl", 2.0 / 3}};
+static const double matrix[] = {3, 0.25, 0, 1, 0, 0, 4.25, 0};
+static const sis_found_match matches[] = {{"MA1", "ELK1", 0.5, 1e-9, 1e-6, -2, 1, 4, matrix},
+                                          {"MA2", "MA2", 7, NAN, NAN, 0, 0, 0, NULL}};
 static const sis_found_cluster clusters[] = {
-    {1, 2, 1, 2, members, 2, patterns, {"c", 1, NULL}, 2, shares},
-    {2, 1, 0, 1, members + 2, 0, NULL, {NULL, 0, NULL}, 0, NULL},
+    {1, 2, 1, 2, members, 2, patterns, {"c", 1, NULL}, 2, shares, 8, matrix, 2, matches},
+    {2, 1, 0, 1, members + 2, 0, NULL, {NULL, 0, NULL}, 0, NULL, 0, NULL, 0, NULL},
 };
 static const sis_clustering clustering = {
-    "jaccard", 0.1, 2, 4, 2, clusters, 1, members + 1, NULL,
+    "jaccard", "both", 0.1, 2, 4, 2, clusters, 1, members + 1, NULL,
 };
 
 static const double scores[] = {0.25, NAN, 1e300}, quantiles[] = {0, 0.25, 0.5, 0.75, 1};
@@ -138,6 +142,12 @@ static void clusters_read_back(void **state) {
     assert_null(c.clusters[1].medoid.id);
     assert_null(c.clusters[1].members[0].source);
     assert_string_equal(c.noise[0].source, "y.jsonl");
+    assert_string_equal(c.strands, "both");
+    const sis_found_match *m = c.clusters[0].matches;
+    assert_true(c.clusters[0].n_matrix == 8 && c.clusters[0].matrix[6] == 4.25);
+    assert_true(c.clusters[0].n_matches == 2 && m[0].q == 1e-6 && m[0].offset == -2);
+    assert_true(m[0].reverse && m[0].n_matrix == 4 && m[0].matrix[1] == 0.25);
+    assert_true(isnan(m[1].p) && !m[1].reverse && m[1].n_matrix == 0);
     sis_clustering_release(&c);
     assert_stable(text, n, clusters_again);
 }
@@ -204,6 +214,14 @@ static void what_is_absent_has_its_default(void **state) {
     sis_evaluation_release(&e);
     assert_int_equal(sis_clustering_parse(other, strlen(other), &c), SIS_E_FORMAT);
     assert_int_equal(sis_clustering_parse("{\"clusters\":[]\0}", 16, &c), SIS_E_FORMAT);
+    static const char *const bad[] = {"[1,2,3]", "[1,2,3,-1]", "[1,2,3,\"4\"]"};
+    for (size_t k = 0; k < 3; k++) {
+        char line[200];
+        int m =
+            snprintf(line, sizeof line, "{\"clusters\":[{\"members\":[],\"matrix\":%s}]}", bad[k]);
+        assert_int_equal(sis_clustering_parse(line, (size_t)m, &c), SIS_E_FORMAT);
+        assert_non_null(strstr(sis_error_detail(), "clusters[0].matrix"));
+    }
     sis_clustering_release(&c); /* harmless */
 }
 

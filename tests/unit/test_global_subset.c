@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "global/lanes.h"
 #include "support.h"
 
@@ -244,7 +245,7 @@ static void strings_are_laid_over_one_another(void **state) {
     sis_motif m;
     double *numbers;
     (void)state;
-    assert_int_equal(sis_motif_learn(strings, 4, "x", &m, &numbers), 0);
+    assert_int_equal(sis_motif_learn(strings, 4, "x", NULL, &m, &numbers), 0);
     assert_int_equal(m.length, 7); /* G and C at the ends are only in one string each */
     for (size_t k = 0; k < 7; k++) {
         double sum = 0, best = 0;
@@ -261,9 +262,31 @@ static void strings_are_laid_over_one_another(void **state) {
     }
     assert_true(m.counts[4 * 2 + 3] == 3.25); /* N is a quarter of each */
     free(numbers);
-    assert_int_equal(sis_motif_learn(strings, 0, "x", &m, &numbers), SIS_E_ARGUMENT);
+    assert_int_equal(sis_motif_learn(strings, 0, "x", NULL, &m, &numbers), SIS_E_ARGUMENT);
     const char *empty = "";
-    assert_int_equal(sis_motif_learn(&empty, 1, "x", &m, &numbers), SIS_E_ARGUMENT);
+    assert_int_equal(sis_motif_learn(&empty, 1, "x", NULL, &m, &numbers), SIS_E_ARGUMENT);
+}
+
+static void strings_are_laid_on_either_strand(void **state) {
+    /* GTAAACA is the other strand of TGTTTAC */
+    static const char *const strings[] = {"TGTTTAC", "GTAAACA", "TGTTTA", "TAAACAA", "NGTAAACA"};
+    static const unsigned char expected[] = {0, 1, 0, 1, 1};
+    unsigned char turned[5];
+    char letters[] = "GATTNCA", single[] = "C";
+    sis_motif m;
+    double *numbers;
+    (void)state;
+    assert_int_equal(sis_motif_learn(strings, 5, "x", turned, &m, &numbers), 0);
+    assert_memory_equal(turned, expected, sizeof expected);
+    assert_int_equal(m.length, 7);
+    for (size_t k = 0; k < 7; k++)
+        for (size_t b = 0; b < 4; b++)
+            assert_true((m.counts[4 * k + b] > 3) == ("TGTTTAC"[k] == "ACGT"[b]));
+    free(numbers);
+    sis_dna_turn(letters, 7);
+    assert_string_equal(letters, "TGNAATC");
+    sis_dna_turn(single, 1);
+    assert_string_equal(single, "G");
 }
 
 /* A motif of one string. */
@@ -294,15 +317,164 @@ static void motifs_are_found_on_either_strand(void **state) {
     assert_true(fabs(same.divergence - 6 * log(1 / 0.9925)) < 1e-12);
 }
 
+/* ---- Chances --------------------------------------------------------------------------------- */
+
+enum { MOTIFS = 24, LONGEST = 9, SHUFFLES = 4000 };
+
+/* Motifs of random columns, some sharp and some not. */
+typedef struct {
+    sis_motif items[MOTIFS];
+    double numbers[MOTIFS][4 * LONGEST];
+    sis_motifs set;
+} some_motifs;
+
+static void draw_motifs(some_motifs *s, sis__rng *r) {
+    for (size_t k = 0; k < MOTIFS; k++) {
+        size_t n = 4 + sis__rng_below(r, LONGEST - 3);
+        for (size_t c = 0; c < n; c++) {
+            double sum = 0, *p = s->numbers[k] + 4 * c, sharp = 1 + 4 * sis__rng_uniform(r);
+            for (size_t b = 0; b < 4; b++)
+                sum += p[b] = pow(sis__rng_uniform(r), sharp) + 1e-3;
+            for (size_t b = 0; b < 4; b++)
+                p[b] /= sum;
+        }
+        s->items[k] = (sis_motif){"x", "x", n, s->numbers[k], s->numbers[k]};
+    }
+    s->set = (sis_motifs){.n = MOTIFS, .items = s->items};
+}
+
+/* A motif of n columns, each drawn from all of the set and of its other strand. */
+static sis_motif shuffle(const some_motifs *s, size_t n, sis__rng *r, double *p) {
+    size_t total = 0;
+    for (size_t k = 0; k < MOTIFS; k++)
+        total += s->items[k].length;
+    for (size_t c = 0; c < n; c++) {
+        size_t at = sis__rng_below(r, total), k = 0, turned = sis__rng_below(r, 2);
+        for (; at >= s->items[k].length; k++)
+            at -= s->items[k].length;
+        for (size_t b = 0; b < 4; b++)
+            p[4 * c + b] = s->numbers[k][4 * at + (turned ? 3 - b : b)];
+    }
+    return (sis_motif){"y", "y", n, p, p};
+}
+
+/* p-values are the shares of shuffled motifs that are as near. */
+static void chances_are_those_of_shuffled_motifs(void **state) {
+    static some_motifs s;
+    sis__rng r;
+    double numbers[4 * LONGEST], other[4 * LONGEST];
+    (void)state;
+    sis__rng_init(&r, 8);
+    draw_motifs(&s, &r);
+    for (size_t round = 0; round < rounds(6); round++) {
+        size_t n = 3 + sis__rng_below(&r, 6);
+        sis_motif matrix = shuffle(&s, n, &r, numbers);
+        sis_motif_match *found;
+        assert_int_equal(sis_motif_test(&matrix, &s.set, MOTIFS, &found), MOTIFS);
+        for (size_t k = 0; k < MOTIFS; k += 5) {
+            size_t near = 0;
+            for (size_t i = 0; i < SHUFFLES; i++) {
+                sis_motif drawn = shuffle(&s, s.items[found[k].motif].length, &r, other);
+                sis_motif_match m = {0};
+                sis_motif_compare(&matrix, &drawn, &m);
+                near += m.divergence <= found[k].divergence + 0.01;
+            }
+            double share = (double)near / SHUFFLES;
+            /* places are taken as independent of each other, which makes p too large: valid, and of the right size */
+            if (share > 1.1 * found[k].p + 0.015 || found[k].p > 3 * share + 0.02)
+                fail_msg("p %g, but %g of shuffled motifs are as near", found[k].p, share);
+        }
+        double largest = 0;
+        for (size_t k = 0; k < MOTIFS; k++) { /* q by its definition */
+            double q = 1;
+            for (size_t i = 0; i < MOTIFS; i++) {
+                size_t as_good = 0;
+                for (size_t j = 0; j < MOTIFS; j++)
+                    as_good += found[j].p <= found[i].p;
+                if (found[i].p >= found[k].p)
+                    q = fmin(q, found[i].p * MOTIFS / (double)as_good);
+            }
+            assert_true(fabs(found[k].q - q) < 1e-12);
+            largest = fmax(largest, found[k].q);
+        }
+        assert_true(largest <= 1);
+        free(found);
+    }
+}
+
+/* The plain definition, and both strands of random strings through the index. */
+static void both_strands_are_near(void **state) {
+    sis__rng r;
+    sis_cluster_opt opt;
+    (void)state;
+    sis__rng_init(&r, 4);
+    sis_cluster_opt_init(&opt);
+    opt.min_size = 2;
+    for (size_t round = 0; round < rounds(40); round++) {
+        enum { N = 60 };
+        sis_points *both, *one;
+        sis_clusters c;
+        char text[N][80];
+        size_t longest = round % 5 == 4 ? 75 : 9;
+        assert_int_equal(sis_points_new(SIS_DISTANCE_LEVENSHTEIN, &both), 0);
+        assert_int_equal(sis_points_new(SIS_DISTANCE_LEVENSHTEIN, &one), 0);
+        assert_int_equal(sis_points_both_strands(both, 1), 0);
+        for (size_t i = 0; i < N; i++) {
+            size_t n = 1 + sis__rng_below(&r, longest);
+            for (size_t k = 0; k < n; k++)
+                text[i][k] =
+                    round % 2 ? "ACGTN"[sis__rng_below(&r, 5)] : "AC"[sis__rng_below(&r, 2)];
+            if (i % 3 == 2) { /* often the other strand of an earlier one */
+                n = strlen(text[i - 1]);
+                memcpy(text[i], text[i - 1], n);
+                sis_dna_turn(text[i], n);
+            }
+            text[i][n] = '\0';
+            assert_int_equal(sis_points_add_letters(both, text[i], n), 0);
+            assert_int_equal(sis_points_add_letters(one, text[i], n), 0);
+        }
+        for (size_t i = 0; i < N; i++) { /* the strings again, turned */
+            size_t n = strlen(text[i]);
+            sis_dna_turn(text[i], n);
+            assert_int_equal(sis_points_add_letters(one, text[i], n), 0);
+        }
+        opt.eps = (double)(round % 4);
+        assert_int_equal(sis_cluster(both, &opt, &c), 0);
+        for (size_t a = 0; a < N; a++) {
+            size_t near = 0;
+            for (size_t b = 0; b < N; b++) {
+                double d, straight, turned;
+                assert_int_equal(sis_points_distance(both, a, b, &d), 0);
+                assert_int_equal(sis_points_distance(one, a, b, &straight), 0);
+                assert_int_equal(sis_points_distance(one, a, N + b, &turned), 0);
+                assert_true(d == fmin(straight, turned));
+                near += d <= opt.eps;
+                if (d <= opt.eps && c.core[a] && c.core[b])
+                    assert_int_equal(c.labels[a], c.labels[b]);
+            }
+            assert_int_equal(c.core[a], near >= 2);
+        }
+        sis_clusters_release(&c);
+        sis_points_free(both);
+        sis_points_free(one);
+    }
+    sis_points *words;
+    assert_int_equal(sis_points_new(SIS_DISTANCE_JACCARD, &words), 0);
+    assert_int_equal(sis_points_both_strands(words, 1), SIS_E_ARGUMENT);
+    assert_message_has("have no strands");
+    sis_points_free(words);
+}
+
 static int align_few(void *ctx) {
     static const char *const strings[] = {"GATTACA", "ATTACAG"};
     sis_motif m;
     double *numbers;
     sis_motif_match *found = NULL;
     sis_motifs set = {.n = 1, .items = (sis_motif *)ctx};
-    int code = sis_motif_learn(strings, 2, "x", &m, &numbers);
+    unsigned char turned[2];
+    int code = sis_motif_learn(strings, 2, "x", turned, &m, &numbers);
     if (code == SIS_OK) {
-        long n = sis_motif_search(&m, &set, 1, &found);
+        long n = sis_motif_test(&m, &set, 1, &found);
         code = n < 0 ? (int)n : SIS_OK;
     }
     free(found);
@@ -351,7 +523,10 @@ int main(void) {
         cmocka_unit_test(lanes_are_the_table),
         cmocka_unit_test(many_letters_are_compared_too),
         cmocka_unit_test(strings_are_laid_over_one_another),
+        cmocka_unit_test(strings_are_laid_on_either_strand),
         cmocka_unit_test(motifs_are_found_on_either_strand),
+        cmocka_unit_test(chances_are_those_of_shuffled_motifs),
+        cmocka_unit_test(both_strands_are_near),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
