@@ -69,7 +69,8 @@ class Explainer:
                 that a network carries, else the mean of the background
     background  data that masks are taken from
     features    groups of columns (lists of names or numbers, or a dict of them), sis.Grid(4), or an
-                array of the feature's number for each value, -1: never masked. Default: each value
+                array of the feature's number for each value, -1: never masked. Of texts for a
+                network file "word", "token" or "sentence". Default: each value, each word
     axis        axes of an example whose values belong together, such as the channels of a pixel
     threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores
     below       explain score <= threshold instead
@@ -77,18 +78,20 @@ class Explainer:
     max_subsets stop after that many; 0: all
     jobs        threads; 0: one per core. Callables are called by one thread unless jobs says more
     exact       full passes only, no walks
-    tokenizer   texts: a callable text -> [(start, end), ...], the words in characters
+    tokenizer   texts: a callable text -> [(start, end), ...], the words in characters; of a network
+                file, the path of its vocab.txt or tokenizer.json
+    fit         images of files (a folder, say) are resized to what the network takes
     batch_size  rows a callable is given at most at once
     progress    True, False, or None: if it takes longer, on a terminal
     """
 
     def __init__(self, model, *, mask=None, background=None, features=None, axis=None, threshold=None,
                  below=False, output="top", max_subsets=0, jobs=None, exact=False, memory=0,
-                 tokenizer=None, batch_size=None, kind=None, timeout=60.0, progress=None):
+                 tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None):
         self.model, self.mask, self.background = model, mask, background
         self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
         self.output, self.max_subsets, self.jobs, self.exact = output, max_subsets, jobs, exact
-        self.memory, self.tokenizer, self.batch_size = memory, tokenizer, batch_size
+        self.memory, self.tokenizer, self.fit, self.batch_size = memory, tokenizer, fit, batch_size
         self.kind, self.timeout, self.progress = kind, timeout, progress
         self.bound = None
         if isinstance(model, (str, os.PathLike)):
@@ -252,11 +255,18 @@ class Errand:
                         "90th percentile of the scores")
         if e.mask is not None and not isinstance(e.mask, str):
             raise Error("mask: of texts, sequences and files it is written as the program's --mask")
+        if not isinstance(e.tokenizer, (str, os.PathLike, type(None))):
+            raise Error("tokenizer: of a network file it is the path of vocab.txt or tokenizer.json")
+        if not isinstance(e.features, (str, type(None))) or e.axis is not None:
+            raise Error("features: of texts, sequences and files they are written as the program's "
+                        "--features")
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
                           lines, name=e.bound.name, threshold=str(self.threshold), mask=e.mask,
                           output=str(e.output), below=e.below, max_subsets=e.max_subsets,
                           memory=e.memory, jobs=e._jobs(), exact=e.exact, ids=self.ids,
-                          labels=self.labels, exhaustive=exhaustive)
+                          labels=self.labels, exhaustive=exhaustive, features=e.features,
+                          tokenizer=None if e.tokenizer is None else os.fspath(e.tokenizer),
+                          fit=e.fit)
 
 
 class Run:
@@ -322,6 +332,6 @@ def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
     verified by full passes: alone, with everything else masked, it reaches the threshold; without
     any one of its features it does not. `ids` name the examples, `labels` are what they really
     are. The other options are those of sis.Explainer: mask, background, features, axis, output,
-    below, max_subsets, jobs, exact, tokenizer, batch_size, progress.
+    below, max_subsets, jobs, exact, tokenizer, fit, batch_size, progress.
     """
     return Explainer(model, threshold=threshold, **options)(X, ids=ids, labels=labels)

@@ -690,24 +690,27 @@ static int errand_run(errand *e) {
 /* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, or, with lines,
  * verify these; kind "file": strings is the name of one. */
 static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model", "strings",     "kind",       "done", "progress",
-                            "lines", "name",        "threshold",  "mask", "output",
-                            "below", "max_subsets", "memory",     "jobs", "exact",
-                            "ids",   "labels",      "exhaustive", NULL};
+    static char *names[] = {"model",     "strings",   "kind",  "done",   "progress", "lines",
+                            "name",      "threshold", "mask",  "output", "below",    "max_subsets",
+                            "memory",    "jobs",      "exact", "ids",    "labels",   "exhaustive",
+                            "tokenizer", "features",  "fit",   NULL};
+    const char *features = NULL;
     errand e = {0};
     Py_ssize_t most = 0, memory = 0;
     PyObject *out = PyList_New(0);
     (void)self;
     sis_task_opt_init(&e.opt);
     sis_opt *search = &e.opt.search;
-    if (!out || !PyArg_ParseTupleAndKeywords(
-                    args, kwargs, "O!OsOOOszzzpnnipOO|i", names, &ModelType, &e.j.m, &e.strings,
-                    &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold,
-                    &e.opt.mask, &e.opt.output, &search->below, &most, &memory, &search->jobs,
-                    &search->exact, &e.ids, &e.labels, &e.exhaustive)) {
+    if (!out ||
+        !PyArg_ParseTupleAndKeywords(
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzp", names, &ModelType, &e.j.m, &e.strings, &e.kind,
+            &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold, &e.opt.mask,
+            &e.opt.output, &search->below, &most, &memory, &search->jobs, &search->exact, &e.ids,
+            &e.labels, &e.exhaustive, &e.opt.tokenizer, &features, &e.opt.fit)) {
         Py_XDECREF(out);
         return NULL;
     }
+    e.opt.features = features ? features : e.opt.features;
     search->max_subsets = most > 0 ? (size_t)most : 0;
     search->memory = memory > 0 ? (size_t)memory : search->memory;
     search->progress = tell;

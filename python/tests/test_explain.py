@@ -249,6 +249,24 @@ class Files(unittest.TestCase):
         d = sis.explain(os.path.join(SOURCE, "models", "dna-ctcf.onnx"), ["ACGT" * 25 + "A"], 0.0001)
         self.assertEqual(d[0].n_features, 101)
 
+    def test_sentences_and_folders_of_images(self):
+        import pathlib
+        model = os.path.join(SOURCE, "models", "imdb-cnn.onnx")
+        r = sis.explain(model, ["I did not expect much. The acting is superb! Dr. Smith agrees."],
+                        0.8, features="sentence")
+        self.assertEqual(r[0].n_features, 3)
+        self.assertEqual(r[0].subsets[0].features, (1,))
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        with self.assertRaisesRegex(sis.Error, "tokenizer.json"):
+            sis.explain(model, ["a b"], 0.8, tokenizer=str.split)
+        digits = os.path.join(SOURCE, "models", "mnist-cnn.onnx")
+        image = pathlib.Path(SOURCE, "examples", "seven-photo.png")
+        with self.assertRaisesRegex(sis.Error, "--fit"):
+            sis.explain(digits, image, 0.7)
+        r = sis.explain(digits, image, 0.7, fit=True, max_subsets=1)
+        self.assertEqual(r[0].n_features, 784)
+        self.assertEqual(len(r[0].subsets), 1)
+
     def test_pages_and_clusters(self):
         texts = ["a %s film %d" % (w, i) for i in range(8) for w in ("wonderful", "moving")]
         r = sis.explain(lambda t: ["wonderful" in s or "moving" in s for s in t], texts, 0.5, labels=["good"] * 16)

@@ -346,6 +346,12 @@ static int mask_by_name(sis_task *t, const char *text, size_t width) {
                      text);
 }
 
+/* Does every value look alike when it is missing? */
+static int is_constant(const char *text) {
+    return strcmp(text, "zero") == 0 || strcmp(text, "missing") == 0 ||
+           strncmp(text, "value:", 6) == 0;
+}
+
 /* The mask of a task that this one is like. */
 static int check_shared(const sis_task *t) {
     size_t width;
@@ -400,6 +406,8 @@ int sis__task_mask_begin(sis_task *t) {
         return sis__task_mask_fill(t, 0.25);
     if (strncmp(text, "blur:", 5) == 0)
         return sis__task_mask_blur(t, text + 5);
+    if (is_constant(text)) /* for examples of any width */
+        return mask_by_name(t, text, 0);
     error = sis__task_same_widths(t, "--mask", &width);
     return error == SIS_OK ? mask_by_name(t, text, width) : error;
 }

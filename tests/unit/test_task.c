@@ -290,6 +290,32 @@ static void sequences_in_memory_are_those_in_a_file(void **state) {
     sis_data_free(data);
 }
 
+/* Sequences of different lengths, as networks of any length take them. */
+static void constant_masks_are_for_any_length(void **state) {
+    static const char *const sequences[] = {"ACGT", "GATTACA", "C"};
+    static const char *const masks[] = {"zero", "value:0.5", "uniform", NULL};
+    sis_data *data;
+    (void)state;
+    assert_int_equal(sis_data_from_sequences(sequences, 3, NULL, &data), 0);
+    for (size_t k = 0; k < 4; k++) {
+        sis_task_opt o = options(&summing);
+        sis_task *task;
+        sis_example e;
+        o.data = data;
+        o.mask = masks[k];
+        assert_int_equal(sis_task_open(&o, &task), 0);
+        for (size_t i = 0; i < 3; i++) {
+            assert_int_equal(sis_task_load(task, i, &e), 0);
+            assert_int_equal(e.input.n_values, 4 * strlen(sequences[i]));
+            for (size_t v = 0; v < e.input.n_values; v++)
+                assert_true(e.input.mask[v] == (k == 0 ? 0 : k == 1 ? 0.5 : 0.25));
+            sis_example_release(&e);
+        }
+        sis_task_free(task);
+    }
+    sis_data_free(data);
+}
+
 static void data_in_memory_are_checked(void **state) {
     (void)state;
     sis_data *data;
@@ -1064,6 +1090,7 @@ int main(void) {
         cmocka_unit_test(texts_in_memory_are_those_in_a_file),
         cmocka_unit_test(a_function_may_read_texts),
         cmocka_unit_test(sequences_in_memory_are_those_in_a_file),
+        cmocka_unit_test(constant_masks_are_for_any_length),
         cmocka_unit_test(data_in_memory_are_checked),
         cmocka_unit_test(records_hold_what_the_core_finds),
         cmocka_unit_test(threads_change_nothing),
