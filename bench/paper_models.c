@@ -17,6 +17,16 @@
 
 static float zeros[256];
 
+/* Two inputs: the sigmoid of the sum of x times w. */
+static void two(sis_net_builder *b) {
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 2}});
+    sis_net_add_input(b, "w", 0, &(sis_net_shape){2, {0, 2}});
+    sis_net_add_ints(b, "axis", &(sis_net_shape){1, {1}}, (const int64_t[]){1});
+    sis_net_add_node(b, "Mul", "x w", "m");
+    sis_net_add_node(b, "ReduceSum", "m axis", "s");
+    sis_net_add_node(b, "Sigmoid", "s", "y");
+}
+
 /* The layers of tiny-dna over (length, 4), as Keras has them. */
 static void dna_last(sis_net_builder *b) {
     sis_net_add_input(b, "x", 0, &(sis_net_shape){3, {0, 20, 4}});
@@ -64,11 +74,12 @@ static const struct {
     {"text-lstm", "text-lstm", 0, NULL},  {"tiny-dna", "dna-cnn", 1, NULL},
     {"tiny-text", "text-cnn", 1, NULL},   {"tiny-lstm", "text-lstm", 1, NULL},
     {"tiny-dna-last", NULL, 0, dna_last}, {"tiny-colours", NULL, 0, colours},
+    {"tiny-two", NULL, 0, two},
 };
 
 const char *const paper_models[] = {"mnist-cnn",     "mnist-mlp",    "dna-cnn",   "text-cnn",
                                     "text-lstm",     "tiny-dna",     "tiny-text", "tiny-lstm",
-                                    "tiny-dna-last", "tiny-colours", NULL};
+                                    "tiny-dna-last", "tiny-colours", "tiny-two",  NULL};
 
 static void resize(sis_arch *a, int tiny) {
     int dna = strcmp(a->name, "dna-cnn") == 0;

@@ -23,9 +23,10 @@
  *     ort:FILE.onnx a network in ONNX Runtime, which has no walks: every masked copy is a full pass,
  *                   in batches whose length is found by a trial when the model is measured. The
  *                   library is loaded when it is first needed: the file $SIS_ORT, else
- *                   libonnxruntime.so.1 or libonnxruntime.so. The model has one input, of numbers;
- *                   its first output of floating point gives the scores, also as a list of
- *                   dictionaries. SIS_E_UNSUPPORTED if there is no library.
+ *                   libonnxruntime.so.1 or libonnxruntime.so. Inputs are tensors of numbers; of several
+ *                   one takes the row, as in a FILE.onnx. The first output of floating point
+ *                   gives the scores, also as a list of dictionaries. SIS_E_UNSUPPORTED if there
+ *                   is no library.
  *
  *     FILE.json, FILE.ubj, FILE.txt
  *                   a model of XGBoost (JSON or UBJSON, as its save_model() writes) or LightGBM
@@ -108,8 +109,8 @@ typedef struct sis_model_opt {
                                  user:password (Basic); or NULL */
     const char *certificates;   /* a file of those (PEM) to trust, NULL: the system's */
     int redirects;              /* follow redirections, within the same host */
-    const char *explain;        /* FILE.onnx of several inputs: the one that rows go into; NULL: as
-                            sis/net.h says */
+    const char *explain;        /* models of several inputs (FILE.onnx, ort:, v2 servers): the one
+                                   that rows go into; NULL: as sis/net.h says */
     const sis_net_tensor *with; /* and others that are given, by name */
     size_t n_with;
 } sis_model_opt;

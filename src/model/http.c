@@ -28,10 +28,9 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "model/answer.h"
+#include "model/inputs.h"
 #include "model/kind.h"
 #include "model/request.h"
-#include "model/shape.h"
-#include "model/values.h"
 #include "model/web.h"
 
 static const size_t LONGEST_ANSWER = (size_t)256 << 20, LONGEST_METADATA = (size_t)16 << 20;
@@ -54,8 +53,10 @@ typedef struct {
     sis__value_type type;
     sis__shape shape;
     int has_shape, binary;
-    size_t max_rows; /* the server's own limit; 0: none known */
+    sis__model_inputs inputs; /* v2: all of them */
+    size_t max_rows;          /* the server's own limit; 0: none known */
     double timeout;
+    const sis_model_opt *opt; /* while it is opened */
 } endpoint;
 
 typedef struct {
@@ -78,6 +79,7 @@ static void endpoint_free(endpoint *e) {
     free(e->verb);
     free(e->output);
     free(e->input);
+    sis__inputs_release(&e->inputs);
     free(e);
 }
 
@@ -465,9 +467,45 @@ static void add_v2_head(const http_model *m, const question *q, sis__buf *b) {
     sis__buf_char(b, ']');
 }
 
-static void add_v2_tail(const http_model *m, sis__buf *b) {
+static void add_number(sis__buf *b, sis__value_type type, double v) {
+    if (type == SIS__VALUE_BOOL)
+        sis__buf_str(b, v != 0 ? "true" : "false");
+    else
+        sis__buf_printf(b, "%.17g", v);
+}
+
+/* An input that follows from the rows that are sent, or is given: always as text. */
+static void add_v2_other(const http_model *m, const question *q, size_t i, sis__buf *b) {
+    const sis__model_inputs *all = &m->end->inputs;
+    sis__fit fit;
+    if (sis__inputs_fit(all, i, q->n_values, &fit) != SIS_OK)
+        return; /* the row itself has been fitted before */
+    size_t count = sis__inputs_count(&fit), copies = fit.batched ? q->sent : 1;
+    sis__buf_str(b, ",{\"name\":");
+    sis__buf_json(b, all->items[i].name);
+    sis__buf_printf(b, ",\"datatype\":\"%s\",\"shape\":[", sis__value_name(all->items[i].type));
+    if (fit.batched)
+        sis__buf_printf(b, fit.rank ? "%zu," : "%zu", q->sent);
+    for (size_t d = 0; d < fit.rank; d++)
+        sis__buf_printf(b, d ? ",%zu" : "%zu", fit.dims[d]);
+    sis__buf_str(b, "],\"data\":[");
+    for (size_t r = 0; r < copies; r++)
+        for (size_t k = 0; k < count; k++) {
+            const double *row = r < q->asked ? q->rows + r * q->n_values : last_row(q);
+            if (r || k)
+                sis__buf_char(b, ',');
+            add_number(b, all->items[i].type, sis__inputs_value(all, i, row, q->n_values, k));
+        }
+    sis__buf_str(b, "]}");
+}
+
+static void add_v2_tail(const http_model *m, const question *q, sis__buf *b) {
     const endpoint *e = m->end;
-    sis__buf_str(b, "}]");
+    sis__buf_char(b, '}');
+    for (size_t i = 0; i < e->inputs.n; i++)
+        if (i != e->inputs.main)
+            add_v2_other(m, q, i, b);
+    sis__buf_char(b, ']');
     if (e->output) {
         sis__buf_str(b, ",\"outputs\":[{\"name\":");
         sis__buf_json(b, e->output);
@@ -493,7 +531,7 @@ static int write_v2(http_model *m, question *q, sis__buf *body, size_t *json_len
         sis__buf_str(body, ",\"data\":");
         sis__buf_add(body, r->text.data, r->text.len);
     }
-    add_v2_tail(m, body);
+    add_v2_tail(m, q, body);
     if (m->end->binary) {
         *json_length = body->len;
         sis__buf_add(body, r->text.data, r->text.len);
@@ -687,7 +725,7 @@ static int one_input(size_t n, const char *first, const char *second) {
     return n <= 1 ? SIS_OK
                   : sis__fail(SIS_E_UNSUPPORTED,
                               "the model takes %zu inputs (%.40s, %.40s%s); only models of one "
-                              "input can be asked over HTTP",
+                              "input can be asked by this protocol",
                               n, first ? first : "?", second ? second : "?", n > 2 ? ", ..." : "");
 }
 
@@ -718,17 +756,45 @@ static int set_output(endpoint *e, const json_t *outputs) {
     return e->output ? SIS_OK : SIS_E_NOMEM;
 }
 
+/* All inputs, and which of them the rows go into. */
+static int read_v2_inputs(endpoint *e, const json_t *inputs) {
+    const json_t *input;
+    size_t i;
+    int code = SIS_OK;
+    json_array_foreach(inputs, i, input) {
+        const char *name = json_string_value(json_object_get(input, "name"));
+        const char *type = json_string_value(json_object_get(input, "datatype"));
+        sis__shape shape;
+        if (!name || !read_shape(json_object_get(input, "shape"), &shape))
+            return sis__fail(SIS_E_MODEL, "expected metadata with the name and shape of its input");
+        code = set_input(e, name, type);
+        if (code == SIS_OK)
+            code = sis__inputs_add(&e->inputs, name, e->type, &shape);
+        if (code != SIS_OK)
+            return code;
+    }
+    code = sis__inputs_settle(&e->inputs, e->opt);
+    if (code == SIS_OK && e->inputs.main == e->inputs.n)
+        code = sis__fail(SIS_E_UNSUPPORTED,
+                         "the model takes %zu inputs (%.40s, %.40s%s); say which one is explained "
+                         "(--explain NAME) and give the others (--with NAME=FILE)",
+                         e->inputs.n, e->inputs.items[0].name, e->inputs.items[1].name,
+                         e->inputs.n > 2 ? ", ..." : "");
+    return code;
+}
+
 /* {"name":"M","inputs":[{"name":"x","datatype":"FP32","shape":[-1,784]}],"outputs":[...]} */
 static int read_v2_metadata(endpoint *e, const json_t *json) {
-    const json_t *inputs = json_object_get(json, "inputs"), *first = json_array_get(inputs, 0);
-    const char *name = json_string_value(json_object_get(first, "name"));
-    const json_t *second = json_object_get(json_array_get(inputs, 1), "name");
-    int code = one_input(json_array_size(inputs), name, json_string_value(second));
-    if (code == SIS_OK && first) {
-        if (!name || !read_shape(json_object_get(first, "shape"), &e->shape))
-            return sis__fail(SIS_E_MODEL, "expected metadata with the name and shape of its input");
-        e->has_shape = 1;
-        code = set_input(e, name, json_string_value(json_object_get(first, "datatype")));
+    const json_t *inputs = json_object_get(json, "inputs");
+    int code = SIS_OK;
+    if (json_array_size(inputs) > 0) {
+        code = read_v2_inputs(e, inputs);
+        const sis__model_input *in = code == SIS_OK ? &e->inputs.items[e->inputs.main] : NULL;
+        if (in) {
+            e->shape = in->shape;
+            e->has_shape = 1;
+            code = set_input(e, in->name, sis__value_name(in->type));
+        }
     }
     return code == SIS_OK ? set_output(e, json_object_get(json, "outputs")) : code;
 }
@@ -955,6 +1021,7 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
         code = SIS_E_NOMEM;
     if (code == SIS_OK) {
         m->end->timeout = opt->timeout;
+        m->end->opt = opt;
         m->end->address = sis__strdup(spec);
         code = m->end->address ? refuse_login(spec) : SIS_E_NOMEM;
     }
@@ -966,6 +1033,7 @@ static int http_open(const char *spec, const sis_model_opt *opt, sis_model *out)
         model_free(m);
         return code;
     }
+    m->end->opt = NULL;
     m->max_rows = m->end->max_rows;
     int texts = m->end->type == SIS__VALUE_BYTES;
     *out =

@@ -24,9 +24,8 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/parallel.h"
+#include "model/inputs.h"
 #include "model/kind.h"
-#include "model/shape.h"
-#include "model/values.h"
 
 /* ---- The library ----------------------------------------------------------------------------- */
 
@@ -76,7 +75,7 @@ typedef void status, environment, session_options, session, type_info, tensor_in
     X(99, release_info, void, (tensor_info *))                                                     \
     X(100, release_options, void, (session_options *))
 
-enum { VERSION = 1 };
+enum { VERSION = 1, MOST_INPUTS = 32 };
 enum { KIND_TENSOR = 1, KIND_SEQUENCE = 2 }; /* ONNXType */
 enum { LOG_FATAL = 4, ARENA = 1, DEFAULT_MEMORY = 0 };
 
@@ -167,13 +166,14 @@ typedef struct {
     int borrowed;         /* session, names and path belong to the model that was opened */
     char *path;
     session *session;
-    char *input, *output; /* the library's own strings */
-    sis__value_type type;
-    sis__shape shape;
+    char *output; /* the library's own string */
+    sis__model_inputs inputs;
     size_t n_outputs; /* 0: not measured yet */
     size_t batch;     /* rows in one pass; 0: not tried yet */
-    char *given;      /* (cap) values of one pass, in the model's type */
-    size_t cap;
+    struct {
+        void *values; /* of one pass, in the tensor's type */
+        size_t cap;
+    } given[MOST_INPUTS];
     double *scores; /* (scores_cap) of one pass */
     size_t scores_cap;
 } ort_model;
@@ -183,15 +183,15 @@ static void ort_close(void *ctx) {
     if (!m)
         return;
     if (!m->borrowed) {
-        if (m->input)
-            check(ort.free_memory(ort.allocator, m->input));
+        sis__inputs_release(&m->inputs);
         if (m->output)
             check(ort.free_memory(ort.allocator, m->output));
         if (m->session)
             ort.release_session(m->session);
         free(m->path);
     }
-    free(m->given);
+    for (size_t i = 0; i < MOST_INPUTS; i++)
+        free(m->given[i].values);
     free(m->scores);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -261,43 +261,72 @@ static int read_maps(ort_model *m, value *v, size_t *n, size_t *first) {
 
 /* ---- Passes ---------------------------------------------------------------------------------- */
 
-/* Rows (n, n_values) as the tensor the model takes: those beyond n repeat the last. */
-static int fill(ort_model *m, const double *rows, size_t n, size_t filled, size_t n_values) {
-    void *p = m->given;
-    int code = sis__reserve(&p, &m->cap, filled * n_values, sis__value_size(m->type));
-    m->given = p;
-    for (size_t i = 0; code == SIS_OK && i < filled; i++) {
-        const double *row = rows + (i < n ? i : n - 1) * n_values;
-        code = sis__values_check(m->type, row, n_values);
-        for (size_t k = 0; code == SIS_OK && k < n_values; k++)
-            sis__value_put(m->type, m->given, i * n_values + k, row[k]);
+/* Rows (n, n_values) as tensor i of the model: those beyond n repeat the last. */
+static int fill(ort_model *m, size_t i, const sis__fit *fit, const double *rows, size_t n,
+                size_t filled, size_t n_values) {
+    const sis__model_input *in = &m->inputs.items[i];
+    size_t count = sis__inputs_count(fit), copies = fit->batched ? filled : 1;
+    int follows = in->given || in->follow != SIS__FOLLOWS_NOT;
+    int code = sis__reserve(&m->given[i].values, &m->given[i].cap, copies * count,
+                            sis__value_size(in->type));
+    for (size_t r = 0; code == SIS_OK && r < copies; r++) {
+        const double *row = rows + (r < n ? r : n - 1) * n_values;
+        code = follows ? SIS_OK : sis__values_check(in->type, row + in->part, count);
+        for (size_t k = 0; code == SIS_OK && k < count; k++)
+            sis__value_put(in->type, m->given[i].values, r * count + k,
+                           sis__inputs_value(&m->inputs, i, row, n_values, k));
     }
     return code;
 }
 
-static int run(ort_model *m, const sis__fit *fit, size_t filled, size_t n_values, value **result) {
+/* The tensor of an input that was filled. */
+static int make_value(ort_model *m, size_t i, const sis__fit *fit, size_t filled, value **out) {
     static const int onnx_types[] = {
 #define NUMBER(name, tensorflow, onnx, type, least, most) onnx,
         SIS__VALUE_TYPES(NUMBER)
 #undef NUMBER
     };
+    sis__value_type type = m->inputs.items[i].type;
     int64_t dims[SIS__RANK + 1];
-    size_t rank = 0;
+    size_t rank = 0, count = sis__inputs_count(fit) * (fit->batched ? filled : 1);
     if (fit->batched)
         dims[rank++] = (int64_t)filled;
     for (size_t d = 0; d < fit->rank; d++)
         dims[rank++] = (int64_t)fit->dims[d];
-    value *given = NULL;
-    int code =
-        check(ort.tensor_on(ort.memory, m->given, filled * n_values * sis__value_size(m->type),
-                            dims, rank, onnx_types[m->type], &given));
-    const value *const inputs[] = {given};
-    const char *const names[] = {m->input}, *const outputs[] = {m->output};
+    return check(ort.tensor_on(ort.memory, m->given[i].values, count * sis__value_size(type), dims,
+                               rank, onnx_types[type], out));
+}
+
+static int run(ort_model *m, const double *rows, size_t n, size_t filled, size_t n_values,
+               value **result) {
+    value *given[MOST_INPUTS] = {NULL};
+    const char *names[MOST_INPUTS], *const outputs[] = {m->output};
+    int code = SIS_OK;
+    for (size_t i = 0; i < m->inputs.n && code == SIS_OK; i++) {
+        sis__fit fit;
+        names[i] = m->inputs.items[i].name;
+        code = sis__inputs_fit(&m->inputs, i, n_values, &fit);
+        if (code == SIS_OK)
+            code = fill(m, i, &fit, rows, n, filled, n_values);
+        if (code == SIS_OK)
+            code = make_value(m, i, &fit, filled, &given[i]);
+    }
     if (code == SIS_OK)
-        code = check(ort.run(m->session, NULL, names, inputs, 1, outputs, 1, result));
-    if (given)
-        ort.release_value(given);
+        code = check(ort.run(m->session, NULL, names, (const value *const *)given, m->inputs.n,
+                             outputs, 1, result));
+    for (size_t i = 0; i < m->inputs.n; i++)
+        if (given[i])
+            ort.release_value(given[i]);
     return code;
+}
+
+/* How rows fill the tensor that takes them, or the first that takes a part. */
+static int fit_rows(const ort_model *m, size_t n_values, sis__fit *fit) {
+    size_t i = m->inputs.main;
+    for (size_t k = 0; i == m->inputs.n && k < m->inputs.n; k++)
+        if (!m->inputs.items[k].given)
+            i = k;
+    return sis__inputs_fit(&m->inputs, i, n_values, fit);
 }
 
 /* One pass over n rows: m->scores (n or more, *count / n). */
@@ -306,12 +335,10 @@ static int pass(ort_model *m, const double *rows, size_t n, size_t n_values, siz
     value *result = NULL;
     int kind = 0;
     size_t count = 0, first = 0;
-    int code = sis__shape_fit(&m->shape, n_values, &fit);
+    int code = fit_rows(m, n_values, &fit);
     size_t filled = code == SIS_OK && fit.batched && fit.rows ? fit.rows : n;
     if (code == SIS_OK)
-        code = fill(m, rows, n, filled, n_values);
-    if (code == SIS_OK)
-        code = run(m, &fit, filled, n_values, &result);
+        code = run(m, rows, n, filled, n_values, &result);
     if (code == SIS_OK)
         code = check(ort.kind_of_value(result, &kind));
     if (code == SIS_OK)
@@ -329,7 +356,7 @@ static int pass(ort_model *m, const double *rows, size_t n, size_t n_values, siz
 /* How many rows may go into one pass. */
 static size_t most_rows(const ort_model *m, size_t n_values) {
     sis__fit fit;
-    if (sis__shape_fit(&m->shape, n_values, &fit) != SIS_OK || !fit.batched)
+    if (fit_rows(m, n_values, &fit) != SIS_OK || !fit.batched)
         return 1;
     return fit.rows ? fit.rows : m->batch ? m->batch : 1;
 }
@@ -438,7 +465,7 @@ static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outp
     *n_outputs = 0;
     int code = pass(m, row, 1, n_values, &m->n_outputs);
     if (code == SIS_OK)
-        code = sis__shape_fit(&m->shape, n_values, &fit);
+        code = fit_rows(m, n_values, &fit);
     if (code == SIS_OK && fit.batched && fit.rows == 0)
         code = find_batch(m, row, n_values);
     if (code != SIS_OK)
@@ -449,12 +476,13 @@ static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outp
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
-static int read_input(ort_model *m) {
+static int read_input(ort_model *m, size_t i, const char *name) {
     type_info *type = NULL;
     const tensor_info *info = NULL;
+    sis__shape shape = {0};
     int64_t dims[SIS__RANK];
     int number = 0, kind = 0;
-    int code = check(ort.input_type(m->session, 0, &type));
+    int code = check(ort.input_type(m->session, i, &type));
     if (code == SIS_OK)
         code = check(ort.kind_of_type(type, &kind));
     if (code == SIS_OK && kind == KIND_TENSOR)
@@ -462,20 +490,35 @@ static int read_input(ort_model *m) {
     if (code == SIS_OK && info)
         code = check(ort.element_type(info, &number));
     if (code == SIS_OK && info)
-        code = check(ort.rank(info, &m->shape.rank));
-    if (code == SIS_OK && info && m->shape.rank <= SIS__RANK)
-        code = check(ort.dims(info, dims, m->shape.rank));
-    m->type = sis__value_numbered(number);
+        code = check(ort.rank(info, &shape.rank));
+    if (code == SIS_OK && info && shape.rank <= SIS__RANK)
+        code = check(ort.dims(info, dims, shape.rank));
+    sis__value_type t = sis__value_numbered(number);
     if (code == SIS_OK &&
-        (m->type == SIS__VALUE_UNKNOWN || m->type == SIS__VALUE_BYTES || m->shape.rank > SIS__RANK))
-        code =
-            sis__fail(SIS_E_UNSUPPORTED, "input \"%.60s\" is no tensor of numbers (ONNX type %d)",
-                      m->input, number);
-    for (size_t d = 0; code == SIS_OK && d < m->shape.rank; d++)
-        m->shape.dims[d] = dims[d];
+        (t == SIS__VALUE_UNKNOWN || t == SIS__VALUE_BYTES || shape.rank > SIS__RANK))
+        code = sis__fail(SIS_E_UNSUPPORTED,
+                         "input \"%.60s\" is no tensor of numbers (ONNX type %d)", name, number);
+    for (size_t d = 0; code == SIS_OK && d < shape.rank; d++)
+        shape.dims[d] = dims[d];
     if (type)
         ort.release_type(type);
-    return code;
+    return code == SIS_OK ? sis__inputs_add(&m->inputs, name, t, &shape) : code;
+}
+
+static int read_inputs(ort_model *m, const sis_model_opt *opt) {
+    size_t n = 0;
+    int code = check(ort.input_count(m->session, &n));
+    if (code == SIS_OK && (n == 0 || n > MOST_INPUTS))
+        code = sis__fail(SIS_E_UNSUPPORTED, "it takes %zu inputs", n);
+    for (size_t i = 0; i < n && code == SIS_OK; i++) {
+        char *name = NULL;
+        code = check(ort.input_name(m->session, i, ort.allocator, &name));
+        if (code == SIS_OK)
+            code = read_input(m, i, name);
+        if (name)
+            check(ort.free_memory(ort.allocator, name));
+    }
+    return code == SIS_OK ? sis__inputs_settle(&m->inputs, opt) : code;
 }
 
 /* 2: numbers of floating point, or dictionaries of them; 1: other numbers; 0: neither. */
@@ -518,19 +561,6 @@ static int choose_output(ort_model *m) {
                           : code;
 }
 
-static int one_input(ort_model *m) {
-    size_t n = 0;
-    int code = check(ort.input_count(m->session, &n));
-    if (code == SIS_OK && n > 0)
-        code = check(ort.input_name(m->session, 0, ort.allocator, &m->input));
-    if (code == SIS_OK && n != 1)
-        code = sis__fail(SIS_E_UNSUPPORTED,
-                         "it takes %zu inputs (%.60s%s); ONNX Runtime is only asked about models "
-                         "of one",
-                         n, n ? m->input : "none", n > 1 ? ", ..." : "");
-    return code;
-}
-
 /* A session whose own threads leave the cores to the other users of the model. */
 static int start_session(ort_model *m, int jobs) {
     session_options *options = NULL;
@@ -554,9 +584,9 @@ static int worker_new(void *ctx, void **worker) {
         return SIS_E_NOMEM;
     pthread_mutex_init(&w->lock, NULL);
     w->borrowed = 1;
-    w->given = NULL;
+    memset(w->given, 0, sizeof w->given);
     w->scores = NULL;
-    w->cap = w->scores_cap = 0;
+    w->scores_cap = 0;
     return SIS_OK;
 }
 
@@ -572,9 +602,7 @@ int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, 
     m->path = sis__strdup(path);
     code = m->path ? start_session(m, opt->jobs) : SIS_E_NOMEM;
     if (code == SIS_OK)
-        code = one_input(m);
-    if (code == SIS_OK)
-        code = read_input(m);
+        code = read_inputs(m, opt);
     if (code == SIS_OK)
         code = choose_output(m);
     if (code != SIS_OK) {
@@ -585,7 +613,7 @@ int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, 
     }
     *out = (sis_model){.predict = predict,
                        .ctx = m,
-                       .n_values = sis__shape_values(&m->shape),
+                       .n_values = sis__inputs_values(&m->inputs),
                        .worker_new = worker_new,
                        .worker_free = ort_close};
     return SIS_OK;

@@ -8,11 +8,11 @@
  * Who is who, unless the caller says it: a network with an input of token ids has the others follow
  * by their names; any other takes all its inputs side by side in one row, in the order of the file.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/follow.h"
 #include "base/mem.h"
 #include "net/onnx/graft.h"
 #include "net/onnx/proto.h"
@@ -159,31 +159,11 @@ static void put_given(sis__graph *g, const struct sis__given *given) {
 
 /* ---- Who is who ------------------------------------------------------------------------------ */
 
-static int name_has(const char *name, const char *part) {
-    size_t n = strlen(part);
-    for (; *name; name++) {
-        size_t i = 0;
-        while (i < n && tolower((unsigned char)name[i]) == part[i])
-            i++;
-        if (i == n)
-            return 1;
-    }
-    return 0;
-}
-
 /* What an input with such a name is where there are tokens; -1: something else. */
 static int follows(const char *name) {
-    static const struct {
-        const char *part;
-        sis__graft_kind kind;
-    } rows[] = {{"mask", SIS__GRAFT_PRESENT},       {"token_type", SIS__GRAFT_ZEROS},
-                {"segment", SIS__GRAFT_ZEROS},      {"type_ids", SIS__GRAFT_ZEROS},
-                {"position", SIS__GRAFT_POSITIONS}, {"length", SIS__GRAFT_LENGTHS},
-                {"lens", SIS__GRAFT_LENGTHS}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (name_has(name, rows[i].part))
-            return (int)rows[i].kind;
-    return -1;
+    static const int kinds[] = {-1, SIS__GRAFT_PRESENT, SIS__GRAFT_ZEROS, SIS__GRAFT_POSITIONS,
+                                SIS__GRAFT_LENGTHS}; /* in the order of sis__follow */
+    return kinds[sis__follow_named(name)];
 }
 
 /* The only input of whole numbers that nothing says follows; -1: none, or several. */

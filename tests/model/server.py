@@ -322,7 +322,10 @@ class Handler(BaseHTTPRequestHandler):
         if name == "pair" and body is None:
             return ({"name": name, "inputs": [
                 {"name": "ids", "datatype": "INT64", "shape": [-1, -1]},
-                {"name": "mask", "datatype": "INT64", "shape": [-1, -1]}], "outputs": []},)
+                {"name": "mask", "datatype": "INT64", "shape": [-1, -1]},
+                {"name": "scale", "datatype": "FP32", "shape": [1]}], "outputs": []},)
+        if name == "pair" and verb == "infer":
+            return self.infer_pair(body)
         if name not in MODELS:
             raise Wrong(f"unknown model {name}")
         given, kind, shape, outputs, _ = MODELS[name]
@@ -384,6 +387,24 @@ class Handler(BaseHTTPRequestHandler):
                 one["data"] = flat
             answer["outputs"].append(one)
         return answer, {}, binary
+
+    def infer_pair(self, body):
+        """Ids, a mask that is 0 where an id is 0, and one number: scale * sum of ids / 1000."""
+        head = self.headers.get("Inference-Header-Content-Length")
+        request = self.json_of(body[:int(head)] if head else body, octets=bool(head))
+        ids, mask, scale = request["inputs"]
+        if [t["name"] for t in request["inputs"]] != ["ids", "mask", "scale"]:
+            raise Wrong("expected ids, mask and scale")
+        if mask["shape"] != ids["shape"] or scale["shape"] != [1] or mask["datatype"] != "INT64":
+            raise Wrong(f"shapes {ids['shape']}, {mask['shape']}, {scale['shape']}")
+        n, width = ids["shape"]
+        values = tensor_values(ids, body[int(head):] if head else b"", "INT64", n * width)
+        if [int(v != 0) for v in values] != mask["data"]:
+            raise Wrong("the mask is not that of the ids")
+        scores = [scale["data"][0] * sum(values[i * width:(i + 1) * width]) / 1000
+                  for i in range(n)]
+        return ({"model_name": "pair", "id": request.get("id", ""), "outputs": [
+            {"name": "y", "datatype": "FP32", "shape": [n, 1], "data": scores}]},)
 
     def v1(self, path, body):
         name, _, verb = path.replace("/versions/1", "").partition(":")

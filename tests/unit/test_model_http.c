@@ -447,6 +447,31 @@ static void every_wrong_answer_is_told(void **state) {
     }
 }
 
+/* Rows go into the ids, a mask follows from them, the rest is given. */
+static void other_inputs_follow_or_are_given(void **state) {
+    (void)state;
+    if (no_server())
+        skip();
+    const double ids[] = {5, 0, 7, 1, 2, 3};
+    const float two = 2;
+    const sis_net_tensor with[] = {{.name = "scale", .type = SIS_NET_FLOATS, .data = &two}};
+    const char *const faults[] = {"ok", "binary"};
+    for (size_t k = 0; k < 2; k++) {
+        sis_model_opt opt = options();
+        sis_model model;
+        double scores[2];
+        opt.with = with;
+        opt.n_with = 1;
+        if (sis_model_open(server_address("%s/v2/models/pair", faults[k]), &opt, &model) != SIS_OK)
+            fail_msg("%s", sis_error_detail());
+        assert_int_equal(sis_model_measure(&model, ids, 3), SIS_OK);
+        if (model.predict(model.ctx, ids, 2, 3, scores) != SIS_OK)
+            fail_msg("%s", sis_error_detail());
+        assert_true(fabs(scores[0] - 0.024) < 1e-9 && fabs(scores[1] - 0.012) < 1e-9);
+        sis_model_close(&model);
+    }
+}
+
 static void what_cannot_be_opened_is_told(void **state) {
     (void)state;
     if (no_server())
@@ -458,7 +483,7 @@ static void what_cannot_be_opened_is_told(void **state) {
     } cases[] = {
         {"ok/v2/models/none", SIS_E_MODEL,
          "expected 200 with the metadata of a model: the server "},
-        {"ok/v2/models/pair", SIS_E_UNSUPPORTED, "the model takes 2 inputs (ids, mask); only"},
+        {"ok/v2/models/pair", SIS_E_UNSUPPORTED, "the model has 3 inputs, and ids leaves a size"},
         {"several/v1/models/credit", SIS_E_UNSUPPORTED, "the model takes 2 inputs (row, mask)"},
         {"ok/v2/models/odd", SIS_E_UNSUPPORTED, "input \"x\" has the type FP16, which is not"},
         {"ok/v2/models/credit#else", SIS_E_ARGUMENT, "the model has no output named \"else\""},
@@ -647,6 +672,7 @@ int main(void) {
         cmocka_unit_test(time_runs_out),
         cmocka_unit_test(nobody_listens),
         cmocka_unit_test(every_wrong_answer_is_told),
+        cmocka_unit_test(other_inputs_follow_or_are_given),
         cmocka_unit_test(what_cannot_be_opened_is_told),
         cmocka_unit_test(redirections_are_followed_on_the_same_host_if_asked),
         cmocka_unit_test(secrets_are_sent_and_not_told),

@@ -17,6 +17,7 @@
 #include "base/rng.h"
 #include "support.h"
 #include "support_net.h"
+#include "support_transformer.h"
 
 /* The library in the build folder, if nobody has named another. */
 static int no_library(void) {
@@ -385,8 +386,86 @@ static void no_memory_is_survived(void **state) {
     assert_true(with_failing_allocations(use_model, spec + 4) > 4); /* our engine first */
 }
 
+/* ---- Several inputs -------------------------------------------------------------------------- */
+
+static void attention_masks_follow_from_the_ids(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    enum { N = 6, LENGTH = 7 };
+    sis__rng r;
+    sis__rng_init(&r, 5);
+    encoder e = {.layers = 2, .width = 12, .heads = 2, .length = 9, .masked = 1};
+    sis_net *net;
+    build_encoder(&e, &r, &net);
+    char path[512], spec[520];
+    snprintf(path, sizeof path, "%s", file_name("ort_encoder.onnx"));
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    sis_model own = open_spec(path), other = open_spec(spec);
+    double rows[N * LENGTH], margins[N * 2], scores[N * 2];
+    for (size_t i = 0; i < N * LENGTH; i++)
+        rows[i] = i % 5 == 4 ? 0 : (double)(1 + sis__rng_below(&r, ENCODER_WORDS - 1));
+    assert_int_equal(sis_model_measure(&own, rows, LENGTH), SIS_OK);
+    assert_int_equal(sis_model_measure(&other, rows, LENGTH), SIS_OK);
+    assert_int_equal(own.predict(own.ctx, rows, N, LENGTH, margins), SIS_OK);
+    assert_int_equal(other.predict(other.ctx, rows, N, LENGTH, scores), SIS_OK);
+    for (size_t i = 0; i < N * 2; i++)
+        assert_true(fabs((own.link ? own.link(margins[i]) : margins[i]) - scores[i]) < 1e-5);
+    sis_model_close(&own);
+    sis_model_close(&other);
+}
+
+/* Two tables side by side, or one that is explained and one that is given. */
+static void rows_are_cut_or_others_given(void **state) {
+    (void)state;
+    if (no_library())
+        skip();
+    sis_net_builder *b = sis_net_builder_new("two");
+    sis_net_add_input(b, "left", 0, SHAPE(0, 2));
+    sis_net_add_input(b, "right", 0, SHAPE(0, 3));
+    sis_net_add_node(b, "Concat", "left right", "both");
+    sis_net_attr_int(b, "axis", 1);
+    sis_net_add_output(b, "both");
+    sis_net *net;
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    char path[512], spec[520];
+    snprintf(path, sizeof path, "%s", file_name("ort_two.onnx"));
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    assert_int_equal(sis_net_write(net, path), SIS_OK);
+    sis_net_free(net);
+    const double rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    double scores[10];
+    sis_model model = open_spec(spec);
+    assert_int_equal(model.n_values, 5);
+    assert_int_equal(sis_model_measure(&model, rows, 5), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, rows, 2, 5, scores), SIS_OK);
+    assert_memory_equal(scores, rows, sizeof rows);
+    sis_model_close(&model);
+    const float given[] = {7, 8};
+    const sis_net_tensor with[] = {
+        {.name = "left", .type = SIS_NET_FLOATS, .shape = *SHAPE(1, 2), .data = given}};
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    opt.with = with;
+    opt.n_with = 1;
+    assert_int_equal(sis_model_open(spec, &opt, &model), SIS_OK);
+    assert_int_equal(model.n_values, 3);
+    assert_int_equal(sis_model_measure(&model, rows, 3), SIS_OK);
+    assert_int_equal(model.predict(model.ctx, rows, 2, 3, scores), SIS_OK);
+    const double wanted[] = {7, 8, 1, 2, 3, 7, 8, 4, 5, 6};
+    assert_memory_equal(scores, wanted, sizeof wanted);
+    sis_model_close(&model);
+    opt.explain = "middle";
+    assert_int_equal(sis_model_open(spec, &opt, &model), SIS_E_ARGUMENT);
+    assert_message_has("no input middle to explain");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(attention_masks_follow_from_the_ids),
+        cmocka_unit_test(rows_are_cut_or_others_given),
         cmocka_unit_test(scores_are_those_of_our_engine),
         cmocka_unit_test(explanations_do_not_depend_on_threads),
         cmocka_unit_test(a_file_of_other_operators_is_run_and_said_so),

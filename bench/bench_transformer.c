@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Small encoders as PyTorch exports them (bench/transformer.py): how fast are plain passes, and
+ * walks whose masked tokens stay in the sequence or leave it, beside ONNX Runtime's batches, all on
+ * the same cores in the same run.
+ *
+ *     bench_transformer [--jobs N] [--seconds S] [NAME...]
+ *
+ * For each model scores are compared with ONNX Runtime's, and the order of one selection with that of
+ * full passes. Skipped without python3-torch; without ONNX Runtime ($SIS_ORT, or what make bench
+ * installs) there are no ratios.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sis/model.h>
+
+#include "base/clock.h"
+#include "base/parallel.h"
+#include "base/rng.h"
+
+enum { BATCH = 32, MOST_JOBS = 64, WORDS = 500, PADDING = 0 };
+
+typedef struct {
+    const char *name;
+    size_t length;
+    double wanted[2]; /* walks over ONNX Runtime's batches: masks, removal */
+} subject;
+
+static const subject subjects[] = {
+    {"encoder-2", 64, {1.5, 3}},       {"encoder-4", 64, {1.5, 3}},
+    {"encoder-6", 64, {1.5, 3}},       {"encoder-4-narrow", 32, {1.5, 3}},
+    {"encoder-2-wide", 128, {1.5, 3}},
+};
+
+typedef struct {
+    sis_model model;
+    size_t length;
+    double *rows; /* (MOST_JOBS, length) */
+    double *mask; /* (length) */
+} bench;
+
+/* ---- Measurements ------------------------------------------------------------------------------ */
+
+/* Rows a second of one call for a batch, on all cores. */
+static double pass_rate(const bench *b, int jobs, double *scores) {
+    double began = sis__seconds();
+    size_t n = b->model.n_outputs;
+    const sis_net *net = sis_model_net(&b->model);
+    if (!net) /* ONNX Runtime has threads of its own */
+        return b->model.predict(b->model.ctx, b->rows, BATCH, b->length, scores) == 0
+                   ? BATCH / (sis__seconds() - began)
+                   : NAN;
+    const float *matrix;
+    size_t words, dim;
+    if (sis_net_embedding(net, &matrix, &words, &dim) != 0)
+        return NAN;
+    float *x = malloc(BATCH * b->length * dim * sizeof *x);
+    for (size_t i = 0; i < BATCH * b->length; i++)
+        memcpy(x + i * dim, matrix + (size_t)b->rows[i] * dim, dim * sizeof *x);
+    sis_net_batch batch = {
+        .rows = x, .n_rows = BATCH, .n_values = b->length * dim, .embedded = 1, .jobs = jobs};
+    int error = sis_net_margins(net, &batch, scores);
+    free(x);
+    for (size_t i = 0; i < BATCH * n; i++)
+        scores[i] = b->model.link ? b->model.link(scores[i]) : scores[i];
+    return error == 0 ? BATCH / (sis__seconds() - began) : NAN;
+}
+
+static int select_one(void *ctx, size_t item, int worker) {
+    const bench *b = (const bench *)ctx;
+    (void)worker;
+    sis_input in = {.values = b->rows + item * b->length, .mask = b->mask, .n_values = b->length};
+    sis_opt opt;
+    sis_opt_init(&opt);
+    sis_walk *w = NULL;
+    sis_trace t = {0};
+    int error = sis_walk_new(&b->model, &in, &opt, &w);
+    if (error == 0)
+        error = sis_backselect(w, &opt, &t);
+    sis_trace_release(&t);
+    sis_walk_free(w);
+    return error;
+}
+
+/* Masked copies a second of selections, one on each core. */
+static double walk_rate(const bench *b, int jobs) {
+    double began = sis__seconds(), p = (double)b->length;
+    if (sis__parallel(jobs, (size_t)jobs, select_one, (void *)(uintptr_t)b) != 0)
+        return NAN;
+    return jobs * p * (p + 1) / 2 / (sis__seconds() - began);
+}
+
+/* Does a selection mask in the order that full passes would choose? */
+static int same_order(const bench *b) {
+    sis_input in = {.values = b->rows, .mask = b->mask, .n_values = b->length};
+    sis_trace t[2] = {{0}, {0}};
+    int same = 1;
+    for (int exact = 0; exact < 2 && same; exact++) {
+        sis_opt opt;
+        sis_walk *w = NULL;
+        sis_opt_init(&opt);
+        opt.exact = exact;
+        same =
+            sis_walk_new(&b->model, &in, &opt, &w) == 0 && sis_backselect(w, &opt, &t[exact]) == 0;
+        sis_walk_free(w);
+    }
+    same = same && t[0].n == t[1].n && memcmp(t[0].order, t[1].order, t[0].n * sizeof(int)) == 0;
+    sis_trace_release(&t[0]);
+    sis_trace_release(&t[1]);
+    return same;
+}
+
+/* ---- One model --------------------------------------------------------------------------------- */
+
+typedef struct {
+    double plain, ort, masks, removal;
+} rates;
+
+static void set_mask(bench *b, int removes) {
+    for (size_t i = 0; i < b->length; i++)
+        b->mask[i] = removes ? PADDING : SIS_TOKEN_MASK;
+}
+
+/* The best of several rounds, in each of which all have their turn. */
+static int measure(bench *own, bench *ort, int jobs, double seconds, rates *best) {
+    double scores[2][BATCH * 2], end = sis__seconds() + seconds;
+    int agree = 1;
+    for (int round = 0; round < 2 || sis__seconds() < end; round++) {
+        best->plain = fmax(best->plain, pass_rate(own, jobs, scores[0]));
+        for (int k = 0; ort && k < 3; k++)
+            best->ort = fmax(best->ort, pass_rate(ort, jobs, scores[1]));
+        for (size_t i = 0; ort && i < BATCH * 2; i++)
+            agree &= fabs(scores[0][i] - scores[1][i]) < 1e-4;
+        set_mask(own, 0);
+        best->masks = fmax(best->masks, walk_rate(own, jobs));
+        set_mask(own, 1);
+        best->removal = fmax(best->removal, walk_rate(own, jobs));
+    }
+    return agree;
+}
+
+static int open_bench(const char *spec, const subject *s, int jobs, bench *b) {
+    sis_model_opt opt;
+    sis__rng r;
+    sis_model_opt_init(&opt);
+    opt.jobs = strncmp(spec, "ort:", 4) == 0 ? 1 : jobs; /* the session takes all cores */
+    sis__rng_init(&r, 3);
+    *b = (bench){.length = s->length};
+    b->rows = malloc(MOST_JOBS * s->length * sizeof *b->rows);
+    b->mask = malloc(s->length * sizeof *b->mask);
+    for (size_t i = 0; i < MOST_JOBS * s->length; i++)
+        b->rows[i] = (double)(1 + sis__rng_below(&r, WORDS - 1));
+    int error = sis_model_open(spec, &opt, &b->model);
+    return error == 0 ? sis_model_measure(&b->model, b->rows, s->length) : error;
+}
+
+static void close_bench(bench *b) {
+    sis_model_close(&b->model);
+    free(b->rows);
+    free(b->mask);
+}
+
+static int run(const subject *s, const char *folder, int jobs, double seconds) {
+    char path[1024], spec[1040];
+    bench own, ort;
+    rates best = {0};
+    snprintf(path, sizeof path, "%s/%s.onnx", folder, s->name);
+    snprintf(spec, sizeof spec, "ort:%s", path);
+    int error = open_bench(path, s, jobs, &own), there = open_bench(spec, s, jobs, &ort) == 0;
+    if (error != 0) {
+        fprintf(stderr, "%s: %s\n", s->name, sis_error_detail());
+        return 1;
+    }
+    set_mask(&own, 1);
+    int agree = s->length > 64 || same_order(&own);
+    agree &= measure(&own, there ? &ort : NULL, jobs, seconds, &best);
+    printf("%-18s %6zu %9.0f %9.0f %9.0f", s->name, s->length, best.plain, best.masks,
+           best.removal);
+    if (there)
+        printf(" %9.0f %9.2f %9.2f %9.2f  %s", best.ort, best.plain / best.ort,
+               best.masks / best.ort, best.removal / best.ort,
+               best.masks / best.ort < s->wanted[0] || best.removal / best.ort < s->wanted[1]
+                   ? "below"
+                   : "");
+    printf("%s\n", agree ? "" : "  DIFFERENT");
+    fflush(stdout);
+    close_bench(&own);
+    close_bench(&ort);
+    return !agree;
+}
+
+/* The models in a new folder; 0: they cannot be made. */
+static int make_models(char *folder) {
+    char command[4096];
+    if (!mkdtemp(folder))
+        return 0;
+    snprintf(command, sizeof command, "/usr/bin/python3 '%s/bench/transformer.py' '%s' 2>&1",
+             SIS_SOURCE_DIR, folder);
+    FILE *f = popen(command, "r");
+    while (f && fgets(command, sizeof command, f))
+        continue;
+    return f && pclose(f) == 0;
+}
+
+static void remove_models(const char *folder) {
+    char path[1024];
+    for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
+        snprintf(path, sizeof path, "%s/%s.onnx", folder, subjects[k].name);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+int main(int argc, char **argv) {
+    int jobs = sis__cores(), differ = 0, named = 0;
+    double seconds = 4;
+    char folder[] = "/tmp/sis-transformer-XXXXXX";
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc)
+            jobs = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
+            seconds = atof(argv[i + 1]);
+        named |= strncmp(argv[i], "encoder", 7) == 0;
+    }
+    jobs = jobs < 1 ? 1 : jobs > MOST_JOBS ? MOST_JOBS : jobs;
+    if (!getenv("SIS_ORT"))
+        setenv("SIS_ORT", SIS_SOURCE_DIR "/build/ort/libonnxruntime.so.1", 0);
+    if (!make_models(folder)) {
+        printf("skipped: the models are made by python3-torch and python3-onnx\n");
+        remove_models(folder);
+        return 0;
+    }
+    printf("%d cores; rows a second, masked copies a second; ORT: ONNX Runtime, batches of %d\n",
+           jobs, BATCH);
+    printf("%-18s %6s %9s %9s %9s %9s %9s %9s %9s\n", "model", "tokens", "plain", "masks",
+           "removal", "ORT", "plain/ORT", "masks/ORT", "rem./ORT");
+    for (size_t k = 0; k < sizeof subjects / sizeof *subjects; k++) {
+        int wanted = !named;
+        for (int i = 1; i < argc; i++)
+            wanted |= strcmp(argv[i], subjects[k].name) == 0;
+        differ |= wanted && run(&subjects[k], folder, jobs, seconds);
+    }
+    remove_models(folder);
+    return differ;
+}

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See inputs.h.
+ */
+#include "model/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+enum { PADDING = 0 };
+static const size_t most_part = (size_t)1 << 24; /* values */
+
+int sis__inputs_add(sis__model_inputs *s, const char *name, sis__value_type type,
+                    const sis__shape *shape) {
+    void *items = s->items;
+    if (sis__reserve(&items, &s->cap, s->n + 1, sizeof *s->items) != SIS_OK)
+        return SIS_E_NOMEM;
+    s->items = items;
+    s->items[s->n] = (sis__model_input){.name = sis__strdup(name), .type = type, .shape = *shape};
+    return s->items[s->n++].name ? SIS_OK : SIS_E_NOMEM;
+}
+
+void sis__inputs_release(sis__model_inputs *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        free(s->items[i].name);
+        free(s->items[i].given);
+    }
+    free(s->items);
+    *s = (sis__model_inputs){0};
+}
+
+/* ---- Given ----------------------------------------------------------------------------------- */
+
+static double number_of(const sis_net_tensor *t, size_t i) {
+    return t->type == SIS_NET_FLOATS  ? (double)((const float *)t->data)[i]
+           : t->type == SIS_NET_INTS  ? (double)((const int64_t *)t->data)[i]
+           : t->type == SIS_NET_BOOLS ? (double)((const uint8_t *)t->data)[i]
+                                      : 0;
+}
+
+/* One number fills the shape that is declared, free sizes being 1. */
+static int give(sis__model_input *in, const sis_net_tensor *t) {
+    sis__shape shape = {.rank = t->shape.rank};
+    size_t count = 1;
+    for (size_t d = 0; d < t->shape.rank && d < SIS__RANK; d++)
+        shape.dims[d] = (long long)t->shape.dims[d];
+    if (t->shape.rank == 0)
+        shape = in->shape;
+    for (size_t d = 0; d < shape.rank; d++) {
+        shape.dims[d] = shape.dims[d] < 0 ? 1 : shape.dims[d];
+        if (shape.dims[d] > 0 && count > most_part / (size_t)shape.dims[d])
+            return sis__fail(SIS_E_ARGUMENT, "input %.60s has too many values", in->name);
+        count *= (size_t)shape.dims[d];
+    }
+    if (t->type == SIS_NET_TEXTS || in->type == SIS__VALUE_BYTES)
+        return sis__fail(SIS_E_UNSUPPORTED, "input %.60s: texts cannot be given here", in->name);
+    in->given = SIS_NEW_RAW(double, count);
+    in->n_given = count;
+    in->given_shape = shape;
+    for (size_t i = 0; in->given && i < count; i++)
+        in->given[i] = number_of(t, t->shape.rank ? i : 0);
+    return in->given ? sis__values_check(in->type, in->given, count) : SIS_E_NOMEM;
+}
+
+static int give_all(sis__model_inputs *s, const sis_model_opt *opt) {
+    for (size_t w = 0; w < opt->n_with; w++) {
+        size_t i = 0;
+        while (i < s->n && strcmp(s->items[i].name, opt->with[w].name) != 0)
+            i++;
+        if (i == s->n)
+            return sis__fail(SIS_E_ARGUMENT, "the model has no input %.60s that is a tensor",
+                             opt->with[w].name);
+        int error = s->items[i].given ? SIS_OK : give(&s->items[i], &opt->with[w]);
+        if (error != SIS_OK)
+            return error;
+    }
+    return SIS_OK;
+}
+
+/* ---- Who is who ------------------------------------------------------------------------------ */
+
+/* All but the main one and those given have to follow. */
+static int follow_main(sis__model_inputs *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        sis__model_input *in = &s->items[i];
+        if (i == s->main || in->given)
+            continue;
+        in->follow = sis__follow_named(in->name);
+        if (in->follow == SIS__FOLLOWS_NOT || in->type == SIS__VALUE_BYTES)
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "the model takes input %.60s beside %.60s; give it a value (--with "
+                             "%.60s=...)",
+                             in->name, s->items[s->main].name, in->name);
+    }
+    return SIS_OK;
+}
+
+static int is_whole(sis__value_type t) {
+    return t == SIS__VALUE_INT32 || t == SIS__VALUE_INT64;
+}
+
+/* The only input that is not given, or of ids that nothing says follows; n: none, or several. */
+static size_t find_main(const sis__model_inputs *s) {
+    size_t left = 0, only = s->n, ids = s->n, others = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const sis__model_input *in = &s->items[i];
+        if (in->given)
+            continue;
+        left++;
+        only = i;
+        if (sis__follow_named(in->name) != SIS__FOLLOWS_NOT)
+            continue;
+        if (is_whole(in->type) && in->shape.rank == 2 && in->shape.dims[1] != 1)
+            ids = i;
+        others++;
+    }
+    return left == 1 ? only : others == 1 ? ids : s->n;
+}
+
+/* Side by side in one row. */
+static int cut_row(sis__model_inputs *s) {
+    size_t at = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        sis__model_input *in = &s->items[i];
+        if (in->given)
+            continue;
+        in->count = sis__shape_values(&in->shape);
+        if (in->count == 0 || in->count > most_part || in->type == SIS__VALUE_BYTES)
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "the model has %zu inputs, and %.60s leaves a size free; say which is "
+                             "explained (--explain NAME) and give the others (--with NAME=FILE)",
+                             s->n, in->name);
+        in->part = at;
+        at += in->count;
+    }
+    return SIS_OK;
+}
+
+int sis__inputs_settle(sis__model_inputs *s, const sis_model_opt *opt) {
+    int error = give_all(s, opt);
+    if (error != SIS_OK)
+        return error;
+    s->main = find_main(s);
+    for (size_t i = 0; opt->explain && i <= s->n; i++) {
+        if (i == s->n)
+            return sis__fail(SIS_E_ARGUMENT,
+                             "the model has no input %.60s to explain; its first "
+                             "is %.60s",
+                             opt->explain, s->n ? s->items[0].name : "(none)");
+        if (strcmp(s->items[i].name, opt->explain) == 0 && !s->items[i].given) {
+            s->main = i;
+            break;
+        }
+    }
+    return s->main < s->n ? follow_main(s) : cut_row(s);
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+size_t sis__inputs_values(const sis__model_inputs *s) {
+    size_t n = 0;
+    if (s->main < s->n)
+        return sis__shape_values(&s->items[s->main].shape);
+    for (size_t i = 0; i < s->n; i++)
+        n += s->items[i].count;
+    return n;
+}
+
+/* What follows has an entry for each token, or one for each row. */
+static int fit_follower(const sis__model_input *in, const sis__fit *main, sis__fit *out) {
+    *out = *main;
+    if (in->follow == SIS__FOLLOWS_COUNT)
+        out->rank = in->shape.rank > 0 ? in->shape.rank - (size_t)(main->batched != 0) : 0;
+    for (size_t d = 0; in->follow == SIS__FOLLOWS_COUNT && d < out->rank; d++)
+        out->dims[d] = 1;
+    return SIS_OK;
+}
+
+/* The first axis of what is given counts rows if it is 1 long where any number would do. */
+static int fit_given(const sis__model_input *in, sis__fit *out) {
+    const sis__shape *g = &in->given_shape;
+    *out = (sis__fit){.batched = g->rank > 0 && g->dims[0] == 1 && in->shape.rank == g->rank &&
+                                 in->shape.dims[0] < 0};
+    for (size_t d = out->batched ? 1 : 0; d < g->rank; d++)
+        out->dims[out->rank++] = (size_t)g->dims[d];
+    return SIS_OK;
+}
+
+int sis__inputs_fit(const sis__model_inputs *s, size_t i, size_t n_values, sis__fit *out) {
+    const sis__model_input *in = &s->items[i];
+    sis__fit main;
+    if (in->given)
+        return fit_given(in, out);
+    if (i == s->main)
+        return sis__shape_fit(&in->shape, n_values, out);
+    if (s->main == s->n)
+        return n_values == sis__inputs_values(s)
+                   ? sis__shape_fit(&in->shape, in->count, out)
+                   : sis__fail(SIS_E_ARGUMENT, "the model's inputs take %zu values a row, not %zu",
+                               sis__inputs_values(s), n_values);
+    int error = sis__shape_fit(&s->items[s->main].shape, n_values, &main);
+    return error == SIS_OK ? fit_follower(in, &main, out) : error;
+}
+
+size_t sis__inputs_count(const sis__fit *fit) {
+    size_t n = 1;
+    for (size_t d = 0; d < fit->rank; d++)
+        n *= fit->dims[d];
+    return n;
+}
+
+double sis__inputs_value(const sis__model_inputs *s, size_t i, const double *row, size_t n_values,
+                         size_t k) {
+    const sis__model_input *in = &s->items[i];
+    double present = 0;
+    if (in->given)
+        return in->given[k < in->n_given ? k : 0];
+    switch (in->follow) {
+    case SIS__FOLLOWS_MASK:
+        return row[k] != PADDING;
+    case SIS__FOLLOWS_ZERO:
+        return 0;
+    case SIS__FOLLOWS_PLACE:
+        return (double)k;
+    case SIS__FOLLOWS_COUNT:
+        for (size_t v = 0; v < n_values; v++)
+            present += row[v] != PADDING;
+        return present;
+    default:
+        return row[in->part + k];
+    }
+}

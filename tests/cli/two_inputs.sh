@@ -1,0 +1,15 @@
+# A network of two inputs: side by side in a row, or one explained and the other given.
+make_model tiny-two two.onnx
+printf 'a,b,c,d\n1,2,0.5,-1\n' > both.csv
+printf 'a,b\n1,2\n-1,0.25\n' > x.csv
+sis predict -m two.onnx -i both.csv
+sis predict -m two.onnx -i x.csv --explain x --with w=3
+sis predict -m two.onnx -i x.csv --explain w --with x=-1
+sis explain -q -m two.onnx -i x.csv --explain x --with w=3 --mask zero --threshold 0.9 |
+    sed 's/.*"id":"\([^"]*\)".*"status":"\([^"]*\)".*/\1 \2/'
+sis explain -q -m two.onnx -i both.csv --mask zero --threshold 0.1 |
+    sed 's/.*"id":"\([^"]*\)".*"status":"\([^"]*\)".*/\1 \2/'
+for options in "--explain z --with w=3" "--with v=1" "--with w"; do
+    sis predict -m two.onnx -i x.csv $options 2>&1
+    echo "status $?"
+done
