@@ -195,6 +195,18 @@ typedef struct cli_option {
             .unset = "by kind of record", __VA_ARGS__                                              \
     }
 
+#define CLI_WHERE(type, member)                                                                    \
+    {                                                                                              \
+        "where", 0, "COND", CLI_STRING(type, member), "only records of which this holds",          \
+            .unset = "all",                                                                        \
+            .more =                                                                                \
+                "FIELD=VALUE, several with and between: feature=late_payments and class=1 and "    \
+                "size<5. Fields: example, label, class (its label or number), status, kind, "      \
+                "model, method (= and !=); score, threshold (also < <= > >=); of a subset "        \
+                "feature, the name of one in it, and size. Those of a subset have to hold for "    \
+                "the same one."                                                                    \
+    }
+
 /* In every command: --quiet. (--help is there by itself.) */
 typedef struct cli_common {
     int quiet;
@@ -228,8 +240,10 @@ typedef struct cli_command {
     X(explain)                                                                                     \
     X(show)                                                                                        \
     X(report)                                                                                      \
+    X(export)                                                                                      \
     X(verify)                                                                                      \
-    X(evaluate) X(cluster) X(compare) X(predict) X(serve) X(model) X(train) X(attack) X(data) X(demo) X(help)
+    X(evaluate)                                                                                    \
+    X(cluster) X(compare) X(predict) X(serve) X(model) X(train) X(attack) X(data) X(demo) X(help)
 
 #define CLI_DECLARE(name) extern const cli_command cli_##name;
 CLI_COMMANDS(CLI_DECLARE)

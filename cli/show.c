@@ -17,7 +17,7 @@ enum { GAP = 3, COLUMN = 36 }; /* between files; least width of one */
 typedef struct {
     size_t subsets;
     int lines;
-    const char *colour, *motifs;
+    const char *colour, *motifs, *where;
     cli_common common;
 } show_options;
 
@@ -32,6 +32,7 @@ static const cli_option options[] = {
      "DNA: known motifs, of which each subset's best match is named",
      .more = "JASPAR or MEME; sis data jaspar fetches some. The best is that with the least "
              "divergence, as in sis cluster."},
+    CLI_WHERE(show_options, where),
     CLI_GROUP(show_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -57,6 +58,8 @@ static int page_of(const show_options *o, cli_page *p) {
 
 static int print_record(void *ctx, sis_record *r) {
     cli_page *p = ctx;
+    if (p->where && !sis_where_holds(p->where, r))
+        return CLI_DONE;
     p->r = r;
     cli_show_record(p);
     return CLI_DONE;
@@ -174,6 +177,8 @@ typedef struct {
 static int show_example(void *ctx, sis_record *r) {
     const neighbours *b = ctx;
     const cli_page *p = b->page;
+    if (p->where && !sis_where_holds(p->where, r))
+        return CLI_DONE;
     size_t files = b->n + 1, width = (p->width - GAP * b->n) / files;
     column *columns = cli_grab(files, sizeof *columns);
     int status = columns ? CLI_DONE : CLI_FAILED;
@@ -218,14 +223,20 @@ static int run(const void *options_p, const cli_list *args) {
     const show_options *o = (const show_options *)options_p;
     cli_page p;
     sis_motifs motifs = {0};
+    sis_where *where = NULL;
     int status = page_of(o, &p);
     if (status == CLI_DONE && o->motifs) {
         status = cli_fail(sis_motifs_read(o->motifs, &motifs));
         p.motifs = &motifs;
     }
+    if (status == CLI_DONE && o->where) {
+        status = cli_fail(sis_where_parse(o->where, &where));
+        p.where = where;
+    }
     if (status == CLI_DONE)
         status = args->n == 1 ? show_file(&p, args->items[0]) : show_beside(&p, args);
     sis_motifs_release(&motifs);
+    sis_where_free(where);
     return status;
 }
 
@@ -244,6 +255,8 @@ const cli_command cli_show = {
             {"sis show results.jsonl", "Print every decision."},
             {"grep '\"id\":\"17\"' results.jsonl | sis show -",
              "Print one: a results file has a line for each example."},
+            {"sis show results.jsonl --where 'feature=debt and size<3'",
+             "Decisions that have a subset of at most two features with debt in it."},
             {"sis show --colour always reviews.jsonl | less -R", "Turn pages in colour."},
             {"sis show cnn.jsonl lstm.jsonl", "Two models beside each other."},
             {"sis show dna.jsonl --motifs jaspar.pfm", "DNA, with the motif of each subset."},

@@ -35,7 +35,7 @@
  *     net.h       the networks themselves; train.h             global.h    distances and clusters
  *     explain.h   other methods; attack.h                      findings.h  clusters and such as files
  *     evaluate.h  the numbers by which they are compared       report.h    pages and figures
- *     prove.h     subsets that are enough whatever the rest is
+ *     prove.h     subsets that are enough whatever the rest is  export.h    tables, BED, SQLite
  *
  * Ownership: a const pointer is borrowed for the call; a struct that a function fills is released
  * with the `_release` of its name, and releasing a zeroed or failed one is harmless. Errors: 0 or a

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis export: results for spreadsheets, genome browsers and databases.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/export.h>
+
+#include "output.h"
+#include "records.h"
+
+typedef struct {
+    const char *to, *output, *where, *rows;
+    cli_common common;
+} export_options;
+
+static const cli_option options[] = {
+    {"to", 0, "FORMAT", CLI_CHOICE(export_options, to), "format", .choices = SIS_EXPORTS,
+     .required = 1},
+    {"output", 'o', "FILE", CLI_STRING(export_options, output), "where it goes",
+     .unset = "standard output", .more = "A SQLite file needs a name; it is written anew."},
+    {"rows", 0, "WHAT", CLI_CHOICE(export_options, rows), "csv, tsv: a row each",
+     .choices = "feature subset"},
+    CLI_WHERE(export_options, where),
+    CLI_GROUP(export_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+static void init(void *p) {
+    ((export_options *)p)->rows = "feature";
+}
+
+typedef struct {
+    sis_export *e;
+    sis_where *where;
+    cli_output out;
+    size_t n;
+} exporting;
+
+static int write_rows(void *ctx, const char *bytes, size_t n) {
+    return cli_output_write((cli_output *)ctx, bytes, n) == CLI_DONE ? SIS_OK : SIS_E_CANCELLED;
+}
+
+static int add_record(void *ctx, sis_record *r) {
+    exporting *x = ctx;
+    if (x->where && !sis_where_holds(x->where, r))
+        return CLI_DONE;
+    x->n++;
+    int error = sis_export_add(x->e, r);
+    return error == SIS_E_CANCELLED ? CLI_FAILED : cli_fail(error); /* writing has said why */
+}
+
+/* What became of them. */
+static int tell(const export_options *o, const exporting *x) {
+    size_t left_out = sis_export_left_out(x->e);
+    if (strcmp(o->to, "bed") == 0 && left_out == x->n)
+        return cli_error("no record is of DNA with subsets and an id that carries coordinates, as "
+                         "chr1:100-200 does");
+    if (left_out)
+        cli_note(o->common.quiet, "%zu records were left out: no subsets, or no coordinates",
+                 left_out);
+    if (o->output)
+        cli_note(o->common.quiet, "%zu records exported to %s", x->n - left_out, o->output);
+    return CLI_DONE;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const export_options *o = (const export_options *)p;
+    exporting x = {0};
+    int is_text = strcmp(o->to, "sqlite") != 0;
+    int status = cli_output_spares(o->output, args->items[0]);
+    if (status == CLI_DONE && o->where)
+        status = cli_fail(sis_where_parse(o->where, &x.where));
+    if (status == CLI_DONE && is_text)
+        status = cli_output_open(&x.out, o->output, -1);
+    sis_export_opt opt = {.format = o->to,
+                          .subsets = strcmp(o->rows, "subset") == 0,
+                          .path = o->output,
+                          .write = write_rows,
+                          .ctx = &x.out};
+    if (status == CLI_DONE)
+        status = cli_fail(sis_export_open(&opt, &x.e));
+    if (status == CLI_DONE)
+        status = cli_records_each(args->items[0], SIZE_MAX, add_record, &x);
+    if (status == CLI_DONE)
+        status = tell(o, &x);
+    int error = sis_export_close(x.e);
+    if (status == CLI_DONE)
+        status = cli_fail(error);
+    if (x.out.file && cli_output_close(&x.out) != CLI_DONE)
+        status = CLI_FAILED;
+    sis_where_free(x.where);
+    return status;
+}
+
+const cli_command cli_export = {
+    .name = "export",
+    .summary = "results as CSV, TSV, BED or SQLite",
+    .options = options,
+    .options_size = sizeof(export_options),
+    .init = init,
+    .args = "RESULTS",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+    .examples =
+        (const cli_example[]){
+            {"sis export granted.jsonl --to csv --output granted.csv",
+             "A row for each feature of each subset."},
+            {"sis export granted.jsonl --to sqlite --output granted.db",
+             "A database, which sqlite3 and others read."},
+            {"sis export granted.jsonl --to tsv --rows subset --where 'feature=debt and size<3'",
+             "Small subsets that hold the feature debt."},
+            {"sis export peaks.jsonl --to bed --output subsets.bed", "Subsets on a genome."},
+            {0}},
+    .description =
+        "Writes results for other programs. csv and tsv: a row for each feature of each subset (or "
+        "with --rows subset for each subset), with the example, its label, class, threshold, score "
+        "and status, number, size and score of the subset, and place, number, name, value and "
+        "masked value of the feature; an example without subsets has one row.\n\n"
+        "sqlite: a file with the tables records, subsets and features, a view found with the "
+        "columns of csv, and an index by name of feature. All examples whose subsets hold one:\n\n"
+        "  SELECT DISTINCT example FROM found WHERE name = 'late_payments';\n\n"
+        "bed: subsets of DNA, a line each (BED12, blocks are bases side by side), where the ids of "
+        "sequences carry coordinates, chr1:100-200 or peak::chr1:100-200(-). The length of the "
+        "sequence tells whether they are counted from 0 (bedtools) or from 1. csv and tsv have "
+        "them in the columns chrom, start and end.",
+};

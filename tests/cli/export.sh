@@ -1,0 +1,32 @@
+# Results for other programs: tables, BED, SQLite; and which records are meant.
+sis explain -q -m "cmd:$SIS_EXAMPLES/credit.sh" -i "$SIS_EXAMPLES/credit.csv" --mask "mean:$SIS_EXAMPLES/credit.csv" \
+    -t 0.8 --rows 0:3 -j 1 -o r.jsonl
+sed -i 's|"model":"[^"]*"|"model":"m"|' r.jsonl
+echo "a row a feature"
+sis export r.jsonl --to csv | sed -n 1,5p
+echo "a row a subset"
+sis export r.jsonl --to tsv --rows subset | cut -f 1,9-13 | tr '\t' '|'
+echo "which records"
+sis export r.jsonl --to csv --rows subset --where 'feature=savings' | cut -d, -f1 | uniq
+sis export r.jsonl --to csv --rows subset --where 'status=below_threshold and score<0.5' | cut -d, -f1,9
+sis export r.jsonl --to csv --rows subset --where 'feature=debt and size=1' | wc -l
+sis export r.jsonl --to csv --rows subset --where 'feature=debt and size=2 and class=0 and example!=2' | cut -d, -f1 | uniq
+sis show r.jsonl --where 'feature=savings' | head -1
+sis show r.jsonl --where 'savings' 2>&1
+sis show r.jsonl --where 'label<3' 2>&1
+echo "cells that need quotes"
+printf '{"sis":1,"id":"a,\\"b","model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":2,"subsets":[{"features":[1],"score":0.8}],"rest_score":0.2,"words":["x\\ty","two\\nlines"]}\n' > odd.jsonl
+sis export odd.jsonl --to csv
+sis export odd.jsonl --to tsv | tail -1 | tr '\t' '|'
+echo "on a genome"
+dna() { # ID
+    printf '{"sis":1,"id":"%s","model":"m","method":"sis","output":0,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":10,"subsets":[{"features":[7,2,3],"score":0.8}],"rest_score":0.2,"kind":"dna","sequence":"ACGTACGTAC"}\n' "$1"
+}
+{ dna chr1:100-110; dna chr1:101-110; dna 'p1::chrX:100-110(-)'; dna chr1:100-300; dna peak; } > dna.jsonl
+sis export dna.jsonl --to bed 2>&1 | tr '\t' ' '
+sis export dna.jsonl --to csv | cut -d, -f1,13- | sed -n '2,3p;8p;14p'
+sis export r.jsonl --to bed 2>&1
+echo "what can be wrong"
+sis export r.jsonl --to xml 2>&1
+sis export r.jsonl --to csv -o r.jsonl 2>&1
+true

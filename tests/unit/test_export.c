@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exports and conditions: what the golden tests of the program do not reach.
+ */
+#include "support_data.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/export.h>
+
+static const char line[] =
+    "{\"sis\":1,\"id\":\"chr2:10-14\",\"model\":\"m\",\"method\":\"sis\",\"output\":1,"
+    "\"output_label\":\"yes\",\"direction\":\">=\",\"threshold\":0.5,\"score\":0.9,"
+    "\"masked_score\":0.1,\"status\":\"explained\",\"n_features\":4,\"subsets\":["
+    "{\"features\":[0,1],\"score\":0.8},{\"features\":[2],\"score\":0.6}],\"rest_score\":0.2,"
+    "\"kind\":\"dna\",\"label\":\"no\",\"names\":[\"a\",\"b\",\"c\",\"d\"],\"sequence\":\"ACGT\"}";
+
+static void conditions_hold_or_not(void **state) {
+    static const struct {
+        const char *text;
+        int holds;
+    } cases[] = {{"feature=a", 1},
+                 {"feature=d", 0},
+                 {"feature=a and size=2", 1},
+                 {"feature=a and size<2", 0}, /* not of the same subset */
+                 {"feature!=a and size<2", 1},
+                 {"class=yes", 1},
+                 {"class=1", 1},
+                 {"class!=1", 0},
+                 {" label = no and score >= 0.9", 1},
+                 {"score>0.9", 0},
+                 {"threshold<=0.5 and status=explained and kind=dna", 1},
+                 {"example=chr2:10-14 and method=sis and model!=x", 1},
+                 {"size!=2", 1},
+                 {"size>2", 0}};
+    sis_record r;
+    (void)state;
+    assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        sis_where *w;
+        assert_int_equal(sis_where_parse(cases[k].text, &w), 0);
+        assert_int_equal(sis_where_holds(w, &r), cases[k].holds);
+        sis_where_free(w);
+    }
+    sis_record_release(&r);
+}
+
+static void conditions_that_make_no_sense_are_refused(void **state) {
+    static const char *const wrong[] = {"",           "feature",      "=a",
+                                        "size=x",     "size=",        "label<3",
+                                        "colour=red", "class=1 and ", "a=b and c=d"};
+    (void)state;
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        sis_where *w;
+        assert_int_equal(sis_where_parse(wrong[k], &w), SIS_E_OPTION);
+        assert_null(w);
+        assert_message_has("--where: expected FIELD=VALUE");
+    }
+}
+
+static int keep(void *ctx, const char *bytes, size_t n) {
+    strncat((char *)ctx, bytes, n);
+    return 0;
+}
+
+static int stop(void *ctx, const char *bytes, size_t n) {
+    (void)ctx, (void)bytes, (void)n;
+    return -77;
+}
+
+static int export_once(void *ctx) {
+    const char *format = (const char *)ctx;
+    char text[4096] = "";
+    sis_export_opt o = {.format = format, .write = keep, .ctx = text};
+    o.path = folder_path("e.db");
+    sis_export *e;
+    sis_record r = {0};
+    int code = sis_record_parse(line, sizeof line - 1, &r);
+    if (code == SIS_OK)
+        code = sis_export_open(&o, &e);
+    if (code == SIS_OK) {
+        code = sis_export_add(e, &r);
+        int closed = sis_export_close(e);
+        code = code == SIS_OK ? closed : code;
+    }
+    sis_record_release(&r);
+    return code;
+}
+
+static int parse_once(void *ctx) {
+    sis_where *w;
+    int code = sis_where_parse((const char *)ctx, &w);
+    sis_where_free(w);
+    return code;
+}
+
+static void memory_may_run_out(void **state) {
+    (void)state;
+    char csv[] = "csv", bed[] = "bed", where[] = "feature=a and size<3";
+    assert_true(with_failing_allocations(export_once, csv) > 3);
+    assert_true(with_failing_allocations(export_once, bed) > 3);
+    assert_true(with_failing_allocations(parse_once, where) > 2);
+}
+
+static void lines_are_as_documented(void **state) {
+    char text[4096] = "";
+    sis_export_opt o = {.format = "bed", .write = keep, .ctx = text};
+    sis_export *e;
+    sis_record r;
+    (void)state;
+    assert_int_equal(sis_record_parse(line, sizeof line - 1, &r), 0);
+    assert_int_equal(sis_export_open(&o, &e), 0);
+    assert_int_equal(sis_export_add(e, &r), 0);
+    assert_int_equal(sis_export_left_out(e), 0);
+    assert_int_equal(sis_export_close(e), 0);
+    assert_string_equal(text, "chr2\t10\t12\tchr2:10-14/1\t800\t.\t10\t12\t0\t1\t2\t0\n"
+                              "chr2\t12\t13\tchr2:10-14/2\t600\t.\t12\t13\t0\t1\t1\t0\n");
+    o.write = stop;
+    o.format = "csv";
+    assert_int_equal(sis_export_open(&o, &e), -77);
+    assert_null(e);
+    o.format = "xml";
+    assert_int_equal(sis_export_open(&o, &e), SIS_E_OPTION);
+    sis_record_release(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conditions_hold_or_not),
+        cmocka_unit_test(conditions_that_make_no_sense_are_refused),
+        cmocka_unit_test(lines_are_as_documented),
+        cmocka_unit_test(memory_may_run_out),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
