@@ -147,6 +147,13 @@ static double time_passes(const sis_model *m, const double *values, size_t n) {
     return best;
 }
 
+static int not_timed(void) {
+    printf(
+        "No backward selection was timed: for made-up numbers from 0 to 1 the model answers NaN. "
+        "Examples of its own kind may be fine: sis predict.\n");
+    return CLI_DONE;
+}
+
 /* One backward selection, and if it is by a walk what it would take by full passes. */
 static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt) {
     double pass = time_passes(m, s->values, s->input.n_values), began = sis__seconds();
@@ -155,6 +162,8 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
     double took = sis__seconds() - began,
            copies = (double)s->n_features * (double)(s->n_features + 1) / 2, full = pass * copies;
     sis_trace_release(&t);
+    if (error == SIS_E_NAN)
+        return not_timed();
     if (error)
         return cli_fail(error);
     printf("One backward selection over %zu features asks about %.0f masked copies: ",
@@ -333,16 +342,19 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
     opt.memory = o->memory << 20;
     int status = sample_init(&s, net, m->n_values);
     size_t before = bytes_in_use();
-    if (status == CLI_DONE)
-        status = cli_fail(sis_walk_new(m, &s.input, &opt, &w));
+    int error = status == CLI_DONE ? sis_walk_new(m, &s.input, &opt, &w) : SIS_OK;
+    if (status == CLI_DONE && error != SIS_E_NAN)
+        status = cli_fail(error);
     size_t after = bytes_in_use();
     if (status == CLI_DONE)
         status = describe(net, w);
     if (status == CLI_DONE)
         putchar('\n');
-    if (status == CLI_DONE && after > before && sis_walk_is_own(w))
+    if (status == CLI_DONE && error == SIS_E_NAN)
+        status = not_timed();
+    if (status == CLI_DONE && w && after > before && sis_walk_is_own(w))
         printf("A walk keeps %.3g MiB.\n", (double)(after - before) / (1 << 20));
-    if (status == CLI_DONE && !o->no_timing)
+    if (status == CLI_DONE && w && !o->no_timing)
         status = print_cost(m, &s, w, &opt);
     sis_walk_free(w);
     sample_release(&s);

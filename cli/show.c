@@ -30,7 +30,8 @@ static const cli_option options[] = {
      "auto (on a terminal, unless NO_COLOR is set), always or never"},
     {"motifs", 0, "FILE", CLI_STRING(show_options, motifs),
      "DNA: known motifs, of which each subset's best match is named",
-     .more = "JASPAR or MEME; sis data jaspar fetches some. The best is that with the least "
+     .more = "JASPAR or MEME, FILE:ID for one of them; sis data jaspar fetches some. The best is "
+             "that with the least "
              "divergence, as in sis cluster."},
     CLI_WHERE(show_options, where),
     CLI_GROUP(show_options, common, cli_common, cli_common_options),

@@ -122,8 +122,11 @@ static int find_classes(cli_training_set *l) {
         return CLI_FAILED;
     qsort(l->classes, l->n_classes, sizeof *l->classes, numbers ? by_number : by_letters);
     if (l->n_classes < 2)
-        return cli_error("%s: every example has the label \"%s\"; there is nothing to learn",
-                         l->train.path, l->classes[0]);
+        return cli_error("%s: every example has the label \"%s\"; there is nothing to learn%s",
+                         l->train.path, l->classes[0],
+                         sis_data_sequence(l->train.data, 0)
+                             ? ": sis data dna --peaks makes sequences without it, by shuffling"
+                             : ": add examples with another");
     return CLI_DONE;
 }
 

@@ -172,7 +172,8 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     add_input(&b, net);
     add_inputs(&b, net);
     if (!error && sis_net_values(net) == 0)
-        sis__buf_str(&b, "rows may have any length; give one to see the nodes\n");
+        sis__buf_str(
+            &b, "rows may have any length, so the shapes of its nodes are those of each row\n");
     else if (!error)
         error = sis__net_plan_row(net, &plan);
     if (error == SIS_E_UNSUPPORTED) {

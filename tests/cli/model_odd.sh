@@ -1,0 +1,17 @@
+# sis model on files that cannot be timed: NaN for made-up numbers, rows of any length.
+/usr/bin/python3 -c 'import onnx' 2>/dev/null || { echo "needs python3-onnx" && exit 77; }
+/usr/bin/python3 - <<'END'
+import onnx
+from onnx import TensorProto as T, helper as h
+def save(path, nodes, dims):
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, dims)],
+                         [h.make_tensor_value_info("y", T.FLOAT, [None, 1])])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=7), path)
+save("nan.onnx", [h.make_node("Neg", ["x"], ["n"]), h.make_node("Sqrt", ["n"], ["r"]),
+                  h.make_node("ReduceMean", ["r"], ["y"], axes=[1], keepdims=1)], [None, 3])
+save("free.onnx", [h.make_node("ReduceMean", ["x"], ["y"], axes=[1], keepdims=1)], [None, None])
+END
+echo "NaN"
+sis model nan.onnx 2>&1 | tail -1
+echo "any length"
+sis model free.onnx 2>&1 | tail -3
