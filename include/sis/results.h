@@ -73,7 +73,7 @@
  *                     features alone and has lost it. A subset's score is that input's
  *     mask            the same, as many as values: what each looks like when it is masked
  *     masking         text, where `mask` cannot say it: how features are masked, in the words of
- *                     --mask ("pad", "remove", "token:the", "hotdeck:train.csv"), or "own": as the
+ *                     --mask ("pad", "remove", "token:the", "blur:3", "hotdeck:train.csv"), or "own": as the
  *                     model has it
  *     names           text for each value or each feature
  *     value_names     text for each value, where it says more than `names`: the values of a column

@@ -190,6 +190,6 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
         r->completeness = isnan(found->difference) ? NULL : e->completeness;
     }
     describe(t, e, r);
-    if (!r->mask && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
+    if ((!r->mask || t->mask.blur > 0) && t->guarantee.asked.kind != SIS_GUARANTEE_ALL)
         r->masking = t->opt.mask ? t->opt.mask : t->encoding.pieces.items ? "remove" : "own";
 }

@@ -14,6 +14,8 @@ sis explain -m "$digits" -i pets --fit --rows 2 --mask blur:8 -t 0.4 --max-subse
 grep -o '"id":"[^"]*"\|"kind":"[^"]*"\|"label":"[^"]*"\|"shape":[^]]*]' fit.jsonl
 sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:8 -o audit.jsonl 2>&1
 sis verify fit.jsonl -m "$digits" -i pets --fit --mask blur:3 -o audit.jsonl 2>&1
+sis report -q fit.jsonl -o fit.html
+grep -o 'its surroundings, blurred by <bdi>8</bdi> pixels' fit.html
 printf 'a,7\nb,7\ncolours,0\n' > labels.csv
 sis explain -q -m "$digits" -i pets --fit --labels labels.csv -t 2 | grep -o '"label":"[^"]*"'
 array() { # SHAPE BYTES
