@@ -110,7 +110,7 @@ static void add_matches(sis__buf *b, const sis__cluster *c) {
 /* The logo of the cluster over that of the motif it is most like. */
 static int add_logo(sis__buf *b, const sis_report *report, const sis__cluster *c) {
     sis__drawing d = {0};
-    sis__buf_str(b, "<div>");
+    sis__buf_str(b, "<div class=\"logos\">");
     int code = add_drawing(b, &d, sis__make_cluster_logo(report, c, &d));
     d = (sis__drawing){0};
     if (code == SIS_OK && c->found.n_matches)
