@@ -6,6 +6,7 @@
 #   make demo      a decision explained end to end
 #   make bench     ratios measured side by side on this machine
 #   make install   program, libraries, headers, pkg-config file, manual pages (PREFIX=, DESTDIR=)
+#   make mpi       the program for many machines: build/sis-mpi (needs MPI, Debian: libopenmpi-dev)
 #   make python    the Python package, in a virtual environment: build/env/bin/python
 #   make python-test  its tests
 #   make deps      install what is missing (Debian packages)
@@ -22,6 +23,11 @@ all: deps
 
 deps:
 	@tools/install-deps.sh
+
+mpi:
+	@tools/install-deps.sh mpi
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_FLAGS) >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS) --target sis_mpi sis_program -- --no-print-directory
 
 tests:
 	@tools/install-deps.sh test
@@ -69,4 +75,4 @@ clean:
 format:
 	clang-format -i $$(git ls-files "*.c" "*.h")
 
-.PHONY: all deps tests test coverage demo bench python python-test install clean format
+.PHONY: all deps mpi tests test coverage demo bench python python-test install clean format

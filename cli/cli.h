@@ -112,6 +112,7 @@ typedef struct cli_option {
     int rare;                       /* the manual alone lists it: help is to fit on a screen */
     const char *alone; /* STRING: its value where none follows; a word behind it is one where the
                           command expects no further argument, and =VALUE always */
+    int aside; /* has no say in what is found: results do not tell it (cli_words_of) */
 } cli_option;
 
 /* The offset of a member, if it is a `wanted`; otherwise the program does not compile. */
@@ -138,13 +139,17 @@ typedef struct cli_option {
 /* ---- Options that stand in several tables ---------------------------------------------------- */
 
 #define CLI_JOBS(type, member, text)                                                               \
-    { "jobs", 'j', "N", CLI_COUNT(type, member), text, .unset = "one per core", .max = 1024 }
+    {                                                                                              \
+        "jobs", 'j', "N", CLI_COUNT(type, member), text, .unset = "one per core", .max = 1024,     \
+                                                         .aside = 1                                \
+    }
 #define CLI_SEED(type, member, ...)                                                                \
     { "seed", 's', "N", CLI_COUNT(type, member), "start of the random numbers", __VA_ARGS__ }
 #define CLI_MEMORY(type, member)                                                                   \
     {                                                                                              \
         "memory", 0, "MIB", CLI_COUNT(type, member), "memory that may be used, in MiB",            \
-            .rare = 1, .min = 1, .max = 1 << 20, .more = "For rows under way and what walks keep." \
+            .rare = 1, .min = 1, .max = 1 << 20, .aside = 1,                                       \
+            .more = "For rows under way and what walks keep."                                      \
     }
 #define CLI_ROWS(type, member)                                                                     \
     {                                                                                              \
@@ -207,6 +212,12 @@ typedef struct cli_option {
                 "the same one."                                                                    \
     }
 
+#define CLI_FORCE(type, member)                                                                    \
+    {                                                                                              \
+        "force", 0, NULL, CLI_FLAG(type, member), "overwrite the file in --output", .rare = 1,     \
+                                                                                    .aside = 1     \
+    }
+
 /* In every command: --quiet. (--help is there by itself.) */
 typedef struct cli_common {
     int quiet;
@@ -238,6 +249,7 @@ typedef struct cli_command {
 /* Every command, in the order of `sis --help`. */
 #define CLI_COMMANDS(X)                                                                            \
     X(explain)                                                                                     \
+    X(merge)                                                                                       \
     X(show)                                                                                        \
     X(report)                                                                                      \
     X(export)                                                                                      \
@@ -256,6 +268,8 @@ typedef struct cli_program {
     const cli_command *const *commands; /* ended by NULL */
 } cli_program;
 
+extern const cli_program cli_sis;
+
 /* Run a command of the program from within another one, as if it had been typed; its exit
  * status. */
 int cli_call(int argc, char **argv);
@@ -273,6 +287,10 @@ void cli_interrupt_init(void);
 /* From now on a signal is this function's, on a thread of its own; 0 from it: as ever. NULL: as ever. */
 typedef int (*cli_interrupt_fn)(int number);
 void cli_interrupt_take(cli_interrupt_fn fn);
+
+/* While a run goes on: the file that --resume could go on with, which is said when a signal comes;
+ * NULL: none. */
+void cli_interrupt_names(const char *path);
 
 /* Return at once, unless a signal is about to end the program: then never. */
 void cli_interrupt_hold(void);
@@ -294,6 +312,20 @@ const cli_option *cli_next(cli_cursor *c);
 int cli_parse(const cli_command *command, int argc, char **argv, void *options, cli_list *args,
               int *help);
 void cli_release(const cli_command *command, void *options, cli_list *args);
+
+/* The command as words that cli_parse() takes, with the options that are not as they are by default
+ * and have a say in what is found: "sis", "explain", "--threshold=0.8". CLI_DONE, or CLI_FAILED after
+ * one line; cli_words_release() in any case. */
+int cli_words_of(const cli_command *command, const void *options, cli_list *words);
+void cli_words_release(cli_list *words);
+
+/* The option of that name, of `length` bytes, in the table; NULL: there is none. */
+const cli_option *cli_option_find(const cli_option *table, const char *name, size_t length);
+
+/* Options that are not as they are by default in `given` take the place of those in `base`. Lists are
+ * then shared: cli_options_part() before `base` is released. */
+int cli_options_lay_over(const cli_command *command, const void *given, void *base);
+void cli_options_part(const cli_command *command, const void *given, void *base);
 
 /* A new zeroed options struct of the command with its defaults, or NULL after an error line. */
 void *cli_options_new(const cli_command *command);

@@ -18,6 +18,7 @@
 #include <sis/global.h>
 
 #include "cli.h"
+#include "lines.h"
 
 /* One subset of one record. */
 typedef struct cli_subset {
@@ -47,9 +48,11 @@ typedef struct cli_subsets {
     size_t n_origins, origins_room;
     const char **files; /* (n_files) borrowed names */
     size_t n_files;
-    char **models; /* (n_models) */
+    cli_parts parts; /* every file that was read, and which of `files` it counts as */
+    size_t reading;  /* the number of that */
+    char **models;   /* (n_models) */
     size_t n_models, models_room;
-    size_t n_records, statuses[4], other_outputs;
+    size_t n_records, statuses[SIS_N_STATUSES], other_outputs;
     size_t first_output, n_outputs; /* outputs seen: the first, and 1 or 2 (= several) */
 } cli_subsets;
 

@@ -189,9 +189,15 @@ int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
 }
 
 static int add_file(cli_subsets *s, const char *path) {
-    for (size_t k = 0; k < s->n_files; k++)
-        if (strcmp(s->files[k], path) == 0)
+    const char *source;
+    for (size_t k = 0; k < s->parts.n; k++)
+        if (strcmp(s->parts.items[k].path, path) == 0)
             return cli_usage("%s is given twice", path);
+    if (cli_parts_add(&s->parts, path, &source) != CLI_DONE)
+        return CLI_FAILED;
+    for (s->reading = 0; s->reading < s->n_files; s->reading++)
+        if (s->files[s->reading] == source)
+            return CLI_DONE;
     const char **files = realloc(s->files, (s->n_files + 1) * sizeof *files);
     if (!files)
         return cli_error("out of memory");
@@ -202,7 +208,7 @@ static int add_file(cli_subsets *s, const char *path) {
 
 static int take_record(void *ctx, sis_record *r) {
     cli_subsets *s = ctx;
-    return cli_subsets_add(s, r, s->n_files - 1);
+    return cli_subsets_add(s, r, s->reading);
 }
 
 int cli_subsets_read(cli_subsets *s, const char *path) {
@@ -240,6 +246,7 @@ void cli_subsets_release(cli_subsets *s) {
     free(s->origins);
     free(s->models);
     free(s->files);
+    cli_parts_release(&s->parts);
     sis_points_free(s->points);
     *s = (cli_subsets){0};
 }

@@ -29,7 +29,7 @@ typedef struct cli_side {
 
 /* Did the model decide on that example? */
 static inline int cli_is_decided(const sis_record *r) {
-    return r->collection.status == SIS_STATUS_EXPLAINED ||
+    return r->collection.status == SIS_STATUS_EXPLAINED || r->collection.status == SIS_STATUS_CUT ||
            r->collection.status == SIS_STATUS_DEFAULT_DECISION;
 }
 

@@ -118,10 +118,10 @@ static int type_all(const stage *s, const char *const *lines) {
 static int reviews(const stage *s) {
     static const char *const lines[] = {
         "explain --model MODELS/imdb-cnn.onnx --input DIR/reviews.txt --threshold 0.8 --quiet "
-        "--output DIR/praise.jsonl",
+        "--force --output DIR/praise.jsonl",
         "show --subsets 2 DIR/praise.jsonl",
         "explain --model MODELS/imdb-cnn.onnx --input DIR/reviews.txt --threshold 0.2 --below "
-        "--rows 1 --quiet --output DIR/blame.jsonl",
+        "--rows 1 --quiet --force --output DIR/blame.jsonl",
         "show --subsets 2 DIR/blame.jsonl", NULL};
     printf("\n== Reviews ==\n"
            "A network has read 25,000 film reviews. Which words alone make it call one good\n"
@@ -138,7 +138,7 @@ static int reviews(const stage *s) {
 static int dna(const stage *s) {
     static const char *const lines[] = {
         "explain --model MODELS/dna-ctcf.onnx --input DIR/peaks.fa --threshold 0.9 --quiet "
-        "--output DIR/peaks.jsonl",
+        "--force --output DIR/peaks.jsonl",
         "show DIR/peaks.jsonl", NULL};
     printf("\n== DNA ==\n"
            "A network has learned where the protein CTCF binds. Which bases are enough for it?\n"
@@ -156,7 +156,7 @@ static int dna(const stage *s) {
 static int credit(const stage *s) {
     static const char *const lines[] = {
         "explain --model MODELS/credit.onnx --input DIR/applicants.csv --threshold 0.8 --quiet "
-        "--output DIR/granted.jsonl",
+        "--force --output DIR/granted.jsonl",
         "show --subsets 3 DIR/granted.jsonl",
         "verify --model MODELS/credit.onnx --input DIR/applicants.csv --exhaustive 8 --output "
         "DIR/audit.jsonl DIR/granted.jsonl",
@@ -201,7 +201,7 @@ static int digits(const stage *s) {
     }
     snprintf(line, sizeof line,
              "explain --model MODELS/mnist-cnn.onnx --input %s --rows 0:3 --threshold 0.7 --trace "
-             "--quiet --output DIR/digits.jsonl",
+             "--quiet --force --output DIR/digits.jsonl",
              images);
     int status = type(s, line);
     return status == CLI_DONE ? type(s, "show --subsets 3 DIR/digits.jsonl") : status;

@@ -6,7 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "explain.h"
+#include "lines.h"
+#include "shard.h"
+#include "spread.h"
 
 static const cli_option options[] = {
     CLI_GROUP(cli_explain_options, source, cli_source, cli_source_options),
@@ -52,12 +56,31 @@ static const cli_option options[] = {
      .rare = 1},
     {"early-stop", 0, NULL, CLI_FLAG(cli_explain_options, early_stop),
      "stop at the first drop below T (larger subsets)", .rare = 1},
+    {"time-limit", 0, "SECONDS", CLI_NUMBER(cli_explain_options, time_limit), "for one example",
+     .max = 1e9, .rare = 1, .aside = 1,
+     .more = "0: none. An example that takes longer becomes a record of status cut, with what was "
+             "found until then. --resume takes it up again."},
+    {"max-evaluations", 0, "N", CLI_COUNT(cli_explain_options, max_evaluations),
+     "masked copies asked about for one example", .unset = "any", .rare = 1, .aside = 1,
+     .more = "The same limit counted in work, so that it does not depend on the machine."},
+    {"time-limit-total", 0, "SECONDS", CLI_NUMBER(cli_explain_options, time_limit_total),
+     "for the run", .max = 1e9, .rare = 1, .aside = 1,
+     .more =
+         "0: none. The run ends with what is in the file, and with exit status 1 if that is not "
+         "all; --resume goes on. Give it less than a batch system does."},
+    {"keep-going", 0, NULL, CLI_FLAG(cli_explain_options, keep_going),
+     "a failure of the model ends the example only", .rare = 1, .aside = 1,
+     .more = "That example becomes a record of status error. --resume takes it up again."},
     {"trace", 0, NULL, CLI_FLAG(cli_explain_options, trace), "also write the order and its scores"},
+    CLI_SHARD(cli_explain_options, shard),
     {"output", 'o', "FILE", CLI_STRING(cli_explain_options, output), "where the records go",
-     .unset = "standard output"},
+     .unset = "standard output", .aside = 1},
+    CLI_FORCE(cli_explain_options, force),
     {"resume", 0, NULL, CLI_FLAG(cli_explain_options, resume), "go on with the file in --output",
+     .aside = 1,
      .more = "Whole records in the file are kept, a torn last line is cut off, and examples that "
-             "are not in it yet are explained. Give the same options as before."},
+             "are not in it yet, were cut short or failed are explained. Give the same options as "
+             "before."},
     CLI_GROUP(cli_explain_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -98,15 +121,31 @@ static int write_record(void *ctx, size_t i, const sis_record *r) {
     cli_explaining *w = ctx;
     char *line;
     size_t n;
-    (void)i;
+    w->unsettled |= w->n_written > 0 && i < w->last;
+    w->last = i;
+    w->n_written++;
     cli_explain_count(w, r->id, &r->collection);
-    int error = sis_record_format(r, w->o->trace, &line, &n);
+    sis_record record = *r;
+    record.made = w->made;
+    int error = sis_record_format(&record, w->o->trace, &line, &n);
     if (error)
         return error;
+    free(w->made);
+    w->made = NULL;
     cli_progress_erase(&w->bar);
     w->broken |= cli_output_write(&w->out, line, n) != CLI_DONE;
     free(line);
     return w->broken ? SIS_E_IO : SIS_OK;
+}
+
+/* What the first record says of the whole file. */
+static int tell_made(cli_explaining *w) {
+    cli_list words = {0};
+    int status = cli_words_of(&cli_explain, w->o, &words);
+    if (status == CLI_DONE)
+        status = cli_fail(sis_task_made(w->task, words.items, words.n, &w->made));
+    cli_words_release(&words);
+    return status;
 }
 
 /* Which examples are to be done, and the file they go to. */
@@ -121,7 +160,26 @@ static int begin_output(cli_explaining *w) {
         w->todo[i] = i;
     if (w->o->resume)
         status = cli_explain_resume(w, &keep);
+    if (status == CLI_DONE && keep <= 0)
+        status = tell_made(w);
     return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
+}
+
+/* Progress, and the end of the time that the run has. */
+static int watch(void *ctx, const sis_progress *progress) {
+    cli_explaining *w = ctx;
+    if (!cli_spread_now)
+        cli_progress_show(&w->bar, progress);
+    w->late = w->deadline > 0 && sis__seconds() >= w->deadline;
+    return w->late;
+}
+
+/* The same over all processes. */
+static int watch_all(void *ctx) {
+    cli_explaining *w = ctx;
+    sis_progress all = {.inputs = w->n_todo, .inputs_done = w->n_written};
+    cli_progress_show(&w->bar, &all);
+    return watch(ctx, &all);
 }
 
 static void fill_options(cli_explaining *w, sis_task_opt *opt) {
@@ -139,15 +197,22 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     opt->search.max_subsets = o->max_subsets;
     opt->search.exact = o->exact;
     opt->search.early_stop = o->early_stop;
-    opt->search.progress = cli_progress_show;
-    opt->search.progress_ctx = &w->bar;
+    opt->search.time_limit = o->time_limit;
+    opt->search.max_evaluations = o->max_evaluations;
+    opt->keep_going = o->keep_going;
+    opt->search.progress = watch;
+    opt->search.progress_ctx = w;
+    w->deadline = o->time_limit_total > 0 ? sis__seconds() + o->time_limit_total : 0;
 }
 
 int cli_explain_examples(cli_explaining *w, const size_t *which, size_t n, sis_task_done *done,
                          void *ctx) {
     cli_progress_init(&w->bar, w->o->common.quiet);
-    int error = sis_task_run(w->task, which, n, done, ctx);
+    int error = cli_spread_now ? cli_spread_now->explain(w->task, which, n, done, ctx, watch_all)
+                               : sis_task_run(w->task, which, n, done, ctx);
     cli_progress_end(&w->bar);
+    if (w->late && error == SIS_E_CANCELLED)
+        return cli_error("the time of the run is over (--time-limit-total)");
     return w->broken ? CLI_FAILED : cli_fail(error);
 }
 
@@ -177,12 +242,16 @@ static void remark(const cli_explaining *w) {
 /* What there is now, and how to read it. */
 static void conclude(const cli_explaining *w) {
     const cli_explain_options *o = w->o;
+    char cut[64] = "";
+    if (w->counts[SIS_STATUS_CUT])
+        snprintf(cut, sizeof cut, ", %zu cut short (--resume takes them up again)",
+                 w->counts[SIS_STATUS_CUT]);
     cli_note(o->common.quiet,
-             "%zu explained, %zu %s the threshold, %zu default decisions, %zu errors",
+             "%zu explained, %zu %s the threshold, %zu default decisions, %zu errors%s",
              w->counts[SIS_STATUS_EXPLAINED], w->counts[SIS_STATUS_BELOW_THRESHOLD],
              o->below ? "above" : "below", w->counts[SIS_STATUS_DEFAULT_DECISION],
-             w->counts[SIS_STATUS_ERROR]);
-    if (w->counts[SIS_STATUS_EXPLAINED] == 0 && !o->resume)
+             w->counts[SIS_STATUS_ERROR], cut);
+    if (w->counts[SIS_STATUS_EXPLAINED] + w->counts[SIS_STATUS_CUT] == 0 && !o->resume)
         remark(w);
     if (!o->output && isatty(STDOUT_FILENO))
         cli_note(o->common.quiet, "to read records, put | sis show - behind the command, or write "
@@ -202,9 +271,15 @@ static int explain(cli_explaining *w) {
     int status = begin_output(w);
     if (status != CLI_DONE)
         return status;
+    cli_interrupt_names(w->o->output);
     status = cli_explain_examples(w, w->todo, w->n_todo, write_record, w);
     int closed = cli_output_close(&w->out);
+    if (status == CLI_FAILED && w->o->output && !w->broken)
+        cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
     status = status == CLI_DONE ? closed : status;
+    if (status == CLI_DONE && w->unsettled)
+        status = cli_lines_settle(w->o->output);
+    cli_interrupt_names(NULL);
     if (status == CLI_DONE)
         conclude(w);
     return status == CLI_DONE ? tell_errors(w) : status;
@@ -219,15 +294,21 @@ static int run(const void *p, const cli_list *args) {
         return cli_usage("--threshold T is missing: decision: score >= T, or percentile pNN");
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
+    int serves = cli_spread_now && !cli_spread_now->leads;
     fill_options(&w, &opt);
-    int status = spare_inputs(o);
+    int status = cli_shard_find(o->shard, &opt.shard, &opt.shards);
+    if (status == CLI_DONE)
+        status = spare_inputs(o);
+    if (status == CLI_DONE)
+        status = cli_output_fresh(o->output, o->force || o->resume || serves, 1);
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w.task);
     if (status == CLI_DONE)
-        status = explain(&w);
+        status = serves ? cli_fail(cli_spread_now->serve(w.task)) : explain(&w);
     free(w.todo);
+    free(w.made);
     sis_task_free(w.task);
     return status;
 }
@@ -263,7 +344,9 @@ const cli_command cli_explain = {
         "with subsets, most important feature first; below_threshold means that the example itself "
         "does not reach the threshold; default_decision, that even the fully masked input reaches "
         "it, so no part of the example is responsible; error, that the model answered NaN, or that "
-        "a text has no word.\n\n"
+        "a text has no word; cut, that --time-limit or --max-evaluations came first: subsets found "
+        "until then, and as `bound` what was left of the selection under way, which is sufficient "
+        "but not minimal.\n\n"
         "Other methods (--method) write one rationale an example into the same kind of file, with "
         "their attributions and whether the rationale is sufficient; docs/methods.md says how each "
         "works.\n\n"

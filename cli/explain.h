@@ -13,6 +13,10 @@
 #include "records.h"
 
 typedef struct cli_explain_options {
+    const char *shard;
+    size_t max_evaluations;
+    double time_limit, time_limit_total;
+    int force, keep_going;
     cli_source source;
     cli_question question;
     cli_method method;
@@ -34,13 +38,19 @@ typedef struct cli_explaining {
     const cli_explain_options *o;
     sis_task *task;
     cli_output out;
+    char *made; /* how the file is made, for its first record; NULL: it is said already */
     cli_progress bar;
     size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */
     size_t n_todo;
-    size_t counts[4];
-    cli_first first[4]; /* of each status, an example: of those not decided the nearest */
-    char why[304];      /* the first that failed did */
-    int broken;         /* the file cannot be written, and that was said */
+    size_t n_written, last; /* records so far; the example of the last one */
+    size_t counts[SIS_N_STATUSES];
+    cli_first
+        first[SIS_N_STATUSES]; /* of each status, an example: of those not decided the nearest */
+    char why[304];             /* the first that failed did */
+    double deadline;           /* seconds: the run ends then; 0: never */
+    int late;                  /* and has ended so */
+    int unsettled;             /* records are done again that are in the file: it is out of order */
+    int broken;                /* the file cannot be written, and that was said */
 } cli_explaining;
 
 /* Explain n examples of the task; each record goes to `done` in order. */

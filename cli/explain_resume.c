@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Going on with a results file: whole records stay, and each must answer what is asked now. Most of
- * that a record says itself: model, method, decision, input and mask. What it does not say (the
+ * Going on with a results file: whole records stay, and each must answer what is asked now. The first
+ * says which files it was made of. Most of the rest a record says itself: model, method, decision,
+ * input and mask. What it does not say (the
  * seed and number of samples of a hot deck or of LIME, the steps and baseline of integrated
  * gradients) shows in the numbers, so where these count one record is made again and must come out
  * the same.
@@ -97,12 +98,56 @@ static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
         r->id, w->o->output);
 }
 
+/* ---- What the file says ---------------------------------------------------------------------- */
+
+/* Is it still the same file, as far as both are known? */
+static int same_digest(const char *was, const char *is) {
+    return !was || !is || strcmp(was, is) == 0;
+}
+
+/* Files may have been changed since, and the part may be another. */
+static int same_origin(const cli_explaining *w, const sis_made *was, const sis_made *is) {
+    const cli_explain_options *o = w->o;
+    const char *changed = !same_digest(was->model_sha256, is->model_sha256)         ? "--model"
+                          : !same_digest(was->input_sha256, is->input_sha256)       ? "--input"
+                          : !same_digest(was->mask_sha256, is->mask_sha256)         ? "--mask"
+                          : !same_digest(was->features_sha256, is->features_sha256) ? "--features"
+                                                                                    : NULL;
+    if (changed)
+        return cli_error("--resume: the file of %s is not the one that %s was begun with; put that "
+                         "back, or name another --output",
+                         changed, o->output);
+    if (was->shard != is->shard || was->shards != is->shards)
+        return cli_error("--resume: %s was begun with --shard %zu/%zu; give the same, or name "
+                         "another --output",
+                         o->output, was->shard, was->shards);
+    return CLI_DONE;
+}
+
+static int check_origin(const cli_explaining *w, const char *made) {
+    char *now = NULL;
+    sis_made was = {0}, is = {0};
+    int status = cli_fail(sis_made_parse(made, &was));
+    if (status == CLI_DONE)
+        status = cli_fail(sis_task_made(w->task, NULL, 0, &now));
+    if (status == CLI_DONE)
+        status = cli_fail(sis_made_parse(now, &is));
+    if (status == CLI_DONE)
+        status = same_origin(w, &was, &is);
+    sis_made_release(&was);
+    sis_made_release(&is);
+    free(now);
+    return status;
+}
+
 /* ---- All of them ----------------------------------------------------------------------------- */
 
 /* An earlier run: which examples of the task are done. */
 typedef struct {
     cli_explaining *w;
     unsigned char *done; /* (examples) */
+    size_t n_done, last; /* last: the example of the record before */
+    int has_made;        /* the file says how it was made, so that its order is known */
     sis_record sample;   /* one of the records, if that must be made again */
     size_t sample_at;
 } earlier;
@@ -112,6 +157,8 @@ static int take_record(void *ctx, sis_record *r) {
     earlier *e = ctx;
     cli_explaining *w = e->w;
     size_t at = sis_task_find(w->task, r->id);
+    if (r->made && check_origin(w, r->made) != CLI_DONE)
+        return CLI_FAILED;
     if (at == SIZE_MAX)
         return cli_error("--resume: %s holds record \"%s\", which is not asked for; give the "
                          "same --input, --id and --rows, or name another --output",
@@ -120,11 +167,21 @@ static int take_record(void *ctx, sis_record *r) {
         return cli_error("--resume: %s holds record \"%s\" twice; take one of them out, or name "
                          "another --output",
                          w->o->output, r->id);
-    e->done[at] = 1;
-    if (r->collection.status == SIS_STATUS_ERROR) {
+    e->has_made |= r->made != NULL;
+    w->unsettled |= e->has_made && at < e->last;
+    e->last = at;
+    if (r->collection.status == SIS_STATUS_ERROR || r->collection.status == SIS_STATUS_CUT) {
+        if (e->has_made) { /* once more: the new record takes its place */
+            w->unsettled = 1;
+            return CLI_DONE;
+        }
+        e->done[at] = 1;
+        e->n_done++;
         cli_explain_count(w, r->id, &r->collection);
         return CLI_DONE;
     }
+    e->done[at] = 1;
+    e->n_done++;
     sis_example x;
     int status = cli_fail(sis_task_load(w->task, at, &x));
     if (status != CLI_DONE)
@@ -157,7 +214,7 @@ int cli_explain_resume(cli_explaining *w, long long *keep) {
         if (!e.done[i])
             w->todo[w->n_todo++] = i;
     if (status == CLI_DONE && old.n)
-        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", old.n, n,
+        cli_note(w->o->common.quiet, "%zu of %zu examples are in %s already", e.n_done, n,
                  w->o->output);
     sis_record_release(&e.sample);
     free(e.done);

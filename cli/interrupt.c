@@ -17,6 +17,11 @@
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 static atomic_int ending; /* a signal has come */
+static _Atomic(const char *) resumable;
+
+void cli_interrupt_names(const char *path) {
+    atomic_store(&resumable, path);
+}
 static _Atomic(cli_interrupt_fn) taker;
 
 void cli_interrupt_take(cli_interrupt_fn fn) {
@@ -56,6 +61,12 @@ static void *wait_for_signal(void *set) {
             end_children_of(d->d_name);
     if (threads)
         closedir(threads);
+    const char *path = atomic_load(&resumable);
+    if (path)
+        fprintf(stderr,
+                "%s: interrupted; what was found before is in %s, --resume goes on from "
+                "there\n",
+                cli_current() ? cli_current()->name : "sis", path);
     signal(number, SIG_DFL);
     pthread_sigmask(SIG_UNBLOCK, (const sigset_t *)set, NULL);
     kill(getpid(), number);

@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The program `sis`: its name, its own manual page and the list of its commands. Everything else is
- * in one file per command and, for what they share, in command.c, option.c, help.c and progress.c.
+ * The program `sis`: see program.c for what it is made of.
  */
-#include <sis/sis.h>
-
 #include "cli.h"
-
-static const cli_command *const commands[] = {
-#define COMMAND(name) &cli_##name,
-    CLI_COMMANDS(COMMAND)
-#undef COMMAND
-        NULL,
-};
-
-static const cli_program program = {
-    .name = "sis",
-    .version = SIS_VERSION,
-    .summary = "which part of this input was enough for the decision?",
-    .description =
-        "A model maps an input to a score and decides by comparing it with a threshold. sis finds "
-        "the sufficient input subsets of such a decision: minimal sets of features whose values "
-        "alone, everything else masked, still lead to it. It works with any model: networks in "
-        "ONNX files, or any program that reads inputs and writes scores.\n\n"
-        "Results are written to standard output or to the file given by --output. Progress and "
-        "messages go to standard error.",
-    .examples = (const cli_example[]){{"sis demo", "See a decision explained from end to end."},
-                                      {"sis explain -m 'cmd:./score.py' -i cases.csv --mask "
-                                       "mean:cases.csv -t 0.8 | sis show -",
-                                       "Explain what the program score.py decides, and read it."},
-                                      {0}},
-    .commands = commands,
-};
 
 int main(int argc, char **argv) {
     cli_interrupt_init();
-    return cli_main(&program, argc, argv);
+    return cli_main(&cli_sis, argc, argv);
 }

@@ -12,7 +12,7 @@
 
 typedef struct cli_opening {
     double timeout;
-    size_t retries;
+    double retries; /* NaN: as usual */
     cli_list headers;
     const char *token, *certificates;
     int redirects;
@@ -26,28 +26,34 @@ typedef struct cli_opening {
      "longest wait for cmd: or http:, 0 for ever",                                                 \
      .max = 1e9,                                                                                   \
      .rare = 1,                                                                                    \
+     .aside = 1,                                                                                   \
      .more = "For one answer; the first of a cmd: model comes after the program has started."},    \
         {"retries",                                                                                \
          0,                                                                                        \
          "N",                                                                                      \
-         CLI_COUNT(type, member.retries),                                                          \
-         "how often a failed http: request is repeated",                                           \
+         CLI_NUMBER(type, member.retries),                                                         \
+         "how often a failed request is repeated",                                                 \
+         .unset = "http: 3, cmd: 0",                                                               \
          .max = 1000,                                                                              \
          .rare = 1,                                                                                \
+         .aside = 1,                                                                               \
          .more = "After a pause that doubles: when there is no connection or it breaks, when no "  \
-                 "answer comes in time, and when the server is busy (429, 502, 503, 504)."},       \
+                 "answer comes in time, when the server is busy (429, 502, 503, 504); a cmd: "     \
+                 "program that has died or does not answer is started again."},                    \
         {"header",                                                                                 \
          0,                                                                                        \
          "LINE",                                                                                   \
          CLI_LIST(type, member.headers),                                                           \
          "Name: value for http:, may be repeated",                                                 \
-         .rare = 1},                                                                               \
+         .rare = 1,                                                                                \
+         .aside = 1},                                                                              \
         {"token",                                                                                  \
          0,                                                                                        \
          "FILE",                                                                                   \
          CLI_STRING(type, member.token),                                                           \
          "file with the token or login for http:",                                                 \
          .rare = 1,                                                                                \
+         .aside = 1,                                                                               \
          .more = "Sent as Authorization: Bearer; user:password in it is a login (Basic). In a "    \
                  "file, since a command line can be seen by everybody on the machine. Of sis "     \
                  "serve: what requests to it must bring, but for those of health."},               \
@@ -57,11 +63,12 @@ typedef struct cli_opening {
          CLI_STRING(type, member.certificates),                                                    \
          "PEM file of those that https: trusts",                                                   \
          .unset = "the system's",                                                                  \
-         .rare = 1},                                                                               \
+         .rare = 1,                                                                                \
+         .aside = 1},                                                                              \
     {                                                                                              \
         "redirects", 0, NULL, CLI_FLAG(type, member.redirects),                                    \
             "follow redirections of http: on the same host",                                       \
-            .rare = 1, .more = "Without it they are refused."                                      \
+            .rare = 1, .aside = 1, .more = "Without it they are refused."                          \
     }
 
 /* Every default. */

@@ -21,7 +21,8 @@
 #include <string.h>
 
 const cli_option cli_common_options[] = {
-    {"quiet", 'q', NULL, CLI_FLAG(cli_common, quiet), "no progress and no remarks on stderr"},
+    {"quiet", 'q', NULL, CLI_FLAG(cli_common, quiet), "no progress and no remarks on stderr",
+     .aside = 1},
     {0},
 };
 
@@ -295,6 +296,121 @@ static int check_args(const parser *p) {
         return cli_usage("expected %s; see: %s %s --help", command->args, cli_current()->name,
                          command->name);
     return CLI_DONE;
+}
+
+/* ---- Back to words --------------------------------------------------------------------------- */
+
+static int add_word(cli_list *words, const char *name, const char *value) {
+    char *word = NULL;
+    if (asprintf(&word, "--%s%s%s", name, value ? "=" : "", value ? value : "") < 0)
+        return cli_error("out of memory");
+    int status = list_add(words, word);
+    if (status != CLI_DONE)
+        free(word);
+    return status;
+}
+
+/* The option as it was given, unless it is as it is by default. */
+static int spell(const cli_option *o, const void *now, const void *before, cli_list *words) {
+    const cli_list *list = (const cli_list *)now;
+    const char *text, *was;
+    char number[40];
+    int status = CLI_DONE;
+    switch (o->kind) {
+    case CLI_KIND_FLAG:
+        return *(const int *)now ? add_word(words, o->name, NULL) : CLI_DONE;
+    case CLI_KIND_STRING:
+    case CLI_KIND_CHOICE:
+        text = *(const char *const *)now;
+        was = *(const char *const *)before;
+        return !text || (was && strcmp(text, was) == 0) ? CLI_DONE : add_word(words, o->name, text);
+    case CLI_KIND_NUMBER:
+        snprintf(number, sizeof number, "%.17g", *(const double *)now);
+        break;
+    case CLI_KIND_COUNT:
+        snprintf(number, sizeof number, "%zu", *(const size_t *)now);
+        break;
+    case CLI_KIND_LIST:
+        for (size_t i = 0; status == CLI_DONE && i < list->n; i++)
+            status = add_word(words, o->name, list->items[i]);
+        return status;
+    }
+    size_t size = o->kind == CLI_KIND_NUMBER ? sizeof(double) : sizeof(size_t);
+    return memcmp(now, before, size) == 0 ? CLI_DONE : add_word(words, o->name, number);
+}
+
+int cli_words_of(const cli_command *command, const void *options, cli_list *words) {
+    cli_cursor c = {.at = command->options};
+    char *before = cli_options_new(command);
+    int status = before ? CLI_DONE : CLI_FAILED;
+    const char *const first[] = {"sis", command->name};
+    for (size_t i = 0; status == CLI_DONE && i < 2; i++) {
+        char *word = strdup(first[i]);
+        status = word ? list_add(words, word) : cli_error("out of memory");
+    }
+    for (const cli_option *o; status == CLI_DONE && (o = cli_next(&c));)
+        if (!o->aside)
+            status = spell(o, (const char *)options + c.offset, before + c.offset, words);
+    free(before);
+    return status;
+}
+
+const cli_option *cli_option_find(const cli_option *table, const char *name, size_t length) {
+    cli_cursor c = {.at = table};
+    const cli_option *o;
+    do
+        o = cli_next(&c);
+    while (o && !is_named(o, name, length));
+    return o;
+}
+
+static size_t size_of(cli_kind kind) {
+    switch (kind) {
+    case CLI_KIND_FLAG:
+        return sizeof(int);
+    case CLI_KIND_NUMBER:
+        return sizeof(double);
+    case CLI_KIND_COUNT:
+        return sizeof(size_t);
+    case CLI_KIND_LIST:
+        return sizeof(cli_list);
+    default:
+        return sizeof(const char *);
+    }
+}
+
+int cli_options_lay_over(const cli_command *command, const void *given, void *base) {
+    cli_cursor c = {.at = command->options};
+    char *before = cli_options_new(command);
+    if (!before)
+        return CLI_FAILED;
+    for (const cli_option *o; (o = cli_next(&c));) {
+        const char *now = (const char *)given + c.offset;
+        char *old = (char *)base + c.offset;
+        size_t size = size_of(o->kind);
+        if (memcmp(now, before + c.offset, size) == 0)
+            continue;
+        if (o->kind == CLI_KIND_LIST)
+            free((void *)((cli_list *)(void *)old)->items);
+        memcpy(old, now, size);
+    }
+    free(before);
+    return CLI_DONE;
+}
+
+void cli_options_part(const cli_command *command, const void *given, void *base) {
+    cli_cursor c = {.at = command->options};
+    for (const cli_option *o; (o = cli_next(&c));)
+        if (o->kind == CLI_KIND_LIST &&
+            memcmp((const char *)given + c.offset, (char *)base + c.offset, sizeof(cli_list)) == 0)
+            memset((char *)base + c.offset, 0, sizeof(cli_list));
+}
+
+void cli_words_release(cli_list *words) {
+    for (size_t i = 0; i < words->n; i++)
+        free((void *)words->items[i]);
+    free((void *)words->items);
+    *words = (cli_list){0};
 }
 
 /* ---- Whole ----------------------------------------------------------------------------------- */

@@ -42,10 +42,30 @@ int cli_output_open(cli_output *o, const char *path, long long keep) {
     return o->file ? CLI_DONE : failed(o, "open");
 }
 
-int cli_output_write(cli_output *o, const char *bytes, size_t n) {
-    if (fwrite(bytes, 1, n, o->file) == n && fflush(o->file) == 0)
+int cli_output_fresh(const char *path, int force, int resumes) {
+    struct stat st;
+    if (!path || strcmp(path, "-") == 0 || force || stat(path, &st) != 0 || !S_ISREG(st.st_mode) ||
+        st.st_size == 0)
+        return CLI_DONE;
+    return cli_error(
+        "%s is there already; %sgive --force to overwrite it, or name another --output", path,
+        resumes ? "give --resume to go on with it, " : "");
+}
+
+int cli_output_add(cli_output *o, const char *bytes, size_t n) {
+    if (fwrite(bytes, 1, n, o->file) == n)
         return CLI_DONE;
     int status = failed(o, "write to");
+    if (o->file != stdout)
+        clearerr(o->file); /* it has been said: not again when it is closed */
+    return status;
+}
+
+int cli_output_write(cli_output *o, const char *bytes, size_t n) {
+    int status = cli_output_add(o, bytes, n);
+    if (status != CLI_DONE || fflush(o->file) == 0)
+        return status;
+    status = failed(o, "write to");
     if (o->file != stdout)
         clearerr(o->file); /* it has been said: not again when it is closed */
     return status;

@@ -17,12 +17,19 @@ typedef struct cli_output {
  * keep >= 0. CLI_DONE or CLI_FAILED. */
 int cli_output_open(cli_output *o, const char *path, long long keep);
 
+/* Is there no such file yet, or an empty one, or may it be overwritten? CLI_DONE, or CLI_FAILED after
+ * one line; `resumes`: the command has --resume. */
+int cli_output_fresh(const char *path, int force, int resumes);
+
 /* Would writing to `path` destroy `input`, a file that is read? An error line if so. Either may be
  * NULL; the input may have a prefix such as "mean:". */
 int cli_output_spares(const char *path, const char *input);
 
 /* Write and flush. */
 int cli_output_write(cli_output *o, const char *bytes, size_t n);
+
+/* Write without flushing. */
+int cli_output_add(cli_output *o, const char *bytes, size_t n);
 
 /* Open, write and close. */
 int cli_output_all(const char *path, const char *bytes, size_t n);

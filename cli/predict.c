@@ -7,11 +7,13 @@
 #include <sis/results.h>
 
 #include "output.h"
+#include "spread.h"
 #include "task.h"
 
 typedef struct {
     cli_source source;
     const char *output;
+    int force;
     cli_common common;
 } predict_options;
 
@@ -19,6 +21,7 @@ static const cli_option options[] = {
     CLI_GROUP(predict_options, source, cli_source, cli_source_options),
     {"output", 'o', "FILE", CLI_STRING(predict_options, output), "where the scores go",
      .unset = "standard output"},
+    CLI_FORCE(predict_options, force),
     CLI_GROUP(predict_options, common, cli_common, cli_common_options),
     {0},
 };
@@ -53,16 +56,23 @@ static int run(const void *p, const cli_list *args) {
     writing w = {0};
     sis_task_opt opt;
     cli_task_options(&o->source, NULL, &opt);
+    int serves = cli_spread_now && !cli_spread_now->leads;
     int status = cli_task_spares(&o->source, NULL, o->output);
+    if (status == CLI_DONE)
+        status = cli_output_fresh(o->output, o->force || serves, 0);
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, task);
-    if (status == CLI_DONE)
+    if (status == CLI_DONE && serves)
+        status = cli_fail(cli_spread_now->serve(task));
+    else if (status == CLI_DONE)
         status = cli_output_open(&w.out, o->output, -1);
-    if (status == CLI_DONE) {
+    if (status == CLI_DONE && !serves) {
         w.task = task;
-        int error = sis_task_predict(task, NULL, sis_task_count(task), write_scores, &w);
+        int error = cli_spread_now
+                        ? cli_spread_now->predict(task, write_scores, &w)
+                        : sis_task_predict(task, NULL, sis_task_count(task), write_scores, &w);
         status = w.broken ? CLI_FAILED : cli_fail(error);
         int closed = cli_output_close(&w.out);
         status = status == CLI_DONE ? closed : status;

@@ -81,7 +81,9 @@ void cli_progress_line(const sis_progress *p, double fraction, double seconds, c
         draw_bar(bar, room < BAR_MAX ? room : BAR_MAX, fraction);
         strcat(bar, " ");
     }
-    snprintf(text, width + 1, "%s%s%3.0f%%%s%s", counts, bar, 100 * fraction, rate, left);
+    int percent = (int)(100 * fraction + 1e-9); /* 100 is said when it is done */
+    percent = percent > 99 && p->inputs_done < p->inputs ? 99 : percent;
+    snprintf(text, width + 1, "%s%s%3d%%%s%s", counts, bar, percent, rate, left);
 }
 
 int cli_progress_show(void *ctx, const sis_progress *p) {

@@ -12,6 +12,7 @@
 
 #include "cli.h"
 #include "cluster.h"
+#include "lines.h"
 #include "output.h"
 #include "records.h"
 
@@ -102,8 +103,11 @@ static int add_record(void *ctx, sis_record *r) {
     return cli_fail(sis_report_add(to->report, to->path, r));
 }
 
-static int add_results(sis_report *report, const report_options *o, const char *path) {
+static int add_results(sis_report *report, const report_options *o, cli_parts *parts,
+                       const char *path) {
     intake to = {report, o, path};
+    if (cli_parts_add(parts, path, &to.path) != CLI_DONE)
+        return CLI_FAILED;
     return cli_records_each(path, SIZE_MAX, add_record, &to);
 }
 
@@ -327,13 +331,14 @@ static int check_paths(const report_options *o, const cli_list *args) {
 static int run(const void *p, const cli_list *args) {
     report_options all = *(const report_options *)p, *o = &all;
     sis_report *report;
+    cli_parts parts = {0};
     if (!o->output && o->chosen.n == 0)
         o->output = "report.html";
     int status = check_paths(o, args);
     if (status != CLI_DONE || (status = cli_fail(sis_report_new(&report))) != CLI_DONE)
         return status;
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = add_results(report, o, args->items[i]);
+        status = add_results(report, o, &parts, args->items[i]);
     if (status == CLI_DONE)
         status = add_files(report, &o->clusters, sis_report_add_clusters);
     if (status == CLI_DONE)
@@ -347,6 +352,7 @@ static int run(const void *p, const cli_list *args) {
     if (status == CLI_DONE && o->figures)
         status = write_figures(report, o);
     sis_report_free(report);
+    cli_parts_release(&parts);
     return status;
 }
 

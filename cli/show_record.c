@@ -257,6 +257,20 @@ static void print_explained(const cli_page *p) {
         fprintf(p->out, "      and %zu more\n", c->n_subsets - n);
 }
 
+static void print_cut(const cli_page *p) {
+    const sis_collection *c = &p->r->collection;
+    if (c->n_subsets)
+        print_explained(p);
+    else
+        fputs("   ", p->out);
+    cli_paint(p, YELLOW, "%scut short by a limit", c->n_subsets ? "      " : "");
+    if (c->bound.n)
+        fprintf(p->out,
+                "; %zu of %zu features%s are sufficient but perhaps not minimal: score %.4g",
+                c->bound.n, c->n_features, c->n_subsets ? " of the rest" : "", c->bound.score);
+    fputc('\n', p->out);
+}
+
 static void print_nothing(const cli_page *p) {
     const sis_collection *c = &p->r->collection;
     char advice[256];
@@ -304,6 +318,8 @@ void cli_show_record(const cli_page *p) {
     print_decision(p);
     if (r->collection.status == SIS_STATUS_EXPLAINED)
         print_explained(p);
+    else if (r->collection.status == SIS_STATUS_CUT)
+        print_cut(p);
     else
         print_nothing(p);
     fputc('\n', p->out);

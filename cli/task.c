@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "spread.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
 
@@ -201,7 +202,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->missing = s->missing;
     out->rows_as = s->rows_as;
     out->rows = s->rows;
-    out->search.jobs = (int)s->jobs;
+    out->search.jobs = s->jobs ? (int)s->jobs : cli_spread_now ? cli_spread_now->jobs : 0;
     out->plain = !q;
     out->output = q ? q->output : NULL;
     if (!q)

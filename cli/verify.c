@@ -18,7 +18,7 @@ typedef struct {
 } verify_options;
 
 static const cli_option options[] = {
-    CLI_GROUP(verify_options, source, cli_source, cli_source_options),
+    CLI_OPTIONAL_GROUP(verify_options, source, cli_source, cli_source_options),
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
      "also try all parts of subsets up to N", .max = 16, .unset = "none"},
@@ -132,8 +132,7 @@ static int conclude(const audit *a) {
     return a->hold == audited ? CLI_DONE : CLI_FAILED;
 }
 
-static int run(const void *p, const cli_list *args) {
-    const verify_options *o = (const verify_options *)p;
+static int verify_all(const verify_options *o, const cli_list *args) {
     audit a = {.o = o};
     sis_task_opt opt;
     cli_task_options(&o->source, &o->question, &opt);
@@ -156,6 +155,79 @@ static int run(const void *p, const cli_list *args) {
     return status == CLI_DONE ? conclude(&a) : status;
 }
 
+/* ---- Options that the results tell -------------------------------------------------------------- */
+
+/* How the first of the files was made; released by the caller. */
+static int find_made(const char *path, sis_made *made) {
+    sis_results *file;
+    sis_record r = {0};
+    int status = cli_fail(sis_results_open(path, &file));
+    if (status != CLI_DONE)
+        return status;
+    int found = sis_results_next(file, &r);
+    if (found < 0)
+        status = cli_fail(found);
+    else if (found == 0 || !r.made)
+        status =
+            cli_usage("--model MODEL and --input FILE are missing, and %s does not say how it was "
+                      "made",
+                      path);
+    else
+        status = cli_fail(sis_made_parse(r.made, made));
+    sis_record_release(&r);
+    sis_results_close(file);
+    return status;
+}
+
+/* Those of the words that this command knows, as options. */
+static int parse_words(const sis_made *made, verify_options *base) {
+    char **argv = cli_grab(made->n_command + 1, sizeof *argv);
+    cli_list args = {0};
+    int n = 0, help = 0;
+    if (!argv)
+        return CLI_FAILED;
+    argv[n++] = "RESULTS";
+    for (size_t i = 2; i < made->n_command; i++) {
+        const char *word = made->command[i];
+        if (strncmp(word, "--", 2) == 0 &&
+            cli_option_find(options, word + 2, strcspn(word + 2, "=")))
+            argv[n++] = (char *)word;
+    }
+    int status = cli_parse(&cli_verify, n, argv, base, &args, &help);
+    free((void *)args.items);
+    free(argv);
+    return status;
+}
+
+/* Model, input, mask and the rest as the results have it, but for what was given here. */
+static int verify_as_made(const verify_options *o, const cli_list *args) {
+    sis_made made = {0};
+    cli_list none = {0};
+    verify_options *base = cli_options_new(&cli_verify);
+    int status = base ? find_made(args->items[0], &made) : CLI_FAILED;
+    if (status == CLI_DONE)
+        status = parse_words(&made, base);
+    if (status == CLI_DONE)
+        status = cli_options_lay_over(&cli_verify, o, base);
+    if (status == CLI_DONE && (!base->source.model || !base->source.input))
+        status = cli_usage("--model MODEL and --input FILE are missing, and %s does not name them",
+                           args->items[0]);
+    if (status == CLI_DONE)
+        status = verify_all(base, args);
+    if (base) {
+        cli_options_part(&cli_verify, o, base);
+        cli_release(&cli_verify, base, &none);
+    }
+    free(base);
+    sis_made_release(&made);
+    return status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const verify_options *o = (const verify_options *)p;
+    return o->source.model && o->source.input ? verify_all(o, args) : verify_as_made(o, args);
+}
+
 const cli_command cli_verify = {
     .name = "verify",
     .summary = "audit a results file against the model",
@@ -168,8 +240,9 @@ const cli_command cli_verify = {
     .run = run,
     .examples =
         (const cli_example[]){
+            {"sis verify out.jsonl", "Check every claim of out.jsonl again."},
             {"sis verify out.jsonl -m 'cmd:./score.py' -i cases.csv --mask mean:old.csv",
-             "Check every claim of out.jsonl again."},
+             "The same with files that lie elsewhere now."},
             {"sis verify results.jsonl -m 'cmd:./score.py' -i cases.csv --mask zero --exhaustive "
              "12",
              "Also look for sufficient parts of subsets of up to twelve features."},
@@ -179,7 +252,11 @@ const cli_command cli_verify = {
         "record: that each subset alone reaches the threshold, that without any one of its "
         "features it does not, that subsets are disjoint, and that everything outside them does "
         "not reach the threshold. Threshold, direction and output come from the records; model, "
-        "input, mask and features are given as they were to sis explain.\n\n"
+        "input, mask, features, samples and seed from the first of them, which says how the file "
+        "was "
+        "made, unless they are given here. Older results do not say it: give them as they were "
+        "given "
+        "to sis explain.\n\n"
         "Writes one line of JSON a record: what was found, and the reason if a claim is false. "
         "With --exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
         "backward selection guarantees only that no single feature can be left out.\n\n"

@@ -72,6 +72,7 @@ allow src/global "base global" "error.h sis.h data.h results.h global.h"
 allow src/report "base report" "error.h sis.h results.h findings.h report.h"
 allow src/serve "base serve" "error.h sis.h data.h model.h net.h results.h task.h report.h serve.h"
 allow cli ". base" "*"
+allow mpi ". base ../cli" "*"
 allow examples "" "*"
 allow python/src "" "*"
 

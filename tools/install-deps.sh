@@ -1,8 +1,8 @@
 #!/bin/sh
 # Install the Debian packages that are missing. Nothing to do: silent and quick, no network.
 # On another system it prints what is needed and fails only if the build tools are not there.
-#   install-deps.sh [test|python]   what the build needs; with "test" also what the tests need, with
-#                                   "python" what the Python package needs
+#   install-deps.sh [test|python|mpi]   what the build needs; with "test" also what the tests need, with
+#                                   "python" what the Python package needs, with "mpi" what sis-mpi needs
 # What is only wanted for a part (http: models, JPEG, tokenizers, Python, other people's libraries to compare with) is
 # left out with a message where it cannot be had; that part is then not built, or its tests skip.
 set -u
@@ -11,9 +11,10 @@ needed="gcc libc6-dev cmake pkg-config libjansson-dev libprotobuf-c-dev protobuf
 wanted="libcurl4-openssl-dev libmicrohttpd-dev libjpeg-dev libutf8proc-dev libsqlite3-dev"
 python="python3-dev python3-numpy python3-venv python3-pip"
 case ${1-} in
+mpi) needed="$needed libopenmpi-dev openmpi-bin" ;;
 test)
     needed="$needed libcmocka-dev libonnx-testdata python3-onnx clang libclang-rt-dev"
-    wanted="$wanted $python python3-pandas python3-sklearn python3-xgboost"
+    wanted="$wanted libopenmpi-dev openmpi-bin $python python3-pandas python3-sklearn python3-xgboost"
     ;;
 python) needed="$needed $python" ;;
 esac

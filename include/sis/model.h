@@ -100,6 +100,10 @@ typedef struct sis_model_opt {
                  children (through OMP_NUM_THREADS and its kin, unless they are set) get their share
                  of the cores for threads of their own */
 
+    /* Of cmd: models. */
+    size_t restarts; /* how often a child that has died or does not answer in time is started again,
+                        after a pause that doubles, and asked the same once more; default 0 */
+
     /* Of http: models. */
     size_t retries; /* how often a request is repeated that found no connection, got no answer or
                        the status 429, 502, 503 or 504; default 3 */

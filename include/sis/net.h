@@ -58,6 +58,9 @@ int sis_net_pack(const sis_net *net, void **bytes, size_t *n);
 
 void sis_net_free(sis_net *net);
 
+/* The instruction set that networks run on here: "avx512", "avx2" or "base". */
+const char *sis_net_kernels(void);
+
 /* ---- What it takes and gives ---------------------------------------------------------------- */
 
 enum { SIS_NET_MAX_RANK = 8 };

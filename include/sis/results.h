@@ -43,16 +43,19 @@
  *     threshold       number
  *     score           of the input
  *     masked_score    of the input with everything masked
- *     status          "explained", "below_threshold", "default_decision" or "error"
+ *     status          "explained", "below_threshold", "default_decision", "error" or "cut": a limit of
+ *                     time or evaluations came before the end
  *     message       ? text, with status "error" only: what happened
  *     n_features      features of the input, at least 1; they are numbered from 0. With status
  *                     "error" also 0: not known, and nothing below is held against it
- *     subsets         list, empty unless the status is "explained"; each subset is an object:
+ *     subsets         list, empty unless the status is "explained" or "cut"; each subset is an object:
  *       features        numbers of features, most important first, each once, at least one
  *       score           of these alone
  *       start         ? score before the first of `order` was masked
  *       order         ? features in the order in which they were masked, each at most once
  *       trace         ? scores, as many as `order`: after each of them
+ *     bound         ? with status "cut": such an object of what was left of the selection under way
+ *                     when it last reached the threshold, with `order` so far: sufficient, not minimal
  *     rest_score      of the input with all subsets masked; absent if there are none
  *     attributions  ? what each feature contributes by the method's account: n_features numbers
  *     completeness  ? of "ig": {"sum":0.92,"difference":0.93,"error":0.01}, what the attributions
@@ -88,6 +91,24 @@
  *                     ascending, none before the end of the one before it
  *     sequence        text with one letter for each feature
  *     human           features that a person marked, each once
+ *     row             number of the example in its data set, from 0, where `id` does not say it
+ *     made            of the first record of a file: how it was made (below)
+ *
+ * How results were made is an object, so that they can be checked and made again:
+ *
+ *     version         text, of the library
+ *     command       ? words of the command, with every option that has a say in the answers; those
+ *                     that only say where, when and by how many they are found are left out
+ *     model_sha256  ? digests of the files that model, examples, mask and feature map were read from
+ *     input_sha256  ?
+ *     mask_sha256   ?
+ *     features_sha256 ?
+ *     examples        how many examples the data set has
+ *     rows          ? text: which of them were asked for, as --rows says it; absent: all
+ *     mask          ? text: what a missing feature is, as --mask says it; absent: as the model has it
+ *     samples, seed   of random numbers: draws of a hot deck or of lime, and their beginning
+ *     kernels, machine  text: the instruction set that networks ran on, and the processor's kind
+ *     shard         ? text, "2/8": only that part of the rows (--shard), the third of eight
  *
  * Numbers are written with as many digits as it takes to read them back exactly. What JSON cannot
  * say: an infinite score is written as ±1.7976931348623157e+308; with status "error", `score` and
@@ -150,7 +171,30 @@ typedef struct sis_record {
     const char *sequence;
     size_t n_human;
     const int *human; /* (n_human) */
+    int has_row;      /* is `row` known? */
+    size_t row;       /* number of the example in its data set */
+    const char *made; /* JSON text of the object, or NULL */
 } sis_record;
+
+/* What `made` says of a file, as far as programs ask; absent texts are NULL. Released with
+ * sis_made_release. */
+typedef struct sis_made {
+    const char *version;
+    size_t n_command;
+    const char *const *command; /* (n_command) */
+    const char *model_sha256, *input_sha256, *mask_sha256, *features_sha256;
+    size_t examples;
+    const char *rows, *mask;
+    size_t samples, seed;
+    const char *kernels, *machine;
+    size_t shard, shards; /* 0 of 1 without a shard */
+    void *held;           /* the library's own */
+} sis_made;
+
+/* To text (free(*json)), and from the text of a record. */
+int sis_made_format(const sis_made *made, char **json);
+int sis_made_parse(const char *json, sis_made *out);
+void sis_made_release(sis_made *made);
 
 /* The record as one line with its newline: *n bytes and a NUL, free()d by you. `order` and `trace`
  * of the subsets are left out unless with_trace. A record that breaks a rule above is

@@ -177,6 +177,11 @@ typedef struct sis_opt {
                        subsets (the paper's local minimum); here only to show that */
     size_t exhaustive; /* sis_verify: test every proper subset of subsets up to this size, <= 16 */
 
+    /* Limits for one input; 0: none. When one is reached the collection has status CUT. The scores of
+     * the input and of the mask, and of what is reported, are asked for all the same. */
+    double time_limit; /* seconds */
+    size_t max_evaluations;
+
     /* Called now and then, by one thread at a time; nonzero cancels (SIS_E_CANCELLED). */
     int (*progress)(void *ctx, const sis_progress *p);
     void *progress_ctx;
@@ -199,13 +204,15 @@ int sis_decided(double score, double threshold, int below);
     X(EXPLAINED, "explained")               /* at least one subset */                              \
     X(BELOW_THRESHOLD, "below_threshold")   /* the input itself does not reach the threshold */    \
     X(DEFAULT_DECISION, "default_decision") /* even the fully masked input reaches it */           \
-    X(ERROR, "error")                       /* the model failed on this input; see `message` */
+    X(ERROR, "error")                       /* the model failed on this input; see `message` */    \
+    X(CUT, "cut")                           /* a limit came first: what was found until then */
 
 typedef enum sis_status {
 #define SIS_STATUS_CODE(name, text) SIS_STATUS_##name,
     SIS_STATUSES(SIS_STATUS_CODE)
 #undef SIS_STATUS_CODE
 } sis_status;
+enum { SIS_N_STATUSES = SIS_STATUS_CUT + 1 };
 
 const char *sis_status_name(sis_status status);
 
@@ -279,9 +286,12 @@ typedef struct sis_collection {
     double rest_score;   /* with all subsets masked: below the threshold unless max_subsets cut */
     size_t n_subsets;
     sis_subset *subsets; /* disjoint, in the order found */
-    int verified;        /* every claim above was checked by full passes */
-    int complete;        /* rest_score does not reach the threshold (Proposition 2) */
-    size_t evaluations;  /* masked copies asked about: scored, or provably not the best */
+    sis_subset bound;   /* status CUT: what was left of the selection under way (trace: its order so
+                            far) when it last reached the threshold. Sufficient, but not minimal;
+                            n = 0: none was under way */
+    int verified;       /* every claim above was checked by full passes */
+    int complete;       /* rest_score does not reach the threshold (Proposition 2) */
+    size_t evaluations; /* masked copies asked about: scored, or provably not the best */
     double seconds;
 } sis_collection;
 

@@ -130,6 +130,7 @@ typedef struct sis_task_opt {
     const char *lengths;    /* results of sis to take the lengths for "length" from */
     const char *orders;     /* results with traces to take the orders from */
     sis_opt search;         /* below, max_subsets, memory, jobs, exact, early_stop, progress */
+    int keep_going;         /* an example that the model fails for is a record of status error */
     int trace;              /* keep the order of each method in its record; sis keeps it anyway */
 } sis_task_opt;
 
@@ -193,6 +194,10 @@ const sis_data *sis_task_data(const sis_task *task);        /* NULL: none was gi
 const sis_model *sis_task_model(const sis_task *task);
 size_t sis_task_dropped(const sis_task *task);   /* examples left out because a value is absent */
 double sis_task_threshold(const sis_task *task); /* NaN: none was given */
+
+/* How records of this task are made, as `made` of sis/results.h: the JSON text, free(*made). The words
+ * of a command are yours to tell; NULL and 0: there was none. Files are read for their digests. */
+int sis_task_made(const sis_task *task, const char *const *command, size_t n_command, char **made);
 
 /* ---- One example --------------------------------------------------------------------------- */
 

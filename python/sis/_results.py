@@ -39,8 +39,8 @@ class Subset:
 
 
 class Explanation:
-    """One decision: its score, its status ("explained", "below_threshold", "default_decision" or
-    "error") and its subsets."""
+    """One decision: its score, its status ("explained", "below_threshold", "default_decision",
+    "error" or "cut") and its subsets."""
 
     def __init__(self, line):
         self.line = line
@@ -137,6 +137,9 @@ def sentence(e):
         return "example %s   score %.4g %s %g%s   decided by default" % (e.id, e.score, sign,
                                                                          e.threshold, label)
     n = len(e.subsets)
+    if e.status == "cut":
+        return "example %s   score %.4g %s %g%s   cut short by a limit, %d sufficient subset%s so far" % (
+            e.id, e.score, sign, e.threshold, label, n, "" if n == 1 else "s")
     return "example %s   score %.4g %s %g%s   %d sufficient subset%s%s" % (
         e.id, e.score, sign, e.threshold, label, n, "" if n == 1 else "s",
         ", verified" if e.verified else "")

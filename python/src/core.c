@@ -575,6 +575,8 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     r.below = j->opt.below;
     r.threshold = j->opt.threshold;
     r.collection = *c;
+    r.has_row = 1;
+    r.row = i;
     return hand_record(ctx, i, &r);
 }
 

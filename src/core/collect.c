@@ -147,18 +147,51 @@ static int rank_left(search *c, const sis_trace *t, int *features, size_t *n) {
     return error;
 }
 
+/* What is left once the first `masked` features of the order are, lowest number first. */
+static size_t gather_left(search *c, const sis_trace *t, size_t masked, int *features) {
+    size_t n = 0, p = c->s->features.n;
+    memcpy(c->others, c->gone, p);
+    for (size_t k = 0; k < masked; k++)
+        c->others[t->order[k]] = 1;
+    for (size_t i = 0; i < p; i++)
+        if (!c->others[i])
+            features[n++] = (int)i;
+    return n;
+}
+
+/* A limit has ended the selection: keep what was left of it when the threshold was last reached, by a
+ * full pass. Before anything was masked it was. */
+static int keep_bound(search *c, sis_trace *t, int *features) {
+    sis_subset *bound = &c->out->bound;
+    size_t n = 0, masked = t->n;
+    double margin = 0;
+    int error = SIS_OK;
+    c->s->limited = c->s->cut = 0;
+    for (;; masked--) {
+        if (masked > 0 && !decided(c, c->walked[masked - 1]))
+            continue;
+        n = gather_left(c, t, masked, features);
+        error = judge_only(c, features, n, &margin);
+        if (error != SIS_OK || decided(c, margin) || masked == 0)
+            break;
+    }
+    if (error != SIS_OK)
+        return error;
+    *bound = (sis_subset){n, features, sis__score(c->s, margin), *t};
+    c->out->status = SIS_STATUS_CUT;
+    return decided(c, margin) && n > 0 ? SIS_OK : inconsistent();
+}
+
 /* One backward selection over what is not gone, and its subset. */
 static int find_subset(search *c, sis_subset *out) {
     sis_trace t = {0};
-    int *features = NULL, error = sis_walk_reset(c->s->walk, c->gone);
+    int *features = SIS_NEW_RAW(int, c->s->features.n);
+    int error = features ? sis_walk_reset(c->s->walk, c->gone) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis__backselect(c->s, c->opt, &t, c->walked);
-    if (error != SIS_OK)
-        return error;
     size_t n = 0, most = 0;
-    features = SIS_NEW_RAW(int, c->s->features.n);
-    if (!features) {
-        error = SIS_E_NOMEM;
+    if (error != SIS_OK) {
+        most = 0;
     } else if (c->opt->early_stop) {
         error = rank_left(c, &t, features, &most);
         n = most;
@@ -170,6 +203,11 @@ static int find_subset(search *c, sis_subset *out) {
     }
     if (error == SIS_OK)
         error = most > 0 ? settle_subset(c, features, most, &n, &out->score) : inconsistent();
+    if (error != SIS_OK && c->s->cut) {
+        error = keep_bound(c, &t, features);
+        if (c->out->bound.n)
+            return error; /* which owns both now */
+    }
     if (error != SIS_OK) {
         free(features);
         sis_trace_release(&t);
@@ -188,9 +226,10 @@ static int add_subset(search *c) {
         sis_subset *s = &out->subsets[out->n_subsets];
         *s = (sis_subset){0};
         error = find_subset(c, s);
-        if (error == SIS_OK)
-            out->n_subsets++;
-        for (size_t i = 0; error == SIS_OK && i < s->n; i++)
+        if (error != SIS_OK || out->status == SIS_STATUS_CUT)
+            return error;
+        out->n_subsets++;
+        for (size_t i = 0; i < s->n; i++)
             c->gone[s->features[i]] = 1;
     }
     return error;
@@ -221,9 +260,12 @@ static int run(search *c) {
         return error;
     do {
         double rest;
+        c->s->limited = 1;
         error = add_subset(c);
-        if (error == SIS_OK)
-            error = sis__judge_reset(c->s, c->gone, &rest);
+        if (error != SIS_OK || out->status == SIS_STATUS_CUT)
+            return error;
+        c->s->limited = 0; /* what is reported is judged whatever it takes */
+        error = sis__judge_reset(c->s, c->gone, &rest);
         if (error != SIS_OK)
             return error;
         out->rest_score = sis__score(c->s, rest);
@@ -274,6 +316,8 @@ void sis_collection_release(sis_collection *c) {
         sis_trace_release(&c->subsets[i].trace);
     }
     free(c->subsets);
+    free(c->bound.features);
+    sis_trace_release(&c->bound.trace);
     free(c->message);
     *c = (sis_collection){0};
 }

@@ -58,6 +58,9 @@ typedef struct sis_walk_state {
     sis_walk *walk;         /* what answers probes */
     sis_walk *judge;        /* full passes: the batch walk; the same as `walk` if that is one */
     double fraction;        /* progress of the backward selection under way */
+    int selections;         /* how many came before it */
+    int limited, cut;       /* do the limits count? has one been reached? */
+    double began;           /* seconds */
 } sis_walk_state;
 
 double sis__score(const sis_walk_state *s, double margin);
@@ -69,7 +72,7 @@ int sis__judge_probe(sis_walk_state *s, const int *features, size_t n, double *m
 
 size_t sis__evaluations(const sis_walk_state *s);
 
-/* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more. */
+/* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more, or a limit has been reached (s->cut). */
 int sis__tick(sis_walk_state *s);
 
 /* ---- batch.c ------------------------------------------------------------------------------- */
@@ -86,7 +89,8 @@ int sis__batch_margin(sis_walk *batch, double *margin);
 
 /* ---- select.c ------------------------------------------------------------------------------ */
 
-/* sis_backselect that also tells the margins after each step, unless NULL. */
+/* sis_backselect that also tells the margins after each step, unless NULL. If a limit ends it (s->cut),
+ * the trace holds the steps until then. */
 int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, double *margins);
 
 /* Is a margin of the walk so close to the threshold that rounding could decide? */

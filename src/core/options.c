@@ -25,6 +25,8 @@ const char *sis_opt_check(const sis_opt *opt) {
         return "the memory budget must be at least 64 KiB";
     if (opt->jobs < 0 || opt->jobs > 1024)
         return "jobs must be between 0 (one per core) and 1024";
+    if (!(opt->time_limit >= 0))
+        return "the time limit is no time";
     if (opt->exhaustive > 16)
         return "the exhaustive test goes up to subsets of 16 features";
     return NULL;

@@ -238,8 +238,9 @@ int sis__backselect(sis_walk_state *s, const sis_opt *opt, sis_trace *out, doubl
         out->scores[out->n++] = sis__score(s, margin);
     }
     s->fraction = 0;
+    s->selections++;
     sweep_release(&w);
-    if (error != SIS_OK)
+    if (error != SIS_OK && !s->cut)
         sis_trace_release(out);
     return error;
 }

@@ -149,6 +149,27 @@ static int audit_subset(auditor *a, size_t k) {
     return out->smaller ? search_smaller(a, s, ((size_t)1 << s->n) - 1, 0, out) : SIS_E_NOMEM;
 }
 
+/* Of a collection that was cut short: is what was left sufficient? */
+static int audit_bound(auditor *a) {
+    const sis_subset *s = &a->claim->bound;
+    double score;
+    memset(a->masked, 1, a->s->features.n);
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->features[i] < 0 || (size_t)s->features[i] >= a->s->features.n)
+            return sis__fail(SIS_E_ARGUMENT, "the bound names feature %d, the input has 0 to %zu",
+                             s->features[i], a->s->features.n - 1);
+        a->masked[s->features[i]] = 0;
+    }
+    int error = score_of(a, a->masked, &score);
+    if (error != SIS_OK)
+        return error;
+    compare(a, "the score of the bound", s->score, score);
+    if (!reached(a, score))
+        refute(a, "the bound alone scores %.9g and does not reach the threshold %.9g", score,
+               a->opt->threshold);
+    return SIS_OK;
+}
+
 static sis_status true_status(const auditor *a) {
     return !reached(a, a->out->score)         ? SIS_STATUS_BELOW_THRESHOLD
            : reached(a, a->out->masked_score) ? SIS_STATUS_DEFAULT_DECISION
@@ -164,6 +185,8 @@ static int audit(auditor *a) {
     if (error != SIS_OK)
         return error;
     sis_status status = true_status(a);
+    if (claim->status == SIS_STATUS_CUT && status == SIS_STATUS_EXPLAINED)
+        status = SIS_STATUS_CUT;
     if (claim->status != status)
         refute(a, "status is \"%s\", claimed is \"%s\" (score %.9g, all masked %.9g)",
                sis_status_name(status), sis_status_name(claim->status), a->out->score,
@@ -182,6 +205,8 @@ static int audit(auditor *a) {
     a->out->complete = error == SIS_OK && !reached(a, a->out->rest_score);
     if (error == SIS_OK && claim->n_subsets > 0)
         compare(a, "the score of the rest", claim->rest_score, a->out->rest_score);
+    if (error == SIS_OK && claim->bound.n)
+        error = audit_bound(a);
     if (claim->complete && !a->out->complete)
         refute(a, "the rest still reaches the threshold (%.9g)", a->out->rest_score);
     return error;

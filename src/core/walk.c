@@ -8,9 +8,11 @@
  * batch walk that follows every mask without evaluating anything, and is asked where the walk's own
  * answer is too close to call and before anything is reported.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -25,13 +27,25 @@ size_t sis__evaluations(const sis_walk_state *s) {
     return s->judge && s->judge != s->walk ? n + s->judge->evaluations : n;
 }
 
+/* How far, as nobody knows how many selections will follow: half of what is left for each. */
+static double share_done(const sis_walk_state *s) {
+    return 1 - ldexp(1 - s->fraction / 2, -s->selections);
+}
+
+static int is_over(const sis_walk_state *s) {
+    const sis_opt *o = &s->opt;
+    return s->limited && ((o->max_evaluations && sis__evaluations(s) >= o->max_evaluations) ||
+                          (o->time_limit > 0 && sis__seconds() - s->began >= o->time_limit));
+}
+
 int sis__tick(sis_walk_state *s) {
-    if (!s->opt.progress)
+    sis_progress p = {.inputs = 1, .evaluations = sis__evaluations(s), .walk = share_done(s)};
+    if (s->opt.progress && s->opt.progress(s->opt.progress_ctx, &p) != 0)
+        return sis__fail(SIS_E_CANCELLED, "cancelled");
+    if (!is_over(s))
         return SIS_OK;
-    sis_progress p = {.inputs = 1, .evaluations = sis__evaluations(s), .walk = s->fraction};
-    if (s->opt.progress(s->opt.progress_ctx, &p) == 0)
-        return SIS_OK;
-    return sis__fail(SIS_E_CANCELLED, "cancelled");
+    s->cut = 1;
+    return sis__fail(SIS_E_CANCELLED, "a limit has been reached");
 }
 
 static void state_free(sis_walk_state *s) {
@@ -69,6 +83,7 @@ int sis_walk_new(const sis_model *model, const sis_input *input, const sis_opt *
     s->model = model;
     s->input = input;
     s->opt = *opt;
+    s->began = sis__seconds();
     s->link = input->n_samples > 1 ? NULL : model->link;
     int error = sis_input_check(input, model);
     if (error == SIS_OK)

@@ -146,6 +146,11 @@ int sis__disjoint(sis__masked_scorer *v, const sis__finder_of_subsets *f, sis_co
             f->gone[s->features[i]] = 1;
         if (error == SIS_OK)
             error = judge_rest(v, f->gone, out);
+        if (error != SIS_OK && v->cut) { /* those before it are whole */
+            free(s->features);
+            sis_trace_release(&s->trace);
+            out->n_subsets--;
+        }
     }
     return error;
 }
@@ -199,6 +204,8 @@ static int median_length(sis__masked_scorer *v, size_t *length) {
     sis_collection c;
     sis_opt opt = *v->opt;
     opt.max_subsets = 0;
+    opt.time_limit = 0; /* the limits are those of the whole */
+    opt.max_evaluations = 0;
     int error = sis_collect(v->model, v->in, &opt, &c);
     if (error != SIS_OK)
         return error;
@@ -315,6 +322,23 @@ static int attribute(sis__masked_scorer *v, const sis_method_opt *how, sis_ratio
     return error;
 }
 
+/* A limit came first: scores and whole subsets stay, a rationale that is not finished is none. */
+static int keep_cut(sis_rationale *r, int subsets) {
+    sis_collection *c = &r->collection, all = *c;
+    free(r->attributions);
+    r->attributions = NULL;
+    r->sum = r->difference = NAN;
+    c->status = SIS_STATUS_CUT;
+    c->complete = 0;
+    if (!subsets) {
+        c->n_subsets = 0;
+        c->subsets = NULL;
+        c->rest_score = c->score;
+        sis_collection_release(&all);
+    }
+    return SIS_OK;
+}
+
 int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *opt,
                 const sis_method_opt *how, sis_rationale *out) {
     double began = sis__seconds();
@@ -328,10 +352,13 @@ int sis_explain(const sis_model *model, const sis_input *input, const sis_opt *o
     if (error != SIS_OK)
         return error;
     error = begin(&v, &out->collection);
+    v.limited = 1; /* the scores that settle the status are asked for in any case */
     if (error == SIS_OK && out->collection.status == SIS_STATUS_EXPLAINED)
         error = how->method == SIS_METHOD_GRADIENT ? sis__gradient(&v, how, &out->collection)
                 : how->method == SIS_METHOD_QUICK  ? sis__quick(&v, how, &out->collection)
                                                    : attribute(&v, how, out);
+    if (error == SIS_E_CANCELLED && v.cut)
+        error = keep_cut(out, how->method >= SIS_METHOD_GRADIENT);
     out->collection.verified = 1;
     out->collection.evaluations = v.evaluations;
     out->collection.seconds = sis__seconds() - began;

@@ -33,6 +33,8 @@ typedef struct sis__masked_scorer {
     double (*link)(double);
     size_t evaluations;
     double fraction;        /* how far the work is */
+    double began;           /* seconds */
+    int limited, cut;       /* do the limits of the options count? has one been reached? */
     size_t room;            /* rows that go to the model at once */
     double *rows;           /* (room, n_values) */
     double *answers;        /* (room, n_outputs) */
@@ -62,7 +64,7 @@ double sis__scorer_score(const sis__masked_scorer *v, double margin);
 int sis__scorer_decided(const sis__masked_scorer *v, double margin);
 
 /* Tell the caller how far we are; SIS_E_CANCELLED if it wants no more. */
-int sis__scorer_tick(const sis__masked_scorer *v);
+int sis__scorer_tick(sis__masked_scorer *v);
 
 /* ---- Methods -------------------------------------------------------------------------------- */
 

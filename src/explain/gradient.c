@@ -46,6 +46,7 @@ typedef struct {
     int *heap;  /* (step) the best of them */
     int *order; /* (n) as they were masked */
     size_t n_order;
+    int selections; /* so far */
 } search;
 
 /* ---- Selection ----------------------------------------------------------------------------- */
@@ -158,13 +159,15 @@ static int select_backwards(search *c, size_t *last) {
     *last = 0;
     while (error == SIS_OK && c->n_live > 0) {
         double score;
-        c->v->fraction = (double)c->n_order / (double)(c->n_order + c->n_live);
+        double part = (double)c->n_order / (double)(c->n_order + c->n_live);
+        c->v->fraction = 1 - ldexp(1 - part / 2, -c->selections); /* nobody knows how many follow */
         error = look(c, &score);
         if (error == SIS_OK && sis_decided(score, opt->threshold, opt->below))
             *last = c->n_order;
         if (error == SIS_OK)
             mask_some(c, c->step < c->n_live ? c->step : c->n_live);
     }
+    c->selections++;
     return error;
 }
 
@@ -251,6 +254,8 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
     inside.absent = c->present;
     opt.max_subsets = 1;
     opt.early_stop = 0;
+    opt.time_limit = 0; /* the limits are those of the whole */
+    opt.max_evaluations = 0;
     int error = sis_collect(c->v->model, &inside, &opt, &found);
     if (error != SIS_OK)
         return error;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "explain/explain.h"
@@ -26,7 +27,7 @@ static size_t room_for(const sis__masked_scorer *v) {
 
 int sis__scorer_init(sis__masked_scorer *v, const sis_model *model, const sis_input *input,
                      const sis_opt *opt) {
-    *v = (sis__masked_scorer){.model = model, .in = input, .opt = opt};
+    *v = (sis__masked_scorer){.model = model, .in = input, .opt = opt, .began = sis__seconds()};
     int error = sis_input_check(input, model);
     if (error == SIS_OK)
         error = sis__prepared_input_init(&v->features, input, 0);
@@ -61,11 +62,14 @@ int sis__scorer_decided(const sis__masked_scorer *v, double margin) {
     return sis_decided(sis__scorer_score(v, margin), v->opt->threshold, v->opt->below);
 }
 
-int sis__scorer_tick(const sis__masked_scorer *v) {
+int sis__scorer_tick(sis__masked_scorer *v) {
+    const sis_opt *o = v->opt;
     sis_progress p = {.inputs = 1, .evaluations = v->evaluations, .walk = v->fraction};
-    if (!v->opt->progress || v->opt->progress(v->opt->progress_ctx, &p) == 0)
-        return SIS_OK;
-    return sis__fail(SIS_E_CANCELLED, "cancelled");
+    if (o->progress && o->progress(o->progress_ctx, &p) != 0)
+        return sis__fail(SIS_E_CANCELLED, "cancelled");
+    v->cut = v->limited && ((o->max_evaluations && v->evaluations >= o->max_evaluations) ||
+                            (o->time_limit > 0 && sis__seconds() - v->began >= o->time_limit));
+    return v->cut ? sis__fail(SIS_E_CANCELLED, "a limit has been reached") : SIS_OK;
 }
 
 /* Row `at`: the input with the features that are not flagged taken from `mask`. */

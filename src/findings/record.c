@@ -103,7 +103,7 @@ static int check_head(const sis_record *r, int code) {
     if (r->n_outputs > PTRDIFF_MAX || (r->n_outputs && r->output >= r->n_outputs))
         return sis__fail(code, "field \"n_outputs\": output %zu is none of %zu", r->output,
                          r->n_outputs);
-    if ((unsigned)c->status > SIS_STATUS_ERROR)
+    if ((unsigned)c->status >= SIS_N_STATUSES)
         return sis__fail(code, "field \"status\": there is no status %d", (int)c->status);
     if (!isfinite(r->threshold))
         return sis__fail(code, "field \"threshold\": is not a finite number");
@@ -141,35 +141,41 @@ static int check_guarantee(const sis_record *r, int code) {
                : SIS_OK;
 }
 
-static int check_subset(const sis_record *r, int code, size_t k) {
-    const sis_subset *s = &r->collection.subsets[k];
+static int check_subset(const sis_record *r, int code, const sis_subset *s, const char *name) {
     char field[64];
-    snprintf(field, sizeof field, "subsets[%zu].features", k);
+    snprintf(field, sizeof field, "%s.features", name);
     if (s->n == 0)
         return sis__fail(code, "field \"%s\": is empty; a subset has at least one feature", field);
     int result = check_features(r, code, field, s->features, s->n);
-    snprintf(field, sizeof field, "subsets[%zu].order", k);
+    snprintf(field, sizeof field, "%s.order", name);
     if (result == SIS_OK)
         result = check_features(r, code, field, s->trace.order, s->trace.n);
-    snprintf(field, sizeof field, "subsets[%zu].trace", k);
+    snprintf(field, sizeof field, "%s.trace", name);
     for (size_t i = 0; i < s->trace.n && result == SIS_OK; i++)
         if (isnan(s->trace.scores[i]))
             result = sis__fail(code, "field \"%s\": score %zu is not a number", field, i);
     if (result == SIS_OK && isnan(s->score))
-        result = sis__fail(code, "field \"subsets[%zu].score\": is not a number", k);
+        result = sis__fail(code, "field \"%s.score\": is not a number", name);
     return result;
 }
 
 static int check_subsets(const sis_record *r, int code) {
     const sis_collection *c = &r->collection;
-    if ((c->status == SIS_STATUS_EXPLAINED) != (c->n_subsets > 0))
+    char name[48];
+    if (c->status != SIS_STATUS_CUT && (c->status == SIS_STATUS_EXPLAINED) != (c->n_subsets > 0))
         return sis__fail(code, "field \"subsets\": expected %s with this status, found %zu",
                          c->n_subsets ? "none" : "at least one", c->n_subsets);
     if (c->n_subsets > 0 && isnan(c->rest_score))
         return sis__fail(code, "field \"rest_score\": is not a number");
     int result = SIS_OK;
-    for (size_t k = 0; k < c->n_subsets && result == SIS_OK; k++)
-        result = check_subset(r, code, k);
+    for (size_t k = 0; k < c->n_subsets && result == SIS_OK; k++) {
+        snprintf(name, sizeof name, "subsets[%zu]", k);
+        result = check_subset(r, code, &c->subsets[k], name);
+    }
+    if (result == SIS_OK && c->bound.n && c->status != SIS_STATUS_CUT)
+        result = sis__fail(code, "field \"bound\": the status is not \"cut\"");
+    if (result == SIS_OK && c->bound.n)
+        result = check_subset(r, code, &c->bound, "bound");
     return result;
 }
 
@@ -230,10 +236,25 @@ static int check_by_feature(const sis_record *r, int code) {
     return result;
 }
 
+/* What is written as it is must be JSON, on one line. */
+static int check_made(const sis_record *r, int code) {
+    json_t *root;
+    if (!r->made)
+        return SIS_OK;
+    int result = sis__json_read(r->made, strlen(r->made), "how results were made", &root);
+    if (result == SIS_E_FORMAT || (result == SIS_OK && !json_is_object(root)) ||
+        strchr(r->made, '\n'))
+        result = sis__fail(code, "field \"made\": expected a JSON object on one line");
+    json_decref(root);
+    return result;
+}
+
 static int check_record(const sis_record *r, int code) {
     int result = check_head(r, code);
     if (result == SIS_OK)
         result = check_guarantee(r, code);
+    if (result == SIS_OK)
+        result = check_made(r, code);
     if (result == SIS_OK)
         result = check_subsets(r, code);
     if (result == SIS_OK)
@@ -336,6 +357,10 @@ static void put_collection(sis__buf *b, const sis_record *r, int with_trace) {
         put_subset(b, r, &c->subsets[k], with_trace);
     }
     sis__buf_char(b, ']');
+    if (c->bound.n) {
+        sis__json_name(b, "bound");
+        put_subset(b, r, &c->bound, 1);
+    }
     if (c->n_subsets > 0)
         sis__json_number(b, "rest_score", c->rest_score);
     put_attributions(b, r);
@@ -366,6 +391,18 @@ static void put_drawing(sis__buf *b, const sis_record *r) {
     sis__json_ints(b, "human", r->human, r->n_human);
 }
 
+/* Where the example stands in its data set, unless its id is that number. */
+static void put_origin(sis__buf *b, const sis_record *r) {
+    char number[24];
+    snprintf(number, sizeof number, "%zu", r->row);
+    if (r->has_row && strcmp(number, r->id) != 0)
+        sis__json_count(b, "row", r->row);
+    if (r->made) {
+        sis__json_name(b, "made");
+        sis__buf_str(b, r->made);
+    }
+}
+
 int sis_record_format(const sis_record *record, int with_trace, char **line, size_t *n) {
     *line = NULL;
     *n = 0;
@@ -378,6 +415,7 @@ int sis_record_format(const sis_record *record, int with_trace, char **line, siz
     put_decision(&b, record);
     put_collection(&b, record, with_trace);
     put_drawing(&b, record);
+    put_origin(&b, record);
     sis__buf_str(&b, "}\n");
     return sis__buf_give(&b, line, n);
 }
@@ -497,6 +535,15 @@ static void take_subsets(sis__fields *f, sis_collection *c) {
         c->subsets[0].trace.start = c->score;
 }
 
+static void take_bound(sis__fields *f, sis_collection *c) {
+    if (!sis__find_field(f, "bound", SIS__OPTIONAL))
+        return;
+    sis__fields inner = sis__enter(f, "bound", SIS__REQUIRED);
+    if (inner.code == SIS_OK)
+        take_subset(&inner, &c->bound);
+    sis__leave(f, &inner);
+}
+
 static void take_collection(sis__fields *f, sis_collection *c) {
     static const char *const statuses[] = {
 #define STATUS_NAME(code, text) [SIS_STATUS_##code] = text,
@@ -510,6 +557,7 @@ static void take_collection(sis__fields *f, sis_collection *c) {
     take_score(f, "masked_score", c->status, &c->masked_score);
     sis__take_count(f, "n_features", SIS__REQUIRED, &c->n_features);
     take_subsets(f, c);
+    take_bound(f, c);
     c->rest_score = c->score; /* without subsets the rest is everything */
     if (c->n_subsets > 0)
         sis__take_number(f, "rest_score", SIS__REQUIRED, &c->rest_score);
@@ -590,6 +638,18 @@ static void take_drawing(sis__fields *f, sis_record *r) {
     r->human = sis__take_ints(f, "human", SIS__OPTIONAL, &r->n_human);
 }
 
+static void take_origin(sis__fields *f, sis_record *r) {
+    r->has_row = sis__find_field(f, "row", SIS__OPTIONAL) != NULL;
+    sis__take_count(f, "row", SIS__OPTIONAL, &r->row);
+    const json_t *made = sis__find_field(f, "made", SIS__OPTIONAL);
+    if (!made)
+        return;
+    if (!json_is_object(made))
+        sis__fields_wrong(f, "made", "an object", made);
+    else if (!(r->made = json_dumps(made, JSON_COMPACT)))
+        f->code = SIS_E_NOMEM;
+}
+
 int sis_record_parse(const char *line, size_t n, sis_record *out) {
     json_t *root;
     *out = (sis_record){0};
@@ -603,6 +663,7 @@ int sis_record_parse(const char *line, size_t n, sis_record *out) {
     take_collection(&f, &out->collection);
     take_attributions(&f, out);
     take_drawing(&f, out);
+    take_origin(&f, out);
     if (f.code == SIS_OK) {
         out->collection.claim = claim_of(out);
         f.code = check_record(out, SIS_E_FORMAT);
@@ -632,7 +693,7 @@ void sis_record_release(sis_record *record) {
         record->sequence,     record->human,       record->constraint, record->attributions,
         record->completeness, record->value_names, record->by_feature, record->masking,
         record->domain,       record->keep,        record->unit,       record->text,
-        record->spans};
+        record->spans,        record->made};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         drop(owned[i]);
     if (record->guarantee)

@@ -3,9 +3,12 @@
  * `cmd:COMMAND`: any program as a model. The protocol is in sis/model.h; child.c carries the lines,
  * this file writes the questions and reads the answers.
  */
+#include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/mem.h"
@@ -20,6 +23,7 @@ typedef struct {
     pthread_mutex_t lock; /* one question at a time */
     char *command;
     double timeout;
+    size_t restarts;
     int threads;      /* that each child may start inside */
     size_t n_outputs; /* 0: not measured yet */
     size_t requests;  /* so far, for messages */
@@ -63,6 +67,29 @@ static int read_answer(char *line, size_t length, size_t rows, size_t *n_outputs
 
 /* ---- A model --------------------------------------------------------------------------------- */
 
+/* The same child again, after a pause: 0.1 s, 0.2 s, ... 10 s. */
+static int restart(command_model *m, size_t attempt) {
+    double pause = fmin(0.1 * ldexp(1, (int)(attempt < 16 ? attempt : 16)), 10);
+    struct timespec left = {(time_t)pause, (long)(1e9 * (pause - floor(pause)))};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR)
+        continue;
+    sis__child_stop(&m->child);
+    return sis__child_start(&m->child, m->command, m->threads);
+}
+
+/* One that failed before is started again, so that other examples can be asked about. */
+static int ask_patiently(command_model *m, char **line, size_t *length) {
+    int code = m->child.pid ? SIS_OK : sis__child_start(&m->child, m->command, m->threads);
+    if (code == SIS_OK)
+        code = sis__child_ask(&m->child, &m->request.text, m->timeout, line, length);
+    for (size_t k = 0; code == SIS_E_MODEL && k < m->restarts; k++) {
+        code = restart(m, k);
+        if (code == SIS_OK)
+            code = sis__child_ask(&m->child, &m->request.text, m->timeout, line, length);
+    }
+    return code;
+}
+
 /* Ask for the first rows, as many as fit; *asked is their number. Locked. */
 static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t n_values,
                      double *scores, size_t *asked) {
@@ -72,7 +99,7 @@ static int ask_child(command_model *m, const double *rows, size_t n_rows, size_t
     if (code != SIS_OK)
         return code;
     m->requests++;
-    code = sis__child_ask(&m->child, &m->request.text, m->timeout, &line, &length);
+    code = ask_patiently(m, &line, &length);
     if (code == SIS_OK)
         code = read_answer(line, length, *asked, &m->n_outputs, scores);
     if (code == SIS_E_MODEL || code == SIS_E_NAN)
@@ -132,6 +159,7 @@ static int model_new(const command_model *like, command_model **out) {
         return code;
     *m = (command_model){.opened.kind = &sis__model_command,
                          .timeout = like->timeout,
+                         .restarts = like->restarts,
                          .threads = like->threads,
                          .n_outputs = like->n_outputs,
                          .command = sis__strdup(like->command),
@@ -173,6 +201,7 @@ static int command_open(const char *spec, const sis_model_opt *opt, sis_model *o
     int cores = sis__cores(), users = opt->jobs > 0 ? opt->jobs : cores;
     command_model like = {.command = (char *)command,
                           .timeout = opt->timeout,
+                          .restarts = opt->restarts,
                           .threads = users < cores ? cores / users : 1};
     int code = model_new(&like, &m);
     if (code == SIS_OK)

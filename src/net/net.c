@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/kernels/kernels.h"
 #include "net/onnx/external.h"
 #include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
@@ -198,6 +199,10 @@ int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
         *out = NULL;
     }
     return error;
+}
+
+const char *sis_net_kernels(void) {
+    return sis__kernels_best()->name;
 }
 
 void sis_net_free(sis_net *net) {

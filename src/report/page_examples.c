@@ -111,6 +111,18 @@ static void add_reason(sis__buf *b, const sis_record *r) {
                                       : "Even with everything masked the score is ");
         sis__html_number(b, c->masked_score);
         sis__buf_printf(b, ": no part of this input is responsible. %s", advice);
+    } else if (c->status == SIS_STATUS_CUT) {
+        sis__buf_str(b, "A limit of time or evaluations came first. Until then ");
+        sis__html_plural(b, c->n_subsets, "sufficient subset");
+        sis__buf_str(b, c->n_subsets == 1 ? " was found." : " were found.");
+        if (c->bound.n) {
+            sis__buf_str(b, " These ");
+            sis__html_plural(b, c->bound.n, "feature");
+            sis__buf_str(b,
+                         " of the rest are sufficient, too, though perhaps not all needed: score ");
+            sis__html_number(b, c->bound.score);
+            sis__buf_str(b, ".");
+        }
     } else {
         sis__buf_str(b, "The model failed: <bdi>");
         sis__html_clip(b, c->message ? c->message : "it did not say why", 500);
@@ -123,7 +135,8 @@ static const char *status_words(sis_status status) {
     static const char *const words[] = {[SIS_STATUS_EXPLAINED] = "explained",
                                         [SIS_STATUS_BELOW_THRESHOLD] = "not decided",
                                         [SIS_STATUS_DEFAULT_DECISION] = "by default",
-                                        [SIS_STATUS_ERROR] = "error"};
+                                        [SIS_STATUS_ERROR] = "error",
+                                        [SIS_STATUS_CUT] = "cut short"};
     return words[status];
 }
 
@@ -207,11 +220,11 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
 /* ---- The bar above them ---------------------------------------------------------------------- */
 
 static void add_status_filter(sis__buf *b, const sis_report *report, size_t most) {
-    int counts[4] = {0};
+    int counts[SIS_N_STATUSES] = {0};
     for (size_t i = 0; i < report->n; i++)
         counts[report->examples[i].record.collection.status] += sis__is_drawn(i, report->n, most);
     sis__buf_str(b, "<label>Show <select id=\"status\"><option value=\"\">all</option>");
-    for (int s = 0; s < 4; s++)
+    for (int s = 0; s < SIS_N_STATUSES; s++)
         if (counts[s])
             sis__buf_printf(b, "<option value=\"%s\"%s>%s (%d)</option>",
                             sis_status_name((sis_status)s),

@@ -13,7 +13,7 @@
 /* ---- Tiles ----------------------------------------------------------------------------------- */
 
 typedef struct {
-    size_t n, status[4], verified, subsets;
+    size_t n, status[SIS_N_STATUSES], verified, subsets;
 } totals;
 
 static totals count(const sis_report *report) {
@@ -23,7 +23,7 @@ static totals count(const sis_report *report) {
         t.n += run->n;
         t.verified += run->verified;
         t.subsets += run->subsets;
-        for (int s = 0; s < 4; s++)
+        for (int s = 0; s < SIS_N_STATUSES; s++)
             t.status[s] += run->status[s];
     }
     return t;
@@ -86,12 +86,12 @@ static void add_status_bar(sis__buf *b, const sis_report *report) {
                                         "decided even if everything is masked", "failed"};
     totals t = count(report);
     sis__buf_str(b, "<div class=\"statuses\"><div class=\"bars\" aria-hidden=\"true\">");
-    for (int s = 0; s < 4; s++)
+    for (int s = 0; s < SIS_N_STATUSES; s++)
         if (t.status[s])
             sis__buf_printf(b, "<span class=\"%s\" style=\"flex:%zu\"></span>",
                             sis_status_name((sis_status)s), t.status[s]);
     sis__buf_str(b, "</div>\n<ul>");
-    for (int s = 0; s < 4; s++)
+    for (int s = 0; s < SIS_N_STATUSES; s++)
         if (t.status[s]) {
             sis__buf_printf(b, "<li><span class=\"swatch %s\"></span> ",
                             sis_status_name((sis_status)s));

@@ -65,7 +65,7 @@ typedef struct sis__report_example {
 typedef struct sis__report_run {
     char *source;
     size_t first; /* its first example */
-    size_t n, status[4], verified, complete, subsets, traced;
+    size_t n, status[SIS_N_STATUSES], verified, complete, subsets, traced;
     double threshold_low, threshold_high, masked_low, masked_high;
     size_t evaluations;
     double seconds;

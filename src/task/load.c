@@ -173,7 +173,9 @@ void sis_task_record(const sis_task *t, sis_example *e, const sis_rationale *fou
                       .output = output,
                       .n_outputs = t->model.n_outputs,
                       .below = t->opt.search.below,
-                      .threshold = t->threshold};
+                      .threshold = t->threshold,
+                      .has_row = !t->alike, /* of a request its number says nothing */
+                      .row = e->row};
     if (output < t->outputs.n)
         r->output_label = t->outputs.labels[output];
     r->keep = t->guarantee.keep_class ? "class" : NULL;

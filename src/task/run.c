@@ -40,11 +40,16 @@ static size_t count_features(const sis_example *e) {
     return n > 0 ? (size_t)n : 0;
 }
 
+/* Is it a failure for this example alone? */
+static int is_soft(const sis_task *t, int error) {
+    return error == SIS_E_NAN || (error == SIS_E_MODEL && t->opt.keep_going);
+}
+
 int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const sis_opt *opt,
                      sis_example *e, sis_rationale *found) {
     char said[512];
     int error = sis__task_load(t, i, model, SIZE_MAX, e);
-    if (error == SIS_E_NAN) { /* of the scores that tell which output is highest */
+    if (is_soft(t, error)) { /* of the scores that tell which output is highest */
         snprintf(said, sizeof said, "%s", sis_error_detail());
         error = sis__task_load(t, i, model, 0, e);
         if (error == SIS_OK)
@@ -53,7 +58,7 @@ int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const 
         error = fail_softly(e->excuse, 0, found);
     } else if (error == SIS_OK) {
         error = sis__task_method_find(t, i, e, model, opt, found);
-        if (error == SIS_E_NAN)
+        if (is_soft(t, error))
             error = fail_softly(sis_error_detail(), count_features(e), found);
     }
     if (error != SIS_OK) {

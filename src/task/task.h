@@ -19,6 +19,7 @@
  *     run.c       examples -> answers -> records, on threads; scores; thresholds
  *     next.c      the same one by one
  *     verify.c    records held against examples and model
+ *     made.c      how records are made, for their file
  *
  * `opt` strings are the task's own copies. A message names options as the program does.
  */

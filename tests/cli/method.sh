@@ -14,11 +14,11 @@ credit() { explain -m "$models/credit.onnx" -i cases.csv -t 0.7 "$@"; }
 dna() { explain -m "$models/dna-ctcf.onnx" -i bases.fa -t 0.7 "$@"; }
 text() { explain -m "$models/imdb-cnn.onnx" -i reviews.txt -t 0.7 "$@"; }
 for m in perturb "ig --steps 100" "lime --samples 100" gradient; do
-    credit --method $m -o credit.jsonl && brief < credit.jsonl
+    credit --method $m -o credit.jsonl --force && brief < credit.jsonl
     sis verify -q credit.jsonl -m "$models/credit.onnx" -i cases.csv | grep -c '"holds":true'
-    dna --method $m -o dna.jsonl && brief < dna.jsonl
+    dna --method $m -o dna.jsonl --force && brief < dna.jsonl
     sis verify -q dna.jsonl -m "$models/dna-ctcf.onnx" -i bases.fa | grep -c '"holds":true'
-    text --method $m -o text.jsonl && brief < text.jsonl
+    text --method $m -o text.jsonl --force && brief < text.jsonl
     sis verify -q text.jsonl -m "$models/imdb-cnn.onnx" -i reviews.txt | grep -c '"holds":true'
 done
 
@@ -48,7 +48,7 @@ echo "several subsets by gradient"
 dna --method gradient --max-subsets 5 --step 3 | grep -o '"complete":[a-z]*'
 
 echo "an order that was found before"
-credit -o sis.jsonl
+credit -o sis.jsonl --force
 for method in ig lime perturb; do
     credit --method $method --trace > before.jsonl
     credit --method $method --constraint length --lengths sis.jsonl | grep -o '"subsets":.*"rest_score":[^,]*' > anew

@@ -2,7 +2,7 @@
 ask() {
     echo "== $*"
     sis explain -m "cmd:$SIS_EXAMPLES/credit.sh" -i "$SIS_EXAMPLES/credit.csv" \
-        --mask "mean:$SIS_EXAMPLES/credit.csv" -o out.jsonl "$@" 2>&1
+        --mask "mean:$SIS_EXAMPLES/credit.csv" -o out.jsonl --force "$@" 2>&1
 }
 ask -t 70
 ask -t 0.9999

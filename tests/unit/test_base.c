@@ -15,6 +15,7 @@
 #include "base/names.h"
 #include "base/parallel.h"
 #include "base/rng.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 
 static void errors_have_names_texts_and_a_message(void **state) {
@@ -218,6 +219,42 @@ static void parallel_runs_each_item_once_and_reports_the_first_failure(void **st
     }
 }
 
+/* The examples of the standard, and every way to cut a text into two. */
+static void digests_are_those_of_the_standard(void **state) {
+    static const char abc[] = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    static const char none[] = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+    static const char million[] =
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0";
+    char text[SIS__SHA256_TEXT], again[SIS__SHA256_TEXT], many[1000];
+    sis__sha256 s;
+    (void)state;
+    sis__sha256_init(&s);
+    sis__sha256_text(&s, text);
+    assert_string_equal(text, none);
+    sis__sha256_init(&s);
+    sis__sha256_add(&s, "abc", 3);
+    sis__sha256_text(&s, text);
+    assert_string_equal(text, abc);
+    memset(many, 'a', sizeof many);
+    sis__sha256_init(&s);
+    for (int i = 0; i < 1000; i++)
+        sis__sha256_add(&s, many, sizeof many);
+    sis__sha256_text(&s, text);
+    assert_string_equal(text, million);
+    sis__sha256_init(&s);
+    sis__sha256_add(&s, many, 200);
+    sis__sha256_text(&s, text);
+    for (size_t cut = 0; cut <= 200; cut++) {
+        sis__sha256_init(&s);
+        sis__sha256_add(&s, many, cut);
+        sis__sha256_add(&s, many + cut, 200 - cut);
+        sis__sha256_text(&s, again);
+        assert_string_equal(again, text);
+    }
+    assert_false(sis__sha256_file("/nowhere", text));
+    assert_false(sis__sha256_file("/", text));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_names_texts_and_a_message),
@@ -230,6 +267,7 @@ int main(void) {
         cmocka_unit_test(names_keep_their_numbers),
         cmocka_unit_test(lists_of_any_type_grow),
         cmocka_unit_test(random_numbers_depend_on_the_seed_alone),
+        cmocka_unit_test(digests_are_those_of_the_standard),
         cmocka_unit_test(parallel_runs_each_item_once_and_reports_the_first_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,44 @@ static void early_stops_rank_and_verify_what_they_leave(void **state) {
     }
 }
 
+/* Is what a limit left the beginning of the whole, and its bound sufficient? */
+static void assert_begins(const sis_collection *cut, const sis_collection *whole) {
+    assert_true(cut->n_subsets <= whole->n_subsets && cut->score == whole->score);
+    for (size_t k = 0; k < cut->n_subsets; k++) {
+        assert_int_equal(cut->subsets[k].n, whole->subsets[k].n);
+        assert_memory_equal(cut->subsets[k].features, whole->subsets[k].features,
+                            cut->subsets[k].n * sizeof(int));
+    }
+    if (cut->status != SIS_STATUS_CUT)
+        return;
+    const sis_trace *t = &cut->bound.trace;
+    assert_true(cut->bound.n > 0 && !cut->complete);
+    assert_memory_equal(t->order, whole->subsets[cut->n_subsets].trace.order, t->n * sizeof(int));
+}
+
+static void limits_leave_the_beginning_and_a_sufficient_bound(void **state) {
+    sis__rng r;
+    size_t cut = 0;
+    (void)state;
+    sis__rng_init(&r, 31);
+    for (int round = 0; round < 1000; round++) {
+        problem p;
+        sis_collection whole, part;
+        problem_init(&p, &r);
+        sis_opt opt = decision(p.threshold);
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &whole), SIS_OK);
+        opt.max_evaluations = 1 + sis__rng_below(&r, 60);
+        opt.time_limit = round % 10 == 0 ? 1e-9 : 0;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &part), SIS_OK);
+        assert_begins(&part, &whole);
+        assert_holds(&p.model, &p.input, &opt, &part);
+        cut += part.status == SIS_STATUS_CUT;
+        sis_collection_release(&whole);
+        sis_collection_release(&part);
+    }
+    assert_true(cut > 100);
+}
+
 /* A model that is no function of its input: an answer or an error, never a crash. */
 static int fickle(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     sis__rng *r = (sis__rng *)ctx;
@@ -95,6 +133,7 @@ static void a_model_that_changes_its_mind_is_survived(void **state) {
         sis_input in = {.values = x, .mask = z, .n_values = 1 + sis__rng_below(&r, 40)};
         sis_opt opt = decision(sis__rng_uniform(&r));
         opt.early_stop = round % 2;
+        opt.max_evaluations = round % 3 == 0 ? sis__rng_below(&r, 30) : 0;
         sis_collection c;
         int error = sis_collect(&m, &in, &opt, &c);
         assert_true(error == SIS_OK || error == SIS_E_MODEL);
@@ -109,6 +148,7 @@ int main(void) {
         cmocka_unit_test(a_cap_on_subsets_keeps_the_first_ones),
         cmocka_unit_test(an_early_stop_gives_a_larger_subset),
         cmocka_unit_test(early_stops_rank_and_verify_what_they_leave),
+        cmocka_unit_test(limits_leave_the_beginning_and_a_sufficient_bound),
         cmocka_unit_test(a_model_that_changes_its_mind_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

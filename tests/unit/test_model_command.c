@@ -307,7 +307,7 @@ static void a_child_that_hangs_is_killed(void **state) {
     }
 }
 
-static void a_lost_child_stays_lost(void **state) {
+static void a_lost_child_is_started_again(void **state) {
     (void)state;
     double score;
     sis_model model =
@@ -317,8 +317,27 @@ static void a_lost_child_stays_lost(void **state) {
     assert_message_has(
         "request 2: ended with exit status 0 (it is to answer line after line, until there are no "
         "more); it said: bye");
-    assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_E_MODEL);
-    assert_message_has("has failed before and is no longer there");
+    assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_OK);
+    assert_true(score == 1);
+    sis_model_close(&model);
+}
+
+static void a_child_that_dies_is_asked_again_if_that_is_wanted(void **state) {
+    (void)state;
+    double score;
+    sis_model model;
+    sis_model_opt opt;
+    sis_model_opt_init(&opt);
+    opt.restarts = 1;
+    assert_int_equal(
+        sis_model_open("cmd:read -r l; echo '{\"outputs\":[1]}'; read -r l", &opt, &model), SIS_OK);
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_OK);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(model.predict(model.ctx, ROW, 1, 3, &score), SIS_OK);
+    sis_model_close(&model);
+    assert_int_equal(sis_model_open("cmd:exit 3", &opt, &model), SIS_OK);
+    assert_int_equal(sis_model_measure(&model, ROW, 3), SIS_E_MODEL);
+    assert_message_has("ended with exit status 3");
     sis_model_close(&model);
 }
 
@@ -447,7 +466,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(later_rows_are_judged_like_the_first),
         cmocka_unit_test(one_of_several_scores_may_be_nan),
         cmocka_unit_test(a_child_that_hangs_is_killed),
-        cmocka_unit_test(a_lost_child_stays_lost),
+        cmocka_unit_test(a_lost_child_is_started_again),
+        cmocka_unit_test(a_child_that_dies_is_asked_again_if_that_is_wanted),
         cmocka_unit_test(only_the_end_of_a_long_speech_is_quoted),
         cmocka_unit_test(an_answer_without_end_is_refused),
         cmocka_unit_test(children_share_the_cores),

@@ -236,6 +236,87 @@ static int format_and_parse(void *ctx) {
     return code;
 }
 
+static void rows_and_origins_are_written_where_they_say_something(void **state) {
+    sample s;
+    sis_record r;
+    (void)state;
+    sample_make(&s);
+    s.record.has_row = 1;
+    s.record.row = 7;
+    s.record.made = "{\"version\":\"1\"}";
+    char *line = record_line(&s.record, 0);
+    assert_null(strstr(line, "\"row\"")); /* its id is that number */
+    assert_non_null(strstr(line, ",\"made\":{\"version\":\"1\"}}\n"));
+    assert_stable(line);
+    free(line);
+    s.record.row = 8;
+    line = record_line(&s.record, 0);
+    assert_int_equal(sis_record_parse(line, strlen(line), &r), 0);
+    assert_true(r.has_row && r.row == 8);
+    assert_string_equal(r.made, s.record.made);
+    sis_record_release(&r);
+    free(line);
+    const char *const bad[] = {"{", "[1]", "{\"a\":1}\n", "{} {}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        size_t n;
+        s.record.made = bad[i];
+        assert_int_equal(sis_record_format(&s.record, 0, &line, &n), SIS_E_ARGUMENT);
+    }
+}
+
+static const char *const words[] = {"sis", "explain", "--model=a \"b\".onnx"};
+
+static int made_round_trip(void *ctx) {
+    (void)ctx;
+    sis_made made = {.version = "1.2",
+                     .n_command = 3,
+                     .command = words,
+                     .model_sha256 = "aa",
+                     .examples = 12,
+                     .rows = "0:4",
+                     .mask = "zero",
+                     .samples = 32,
+                     .seed = 7,
+                     .kernels = "base",
+                     .machine = "pdp11",
+                     .shard = 2,
+                     .shards = 8};
+    sis_made back;
+    char *json = NULL, *again = NULL;
+    int error = sis_made_format(&made, &json);
+    if (error == SIS_OK)
+        error = sis_made_parse(json, &back);
+    if (error == SIS_OK) {
+        assert_true(back.shard == 2 && back.shards == 8 && back.examples == 12 && back.seed == 7);
+        assert_string_equal(back.command[2], words[2]);
+        assert_null(back.input_sha256);
+        error = sis_made_format(&back, &again);
+        if (error == SIS_OK)
+            assert_string_equal(again, json);
+        sis_made_release(&back);
+    }
+    free(json);
+    free(again);
+    return error;
+}
+
+static void how_results_were_made_reads_back(void **state) {
+    static const char *const bad[] = {"{}",
+                                      "[]",
+                                      "{\"version\":1}",
+                                      "{\"version\":\"1\",\"shard\":\"8/8\"}",
+                                      "{\"version\":\"1\",\"shard\":\"x\"}",
+                                      "{\"version\":\"1\",\"command\":[1]}",
+                                      "{\"version\":\"1\",\"examples\":-1}"};
+    sis_made made;
+    (void)state;
+    assert_int_equal(made_round_trip(NULL), 0);
+    assert_true(with_failing_allocations(made_round_trip, NULL) > 5);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(sis_made_parse(bad[i], &made), SIS_E_FORMAT);
+    sis_made_release(NULL);
+}
+
 static void failing_allocations_are_reported(void **state) {
     (void)state;
     assert_true(with_failing_allocations(format_and_parse, NULL) > 25);
@@ -243,6 +324,8 @@ static void failing_allocations_are_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_and_origins_are_written_where_they_say_something),
+        cmocka_unit_test(how_results_were_made_reads_back),
         cmocka_unit_test(records_are_written_field_by_field),
         cmocka_unit_test(records_hold_what_was_read),
         cmocka_unit_test(short_records_are_enough),

@@ -107,6 +107,7 @@ static int add_line(void *ctx, size_t i, const sis_record *record) {
     size_t n;
     (void)i;
     r.collection.seconds = 0;
+    r.made = NULL; /* of files */
     int error = sis_record_format(&r, 1, &line, &n);
     if (error)
         return error;

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lines of results files, moved as they are: only the first of a file, which says how it was made, is
+ * written anew where it becomes another one. See lines.h.
+ */
+#include "lines.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "task.h"
+
+/* ---- How it was made ------------------------------------------------------------------------- */
+
+/* As text without the shard. NULL after an error line. */
+static char *whole_run(const char *path, const char *json, sis_made *made) {
+    char *text = NULL;
+    int status = cli_fail(sis_made_parse(json, made));
+    if (status != CLI_DONE) {
+        cli_error("%s: cannot be read", path);
+        return NULL;
+    }
+    made->shard = 0;
+    made->shards = 1;
+    cli_fail(sis_made_format(made, &text));
+    return text;
+}
+
+/* Which part of how two files were made differs, in words. */
+static const char *difference(const sis_made *a, const sis_made *b) {
+    const struct {
+        const char *what, *x, *y;
+    } parts[] = {{"another model file", a->model_sha256, b->model_sha256},
+                 {"another input file", a->input_sha256, b->input_sha256},
+                 {"another mask file", a->mask_sha256, b->mask_sha256},
+                 {"another feature map", a->features_sha256, b->features_sha256},
+                 {"other rows", a->rows, b->rows},
+                 {"another mask", a->mask, b->mask}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].x ? parts[i].x : "", parts[i].y ? parts[i].y : "") != 0)
+            return parts[i].what;
+    return "other options";
+}
+
+/* Machines and versions may differ between the parts of a run, nothing else may. */
+static int is_same_run(sis_made *a, sis_made *b) {
+    sis_made x = *a, y = *b;
+    char *one = NULL, *two = NULL;
+    x.version = y.version = x.kernels = y.kernels = x.machine = y.machine = NULL;
+    int failed = sis_made_format(&x, &one) || sis_made_format(&y, &two);
+    int same = !failed && strcmp(one, two) == 0;
+    free(one);
+    free(two);
+    return same;
+}
+
+static int take_made(cli_lines *l, const char *path, const char *json) {
+    sis_made made = {0};
+    char *text = whole_run(path, json, &made);
+    int status = text ? CLI_DONE : CLI_FAILED;
+    if (status == CLI_DONE && !l->made_json) {
+        l->made = made;
+        l->made_json = text;
+        l->made_by = path;
+        l->made_part = strdup(json);
+        return l->made_part ? CLI_DONE : cli_error("out of memory");
+    }
+    if (status == CLI_DONE && !is_same_run(&l->made, &made))
+        status = cli_error("%s and %s are not parts of one run: made with %s", l->made_by, path,
+                           difference(&l->made, &made));
+    sis_made_release(&made);
+    free(text);
+    return status;
+}
+
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* Which example a record is of: it says so, or is called by it. */
+static int find_row(const sis_record *r, const char *path, size_t *row) {
+    long number;
+    if (r->has_row) {
+        *row = r->row;
+        return CLI_DONE;
+    }
+    if (!cli_whole(r->id, &number) || number < 0)
+        return cli_error("%s: record \"%s\" does not say which example it is of", path, r->id);
+    *row = (size_t)number;
+    return CLI_DONE;
+}
+
+static int add_record(cli_lines *l, const sis_record *r, cli_line line) {
+    void *items = l->items;
+    const char *path = l->paths[line.file];
+    int status = r->made ? take_made(l, path, r->made) : CLI_DONE;
+    if (status == CLI_DONE && !l->made_json)
+        return cli_error("%s: does not say how it was made, as files of older versions do not; its "
+                         "order is not known",
+                         path);
+    if (status == CLI_DONE)
+        status = find_row(r, path, &line.row);
+    if (status == CLI_DONE)
+        status = cli_grow(&items, &l->room, l->n, sizeof *l->items);
+    l->items = items;
+    if (status != CLI_DONE)
+        return status;
+    line.first = r->made != NULL;
+    line.poor = r->collection.status == SIS_STATUS_ERROR || r->collection.status == SIS_STATUS_CUT;
+    l->items[l->n++] = line;
+    return CLI_DONE;
+}
+
+static int read_lines(cli_lines *l, FILE *file, const char *path) {
+    cli_line line = {.file = l->n_files - 1};
+    char *text = NULL;
+    size_t room = 0, number = 0;
+    int status = CLI_DONE;
+    sis_record r;
+    for (ssize_t n; status == CLI_DONE && (n = getline(&text, &room, file)) > 0; line.at += n) {
+        number++;
+        if (strspn(text, " \t\r\n") == (size_t)n)
+            continue;
+        if (text[n - 1] != '\n') {
+            l->torn++;
+            break;
+        }
+        line.length = (size_t)n;
+        if (sis_record_parse(text, (size_t)n, &r) != SIS_OK)
+            status = cli_error("%s, line %zu: %s", path, number, sis_error_detail());
+        else
+            status = add_record(l, &r, line);
+        sis_record_release(&r);
+    }
+    if (status == CLI_DONE && ferror(file))
+        status = cli_error("cannot read %s: %s", path, strerror(errno));
+    free(text);
+    return status;
+}
+
+int cli_lines_add(cli_lines *l, const char *path) {
+    const char **paths = realloc(l->paths, (l->n_files + 1) * sizeof *paths);
+    if (!paths)
+        return cli_error("out of memory");
+    l->paths = paths;
+    l->paths[l->n_files++] = path;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return cli_error("cannot open %s: %s", path, strerror(errno));
+    int status = read_lines(l, file, path);
+    fclose(file);
+    return status;
+}
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+/* The rows of the run, in its order. */
+static int find_order(const cli_lines *l, size_t **rows, size_t *n) {
+    const sis_made *m = &l->made;
+    if (m->rows)
+        return cli_rows(m->rows, m->examples, rows, n);
+    *n = m->examples;
+    *rows = cli_grab(*n, sizeof **rows);
+    for (size_t i = 0; *rows && i < *n; i++)
+        (*rows)[i] = i;
+    return *rows ? CLI_DONE : CLI_FAILED;
+}
+
+/* Put line i in its place; slots (examples) hold numbers of lines + 1. */
+static int place_line(const cli_lines *l, size_t i, size_t *slots) {
+    const cli_line *line = &l->items[i];
+    if (line->row >= l->made.examples)
+        return cli_error("%s: holds example %zu, but the input had %zu", l->paths[line->file],
+                         line->row, l->made.examples);
+    size_t *slot = &slots[line->row];
+    const cli_line *before = *slot ? &l->items[*slot - 1] : NULL;
+    if (before && (!before->poor || before->file != line->file))
+        return cli_error("example %zu is in %s and in %s; take one of them out", line->row,
+                         l->paths[before->file], l->paths[line->file]);
+    *slot = i + 1;
+    return CLI_DONE;
+}
+
+/* Items in the order of the rows. */
+static int arrange(cli_lines *l, const size_t *rows, size_t n_rows, size_t *slots,
+                   void (*missing)(void *ctx, size_t row), void *ctx) {
+    cli_line *items = cli_grab(l->n, sizeof *items);
+    size_t n = 0;
+    if (!items)
+        return CLI_FAILED;
+    for (size_t i = 0; i < n_rows; i++) {
+        if (slots[rows[i]])
+            items[n++] = l->items[slots[rows[i]] - 1];
+        else
+            missing(ctx, rows[i]);
+        slots[rows[i]] = 0;
+    }
+    free(l->items);
+    l->items = items;
+    l->n = l->room = n;
+    for (size_t row = 0; row < l->made.examples; row++)
+        if (slots[row])
+            return cli_error("example %zu was not asked for by --rows %s", row, l->made.rows);
+    return CLI_DONE;
+}
+
+int cli_lines_sort(cli_lines *l, void (*missing)(void *ctx, size_t row), void *ctx) {
+    size_t n = 0, *rows = NULL, *slots = cli_grab(l->made.examples, sizeof *slots);
+    int status = slots ? find_order(l, &rows, &n) : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < l->n; i++)
+        status = place_line(l, i, slots);
+    if (status == CLI_DONE)
+        status = arrange(l, rows, n, slots, missing, ctx);
+    free(rows);
+    free(slots);
+    return status;
+}
+
+/* ---- Writing --------------------------------------------------------------------------------- */
+
+/* The record in these bytes, made so or, with NULL, without a word about it. */
+static int write_anew(const char *text, size_t n, const char *made, cli_output *out) {
+    sis_record r;
+    char *line = NULL;
+    int status = cli_fail(sis_record_parse(text, n, &r));
+    if (status != CLI_DONE)
+        return status;
+    const char *own = r.made;
+    int trace = 0;
+    for (size_t k = 0; k < r.collection.n_subsets; k++)
+        trace |= r.collection.subsets[k].trace.n > 0;
+    r.made = made;
+    status = cli_fail(sis_record_format(&r, trace, &line, &n));
+    r.made = own;
+    if (status == CLI_DONE)
+        status = cli_output_add(out, line, n);
+    free(line);
+    sis_record_release(&r);
+    return status;
+}
+
+static int write_line(const cli_lines *l, size_t i, const char *made, FILE *file, cli_output *out) {
+    const cli_line *line = &l->items[i];
+    char *text = cli_grab(line->length + 1, 1);
+    int status = text ? CLI_DONE : CLI_FAILED;
+    if (status == CLI_DONE && (fseeko(file, (off_t)line->at, SEEK_SET) != 0 ||
+                               fread(text, 1, line->length, file) != line->length))
+        status = cli_error("cannot read %s again", l->paths[line->file]);
+    if (status == CLI_DONE)
+        status = i == 0 || line->first ? write_anew(text, line->length, i == 0 ? made : NULL, out)
+                                       : cli_output_add(out, text, line->length);
+    free(text);
+    return status;
+}
+
+int cli_lines_write(const cli_lines *l, const char *made, cli_output *out) {
+    FILE **files = cli_grab(l->n_files, sizeof *files);
+    int status = files ? CLI_DONE : CLI_FAILED;
+    for (size_t i = 0; status == CLI_DONE && i < l->n_files; i++)
+        if (!(files[i] = fopen(l->paths[i], "r")))
+            status = cli_error("cannot open %s: %s", l->paths[i], strerror(errno));
+    for (size_t i = 0; status == CLI_DONE && i < l->n; i++)
+        status = write_line(l, i, made, files[l->items[i].file], out);
+    for (size_t i = 0; files && i < l->n_files; i++)
+        if (files[i])
+            fclose(files[i]);
+    free(files);
+    return status;
+}
+
+void cli_lines_release(cli_lines *l) {
+    sis_made_release(&l->made);
+    free(l->made_json);
+    free(l->made_part);
+    free(l->items);
+    free((void *)l->paths);
+    *l = (cli_lines){0};
+}
+
+/* ---- Sources --------------------------------------------------------------------------------- */
+
+/* How the run was made that a results file is a part of; NULL: it is none. */
+static char *run_of(const char *path) {
+    sis_results *file;
+    sis_record r;
+    sis_made made = {0};
+    char *text = NULL;
+    if (strcmp(path, "-") == 0 || sis_results_open(path, &file) != SIS_OK)
+        return NULL; /* reading it will say what is wrong */
+    if (sis_results_next(file, &r) > 0 && r.made && sis_made_parse(r.made, &made) == SIS_OK &&
+        made.shards > 1) {
+        made.shards = 1;
+        made.shard = 0;
+        made.version = made.kernels = made.machine = NULL;
+        sis_made_format(&made, &text);
+    }
+    sis_made_release(&made);
+    sis_record_release(&r);
+    sis_results_close(file);
+    return text;
+}
+
+int cli_parts_add(cli_parts *p, const char *path, const char **source) {
+    void *items = p->items;
+    int status = cli_grow(&items, &p->room, p->n, sizeof *p->items);
+    p->items = items;
+    if (status != CLI_DONE)
+        return status;
+    char *run = run_of(path);
+    *source = path;
+    for (size_t i = 0; run && i < p->n; i++)
+        if (p->items[i].run && strcmp(p->items[i].run, run) == 0) {
+            *source = p->items[i].source;
+            break;
+        }
+    p->items[p->n++] = (struct cli_part){path, *source, run};
+    return CLI_DONE;
+}
+
+void cli_parts_release(cli_parts *p) {
+    for (size_t i = 0; i < p->n; i++)
+        free(p->items[i].run);
+    free(p->items);
+    *p = (cli_parts){0};
+}
+
+/* ---- In its place ---------------------------------------------------------------------------- */
+
+static void ignore(void *ctx, size_t row) {
+    (void)ctx;
+    (void)row;
+}
+
+static int replace_file(const cli_lines *l, const char *path) {
+    char *other = NULL;
+    cli_output out = {0};
+    if (asprintf(&other, "%s.sorting", path) < 0)
+        return cli_error("out of memory");
+    int status = cli_output_open(&out, other, -1);
+    if (status == CLI_DONE)
+        status = cli_lines_write(l, l->made_part, &out);
+    if (status == CLI_DONE && (fflush(out.file) != 0 || fsync(fileno(out.file)) != 0))
+        status = cli_cannot_write(other);
+    int closed = cli_output_close(&out);
+    status = status == CLI_DONE ? closed : status;
+    if (status == CLI_DONE && rename(other, path) != 0)
+        status = cli_error("cannot rename %s to %s: %s", other, path, strerror(errno));
+    free(other);
+    return status;
+}
+
+int cli_lines_settle(const char *path) {
+    cli_lines l = {0};
+    int status = cli_lines_add(&l, path);
+    if (status == CLI_DONE && l.n)
+        status = cli_lines_sort(&l, ignore, NULL);
+    if (status == CLI_DONE && l.n)
+        status = replace_file(&l, path);
+    cli_lines_release(&l);
+    return status;
+}

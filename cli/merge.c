@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis merge: the parts of a run into one results file.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "cli.h"
+#include "lines.h"
+
+typedef struct {
+    const char *output;
+    int force;
+    cli_common common;
+} merge_options;
+
+static const cli_option options[] = {
+    {"output", 'o', "FILE", CLI_STRING(merge_options, output), "where all records go",
+     .unset = "standard output"},
+    CLI_FORCE(merge_options, force),
+    CLI_GROUP(merge_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+enum { NAMED = 10 };
+
+/* Examples that no part has. */
+typedef struct {
+    size_t n, rows[NAMED];
+} absent;
+
+static void count_missing(void *ctx, size_t row) {
+    absent *a = ctx;
+    if (a->n < NAMED)
+        a->rows[a->n] = row;
+    a->n++;
+}
+
+static int tell_missing(const absent *a, const cli_lines *l) {
+    char list[NAMED * 24] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < a->n && i < NAMED; i++)
+        used +=
+            (size_t)snprintf(list + used, sizeof list - used, "%s%zu", i ? ", " : "", a->rows[i]);
+    return cli_error("%zu of %zu examples are missing: %s%s; %sgo on with their parts (--resume) "
+                     "and merge again",
+                     a->n, a->n + l->n, list, a->n > NAMED ? ", ..." : "",
+                     l->torn ? "a part ends in the middle of a record; " : "");
+}
+
+static int write_all(const merge_options *o, const cli_lines *l) {
+    cli_output out = {0};
+    int status = cli_output_open(&out, o->output, -1);
+    if (status == CLI_DONE)
+        status = cli_lines_write(l, l->made_json, &out);
+    int closed = cli_output_close(&out);
+    return status == CLI_DONE ? closed : status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const merge_options *o = (const merge_options *)p;
+    cli_lines l = {0};
+    absent missing = {0};
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+        status = cli_output_spares(o->output, args->items[i]);
+    if (status == CLI_DONE)
+        status = cli_output_fresh(o->output, o->force, 0);
+    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+        status = cli_lines_add(&l, args->items[i]);
+    if (status == CLI_DONE && l.n == 0)
+        status = cli_error("there is nothing to merge: no records");
+    if (status == CLI_DONE)
+        status = cli_lines_sort(&l, count_missing, &missing);
+    if (status == CLI_DONE)
+        status = write_all(o, &l);
+    if (status == CLI_DONE)
+        cli_note(o->common.quiet, "%zu records of %zu part%s", l.n, args->n,
+                 args->n == 1 ? "" : "s");
+    if (status == CLI_DONE && missing.n)
+        status = tell_missing(&missing, &l);
+    cli_lines_release(&l);
+    return status;
+}
+
+const cli_command cli_merge = {
+    .name = "merge",
+    .summary = "put the parts of a run together",
+    .options = options,
+    .options_size = sizeof(merge_options),
+    .args = "PART...",
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .run = run,
+    .examples = (const cli_example[]){{"sis merge part-*.jsonl -o all.jsonl",
+                                       "One results file of what several machines have found."},
+                                      {0}},
+    .description =
+        "Puts the results files of sis explain --shard together, in the order of the examples: the "
+        "same bytes that one run would have written, but for the seconds. Parts may be given in "
+        "any order. The first record of each says how it was made, so parts of different runs are "
+        "refused, and so is an example that is there twice.\n\n"
+        "Examples that are missing, because a part is or did not come to its end, are named by "
+        "their numbers from 0. What is there is written all the same. docs/scale.md says how to "
+        "plan such runs.\n\n"
+        "The exit status is 1 if an example is missing.",
+};

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See spread.h.
+ */
+#include "spread.h"
+
+const cli_spread *cli_spread_now;

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the records of a task are made: versions, digests of files, and what random numbers began with.
+ * Files are read again for their digests, since readers keep less than the bytes; that costs a few
+ * seconds a gigabyte, once a run.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "task/task.h"
+
+enum { MACHINE = 160 };
+
+typedef char digest[SIS__SHA256_TEXT];
+
+/* The digest of a file that an option names, perhaps behind a prefix such as "mean:"; NULL: it names
+ * none. */
+static const char *digest_of(const char *option, digest text) {
+    const char *colon = option ? strchr(option, ':') : NULL;
+    if (!option || strcmp(option, "-") == 0)
+        return NULL;
+    if (sis__sha256_file(option, text) || (colon && sis__sha256_file(colon + 1, text)))
+        return text;
+    return NULL;
+}
+
+/* What the processor is, and which instructions it has that results could hang on. */
+static void name_machine(char text[MACHINE]) {
+    struct utsname u;
+    size_t used = (size_t)snprintf(text, 64, "%s", uname(&u) == 0 ? u.machine : "unknown");
+#ifdef __x86_64__
+    const struct {
+        const char *name;
+        int has;
+    } sets[] = {{"avx", __builtin_cpu_supports("avx")},
+                {"fma", __builtin_cpu_supports("fma")},
+                {"avx2", __builtin_cpu_supports("avx2")},
+                {"avx512f", __builtin_cpu_supports("avx512f")}};
+    used = used < 64 ? used : 63;
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (sets[i].has)
+            used += (size_t)snprintf(text + used, MACHINE - used, " %s", sets[i].name);
+#else
+    (void)used;
+#endif
+}
+
+int sis_task_made(const sis_task *t, const char *const *command, size_t n_command, char **made) {
+    digest model, input, mask, features;
+    char machine[MACHINE];
+    const sis_task_opt *o = &t->opt;
+    size_t draws = t->mask.n_samples > 1 ? t->mask.n_samples : 0;
+    name_machine(machine);
+    sis_made m = {.version = sis_version(),
+                  .command = command,
+                  .n_command = n_command,
+                  .model_sha256 = digest_of(o->model, model),
+                  .input_sha256 = digest_of(o->input, input),
+                  .mask_sha256 = digest_of(o->mask, mask),
+                  .features_sha256 = digest_of(o->features, features),
+                  .examples = t->source.data ? sis_data_count(t->source.data) : 0,
+                  .rows = o->rows,
+                  .mask = o->mask,
+                  .samples = o->samples ? o->samples : draws,
+                  .seed = (size_t)o->seed,
+                  .kernels = sis_net_kernels(),
+                  .machine = machine,
+                  .shard = o->shard,
+                  .shards = o->shards};
+    return sis_made_format(&m, made);
+}
