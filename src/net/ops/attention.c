@@ -260,6 +260,9 @@ static int embed_shape(sis__cx *c) {
     const sis__tensor *positions = sis__cx_input(c, POSITIONS);
     c->step->p.unary.alpha = sis__attr_float(c, "epsilon", 1e-12f);
     sis__attr_find(c, "mask_index_type");
+    for (size_t i = WORDS; i <= BETA; i++)
+        if (i != TYPES && !sis__cx_input(c, i))
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
     size_t hidden = words->rank == 2 ? words->dims[1] : 0;
     if (ids->dtype != SIS__I64 || ids->rank != 2 || words->rank != 2 || positions->rank != 2 ||
         positions->dims[1] != hidden || sis__cx_input(c, GAMMA)->count != hidden ||
@@ -336,8 +339,9 @@ static int embed_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
+/* Segments may be left out in the middle, so the first input alone is always there. */
 const sis__op sis__op_embed_layer_normalization = {
-    7, 9, embed_shape, embed_forward, sis__no_gradient, 0, SIS__MIXES};
+    1, 9, embed_shape, embed_forward, sis__no_gradient, 0, SIS__MIXES};
 
 /* ---- BiasGelu, FastGelu: x, bias -------------------------------------------------------------- */
 

@@ -670,6 +670,7 @@ static int attention_open(const sis__subject *s, sis__ruled **out) {
         error = SIS_E_UNSUPPORTED; /* batches do the same */
     a->ruled.width = a->ruled.stride = a->width;
     a->ruled.exact = 1;
+    a->ruled.block = 32; /* whole batches of the head */
     return error;
 }
 
