@@ -14,10 +14,12 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
 #include "net/onnx/proto.h"
 #include "net/ops/ml_scores.h"
 #include "net/ops/ops.h"
 #include "net/ops/trees.h"
+#include "net/plan/cache.h"
 
 static const size_t OUTPUTS_MOST = (size_t)1 << 20;
 
@@ -275,6 +277,37 @@ static int build(sis__cx *c, sis__trees *t) {
     return c->error ? c->error : finish(c, t);
 }
 
+/* The same with what another plan of the network has built, or for others to find. */
+static int build_once(sis__cx *c, sis__trees *t) {
+    const sis__made *made = sis__cache_made(c->plan->net, c->node->proto);
+    const sis__trees *found = made ? (const sis__trees *)made->value : NULL;
+    if (!c->plan->net->cache || (found && found->forest.width != t->forest.width))
+        return build(c, t);
+    if (found) {
+        t->forest = found->forest;
+        t->base = found->base;
+        t->single = found->single;
+        t->all_positive = found->all_positive;
+        c->seen |= made->seen;
+        return c->error;
+    }
+    sis__plan *plan = c->plan, *arena = SIS_NEW(sis__plan, 1);
+    if (!arena)
+        return c->error = SIS_E_NOMEM;
+    arena->net = plan->net;
+    c->plan = arena;
+    build(c, t);
+    sis__trees *copy = (sis__trees *)sis__cx_alloc(c, 1, sizeof *copy);
+    c->plan = plan;
+    if (c->error) {
+        sis__plan_free(arena);
+        return c->error;
+    }
+    *copy = *t;
+    c->error = sis__cache_keep_made(plan->net, &(sis__made){c->node->proto, copy, c->seen, arena});
+    return c->error;
+}
+
 static int trees_shape(sis__cx *c, int classifier) {
     sis__trees *t = c->step->p.trees = (sis__trees *)sis__cx_alloc(c, 1, sizeof *t);
     if (!t)
@@ -295,7 +328,8 @@ static int trees_shape(sis__cx *c, int classifier) {
         read_aggregate(c, t);
     }
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
-    build(c, t);
+    if (!c->error)
+        build_once(c, t);
     c->step->scratch =
         t->forest.width * sizeof(double) + t->outputs * (sizeof(double) + sizeof(float) + 1) + 64;
     c->step->flops = (double)t->n * (double)t->forest.n_trees * 20.0;

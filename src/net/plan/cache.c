@@ -22,6 +22,11 @@ typedef struct packed_matrix {
     struct packed_matrix *next;
 } packed_matrix;
 
+typedef struct kept_made {
+    sis__made made;
+    struct kept_made *next;
+} kept_made;
+
 struct sis__runs {
     sis__run *run;
     struct sis__runs *next;
@@ -32,6 +37,7 @@ struct sis__cache {
     sis__geometry *geometries;
     size_t n_geometries, clock; /* how many, and requests so far */
     packed_matrix *packed;
+    kept_made *made;
 };
 
 static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows should stay below */
@@ -70,9 +76,15 @@ void sis__cache_clear(struct sis__cache *c) {
         free(p->packed);
         free(p);
     }
+    for (kept_made *m = c->made, *next; m; m = next) {
+        next = m->next;
+        sis__plan_free(m->made.arena);
+        free(m);
+    }
     c->geometries = NULL;
     c->n_geometries = 0;
     c->packed = NULL;
+    c->made = NULL;
 }
 
 void sis__cache_free(struct sis__cache *c) {
@@ -123,6 +135,35 @@ int sis__cache_pack(const sis_net *net, const sis__matrix *b, const float **pack
         free(p);
     }
     *packed = found->packed;
+    return SIS_OK;
+}
+
+/* ---- What operators made --------------------------------------------------------------------- */
+
+const sis__made *sis__cache_made(const sis_net *net, const void *node) {
+    struct sis__cache *c = net->cache;
+    if (!c)
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    const kept_made *m = c->made;
+    while (m && m->made.node != node)
+        m = m->next;
+    pthread_mutex_unlock(&c->lock);
+    return m ? &m->made : NULL;
+}
+
+int sis__cache_keep_made(const sis_net *net, const sis__made *made) {
+    struct sis__cache *c = net->cache;
+    kept_made *m = SIS_NEW(kept_made, 1);
+    if (!m) {
+        sis__plan_free(made->arena);
+        return SIS_E_NOMEM;
+    }
+    m->made = *made;
+    pthread_mutex_lock(&c->lock);
+    m->next = c->made; /* two threads may have made the same: both are in use */
+    c->made = m;
+    pthread_mutex_unlock(&c->lock);
     return SIS_OK;
 }
 

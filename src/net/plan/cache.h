@@ -66,6 +66,18 @@ void sis__cache_clear(struct sis__cache *c);
 /* b packed, found or made; for matrices that belong to the document. */
 int sis__cache_pack(const sis_net *net, const sis__matrix *b, const float **packed);
 
+/* What an operator made of a node's attributes alone, which is large and the same in every plan. It
+ * lives in memory that belongs to `arena`, a plan with nothing else in it. Keeping one takes the arena
+ * over, also on failure. NULL: there is none yet. */
+typedef struct sis__made {
+    const void *node; /* of the document */
+    const void *value;
+    uint64_t seen; /* attributes that were read for it */
+    sis__plan *arena;
+} sis__made;
+const sis__made *sis__cache_made(const sis_net *net, const void *node);
+int sis__cache_keep_made(const sis_net *net, const sis__made *made);
+
 /* Copy one row of floats to where a run takes it. */
 void sis__feed_row(const sis__geometry *g, sis__run *r, size_t row, const float *values);
 
