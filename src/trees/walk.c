@@ -16,6 +16,7 @@
  */
 #include "trees/walk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,6 +231,46 @@ void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, d
         choose_leaves(w, features[i], sums + i * k);
     for (size_t i = 0; added && i < n; i += LANES)
         sum_block(w, features + i, n - i < LANES ? n - i : LANES, sums + i * k);
+}
+
+int sis__forest_walk_idle(sis__forest_walk *w, int feature) {
+    if (w->stale)
+        sort_others(w);
+    return w->of_feature[feature] == w->of_feature[feature + 1];
+}
+
+static void add_leaf(const sis__forest *f, uint32_t leaf, double sign, double *sums) {
+    const sis__tree_node *n = &f->nodes[leaf];
+    for (size_t i = n->from; i < n->to; i++)
+        sums[f->targets[i]] += sign * f->weights[i];
+}
+
+void sis__forest_walk_change(sis__forest_walk *w, int feature, double *change) {
+    if (w->stale)
+        sort_others(w);
+    memset(change, 0, w->f->n_sums * sizeof *change);
+    for (size_t i = w->of_feature[feature]; i < w->of_feature[feature + 1]; i++) {
+        const other *o = &w->sorted[i];
+        add_leaf(w->f, o->leaf, 1, change);
+        add_leaf(w->f, w->leaf[o->tree], -1, change);
+    }
+}
+
+/* A sum of n terms in any order is off by at most n units in the last place of the sum of their
+ * sizes; there are three of them here, and a few operations more. */
+int sis__forest_walk_bound(const sis__forest *f, double *bound) {
+    int known =
+        !f->single && !f->linear && (f->how == SIS__TREES_SUM || f->how == SIS__TREES_AVERAGE);
+    for (size_t k = 0; k < f->n_sums; k++)
+        bound[k] = 0;
+    for (size_t i = 0; i < f->n_weights; i++)
+        bound[f->targets[i]] = fmax(bound[f->targets[i]], fabs(f->weights[i]));
+    for (size_t k = 0; k < f->n_sums; k++) {
+        double n = (double)(f->sum_terms[k + 1] - f->sum_terms[k]) + 8;
+        bound[k] = 16 * n * n * 0x1p-53 * (bound[k] + (f->base ? fabs(f->base[k]) : 0));
+        known &= isfinite(bound[k]) != 0;
+    }
+    return known;
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */

@@ -30,4 +30,13 @@ void sis__forest_walk_mask(sis__forest_walk *w, int feature);
 /* sums (n, n_sums) with each of n features masked too; -1: as it is. */
 void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, double *sums);
 
+/* Does masking this feature leave every leaf as it is? For forests without a linear part. */
+int sis__forest_walk_idle(sis__forest_walk *w, int feature);
+
+/* About what masking it adds to each sum (n_sums): how much sums in order may differ from the present
+ * ones plus that is at most bound (n_sums), which is the same for every state; 0: not known, since
+ * leaves are not added up, or not in double, or not finite. */
+void sis__forest_walk_change(sis__forest_walk *w, int feature, double *change);
+int sis__forest_walk_bound(const sis__forest *f, double *bound);
+
 #endif

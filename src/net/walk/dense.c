@@ -701,6 +701,7 @@ static int dense_open(const sis__subject *s, sis__ruled **out) {
 
 const sis__rule sis__rule_dense = {
     .name = "dense",
+    .pays_from = 300,
     .keeps_entry = 1,
     .open = dense_open,
     .close = dense_close,

@@ -1011,6 +1011,7 @@ static int recurrent_open(const sis__subject *s, sis__ruled **out) {
 
 const sis__rule sis__rule_recurrent = {
     .name = "recurrent",
+    .pays_from = 300,
     .keeps_entry = 1,
     .open = recurrent_open,
     .close = recurrent_close,

@@ -48,6 +48,8 @@ static int round_change(trees_walk *w, int feature, float *raw) {
 static sis__change trees_row(sis__ruled *r, int feature, float *scores) {
     trees_walk *w = (trees_walk *)r;
     sis__additive *s = w->sums;
+    if (feature >= 0 && s->idle && s->idle(s, feature))
+        return SIS__NOTHING;
     if (feature < 0 || !round_change(w, feature, scores)) {
         s->total(s, feature, w->change);
         s->round(s, w->change, scores);
@@ -124,6 +126,7 @@ static int trees_open(const sis__subject *s, sis__ruled **out) {
 
 const sis__rule sis__rule_trees = {
     .name = "trees",
+    .pays_from = 40,
     .keeps_entry = 1,
     .open = trees_open,
     .close = trees_close,

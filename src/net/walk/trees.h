@@ -31,6 +31,8 @@ struct sis__additive {
     void (*total)(sis__additive *s, int feature, double *sums);
     /* About what masking one more adds to each; only asked with `bound`. */
     void (*change)(sis__additive *s, int feature, double *change);
+    /* Does masking one more leave all terms as they are? NULL: not known. */
+    int (*idle)(sis__additive *s, int feature);
     /* Sums to floats: must not decrease where a sum increases. Then to scores, in place. */
     void (*round)(const sis__additive *s, const double *sums, float *raw);
     void (*finish)(const sis__additive *s, float *scores);

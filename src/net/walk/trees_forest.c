@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Sums of leaves, by the walk over forests (src/trees): those of all candidates are made together
- * when the first of them is asked for. See trees.h.
+ * Sums of leaves, by the walk over forests (src/trees). Where leaves are added up in double, what a
+ * candidate changes is enough but for the rare sum that lies between two floats; its leaves are then
+ * added up in order. Otherwise sums of all candidates are made together when the first of them is
+ * asked for. See trees.h.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +57,22 @@ static void make_totals(forest *w) {
 
 static void forest_total(sis__additive *s, int feature, double *sums) {
     forest *w = (forest *)s;
+    if (s->bound) {
+        sis__forest_walk_sums(w->walk, &feature, 1, sums);
+        return;
+    }
     if (w->stale)
         make_totals(w);
     size_t at = feature < 0 ? 0 : w->at[feature];
     memcpy(sums, w->totals + at * s->n, s->n * sizeof *sums);
+}
+
+static void forest_change(sis__additive *s, int feature, double *change) {
+    sis__forest_walk_change(((forest *)s)->walk, feature, change);
+}
+
+static int forest_idle(sis__additive *s, int feature) {
+    return sis__forest_walk_idle(((forest *)s)->walk, feature);
 }
 
 static void forest_round(const sis__additive *s, const double *sums, float *raw) {
@@ -72,6 +86,7 @@ static void forest_finish(const sis__additive *s, float *scores) {
 static void forest_free(sis__additive *s) {
     forest *w = (forest *)s;
     sis__forest_walk_free(w->walk);
+    free(s->bound);
     free(w->x);
     free(w->z);
     free(w->masked);
@@ -97,6 +112,13 @@ static int allocate(forest *w, const sis__entry *e) {
         w->x[j] = e->x[j];
         w->z[j] = e->z[j];
     }
+    w->sums.bound = SIS_NEW(double, w->sums.n);
+    if (!w->sums.bound)
+        return SIS_E_NOMEM;
+    if (!sis__forest_walk_bound(&w->t->forest, w->sums.bound)) {
+        free(w->sums.bound);
+        w->sums.bound = NULL;
+    }
     const sis__forest_input in = {w->x, w->z, e->feature, w->features};
     return sis__forest_walk_new(&w->t->forest, &in, &w->walk);
 }
@@ -119,6 +141,8 @@ int sis__forest_new(const sis__entry *e, const sis__step *s, sis__additive **out
                               .reset = forest_reset,
                               .mask = forest_mask,
                               .total = forest_total,
+                              .change = forest_change,
+                              .idle = t->forest.linear ? NULL : forest_idle,
                               .round = forest_round,
                               .finish = forest_finish,
                               .free = forest_free};

@@ -123,8 +123,9 @@ static const sis__rule *const rules[] = {SIS__RULES(RULE)};
 #undef RULE
 enum { N_RULES = sizeof rules / sizeof *rules };
 
-/* Masked copies that pay for making a walk; and for each trial of a rule that is to be measured. */
-enum { COPIES_PAY = 300, TRIALS_PAY = 4 };
+/* Masked copies without which no walk pays, and those that pay for a trial of a rule that is to be
+ * measured. */
+enum { LEAST_COPIES = 40, TRIALS_PAY = 4 };
 
 static const size_t row_bytes = (size_t)4 << 20; /* rows that wait for the head */
 enum { LEAST_ROWS = 16, MOST_ROWS = 256 };
@@ -649,6 +650,8 @@ static int allocate(net_walk *w) {
 
 /* Put a rule to work, if it fits. */
 static int try_rule(net_walk *w, const sis__rule *rule) {
+    if (w->copies < rule->pays_from)
+        return SIS_E_UNSUPPORTED;
     memset(w->subject.notes, 0, w->subject.net->graph.n_nodes * sizeof *w->subject.notes);
     int error = rule->open(&w->subject, &w->rule);
     if (w->rule)
@@ -712,8 +715,8 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
         return error;
     w->masked = SIS_NEW(unsigned char, w->subject.n_features);
     w->copies = opt && opt->by_cost ? count_copies(&w->subject) : INFINITY;
-    if (w->copies < COPIES_PAY)
-        return SIS_E_UNSUPPORTED;
+    if (w->copies < LEAST_COPIES)
+        return SIS_E_UNSUPPORTED; /* whatever the rule */
     error = w->masked ? sis__entry_new(&w->subject, &w->subject.entry) : SIS_E_NOMEM;
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */
 }

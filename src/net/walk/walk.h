@@ -91,6 +91,7 @@ typedef struct sis__ruled {
 struct sis__rule {
     const char *name;
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
+    int pays_from;   /* masked copies that have to be asked about for it to be worth opening */
 
     /* Make one over the subject, which it borrows. What it keeps should stay below s->memory. */
     int (*open)(const sis__subject *s, sis__ruled **out);

@@ -261,6 +261,7 @@ static int window_open(const sis__subject *s, sis__ruled **out) {
 }
 
 const sis__rule sis__rule_window = {.name = "window",
+                                    .pays_from = 500,
                                     .open = window_open,
                                     .close = window_close,
                                     .reset = window_reset,
