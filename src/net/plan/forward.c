@@ -17,24 +17,33 @@
 
 /* ---- Pieces -------------------------------------------------------------------------------- */
 
-/* Whole chunks first, then the powers of two the rest is made of, largest first. */
-size_t sis__pieces(size_t chunk, size_t n_rows) {
-    return n_rows / chunk + (size_t)__builtin_popcountll(n_rows % chunk);
+/* Whole chunks first, then the powers of two the rest is made of, largest first; or, where it may be
+ * filled up, the next power of two for at least three quarters of it. */
+static sis__piece next_piece(size_t chunk, size_t rest, int fill) {
+    sis__piece p = {.log2_rows = 63 - __builtin_clzll(rest < chunk ? rest : chunk)};
+    p.n = (size_t)1 << p.log2_rows;
+    if (fill && p.n < chunk && rest < 2 * p.n && 2 * rest >= 3 * p.n) {
+        p.n = rest;
+        p.log2_rows++;
+    }
+    return p;
 }
 
-sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i) {
-    size_t whole = n_rows / chunk, rest = n_rows % chunk;
-    sis__piece p = {.row = i < whole ? i * chunk : whole * chunk, .log2_rows = 0};
-    while (((size_t)1 << p.log2_rows) < chunk)
-        p.log2_rows++;
-    for (size_t k = whole; k <= i; k++) { /* the k-th set bit of the rest from above */
-        do
-            p.log2_rows--;
-        while (!(rest >> p.log2_rows & 1));
-        if (k < i)
-            p.row += (size_t)1 << p.log2_rows;
+size_t sis__pieces(size_t chunk, size_t n_rows, int fill) {
+    size_t count = n_rows / chunk, rest = n_rows % chunk;
+    for (; rest > 0; count++)
+        rest -= next_piece(chunk, rest, fill).n;
+    return count;
+}
+
+sis__piece sis__piece_at(size_t chunk, size_t n_rows, int fill, size_t i) {
+    size_t whole = n_rows / chunk, row = (i < whole ? i : whole) * chunk;
+    sis__piece p = next_piece(chunk, n_rows - row, fill);
+    for (; i > whole; i--) {
+        row += p.n;
+        p = next_piece(chunk, n_rows - row, fill);
     }
-    p.n = (size_t)1 << p.log2_rows;
+    p.row = row;
     return p;
 }
 
@@ -100,15 +109,16 @@ static int run_by_value(const job *j, size_t row) {
 static int run_piece(void *ctx, size_t item, int worker) {
     const job *j = (const job *)ctx;
     (void)worker;
-    sis__piece p = sis__piece_at(j->g->chunk, j->batch->n_rows, item);
+    sis__piece p = sis__piece_at(j->g->chunk, j->batch->n_rows, 1, item);
     if (j->g->by_value)
         return run_by_value(j, p.row);
     sis__run *r;
     int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &r);
     if (error)
         return error;
-    for (size_t i = 0; i < p.n; i++)
-        sis__feed_row(j->g, r, i, j->batch->rows + (p.row + i) * j->g->n_values);
+    for (size_t i = 0; i < (size_t)1 << p.log2_rows; i++) /* the last again, to fill it up */
+        sis__feed_row(j->g, r, i,
+                      j->batch->rows + (p.row + (i < p.n ? i : p.n - 1)) * j->g->n_values);
     error = sis__run_forward(r);
     if (!error)
         collect(j, r, &p);
@@ -120,7 +130,7 @@ static int run_job(job *j) {
     int error = sis__batch_check(j->net, j->batch, &j->g);
     if (error)
         return error;
-    size_t pieces = sis__pieces(j->g->chunk, j->batch->n_rows);
+    size_t pieces = sis__pieces(j->g->chunk, j->batch->n_rows, 1);
     error = sis__parallel(j->batch->jobs, pieces, run_piece, j);
     sis__cache_done(j->net, j->g);
     return error;

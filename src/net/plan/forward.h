@@ -9,12 +9,13 @@
 
 typedef struct sis__piece {
     size_t row, n; /* first row, number of rows */
-    int log2_rows; /* n = 2^log2_rows */
+    int log2_rows; /* of its plan: n = 2^log2_rows, or less if it may be filled up */
 } sis__piece;
 
-/* chunk: rows of the largest piece, a power of two */
-size_t sis__pieces(size_t chunk, size_t n_rows);
-sis__piece sis__piece_at(size_t chunk, size_t n_rows, size_t i);
+/* chunk: rows of the largest piece, a power of two. fill: rows that do not matter may be added to
+ * the last pieces, where a longer plan takes less time than several short ones. */
+size_t sis__pieces(size_t chunk, size_t n_rows, int fill);
+sis__piece sis__piece_at(size_t chunk, size_t n_rows, int fill, size_t i);
 
 /* Check a batch and find its geometry, to be given back with sis__cache_done. */
 int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry **g);

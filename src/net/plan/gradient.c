@@ -56,7 +56,7 @@ static void seed_margins(const job *j, size_t row, const float *z, float *dz) {
 static int run_piece(void *ctx, size_t item, int worker) {
     const job *j = (const job *)ctx;
     (void)worker;
-    sis__piece p = sis__piece_at(j->chunk, j->batch->n_rows, j->first + item);
+    sis__piece p = sis__piece_at(j->chunk, j->batch->n_rows, 0, j->first + item);
     size_t k = j->g->n_outputs;
     int error = sis__cache_take(j->net, j->g, j->target, p.log2_rows, &j->runs[item]);
     if (error)
@@ -101,7 +101,7 @@ static int run_wave(job *j, size_t n) {
             continue;
         if (!error)
             add_params(j, j->runs[i]);
-        int log2_rows = sis__piece_at(j->chunk, j->batch->n_rows, j->first + i).log2_rows;
+        int log2_rows = sis__piece_at(j->chunk, j->batch->n_rows, 0, j->first + i).log2_rows;
         sis__cache_give(j->net, j->g, j->target, log2_rows, j->runs[i]);
         j->runs[i] = NULL;
     }
@@ -128,7 +128,7 @@ int sis_net_gradient(const sis_net *net, const sis_net_batch *batch, const sis_n
     j.runs = SIS_NEW(sis__run *, jobs);
     if (!error && !j.runs)
         error = SIS_E_NOMEM;
-    for (size_t total = sis__pieces(j.chunk, batch->n_rows); j.first < total && !error;
+    for (size_t total = sis__pieces(j.chunk, batch->n_rows, 0); j.first < total && !error;
          j.first += jobs)
         error = run_wave(&j, total - j.first < jobs ? total - j.first : jobs);
     free((void *)j.runs);
