@@ -253,6 +253,7 @@ typedef struct cli_command {
     X(show)                                                                                        \
     X(report)                                                                                      \
     X(export)                                                                                      \
+    X(summary)                                                                                     \
     X(verify)                                                                                      \
     X(evaluate)                                                                                    \
     X(cluster) X(compare) X(predict) X(serve) X(model) X(train) X(attack) X(data) X(demo) X(help)

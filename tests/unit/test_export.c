@@ -95,8 +95,27 @@ static int parse_once(void *ctx) {
     return code;
 }
 
+static int summarise_once(void *ctx) {
+    sis_summary *s = NULL;
+    sis_record r = {0};
+    size_t n = 0;
+    int code = sis_record_parse((const char *)ctx, strlen((const char *)ctx), &r);
+    if (code == SIS_OK)
+        code = sis_summary_new(&s);
+    if (code == SIS_OK)
+        code = sis_summary_add(s, &r);
+    if (code == SIS_OK)
+        code = sis_summary_sort(s, &n);
+    sis_summary_free(s);
+    sis_record_release(&r);
+    return code;
+}
+
 static void memory_may_run_out(void **state) {
     (void)state;
+    char record[sizeof line];
+    memcpy(record, line, sizeof line);
+    assert_true(with_failing_allocations(summarise_once, record) > 5);
     char csv[] = "csv", bed[] = "bed", where[] = "feature=a and size<3";
     assert_true(with_failing_allocations(export_once, csv) > 3);
     assert_true(with_failing_allocations(export_once, bed) > 3);

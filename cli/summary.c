@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sis summary: what the subsets of a results file hold, counted.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/export.h>
+
+#include "base/buf.h"
+#include "records.h"
+
+typedef struct {
+    const char *where;
+    size_t top;
+    int json;
+    cli_common common;
+} summary_options;
+
+static const cli_option options[] = {
+    {"top", 0, "N", CLI_COUNT(summary_options, top), "only the N most frequent", .unset = "all"},
+    {"json", 0, NULL, CLI_FLAG(summary_options, json), "as a line of JSON each"},
+    CLI_WHERE(summary_options, where),
+    CLI_GROUP(summary_options, common, cli_common, cli_common_options),
+    {0},
+};
+
+typedef struct {
+    sis_summary *s;
+    sis_where *where;
+} counting;
+
+static int add_record(void *ctx, sis_record *r) {
+    const counting *c = ctx;
+    if (c->where && !sis_where_holds(c->where, r))
+        return CLI_DONE;
+    return cli_fail(sis_summary_add(c->s, r));
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+typedef const char *list_at(const sis_summary *s, size_t i, size_t k, size_t *n);
+
+/* ,"classes":{"1":12} */
+static void add_list(sis__buf *b, const char *name, const sis_summary *s, size_t i, size_t n,
+                     list_at *at) {
+    for (size_t k = 0; k < n; k++) {
+        size_t rows;
+        const char *text = at(s, i, k, &rows);
+        if (k == 0)
+            sis__buf_printf(b, ",\"%s\":{", name);
+        else
+            sis__buf_char(b, ',');
+        sis__buf_json(b, text);
+        sis__buf_printf(b, ":%zu", rows);
+    }
+    sis__buf_str(b, n ? "}" : "");
+}
+
+static void add_json(sis__buf *b, const sis_summary *s, size_t i) {
+    sis_summary_item x = sis_summary_at(s, i);
+    sis__buf_str(b, "{\"name\":");
+    sis__buf_json(b, x.name);
+    sis__buf_printf(b, ",\"subsets\":%zu,\"examples\":%zu", x.subsets, x.examples);
+    add_list(b, "classes", s, i, x.n_classes, sis_summary_class);
+    if (x.right + x.wrong)
+        sis__buf_printf(b, ",\"right\":%zu,\"wrong\":%zu", x.right, x.wrong);
+    if (x.numbers) {
+        sis__buf_printf(b, ",\"numbers\":%zu,\"least\":", x.numbers);
+        sis__buf_double(b, x.least);
+        sis__buf_str(b, ",\"most\":");
+        sis__buf_double(b, x.most);
+        sis__buf_str(b, ",\"mean\":");
+        sis__buf_double(b, x.mean);
+    }
+    add_list(b, "words", s, i, x.n_words, sis_summary_word);
+    sis__buf_str(b, "}\n");
+}
+
+/* ---- Table ----------------------------------------------------------------------------------- */
+
+/* Which columns say anything. */
+typedef struct {
+    int wide, judged, classes, values;
+} columns;
+
+static columns columns_of(const sis_summary *s, size_t n) {
+    enum { WIDEST = 40 };
+    columns c = {.wide = 7};
+    for (size_t i = 0; i < n; i++) {
+        sis_summary_item x = sis_summary_at(s, i);
+        size_t length = strlen(x.name), rows;
+        c.wide = length > (size_t)c.wide ? (int)(length < WIDEST ? length : WIDEST) : c.wide;
+        c.judged |= x.right + x.wrong > 0;
+        c.values |= x.numbers + x.n_words > 0;
+        c.classes |= x.n_classes > 1 || strcmp(sis_summary_class(s, i, 0, &rows), "0") != 0;
+    }
+    return c;
+}
+
+/* "own 12, rent 3" of words, "1: 12, 0: 3" of classes, the first few. */
+static void add_few(sis__buf *b, const sis_summary *s, size_t i, size_t n, list_at *at) {
+    const char *between = at == sis_summary_class ? ": " : " ";
+    enum { FEW = 5 };
+    for (size_t k = 0; k < n && k < FEW; k++) {
+        size_t rows;
+        const char *text = at(s, i, k, &rows);
+        sis__buf_printf(b, "%s%s%s%zu", k ? ", " : "", text, between, rows);
+    }
+    sis__buf_str(b, n > FEW ? ", ..." : "");
+}
+
+static void add_row(sis__buf *b, const sis_summary *s, size_t i, const columns *c) {
+    sis_summary_item x = sis_summary_at(s, i);
+    sis__buf_printf(b, "%-*s %8zu  %8zu", c->wide, x.name, x.subsets, x.examples);
+    if (c->judged)
+        sis__buf_printf(b, "  %5zu  %5zu", x.right, x.wrong);
+    if (c->classes) {
+        sis__buf_str(b, "  ");
+        add_few(b, s, i, x.n_classes, sis_summary_class);
+    }
+    if (c->values)
+        sis__buf_str(b, c->classes ? "; " : "  ");
+    if (x.numbers && x.least == x.most)
+        sis__buf_printf(b, "%.6g", x.least);
+    else if (x.numbers)
+        sis__buf_printf(b, "%.6g to %.6g, mean %.4g", x.least, x.most, x.mean);
+    sis__buf_str(b, x.numbers && x.n_words ? ", " : "");
+    add_few(b, s, i, x.n_words, sis_summary_word);
+    sis__buf_char(b, '\n');
+}
+
+static void add_title(sis__buf *b, const columns *c) {
+    sis__buf_printf(b, "%-*s  subsets  examples%s%s%s\n", c->wide, "feature",
+                    c->judged ? "  right  wrong" : "", c->classes ? "  classes" : "",
+                    !c->values   ? ""
+                    : c->classes ? "; values"
+                                 : "  values");
+}
+
+/* ---- The command ----------------------------------------------------------------------------- */
+
+static int print_all(const summary_options *o, sis_summary *s) {
+    size_t n, records, subsets;
+    sis__buf b;
+    int status = cli_fail(sis_summary_sort(s, &n));
+    if (status != CLI_DONE)
+        return status;
+    size_t shown = o->top && o->top < n ? o->top : n;
+    columns c = columns_of(s, shown);
+    sis__buf_init(&b);
+    if (!o->json)
+        add_title(&b, &c);
+    for (size_t i = 0; i < shown; i++) {
+        if (o->json)
+            add_json(&b, s, i);
+        else
+            add_row(&b, s, i, &c);
+    }
+    status = cli_fail(sis__buf_error(&b));
+    for (char *line = b.data, *end; status == CLI_DONE && line && *line; line = end + 1) {
+        end = line + strcspn(line, "\n");
+        *end = '\0';
+        cli_print_safe(stdout, line);
+        putchar('\n');
+    }
+    sis__buf_release(&b);
+    sis_summary_totals(s, &records, &subsets);
+    cli_note(o->common.quiet, "%zu records, %zu subsets, %zu different features", records, subsets,
+             n);
+    return status;
+}
+
+static int run(const void *p, const cli_list *args) {
+    const summary_options *o = (const summary_options *)p;
+    counting c = {0};
+    int status = o->where ? cli_fail(sis_where_parse(o->where, &c.where)) : CLI_DONE;
+    if (status == CLI_DONE)
+        status = cli_fail(sis_summary_new(&c.s));
+    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+        status = cli_records_each(args->items[i], SIZE_MAX, add_record, &c);
+    if (status == CLI_DONE)
+        status = print_all(o, c.s);
+    sis_summary_free(c.s);
+    sis_where_free(c.where);
+    return status;
+}
+
+const cli_command cli_summary = {
+    .name = "summary",
+    .summary = "what the subsets of many decisions hold, counted",
+    .options = options,
+    .options_size = sizeof(summary_options),
+    .args = "RESULTS...",
+    .min_args = 1,
+    .max_args = SIZE_MAX,
+    .run = run,
+    .examples = (const cli_example[]){{"sis summary granted.jsonl", "Features by subsets."},
+                                      {"sis summary reviews.jsonl --top 20 --where class=1",
+                                       "The words that most subsets of class 1 hold."},
+                                      {0}},
+    .description =
+        "Counts over all subsets of results how many hold a feature and of how many examples; "
+        "where "
+        "examples have labels, how many of these subsets belong to right and to wrong decisions; "
+        "by "
+        "class, and with the values that it had. Features are columns by name, words in lower "
+        "case, "
+        "pixels by row and column; of DNA bases that stand side by side in a subset are one piece. "
+        "With --json a line each: name, subsets, examples, classes (subsets of each), right, "
+        "wrong, "
+        "numbers with least, most and mean, words (subsets of each).",
+};

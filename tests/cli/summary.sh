@@ -1,0 +1,23 @@
+# What subsets hold, counted: features, words, pieces of DNA, places of pixels.
+record() { # ID OUTPUT LABEL SUBSETS REST
+    printf '{"sis":1,"id":"%s","model":"m","method":"sis","output":%s,"n_outputs":2,"direction":">=","threshold":0.5,"score":0.9,"masked_score":0.1,"status":"explained","n_features":4,"subsets":%s,"rest_score":0.2,"label":"%s",%s}\n' "$1" "$2" "$4" "$3" "$5"
+}
+row='"kind":"table","names":["age","home","debt","x"],"value_names":["age","home=own","home=rent","debt","x"],"feature_map":[0,1,1,2,3]'
+{
+    record a 1 1 '[{"features":[0,1],"score":0.8},{"features":[0],"score":0.7}]' "\"values\":[30,1,0,5,2],$row"
+    record b 1 0 '[{"features":[1],"score":0.8}]' "\"values\":[50,0,1,5,2],$row"
+    record c 0 0 '[{"features":[0],"score":0.8}]' "\"values\":[60,0,1,null,2],$row"
+} > t.jsonl
+sis summary t.jsonl 2>&1
+sis summary t.jsonl --json -q
+sis summary t.jsonl --where class=1 --top 1 2>&1
+echo "words"
+record t 1 1 '[{"features":[0,2,3],"score":0.8},{"features":[1],"score":0.8}]' '"kind":"text","words":["Good","a","film","good"]' | sis summary - -q
+echo "pieces of DNA"
+record d 0 1 '[{"features":[3,0,1],"score":0.8}]' '"kind":"dna","sequence":"ACGT"' | sis summary - -q
+echo "places"
+record i 0 1 '[{"features":[3],"score":0.8}]' '"kind":"image","shape":[2,2],"values":[0,0.5,1,0.25]' | sis summary - -q
+echo "wrong"
+sis summary none.jsonl 2>&1
+sis summary t.jsonl --where colour=red 2>&1 | cut -c 1-40
+true
