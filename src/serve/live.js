@@ -264,15 +264,14 @@
   const markOf = (text, at) => at ? make("mark", { class: "s" + at.k % COLOURS + " r" + at.r, "data-k": at.k + 1 }, text) : text;
   function drawText(record, subsets) {
     const rank = rankOf(subsets), p = make("p", { class: "text" + (subsets.length > 1 ? " many" : "") });
-    let rest = typeof state.input === "string" ? state.input : "", lower = rest.toLowerCase();
-    (record.words || []).forEach((word, f) => { /* where the words stand in what was typed */
-      const at = lower.indexOf(word.toLowerCase());
-      if (at < 0) { p.append(markOf(word, rank.get(f)), " "); return; }
-      p.append(rest.slice(0, at), markOf(rest.slice(at, at + word.length), rank.get(f)));
-      rest = rest.slice(at + word.length);
-      lower = lower.slice(at + word.length);
-    });
-    p.append(rest);
+    const text = Array.from(record.text || ""), spans = record.spans || []; /* characters, as spans count them */
+    let at = 0;
+    for (let f = 0; 2 * f < spans.length; f++) {
+      p.append(text.slice(at, spans[2 * f]).join(""), markOf(text.slice(spans[2 * f], spans[2 * f + 1]).join(""), rank.get(f)));
+      at = spans[2 * f + 1];
+    }
+    if (!record.text) (record.words || []).forEach((word, f) => p.append(markOf(word, rank.get(f)), " "));
+    p.append(text.slice(at).join(""));
     return p;
   }
   function drawLetters(record, subsets) {
