@@ -72,6 +72,18 @@ class Explainer:
                 array of the feature's number for each value, -1: never masked. Of texts for a
                 network file "word", "token" or "sentence". Default: each value, each word
     axis        axes of an example whose values belong together, such as the channels of a pixel
+    method      "sis"; "quick": the same kind of subsets with few calls, for slow models; "contrast":
+                what it takes to lose the decision (models of boosted trees)
+    keep        "score"; "class": the output stays the highest, no threshold is needed
+    guarantee   "mask": enough with everything else masked; "all": whatever everything else is,
+                proved (models of boosted trees; no mask is needed); "chance:0.95": for that share of
+                completions drawn from data (X a file, mask="hotdeck:FILE")
+    domain      of "all": "any" number, "ball:0.5" around each value, "data": the range of the
+                background, or a pair of arrays (lowest, highest)
+    smallest    of "all": a subset of the fewest features
+    confidence  of "chance:P"; samples: its draws for each example
+    refine      with features="grid:196" or "superpixel:196" (X a file of images): parts first, then
+                the pixels in them
     threshold   the decision is score >= threshold; "p90": the 90th percentile of the scores
     below       explain score <= threshold instead
     output      which score: a number, a class label, one for each example, or "top", the highest
@@ -87,7 +99,17 @@ class Explainer:
 
     def __init__(self, model, *, mask=None, background=None, features=None, axis=None, threshold=None,
                  below=False, output="top", max_subsets=0, jobs=None, exact=False, memory=0,
-                 tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None):
+                 tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None,
+                 method="sis", keep="score", guarantee="mask", domain="any", smallest=False,
+                 confidence=0.95, samples=0, refine=False):
+        for name, value, known in (("method", method, ("sis", "quick", "contrast")),
+                                   ("keep", keep, ("score", "class"))):
+            if value not in known:
+                raise Error("%s=%r: expected %s" % (name, value, " or ".join(known)))
+        self.method, self.keep, self.guarantee, self.domain = method, keep, guarantee, domain
+        self.smallest, self.confidence, self.samples = smallest, confidence, samples
+        self.refine = refine
+        self.for_all = guarantee == "all" or method == "contrast"
         self.model, self.mask, self.background = model, mask, background
         self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
         self.output, self.max_subsets, self.jobs, self.exact = output, max_subsets, jobs, exact
@@ -104,6 +126,10 @@ class Explainer:
 
     def _masks(self, encoder, width):
         spec = self.mask
+        if self.for_all:
+            if spec is not None:
+                raise Error("mask: with guarantee=\"all\" nothing is masked; leave it out")
+            return np.zeros((1, width))
         if spec is None and encoder.kind != "text":
             if self.bound.mask is not None and self.bound.mask.size == width:
                 return self.bound.mask[None, :].copy()
@@ -125,6 +151,12 @@ class Explainer:
         return np.array(found, dtype=int)
 
     def _limit(self, threshold, scores, outputs):
+        if self.keep == "class":
+            if threshold is not None:
+                raise Error("threshold: that a class stays on top needs none")
+            if scores.shape[1] < 2:
+                raise Error("keep=\"class\": the model has one output; give a threshold")
+            return 0.0
         if threshold is None:
             raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
                         "90th percentile of the scores")
@@ -153,6 +185,9 @@ class Explainer:
             if not (np.isfinite(row).all() and np.isfinite(masks).all()):
                 e["shown"] = False  # a record holds numbers only
                 e.pop("shape", None)
+            box = self._box(encoder, row)
+            if box is not None:
+                e["low"], e["high"] = (np.ascontiguousarray(v, dtype=float) for v in box)
             if owner is not None:
                 e["feature_map"] = owner
             if owner is not None or names is not None:
@@ -163,6 +198,27 @@ class Explainer:
                 e["label"] = str(labels[i])
             examples.append(e)
         return examples
+
+    def _box(self, encoder, row):
+        """The lowest and the highest value that others may have, or None."""
+        if not self.for_all or (isinstance(self.domain, str) and self.domain == "any"):
+            return None
+        if isinstance(self.domain, str) and self.domain.startswith("ball:"):
+            try:
+                radius = float(self.domain[5:])
+            except ValueError:
+                radius = -1
+            if radius >= 0:
+                return row - radius, row + radius
+        elif isinstance(self.domain, str) and self.domain == "data":
+            rows = encoder.background(self.background, "domain")
+            return np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
+        elif not isinstance(self.domain, str):
+            low, high = (np.asarray(v, dtype=float).ravel() for v in self.domain)
+            if low.size == high.size == len(row):
+                return low, high
+        raise Error("domain=%r: expected \"any\", \"ball:E\", \"data\" with a background, or a pair "
+                    "of arrays, lowest and highest" % (self.domain,))
 
     def prepare(self, X, threshold=None, ids=None, labels=None):
         """The examples as the library takes them, and the threshold in force."""
@@ -186,10 +242,19 @@ class Explainer:
         return 1 if isinstance(self.bound, _models.Called) else 0
 
     def _work(self, core, examples, limit):
+        if self.guarantee not in ("mask", "all"):
+            raise Error("guarantee=%r: expected \"mask\" or \"all\"; \"chance:P\" is for files: give X "
+                        "as a pathlib.Path and mask=\"hotdeck:FILE\"" % (self.guarantee,))
+        if self.refine:
+            raise Error("refine is for files of images: give X as a pathlib.Path")
+        domain = self.domain if isinstance(self.domain, str) else "given"
+
         def work(run):
             _core.collect(core, examples, lambda i, line: run.lines.append(line), run.tell,
                           threshold=limit, below=self.below, max_subsets=self.max_subsets,
-                          memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True)
+                          memory=self.memory, jobs=self._jobs(), exact=self.exact, trace=True,
+                          method=self.method, for_all=self.for_all,
+                          keep_class=self.keep == "class", smallest=self.smallest, domain=domain)
         return work
 
     def __call__(self, X, threshold=None, ids=None, labels=None):
@@ -250,7 +315,7 @@ class Errand:
 
     def __call__(self, append=None, tell=None, lines=None, exhaustive=0):
         e = self.explainer
-        if self.threshold is None:
+        if self.threshold is None and e.keep == "score":
             raise Error("threshold: which score is a decision? Give a number, or \"p90\" for the "
                         "90th percentile of the scores")
         if e.mask is not None and not isinstance(e.mask, str):
@@ -261,12 +326,15 @@ class Errand:
             raise Error("features: of texts, sequences and files they are written as the program's "
                         "--features")
         return _core.task(e.bound.core, self.strings, self.kind, lambda i, line: append(line), tell,
-                          lines, name=e.bound.name, threshold=str(self.threshold), mask=e.mask,
+                          lines, name=e.bound.name, mask=e.mask,
+                          threshold=None if self.threshold is None else str(self.threshold),
                           output=str(e.output), below=e.below, max_subsets=e.max_subsets,
                           memory=e.memory, jobs=e._jobs(), exact=e.exact, ids=self.ids,
                           labels=self.labels, exhaustive=exhaustive, features=e.features,
                           tokenizer=None if e.tokenizer is None else os.fspath(e.tokenizer),
-                          fit=e.fit)
+                          fit=e.fit, method=e.method, guarantee=e.guarantee, keep=e.keep,
+                          smallest=e.smallest, domain=None if e.domain == "any" else e.domain,
+                          samples=e.samples, confidence=e.confidence, refine=e.refine)
 
 
 class Run:

@@ -23,6 +23,7 @@
 #include <sis/evaluate.h>
 #include <sis/global.h>
 #include <sis/model.h>
+#include <sis/prove.h>
 #include <sis/report.h>
 #include <sis/results.h>
 #include <sis/sis.h>
@@ -319,10 +320,11 @@ typedef struct {
     sis_record record; /* all but the collection */
     size_t *shape;
     const char **names, **value_names, **words;
-    Py_buffer buffers[6]; /* values, mask, feature map; the same as shown; buf NULL: none */
+    Py_buffer buffers[8]; /* values, mask, feature map; the same as shown; what other values may be;
+                             buf NULL: none */
 } example;
 
-enum { VALUES, MASK, MAP, SHOWN_VALUES, SHOWN_MASK, SHOWN_MAP, N_BUFFERS };
+enum { VALUES, MASK, MAP, SHOWN_VALUES, SHOWN_MASK, SHOWN_MAP, LOW, HIGH, N_BUFFERS };
 
 typedef struct {
     example *items;
@@ -452,13 +454,15 @@ static int texts_read(PyObject *dict, sis_record *r) {
 }
 
 static int example_read(PyObject *dict, example *e) {
-    size_t n_mask, n_map;
+    size_t n_mask, n_map, n_low, n_high;
     sis_record *r = &e->record;
     sis_input *in = &e->input;
     PyObject *output = item(dict, "output");
     if (buffer_item(dict, "values", sizeof(double), &e->buffers[VALUES], &in->n_values) ||
         buffer_item(dict, "mask", sizeof(double), &e->buffers[MASK], &n_mask) ||
         buffer_item(dict, "feature_map", sizeof(int), &e->buffers[MAP], &n_map) ||
+        buffer_item(dict, "low", sizeof(double), &e->buffers[LOW], &n_low) ||
+        buffer_item(dict, "high", sizeof(double), &e->buffers[HIGH], &n_high) ||
         texts_item(dict, "names", &e->names, &r->n_names) ||
         texts_item(dict, "words", &e->words, &r->n_words) || shape_item(dict, e) ||
         texts_read(dict, r))
@@ -467,7 +471,7 @@ static int example_read(PyObject *dict, example *e) {
     if (PyErr_Occurred())
         return -1;
     if (!r->id || !r->model || in->n_values == 0 || n_mask == 0 || n_mask % in->n_values ||
-        (n_map && n_map != in->n_values)) {
+        (n_map && n_map != in->n_values) || n_low != n_high || (n_low && n_low != in->n_values)) {
         PyErr_SetString(Error, "an example needs id, model, values, a mask of as many (or several "
                                "times as many) values, and a feature map of as many");
         return -1;
@@ -516,6 +520,10 @@ typedef struct {
     PyObject *raised;
     examples e;
     Model *m;
+    const char *method, *domain; /* NULL: sis; any */
+    int for_all, keep_class, smallest;
+    sis_prover *prover;        /* with for_all */
+    sis_guarantee *guarantees; /* (examples) */
 } job;
 
 static double now(void) {
@@ -568,9 +576,78 @@ static int hand_record(void *ctx, size_t i, const sis_record *r) {
     return error;
 }
 
+static void prove_options(const example *e, const sis_opt *opt, int keep_class, sis_prove_opt *p) {
+    sis_prove_opt_init(p);
+    p->threshold = opt->threshold;
+    p->below = opt->below;
+    p->keep_class = keep_class;
+    p->max_subsets = opt->max_subsets;
+    p->low = (const double *)e->buffers[LOW].buf;
+    p->high = (const double *)e->buffers[HIGH].buf;
+}
+
+static int find_quick(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                      sis_collection *out) {
+    sis_rationale r;
+    sis_method_opt how;
+    sis_method_opt_init(&how);
+    how.method = SIS_METHOD_QUICK;
+    int error = sis_explain(model, input, opt, &how, &r);
+    *out = r.collection;
+    r.collection = (sis_collection){0};
+    sis_rationale_release(&r);
+    return error;
+}
+
+/* One example, as it is asked for. */
+static int find_one(void *ctx, size_t i, const sis_model *model, const sis_opt *opt,
+                    sis_collection *out) {
+    job *j = (job *)ctx;
+    const sis_input *in = &j->e.inputs[i];
+    sis_model lead;
+    if (j->for_all) {
+        sis_prove_opt p;
+        prove_options(&j->e.items[i], opt, j->keep_class, &p);
+        p.smallest = j->smallest;
+        p.contrast = j->method && strcmp(j->method, "contrast") == 0;
+        return sis_prove_collect(j->prover, in, &p, out, &j->guarantees[i]);
+    }
+    if (j->keep_class) {
+        sis_model_lead(model, &lead);
+        model = &lead;
+    }
+    return j->method && strcmp(j->method, "quick") == 0 ? find_quick(model, in, opt, out)
+                                                        : sis_collect(model, in, opt, out);
+}
+
+static int hand_over(void *ctx, size_t i, const sis_collection *c);
+
+static int run_job(job *j) {
+    int error = SIS_OK;
+    if (j->for_all) {
+        j->guarantees = calloc(j->e.n + 1, sizeof *j->guarantees);
+        error = j->guarantees ? sis_prover_new(&j->m->model, &j->prover) : SIS_E_NOMEM;
+    }
+    if (error == SIS_OK)
+        error = sis_find_many(&j->m->model, j->e.inputs, j->e.n, &j->opt,
+                              &(sis_finder){find_one, hand_over, j});
+    for (size_t i = 0; j->guarantees && i < j->e.n; i++)
+        sis_guarantee_release(&j->guarantees[i]);
+    free(j->guarantees);
+    sis_prover_free(j->prover);
+    return error;
+}
+
 static int hand_over(void *ctx, size_t i, const sis_collection *c) {
     const job *j = (const job *)ctx;
     sis_record r = j->e.items[i].record;
+    r.method = j->method ? j->method : "sis";
+    r.keep = j->keep_class ? "class" : NULL;
+    if (j->for_all) {
+        r.mask = NULL;
+        r.guarantee = &j->guarantees[i];
+        r.domain = j->domain ? j->domain : "any";
+    }
     r.n_outputs = j->m->model.n_outputs;
     r.below = j->opt.below;
     r.threshold = j->opt.threshold;
@@ -582,17 +659,20 @@ static int hand_over(void *ctx, size_t i, const sis_collection *c) {
 
 /* collect(model, examples, done, progress, *, threshold, ...): done(i, line) for each in order. */
 static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model",       "examples", "done", "progress", "threshold", "below",
-                            "max_subsets", "memory",   "jobs", "exact",    "trace",     NULL};
+    static char *names[] = {"model",  "examples",    "done",    "progress",   "threshold",
+                            "below",  "max_subsets", "memory",  "jobs",       "exact",
+                            "trace",  "method",      "for_all", "keep_class", "smallest",
+                            "domain", NULL};
     PyObject *list;
     Py_ssize_t most = 0, memory = 0;
     job j = {0};
     int error = SIS_E_ARGUMENT;
     (void)self;
     sis_opt_init(&j.opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOd|pnnipp", names, &ModelType, &j.m, &list,
-                                     &j.done, &j.progress, &j.opt.threshold, &j.opt.below, &most,
-                                     &memory, &j.opt.jobs, &j.opt.exact, &j.trace))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!OOOd|pnnippzpppz", names, &ModelType, &j.m,
+                                     &list, &j.done, &j.progress, &j.opt.threshold, &j.opt.below,
+                                     &most, &memory, &j.opt.jobs, &j.opt.exact, &j.trace, &j.method,
+                                     &j.for_all, &j.keep_class, &j.smallest, &j.domain))
         return NULL;
     j.opt.max_subsets = most > 0 ? (size_t)most : 0;
     j.opt.memory = memory > 0 ? (size_t)memory : j.opt.memory;
@@ -600,8 +680,7 @@ static PyObject *collect(PyObject *self, PyObject *args, PyObject *kwargs) {
     j.opt.progress_ctx = &j;
     int bad = examples_read(list, &j.e);
     if (!bad) {
-        Py_BEGIN_ALLOW_THREADS error =
-            sis_collect_many(&j.m->model, j.e.inputs, j.e.n, &j.opt, hand_over, &j);
+        Py_BEGIN_ALLOW_THREADS error = run_job(&j);
         Py_END_ALLOW_THREADS
     }
     examples_release(&j.e);
@@ -659,19 +738,20 @@ static int errand_data(errand *e) {
 }
 
 static int parse_line(PyObject *line, sis_record *r);
-static int audit_line(Model *m, const sis_input *input, PyObject *line, int exhaustive,
-                      PyObject *out);
+static int add_audit(const char *id, const sis_audit *audit, PyObject *out);
 
 /* Check what lines claim of the examples of a task. */
 static int errand_verify(errand *e, PyObject *out) {
     int error = SIS_OK;
     for (Py_ssize_t i = 0; error == SIS_OK && i < PyList_GET_SIZE(e->lines); i++) {
-        sis_example one = {0};
-        error = sis_task_load(e->task, (size_t)i, &one);
-        if (error == SIS_OK)
-            error =
-                audit_line(e->j.m, &one.input, PyList_GET_ITEM(e->lines, i), e->exhaustive, out);
-        sis_example_release(&one);
+        sis_record r;
+        sis_audit audit = {0};
+        if (parse_line(PyList_GET_ITEM(e->lines, i), &r) != 0)
+            return SIS_E_FORMAT;
+        Py_BEGIN_ALLOW_THREADS error = sis_task_verify(e->task, &r, 1, &audit);
+        Py_END_ALLOW_THREADS if (error == SIS_OK) error = add_audit(r.id, &audit, out);
+        sis_audit_release(&audit);
+        sis_record_release(&r);
     }
     return error;
 }
@@ -692,23 +772,27 @@ static int errand_run(errand *e) {
 /* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, or, with lines,
  * verify these; kind "file": strings is the name of one. */
 static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model",     "strings",   "kind",  "done",   "progress", "lines",
-                            "name",      "threshold", "mask",  "output", "below",    "max_subsets",
-                            "memory",    "jobs",      "exact", "ids",    "labels",   "exhaustive",
-                            "tokenizer", "features",  "fit",   NULL};
+    static char *names[] = {"model",    "strings",     "kind",       "done",      "progress",
+                            "lines",    "name",        "threshold",  "mask",      "output",
+                            "below",    "max_subsets", "memory",     "jobs",      "exact",
+                            "ids",      "labels",      "exhaustive", "tokenizer", "features",
+                            "fit",      "method",      "guarantee",  "domain",    "keep",
+                            "smallest", "confidence",  "samples",    "refine",    NULL};
     const char *features = NULL;
     errand e = {0};
-    Py_ssize_t most = 0, memory = 0;
+    Py_ssize_t most = 0, memory = 0, samples = 0;
     PyObject *out = PyList_New(0);
     (void)self;
     sis_task_opt_init(&e.opt);
     sis_opt *search = &e.opt.search;
     if (!out ||
         !PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OsOOOszzzpnnipOO|izzp", names, &ModelType, &e.j.m, &e.strings, &e.kind,
-            &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold, &e.opt.mask,
-            &e.opt.output, &search->below, &most, &memory, &search->jobs, &search->exact, &e.ids,
-            &e.labels, &e.exhaustive, &e.opt.tokenizer, &features, &e.opt.fit)) {
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnp", names, &ModelType, &e.j.m, &e.strings,
+            &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold,
+            &e.opt.mask, &e.opt.output, &search->below, &most, &memory, &search->jobs,
+            &search->exact, &e.ids, &e.labels, &e.exhaustive, &e.opt.tokenizer, &features,
+            &e.opt.fit, &e.opt.method, &e.opt.guarantee, &e.opt.domain, &e.opt.keep,
+            &e.opt.smallest, &e.opt.confidence, &samples, &e.opt.refine)) {
         Py_XDECREF(out);
         return NULL;
     }
@@ -717,6 +801,8 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     search->memory = memory > 0 ? (size_t)memory : search->memory;
     search->progress = tell;
     search->progress_ctx = &e.j;
+    search->exhaustive = (size_t)e.exhaustive;
+    e.opt.samples = samples > 0 ? (size_t)samples : 0;
     e.opt.trace = e.j.trace = 1;
     e.opt.opened = &e.j.m->model;
     int error = SIS_OK;
@@ -775,32 +861,55 @@ static PyObject *record_format(PyObject *self, PyObject *args) {
     return error ? raise_code(error) : out;
 }
 
-/* What a line claims of an input, checked: a line of JSON to `out`. */
-static int audit_line(Model *m, const sis_input *input, PyObject *line, int exhaustive,
-                      PyObject *out) {
+/* An audit as a line of JSON to `out`. */
+static int add_audit(const char *id, const sis_audit *audit, PyObject *out) {
+    char *text;
+    size_t n;
+    int error = sis_audit_format(id, audit, &text, &n);
+    if (error)
+        return error;
+    PyObject *answer = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
+    if (!answer || PyList_Append(out, answer) != 0)
+        error = SIS_E_NOMEM;
+    Py_XDECREF(answer);
+    free(text);
+    return error;
+}
+
+/* What a record claims of an input, by full passes or a proof, as it says. */
+static int audit_record(Model *m, const example *e, const sis_input *in, const sis_record *r,
+                        const sis_opt *opt, sis_audit *out) {
+    sis_model lead;
+    sis_prover *prover;
+    sis_prove_opt p;
+    if (!r->guarantee || r->guarantee->kind != SIS_GUARANTEE_ALL) {
+        sis_model_lead(&m->model, &lead);
+        return sis_verify(r->keep ? &lead : &m->model, in, opt, &r->collection, out);
+    }
+    prove_options(e, opt, r->keep != NULL, &p);
+    int error = sis_prover_new(&m->model, &prover);
+    if (error == SIS_OK)
+        error = sis_prove_audit(prover, in, &p, &r->collection, r->guarantee, out);
+    sis_prover_free(prover);
+    return error;
+}
+
+/* What a line claims of an example, checked: a line of JSON to `out`. */
+static int audit_line(Model *m, const example *e, PyObject *line, int exhaustive, PyObject *out) {
     sis_record r;
     sis_audit audit = {0};
     sis_opt opt;
-    char *text;
-    size_t n;
     if (parse_line(line, &r) != 0)
         return SIS_E_FORMAT;
     sis_opt_init(&opt);
     opt.threshold = r.threshold;
     opt.below = r.below;
     opt.exhaustive = (size_t)exhaustive;
-    sis_input asked = *input;
+    sis_input asked = e->input;
     asked.output = r.output;
     int error;
-    Py_BEGIN_ALLOW_THREADS error = sis_verify(&m->model, &asked, &opt, &r.collection, &audit);
-    Py_END_ALLOW_THREADS if (error == SIS_OK) error = sis_audit_format(r.id, &audit, &text, &n);
-    if (error == SIS_OK) {
-        PyObject *answer = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
-        if (!answer || PyList_Append(out, answer) != 0)
-            error = SIS_E_NOMEM;
-        Py_XDECREF(answer);
-        free(text);
-    }
+    Py_BEGIN_ALLOW_THREADS error = audit_record(m, e, &asked, &r, &opt, &audit);
+    Py_END_ALLOW_THREADS if (error == SIS_OK) error = add_audit(r.id, &audit, out);
     sis_audit_release(&audit);
     sis_record_release(&r);
     return error;
@@ -821,7 +930,7 @@ static PyObject *verify(PyObject *self, PyObject *args) {
     if (examples_read(list, &e) != 0 || PyList_GET_SIZE(lines) != (Py_ssize_t)e.n)
         error = SIS_E_ARGUMENT;
     for (size_t i = 0; error == SIS_OK && i < e.n; i++)
-        error = audit_line(m, &e.inputs[i], PyList_GET_ITEM(lines, (Py_ssize_t)i), exhaustive, out);
+        error = audit_line(m, &e.items[i], PyList_GET_ITEM(lines, (Py_ssize_t)i), exhaustive, out);
     examples_release(&e);
     if (error == SIS_OK)
         return out;

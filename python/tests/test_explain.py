@@ -3,6 +3,7 @@ import doctest
 import gc
 import json
 import os
+import pathlib
 import re
 import resource
 import signal
@@ -60,6 +61,74 @@ class Oracle(unittest.TestCase):
     def test_ties_go_to_the_first_feature(self):
         r = sis.explain(lambda x: x.sum(axis=1), np.ones((1, 4)), 2, mask="zero")
         self.assertEqual([s.features for s in r[0].subsets], [(3, 2), (1, 0)])
+
+
+class Guarantees(unittest.TestCase):
+    """What subsets are enough for, and how few calls it takes."""
+
+    TREES = os.path.join(SOURCE, "examples", "credit-trees.json")
+    TABLE = os.path.join(SOURCE, "examples", "credit.csv")
+
+    def rows(self):
+        return np.loadtxt(self.TABLE, delimiter=",", skiprows=1)
+
+    def test_all(self):
+        X, rng = self.rows(), np.random.default_rng(1)
+        r = sis.explain(self.TREES, X, 0.8, guarantee="all")
+        self.assertEqual(r[0].data["guarantee"],
+                         {"kind": "all", "proved": True, "minimal": True, "domain": "any"})
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        predict = sis.Explainer(self.TREES).bound.core.predict
+        for e in r:
+            for s in e.subsets:
+                others = rng.normal(0, 50000, (200, X.shape[1]))
+                others[:, s.features] = X[int(e.id), list(s.features)]
+                self.assertTrue((np.frombuffer(predict(others, 200)) >= 0.8).all())
+
+    def test_domains_and_contrasts(self):
+        X = self.rows()
+        ball = sis.explain(self.TREES, X, 0.8, guarantee="all", domain="ball:1", smallest=True)
+        self.assertTrue(ball[0].data["guarantee"]["smallest"])
+        self.assertTrue(all(a["holds"] for a in ball.verify()))
+        box = sis.explain(self.TREES, X, 0.8, method="contrast", domain=(X.min(0), X.max(0)))
+        self.assertTrue(all(a["holds"] for a in box.verify()))
+        changed = np.array(box[0].data["examples"])
+        differs = np.flatnonzero(~np.isclose(changed, X[0], rtol=1e-6))
+        self.assertEqual(set(differs), set(box[0].subsets[0].features))
+        self.assertTrue((changed >= X.min(0) - 1e-3).all() and (changed <= X.max(0) + 1e-3).all())
+
+    def test_quick_and_class(self):
+        calls = []
+
+        def model(rows):
+            calls.append(len(rows))
+            return rows[:, ::50].sum(axis=1)
+        r = sis.explain(model, np.ones((1, 400)), 7.5, mask="zero", method="quick")
+        self.assertEqual(sorted(r[0].subsets[0].features), list(range(0, 400, 50)))
+        self.assertLess(sum(calls), 1000)
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        r = sis.explain(lambda x: np.c_[x[:, 0] + x[:, 1], x[:, 2] + 0.5], np.array([[2.0, 1, 0]]),
+                        mask="zero", keep="class")
+        self.assertEqual([s.features for s in r[0].subsets], [(0,), (1,)])
+        self.assertEqual(r[0].data["keep"], "class")
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_chance(self):
+        r = sis.explain(self.TREES, pathlib.Path(self.TABLE), 0.8, guarantee="chance:0.9",
+                        mask="hotdeck:" + self.TABLE)
+        self.assertTrue(all(s["low"] >= 0.9 for s in r[0].data["guarantee"]["subsets"]))
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+
+    def test_wrong_options(self):
+        X = self.rows()
+        for options, words in ((dict(method="x"), "expected sis"), (dict(keep="x"), "expected score"),
+                               (dict(guarantee="half", mask="zero"), "chance:P"),
+                               (dict(guarantee="all", mask="zero"), "nothing is masked"),
+                               (dict(guarantee="all", domain="box"), "ball:E")):
+            with self.assertRaisesRegex(sis.Error, words):
+                sis.explain(self.TREES, X, 0.8, **options)
+        with self.assertRaisesRegex(sis.Error, "XGBoost"):
+            sis.explain(lambda x: x.sum(axis=1), X, 0.8, guarantee="all")
 
 
 class Callables(unittest.TestCase):
