@@ -37,7 +37,9 @@ static const cli_option options[] = {
          "search has not seen by an exact interval at --confidence; --samples are draws an "
          "example (2000). all: whatever everything else is, within --domain; "
          "proved exactly, and tried by an adversary before it is reported. No mask is needed. For "
-         "models of XGBoost and LightGBM; of one with several classes, with --keep class."},
+         "models of XGBoost and LightGBM (of several classes with --keep class), and networks of "
+         "dense "
+         "layers, convolutions and ReLU."},
     {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
      "of --guarantee all: any, data:FILE, ball:E", .unset = "any",
      .more = "What the values of all else may be. any: any number. data:FILE: from the smallest to "

@@ -62,7 +62,7 @@ allow src/net/walk "base core/input.h trees net/onnx net/kernels net/plan net/op
 allow src/net/window "base net/onnx net/kernels net/plan net/ops net/walk net/window" "$net"
 allow src/net "base net/onnx net/kernels net/plan net/ops net/walk" "$net"
 allow src/train "base net/onnx net/kernels net/plan net/ops train" "$net train.h"
-allow src/prove "base trees model prove" "error.h sis.h explain.h evaluate.h prove.h"
+allow src/prove "base trees model prove net/plan net/ops" "error.h sis.h explain.h evaluate.h model.h prove.h"
 allow src/model "base model trees" "error.h sis.h model.h net.h"
 allow src/data "base data" "error.h sis.h data.h"
 allow src/findings "base data findings" "error.h sis.h data.h results.h findings.h export.h"

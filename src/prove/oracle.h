@@ -5,6 +5,7 @@
  * kind of model it knows.
  *
  *     trees.c    oracles of tree ensembles: exact
+ *     nets.c     oracles of networks: sound
  *     sets.c     minimal sets of features, by asking
  *     attack.c   an adversary that looks for what would refute an answer, by predictions alone
  *     prove.c    sis/prove.h: which oracle fits an opened model; collections, audits

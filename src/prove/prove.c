@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/model.h>
 #include <sis/prove.h>
 
 #include "base/clock.h"
@@ -18,6 +19,7 @@
 #include "base/mem.h"
 #include "model/forest.h"
 #include "prove/attack.h"
+#include "prove/nets.h"
 #include "prove/sets.h"
 #include "prove/trees.h"
 
@@ -29,22 +31,24 @@ void sis_prove_opt_init(sis_prove_opt *opt) {
 
 struct sis_prover {
     const sis_model *model;
-    const sis__booster *b;
     sis__prover *trees;
+    sis__chain *chain; /* one of both */
 };
 
 int sis_prover_new(const sis_model *model, sis_prover **out) {
     const sis__booster *b = sis__model_booster(model);
+    const sis_net *net = b ? NULL : sis_model_net(model);
     *out = NULL;
-    if (!b)
+    if (!b && !net)
         return sis__fail(SIS_E_UNSUPPORTED,
                          "nothing can be proved of this model for every value; it can of boosted "
-                         "trees in files of XGBoost (.json, .ubj) and LightGBM (.txt)");
+                         "trees in files of XGBoost (.json, .ubj) and LightGBM (.txt), and of "
+                         "networks (.onnx) of dense layers, convolutions and ReLU");
     sis_prover *p = SIS_NEW(sis_prover, 1);
     if (!p)
         return SIS_E_NOMEM;
-    *p = (sis_prover){.model = model, .b = b};
-    int error = sis__prover_new(b, &p->trees);
+    *p = (sis_prover){.model = model};
+    int error = b ? sis__prover_new(b, &p->trees) : sis__chain_new(model, &p->chain);
     if (error)
         sis_prover_free(p);
     else
@@ -56,6 +60,7 @@ void sis_prover_free(sis_prover *p) {
     if (!p)
         return;
     sis__prover_free(p->trees);
+    sis__chain_free(p->chain);
     free(p);
 }
 
@@ -173,7 +178,16 @@ static int subject_open(subject *t) {
         q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
         q.threshold = margin_of(t->p->model, opt);
     }
-    int error = sis__trees_oracle(t->p->trees, &q, &t->o);
+    const sis__chain_question of_net = {.model = &t->model,
+                                        .input = t->input,
+                                        .low = opt->low,
+                                        .high = opt->high,
+                                        .keep_class = opt->keep_class,
+                                        .below = t->below,
+                                        .margin = q.threshold,
+                                        .threshold = t->threshold};
+    int error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
+                            : sis__chain_oracle(t->p->chain, &of_net, t->n, &t->o);
     return error ? error : sis__sets_init(&t->sets, t->o);
 }
 

@@ -292,7 +292,7 @@ int sis__task_needs_mask(const sis_task *t) {
     int checking = !t->opt.output && !t->opt.mask && !t->encoding.token;
     int own = t->encoding.net && sis_net_mask(t->encoding.net, &n);
     return !t->opt.plain && t->guarantee.asked.kind != SIS_GUARANTEE_ALL &&
-           (!checking || own || !sis__task_is_kind(t->source.data, "table"));
+           (!checking || own || t->encoding.texts || sis__task_is_kind(t->source.data, "dna"));
 }
 
 /* What all examples share, once these are there. */

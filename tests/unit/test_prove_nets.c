@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Proofs about networks, against corners, random completions and the model itself.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/model.h>
+#include <sis/prove.h>
+
+#include "base/rng.h"
+#include "support_data.h"
+
+enum { WIDTH = 16, HIDDEN = 12, CLASSES = 3 };
+
+typedef struct {
+    sis_model model;
+    sis_prover *prover;
+    double x[WIDTH], low[WIDTH], high[WIDTH];
+    sis_input input;
+    sis_prove_opt opt;
+    size_t outputs;
+    int linear;
+} subject;
+
+static void add_random(sis_net_builder *b, const char *name, const sis_net_shape *shape,
+                       sis__rng *r) {
+    float values[WIDTH * HIDDEN * 8];
+    size_t n = 1;
+    for (size_t d = 0; d < shape->rank; d++)
+        n *= shape->dims[d];
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)(sis__rng_normal(r) * 0.5);
+    sis_net_add_param(b, name, shape, values);
+}
+
+/* Dense layers with and without ReLU, a convolution, batches of all that is affine. */
+static void build(subject *s, uint64_t seed, sis__rng *r) {
+    sis_net_builder *b = sis_net_builder_new("net");
+    sis_net *net;
+    int conv = seed % 3 == 2;
+    s->linear = seed % 3 == 0;
+    s->outputs = seed % 2 ? CLASSES : 1;
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){4, {0, 1, 4, 4}});
+    add_random(b, "c", &(sis_net_shape){4, {2, 1, 3, 3}}, r);
+    add_random(b, "w1", &(sis_net_shape){2, {conv ? 8 : WIDTH, HIDDEN}}, r);
+    add_random(b, "b1", &(sis_net_shape){1, {HIDDEN}}, r);
+    add_random(b, "w2", &(sis_net_shape){2, {HIDDEN, HIDDEN}}, r);
+    add_random(b, "w3", &(sis_net_shape){2, {HIDDEN, s->outputs}}, r);
+    if (conv) {
+        sis_net_add_node(b, "Conv", "x c", "k");
+        sis_net_add_node(b, "Relu", "k", "l");
+    }
+    sis_net_add_node(b, "Flatten", conv ? "l" : "x", "f");
+    sis_net_add_node(b, "Gemm", "f w1 b1", "h1");
+    sis_net_add_node(b, s->linear ? "Identity" : "Relu", "h1", "a1");
+    sis_net_add_node(b, "MatMul", "a1 w2", "h2");
+    sis_net_add_node(b, "Add", "h2 b1", "i2");
+    sis_net_add_node(b, s->linear ? "Identity" : "Relu", "i2", "a2");
+    sis_net_add_node(b, "MatMul", "a2 w3", "z");
+    sis_net_add_node(b, s->outputs > 1 ? "Softmax" : "Sigmoid", "z", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    assert_int_equal(sis_net_write(net, folder_path("net.onnx")), SIS_OK);
+    sis_net_free(net);
+    assert_int_equal(sis_model_open(folder_path("net.onnx"), NULL, &s->model), SIS_OK);
+}
+
+static double score_of(const subject *s, const double *row) {
+    double margins[CLASSES];
+    sis_model lead;
+    const sis_model *m = &s->model;
+    sis_model_lead(m, &lead);
+    m = s->opt.keep_class ? &lead : m;
+    assert_int_equal(m->predict(m->ctx, row, 1, WIDTH, margins), SIS_OK);
+    return m->link ? m->link(margins[s->input.output]) : margins[s->input.output];
+}
+
+static int stays(const subject *s, const double *row) {
+    return sis_decided(score_of(s, row), s->opt.keep_class ? 0 : s->opt.threshold, s->opt.below);
+}
+
+static void open_subject(subject *s, uint64_t seed) {
+    sis__rng r;
+    double margins[CLASSES], radius;
+    sis__rng_init(&r, seed);
+    *s = (subject){0};
+    build(s, seed, &r);
+    radius = seed % 4 == 3 ? 0.05 : 0.5;
+    for (size_t j = 0; j < WIDTH; j++) {
+        s->x[j] = (double)(float)sis__rng_normal(&r);
+        s->low[j] = s->x[j] - radius;
+        s->high[j] = s->x[j] + radius;
+    }
+    s->input = (sis_input){.values = s->x, .n_values = WIDTH};
+    assert_int_equal(s->model.predict(s->model.ctx, s->x, 1, WIDTH, margins), SIS_OK);
+    for (size_t k = 1; k < s->outputs; k++)
+        s->input.output = margins[k] > margins[s->input.output] ? k : s->input.output;
+    sis_prove_opt_init(&s->opt);
+    s->opt.keep_class = s->outputs > 1 && seed % 5 != 1;
+    s->opt.below = !s->opt.keep_class && seed % 7 == 3;
+    s->opt.low = s->linear && seed % 4 == 0 ? NULL : s->low;
+    s->opt.high = s->opt.low ? s->high : NULL;
+    s->opt.tries = 64;
+    double score = s->model.link(margins[s->input.output]);
+    s->opt.threshold = s->opt.below ? score + (1 - score) * 0.5 : score * 0.7;
+    assert_int_equal(sis_prover_new(&s->model, &s->prover), SIS_OK);
+}
+
+static void close_subject(subject *s) {
+    sis_prover_free(s->prover);
+    sis_model_close(&s->model);
+}
+
+/* Corners and values between: none of them loses what is proved. */
+static void try_everything(const subject *s, const sis_subset *p, sis__rng *r) {
+    for (int i = 0; i < 400; i++) {
+        double row[WIDTH];
+        for (size_t j = 0; j < WIDTH; j++) {
+            double low = s->opt.low ? s->low[j] : s->x[j] - 1000;
+            double high = s->opt.low ? s->high[j] : s->x[j] + 1000;
+            row[j] = i % 2 ? low + (high - low) * sis__rng_uniform(r)
+                           : (double)(float)(sis__rng_below(r, 2) ? low : high);
+        }
+        for (size_t k = 0; k < p->n; k++)
+            row[p->features[k]] = s->x[p->features[k]];
+        assert_true(stays(s, row));
+    }
+}
+
+static void proofs_hold_and_linear_ones_are_complete(void **state) {
+    (void)state;
+    size_t smaller = 0, subsets = 0, linear = 0;
+    for (uint64_t seed = 0; seed < rounds(120); seed++) {
+        subject s;
+        sis__rng r;
+        sis_collection c;
+        sis_guarantee g;
+        sis_audit a;
+        open_subject(&s, seed);
+        sis__rng_init(&r, seed);
+        assert_int_equal(sis_prove_collect(s.prover, &s.input, &s.opt, &c, &g), SIS_OK);
+        assert_true(g.proved && (!s.linear || s.outputs > 1 || g.minimal));
+        for (size_t k = 0; k < c.n_subsets; k++) {
+            try_everything(&s, &c.subsets[k], &r);
+            smaller += c.subsets[k].n < WIDTH;
+            subsets++;
+        }
+        linear += s.linear && g.minimal && c.n_subsets > 0;
+        assert_int_equal(sis_prove_audit(s.prover, &s.input, &s.opt, &c, &g, &a), SIS_OK);
+        assert_string_equal(a.reason, "");
+        sis_audit_release(&a);
+        sis_collection_release(&c);
+        sis_guarantee_release(&g);
+        close_subject(&s);
+    }
+    assert_true(subsets > rounds(120) / 3 && smaller > subsets / 4 && linear > 0);
+}
+
+/* Of a linear model the closed form: a free value moves the margin by its weight times the way. */
+static void refutations_come_with_examples(void **state) {
+    (void)state;
+    size_t held = 0, failed = 0;
+    for (uint64_t seed = 0; seed < rounds(240); seed += 3) { /* linear ones */
+        subject s;
+        double row[WIDTH];
+        int holds;
+        open_subject(&s, seed);
+        for (int n = 0; n < WIDTH; n += 3) {
+            int features[WIDTH];
+            for (int i = 0; i < n; i++)
+                features[i] = i;
+            assert_int_equal(
+                sis_prove_check(s.prover, &s.input, &s.opt, features, (size_t)n, &holds, row),
+                SIS_OK);
+            assert_true(holds >= 0 || s.outputs > 1 || s.opt.threshold > 0.999);
+            if (holds == 0) {
+                assert_false(stays(&s, row));
+                for (int i = 0; i < n; i++)
+                    assert_true(row[i] == s.x[i]);
+            }
+            held += holds == 1;
+            failed += holds == 0;
+        }
+        close_subject(&s);
+    }
+    assert_true(held > 0 && failed > 0);
+}
+
+static int collect_once(void *ctx) {
+    subject *s = (subject *)ctx;
+    sis_prover *p;
+    sis_collection c;
+    sis_guarantee g;
+    int error = sis_prover_new(&s->model, &p);
+    if (!error)
+        error = sis_prove_collect(p, &s->input, &s->opt, &c, &g);
+    if (!error) {
+        sis_collection_release(&c);
+        sis_guarantee_release(&g);
+    }
+    sis_prover_free(p);
+    return error;
+}
+
+static void failing_allocations_are_reported(void **state) {
+    (void)state;
+    subject s;
+    open_subject(&s, 1);
+    s.opt.tries = 4;
+    assert_true(with_failing_allocations(collect_once, &s) > 30);
+    close_subject(&s);
+}
+
+static void other_networks_are_refused(void **state) {
+    (void)state;
+    sis_net_builder *b = sis_net_builder_new("tanh");
+    sis_net *net;
+    sis_model model;
+    sis_prover *p;
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){2, {0, 3}});
+    sis_net_add_node(b, "Tanh", "x", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    assert_int_equal(sis_net_write(net, folder_path("tanh.onnx")), SIS_OK);
+    sis_net_free(net);
+    assert_int_equal(sis_model_open(folder_path("tanh.onnx"), NULL, &model), SIS_OK);
+    assert_int_equal(sis_prover_new(&model, &p), SIS_E_UNSUPPORTED);
+    assert_message_has("because of the node");
+    sis_model_close(&model);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proofs_hold_and_linear_ones_are_complete),
+        cmocka_unit_test(refutations_come_with_examples),
+        cmocka_unit_test(other_networks_are_refused),
+        cmocka_unit_test(failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
