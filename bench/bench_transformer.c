@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/clock.h"
 #include "base/parallel.h"

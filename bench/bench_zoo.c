@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/net.h>
+
 #include "base/clock.h"
 #include "base/order.h"
 #include "base/parallel.h"

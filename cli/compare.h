@@ -11,6 +11,7 @@
 
 #include <sis/data.h>
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "cluster.h"
 #include "opening.h"

@@ -13,6 +13,7 @@
 
 #include <zlib.h>
 
+#include "base/json.h"
 #include "data.h"
 #include "fetch.h"
 
@@ -27,13 +28,18 @@ static int write_review(gzFile to, const json_t *reviews, size_t i) {
         json_integer_value(sentiment) != (i >= REVIEWS / 2))
         return cli_error("reviews.json: review %zu is not {\"t\":text,\"s\":%d}", i,
                          i >= REVIEWS / 2);
-    json_t *quoted = json_string(text);
-    char *json = quoted ? json_dumps(quoted, JSON_ENCODE_ANY) : NULL;
-    int written = json &&
-                  gzprintf(to, "{\"id\":\"%zu\",\"label\":%d,\"text\":", i, i >= REVIEWS / 2) > 0 &&
-                  gzputs(to, json) > 0 && gzputs(to, "}\n") > 0;
-    json_decref(quoted);
-    free(json);
+    char id[24];
+    sis__buf line;
+    snprintf(id, sizeof id, "%zu", i);
+    sis__buf_init(&line);
+    sis__buf_char(&line, '{');
+    sis__json_text(&line, "id", id);
+    sis__json_count(&line, "label", i >= REVIEWS / 2);
+    sis__json_text(&line, "text", text);
+    sis__buf_str(&line, "}\n");
+    int written =
+        !sis__buf_error(&line) && gzwrite(to, line.data, (unsigned)line.len) == (int)line.len;
+    sis__buf_release(&line);
     return written ? CLI_DONE : cli_error("cannot write a review: is the disk full?");
 }
 

@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include <sis/explain.h>
+
 const cli_option cli_method_options[] = {
     {"method", 0, "METHOD", CLI_CHOICE(cli_method, name), "how",
      .choices = "sis quick ig lime perturb gradient contrast",
@@ -54,14 +56,14 @@ const cli_option cli_method_options[] = {
 };
 
 void cli_method_init(cli_method *m) {
-    sis_method_opt how;
-    sis_method_opt_init(&how);
+    sis_task_opt task;
+    sis_task_opt_init(&task);
     m->name = "sis";
     m->constraint = "sufficient";
     m->baseline = "mask";
-    m->prefer = sis_preference_name(how.prefer);
-    m->steps = how.steps;
-    m->step = how.step;
+    m->prefer = sis_preference_name((sis_preference)task.how.prefer);
+    m->steps = task.how.steps;
+    m->step = task.how.step;
 }
 
 int cli_method_is_sis(const cli_method *m) {
@@ -75,7 +77,7 @@ void cli_method_fill(const cli_method *m, sis_task_opt *out) {
     out->how.step = m->step;
     for (int k = 0; k <= SIS_PREFER_NONE; k++)
         if (strcmp(m->prefer, sis_preference_name((sis_preference)k)) == 0)
-            out->how.prefer = (sis_preference)k;
+            out->how.prefer = k;
     out->how.zero_baseline = strcmp(m->baseline, "zero") == 0;
     out->remove = m->remove;
     out->lengths = m->lengths;

@@ -12,6 +12,7 @@
 #endif
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/clock.h"
 #include "task.h"

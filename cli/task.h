@@ -6,6 +6,7 @@
 #ifndef SIS_CLI_TASK_H
 #define SIS_CLI_TASK_H
 
+#include <sis/net.h>
 #include <sis/task.h>
 
 #include "cli.h"

@@ -12,6 +12,7 @@
 
 #include <sis/data.h>
 #include <sis/model.h>
+#include <sis/net.h>
 #include <sis/sis.h>
 
 /* The pixels of a subset, '#', on a field of dots. */

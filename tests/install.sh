@@ -58,6 +58,13 @@ for header in "$include"/sis/*.h; do
     esac
 done
 
+# Stable headers include stable ones alone.
+for header in $(grep -l '^ \* Stable: ' "$include"/sis/*.h); do
+    for used in $(sed -n 's/^#include <sis\/\(.*\)>/\1/p' "$header"); do
+        grep -q '^ \* Stable: ' "$include/sis/$used" || bad "${header##*/} is stable, but includes $used, which is not"
+    done
+done
+
 # Exported symbols are the declared functions. Whatever else the static library shows has our prefix.
 awk '{ text = text $0 "\n" }
      END {

@@ -84,12 +84,14 @@
 #ifndef SIS_MODEL_H
 #define SIS_MODEL_H
 
-#include <sis/net.h>
 #include <sis/sis.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct sis_net sis_net; /* both in sis/net.h */
+typedef struct sis_net_tensor sis_net_tensor;
 
 /* Borrowed by sis_model_open() only. */
 typedef struct sis_model_opt {
@@ -109,13 +111,13 @@ typedef struct sis_model_opt {
                        the status 429, 502, 503 or 504; default 3 */
     const char *const *headers; /* (n_headers) "Name: value", sent with every request */
     size_t n_headers;
-    const char *token;          /* a file with a token (Authorization: Bearer) or with
+    const char *token;        /* a file with a token (Authorization: Bearer) or with
                                  user:password (Basic); or NULL */
-    const char *certificates;   /* a file of those (PEM) to trust, NULL: the system's */
-    int redirects;              /* follow redirections, within the same host */
-    const char *explain;        /* models of several inputs (FILE.onnx, ort:, v2 servers): the one
-                                   that rows go into; NULL: as sis/net.h says */
-    const sis_net_tensor *with; /* and others that are given, by name */
+    const char *certificates; /* a file of those (PEM) to trust, NULL: the system's */
+    int redirects;            /* follow redirections, within the same host */
+    const char *explain; /* models of several inputs (FILE.onnx, ort:, v2 servers): the one that
+                                 rows go into; NULL: as sis/net.h says */
+    const sis_net_tensor *with; /* and others that are given, by name (sis/net.h) */
     size_t n_with;
 } sis_model_opt;
 
@@ -134,9 +136,9 @@ int sis_model_measure(sis_model *model, const double *row, size_t n_values);
  * nothing. Lives until the model is closed. */
 const char *sis_model_note(const sis_model *model);
 
-/* The network behind an opened FILE.onnx, for what it carries: sis_net_mask (a sis_input's mask,
- * but for token models, see below), sis_net_label, sis_net_meta_get. NULL for other kinds. Lives
- * until the model is closed. */
+/* The network behind an opened FILE.onnx, for what it carries (sis/net.h): sis_net_mask (a
+ * sis_input's mask, but for token models, see below), sis_net_label, sis_net_meta_get. NULL for other
+ * kinds. Lives until the model is closed. */
 const sis_net *sis_model_net(const sis_model *model);
 
 /* What the values of a row are called, n_values names, if the file of a forest says it; else NULL.

@@ -56,10 +56,10 @@ extern "C" {
 
 /* ---- Version ------------------------------------------------------------------------------- */
 
-/* Of these headers. The ABI number is the end of the shared library's name (libsis.so.0): it goes
+/* Of these headers. The ABI number is the end of the shared library's name (libsis.so.1): it goes
  * up whenever a program that was compiled before has to be compiled again. */
 #define SIS_VERSION "0.1.0"
-#define SIS_ABI 0
+#define SIS_ABI 1
 
 /* SIS_VERSION of the library that is linked. */
 const char *sis_version(void);
@@ -420,7 +420,6 @@ struct sis_walk {
     int wants;        /* set by the library: 1 while it looks for the highest margin, -1 for the
                          lowest, 0 if it needs them all */
     size_t evaluations;           /* masked copies asked about so far */
-    const sis_walk *inner;        /* a walk that passes the verbs on to another: that one */
     struct sis_walk_state *state; /* the library's, not the maker's: what is masked */
 };
 

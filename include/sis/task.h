@@ -42,7 +42,6 @@
 
 #include <sis/data.h>
 #include <sis/error.h>
-#include <sis/explain.h>
 #include <sis/model.h>
 #include <sis/results.h>
 #include <sis/sis.h>
@@ -51,10 +50,21 @@
 extern "C" {
 #endif
 
+typedef struct sis_rationale sis_rationale; /* sis/explain.h */
+
 /* ---- Options ------------------------------------------------------------------------------- */
 
 /* Samples of a hot deck, unless opt.samples says otherwise. */
 enum { SIS_TASK_DRAWS = 32 };
+
+/* Numbers of the other methods, as sis/explain.h says. */
+typedef struct sis_task_numbers {
+    size_t steps;        /* ig: points on the path */
+    int zero_baseline;   /* ig: from zero instead of the mask */
+    size_t step;         /* gradient: features masked at once */
+    int prefer;          /* quick: which features it would rather keep, a sis_preference */
+    double width, ridge; /* lime: of the kernel; penalty on squared weights */
+} sis_task_numbers;
 
 /* Texts are copied by sis_task_open; pointers to models and data are borrowed until the task is
  * freed. */
@@ -125,7 +135,7 @@ typedef struct sis_task_opt {
         *method; /* "sis" (default), or one of sis/explain.h: "quick", "ig" ..., or "contrast":
                                sis/prove.h */
     const char *constraint; /* of the others: "sufficient" (default), "length", "top" */
-    sis_method_opt how;     /* numbers of the others: steps, step, zero_baseline, width, ridge */
+    sis_task_numbers how;   /* numbers of the others */
     int remove;             /* lime: take words out instead of masking them */
     const char *lengths;    /* results of sis to take the lengths for "length" from */
     const char *orders;     /* results with traces to take the orders from */

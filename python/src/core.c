@@ -29,6 +29,9 @@
 #include <sis/sis.h>
 #include <sis/task.h>
 
+#include <sis/explain.h> /* laboratory: what tasks hand over, */
+#include <sis/net.h>     /* and what a network carries */
+
 static PyObject *Error; /* sis.Error, a ValueError */
 
 /* ---- Errors -------------------------------------------------------------------------------- */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/net.h>
+
 #include "base/error.h"
 #include "base/mem.h"
 

@@ -8,6 +8,7 @@
 #define SIS_MODEL_INPUTS_H
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/follow.h"
 #include "model/shape.h"

@@ -117,9 +117,10 @@ static void confirm_final(sis_net *net, const sis__geometry *g) {
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
-/* Compile for the declared shape, or, where lengths are free, for a guess: what is not supported
- * then is not supported at all; that a guessed length does not fit says nothing. */
+/* Compile for the declared shape, or, where lengths are free, for the first guess that fits: what is
+ * not supported then is not supported at all; that a guessed length does not fit says nothing. */
 static int check_runs(sis_net *net) {
+    static const size_t guesses[] = {64, 1024, 224 * 224};
     const sis__value *v = &net->graph.values[net->input];
     sis__geometry *g = NULL;
     int open = 0, error = SIS_OK;
@@ -129,7 +130,7 @@ static int check_runs(sis_net *net) {
         return sis__fail(
             SIS_E_UNSUPPORTED,
             "input %s leaves more than two sizes free; export the model with fixed sizes", v->name);
-    size_t rest = open ? 64 : 1;
+    size_t rest = 1;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
         size_t size = v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
         if (size == 0 || rest > ((size_t)1 << 31) / size)
@@ -137,11 +138,14 @@ static int check_runs(sis_net *net) {
                              v->name);
         rest *= size;
     }
-    error = sis__cache_geometry(net, 0, rest, &g);
+    error = sis__cache_geometry(net, 0, rest * (open ? guesses[0] : 1), &g);
+    int unfit = open && error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM;
+    for (size_t i = 1; unfit && error && i < sizeof guesses / sizeof *guesses; i++)
+        error = sis__cache_geometry(net, 0, rest * guesses[i], &g);
     confirm_final(net, error ? NULL : g);
     if (!error)
         sis__cache_done(net, g);
-    return open && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM ? SIS_OK : error;
+    return unfit ? SIS_OK : error;
 }
 
 /* What the network is, from its graph. */

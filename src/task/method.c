@@ -60,7 +60,7 @@ static int check_strays(const sis_task_opt *o) {
                 {"--baseline", "ig", o->how.zero_baseline},
                 {"--step", "gradient", o->how.step != def.step},
                 {"--remove", "lime", o->remove},
-                {"--prefer", "quick", o->how.prefer != def.prefer},
+                {"--prefer", "quick", o->how.prefer != (int)def.prefer},
                 {"--early-stop", "sis", o->search.early_stop}};
     for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
         if (uses[i].given && strcmp(o->method, uses[i].method) != 0)
@@ -92,7 +92,13 @@ static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
 }
 
 int sis__task_method_check(const sis_task_opt *o, sis__task_method *m) {
-    m->how = o->how;
+    sis_method_opt_init(&m->how);
+    m->how.steps = o->how.steps;
+    m->how.zero_baseline = o->how.zero_baseline;
+    m->how.step = o->how.step;
+    m->how.prefer = (sis_preference)o->how.prefer;
+    m->how.width = o->how.width;
+    m->how.ridge = o->how.ridge;
     m->how.seed = o->seed;
     m->how.trace = o->trace;
     if (o->samples && !is_hotdeck(o->mask))

@@ -47,7 +47,10 @@ void sis_task_opt_init(sis_task_opt *opt) {
                           .constraint = "sufficient"};
     sis_model_opt_init(&opt->open);
     sis_data_opt_init(&opt->read);
-    sis_method_opt_init(&opt->how);
+    sis_method_opt how;
+    sis_method_opt_init(&how);
+    opt->how = (sis_task_numbers){how.steps,       how.zero_baseline, how.step,
+                                  (int)how.prefer, how.width,         how.ridge};
     sis_opt_init(&opt->search);
 }
 

@@ -29,6 +29,8 @@
 #include <stdatomic.h>
 
 #include <sis/evaluate.h>
+#include <sis/explain.h>
+#include <sis/net.h>
 #include <sis/prove.h>
 #include <sis/task.h>
 

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <sis/explain.h>
+#include <sis/net.h>
 #include <sis/sis.h>
 
 /* Every default, and the decision score >= threshold. */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "support.h"
 

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sis/net.h>
+
 #include "base/rng.h"
 
 enum { CHANNELS = 4 }; /* at most: colours, bases */

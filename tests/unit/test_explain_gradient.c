@@ -12,6 +12,7 @@
 
 #include <sis/explain.h>
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/clock.h"
 #include "base/rng.h"

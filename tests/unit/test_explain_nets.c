@@ -12,6 +12,7 @@
 #include <sis/data.h>
 #include <sis/explain.h>
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/rng.h"
 #include "support_net.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/clock.h"
 #include "base/rng.h"

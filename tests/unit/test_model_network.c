@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/rng.h"
 #include "model/network.h"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "base/rng.h"
 #include "support.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <sis/model.h>
+#include <sis/net.h>
 
 #include "support_net.h"
 
@@ -162,6 +163,35 @@ static void token_models_too(void **state) {
     sis_model_close(&model);
 }
 
+/* The first length that is tried is shorter than the kernel. */
+static void a_long_kernel_keeps_the_softmax(void **state) {
+    (void)state;
+    sis_net *net;
+    sis__rng r;
+    float row[150], scores[2];
+    double margins[2];
+    sis__rng_init(&r, 7);
+    sis_net_builder *b = sis_net_builder_new("long");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, 0));
+    add_random(b, "w1", SHAPE(6, 1, 100), &r, 0.1);
+    add_random(b, "w2", SHAPE(6, 2), &r, 0.8);
+    sis_net_add_node(b, "Conv", "x w1", "c");
+    sis_net_add_node(b, "GlobalMaxPool", "c", "g");
+    sis_net_add_node(b, "Flatten", "g", "f");
+    sis_net_add_node(b, "Gemm", "f w2", "z");
+    sis_net_add_node(b, "Softmax", "z", "y");
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), SIS_OK);
+    assert_true(sis_net_has_link(net));
+    for (size_t i = 0; i < 150; i++)
+        row[i] = (float)sis__rng_normal(&r);
+    sis_net_batch batch = {row, 1, 150, 0, 2};
+    assert_int_equal(sis_net_forward(net, &batch, scores), SIS_OK);
+    assert_int_equal(sis_net_margins(net, &batch, margins), SIS_OK);
+    assert_float_equal(margins[0], log((double)scores[0] / (double)scores[1]), 1e-4);
+    sis_net_free(net);
+}
+
 static void another_number_of_scores_is_refused(void **state) {
     sis_net *net;
     sis_model model;
@@ -232,6 +262,7 @@ int main(void) {
         cmocka_unit_test(walks_over_any_length_agree_with_full_passes),
         cmocka_unit_test(they_are_models_for_rows_of_any_length),
         cmocka_unit_test(token_models_too),
+        cmocka_unit_test(a_long_kernel_keeps_the_softmax),
         cmocka_unit_test(another_number_of_scores_is_refused),
         cmocka_unit_test(walks_say_what_they_do_not_take),
         cmocka_unit_test(scores_that_are_no_numbers_are_called_that),

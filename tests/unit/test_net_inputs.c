@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sis/net.h>
 #include <sis/task.h>
 
 #include "support_net.h"

@@ -671,11 +671,9 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
 
 /* ---- A walk ------------------------------------------------------------------------------------ */
 
-/* The walk of ours that another one passes its verbs on to, or NULL. */
+/* The walk as one of ours, or NULL. */
 static const net_walk *walk_behind(const sis_walk *w) {
-    while (w && w->ops != &ops)
-        w = w->inner;
-    return (const net_walk *)w;
+    return w && w->ops == &ops ? (const net_walk *)w : NULL;
 }
 
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
