@@ -54,6 +54,12 @@ demo: all
 bench: tests
 	@for b in $(BUILD)/bench/bench_*; do echo "== $${b##*/}"; \
 	    NODE_PATH=$(CURDIR)/$(BUILD)/ort/node_modules $$b || exit 1; done
+	@echo "== bench_python"; if [ -d $(BUILD)/python/sis ] && /usr/bin/python3 -c "import numpy" 2>/dev/null; then \
+	    PYTHONPATH=$(BUILD)/python OMP_NUM_THREADS=1 /usr/bin/python3 bench/bench_python.py || exit 1; \
+	    else echo "left out: it needs python3-dev and python3-numpy"; fi
+	@echo "== bench_xgboost"; if /usr/bin/python3 -c "import xgboost, numpy" 2>/dev/null; then \
+	    /usr/bin/python3 bench/bench_xgboost.py $(BUILD)/sis || exit 1; \
+	    else echo "left out: it needs python3-xgboost"; fi
 	@echo "== bench_serve"; bench/bench_serve.sh $(BUILD)/sis $(CURDIR)
 
 python:

@@ -89,6 +89,13 @@ typedef struct sis_model {
     size_t n_values;  /* values in one input; 0: any number, inputs may differ in length */
     size_t max_rows;  /* rows predict would like at most in one call; 0: no preference */
 
+    /* If set, rows that masked copies are written into, n values in all, are the model's own memory:
+     * predict then gets them from the first on. Before each batch `rows` (NULL: none yet) are asked
+     * for again; it answers them if they may be written to and still hold what was last written, or
+     * others in their place, which are written anew. NULL: there is no memory. rows_free ends them. */
+    double *(*rows_new)(void *ctx, double *rows, size_t n);
+    void (*rows_free)(void *ctx, double *rows);
+
     /* If set, predict answers margins and link(margin) is the score: a strictly increasing function
      * such as the logistic. Features are ranked by margin, which tells 1 - 1e-20 from 1 - 1e-30
      * where the score no longer can. NULL: predict answers scores. */

@@ -182,8 +182,8 @@ class Explainer:
                  "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
                  "output": int(outputs[i])}
             e.update(encoder.describe(row, masks))
-            if not (np.isfinite(row).all() and np.isfinite(masks).all()):
-                e["shown"] = False  # a record holds numbers only
+            if np.isinf(row).any() or np.isinf(masks).any():
+                e["shown"] = False  # a record holds numbers, and null for missing ones
                 e.pop("shape", None)
             box = self._box(encoder, row)
             if box is not None:

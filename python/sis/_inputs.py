@@ -4,7 +4,7 @@
 An `Encoder` is made once for a data set: `ArrayEncoder`, `FrameEncoder` or `TextEncoder`. Each has
 
     rows(X)         the examples: a list of float64 vectors (arrays and frames: the rows of one matrix)
-    batch(rows)     what a callable is given for rows (n, width): the shape and types of X
+    batch(rows), view(rows)   what a callable is given for rows (n, width): the shape and types of X
     masks(spec, background)   what missing values look like: (samples, width)
     describe(i)     what a record says of example i: shape, names, words ...
 
@@ -169,6 +169,10 @@ class Encoder:
     def values_of_mask(self, spec):
         return np.asarray(spec, dtype=float)
 
+    def view(self, rows):
+        """The same as batch() for a callable that does not write to it."""
+        return self.batch(rows)
+
     def describe(self, i, masks):
         return {}
 
@@ -217,6 +221,12 @@ class ArrayEncoder(Encoder):
         own["spare"] = spare
         spare[:n] = rows
         return spare[:n].reshape((n,) + self.shape)
+
+    def view(self, rows):
+        """The rows themselves where they have the type of X."""
+        if self.dtype != np.float64:
+            return self.batch(rows)
+        return rows.reshape((len(rows),) + self.shape)
 
     def describe(self, i, masks):
         return {"shape": list(self.shape)}

@@ -47,6 +47,7 @@ class Called:
     def __init__(self, call, name, labels=None, batch_size=None, engine="called in batches"):
         self.call, self.name, self.labels, self.engine = call, name, labels, engine
         self.batch_size, self.mask, self.kind, self.shape = batch_size, None, None, None
+        self.writes = False
 
     def scores(self, batch, n, outputs):
         answer = self.call(batch)
@@ -74,11 +75,24 @@ class Called:
         return y
 
     def bind(self, encoder, row):
-        outputs = self.scores(encoder.batch(np.asarray(row)[None]), 1, None).shape[1]
+        first = encoder.batch(np.asarray(row)[None])
+        before = first.copy() if isinstance(first, np.ndarray) else None
+        outputs = self.scores(first, 1, None).shape[1]
+        if before is not None and before.dtype.kind == "f":
+            self.writes = not np.array_equal(before, first, equal_nan=True)
 
-        def call(view, n):
-            rows = np.frombuffer(view, np.float64).reshape(n, -1)
-            return self.scores(encoder.batch(rows), n, outputs)
+        def call(memory, n, size, ours):
+            rows = np.frombuffer(memory, np.float64, size).reshape(n, -1)
+            if not ours or self.writes:
+                return self.scores(encoder.batch(rows), n, outputs)
+            rows.flags.writeable = False
+            try:
+                return self.scores(encoder.view(rows), n, outputs)
+            except ValueError as error:
+                if "read-only" not in str(error) or isinstance(error, Error):
+                    raise
+                self.writes = True  # to what it is given: a copy from now on
+                return self.scores(encoder.batch(rows), n, outputs)
 
         width = encoder.shape and int(np.prod(encoder.shape)) or 0
         rows = self.batch_size or max(16, min(4096, (512 << 10) // (8 * len(row))))  # fits the cache

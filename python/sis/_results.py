@@ -92,7 +92,9 @@ class Explanation:
     def values(self):
         """The example as an array in its own shape, or None."""
         values = self.data.get("values")
-        return None if values is None else np.array(values).reshape(self.data.get("shape") or -1)
+        if values is None:
+            return None
+        return np.array(values, dtype=float).reshape(self.data.get("shape") or -1)  # null: NaN
 
     def mask_of(self, subset=0):
         """True for the values of a subset, in the shape of the example."""
@@ -161,8 +163,8 @@ def draw(e):
             continue
         yield head
         for name, value in list(zip(s.names, s.values))[:12]:
-            yield "          %s = %s" % (name, value if isinstance(value, (str, tuple)) else
-                                         "%.6g" % value)
+            yield "          %s = %s" % (name, "missing" if value is None else value if isinstance(
+                value, (str, tuple)) else "%.6g" % value)
         if len(s) > 12:
             yield "          and %d more" % (len(s) - 12)
 

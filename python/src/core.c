@@ -52,8 +52,10 @@ static PyObject *raise_code(int code) {
 typedef struct {
     PyObject_HEAD sis_model model;
     int opened;       /* by sis_model_open */
-    PyObject *call;   /* callable (memoryview of rows, how many) -> buffer of scores, or NULL */
+    PyObject *call;   /* callable (rows, how many, values, ours) -> buffer of scores */
     PyObject *raised; /* what it raised, until it is raised again */
+    PyObject **rows;  /* (n_rows) bytearrays that masked copies are written into, under the GIL */
+    size_t n_rows, room;
 } Model;
 
 static void model_dealloc(Model *m) {
@@ -63,6 +65,9 @@ static void model_dealloc(Model *m) {
     }
     Py_XDECREF(m->call);
     Py_XDECREF(m->raised);
+    for (size_t i = 0; i < m->n_rows; i++)
+        Py_DECREF(m->rows[i]);
+    PyMem_RawFree((void *)m->rows);
     Py_TYPE(m)->tp_free((PyObject *)m);
 }
 
@@ -106,12 +111,81 @@ static int take_scores(PyObject *answer, size_t n, double *scores) {
     return fits ? 0 : -1;
 }
 
+/* ---- Rows ------------------------------------------------------------------------------------
+ *
+ * Masked copies are written into bytearrays, of which a callable is given a view: nothing is copied,
+ * and what it keeps stays alive and as it was, because rows that somebody else still refers to are
+ * not written to again. */
+
+/* The place of rows in the list, or n_rows. */
+static size_t rows_find(const Model *m, const double *rows) {
+    size_t i = 0;
+    while (i < m->n_rows && (const double *)(void *)PyByteArray_AS_STRING(m->rows[i]) != rows)
+        i++;
+    return i;
+}
+
+static void rows_drop(Model *m, size_t i) {
+    Py_DECREF(m->rows[i]);
+    m->rows[i] = m->rows[--m->n_rows];
+}
+
+static double *rows_add(Model *m, size_t n) {
+    if (m->n_rows == m->room) {
+        PyObject **more =
+            (PyObject **)PyMem_RawRealloc((void *)m->rows, (m->room + 8) * sizeof *more);
+        if (!more)
+            return NULL;
+        m->rows = more;
+        m->room += 8;
+    }
+    PyObject *bytes = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(n * sizeof(double)));
+    if (!bytes) {
+        PyErr_Clear();
+        return NULL;
+    }
+    m->rows[m->n_rows++] = bytes;
+    return (double *)(void *)PyByteArray_AS_STRING(bytes);
+}
+
+static double *call_rows(void *ctx, double *rows, size_t n) {
+    Model *m = (Model *)ctx;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    size_t at = rows ? rows_find(m, rows) : m->n_rows;
+    if (at == m->n_rows || Py_REFCNT(m->rows[at]) > 1) {
+        rows = rows_add(m, n);
+        if (rows && at + 1 < m->n_rows)
+            rows_drop(m, at);
+    }
+    PyGILState_Release(gil);
+    return rows;
+}
+
+static void call_rows_free(void *ctx, double *rows) {
+    Model *m = (Model *)ctx;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    size_t at = rows_find(m, rows);
+    if (at < m->n_rows)
+        rows_drop(m, at);
+    PyGILState_Release(gil);
+}
+
+/* Our own rows as they are, others as memory that is good for the call alone. */
+static PyObject *rows_view(const Model *m, const double *rows, Py_ssize_t bytes, int *own) {
+    size_t at = rows_find(m, rows);
+    *own = at < m->n_rows;
+    return *own ? Py_NewRef(m->rows[at])
+                : PyMemoryView_FromMemory((char *)(uintptr_t)rows, bytes, PyBUF_READ);
+}
+
 static int call_predict(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
     Model *m = (Model *)ctx;
     PyGILState_STATE gil = PyGILState_Ensure();
-    Py_ssize_t bytes = (Py_ssize_t)(n * width * sizeof *rows);
-    PyObject *view = PyMemoryView_FromMemory((char *)(uintptr_t)rows, bytes, PyBUF_READ);
-    PyObject *answer = view ? PyObject_CallFunction(m->call, "On", view, (Py_ssize_t)n) : NULL;
+    int own;
+    PyObject *view = rows_view(m, rows, (Py_ssize_t)(n * width * sizeof *rows), &own);
+    PyObject *answer = view ? PyObject_CallFunction(m->call, "Onni", view, (Py_ssize_t)n,
+                                                    (Py_ssize_t)(n * width), own)
+                            : NULL;
     int bad = !answer || take_scores(answer, n * m->model.n_outputs, scores) != 0;
     if (bad)
         keep_exception(&m->raised);
@@ -139,6 +213,8 @@ static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
                            .n_outputs = (size_t)outputs,
                            .n_values = (size_t)values,
                            .max_rows = (size_t)rows,
+                           .rows_new = call_rows,
+                           .rows_free = call_rows_free,
                            .worker_new = sis_worker_share};
     return 0;
 }

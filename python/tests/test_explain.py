@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: MIT
+import ast
 import doctest
 import gc
 import json
@@ -18,7 +19,7 @@ import numpy as np
 
 import oracle
 import sis
-from sis import _explain, _inputs, _models, compat
+from sis import _core, _explain, _inputs, _models, compat
 
 SANITIZED = "SIS_ASAN" in os.environ
 PROGRAM, SOURCE = os.environ.get("SIS_PROGRAM"), os.environ.get("SIS_SOURCE", ".")
@@ -186,6 +187,30 @@ class Callables(unittest.TestCase):
         kept_r = sis.explain(keeps, x, 1.5, mask="zero")
         self.assertEqual([[s.features for s in e] for e in plain], [[s.features for s in e] for e in kept_r])
         self.assertTrue(all((k == -1).all() for k in kept))
+
+    def test_a_callable_may_keep_rows_and_write_later(self):
+        kept, want, calls = [], [], 0
+
+        def keeps(rows):
+            kept.append(rows)
+            want.append(rows.copy())
+            return rows.sum(axis=1)
+
+        def writes_later(rows):
+            nonlocal calls
+            calls += 1
+            y = rows.sum(axis=1)
+            if calls > 3:
+                rows[:] = -1
+            return y
+        x = np.random.default_rng(2).random((4, 6))
+        plain = sis.explain(lambda rows: rows.sum(axis=1), x, 1.5, mask="zero")
+        for model in (keeps, writes_later):
+            r = sis.explain(model, x, 1.5, mask="zero")
+            self.assertEqual([[s.features for s in e] for e in plain], [[s.features for s in e] for e in r])
+        gc.collect()
+        self.assertTrue(all(np.array_equal(k, w) for k, w in zip(kept, want)))
+        self.assertGreater(len(kept), 10)
 
     def test_rows_have_the_shape_and_type_of_x(self):
         seen = set()
@@ -389,6 +414,9 @@ class Frames(unittest.TestCase):
         r = sis.explain(lambda rows: rows["a"].isna() * 1.0 + rows["b"].isna(), frame, 1.5,
                         mask=self.pandas.DataFrame({"a": [0.0], "b": ["x"]}), background=frame)
         self.assertEqual([e.status for e in r], ["below_threshold", "explained"])
+        self.assertTrue(np.isnan(r[1].values[0]))
+        self.assertIn("a = missing", repr(r[1]))
+        self.assertIn(None, r[1].subsets[0].values)
 
 
 class Scikit(unittest.TestCase):
@@ -617,6 +645,17 @@ class Documents(unittest.TestCase):
             failed, tried = doctest.testmod(module)
             self.assertEqual(failed, 0)
         self.assertGreater(tried + len(json.__all__), 0)
+
+    def test_stubs_name_what_the_module_has(self):
+        with open(os.path.join(SOURCE, "python", "sis", "_core.pyi"), encoding="utf-8") as f:
+            tree = ast.parse(f.read())
+        named = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+        named |= {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign)}
+        has = {n for n in dir(_core) if not n.startswith("__")}
+        self.assertEqual(named, has)
+        model = next(n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Model")
+        members = {m.name if isinstance(m, ast.FunctionDef) else m.target.id for m in model.body}
+        self.assertEqual(members - {"__init__"}, {n for n in dir(_core.Model) if not n.startswith("_")})
 
     def test_version(self):
         out = subprocess.run([sys.executable, "-m", "sis", "--version"], capture_output=True, text=True)

@@ -127,22 +127,42 @@ static size_t most_slots(const batch *b) {
     return most ? most : 1;
 }
 
+static void free_rows(batch *b) {
+    const sis_model *m = b->state->model;
+    if (m->rows_new && b->rows)
+        m->rows_free(m->ctx, b->rows);
+    else
+        free(b->rows);
+    b->rows = NULL;
+}
+
+/* Rows that may be written to: those there are, unless they are the model's and it says otherwise. */
+static int renew_rows(batch *b) {
+    const sis_model *m = b->state->model;
+    double *rows = m->rows_new ? m->rows_new(m->ctx, b->rows, b->n_slots * b->in->n_values)
+                   : b->rows   ? b->rows
+                             : (double *)sis__alloc_raw(b->n_slots, b->in->n_values * sizeof *rows);
+    if (!rows)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; rows != b->rows && i < b->n_slots; i++)
+        b->slots[i] = (slot){.seen = SIZE_MAX};
+    b->rows = rows;
+    return SIS_OK;
+}
+
 static int grow_slots(batch *b, size_t need) {
     need = need < b->most_slots ? need : b->most_slots;
     if (need <= b->n_slots)
         return SIS_OK;
     free(b->slots);
-    free(b->rows);
+    free_rows(b);
     free(b->scores);
     b->n_slots = 0;
     b->slots = SIS_NEW_RAW(slot, need);
-    b->rows = (double *)sis__alloc_raw(need, b->in->n_values * sizeof(double));
     b->scores = (double *)sis__alloc_raw(need, b->state->model->n_outputs * sizeof(double));
-    if (!b->slots || !b->rows || !b->scores)
+    if (!b->slots || !b->scores)
         return SIS_E_NOMEM;
     b->n_slots = need;
-    for (size_t i = 0; i < need; i++)
-        b->slots[i] = (slot){.seen = SIZE_MAX};
     return SIS_OK;
 }
 
@@ -198,6 +218,8 @@ static int evaluate(batch *b, const int *tops, size_t n, double *margins) {
         margins[k] = 0;
     for (size_t first = 0, count; error == SIS_OK && first < n_rows; first += count) {
         count = n_rows - first < b->n_slots ? n_rows - first : b->n_slots;
+        if ((error = renew_rows(b)) != SIS_OK)
+            break;
         for (size_t i = 0; i < count; i++)
             dress(b, i, (first + i) % b->n_samples, tops[(first + i) / b->n_samples]);
         error = predict(b, count);
@@ -289,7 +311,7 @@ static void batch_free(sis_walk *w) {
     free(b->base);
     free(b->log);
     free(b->slots);
-    free(b->rows);
+    free_rows(b);
     free(b->scores);
     free(b->todo);
     free(b->place);

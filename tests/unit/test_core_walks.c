@@ -37,6 +37,85 @@ static void the_memory_budget_and_batch_size_change_nothing(void **state) {
     }
 }
 
+/* A model that has rows of its own: sometimes it keeps them and answers others. */
+typedef struct {
+    problem *p;
+    int (*predict)(void *ctx, const double *rows, size_t n, size_t width, double *scores);
+    void *ctx;
+    double *rows; /* the ones that are in use */
+    double *kept[64];
+    size_t n_kept, asked;
+} own_rows;
+
+static double *rows_of_mine(void *ctx, double *rows, size_t n) {
+    own_rows *o = (own_rows *)ctx;
+    assert_ptr_equal(rows, o->rows);
+    if (rows && ++o->asked % 3 > 0)
+        return rows;
+    if (rows && o->n_kept == 64)
+        return rows;
+    double *fresh = (double *)sis__alloc_raw(n, sizeof *fresh);
+    for (size_t i = 0; fresh && i < n; i++)
+        fresh[i] = NAN;
+    if (fresh && rows)
+        o->kept[o->n_kept++] = rows;
+    o->rows = fresh ? fresh : rows;
+    return fresh;
+}
+
+static void rows_of_mine_end(void *ctx, double *rows) {
+    own_rows *o = (own_rows *)ctx;
+    assert_ptr_equal(rows, o->rows);
+    o->rows = NULL;
+    free(rows);
+}
+
+static int predict_mine(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    own_rows *o = (own_rows *)ctx;
+    return o->predict(o->ctx, rows, n, width, scores);
+}
+
+static int collect_mine(void *ctx) {
+    own_rows *o = (own_rows *)ctx;
+    sis_collection c;
+    sis_opt opt = decision(o->p->threshold);
+    int error = sis_collect(&o->p->model, &o->p->input, &opt, &c);
+    if (error == SIS_OK)
+        sis_collection_release(&c);
+    return error;
+}
+
+static void rows_may_be_the_models_own(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 12);
+    size_t kept = 0;
+    for (int round = 0; round < 200; round++) {
+        problem p;
+        problem_init(&p, &r);
+        sis_opt opt = decision(p.threshold);
+        sis_collection plain, mine;
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &plain), SIS_OK);
+        own_rows o = {.p = &p, .predict = p.model.predict, .ctx = p.model.ctx};
+        p.model.predict = predict_mine;
+        p.model.ctx = &o;
+        p.model.rows_new = rows_of_mine;
+        p.model.rows_free = rows_of_mine_end;
+        p.model.max_rows = 1 + sis__rng_below(&r, 5);
+        assert_int_equal(sis_collect(&p.model, &p.input, &opt, &mine), SIS_OK);
+        same_collections(&plain, &mine);
+        assert_null(o.rows);
+        if (round < 5)
+            with_failing_allocations(collect_mine, &o);
+        kept += o.n_kept;
+        while (o.n_kept)
+            free(o.kept[--o.n_kept]);
+        sis_collection_release(&plain);
+        sis_collection_release(&mine);
+    }
+    assert_true(kept > 200);
+}
+
 /* Rows must be what they claim: x on present features, z on masked ones, also after resets. */
 typedef struct {
     const double *x, *z;
@@ -491,6 +570,7 @@ static void a_large_image_needs_no_gigabytes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_memory_budget_and_batch_size_change_nothing),
+        cmocka_unit_test(rows_may_be_the_models_own),
         cmocka_unit_test(rows_hold_what_the_masks_say),
         cmocka_unit_test(features_equal_to_their_mask_are_never_evaluated),
         cmocka_unit_test(nan_values_may_mean_missing),
