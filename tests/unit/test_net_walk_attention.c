@@ -76,7 +76,7 @@ static void margins_are_those_of_full_passes(void **state) {
         if (c.n_features > 0) {
             assert_int_equal(open_walk(&c, &w), SIS_OK);
             check_windows(&c, w, &r, 8, &seen);
-            sis_walk_free(w);
+            w->ops->free(w);
         }
         walk_case_release(&c);
     }
@@ -115,7 +115,7 @@ static void selections_go_down_to_nothing(void **state) {
             masked[chosen] = 1;
         }
         free(masked);
-        sis_walk_free(w);
+        w->ops->free(w);
         walk_case_release(&c);
     }
 }
@@ -132,7 +132,7 @@ static void tokens_stay_where_they_count(void **state) {
         start_case(&c, &e, &r, 1);
         assert_int_equal(open_walk(&c, &w), SIS_OK);
         assert_false(tokens_leave(&c, w));
-        sis_walk_free(w);
+        w->ops->free(w);
         walk_case_release(&c);
     }
 }
@@ -166,7 +166,7 @@ static int walk_or_run_out(void *ctx) {
     if (error == SIS_OK)
         error = w->ops->mask(w, 0, &margin);
     if (w)
-        sis_walk_free(w);
+        w->ops->free(w);
     return error;
 }
 
