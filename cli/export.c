@@ -20,7 +20,7 @@ static const cli_option options[] = {
      .required = 1},
     {"output", 'o', "FILE", CLI_STRING(export_options, output), "where it goes",
      .unset = "standard output", .more = "A SQLite file needs a name; it is written anew."},
-    {"rows", 0, "WHAT", CLI_CHOICE(export_options, rows), "csv, tsv: a row each",
+    {"each", 0, "WHAT", CLI_CHOICE(export_options, rows), "csv, tsv: a row for each",
      .choices = "feature subset"},
     CLI_WHERE(export_options, where),
     CLI_GROUP(export_options, common, cli_common, cli_common_options),
@@ -110,13 +110,13 @@ const cli_command cli_export = {
              "A row for each feature of each subset."},
             {"sis export granted.jsonl --to sqlite --output granted.db",
              "A database, which sqlite3 and others read."},
-            {"sis export granted.jsonl --to tsv --rows subset --where 'feature=debt and size<3'",
+            {"sis export granted.jsonl --to tsv --each subset --where 'feature=debt and size<3'",
              "Small subsets that hold the feature debt."},
             {"sis export peaks.jsonl --to bed --output subsets.bed", "Subsets on a genome."},
             {0}},
     .description =
         "Writes results for other programs. csv and tsv: a row for each feature of each subset (or "
-        "with --rows subset for each subset), with the example, its label, class, threshold, score "
+        "with --each subset for each subset), with the example, its label, class, threshold, score "
         "and status, number, size and score of the subset, and place, number, name, value and "
         "masked value of the feature; an example without subsets has one row.\n\n"
         "sqlite: a file with the tables records, subsets and features, a view found with the "

@@ -27,7 +27,7 @@ typedef struct {
 static const cli_option options[] = {
     {"model", 'm', "MODEL", CLI_LIST(serve_options, models), "a file, cmd:COMMAND or http://...",
      .more = "May be given several times. Everything else holds for all of them."},
-    {"name", 'n', "NAME", CLI_LIST(serve_options, names), "what the model is called in addresses",
+    {"name", 0, "NAME", CLI_LIST(serve_options, names), "what the model is called in addresses",
      .unset = "the file's name", .more = "As often as --model, in the same order."},
     {"port", 'p', "N", CLI_COUNT(serve_options, port), "where to listen; 0: any free port",
      .max = 65535},

@@ -11,10 +11,12 @@ git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' > /tmp/sis-clang.$$ || e
 status=0
 cairo=$(pkg-config --cflags cairo)
 python=$(/usr/bin/python3 -c "import sysconfig; print(sysconfig.get_paths()['include'])" 2>/dev/null)
+mpi=$(pkg-config --cflags-only-I ompi-c 2>/dev/null | sed 's/-I/-isystem /g')
+[ -n "$mpi" ] || sed -i '/^mpi\//d' /tmp/sis-clang.$$
 [ -f "$python/Python.h" ] || sed -i '/^python\//d' /tmp/sis-clang.$$
 while read -r file; do
     clang -fsyntax-only -std=c11 -D_GNU_SOURCE -DSIS_SOURCE_DIR='"."' \
-        -DSIS_BINARY_DIR='"."' -DSIS_ONNX_CASES='"."' -Iinclude -Isrc -Icli -Ibench -Itests/unit -isystem "$build/generated" -isystem "$python" $cairo \
+        -DSIS_BINARY_DIR='"."' -DSIS_ONNX_CASES='"."' -Iinclude -Isrc -Icli -Ibench -Itests/unit -isystem "$build/generated" -isystem "$python" $cairo $mpi \
         -Wall -Wextra -Wshadow -Wconversion -Werror "$file" || status=1
 done < /tmp/sis-clang.$$
 rm -f /tmp/sis-clang.$$

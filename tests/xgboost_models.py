@@ -160,7 +160,7 @@ def explain(path, table, folder):
     records = []
     for more in ([], ["--exact"], ["--mask", "missing"], ["--mask", "missing", "--exact"]):
         out = os.path.join(folder, "r.jsonl")
-        sis("explain", *question, *more, "--output", out)
+        sis("explain", *question, *more, "--force", "--output", out)
         with open(out, encoding="utf-8") as f:
             lines = [json.loads(line) for line in f]
         for r in lines:

@@ -79,7 +79,11 @@ static int restart(command_model *m, size_t attempt) {
 
 /* One that failed before is started again, so that other examples can be asked about. */
 static int ask_patiently(command_model *m, char **line, size_t *length) {
-    int code = m->child.pid ? SIS_OK : sis__child_start(&m->child, m->command, m->threads);
+    int code = SIS_OK;
+    if (!m->child.pid) {
+        sis__child_stop(&m->child); /* what is left of it */
+        code = sis__child_start(&m->child, m->command, m->threads);
+    }
     if (code == SIS_OK)
         code = sis__child_ask(&m->child, &m->request.text, m->timeout, line, length);
     for (size_t k = 0; code == SIS_E_MODEL && k < m->restarts; k++) {

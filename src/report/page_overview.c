@@ -83,7 +83,8 @@ static int add_tiles(sis__buf *b, const sis_report *report) {
 
 static void add_status_bar(sis__buf *b, const sis_report *report) {
     static const char *const words[] = {"explained", "did not reach the threshold",
-                                        "decided even if everything is masked", "failed"};
+                                        "decided even if everything is masked", "failed",
+                                        "cut short"};
     totals t = count(report);
     sis__buf_str(b, "<div class=\"statuses\"><div class=\"bars\" aria-hidden=\"true\">");
     for (int s = 0; s < SIS_N_STATUSES; s++)

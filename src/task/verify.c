@@ -42,9 +42,8 @@ int sis_task_match(const sis_task *t, const sis_example *e, const sis_record *r)
                          r->id);
     if (r->mask && (in->n_samples != 1 || !same_numbers(r->mask, in->mask, r->n_values)))
         return sis__fail(SIS_E_ARGUMENT,
-                         "record \"%s\" was made with another mask than the one given; give the "
-                         "same --mask",
-                         r->id);
+                         "record \"%s\" was made with another mask than %s; give the same --mask",
+                         r->id, t->opt.mask ? "the one given" : "the model's own, or none");
     return SIS_OK;
 }
 

@@ -73,7 +73,7 @@ def explained(*args):
 
 def alike(record):
     record.pop("seconds", None)
-    record.pop("provenance", None)
+    record.pop("made", None)
     return record
 
 
@@ -96,7 +96,7 @@ class Protocols(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.table = os.path.join(SOURCE, "examples", "credit.csv")
         cls.server = Server("-m", model("imdb-cnn"), "-m", model("mnist-mlp"), "-m", model("dna-ctcf"), "-m", model("credit"),
-                            "-n", "text", "-n", "digit", "-n", "dna", "-n", "credit", "--log", "-t", "0.6")
+                            "--name", "text", "--name", "digit", "--name", "dna", "--name", "credit", "--log", "-t", "0.6")
 
     @classmethod
     def tearDownClass(cls):
@@ -254,7 +254,7 @@ class Strangers(unittest.TestCase):
 
     def test_a_full_queue_says_come_back(self):
         slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.3); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
-        with Server("-m", slow, "-n", "slow", "--mask", "zero", "--workers", "1", "--queue", "1", "--seconds", "2") as server:
+        with Server("-m", slow, "--name", "slow", "--mask", "zero", "--workers", "1", "--queue", "1", "--seconds", "2") as server:
             got = []
 
             def one():
@@ -271,7 +271,7 @@ class Strangers(unittest.TestCase):
 
     def test_a_client_that_goes_is_given_up(self):
         slow = f"cmd:{sys.executable} -c \"import sys,json,time\nfor l in sys.stdin:\n n=len(json.loads(l)['inputs']); time.sleep(0.2); print(json.dumps({{'outputs':[1.0]*n}}),flush=True)\""
-        with Server("-m", slow, "-n", "slow", "--mask", "zero", "--workers", "1") as server:
+        with Server("-m", slow, "--name", "slow", "--mask", "zero", "--workers", "1") as server:
             body = json.dumps({"instances": [[1, 2, 3]] * 500}).encode()
             s = socket.create_connection(("127.0.0.1", server.port))
             s.sendall(b"POST /v1/models/slow:explain HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
@@ -306,7 +306,7 @@ class Strangers(unittest.TestCase):
             self.assertTrue(any("model m" in line for line in server.lines), server.lines)
 
     def test_as_an_explainer_of_kserve(self):
-        with Server("-m", model("credit"), "-n", "credit") as predictor:
+        with Server("-m", model("credit"), "--name", "credit") as predictor:
             row = [40, 52000, 4000, 12000, 0, 3, 8, 0.15]
             with Server("--model_name", "credit", "--predictor_host", f"127.0.0.1:{predictor.port}", "--mask", "zero", "-t", "0.5") as explainer:
                 got = explainer.json("/v1/models/credit:explain", {"instances": [row]})["explanations"][0]
@@ -320,7 +320,7 @@ class Strangers(unittest.TestCase):
             return subprocess.run([SIS, "serve", *args], capture_output=True, text=True)
         for args, words in ((["-m", "nothing.onnx"], "nothing.onnx"), ([], "--model is required"),
                             (["-m", model("credit"), "-m", model("credit")], "two models are called credit"),
-                            (["-m", model("credit"), "-n", "a/b"], "cannot stand in an address"),
+                            (["-m", model("credit"), "--name", "a/b"], "cannot stand in an address"),
                             (["-m", model("credit"), "--host", "no.such.host.invalid"], "--host")):
             got = fails(*args)
             self.assertIn(got.returncode, (1, 2))
