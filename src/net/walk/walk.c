@@ -164,6 +164,8 @@ typedef struct {
 
     double
         copies; /* masked copies that a selection asks about; INFINITY: more than can be counted */
+    double worth; /* the same, where a pass is dear as many cheap ones: what opening a rule is held
+                     against */
 
     /* Rules that round otherwise than full passes: the error to expect for numbers of size 1, what
      * is added to sizes, and the largest tolerance so far. See measure_errors. */
@@ -650,7 +652,7 @@ static int allocate(net_walk *w) {
 
 /* Put a rule to work, if it fits. */
 static int try_rule(net_walk *w, const sis__rule *rule) {
-    if (w->copies < rule->pays_from)
+    if (w->worth < rule->pays_from)
         return SIS_E_UNSUPPORTED;
     memset(w->subject.notes, 0, w->subject.net->graph.n_nodes * sizeof *w->subject.notes);
     int error = rule->open(&w->subject, &w->rule);
@@ -692,6 +694,19 @@ void sis__walk_full_from(sis_walk *w, size_t probe_number) {
         n->pace.fixed = probe_number == SIZE_MAX ? SIZE_MAX : n->pace.probes + probe_number;
 }
 
+/* Operations of a full pass that is as cheap as those by which rules say from where on they pay. */
+static const double cheap_pass = 2e5;
+
+/* How many cheap passes a full pass of the network is, at least one. */
+static double price_of_pass(const sis__subject *s) {
+    sis__geometry *g;
+    if (sis__cache_geometry(s->net, s->embedded, s->n_values, &g) != SIS_OK)
+        return 1;
+    double flops = g->flops;
+    sis__cache_done(s->net, g);
+    return fmax(1, flops / cheap_pass);
+}
+
 /* Masked copies of a selection among the features that can change something. */
 static double count_copies(const sis__subject *s) {
     double n = 0;
@@ -713,7 +728,8 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
         return error;
     w->masked = SIS_NEW(unsigned char, w->subject.n_features);
     w->copies = opt && opt->by_cost ? count_copies(&w->subject) : INFINITY;
-    if (w->copies < LEAST_COPIES)
+    w->worth = w->copies * price_of_pass(&w->subject);
+    if (w->worth < LEAST_COPIES)
         return SIS_E_UNSUPPORTED; /* whatever the rule */
     error = w->masked ? sis__entry_new(&w->subject, &w->subject.entry) : SIS_E_NOMEM;
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */
