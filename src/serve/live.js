@@ -20,7 +20,7 @@
     if (text !== undefined) e.textContent = text;
     return e;
   };
-  const COLOURS = 6;
+  const COLOURS = 12; /* s0 to s11 of page.css */
   const short = (v) => v === null || v === undefined ? "?" : String(Number(Number(v).toPrecision(4)));
 
   let token = sessionStorage.getItem("token") || "";
