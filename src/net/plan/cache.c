@@ -44,6 +44,7 @@ static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows sh
 static const size_t max_chunk = 256;
 static const size_t max_geometries = 8;
 static const double max_probe_flops = 1.2e9;
+static const double brief_probe_flops = 1.5e8; /* some 10 ms: of plans that nothing speaks against */
 static const size_t max_probe_bytes = (size_t)64 << 20;
 
 struct sis__cache *sis__cache_new(void) {
@@ -446,9 +447,11 @@ static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int
     const sis__tensor *y = &plan->tensors[net->output];
     if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
         return SIS_OK;
-    if (plan->flops > max_probe_flops || plan->arena + plan->scratch > max_probe_bytes) {
-        int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
-        *together = any && !plan->widened;
+    int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
+    int likely = any && !plan->widened;
+    if (plan->flops > (likely ? brief_probe_flops : max_probe_flops) ||
+        plan->arena + plan->scratch > max_probe_bytes) {
+        *together = likely;
         return SIS_OK;
     }
     return compare_runs(net, embedded, g, log2_rows, together);
