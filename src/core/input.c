@@ -157,6 +157,19 @@ void sis__prepared_input_release(sis__prepared_input *p) {
     *p = (sis__prepared_input){0};
 }
 
+void sis__prepared_input_row(const sis__prepared_input *p, const unsigned char *masked,
+                             float *row) {
+    memcpy(row, p->x, p->n_values * sizeof *row);
+    for (size_t i = 0; i < p->n; i++)
+        if (masked[i])
+            sis__prepared_input_mask(p, (int)i, row);
+}
+
+void sis__prepared_input_mask(const sis__prepared_input *p, int feature, float *row) {
+    for (size_t k = p->start[feature]; k < p->start[feature + 1]; k++)
+        row[p->value[k]] = p->z[p->value[k]];
+}
+
 int sis__example_fail(int code, const sis_input *inputs, size_t i, const char *format, ...) {
     char text[512];
     va_list args;

@@ -25,4 +25,8 @@ typedef struct sis__prepared_input {
 int sis__prepared_input_init(sis__prepared_input *p, const sis_input *input, int single);
 void sis__prepared_input_release(sis__prepared_input *p);
 
+/* x with these features (flags) masked: row (n_values). And one more feature of a row masked. */
+void sis__prepared_input_row(const sis__prepared_input *p, const unsigned char *masked, float *row);
+void sis__prepared_input_mask(const sis__prepared_input *p, int feature, float *row);
+
 #endif

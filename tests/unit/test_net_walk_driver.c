@@ -20,18 +20,18 @@
 
 typedef struct {
     sis__ruled ruled;
-    const sis__subject *s;
+    const sis__net_input *s;
     unsigned char *masked, *asked; /* (n_features) asked: since something was masked */
 } toy;
 
-static int open_toy(const sis__subject *s, sis__ruled **out) {
+static int open_toy(const sis__net_input *s, sis__ruled **out) {
     toy *t = SIS_NEW(toy, 1);
     *out = t ? &t->ruled : NULL;
     if (!t || !s->entry)
         return t ? SIS_E_UNSUPPORTED : SIS_E_NOMEM;
     t->s = s;
-    t->masked = SIS_NEW(unsigned char, s->n_features);
-    t->asked = SIS_NEW(unsigned char, s->n_features);
+    t->masked = SIS_NEW(unsigned char, s->in.n);
+    t->asked = SIS_NEW(unsigned char, s->in.n);
     t->ruled.width = s->entry->n;
     t->ruled.block = 3; /* so that there are several, and a part of one */
     t->ruled.exact = 1;
@@ -41,7 +41,7 @@ static int open_toy(const sis__subject *s, sis__ruled **out) {
                          &t->ruled.head);
 }
 
-static int open_rough(const sis__subject *s, sis__ruled **out) {
+static int open_rough(const sis__net_input *s, sis__ruled **out) {
     int error = open_toy(s, out);
     if (error == SIS_OK)
         (*out)->exact = 0;
@@ -57,15 +57,15 @@ static void close_toy(sis__ruled *r) {
 
 static int reset_toy(sis__ruled *r, const unsigned char *masked) {
     toy *t = (toy *)r;
-    memcpy(t->masked, masked, t->s->n_features);
-    memset(t->asked, 0, t->s->n_features);
+    memcpy(t->masked, masked, t->s->in.n);
+    memset(t->asked, 0, t->s->in.n);
     return SIS_OK;
 }
 
 static int mask_toy(sis__ruled *r, int feature) {
     toy *t = (toy *)r;
     t->masked[feature] = 1;
-    memset(t->asked, 0, t->s->n_features);
+    memset(t->asked, 0, t->s->in.n);
     return SIS_OK;
 }
 
@@ -113,7 +113,7 @@ static int lost_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
  * is known. */
 static void toy_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
     toy *t = (toy *)r;
-    assert_int_equal(sis__subject_margins(t->s, t->masked, features, n, most), SIS_OK);
+    assert_int_equal(sis__net_input_margins(t->s, t->masked, features, n, most), SIS_OK);
     for (size_t k = 0; k < n; k++)
         most[k] = features[k] % 4 ? wants * most[k] + 0.02 * (features[k] % 3) : INFINITY;
 }
@@ -121,7 +121,7 @@ static void toy_bounds(sis__ruled *r, int wants, const int *features, size_t n, 
 static void toy_learn(sis__ruled *r, int feature, double margin) {
     const toy *t = (const toy *)r;
     double full;
-    assert_int_equal(sis__subject_margins(t->s, t->masked, &feature, 1, &full), SIS_OK);
+    assert_int_equal(sis__net_input_margins(t->s, t->masked, &feature, 1, &full), SIS_OK);
     assert_true(margin == full);
 }
 

@@ -31,7 +31,7 @@ enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */
 
 typedef struct {
     sis__ruled ruled; /* first: see walk.h; its head is one of `heads` */
-    const sis__subject *s;
+    const sis__net_input *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
     int **tags; /* (tensors) the feature behind each value; NULL: not one each */
@@ -196,10 +196,10 @@ static int all_single(const int *tag, size_t n) {
 /* Tags of everything that is made of one token each. *saved: products among it. */
 static int tag_all(attention *a, double *saved) {
     const sis__plan *p = a->plan;
-    int *fed = a->tags[a->s->fed] = SIS_NEW_RAW(int, a->s->n_values);
+    int *fed = a->tags[a->s->fed] = SIS_NEW_RAW(int, a->s->in.n_values);
     if (!fed)
         return SIS_E_NOMEM;
-    memcpy(fed, a->s->feature_of, a->s->n_values * sizeof *fed);
+    memcpy(fed, a->s->in.feature_of, a->s->in.n_values * sizeof *fed);
     for (size_t k = 0; k < p->n_steps; k++) {
         const sis__step *s = &p->steps[k];
         int out = s->outputs[0], one = s->n_outputs > 0 && out >= 0;
@@ -212,7 +212,7 @@ static int tag_all(attention *a, double *saved) {
         if (taken == 1 && all_single(tag, p->tensors[out].count)) {
             a->tags[out] = tag;
             *saved += s->op == SIS__OP_MATMUL ? s->flops : 0;
-            sis__subject_note(a->s, s, "each token by itself");
+            sis__net_input_note(a->s, s, "each token by itself");
             continue;
         }
         free(tag);
@@ -266,7 +266,7 @@ static void see(const attention *a, float *to) {
 /* Values of all cuts for a row of the network, and how large what goes into a softmax is. */
 static int run_row(attention *a, const unsigned char *masked, float *to, int *apart) {
     float *row = (float *)a->run->data[a->s->fed];
-    sis__subject_row(a->s, masked, -1, row);
+    sis__prepared_input_row(&a->s->in, masked, row);
     int error = sis__run_forward(a->run);
     if (error == SIS_OK)
         see(a, to);
@@ -367,7 +367,7 @@ static int get_head(attention *a, size_t tokens) {
 /* Features that are still there. */
 static size_t features_left(const attention *a) {
     size_t left = 0;
-    for (size_t j = 0; j < a->s->n_features; j++)
+    for (size_t j = 0; j < a->s->in.n; j++)
         left += !a->masked[j];
     return left;
 }
@@ -391,7 +391,7 @@ static size_t let_go(attention *a) {
 
 /* base, and where each feature lies in it. */
 static void lay_out(attention *a) {
-    size_t n = a->s->n_features;
+    size_t n = a->s->in.n;
     memset(a->start, 0, (n + 1) * sizeof *a->start);
     a->now = 0;
     for (size_t i = 0; i < a->width; i++) {
@@ -428,7 +428,7 @@ static int enter_state(attention *a) {
 
 static int attention_reset(sis__ruled *r, const unsigned char *masked) {
     attention *a = (attention *)r;
-    memcpy(a->masked, masked, a->s->n_features);
+    memcpy(a->masked, masked, a->s->in.n);
     return enter_state(a);
 }
 
@@ -491,7 +491,7 @@ static int goes(attention *a, const unsigned char *gone, float *row, int *same) 
 static int try_range(attention *a, size_t first, size_t last, float *row, int *budget) {
     unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
     int same = 0, error = gone ? SIS_OK : SIS_E_NOMEM;
-    memset(a->masked, 0, a->s->n_features);
+    memset(a->masked, 0, a->s->in.n);
     for (size_t k = first; k < last && error == SIS_OK; k++) {
         gone[k] = 1;
         if (a->feature_of_token[k] >= 0)
@@ -514,7 +514,7 @@ static int try_state(attention *a, sis__rng *r, double share, float *row, int *s
     unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
     if (!gone)
         return SIS_E_NOMEM;
-    for (size_t j = 0; j < a->s->n_features; j++)
+    for (size_t j = 0; j < a->s->in.n; j++)
         a->masked[j] = sis__rng_uniform(r) < share;
     let_go(a);
     memcpy(gone, a->gone, a->n_tokens);
@@ -585,7 +585,7 @@ static const sis__step *find_attention(const sis__plan *p) {
 }
 
 static int make_room(attention *a) {
-    size_t n = a->s->n_features, w = a->width;
+    size_t n = a->s->in.n, w = a->width;
     a->feature = SIS_NEW_RAW(int, w);
     a->token = SIS_NEW_RAW(int, w);
     a->x = SIS_NEW_RAW(float, w);
@@ -605,10 +605,10 @@ static int make_room(attention *a) {
  * rest. */
 static int find_values(attention *a, int *apart) {
     int error = run_row(a, a->masked, a->x, apart), all_masked = 1;
-    memset(a->masked, 1, a->s->n_features);
+    memset(a->masked, 1, a->s->in.n);
     if (error == SIS_OK)
         error = run_row(a, a->masked, a->z, &all_masked);
-    memset(a->masked, 0, a->s->n_features);
+    memset(a->masked, 0, a->s->in.n);
     return error;
 }
 
@@ -620,9 +620,9 @@ static int find_tokens_that_go(attention *a, int apart) {
     int error = a->may_go && a->gone && a->heads && row ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = get_head(a, a->n_tokens);
-    if (error == SIS_OK && a->n_tokens > 2 && a->s->n_features > 2 && apart)
+    if (error == SIS_OK && a->n_tokens > 2 && a->s->in.n > 2 && apart)
         error = try_tokens(a, row);
-    memset(a->masked, 0, a->s->n_features);
+    memset(a->masked, 0, a->s->in.n);
     if (error == SIS_OK)
         error = enter_state(a);
     free(row);
@@ -630,7 +630,7 @@ static int find_tokens_that_go(attention *a, int apart) {
 }
 
 static int open_rule(attention *a, double *saved) {
-    int error = sis__subject_plan(a->s, -1, &a->plan), apart = 1;
+    int error = sis__net_input_plan(a->s, -1, &a->plan), apart = 1;
     if (error == SIS_OK &&
         (!find_attention(a->plan) || a->plan->tensors[a->s->fed].dtype != SIS__F32))
         error = SIS_E_UNSUPPORTED;
@@ -653,7 +653,7 @@ static int open_rule(attention *a, double *saved) {
     return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
 }
 
-static int attention_open(const sis__subject *s, sis__ruled **out) {
+static int attention_open(const sis__net_input *s, sis__ruled **out) {
     attention *a = SIS_NEW(attention, 1);
     double saved = 0;
     if (!a)
@@ -665,7 +665,7 @@ static int attention_open(const sis__subject *s, sis__ruled **out) {
     for (size_t k = 0; error == SIS_OK && k < a->n_tokens; k++)
         some += a->may_go[k];
     if (some)
-        sis__subject_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
+        sis__net_input_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
     if (error == SIS_OK && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
     a->ruled.width = a->ruled.stride = a->width;

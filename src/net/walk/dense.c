@@ -305,7 +305,7 @@ typedef struct {
 
 typedef struct {
     sis__ruled ruled;
-    const sis__subject *s;
+    const sis__net_input *s;
     sis__entry *entry;
     margins_tail tail;
     kept_layer first, second;
@@ -362,7 +362,7 @@ static void move_feature(dense_walk *w, int feature, size_t to) {
 /* Features that are present and change something, in front. */
 static void sort_slots(dense_walk *w, const unsigned char *masked) {
     w->n_live = 0;
-    for (size_t i = 0; i < w->s->n_features; i++)
+    for (size_t i = 0; i < w->s->in.n; i++)
         if (!masked[i] && !w->still[i])
             move_feature(w, (int)i, w->n_live++);
 }
@@ -573,7 +573,7 @@ static void add_effect(float *effect, float weight, float by) {
 static int fill_effects(dense_walk *w) {
     const sis__entry *f = w->entry;
     kept_layer *l = &w->first;
-    memset(w->still, 1, w->s->n_features);
+    memset(w->still, 1, w->s->in.n);
     for (size_t e = 0; e < f->n; e++) {
         int i = f->feature[e];
         float by = i >= 0 ? f->z[e] - f->x[e] : 0, most = fmaxf(fabsf(f->x[e]), fabsf(f->z[e]));
@@ -614,7 +614,7 @@ static int find_layers(dense_walk *w) {
     w->deep = on >= 0 && layer_at(p, on, b) && b->in == a->out && distance_from(w->entry, a) == FAR;
     w->first.wide = round_up(a->out);
     w->second.wide = w->deep ? round_up(b->out) : 0;
-    double floats = (double)w->s->n_features * (double)(w->first.wide + w->second.wide + AT_ONCE);
+    double floats = (double)w->s->in.n * (double)(w->first.wide + w->second.wide + AT_ONCE);
     return floats * sizeof(float) < (double)w->s->memory ? SIS_OK : SIS_E_UNSUPPORTED;
 }
 
@@ -634,7 +634,7 @@ static int allocate_units(dense_walk *w) {
     w->sizes = SIS_NEW_RAW(float, n);
     w->some_w = SIS_NEW_RAW(float, AT_ONCE *wide);
     w->some_packed = SIS_NEW_RAW(float, sis__packed_size(kn, AT_ONCE, out));
-    w->columns = SIS_NEW_RAW(float, w->s->n_features *AT_ONCE);
+    w->columns = SIS_NEW_RAW(float, w->s->in.n *AT_ONCE);
     return w->on && w->w && w->on_packed && w->found && w->sizes && w->some_w && w->some_packed &&
                    w->columns
                ? SIS_OK
@@ -642,7 +642,7 @@ static int allocate_units(dense_walk *w) {
 }
 
 static int allocate(dense_walk *w) {
-    size_t p = w->s->n_features, wider = w->first.wide;
+    size_t p = w->s->in.n, wider = w->first.wide;
     wider = w->second.wide > wider ? w->second.wide : wider;
     w->scale = SIS_NEW(float, w->first.wide);
     w->still = SIS_NEW(unsigned char, p);
@@ -660,9 +660,9 @@ static int allocate(dense_walk *w) {
 }
 
 static void note_layer(const dense_walk *w, const dense_layer *l, const char *text) {
-    sis__subject_note(w->s, l->product, "%s", text);
+    sis__net_input_note(w->s, l->product, "%s", text);
     if (l->add)
-        sis__subject_note(w->s, l->add, "%s", text);
+        sis__net_input_note(w->s, l->add, "%s", text);
 }
 
 static void note_layers(const dense_walk *w) {
@@ -672,11 +672,11 @@ static void note_layers(const dense_walk *w) {
         return;
     const sis__plan *p = w->entry->plan;
     int rectified = rectified_by(p, w->first.dense.to);
-    sis__subject_note(w->s, &p->steps[p->tensors[rectified].node], "units that switch");
+    sis__net_input_note(w->s, &p->steps[p->tensors[rectified].node], "units that switch");
     note_layer(w, &w->second.dense, "product kept, switched units");
 }
 
-static int dense_open(const sis__subject *s, sis__ruled **out) {
+static int dense_open(const sis__net_input *s, sis__ruled **out) {
     dense_walk *w = SIS_NEW(dense_walk, 1);
     *out = w ? &w->ruled : NULL;
     if (!w)

@@ -36,7 +36,7 @@ static int see(sis__entry *f, float *to) {
 
 static void set_features(sis__entry *f, const sis__origin *o) {
     for (size_t i = 0; i < f->n; i++)
-        f->feature[i] = f->s->feature_of[o->from[i]];
+        f->feature[i] = f->s->in.feature_of[o->from[i]];
 }
 
 static int find_layer(sis__entry *f) {
@@ -60,13 +60,13 @@ static int find_layer(sis__entry *f) {
     return error;
 }
 
-static int entry_init(sis__entry *f, const sis__subject *s) {
+static int entry_init(sis__entry *f, const sis__net_input *s) {
     sis__geometry *g = NULL;
-    int error = sis__subject_plan(s, -1, &f->plan);
+    int error = sis__net_input_plan(s, -1, &f->plan);
     if (error == SIS_OK)
         error = sis__run_new(f->plan, &f->run);
     if (error == SIS_OK)
-        error = sis__cache_geometry(s->net, s->embedded, s->n_values, &g);
+        error = sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g);
     f->geometry = g;
     if (error == SIS_OK && s->output >= f->plan->tensors[s->net->pre_output].count)
         error = sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the network has %zu (from 0)",
@@ -74,15 +74,15 @@ static int entry_init(sis__entry *f, const sis__subject *s) {
     if (error == SIS_OK)
         error = find_layer(f);
     if (error == SIS_OK) {
-        f->values = (float *)sis__copy(s->x, s->n_values, sizeof *s->x);
+        f->values = (float *)sis__copy(s->in.x, s->in.n_values, sizeof *s->in.x);
         error = f->values ? see(f, f->x) : SIS_E_NOMEM;
     }
-    for (size_t i = 0; error == SIS_OK && i < s->n_features; i++)
+    for (size_t i = 0; error == SIS_OK && i < s->in.n; i++)
         sis__entry_mask(f, (int)i);
     return error == SIS_OK ? see(f, f->z) : error;
 }
 
-int sis__entry_new(const sis__subject *s, sis__entry **out) {
+int sis__entry_new(const sis__net_input *s, sis__entry **out) {
     *out = NULL;
     sis__entry *f = SIS_NEW(sis__entry, 1);
     if (!f)
@@ -112,7 +112,7 @@ void sis__entry_free(sis__entry *f) {
 
 void sis__entry_note(const sis__entry *f) {
     for (int i = 0; i <= f->plan->tensors[f->tensor].node; i++)
-        sis__subject_note(f->s, &f->plan->steps[i], "each value by itself");
+        sis__net_input_note(f->s, &f->plan->steps[i], "each value by itself");
 }
 
 const sis__step *sis__entry_reader(const sis__entry *f) {
@@ -120,14 +120,9 @@ const sis__step *sis__entry_reader(const sis__entry *f) {
 }
 
 void sis__entry_reset(sis__entry *f, const unsigned char *masked) {
-    memcpy(f->values, f->s->x, f->s->n_values * sizeof *f->values);
-    for (size_t i = 0; i < f->s->n_features; i++)
-        if (masked[i])
-            sis__entry_mask(f, (int)i);
+    sis__prepared_input_row(&f->s->in, masked, f->values);
 }
 
 void sis__entry_mask(sis__entry *f, int feature) {
-    const sis__subject *s = f->s;
-    for (size_t k = s->start[feature]; k < s->start[feature + 1]; k++)
-        f->values[s->value[k]] = s->z[s->value[k]];
+    sis__prepared_input_mask(&f->s->in, feature, f->values);
 }

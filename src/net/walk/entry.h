@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The entry of a network: what the first layer that mixes values sees of a subject. All before that layer
+ * The entry of a network: what the first layer that mixes values sees of an input. All before that layer
  * only moves values (Flatten, Transpose), maps each on its own (Scaler, Cast) or looks it up
  * (embeddings), so each element of what the layer reads belongs to one feature and takes one of two
  * values.
@@ -11,7 +11,7 @@
 #include "net/walk/walk.h"
 
 struct sis__entry {
-    const sis__subject *s;
+    const sis__net_input *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__run *run;
     struct sis__geometry *geometry;
@@ -23,7 +23,7 @@ struct sis__entry {
 };
 
 /* SIS_E_UNSUPPORTED if the network begins otherwise. */
-int sis__entry_new(const sis__subject *s, sis__entry **out);
+int sis__entry_new(const sis__net_input *s, sis__entry **out);
 void sis__entry_free(sis__entry *f);
 
 /* Note the steps in front of the layer. */

@@ -19,10 +19,11 @@
 static const size_t sizes[] = {256, 64, 16, 8, 4, 1};
 enum { N_SIZES = sizeof sizes / sizeof *sizes, LOG2_TRIAL = 2 };
 static const size_t most_arena = (size_t)8 << 20; /* bytes of a run of several rows */
-static const size_t most_lean = (size_t)5 << 19; /* the same where steps are many: what a core keeps near */
+static const size_t most_lean = (size_t)5
+                                << 19; /* the same where steps are many: what a core keeps near */
 
 struct sis__head {
-    const sis__subject *s;
+    const sis__net_input *s;
     sis__cut *cuts;
     size_t n_cuts, width; /* values in a row */
     int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
@@ -80,10 +81,10 @@ static int stacks(const sis__plan *p, const sis__cut *cut, size_t n) {
 
 /* May rows be run together? */
 static int check_batches(const sis__head *h, int *together) {
-    const sis__subject *s = h->s;
+    const sis__net_input *s = h->s;
     sis__geometry *g;
     sis__run *r;
-    int error = sis__cache_geometry(s->net, s->embedded, s->n_values, &g);
+    int error = sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g);
     *together = 0;
     if (error)
         return error;
@@ -104,7 +105,8 @@ static int get_run(sis__head *h, size_t i) {
         return SIS_OK;
     h->tried[i] = 1;
     int error = compile(h, sizes[i], &h->plans[i]);
-    if (error == SIS_OK && (sizes[i] == 1 || h->plans[i]->arena <= (h->lean ? most_lean : most_arena)))
+    if (error == SIS_OK &&
+        (sizes[i] == 1 || h->plans[i]->arena <= (h->lean ? most_lean : most_arena)))
         return sis__run_new(h->plans[i], &h->runs[i]);
     if (error == SIS_OK) {
         sis__plan_free(h->plans[i]);
@@ -135,7 +137,7 @@ static int find_views(sis__head *h) {
 }
 
 /* As the two below say. */
-static int new_head(const sis__subject *s, const sis__cut *cuts, size_t n, const int *axes,
+static int new_head(const sis__net_input *s, const sis__cut *cuts, size_t n, const int *axes,
                     size_t size, int lean, sis__head **out) {
     *out = NULL;
     sis__head *h = SIS_NEW(sis__head, 1);
@@ -165,16 +167,16 @@ static int new_head(const sis__subject *s, const sis__cut *cuts, size_t n, const
     return SIS_OK;
 }
 
-int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out) {
+int sis__head_new_cuts(const sis__net_input *s, const sis__cut *cuts, size_t n, sis__head **out) {
     return new_head(s, cuts, n, NULL, 0, 0, out);
 }
 
-int sis__head_new_length(const sis__subject *s, const sis__cut *cuts, size_t n, const int *axes,
+int sis__head_new_length(const sis__net_input *s, const sis__cut *cuts, size_t n, const int *axes,
                          size_t size, sis__head **out) {
     return new_head(s, cuts, n, axes, size, 1, out);
 }
 
-int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out) {
+int sis__head_new(const sis__net_input *s, int cut, const sis__tensor *like, sis__head **out) {
     return sis__head_new_cuts(s, &(sis__cut){cut, like}, 1, out);
 }
 

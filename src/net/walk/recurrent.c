@@ -650,7 +650,7 @@ static int allocate_chain(recurrent_chain *s) {
 static int chain_init(recurrent_chain *s, const sis__entry *f, const chain_spec *spec) {
     s->n_cells = spec->n_cells;
     s->length = spec->length;
-    s->features = f->s->n_features;
+    s->features = f->s->in.n;
     s->all_times = spec->all_times;
     for (size_t k = 0; k < s->n_cells; k++) {
         s->cells[k] = spec->cells[k];
@@ -723,7 +723,7 @@ typedef struct {
 
 typedef struct {
     sis__ruled ruled;
-    const sis__subject *s;
+    const sis__net_input *s;
     sis__entry *entry;
     recurrent_chain *chains[2];
     size_t n_chains;
@@ -830,7 +830,7 @@ static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
 
 static void note_layer(const recurrent_walk *w, const recurrence *c, int error) {
     if (error == SIS_OK)
-        sis__subject_note(w->s, c->last, "states kept; from the feature on");
+        sis__net_input_note(w->s, c->last, "states kept; from the feature on");
 }
 
 /* The stack of layers in front, as high as it goes; whatever is above is the head's. */
@@ -991,7 +991,7 @@ static int make_chains(recurrent_walk *w, recurrence *c) {
     return error;
 }
 
-static int recurrent_open(const sis__subject *s, sis__ruled **out) {
+static int recurrent_open(const sis__net_input *s, sis__ruled **out) {
     recurrent_walk *w = SIS_NEW(recurrent_walk, 1);
     recurrence c = {.n = 0};
     *out = w ? &w->ruled : NULL;

@@ -86,7 +86,7 @@ static void trees_close(sis__ruled *r) {
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
-static int make_sums(trees_walk *w, const sis__subject *s, int *scores) {
+static int make_sums(trees_walk *w, const sis__net_input *s, int *scores) {
     const sis__step *step = s->entry ? sis__entry_reader(s->entry) : NULL;
     if (!step)
         return SIS_E_UNSUPPORTED;
@@ -96,7 +96,7 @@ static int make_sums(trees_walk *w, const sis__subject *s, int *scores) {
     if (error != SIS_OK)
         return error;
     sis__entry_note(s->entry);
-    sis__subject_note(s, step, "%s", w->sums->note);
+    sis__net_input_note(s, step, "%s", w->sums->note);
     *scores = w->sums->scores_at < step->n_outputs ? step->outputs[w->sums->scores_at] : -1;
     return *scores >= 0 ? SIS_OK : SIS_E_UNSUPPORTED;
 }
@@ -111,7 +111,7 @@ static int allocate(trees_walk *w) {
     return w->base && w->change && w->lo && w->hi && w->raw ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int trees_open(const sis__subject *s, sis__ruled **out) {
+static int trees_open(const sis__net_input *s, sis__ruled **out) {
     trees_walk *w = SIS_NEW(trees_walk, 1);
     int scores = -1;
     *out = w ? &w->ruled : NULL;

@@ -133,7 +133,7 @@ int sis__forest_new(const sis__entry *e, const sis__step *s, sis__additive **out
     forest *w = SIS_NEW(forest, 1);
     if (!w)
         return SIS_E_NOMEM;
-    *w = (forest){.t = t, .features = e->s->n_features};
+    *w = (forest){.t = t, .features = e->s->in.n};
     w->sums = (sis__additive){.n = t->forest.n_sums,
                               .outputs = t->outputs,
                               .scores_at = t->classifier ? 1 : 0,

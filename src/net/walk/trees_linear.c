@@ -23,7 +23,7 @@ typedef struct {
 
 static void linear_reset(sis__additive *s, const unsigned char *masked) {
     linear *w = (linear *)s;
-    memcpy(w->masked, masked, w->f->s->n_features);
+    memcpy(w->masked, masked, w->f->s->in.n);
 }
 
 static void linear_mask(sis__additive *s, int feature) {
@@ -110,8 +110,8 @@ int sis__linear_new(const sis__entry *f, const sis__step *s, sis__additive **out
                               .round = linear_round,
                               .finish = linear_finish,
                               .free = linear_free};
-    w->masked = SIS_NEW(unsigned char, f->s->n_features);
-    w->changes = (double *)sis__alloc(f->s->n_features, l->rows * sizeof(double));
+    w->masked = SIS_NEW(unsigned char, f->s->in.n);
+    w->changes = (double *)sis__alloc(f->s->in.n, l->rows * sizeof(double));
     w->sums.bound = SIS_NEW(double, l->rows);
     if (!w->masked || !w->changes || !w->sums.bound) {
         linear_free(&w->sums);

@@ -28,60 +28,52 @@
 #include "net/plan/cache.h"
 #include "net/walk/entry.h"
 
-/* ---- Subject ------------------------------------------------------------------------------- */
+/* ---- One input ----------------------------------------------------------------------------- */
 
-static void subject_release(sis__subject *s) {
+static void net_input_release(sis__net_input *s) {
     sis__entry_free(s->entry);
     sis__prepared_input_release(&s->in);
     free(s->notes);
 }
 
-static int subject_init(sis__subject *s, const sis_net *net, const sis_input *input,
-                        const sis_net_walk_opt *opt) {
+static int net_input_init(sis__net_input *s, const sis_net *net, const sis_input *input,
+                          const sis_net_walk_opt *opt) {
     int embedded = opt && opt->embedded;
     if (embedded && net->embedding < 0)
         return sis__fail(SIS_E_ARGUMENT, "the model has no embeddings to start from");
     if (input->n_samples > 1)
         return sis__fail(SIS_E_UNSUPPORTED, "walks take one mask sample, not %zu",
                          input->n_samples);
-    *s = (sis__subject){.net = net,
-                        .embedded = embedded,
-                        .fed = embedded ? net->embedded : net->input,
-                        .output = input->output,
-                        .memory = opt && opt->memory ? opt->memory : (size_t)1 << 30};
+    *s = (sis__net_input){.net = net,
+                          .embedded = embedded,
+                          .fed = embedded ? net->embedded : net->input,
+                          .output = input->output,
+                          .memory = opt && opt->memory ? opt->memory : (size_t)1 << 30};
     int error = sis__prepared_input_init(&s->in, input, 1);
     if (error != SIS_OK)
         return error;
-    s->n_values = s->in.n_values;
-    s->n_features = s->in.n;
-    s->start = s->in.start;
-    s->value = s->in.value;
-    s->feature_of = s->in.feature_of;
-    s->x = s->in.x;
-    s->z = s->in.z;
     s->notes = SIS_NEW(sis__note, net->graph.n_nodes);
     return s->notes ? SIS_OK : SIS_E_NOMEM;
 }
 
-void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row) {
-    memcpy(row, s->x, s->n_values * sizeof *row);
-    for (size_t j = 0; j < s->n_features; j++)
-        for (size_t k = s->start[j]; (masked[j] || (int)j == top) && k < s->start[j + 1]; k++)
-            row[s->value[k]] = s->z[s->value[k]];
+static void row_with(const sis__net_input *s, const unsigned char *masked, int top, float *row) {
+    sis__prepared_input_row(&s->in, masked, row);
+    if (top >= 0)
+        sis__prepared_input_mask(&s->in, top, row);
 }
 
-int sis__subject_margins(const sis__subject *s, const unsigned char *masked, const int *tops,
-                         size_t n, double *margins) {
+int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked, const int *tops,
+                           size_t n, double *margins) {
     size_t outputs = 0;
-    float *rows = (float *)sis__alloc_raw(n, s->n_values * sizeof *rows);
+    float *rows = (float *)sis__alloc_raw(n, s->in.n_values * sizeof *rows);
     sis_net_batch b = {
-        .rows = rows, .n_rows = n, .n_values = s->n_values, .embedded = s->embedded, .jobs = 1};
+        .rows = rows, .n_rows = n, .n_values = s->in.n_values, .embedded = s->embedded, .jobs = 1};
     int error = rows ? sis_net_batch_outputs(s->net, &b, &outputs) : SIS_E_NOMEM;
     double *all = error == SIS_OK ? (double *)sis__alloc_raw(n, outputs * sizeof *all) : NULL;
     if (error == SIS_OK && !all)
         error = SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < n; i++)
-        sis__subject_row(s, masked, tops[i], rows + i * s->n_values);
+        row_with(s, masked, tops[i], rows + i * s->in.n_values);
     if (error == SIS_OK)
         error = sis_net_margins(s->net, &b, all);
     for (size_t i = 0; error == SIS_OK && i < n; i++)
@@ -91,9 +83,9 @@ int sis__subject_margins(const sis__subject *s, const unsigned char *masked, con
     return error;
 }
 
-int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
+int sis__net_input_plan(const sis__net_input *s, int output, sis__plan **plan) {
     sis__geometry *g;
-    int error = sis__cache_geometry(s->net, s->embedded, s->n_values, &g);
+    int error = sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g);
     if (error != SIS_OK)
         return error;
     sis__feed feed = {.value = s->fed, .rank = g->rank + (size_t)g->counted};
@@ -106,7 +98,7 @@ int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan) {
     return sis__plan_new(s->net, &spec, plan);
 }
 
-void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...) {
+void sis__net_input_note(const sis__net_input *s, const sis__step *step, const char *format, ...) {
     va_list args;
     if (!s->notes)
         return;
@@ -148,7 +140,7 @@ static const size_t free_to_choose = SIZE_MAX - 1;
 
 typedef struct {
     sis_walk walk;
-    sis__subject subject;
+    sis__net_input input;
     sis__ruled *rule;
     pace pace;
     unsigned char *masked; /* (n_features) */
@@ -193,9 +185,9 @@ static int margins_of(net_walk *w, size_t n, double *margins) {
 static int settle_nan(const net_walk *w, int top, double *margin) {
     if (!isnan(*margin))
         return SIS_OK;
-    int error = sis__subject_margins(&w->subject, w->masked, &top, 1, margin);
+    int error = sis__net_input_margins(&w->input, w->masked, &top, 1, margin);
     if (error == SIS_OK && isnan(*margin))
-        error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", w->subject.output);
+        error = sis__fail(SIS_E_NAN, "the network answered NaN for output %zu", w->input.output);
     return error;
 }
 
@@ -310,7 +302,7 @@ static int compute_full(net_walk *w, const int *features, size_t n, double *marg
     int error = SIS_OK;
     for (size_t k = 0; error == SIS_OK && k < n; k += MOST_ROWS) {
         size_t part = n - k < MOST_ROWS ? n - k : MOST_ROWS;
-        error = sis__subject_margins(&w->subject, w->masked, features + k, part, margins + k);
+        error = sis__net_input_margins(&w->input, w->masked, features + k, part, margins + k);
     }
     for (size_t k = 0; error == SIS_OK && k < n; k++) {
         error = settle_nan(w, features[k], &margins[k]);
@@ -323,7 +315,7 @@ static int compute_full(net_walk *w, const int *features, size_t n, double *marg
 /* Seconds of work of a row in a batch of n full passes. */
 static int time_rows(net_walk *w, const int *features, size_t n, double *seconds) {
     double margins[TRIAL], began = sis__work_seconds();
-    int error = sis__subject_margins(&w->subject, w->masked, features, n, margins);
+    int error = sis__net_input_margins(&w->input, w->masked, features, n, margins);
     *seconds = (sis__work_seconds() - began) / (double)n;
     return error;
 }
@@ -395,9 +387,9 @@ static int mask_full(net_walk *w, int feature) {
 
 static int reset_full(net_walk *w, const unsigned char *masked) {
     int nothing = -1;
-    memcpy(w->masked, masked, w->subject.n_features);
+    memcpy(w->masked, masked, w->input.in.n);
     w->pace.probes++;
-    int error = sis__subject_margins(&w->subject, w->masked, &nothing, 1, &w->margin);
+    int error = sis__net_input_margins(&w->input, w->masked, &nothing, 1, &w->margin);
     return error == SIS_OK ? settle_nan(w, nothing, &w->margin) : error;
 }
 
@@ -414,7 +406,7 @@ static void set_margin(net_walk *w, double margin) {
 /* The margin of the base by a full pass; what candidates are computed by follows for its size. */
 static int reset(net_walk *w, const unsigned char *masked) {
     double margin, rough;
-    memcpy(w->masked, masked, w->subject.n_features);
+    memcpy(w->masked, masked, w->input.in.n);
     int error = rule_of(w)->reset(w->rule, masked);
     if (error != SIS_OK)
         return error;
@@ -496,7 +488,7 @@ static void drop_rule(net_walk *w) {
 static void walk_free(sis_walk *walk) {
     net_walk *w = (net_walk *)walk;
     drop_rule(w);
-    subject_release(&w->subject);
+    net_input_release(&w->input);
     free(w->masked);
     free(w);
 }
@@ -525,7 +517,7 @@ static void errors_release(errors *e) {
 
 /* As many as can be had at little cost; at least 4 times 16. */
 static size_t errors_wanted(const net_walk *w) {
-    size_t n = (size_t)(4e6 / (w->subject.entry->plan->flops + 2e3));
+    size_t n = (size_t)(4e6 / (w->input.entry->plan->flops + 2e3));
     return n < 64 ? 64 : n > 1024 ? 1024 : n;
 }
 
@@ -535,28 +527,21 @@ static int errors_init(const net_walk *w, errors *e) {
     e->trials = n / e->states;
     e->error = SIS_NEW(double, n);
     e->size = SIS_NEW(double, n);
-    e->live = SIS_NEW(int, w->subject.n_features);
+    e->live = SIS_NEW(int, w->input.in.n);
     e->tried = SIS_NEW(int, e->trials);
     e->full = SIS_NEW(double, e->trials);
     return e->error && e->size && e->live && e->tried && e->full ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int differs(const sis__subject *s, size_t feature) {
-    for (size_t k = s->start[feature]; k < s->start[feature + 1]; k++)
-        if (s->x[s->value[k]] != s->z[s->value[k]])
-            return 1;
-    return 0;
-}
-
 /* A random state with about that share masked, and a few masks more. */
 static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
-    unsigned char *masked = SIS_NEW(unsigned char, w->subject.n_features);
+    unsigned char *masked = SIS_NEW(unsigned char, w->input.in.n);
     if (!masked)
         return SIS_E_NOMEM;
     e->n_live = 0;
-    for (size_t i = 0; i < w->subject.n_features; i++) {
+    for (size_t i = 0; i < w->input.in.n; i++) {
         masked[i] = sis__rng_uniform(r) < share;
-        if (!masked[i] && differs(&w->subject, i))
+        if (!masked[i] && !w->input.in.same[i])
             e->live[e->n_live++] = (int)i;
     }
     int error = reset(w, masked);
@@ -573,7 +558,7 @@ static int go_to_state(net_walk *w, sis__rng *r, double share, errors *e) {
 static int try_candidates(net_walk *w, sis__rng *r, errors *e) {
     for (size_t k = 0; k < e->trials; k++)
         e->tried[k] = e->live[sis__rng_below(r, e->n_live)];
-    int error = sis__subject_margins(&w->subject, w->masked, e->tried, e->trials, e->full);
+    int error = sis__net_input_margins(&w->input, w->masked, e->tried, e->trials, e->full);
     for (size_t k = 0; k < e->trials && error == SIS_OK; k++) {
         double probed;
         error = probe(w, &e->tried[k], 1, &probed);
@@ -604,7 +589,7 @@ static int measure_errors(net_walk *w, errors *e) {
  * than a few units in the last place either, and more with few features, where errors are rare and
  * coarse. Numbers of `least_size` go into sums even if these come out as 0. */
 static void choose_unit(net_walk *w, const errors *e) {
-    double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->subject.n_features);
+    double squares = 0, worst = 0, least = 5e-7 * (1 + 256.0 / (double)w->input.in.n);
     w->least_size = 1;
     for (size_t k = 0; k < e->n; k++)
         w->least_size = fmax(w->least_size, e->size[k] / 2);
@@ -638,10 +623,10 @@ static int allocate(net_walk *w) {
     size_t fit = row_bytes / sizeof(float) / (w->stride + 1);
     fit = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
     w->block = r->block ? r->block : fit;
-    w->kept = SIS_NEW(double, w->subject.n_features);
-    w->kept_at = SIS_NEW(size_t, w->subject.n_features);
-    w->chosen = SIS_NEW(unsigned char, w->subject.n_features);
-    w->asked = SIS_NEW(int, w->subject.n_features);
+    w->kept = SIS_NEW(double, w->input.in.n);
+    w->kept_at = SIS_NEW(size_t, w->input.in.n);
+    w->chosen = SIS_NEW(unsigned char, w->input.in.n);
+    w->asked = SIS_NEW(int, w->input.in.n);
     w->rows = (float *)sis__alloc(w->block, w->stride * sizeof *w->rows);
     w->place = SIS_NEW(size_t, w->block);
     w->fresh = SIS_NEW(double, w->block);
@@ -654,8 +639,8 @@ static int allocate(net_walk *w) {
 static int try_rule(net_walk *w, const sis__rule *rule) {
     if (w->worth < rule->pays_from)
         return SIS_E_UNSUPPORTED;
-    memset(w->subject.notes, 0, w->subject.net->graph.n_nodes * sizeof *w->subject.notes);
-    int error = rule->open(&w->subject, &w->rule);
+    memset(w->input.notes, 0, w->input.net->graph.n_nodes * sizeof *w->input.notes);
+    int error = rule->open(&w->input, &w->rule);
     if (w->rule)
         w->rule->rule = rule;
     if (error == SIS_OK)
@@ -665,8 +650,8 @@ static int try_rule(net_walk *w, const sis__rule *rule) {
     if (error != SIS_OK)
         drop_rule(w);
     else if (!rule->keeps_entry) {
-        sis__entry_free(w->subject.entry);
-        w->subject.entry = NULL;
+        sis__entry_free(w->input.entry);
+        w->input.entry = NULL;
     }
     return error;
 }
@@ -680,7 +665,7 @@ static const net_walk *walk_behind(const sis_walk *w) {
 
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net) {
     const net_walk *n = walk_behind(w);
-    return n && n->subject.net == net ? n->subject.notes : NULL;
+    return n && n->input.net == net ? n->input.notes : NULL;
 }
 
 const char *sis__walk_rule(const sis_walk *w) {
@@ -698,9 +683,9 @@ void sis__walk_full_from(sis_walk *w, size_t probe_number) {
 static const double cheap_pass = 2e5;
 
 /* How many cheap passes a full pass of the network is, at least one. */
-static double price_of_pass(const sis__subject *s) {
+static double price_of_pass(const sis__net_input *s) {
     sis__geometry *g;
-    if (sis__cache_geometry(s->net, s->embedded, s->n_values, &g) != SIS_OK)
+    if (sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g) != SIS_OK)
         return 1;
     double flops = g->flops;
     sis__cache_done(s->net, g);
@@ -708,9 +693,9 @@ static double price_of_pass(const sis__subject *s) {
 }
 
 /* Masked copies of a selection among the features that can change something. */
-static double count_copies(const sis__subject *s) {
+static double count_copies(const sis__net_input *s) {
     double n = 0;
-    for (size_t j = 0; j < s->n_features; j++)
+    for (size_t j = 0; j < s->in.n; j++)
         n += !s->in.same[j] && !s->in.absent[j];
     return n * (n + 1) / 2;
 }
@@ -723,15 +708,15 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
         return SIS_E_NOMEM;
     w->walk.ops = &ops;
     w->pace.fixed = opt && opt->by_cost ? free_to_choose : SIZE_MAX;
-    int error = subject_init(&w->subject, net, input, opt);
+    int error = net_input_init(&w->input, net, input, opt);
     if (error != SIS_OK)
         return error;
-    w->masked = SIS_NEW(unsigned char, w->subject.n_features);
-    w->copies = opt && opt->by_cost ? count_copies(&w->subject) : INFINITY;
-    w->worth = w->copies * price_of_pass(&w->subject);
+    w->masked = SIS_NEW(unsigned char, w->input.in.n);
+    w->copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
+    w->worth = w->copies * price_of_pass(&w->input);
     if (w->worth < LEAST_COPIES)
         return SIS_E_UNSUPPORTED; /* whatever the rule */
-    error = w->masked ? sis__entry_new(&w->subject, &w->subject.entry) : SIS_E_NOMEM;
+    error = w->masked ? sis__entry_new(&w->input, &w->input.entry) : SIS_E_NOMEM;
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* then there is none */
 }
 

@@ -45,24 +45,20 @@ typedef struct sis__note {
 
 typedef struct sis__entry sis__entry;
 
-/* One input. Rules read it; walk.c owns it. */
-typedef struct sis__subject {
+/* A prepared input, and the network that it is fed to. Rules read it; walk.c owns it. */
+typedef struct sis__net_input {
     const sis_net *net;
-    int embedded; /* values are embeddings */
-    int fed;      /* value of the graph that rows go into: net->input, or net->embedded */
-    sis__prepared_input in;
-    size_t n_values, n_features; /* what is in it, by short names */
-    const size_t *start, *value;
-    const int *feature_of;
-    const float *x, *z;
-    size_t output;
-    size_t memory;     /* bytes a walk should stay below */
-    sis__entry *entry; /* what its first layer sees (entry.h); NULL: nothing that simple */
-    sis__note *notes;  /* (nodes of the graph) what a rule says of each it takes in */
-} sis__subject;
+    int embedded;           /* values are embeddings */
+    int fed;                /* value of the graph that rows go into: net->input, or net->embedded */
+    sis__prepared_input in; /* in single precision, too */
+    size_t output;          /* whose margins are asked for */
+    size_t memory;          /* bytes a walk should stay below */
+    sis__entry *entry;      /* what its first layer sees (entry.h); NULL: nothing that simple */
+    sis__note *notes;       /* (nodes of the graph) what a rule says of each it takes in */
+} sis__net_input;
 
 /* Say how a step takes part in the walk. Steps that nothing is said of are the head's. */
-void sis__subject_note(const sis__subject *s, const sis__step *step, const char *format, ...)
+void sis__net_input_note(const sis__net_input *s, const sis__step *step, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- Rules --------------------------------------------------------------------------------- */
@@ -93,8 +89,8 @@ struct sis__rule {
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
     int pays_from;   /* masked copies that have to be asked about for it to be worth opening */
 
-    /* Make one over the subject, which it borrows. What it keeps should stay below s->memory. */
-    int (*open)(const sis__subject *s, sis__ruled **out);
+    /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
+    int (*open)(const sis__net_input *s, sis__ruled **out);
     void (*close)(sis__ruled *r); /* also one that open gave up half way */
 
     /* Start over with these features (flags) masked; mask one more, whose row was asked for last. */
@@ -142,16 +138,13 @@ int sis__walk_by(const sis__rule *rule, const sis_net *net, const sis_input *inp
 
 /* ---- One input ----------------------------------------------------------------------------- */
 
-/* The input with these features (flags) masked, and `top` too unless it is negative: (n_values). */
-void sis__subject_row(const sis__subject *s, const unsigned char *masked, int top, float *row);
-
 /* Margins by full passes with these features masked and each of tops[0..n) on top (-1: nothing). */
-int sis__subject_margins(const sis__subject *s, const unsigned char *masked, const int *tops,
-                         size_t n, double *margins);
+int sis__net_input_margins(const sis__net_input *s, const unsigned char *masked, const int *tops,
+                           size_t n, double *margins);
 
-/* A plan of one row of the subject from its input to `output` (a value; -1: what the last
+/* A plan of one row of the input from where it is fed to `output` (a value; -1: what the last
  * activation reads) that keeps every activation. */
-int sis__subject_plan(const sis__subject *s, int output, sis__plan **plan);
+int sis__net_input_plan(const sis__net_input *s, int output, sis__plan **plan);
 
 /* What the rule behind a walk says of the nodes of this network; NULL if it is no walk over it. */
 const sis__note *sis__walk_notes(const sis_walk *w, const sis_net *net);
@@ -165,10 +158,10 @@ void sis__walk_full_from(sis_walk *w, size_t probe);
 
 /* ---- Head ---------------------------------------------------------------------------------- */
 
-/* The network from value `cut`, whose shape for one row is that of `like`, to the subject's output.
+/* The network from value `cut`, whose shape for one row is that of `like`, to the input's output.
  * SIS_E_UNSUPPORTED if more than the cut is needed to go on. The cut may be the pre-activation of
  * the output itself. */
-int sis__head_new(const sis__subject *s, int cut, const sis__tensor *like, sis__head **out);
+int sis__head_new(const sis__net_input *s, int cut, const sis__tensor *like, sis__head **out);
 void sis__head_free(sis__head *h);
 
 /* The same from several values at once: a row holds them one behind the other, as floats. */
@@ -176,11 +169,11 @@ typedef struct sis__cut {
     int value;
     const sis__tensor *like;
 } sis__cut;
-int sis__head_new_cuts(const sis__subject *s, const sis__cut *cuts, size_t n, sis__head **out);
+int sis__head_new_cuts(const sis__net_input *s, const sis__cut *cuts, size_t n, sis__head **out);
 
 /* The same for sequences of another length: axis axes[i] of each cut is `size` long, whatever `like`
  * says (axes NULL: as it says). For exact rules: sis__head_size knows nothing of it. */
-int sis__head_new_length(const sis__subject *s, const sis__cut *cuts, size_t n, const int *axes,
+int sis__head_new_length(const sis__net_input *s, const sis__cut *cuts, size_t n, const int *axes,
                          size_t size, sis__head **out);
 
 /* rows (n, width of the cut) -> margins (n). Row by row the same to the bit as a full pass from

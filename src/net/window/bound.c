@@ -87,7 +87,7 @@ int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out
     if (!b)
         return SIS_E_NOMEM;
     *b = (sis__bound){.width = g->k, .n_slopes = g->n > 1 ? g->n - 1 : 1};
-    b->n_features = f->s->n_features;
+    b->n_features = f->s->in.n;
     b->slopes = (float *)sis__alloc_raw(b->n_slopes, b->width * sizeof *b->slopes);
     b->steps = SIS_NEW(float, b->n_slopes);
     b->sums = SIS_NEW(double, b->width);

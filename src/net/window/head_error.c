@@ -157,7 +157,7 @@ static int forwards(follow *f) {
 }
 
 /* A margin follows its own output, and under a softmax none of the others more than that. */
-static void backwards(follow *f, const sis__subject *s, extent *last, size_t n) {
+static void backwards(follow *f, const sis__net_input *s, extent *last, size_t n) {
     int softmax = s->net->final == SIS__FINAL_SOFTMAX || s->net->final == SIS__FINAL_LOG_SOFTMAX;
     for (size_t k = 0; k < n; k++) {
         last[k].slope = k == s->output || softmax;

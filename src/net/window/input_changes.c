@@ -133,7 +133,7 @@ static void share(const cut_changes *c, const sis__prefix *f, const size_t *orde
     const sis__window *w = &c->conv->w;
     const sis__box *box = f->maps[c->conv->out].box;
     int strides = w->stride[0] > 1 || w->stride[1] > 1 || w->stride[2] > 1;
-    size_t n = f->s->n_features;
+    size_t n = f->s->in.n;
     for (size_t first = 0, end; first < n; first = end) {
         size_t most = order[first];
         for (end = first + 1;
@@ -152,12 +152,12 @@ static void share(const cut_changes *c, const sis__prefix *f, const size_t *orde
 static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *owner) {
     const sis__map *out = &f->maps[c->conv->out];
     size_t used = 0;
-    for (size_t j = 0; j < f->s->n_features; j++)
+    for (size_t j = 0; j < f->s->in.n; j++)
         if (owner[j] == j) {
             c->at[j] = used;
             used += (sis__box_volume(&out->box[j]) * out->channels + 15) / 16 * 16;
         }
-    for (size_t j = 0; j < f->s->n_features; j++) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
         c->at[j] = c->at[owner[j]];
         c->over[j] = moved(f, &out->box[owner[j]], owner[j], j);
     }
@@ -168,7 +168,7 @@ static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *
 static int sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, float *largest) {
     const sis__map *out = &f->maps[c->conv->out];
     int bad = 0;
-    for (size_t j = 0; j < f->s->n_features; j++) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
         const float *x = c->changes + c->at[j];
         size_t n = sis__box_volume(&out->box[j]) * out->channels;
         if (owner[j] != j || n == 0)
@@ -192,7 +192,7 @@ static double longest_position(sis__prefix *f) {
     double most = 0;
     float *x = m->base; /* nothing is there before the first reset */
     memcpy(x, f->input.values, n * channels * sizeof *x);
-    for (size_t i = 0; i < f->input.start[f->s->n_features]; i++) {
+    for (size_t i = 0; i < f->input.start[f->s->in.n]; i++) {
         const sis__element *e = &f->input.elements[i];
         float *at = &x[sis__box_at(&m->whole, e->z, e->y, e->x) * channels + (size_t)e->c];
         *at = fmaxf(fabsf(*at), fabsf(e->masked));
@@ -229,7 +229,7 @@ static void find_errors(sis__estimate *e, const cut_changes *c, double position)
     const sis__layer *l = c->conv;
     const float *w = (const float *)f->plan->tensors[l->step->inputs[1]].data;
     size_t n = sis__conv_rows(l) * l->w.kernel[2] * l->w.channels / l->w.groups, most = 0;
-    for (size_t j = 0; j < f->s->n_features; j++) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
         size_t own = f->input.start[j + 1] - f->input.start[j];
         most = own > most ? own : most;
     }
@@ -267,7 +267,7 @@ void sis__estimate_free(sis__estimate *e) {
 
 /* Products that masking a feature makes out of date, for each value that would be estimated. */
 static double products_for_each(const sis__prefix *f, const sis__layer *l) {
-    size_t n = f->s->n_features, step = n / 32 + 1, asked = 0;
+    size_t n = f->s->in.n, step = n / 32 + 1, asked = 0;
     double met = 0;
     for (size_t i = 0; i < n; i += step, asked++) {
         sis__box a = sis__conv_lines(f, l, i);
@@ -297,7 +297,7 @@ static int fits(const sis__prefix *f) {
 
 static int changes_init(cut_changes *c, sis__prefix *f, const size_t *order, size_t *owner,
                         float *largest) {
-    size_t n = f->s->n_features, channels = f->maps[c->conv->out].channels;
+    size_t n = f->s->in.n, channels = f->maps[c->conv->out].channels;
     c->at = SIS_NEW(size_t, n);
     c->over = SIS_NEW(sis__box, n);
     c->inside = (float *)sis__alloc_raw(n, channels * sizeof *c->inside);
@@ -326,7 +326,7 @@ static int weigh_errors(sis__estimate *e) {
 
 static int cuts_init(sis__estimate *e) {
     sis__prefix *f = e->f;
-    size_t n = f->s->n_features, *order = SIS_NEW_RAW(size_t, n), *owner = SIS_NEW_RAW(size_t, n);
+    size_t n = f->s->in.n, *order = SIS_NEW_RAW(size_t, n), *owner = SIS_NEW_RAW(size_t, n);
     int error = order && owner ? SIS_OK : SIS_E_NOMEM;
     for (size_t j = 0; !error && j < n; j++)
         order[j] = j;
@@ -350,7 +350,7 @@ static int cuts_init(sis__estimate *e) {
 
 static int estimate_init(sis__estimate *e) {
     sis__prefix *f = e->f;
-    size_t n = f->s->n_features, most = row_bytes / sizeof(float) / (f->row + 1);
+    size_t n = f->s->in.n, most = row_bytes / sizeof(float) / (f->row + 1);
     e->n_rows = most < 16 ? 16 : most < n ? most : n;
     e->cuts = SIS_NEW(cut_changes, f->n_points);
     e->stale = SIS_NEW(unsigned char, n);
@@ -387,7 +387,7 @@ int sis__estimate_new(sis__prefix *f, sis__head *head, sis__estimate **out) {
 /* ---- Estimates ------------------------------------------------------------------------------- */
 
 void sis__estimate_reset(sis__estimate *e) {
-    memset(e->stale, 1, e->f->s->n_features);
+    memset(e->stale, 1, e->f->s->in.n);
 }
 
 void sis__estimate_spoil(sis__estimate *e, size_t j) {

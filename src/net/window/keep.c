@@ -36,7 +36,7 @@ static double cut_floats(const sis__prefix *f) {
     for (size_t i = 0; i < f->n_points; i++) {
         const sis__keep_point *s = &f->points[i];
         double inside = sis__box_total(f, &f->maps[s->map]) * (double)f->maps[s->map].channels;
-        double behind = (double)f->s->n_features * (double)s->cut.width;
+        double behind = (double)f->s->in.n * (double)s->cut.width;
         floats += s->kind == SIS__KEEP_WHOLE ? inside
                   : s->kind == SIS__KEEP_MAX ? behind
                                              : 2 * (inside + behind);
@@ -113,7 +113,7 @@ static size_t room_for(size_t *used, size_t n) {
 static void place_kept(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     int wide = s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN;
-    size_t n = f->s->n_features, *used = wide ? &f->store.n_wide : &f->store.n_single;
+    size_t n = f->s->in.n, *used = wide ? &f->store.n_wide : &f->store.n_single;
     size_t copies = s->kind == SIS__KEEP_CONV ? sis__conv_rows(&f->layers[s->layer]) : 1;
     for (size_t j = 0; j < n && s->kind != SIS__KEEP_MAX; j++)
         s->kept[j].in = room_for(used, sis__box_volume(&m->box[j]) * m->channels * copies);
@@ -125,8 +125,8 @@ static void place_kept(sis__prefix *f, sis__keep_point *s) {
 }
 
 static sis__box *line_boxes(sis__prefix *f, const sis__layer *l) {
-    sis__box *box = (sis__box *)sis__prefix_alloc(f, f->s->n_features, sizeof *box);
-    for (size_t j = 0; box && j < f->s->n_features; j++)
+    sis__box *box = (sis__box *)sis__prefix_alloc(f, f->s->in.n, sizeof *box);
+    for (size_t j = 0; box && j < f->s->in.n; j++)
         box[j] = sis__conv_lines(f, l, j);
     return box;
 }
@@ -134,7 +134,7 @@ static sis__box *line_boxes(sis__prefix *f, const sis__layer *l) {
 static int point_init(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     int error = SIS_OK;
-    s->kept = (sis__kept *)sis__prefix_alloc(f, f->s->n_features, sizeof *s->kept);
+    s->kept = (sis__kept *)sis__prefix_alloc(f, f->s->in.n, sizeof *s->kept);
     s->box = s->kind == SIS__KEEP_CONV ? line_boxes(f, &f->layers[s->layer]) : m->box;
     if (!s->kept || !s->box)
         return SIS_E_NOMEM;
@@ -151,7 +151,7 @@ static int point_init(sis__prefix *f, sis__keep_point *s) {
 
 /* The largest box of each map that computing a candidate can ask for. */
 static int windows_init(sis__prefix *f) {
-    size_t n = f->s->n_features;
+    size_t n = f->s->in.n;
     for (size_t m = 0; m <= f->n_layers; m++) {
         size_t most = 1;
         for (size_t j = 0; j < n; j++) {
@@ -328,7 +328,7 @@ void sis__keep_refresh(sis__prefix *f, sis__keep_point *s) {
 }
 
 void sis__keep_reset(sis__prefix *f, sis__keep_point *s) {
-    for (size_t j = 0; j < f->s->n_features; j++) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
         s->kept[j].dirty = s->box[j];
         s->kept[j].changed = 0;
     }

@@ -35,7 +35,7 @@ static void row_range(const sis__map *m, const sis__box *b, int *first, int *las
 
 int sis__max_outside_init(sis__prefix *f, sis__max_outside *t, const sis__map *m) {
     sis__box all = {{0}, {0}};
-    for (size_t j = 0; j < f->s->n_features; j++)
+    for (size_t j = 0; j < f->s->in.n; j++)
         all = sis__box_join(&all, &m->box[j]);
     *t = (sis__max_outside){.rows = (size_t)rows_of(m), .channels = m->channels};
     if (sis__box_empty(&all)) /* it may lie anywhere, also behind the end */

@@ -80,13 +80,13 @@ void *sis__prefix_alloc(sis__prefix *f, size_t n, size_t size) {
 
 static int map_init(sis__prefix *f, sis__map *m) {
     m->base = (float *)sis__prefix_alloc(f, sis__positions(m) * m->channels, sizeof *m->base);
-    m->box = (sis__box *)sis__prefix_alloc(f, f->s->n_features, sizeof *m->box);
+    m->box = (sis__box *)sis__prefix_alloc(f, f->s->in.n, sizeof *m->box);
     return m->base && m->box ? SIS_OK : SIS_E_NOMEM;
 }
 
 double sis__box_total(const sis__prefix *f, const sis__map *m) {
     double sum = 0;
-    for (size_t j = 0; j < f->s->n_features; j++)
+    for (size_t j = 0; j < f->s->in.n; j++)
         sum += (double)sis__box_volume(&m->box[j]);
     return sum;
 }
@@ -138,7 +138,7 @@ static void input_size(const sis__tensor *t, const sis__axis_map *v, sis__map *m
 static void sort_elements(sis__prefix *f, const sis__axis_map *v) {
     const sis__entry *from = f->s->entry;
     sis__map *m = &f->maps[0];
-    size_t n = f->s->n_features;
+    size_t n = f->s->in.n;
     tour r = tour_of(&f->plan->tensors[from->tensor], v);
     for (size_t i = 0; i < from->n; i++)
         if (from->feature[i] >= 0)
@@ -184,7 +184,7 @@ static int read_input(reader *r) {
     error = map_init(f, &f->maps[0]);
     f->input.values = (float *)sis__prefix_alloc(f, n, sizeof *f->input.values);
     f->input.elements = (sis__element *)sis__prefix_alloc(f, n, sizeof *f->input.elements);
-    f->input.start = (size_t *)sis__prefix_alloc(f, f->s->n_features + 1, sizeof *f->input.start);
+    f->input.start = (size_t *)sis__prefix_alloc(f, f->s->in.n + 1, sizeof *f->input.start);
     if (!f->input.values || !f->input.elements || !f->input.start)
         error = SIS_E_NOMEM;
     if (error)
@@ -211,7 +211,7 @@ static sis__layer *propose(reader *r, const sis__step *s, sis__layer_kind kind) 
 
 static void find_boxes(const sis__prefix *f, const sis__layer *l) {
     sis__map *out = &f->maps[l->out];
-    for (size_t j = 0; j < f->s->n_features; j++)
+    for (size_t j = 0; j < f->s->in.n; j++)
         for (size_t i = 0; i < l->n_in; i++) {
             sis__box b = sis__layer_reach(l, out, &f->maps[l->in[i]].box[j]);
             out->box[j] = sis__box_join(&out->box[j], &b);
@@ -227,7 +227,7 @@ static int accept(reader *r, sis__layer *l) {
         return error;
     find_boxes(f, l);
     double sum = sis__box_total(f, out),
-           share = sum / (double)f->s->n_features / (double)sis__positions(out);
+           share = sum / (double)f->s->in.n / (double)sis__positions(out);
     int slides = l->kind <= SIS__LAYER_AVERAGE;
     /* Where it is cut, as much is kept. */
     if (slides && (share > most_of_map ||
@@ -801,18 +801,19 @@ static int read_steps(reader *r) {
 static void note_layer(const sis__prefix *f, const sis__layer *l) {
     const sis__map *m = &f->maps[l->out];
     int most[3] = {0, 0, 0};
-    for (size_t j = 0; j < f->s->n_features; j++)
+    for (size_t j = 0; j < f->s->in.n; j++)
         for (size_t d = 0; d < 3; d++) {
             int n = m->box[j].hi[d] - m->box[j].lo[d];
             most[d] = n > most[d] ? n : most[d];
         }
     const char *kept = l->kind == SIS__LAYER_CONV && l->conv.point >= 0 ? ", kept" : "";
     if (m->whole.hi[0] > 1)
-        sis__subject_note(f->s, l->step, "window %d x %d x %d%s", most[0], most[1], most[2], kept);
+        sis__net_input_note(f->s, l->step, "window %d x %d x %d%s", most[0], most[1], most[2],
+                            kept);
     else if (m->whole.hi[1] > 1)
-        sis__subject_note(f->s, l->step, "window %d x %d%s", most[1], most[2], kept);
+        sis__net_input_note(f->s, l->step, "window %d x %d%s", most[1], most[2], kept);
     else
-        sis__subject_note(f->s, l->step, "window %d%s", most[2], kept);
+        sis__net_input_note(f->s, l->step, "window %d%s", most[2], kept);
 }
 
 static void note_steps(const reader *r) {
@@ -824,9 +825,9 @@ static void note_steps(const reader *r) {
         const sis__step *s = &r->plan->steps[i];
         int cut = r->taken[i] && s->outputs[0] >= 0 ? r->of[s->outputs[0]].cut : -1;
         if (cut >= 0 && f->points[cut].kind != SIS__KEEP_WHOLE)
-            sis__subject_note(f->s, s, "%s", cuts[f->points[cut].kind]);
+            sis__net_input_note(f->s, s, "%s", cuts[f->points[cut].kind]);
         else if (r->taken[i])
-            sis__subject_note(f->s, s, "each value by itself");
+            sis__net_input_note(f->s, s, "each value by itself");
     }
 }
 
@@ -869,13 +870,13 @@ static int allocate(reader *r) {
     return SIS_OK;
 }
 
-int sis__prefix_new(const sis__subject *s, sis__prefix **out) {
+int sis__prefix_new(const sis__net_input *s, sis__prefix **out) {
     sis__prefix *f = *out = SIS_NEW(sis__prefix, 1);
     if (!f)
         return SIS_E_NOMEM;
     reader r = {.f = f};
     f->s = s;
-    int error = sis__subject_plan(s, -1, &f->plan);
+    int error = sis__net_input_plan(s, -1, &f->plan);
     if (!error) {
         r.plan = f->plan;
         error = allocate(&r);

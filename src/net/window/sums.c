@@ -240,7 +240,7 @@ void sis__sums_refresh(sis__prefix *f, sis__keep_point *s) {
 
 void sis__sums_reset(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
-    for (size_t j = 0; j < f->s->n_features; j++) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
         sis__kept *p = &s->kept[j];
         p->squares = 0;
         memset(f->store.wide + p->in, 0,

@@ -54,7 +54,7 @@ static void mask_elements(sis__prefix *f, size_t j) {
 static int window_reset(sis__ruled *r, const unsigned char *masked) {
     window_rule *w = (window_rule *)r;
     sis__prefix *f = w->f;
-    size_t n = f->s->n_features;
+    size_t n = f->s->in.n;
     memcpy(w->masked, masked, n);
     memcpy(f->maps[0].base, f->input.values,
            sis__positions(&f->maps[0]) * f->maps[0].channels * sizeof *f->input.values);
@@ -163,7 +163,7 @@ static int meets_at_cut(const sis__prefix *f, size_t i, size_t j) {
 /* What the boxes of feature i meet must be computed again. */
 static void spoil(window_rule *w, size_t i) {
     sis__prefix *f = w->f;
-    for (size_t j = 0; j < f->s->n_features; j++) {
+    for (size_t j = 0; j < f->s->in.n; j++) {
         if (w->masked[j] || !meets_at_cut(f, i, j))
             continue;
         for (size_t k = 0; k < f->n_points; k++) {
@@ -233,7 +233,7 @@ static int head_init(window_rule *w) {
 }
 
 static int state_init(window_rule *w) {
-    size_t n = w->f->s->n_features;
+    size_t n = w->f->s->in.n;
     w->ruled.width = w->f->row;
     w->masked = SIS_NEW(unsigned char, n);
     w->stale = SIS_NEW(unsigned char, n);
@@ -242,7 +242,7 @@ static int state_init(window_rule *w) {
     return w->masked && w->stale && w->made && w->base ? SIS_OK : SIS_E_NOMEM;
 }
 
-static int window_open(const sis__subject *s, sis__ruled **out) {
+static int window_open(const sis__net_input *s, sis__ruled **out) {
     window_rule *w = SIS_NEW(window_rule, 1);
     *out = w ? &w->ruled : NULL;
     if (!w)

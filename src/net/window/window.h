@@ -311,7 +311,7 @@ typedef struct sis__owned {
 } sis__owned;
 
 typedef struct sis__prefix {
-    const sis__subject *s;
+    const sis__net_input *s;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__map *maps;  /* (n_layers + 1) */
     sis__layer *layers;
@@ -324,7 +324,7 @@ typedef struct sis__prefix {
     sis__owned owned;
 } sis__prefix;
 
-int sis__prefix_new(const sis__subject *s, sis__prefix **out);
+int sis__prefix_new(const sis__net_input *s, sis__prefix **out);
 void sis__prefix_free(sis__prefix *f);
 
 /* Memory that lives as long as the prefix, set to 0. */
