@@ -353,11 +353,24 @@ static uint32_t take_tree(search *s, uint32_t at) {
     return push_node(s, (node){test, yes, no, fmax(s->nodes[yes].most, s->nodes[no].most)});
 }
 
+/* Does a tree add to a sum that the goal is about? */
+static int matters(const search *s, size_t tree) {
+    const sis__forest *f = &s->p->b->forest;
+    const uint32_t sums[] = {s->for_it, s->against};
+    for (size_t i = f->tree_start[tree]; i < f->tree_start[tree + 1]; i++)
+        for (int k = 0; k < 2; k++)
+            if (sums[k] != UINT32_MAX && f->tree_terms[i] >= f->sum_terms[sums[k]] &&
+                f->tree_terms[i] < f->sum_terms[sums[k] + 1])
+                return 1;
+    return 0;
+}
+
 static void begin(search *s) {
     const sis__forest *f = &s->p->b->forest;
     s->n_nodes = s->n_roots = s->n_frames = s->n_saved = 0;
     for (size_t t = 0; !s->error && t < f->n_trees; t++)
-        push_root(s, take_tree(s, f->roots[t]));
+        if (matters(s, t))
+            push_root(s, take_tree(s, f->roots[t]));
     push_frame(s, 0, s->n_roots, s->constant);
 }
 
