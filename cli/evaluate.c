@@ -28,6 +28,14 @@ static const cli_option options[] = {
      .more = "Each rationale is scored under a second mask, under --samples hot-deck masks drawn "
              "from the input, with its neighbours put back (of texts, DNA and images), and with "
              "--samples random halves of all other features put back."},
+    {"yardsticks", 0, NULL, CLI_FLAG(eval_options, yardsticks),
+     "what the field measures: AOPC, PGI, stability",
+     .more =
+         "Rankings are cut at 1, 5, 10, 20 and 50 per cent of the features: ERASER's sufficiency "
+         "and comprehensiveness, and what values drawn from the input change there (PGI, PGU, "
+         "--samples draws). How often rationales stay sufficient when such shares of all other "
+         "features come back, with an interval. With several files, whether they found the "
+         "same as the first. A ranking is the order that --trace keeps, or else the subsets."},
     {"second-mask", 0, "MASK", CLI_STRING(eval_options, second_mask), "another mask for --robust",
      .unset = "zero, texts pad"},
     {"around", 0, "N", CLI_COUNT(eval_options, around), "how far --robust puts neighbours back",
@@ -63,13 +71,16 @@ static int check_usage(const eval_options *o, const cli_list *args) {
                          o->source.model ? "model" : "input");
     if (args->n == 0 && !o->imputation)
         return cli_usage("expected at least one results file");
-    if (args->n == 0 && (o->human || o->motif || o->robust || o->csv))
-        return cli_usage("--%s needs a results file", o->human    ? "human"
-                                                      : o->motif  ? "motif"
-                                                      : o->robust ? "robust"
-                                                                  : "csv");
-    if (!o->source.model && (o->imputation || o->robust))
-        return cli_usage("--%s needs --model and --input", o->robust ? "robust" : "imputation");
+    if (args->n == 0 && (o->human || o->motif || o->robust || o->yardsticks || o->csv))
+        return cli_usage("--%s needs a results file", o->human        ? "human"
+                                                      : o->motif      ? "motif"
+                                                      : o->robust     ? "robust"
+                                                      : o->yardsticks ? "yardsticks"
+                                                                      : "csv");
+    if (!o->source.model && (o->imputation || o->robust || o->yardsticks))
+        return cli_usage("--%s needs --model and --input", o->robust       ? "robust"
+                                                           : o->yardsticks ? "yardsticks"
+                                                                           : "imputation");
     if (!o->source.model && (o->question.mask || strcmp(o->question.features, "each") != 0))
         return cli_usage("--%s is for --model and --input", o->question.mask ? "mask" : "features");
     if (o->second_mask && !o->robust)
@@ -108,6 +119,7 @@ static void release(evaluation *ev) {
         free(m->of);
         free(m->items);
         free(m->first);
+        free(m->faithfulness);
     }
     free(ev->methods);
     free(ev->examples);
@@ -143,6 +155,8 @@ static int measure(evaluation *ev, const cli_list *args) {
         status = eval_human(ev);
     if (status == CLI_DONE && o->robust)
         status = eval_robust(ev);
+    if (status == CLI_DONE && o->yardsticks)
+        status = eval_yardsticks(ev);
     if (status == CLI_DONE && o->imputation)
         status = eval_imputation(ev);
     return status;

@@ -6,6 +6,7 @@
  *     evaluate_read.c     results files, held against each other
  *     evaluate_model.c    what only the model can tell: scores, importance, quality of human words
  *     evaluate_robust.c   subsets under other masks; the study of masks
+ *     evaluate_yardsticks.c  the numbers by which the field compares explanations
  *     evaluate_motif.c    DNA subsets on a motif
  *     evaluate_compare.c  samples, and the tests between methods
  *     evaluate_table.c    the tables on standard output
@@ -17,6 +18,7 @@
 #define SIS_CLI_EVALUATE_H
 
 #include <sis/evaluate.h>
+#include <sis/findings.h>
 
 #include "records.h"
 
@@ -25,7 +27,7 @@ typedef struct eval_options {
     cli_question question;
     const char *csv, *json, *motif, *second_mask;
     size_t draws, around;
-    int first, human, imputation, robust;
+    int first, human, imputation, robust, yardsticks;
     cli_common common;
 } eval_options;
 
@@ -44,15 +46,22 @@ typedef struct eval_rationale {
     double deck, deck_holds; /* mean over hot-deck samples, and share of those that are enough */
     double around, around_holds; /* with its neighbours */
     double half, half_holds;     /* with random halves of all other features */
+    double stable;               /* share of draws of others put back that stay enough */
+    /* Of the example as a whole; NaN but for its first rationale. */
+    double sufficiency, comprehensiveness, pgi, pgu; /* means over the cuts of the ranking */
+    double token_f1, iou_f1;                         /* all rationales against what was marked */
+    double same, jaccard; /* against the first method: 1 or 0; all rationales as one set */
 } eval_rationale;
 
 /* One results file. */
 typedef struct eval_method {
     cli_shelf shelf;
-    char *name;             /* in tables */
-    const sis_record **of;  /* (examples) */
-    eval_rationale *items;  /* (n_items), in the order of the examples */
-    size_t n_items, *first; /* (examples + 1) where those of an example begin */
+    char *name;                     /* in tables */
+    const sis_record **of;          /* (examples) */
+    eval_rationale *items;          /* (n_items), in the order of the examples */
+    size_t n_items, *first;         /* (examples + 1) where those of an example begin */
+    sis_faithfulness *faithfulness; /* (examples), with yardsticks */
+    size_t held[SIS_N_CUTS];        /* draws, of all rationales, that stayed enough */
 } eval_method;
 
 /* One example that every method explains. */
@@ -100,6 +109,17 @@ int eval_human(evaluation *ev);
 int eval_motif(evaluation *ev);
 int eval_robust(evaluation *ev);
 int eval_imputation(evaluation *ev);
+int eval_yardsticks(evaluation *ev);
+
+/* Token F1 and IOU F1 of what people marked. */
+int eval_tokens(evaluation *ev);
+
+/* The hot deck of all inputs that have features; freed by the caller. */
+int eval_open_deck(evaluation *ev, sis_deck **deck);
+
+/* What the yardsticks say cut by cut. */
+void eval_curves(const evaluation *ev, const eval_method *m,
+                 double curves[SIS_N_CURVES][SIS_N_CUTS]);
 
 /* The second mask of --robust, as it is called. */
 const char *eval_second_mask(const evaluation *ev);

@@ -34,14 +34,18 @@ double *eval_column(const eval_method *m, size_t offset, size_t *n) {
     return out;
 }
 
-/* The same with one number an example: the median over its rationales, NaN if there is none. */
+/* The same with one number an example: the median over those of its rationales that have one, NaN
+ * if none has. */
 static double *by_example(const evaluation *ev, const eval_method *m, size_t offset) {
     double *out = cli_grab(ev->n_examples, sizeof *out);
     double *some = cli_grab(m->n_items, sizeof *some);
     for (size_t e = 0; out && some && e < ev->n_examples; e++) {
-        size_t n = m->first[e + 1] - m->first[e];
-        for (size_t i = 0; i < n; i++)
-            some[i] = number_at(&m->items[m->first[e] + i], offset);
+        size_t n = 0;
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++) {
+            double v = number_at(&m->items[i], offset);
+            if (!isnan(v))
+                some[n++] = v;
+        }
         out[e] = eval_median(some, n);
     }
     if (!some) {

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sis/findings.h>
-
 #include "evaluate.h"
 #include "output.h"
 
@@ -20,7 +18,10 @@ static const size_t places[SIS_N_MEASURES] = {
         PLACE(INSIDE, inside) PLACE(OUTSIDE, outside) PLACE(MARKED, marked)
             PLACE(DIVERGENCE, divergence) PLACE(SECOND, second) PLACE(DECK, deck)
                 PLACE(DECK_HOLDS, deck_holds) PLACE(AROUND, around) PLACE(HALF, half)
-                    PLACE(HALF_HOLDS, half_holds)
+                    PLACE(HALF_HOLDS, half_holds) PLACE(STABLE, stable)
+                        PLACE(SUFFICIENCY, sufficiency) PLACE(COMPREHENSIVENESS, comprehensiveness)
+                            PLACE(PGI, pgi) PLACE(PGU, pgu) PLACE(TOKEN_F1, token_f1)
+                                PLACE(IOU_F1, iou_f1) PLACE(SAME, same) PLACE(JACCARD, jaccard)
 #undef PLACE
 };
 
@@ -143,7 +144,17 @@ static int find_summary(const evaluation *ev, const eval_method *m, sis_method_s
                                            [SIS_QUANTITY_PERCENT] = SIS_MEASURE_PERCENT,
                                            [SIS_QUANTITY_SCORE] = SIS_MEASURE_SCORE,
                                            [SIS_QUANTITY_MARKED] = SIS_MEASURE_MARKED,
-                                           [SIS_QUANTITY_DIVERGENCE] = SIS_MEASURE_DIVERGENCE};
+                                           [SIS_QUANTITY_DIVERGENCE] = SIS_MEASURE_DIVERGENCE,
+                                           [SIS_QUANTITY_STABLE] = SIS_MEASURE_STABLE,
+                                           [SIS_QUANTITY_SUFFICIENCY] = SIS_MEASURE_SUFFICIENCY,
+                                           [SIS_QUANTITY_COMPREHENSIVENESS] =
+                                               SIS_MEASURE_COMPREHENSIVENESS,
+                                           [SIS_QUANTITY_PGI] = SIS_MEASURE_PGI,
+                                           [SIS_QUANTITY_PGU] = SIS_MEASURE_PGU,
+                                           [SIS_QUANTITY_TOKEN_F1] = SIS_MEASURE_TOKEN_F1,
+                                           [SIS_QUANTITY_IOU_F1] = SIS_MEASURE_IOU_F1,
+                                           [SIS_QUANTITY_SAME] = SIS_MEASURE_SAME,
+                                           [SIS_QUANTITY_JACCARD] = SIS_MEASURE_JACCARD};
     size_t all, most;
     sis_test r = {.statistic = NAN, .p = NAN};
     int status = CLI_DONE;
@@ -165,9 +176,11 @@ static int find_summary(const evaluation *ev, const eval_method *m, sis_method_s
     return status;
 }
 
-/* The rationales of the method go to `rated`. */
+typedef double curves_of[SIS_N_CURVES][SIS_N_CUTS];
+
+/* The rationales of the method go to `rated`, what it says cut by cut to `curves`. */
 static int find_method(const evaluation *ev, const eval_method *m, sis_rated *rated,
-                       sis_evaluated_method *out) {
+                       curves_of *curves, sis_evaluated_method *out) {
     *out = (sis_evaluated_method){.name = m->name,
                                   .method = m->shelf.records[0].method,
                                   .file = m->shelf.path,
@@ -175,6 +188,12 @@ static int find_method(const evaluation *ev, const eval_method *m, sis_rated *ra
                                   .rationales = rated};
     for (size_t i = 0; i < m->n_items; i++)
         rated[i] = rated_of(&m->items[i]);
+    if (m->faithfulness) {
+        eval_curves(ev, m, *curves);
+        out->summary.n_cuts = SIS_N_CUTS;
+        for (int k = 0; k < SIS_N_CURVES; k++)
+            out->summary.curves[k] = (*curves)[k];
+    }
     return find_summary(ev, m, &out->summary);
 }
 
@@ -209,11 +228,12 @@ int eval_json(const evaluation *ev, const char *path) {
     sis_rated *rated = cli_grab(n, sizeof *rated);
     sis_evaluated_method *methods = cli_grab(ev->n_methods, sizeof *methods);
     sis_evaluated_example *examples = cli_grab(ev->n_examples, sizeof *examples);
-    int status = rated && methods && examples ? CLI_DONE : CLI_FAILED;
+    curves_of *curves = cli_grab(ev->n_methods, sizeof *curves);
+    int status = rated && methods && examples && curves ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; i < ev->n_examples && status == CLI_DONE; i++)
         examples[i] = example_of(&ev->examples[i]);
     for (size_t k = 0; k < ev->n_methods && status == CLI_DONE; k++) {
-        status = find_method(ev, &ev->methods[k], rated + at, &methods[k]);
+        status = find_method(ev, &ev->methods[k], rated + at, &curves[k], &methods[k]);
         at += ev->methods[k].n_items;
     }
     if (status == CLI_DONE) {
@@ -231,5 +251,6 @@ int eval_json(const evaluation *ev, const char *path) {
     free(rated);
     free(methods);
     free(examples);
+    free(curves);
     return status;
 }

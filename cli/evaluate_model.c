@@ -268,5 +268,7 @@ int eval_human(evaluation *ev) {
                          ev->methods[0].shelf.path);
     for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
         status = share_marked(ev, &ev->methods[k]);
+    if (status == CLI_DONE)
+        status = eval_tokens(ev);
     return status == CLI_DONE && ev->with_model ? measure_quality(ev) : status;
 }

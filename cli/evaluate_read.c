@@ -177,7 +177,16 @@ static void fill_rationale(const sis_record *r, size_t example, size_t subset,
                             .around = NAN,
                             .around_holds = NAN,
                             .half = NAN,
-                            .half_holds = NAN};
+                            .half_holds = NAN,
+                            .stable = NAN,
+                            .sufficiency = NAN,
+                            .comprehensiveness = NAN,
+                            .pgi = NAN,
+                            .pgu = NAN,
+                            .token_f1 = NAN,
+                            .iou_f1 = NAN,
+                            .same = NAN,
+                            .jaccard = NAN};
 }
 
 /* How many rationales of an example count. */

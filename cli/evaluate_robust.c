@@ -13,8 +13,8 @@
 
 enum { BLOCK = 64 }; /* rationales tried together */
 
-/* Of the inputs that have features; kept by ev, which outlives the deck. */
-static int open_deck(evaluation *ev, sis_deck **deck) {
+/* Its inputs are kept by ev, which outlives the deck. */
+int eval_open_deck(evaluation *ev, sis_deck **deck) {
     const cli_task *t = &ev->task;
     int anywhere =
         cli_is_token(t) || (sis_kind_of(sis_data_kind(t->data)) == SIS_KIND_DNA && t->by_default);
@@ -159,7 +159,7 @@ int eval_robust(evaluation *ev) {
     sis_deck *deck = NULL;
     int status = robust_second(ev);
     if (status == CLI_DONE)
-        status = open_deck(ev, &deck);
+        status = eval_open_deck(ev, &deck);
     for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++) {
         cli_progress bar;
         cli_progress_init(&bar, ev->o->common.quiet);
@@ -182,7 +182,7 @@ int eval_imputation(evaluation *ev) {
     s->n = ev->o->draws;
     s->by_mask = cli_grab(s->n, sizeof *s->by_mask);
     s->by_deck = cli_grab(s->n, sizeof *s->by_deck);
-    int status = s->by_mask && s->by_deck ? open_deck(ev, &deck) : CLI_FAILED;
+    int status = s->by_mask && s->by_deck ? eval_open_deck(ev, &deck) : CLI_FAILED;
     if (status == CLI_DONE)
         status = cli_fail(sis_deck_study(deck, &ev->task.model, &opt, s->n, ev->o->question.seed,
                                          s->by_mask, s->by_deck));

@@ -292,6 +292,117 @@ static int print_robust(const evaluation *ev) {
     return print_table(&t, title);
 }
 
+/* ---- Yardsticks ------------------------------------------------------------------------------ */
+
+static const char *cut_name(size_t k, char *name, size_t size) {
+    snprintf(name, size, "%g %%", sis_cut_percent(k));
+    return name;
+}
+
+/* A method, and something at each cut. */
+static void put_cut_header(table *t) {
+    char names[SIS_N_CUTS][16];
+    const char *header[SIS_N_CUTS + 2] = {"method"};
+    for (size_t k = 0; k < SIS_N_CUTS; k++)
+        header[k + 1] = cut_name(k, names[k], sizeof names[k]);
+    put_header(t, header);
+}
+
+/* A curve, its mean over the cuts, and whether that differs from the first method's example by
+ * example. */
+static int print_curve(const evaluation *ev, int curve, size_t offset, const char *title) {
+    table t = {.texts = 1};
+    put_cut_header(&t);
+    put(&t, "mean");
+    t.columns++;
+    if (ev->n_methods > 1) {
+        put(&t, "signed-rank p");
+        t.columns++;
+    }
+    for (size_t i = 0; t.status == CLI_DONE && i < ev->n_methods; i++) {
+        const eval_method *m = &ev->methods[i];
+        double curves[SIS_N_CURVES][SIS_N_CUTS];
+        eval_against p = {0};
+        eval_curves(ev, m, curves);
+        t.status = eval_compare(ev, m, offset, &p);
+        put(&t, "%s", m->name);
+        for (size_t k = 0; k < SIS_N_CUTS; k++)
+            put_number(&t, "%.3f", curves[curve][k]);
+        put_number(&t, "%.3f", sis_sample_mean(curves[curve], SIS_N_CUTS));
+        if (ev->n_methods > 1)
+            put_number(&t, "%.2g", i == 0 ? NAN : p.pairs.p);
+    }
+    return print_table(&t, title);
+}
+
+static int print_stability(const evaluation *ev) {
+    char title[160];
+    table t = {.texts = 1};
+    put_cut_header(&t);
+    for (size_t i = 0; t.status == CLI_DONE && i < ev->n_methods; i++) {
+        double c[SIS_N_CURVES][SIS_N_CUTS];
+        eval_curves(ev, &ev->methods[i], c);
+        put(&t, "%s", ev->methods[i].name);
+        for (size_t k = 0; k < SIS_N_CUTS; k++)
+            put(&t, "%.1f (%.1f-%.1f)", 100 * c[SIS_CURVE_STABLE][k],
+                100 * c[SIS_CURVE_STABLE_LOW][k], 100 * c[SIS_CURVE_STABLE_HIGH][k]);
+    }
+    snprintf(title, sizeof title,
+             "Stability: per cent that stay sufficient when that share of all others comes back "
+             "(%zu draws each, 95 %% interval)",
+             cli_draws(&ev->o->question));
+    return print_table(&t, title);
+}
+
+static int print_same(const evaluation *ev) {
+    table t = {.texts = 1};
+    put_header(&t, (const char *const[]){"method", "same subsets", "mean Jaccard", NULL});
+    for (size_t k = 1; t.status == CLI_DONE && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        size_t n = 0;
+        double *jaccard = eval_column(m, offsetof(eval_rationale, jaccard), &n);
+        if (!jaccard)
+            t.status = CLI_FAILED;
+        put(&t, "%s", m->name);
+        put_share(&t, m, offsetof(eval_rationale, same));
+        put_number(&t, "%.3f", jaccard ? sis_sample_mean(jaccard, n) : NAN);
+        free(jaccard);
+    }
+    return print_table(&t,
+                       "The same as the first: examples with equal subsets; all features of both");
+}
+
+static int print_yardsticks(const evaluation *ev) {
+    int status = print_curve(ev, SIS_CURVE_SUFFICIENCY, offsetof(eval_rationale, sufficiency),
+                             "Sufficiency: the fall if only the first features are left (low is "
+                             "good; mean: AOPC)");
+    if (status == CLI_DONE)
+        status = print_curve(ev, SIS_CURVE_COMPREHENSIVENESS,
+                             offsetof(eval_rationale, comprehensiveness),
+                             "Comprehensiveness: the fall if they are masked (high is good; mean: "
+                             "AOPC)");
+    if (status == CLI_DONE)
+        status = print_curve(ev, SIS_CURVE_PGI, offsetof(eval_rationale, pgi),
+                             "PGI: the change if they are drawn anew (high is good)");
+    if (status == CLI_DONE)
+        status = print_curve(ev, SIS_CURVE_PGU, offsetof(eval_rationale, pgu),
+                             "PGU: the change if all others are (low is good)");
+    if (status == CLI_DONE)
+        status = print_stability(ev);
+    return status == CLI_DONE && ev->n_methods > 1 ? print_same(ev) : status;
+}
+
+/* ERASER's two numbers. */
+static int print_tokens(const evaluation *ev) {
+    int status = print_quantity(ev,
+                                "Token F1: all that a method shows of an example, against what "
+                                "a person marked",
+                                offsetof(eval_rationale, token_f1), "%.3f");
+    return status == CLI_DONE ? print_quantity(ev, "IOU F1: the same, span by span",
+                                               offsetof(eval_rationale, iou_f1), "%.3f")
+                              : status;
+}
+
 static int print_study(const evaluation *ev) {
     const eval_study *s = &ev->study;
     const double *changes[] = {s->by_mask, s->by_deck};
@@ -345,6 +456,8 @@ int eval_tables(const evaluation *ev) {
     }
     if (status == CLI_DONE && ev->o->human)
         status = print_human(ev);
+    if (status == CLI_DONE && ev->o->human)
+        status = print_tokens(ev);
     if (ev->motif)
         snprintf(title, sizeof title, "Divergence from motif %.40s (%.40s), in nats",
                  ev->motif->name, ev->motif->id);
@@ -352,6 +465,8 @@ int eval_tables(const evaluation *ev) {
         status = print_quantity(ev, title, offsetof(eval_rationale, divergence), "%.2f");
     if (status == CLI_DONE && ev->o->robust)
         status = print_robust(ev);
+    if (status == CLI_DONE && ev->o->yardsticks)
+        status = print_yardsticks(ev);
     if (status == CLI_DONE && ev->study.n > 0)
         status = print_study(ev);
     return status;

@@ -383,7 +383,7 @@ const cli_command cli_report = {
         "sizes-by-group, numbers-by-group, score-size, histories, history-ends, thresholds, "
         "examples, passages, clusters and logo-N; of a comparison decisions, cross-scores, "
         "joint-shares, joint-clusters and differences; of an evaluation lengths, score-length, "
-        "importance, sufficient, marked, quality, divergence and imputation; those there is "
-        "something to show of. Each says below what is shown and of how many examples. --figure "
+        "importance, sufficient, aopc-sufficiency, aopc-comprehensiveness, stability, token-f1, "
+        "marked, quality, divergence and imputation; those there is something to show of. Each says below what is shown and of how many examples. --figure "
         "writes one of them to a file of another name.",
 };

@@ -165,6 +165,58 @@ typedef struct sis_robustness {
 int sis_robustness_measure(const sis_model *model, const sis_part *parts, size_t n,
                            const sis_opt *opt, const sis_robust_opt *robust, sis_robustness *out);
 
+/* ---- Yardsticks ------------------------------------------------------------------------------
+ *
+ * The numbers by which the field compares explanations. A ranking is looked at where it is cut: its
+ * first 1, 5, 10, 20 and 50 per cent of all features, rounded up. */
+
+enum { SIS_N_CUTS = 5 };
+
+double sis_cut_percent(size_t cut);              /* 1, 5, 10, 20, 50 */
+size_t sis_cut_features(size_t cut, size_t all); /* how many of `all` features that is */
+
+/* What a ranking is worth at each cut. The mean over the cuts is the AOPC (area over the perturbation
+ * curve) of DeYoung et al. 2020, ERASER. */
+typedef struct sis_faithfulness {
+    double
+        sufficiency[SIS_N_CUTS]; /* what the score falls by if only the first features are left */
+    double comprehensiveness[SIS_N_CUTS]; /* if they alone are masked */
+    double pgi[SIS_N_CUTS]; /* the mean change of the score, either way, if they are drawn anew */
+    double pgu[SIS_N_CUTS]; /* if all others are (Dai et al. 2022) */
+} sis_faithfulness;
+
+/* Of features in `order`, the most important first: n of them, all or only those that the method
+ * ranks; then a cut behind the last takes what there is. opt->below turns falls into rises. What is
+ * drawn anew comes from the deck, `samples` times; without a deck pgi and pgu are NaN. */
+typedef struct sis_ranking {
+    const sis_input *input;
+    const int *order; /* (n) */
+    size_t n;
+    const sis_deck *deck;
+    size_t samples;
+    uint64_t seed;
+} sis_ranking;
+
+int sis_faithfulness_measure(const sis_model *model, const sis_ranking *ranking, const sis_opt *opt,
+                             sis_faithfulness *out);
+
+/* Does a rationale (a part that says what is left) stay enough when others of its features come
+ * back? At each cut that share of all other features, drawn at random, is put back `samples` times:
+ * held (SIS_N_CUTS) says how often the score still was enough. */
+int sis_stability_measure(const sis_model *model, const sis_part *part, const sis_opt *opt,
+                          size_t samples, uint64_t seed, size_t held[SIS_N_CUTS]);
+
+/* How two sets of features agree: a is judged, b is right. */
+typedef struct sis_overlap {
+    double precision, recall, f1; /* of features: ERASER's token F1 */
+    double iou_f1;  /* of spans, the longest runs of neighbours: one of a is right if it shares half
+                     * with one of b, intersection over union (ERASER's IOU F1) */
+    double jaccard; /* intersection over union of the sets */
+} sis_overlap;
+
+/* Features may come in any order and more than once. An empty set agrees with nothing: all 0. */
+int sis_overlap_measure(const int *a, size_t na, const int *b, size_t nb, sis_overlap *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -163,7 +163,16 @@ double sis_comparison_agreement(const sis_comparison *comparison);
     X(DECK_HOLDS, "deck_holds")                                                                    \
     X(AROUND, "around")                                                                            \
     X(HALF, "half")                                                                                \
-    X(HALF_HOLDS, "half_holds")
+    X(HALF_HOLDS, "half_holds")                                                                    \
+    X(STABLE, "stable")                                                                            \
+    X(SUFFICIENCY, "sufficiency")                                                                  \
+    X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
+    X(PGI, "pgi")                                                                                  \
+    X(PGU, "pgu")                                                                                  \
+    X(TOKEN_F1, "token_f1")                                                                        \
+    X(IOU_F1, "iou_f1")                                                                            \
+    X(SAME, "same")                                                                                \
+    X(JACCARD, "jaccard")
 #define SIS_MEASURE_NUMBER(code, name) SIS_MEASURE_##code,
 typedef enum sis_measure { SIS_MEASURES(SIS_MEASURE_NUMBER) SIS_N_MEASURES } sis_measure;
 #undef SIS_MEASURE_NUMBER
@@ -171,7 +180,8 @@ typedef enum sis_measure { SIS_MEASURES(SIS_MEASURE_NUMBER) SIS_N_MEASURES } sis
 const char *sis_measure_name(sis_measure measure); /* "length" */
 
 /* One subset of one example by one method. In the file a measure that is NaN is absent, and
- * "sufficient" is true or false. */
+ * "sufficient" is true or false. What is measured of an example as a whole, "sufficiency" and all
+ * behind it, stands with its first subset. */
 typedef struct sis_rated {
     size_t example; /* which of the examples; "id" in the file. SIZE_MAX: none of them */
     size_t subset, n_features;
@@ -195,15 +205,41 @@ typedef struct sis_quantity {
     X(SCORE, "score")                                                                              \
     X(MARKED, "marked")                                                                            \
     X(DIVERGENCE, "divergence")                                                                    \
+    X(STABLE, "stable")                                                                            \
+    X(SUFFICIENCY, "sufficiency")                                                                  \
+    X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
+    X(PGI, "pgi")                                                                                  \
+    X(PGU, "pgu")                                                                                  \
+    X(TOKEN_F1, "token_f1")                                                                        \
+    X(IOU_F1, "iou_f1")                                                                            \
+    X(SAME, "same")                                                                                \
+    X(JACCARD, "jaccard")                                                                          \
     X(IMPORTANCE, "importance")
 #define SIS_QUANTITY_NUMBER(code, name) SIS_QUANTITY_##code,
 enum { SIS_QUANTITIES(SIS_QUANTITY_NUMBER) SIS_N_QUANTITIES };
 #undef SIS_QUANTITY_NUMBER
 
+/* What is told cut by cut (sis/evaluate.h): lists of as many numbers in "cuts" by these names. */
+#define SIS_CURVES(X)                                                                              \
+    X(PERCENT, "percent")                                                                          \
+    X(SUFFICIENCY, "sufficiency")                                                                  \
+    X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
+    X(PGI, "pgi")                                                                                  \
+    X(PGU, "pgu")                                                                                  \
+    X(STABLE, "stable")                                                                            \
+    X(STABLE_LOW, "stable_low")                                                                    \
+    X(STABLE_HIGH, "stable_high")
+#define SIS_CURVE_NUMBER(code, name) SIS_CURVE_##code,
+enum { SIS_CURVES(SIS_CURVE_NUMBER) SIS_N_CURVES };
+#undef SIS_CURVE_NUMBER
+
 typedef struct sis_method_summary {
     double subsets_per_example, subsets_most, sufficient_examples;
     sis_quantity quantities[SIS_N_QUANTITIES];
     double pearson_r, pearson_p;
+    size_t n_cuts;                      /* 0: the yardsticks were not asked for */
+    const double *curves[SIS_N_CURVES]; /* (n_cuts) means over examples; of stability the share of
+                                         * draws that hold, and its interval */
 } sis_method_summary;
 
 typedef struct sis_evaluated_method {

@@ -108,7 +108,8 @@ void sis__buf_double(sis__buf *b, double v) {
 }
 
 void sis__buf_escape(sis__buf *b, const char *text, size_t length) {
-    const char *s = text, *end = s + length;
+    static const char brevity[] = "\b\f\n\r\t"; /* what JSON has a letter for */
+    const char *s = text, *end = s + length, *brief;
     while (s < end) {
         uint32_t c;
         size_t n = sis__utf8_next(s, (size_t)(end - s), &c);
@@ -117,10 +118,9 @@ void sis__buf_escape(sis__buf *b, const char *text, size_t length) {
         } else if (*s == '"' || *s == '\\') {
             sis__buf_char(b, '\\');
             sis__buf_char(b, *s);
-        } else if (*s == '\n') {
-            sis__buf_str(b, "\\n");
-        } else if (*s == '\t') {
-            sis__buf_str(b, "\\t");
+        } else if (*s && (brief = strchr(brevity, *s)) != NULL) {
+            sis__buf_char(b, '\\');
+            sis__buf_char(b, "bfnrt"[brief - brevity]);
         } else if (c < 0x20 || c == 0x7F) {
             sis__buf_printf(b, "\\u%04x", (unsigned)c);
         } else {

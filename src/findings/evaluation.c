@@ -16,8 +16,9 @@
 static const char *const DIRECTIONS[] = {">=", "<="};
 
 #define NAME(code, name) name,
-static const char *const MEASURES[] = {SIS_MEASURES(NAME)}, *const QUANTITIES[] = {
-                                                                SIS_QUANTITIES(NAME)};
+static const char *const MEASURES[] = {SIS_MEASURES(NAME)};
+static const char *const QUANTITIES[] = {SIS_QUANTITIES(NAME)};
+static const char *const CURVES[] = {SIS_CURVES(NAME)};
 #undef NAME
 
 const char *sis_measure_name(sis_measure measure) {
@@ -78,6 +79,12 @@ static void put_summary(sis__buf *b, const sis_method_summary *s, int tested) {
         put_quantity(b, k, &s->quantities[k], tested);
     put_measured(b, "pearson_r", s->pearson_r);
     put_measured(b, "pearson_p", s->pearson_p);
+    if (s->n_cuts > 0) {
+        sis__json_object(b, "cuts");
+        for (int k = 0; k < SIS_N_CURVES; k++)
+            sis__json_numbers(b, CURVES[k], s->curves[k], s->n_cuts);
+        sis__buf_char(b, '}');
+    }
     sis__buf_char(b, '}');
 }
 
@@ -178,7 +185,9 @@ static size_t find_example(const sis_evaluation *e, const char *id, size_t *at) 
 
 static int is_share(int measure) {
     return measure == SIS_MEASURE_SUFFICIENT || measure == SIS_MEASURE_DECK_HOLDS ||
-           measure == SIS_MEASURE_HALF_HOLDS;
+           measure == SIS_MEASURE_HALF_HOLDS || measure == SIS_MEASURE_STABLE ||
+           measure == SIS_MEASURE_TOKEN_F1 || measure == SIS_MEASURE_IOU_F1 ||
+           measure == SIS_MEASURE_SAME || measure == SIS_MEASURE_JACCARD;
 }
 
 static void take_rationale(sis__fields *f, sis_rated *r) {
@@ -227,6 +236,18 @@ static void take_quantity(sis__fields *f, int k, sis_quantity *q) {
     sis__leave(f, &in);
 }
 
+static void take_cuts(sis__fields *f, sis_method_summary *s) {
+    sis__fields in = sis__enter(f, "cuts", SIS__OPTIONAL);
+    s->curves[0] = sis__take_numbers(&in, CURVES[0], &s->n_cuts);
+    for (int k = 1; k < SIS_N_CURVES; k++) {
+        size_t n = 0;
+        s->curves[k] = sis__take_numbers(&in, CURVES[k], &n);
+        if (s->curves[k])
+            sis__fields_pair(&in, CURVES[k], n, CURVES[0], s->n_cuts);
+    }
+    sis__leave(f, &in);
+}
+
 static void take_summary(sis__fields *f, sis_method_summary *s) {
     sis__fields in = sis__enter(f, "summary", SIS__OPTIONAL);
     s->subsets_per_example = s->subsets_most = s->sufficient_examples = NAN;
@@ -238,6 +259,7 @@ static void take_summary(sis__fields *f, sis_method_summary *s) {
         take_quantity(&in, k, &s->quantities[k]);
     sis__take_number(&in, "pearson_r", SIS__OPTIONAL, &s->pearson_r);
     sis__take_number(&in, "pearson_p", SIS__OPTIONAL, &s->pearson_p);
+    take_cuts(&in, s);
     sis__leave(f, &in);
 }
 

@@ -81,7 +81,9 @@ sis__maker sis__make_decisions, sis__make_cross_scores, sis__make_joint_shares,
 
 /* Of evaluation k: figures_evaluate.c. */
 sis__maker sis__make_lengths, sis__make_score_length, sis__make_importance, sis__make_sufficient,
-    sis__make_marked, sis__make_quality, sis__make_imputation, sis__make_divergence;
+    sis__make_marked, sis__make_quality, sis__make_imputation, sis__make_divergence,
+    sis__make_aopc_sufficiency, sis__make_aopc_comprehensiveness, sis__make_stability,
+    sis__make_token_f1;
 
 /* Rows of pictures of a set of clusters; 0 if it has none. */
 int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__drawing *d);

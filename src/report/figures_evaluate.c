@@ -36,7 +36,7 @@ static void describe(const sis_evaluation *e, sis__drawing *d, const char *what)
 }
 
 /* One measure as boxes, method by method. */
-static int make_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int measure) {
+static int add_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int measure) {
     int code = sis__drawing_series(d, methods_shown(e), 0);
     sis__drawing_number(d, k);
     d->chart = sis__plot_boxes;
@@ -49,35 +49,46 @@ static int make_boxes(const sis_evaluation *e, size_t k, sis__drawing *d, int me
     return code == SIS_OK ? 1 : code;
 }
 
-int sis__make_lengths(const sis_report *report, size_t k, sis__drawing *d) {
+/* A figure that shows one measure. */
+typedef struct {
+    const char *name, *title, *y, *what;
+} boxes;
+
+static int make_boxes(const sis_report *report, size_t k, sis__drawing *d, int measure,
+                      const boxes *b) {
     const sis_evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS_MEASURE_LENGTH) == 0)
+    if (count_measured(e, measure) == 0)
         return 0;
-    sis__drawing_begin(d, "lengths", "Length of rationales.", "method", "features in a rationale");
-    d->plot.whole = 1;
-    describe(e, d, "Boxes reach from quartile to quartile, the line is the median.");
-    return make_boxes(e, k, d, SIS_MEASURE_LENGTH);
+    sis__drawing_begin(d, b->name, b->title, "method", b->y);
+    d->plot.whole = measure == SIS_MEASURE_LENGTH;
+    describe(e, d, b->what);
+    return add_boxes(e, k, d, measure);
 }
 
-int sis__make_marked(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis_evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS_MEASURE_MARKED) == 0)
-        return 0;
-    sis__drawing_begin(d, "marked", "Agreement with people.", "method",
-                       "share that a person marked");
-    describe(e, d, "The share of a rationale's features that a person marked, too.");
-    return make_boxes(e, k, d, SIS_MEASURE_MARKED);
-}
-
-int sis__make_divergence(const sis_report *report, size_t k, sis__drawing *d) {
-    const sis_evaluation *e = &report->evaluations[k];
-    if (count_measured(e, SIS_MEASURE_DIVERGENCE) == 0)
-        return 0;
-    sis__drawing_begin(d, "divergence", "Divergence from the motif.", "method",
-                       "divergence (nats)");
-    describe(e, d, "The less, the more alike a rationale and the known motif are.");
-    return make_boxes(e, k, d, SIS_MEASURE_DIVERGENCE);
-}
+#define MAKE_BOXES(maker, measure, ...)                                                            \
+    int sis__make_##maker(const sis_report *report, size_t k, sis__drawing *d) {                   \
+        static const boxes b = {__VA_ARGS__};                                                      \
+        return make_boxes(report, k, d, SIS_MEASURE_##measure, &b);                                \
+    }
+MAKE_BOXES(lengths, LENGTH, "lengths", "Length of rationales.", "features in a rationale",
+           "Boxes reach from quartile to quartile, the line is the median.")
+MAKE_BOXES(marked, MARKED, "marked", "Agreement with people.", "share that a person marked",
+           "The share of a rationale's features that a person marked, too.")
+MAKE_BOXES(divergence, DIVERGENCE, "divergence", "Divergence from the motif.", "divergence (nats)",
+           "The less, the more alike a rationale and the known motif are.")
+MAKE_BOXES(
+    aopc_sufficiency, SUFFICIENCY, "aopc-sufficiency", "Sufficiency (AOPC).", "fall of the score",
+    "What the score falls by if only the first 1, 5, 10, 20 or 50 per cent of the ranking are "
+    "left, the mean of the five. The less, the better.")
+MAKE_BOXES(aopc_comprehensiveness, COMPREHENSIVENESS, "aopc-comprehensiveness",
+           "Comprehensiveness (AOPC).", "fall of the score",
+           "What the score falls by if these are masked. The more, the better.")
+MAKE_BOXES(stability, STABLE, "stability", "Stability when other features come back.",
+           "share that stays sufficient",
+           "Shares of 1 to 50 per cent of all other features are put back at random.")
+MAKE_BOXES(token_f1, TOKEN_F1, "token-f1", "Token F1 against what people marked.", "token F1",
+           "All that a method shows of an example, against what a person marked.")
+#undef MAKE_BOXES
 
 /* The score of a rationale, and of what a person marked of its example. */
 static double score_of(const sis_evaluation *e, const sis_rated *r) {

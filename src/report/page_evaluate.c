@@ -14,7 +14,14 @@ static const struct {
              {SIS_QUANTITY_SCORE, "score alone"},
              {SIS_QUANTITY_IMPORTANCE, "importance inside"},
              {SIS_QUANTITY_MARKED, "share marked"},
-             {SIS_QUANTITY_DIVERGENCE, "divergence"}};
+             {SIS_QUANTITY_DIVERGENCE, "divergence"},
+             {SIS_QUANTITY_SUFFICIENCY, "sufficiency (AOPC)"},
+             {SIS_QUANTITY_COMPREHENSIVENESS, "comprehensiveness (AOPC)"},
+             {SIS_QUANTITY_PGI, "PGI"},
+             {SIS_QUANTITY_PGU, "PGU"},
+             {SIS_QUANTITY_STABLE, "stability"},
+             {SIS_QUANTITY_TOKEN_F1, "token F1"},
+             {SIS_QUANTITY_IOU_F1, "IOU F1"}};
 enum { N_TESTS = sizeof TESTS / sizeof *TESTS };
 
 static void add_cell(sis__buf *b, double v) {

@@ -32,9 +32,17 @@ sis evaluate sis.jsonl again.jsonl | sed -n '/^Length/,/^$/p'
 echo "== the study of masks"
 sis evaluate --imputation -m "$model" -i four.jsonl --mask zero --draws 50 --json study.json
 grep -o '"by_hotdeck":\[[^,]*,' study.json
+echo "== yardsticks"
+sis explain -q -m "$model" -i four.jsonl --mask zero -t 1 --method perturb --trace -o perturb.jsonl
+sis evaluate sis.jsonl perturb.jsonl -m "$model" -i four.jsonl --mask zero --human --yardsticks --samples 4 --json y.json \
+    --csv y.csv | sed -n '/^Token/,$p'
+grep -o '"cuts":{[^}]*}' y.json
+cut -d , -f 1-3,22-30 y.csv
+sis report sis.jsonl --evaluation y.json -q --figure stability=s.svg --figure aopc-sufficiency=a.svg --figure token-f1=t.svg \
+    --figure aopc-comprehensiveness=c.svg && grep -c '<svg' s.svg a.svg t.svg c.svg
 echo "== any number of jobs"
 for j in 1 3; do
-    sis evaluate sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --imputation \
+    sis evaluate sis.jsonl all.jsonl -m "$model" -i four.jsonl --mask zero --human --robust --second-mask value:-1 --imputation --yardsticks \
         --draws 600 -j $j --json jobs$j.json > jobs$j
 done
 cmp jobs1 jobs3 && cmp jobs1.json jobs3.json && echo same

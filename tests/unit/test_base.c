@@ -98,8 +98,8 @@ static void json_strings_are_escaped_and_valid_utf8(void **state) {
     (void)state;
     sis__buf b;
     sis__buf_init(&b);
-    sis__buf_json(&b, "a\"\\\n\t\x01 caf\xC3\xA9 \xFF \xED\xA0\x80");
-    assert_string_equal(b.data, "\"a\\\"\\\\\\n\\t\\u0001 caf\xC3\xA9 \xEF\xBF\xBD "
+    sis__buf_json(&b, "a\"\\\n\t\b\f\r\x01 caf\xC3\xA9 \xFF \xED\xA0\x80");
+    assert_string_equal(b.data, "\"a\\\"\\\\\\n\\t\\b\\f\\r\\u0001 caf\xC3\xA9 \xEF\xBF\xBD "
                                 "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\"");
     sis__buf_release(&b);
 }

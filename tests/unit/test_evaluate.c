@@ -9,6 +9,8 @@
 
 #include <sis/evaluate.h>
 
+#include "base/rng.h"
+
 enum { WIDTH = 6 };
 static const double WEIGHTS[WIDTH] = {1, 2, 4, 8, 16, 32};
 
@@ -305,6 +307,207 @@ static void robustness_needs_what_it_uses(void **state) {
     sis_deck_free(deck);
 }
 
+/* ---- Yardsticks ---------------------------------------------------------------------------- */
+
+static void cuts_are_rounded_up(void **state) {
+    (void)state;
+    for (size_t k = 0; k < SIS_N_CUTS; k++)
+        for (size_t n = 0; n < 1000; n++)
+            assert_int_equal(sis_cut_features(k, n),
+                             (size_t)ceil((double)n * sis_cut_percent(k) / 100 - 1e-9));
+}
+
+/* A model that is no sum, so that what is left and what is masked do not add up. */
+static int twist(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        double a = 0, b = 1;
+        for (size_t v = 0; v < width; v++) {
+            a += rows[i * width + v] * (double)(v % 5);
+            b *= 1 + 0.1 * rows[i * width + v];
+        }
+        scores[i] = a / (1 + fabs(a)) + b / 10;
+    }
+    return 0;
+}
+
+enum { MANY = 137 };
+static const sis_model TWISTED = {.predict = twist, .n_outputs = 1};
+
+/* One row by hand: features of `order` up to n as they are (or masked), all others the other way. */
+static double score_by_hand(const sis_input *in, const double *mask, const int *order, size_t n,
+                            int without) {
+    double row[MANY], score;
+    unsigned char chosen[MANY] = {0};
+    for (size_t i = 0; i < n; i++)
+        chosen[order[i]] = 1;
+    for (size_t v = 0; v < MANY; v++)
+        row[v] = chosen[v] != without ? in->values[v] : mask[v];
+    twist(NULL, row, 1, MANY, &score);
+    return score;
+}
+
+static void make_twisted(double *values, double *mask, int *order, sis_input *in, sis__rng *rng) {
+    for (size_t v = 0; v < MANY; v++) {
+        values[v] = sis__rng_normal(rng);
+        mask[v] = 0.1 * sis__rng_normal(rng);
+        size_t k = sis__rng_below(rng, v + 1);
+        order[v] = order[k];
+        order[k] = (int)v;
+    }
+    *in = (sis_input){.values = values, .mask = mask, .n_values = MANY};
+}
+
+static void check_cut(const sis_ranking *r, const double *deck_masks, const sis_opt *opt, size_t k,
+                      const sis_faithfulness *f) {
+    const sis_input *in = r->input;
+    size_t n = (size_t)ceil(MANY * sis_cut_percent(k) / 100);
+    n = n < r->n ? n : r->n;
+    double whole = score_by_hand(in, in->mask, NULL, 0, 1), sign = opt->below ? -1 : 1;
+    double left = score_by_hand(in, in->mask, r->order, n, 0), pgi = 0, pgu = 0;
+    double masked = score_by_hand(in, in->mask, r->order, n, 1);
+    assert_true(fabs(f->sufficiency[k] - sign * (whole - left)) < 1e-12);
+    assert_true(fabs(f->comprehensiveness[k] - sign * (whole - masked)) < 1e-12);
+    for (size_t s = 0; s < r->samples; s++) {
+        const double *mask = deck_masks + s * MANY;
+        pgi += fabs(whole - score_by_hand(in, mask, r->order, n, 1)) / (double)r->samples;
+        pgu += fabs(whole - score_by_hand(in, mask, r->order, n, 0)) / (double)r->samples;
+    }
+    assert_true(fabs(f->pgi[k] - pgi) < 1e-12 && fabs(f->pgu[k] - pgu) < 1e-12);
+}
+
+static void rankings_are_worth_what_rows_by_hand_say(void **state) {
+    (void)state;
+    enum { TIMES = 20, SAMPLES = 3 };
+    double values[4][MANY], mask[MANY], masks[SAMPLES * MANY];
+    int order[MANY];
+    sis__rng rng;
+    sis__rng_init(&rng, 5);
+    for (size_t t = 0; t < TIMES; t++) {
+        sis_input in[4];
+        sis_deck *deck;
+        sis_faithfulness f;
+        sis_opt opt = decision(1);
+        opt.below = t % 2 == 1;
+        for (size_t i = 0; i < 4; i++)
+            make_twisted(values[i], mask, order, &in[i], &rng);
+        assert_int_equal(sis_deck_new(in + 1, 3, 0, &deck), SIS_OK);
+        sis_ranking r = {.input = in,
+                         .order = order,
+                         .n = t % 3 ? MANY : 20,
+                         .deck = deck,
+                         .samples = SAMPLES,
+                         .seed = t};
+        assert_int_equal(sis_faithfulness_measure(&TWISTED, &r, &opt, &f), SIS_OK);
+        assert_int_equal(sis_deck_draw(deck, in, SAMPLES, t, masks), SIS_OK);
+        for (size_t k = 0; k < SIS_N_CUTS; k++)
+            check_cut(&r, masks, &opt, k, &f);
+        r.deck = NULL;
+        assert_int_equal(sis_faithfulness_measure(&TWISTED, &r, &opt, &f), SIS_OK);
+        assert_true(isnan(f.pgi[0]) && isnan(f.pgu[4]) && isfinite(f.sufficiency[2]));
+        sis_deck_free(deck);
+    }
+}
+
+/* Ones that count are in the rationale; each of ten others takes the score below 1 if it is back. */
+static int spoil(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        double bad = 0;
+        for (size_t v = 1; v <= 10; v++)
+            bad += rows[i * width + v];
+        scores[i] = rows[i * width] - bad;
+    }
+    return 0;
+}
+
+static void stability_is_how_often_no_spoiler_comes_back(void **state) {
+    (void)state;
+    enum { DRAWS = 4000 };
+    const sis_model model = {.predict = spoil, .n_outputs = 1};
+    static double ones[101], zeros[101];
+    const int own[] = {0};
+    size_t held[SIS_N_CUTS];
+    for (size_t v = 0; v < 101; v++)
+        ones[v] = 1;
+    sis_input in = {.values = ones, .mask = zeros, .n_values = 101};
+    sis_part part = {&in, own, 1, 0};
+    sis_opt opt = decision(1);
+    assert_int_equal(sis_stability_measure(&model, &part, &opt, DRAWS, 3, held), SIS_OK);
+    for (size_t k = 0; k < SIS_N_CUTS; k++) { /* 100 others, r of them without one of the ten */
+        double chance = 1, low, high;
+        for (size_t i = 0; i < (size_t)sis_cut_percent(k); i++)
+            chance *= (90.0 - (double)i) / (100.0 - (double)i);
+        sis_share_interval(held[k], DRAWS, 0.9999, &low, &high);
+        assert_true(low <= chance && chance <= high);
+    }
+    part.without = 1;
+    assert_int_equal(sis_stability_measure(&model, &part, &opt, 1, 3, held), SIS_E_ARGUMENT);
+    const int wrong[] = {101};
+    part = (sis_part){&in, wrong, 1, 0};
+    assert_int_equal(sis_stability_measure(&model, &part, &opt, 1, 3, held), SIS_E_ARGUMENT);
+}
+
+/* Flags of a set of up to 40 features, and the spans in it. */
+static size_t list_spans(const unsigned char *is, int (*spans)[2]) {
+    size_t n = 0;
+    for (int f = 0; f < 40; f++)
+        if (is[f] && (f == 0 || !is[f - 1])) {
+            spans[n][0] = f;
+            while (f < 39 && is[f + 1])
+                f++;
+            spans[n++][1] = f;
+        }
+    return n;
+}
+
+static double iou_by_hand(const unsigned char *a, const unsigned char *b) {
+    int x[40][2], y[40][2];
+    size_t nx = list_spans(a, x), ny = list_spans(b, y), right = 0;
+    for (size_t i = 0; i < nx; i++) {
+        int good = 0;
+        for (size_t k = 0; k < ny; k++) {
+            int both = 0, any = 0;
+            for (int f = 0; f < 40; f++) {
+                int in_x = f >= x[i][0] && f <= x[i][1], in_y = f >= y[k][0] && f <= y[k][1];
+                both += in_x && in_y;
+                any += in_x || in_y;
+            }
+            good = good || 2 * both >= any;
+        }
+        right += (size_t)good;
+    }
+    double p = (double)right / (double)nx, r = (double)right / (double)ny;
+    return p + r > 0 ? 2 * p * r / (p + r) : 0;
+}
+
+static void sets_agree_as_flags_say(void **state) {
+    (void)state;
+    sis__rng rng;
+    sis__rng_init(&rng, 11);
+    for (size_t t = 0; t < 3000; t++) {
+        unsigned char a[40] = {0}, b[40] = {0};
+        int x[30], y[30];
+        size_t nx = 1 + sis__rng_below(&rng, 30), ny = 1 + sis__rng_below(&rng, 30);
+        double na = 0, nb = 0, both = 0;
+        sis_overlap o;
+        for (size_t i = 0; i < nx; i++)
+            a[x[i] = (int)sis__rng_below(&rng, 40)] = 1;
+        for (size_t i = 0; i < ny; i++)
+            b[y[i] = (int)sis__rng_below(&rng, 40)] = 1;
+        for (size_t f = 0; f < 40; f++)
+            na += a[f], nb += b[f], both += a[f] && b[f];
+        assert_int_equal(sis_overlap_measure(x, nx, y, ny, &o), SIS_OK);
+        assert_true(o.precision == both / na && o.recall == both / nb);
+        assert_true(fabs(o.f1 - (both > 0 ? 2 / (na / both + nb / both) : 0)) < 1e-12);
+        assert_true(o.jaccard == both / (na + nb - both));
+        assert_true(fabs(o.iou_f1 - iou_by_hand(a, b)) < 1e-12);
+    }
+    sis_overlap none = {1, 1, 1, 1, 1};
+    assert_int_equal(sis_overlap_measure(NULL, 0, NULL, 0, &none), SIS_OK);
+    assert_true(none.f1 == 0 && none.iou_f1 == 0 && none.jaccard == 0);
+}
+
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 static int everything(void *ctx) {
@@ -325,6 +528,16 @@ static int everything(void *ctx) {
         code = sis_deck_study(deck, &LINEAR, &opt, 3, 1, by_mask, by_deck);
     if (code == SIS_OK)
         code = sis_robustness_measure(&LINEAR, &part, 1, &opt, &robust, &r);
+    sis_ranking ranking = {.input = &PLAIN, .order = some, .n = 2, .deck = deck, .samples = 2};
+    sis_faithfulness f;
+    sis_overlap o;
+    size_t held[SIS_N_CUTS];
+    if (code == SIS_OK)
+        code = sis_faithfulness_measure(&LINEAR, &ranking, &opt, &f);
+    if (code == SIS_OK)
+        code = sis_stability_measure(&LINEAR, &part, &opt, 2, 1, held);
+    if (code == SIS_OK)
+        code = sis_overlap_measure(some, 2, some, 1, &o);
     sis_deck_free(deck);
     return code;
 }
@@ -348,6 +561,10 @@ int main(void) {
         cmocka_unit_test(neighbours_lie_around),
         cmocka_unit_test(rationales_are_tried_with_other_things_around),
         cmocka_unit_test(robustness_needs_what_it_uses),
+        cmocka_unit_test(cuts_are_rounded_up),
+        cmocka_unit_test(rankings_are_worth_what_rows_by_hand_say),
+        cmocka_unit_test(stability_is_how_often_no_spoiler_comes_back),
+        cmocka_unit_test(sets_agree_as_flags_say),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

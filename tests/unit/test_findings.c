@@ -74,6 +74,9 @@ static void evaluation_make(sis_evaluation *e, sis_rated rated[2], sis_evaluated
         for (int k = 0; k < SIS_N_QUANTITIES; k++)
             m[i].summary.quantities[k] = (sis_quantity){k ? 2 : NAN, 2, 1, 3, 0.5, 0.01, NAN};
     }
+    m[1].summary.n_cuts = 3;
+    for (int k = 0; k < SIS_N_CURVES; k += 2)
+        m[1].summary.curves[k] = importance;
     *e = (sis_evaluation){.model = "m.onnx",
                           .motif = "M1",
                           .n_examples = 1,
@@ -188,6 +191,9 @@ static void evaluations_read_back(void **state) {
     assert_true(e.methods[1].rationales[0].motif_start == -1 && e.examples[0].below);
     assert_true(isnan(e.methods[0].summary.quantities[1].rank_sum_p)); /* against itself */
     assert_true(e.methods[1].summary.quantities[1].rank_sum_p == 0.01 && e.n_draws == 3);
+    assert_true(e.methods[0].summary.n_cuts == 0 && e.methods[1].summary.n_cuts == 3);
+    assert_true(e.methods[1].summary.curves[SIS_CURVE_COMPREHENSIVENESS][1] == -0.2);
+    assert_null(e.methods[1].summary.curves[SIS_CURVE_SUFFICIENCY]);
     assert_string_equal(sis_measure_name(SIS_MEASURE_DECK_HOLDS), "deck_holds");
     sis_evaluation_release(&e);
     assert_stable(text, n, evaluation_again);
