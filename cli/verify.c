@@ -13,6 +13,7 @@ typedef struct {
     cli_source source;
     cli_question question;
     size_t exhaustive;
+    int counterexamples;
     const char *output;
     cli_common common;
 } verify_options;
@@ -22,6 +23,8 @@ static const cli_option options[] = {
     CLI_GROUP(verify_options, question, cli_question, cli_question_options),
     {"exhaustive", 0, "N", CLI_COUNT(verify_options, exhaustive),
      "also try all parts of subsets up to N", .max = 16, .unset = "none"},
+    {"counterexamples", 0, NULL, CLI_FLAG(verify_options, counterexamples),
+     "of --guarantee all: print an input that loses the decision for each feature given up"},
     {"output", 'o', "FILE", CLI_STRING(verify_options, output), "where the findings go",
      .unset = "standard output"},
     CLI_GROUP(verify_options, common, cli_common, cli_common_options),
@@ -137,6 +140,7 @@ static int verify_all(const verify_options *o, const cli_list *args) {
     sis_task_opt opt;
     cli_task_options(&o->source, &o->question, &opt);
     opt.search.exhaustive = o->exhaustive;
+    opt.counterexamples = o->counterexamples;
     int status = cli_task_spares(&o->source, &o->question, o->output);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_output_spares(o->output, args->items[i]);
@@ -259,6 +263,8 @@ const cli_command cli_verify = {
         "to sis explain.\n\n"
         "Writes one line of JSON a record: what was found, and the reason if a claim is false. "
         "With --exhaustive, `smaller` is a smallest sufficient part of a subset if there is one: "
-        "backward selection guarantees only that no single feature can be left out.\n\n"
+        "backward selection guarantees only that no single feature can be left out. With "
+        "--counterexamples each subset of --guarantee all has for each of its features in turn an "
+        "input with the same values of the others that loses the decision, and its score.\n\n"
         "The exit status is 1 if any claim is false.",
 };

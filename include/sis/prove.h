@@ -44,6 +44,8 @@ typedef struct sis_prove_opt {
     const double *low, *high;     /* (n_values) what the others may be. Default NULL: any number */
     const unsigned char *missing; /* (n_values) which of them may be missing, too. NULL: none */
     size_t branches;    /* give up a question after so many; default 1,000,000, 0: never */
+    double time_limit;  /* seconds, after which all further questions of the example are given up;
+                           default 0: never */
     size_t max_subsets; /* stop after that many; default 0: find all disjoint ones, and one smallest
                            or contrast */
     int smallest;       /* subsets of the fewest features, one after the other; they may overlap */
@@ -51,6 +53,7 @@ typedef struct sis_prove_opt {
                            first; they may overlap. guarantee->examples has such inputs */
     size_t tries;       /* of the adversary, for each proof; default 256 */
     uint64_t seed;      /* of the adversary; default 1 */
+    int counterexamples; /* audits: keep the inputs that show each feature of a subset to be needed */
 } sis_prove_opt;
 
 /* Every default. */

@@ -360,12 +360,16 @@ typedef struct sis_subset_audit {
     int exhaustive;          /* every proper subset was tested */
     size_t n_smaller;        /* with exhaustive: a smallest sufficient proper subset, 0 if none */
     int *smaller;
+    size_t n_examples; /* proofs, if asked for: for each of its features in turn an input that loses */
+    double *examples;  /* the decision without it (n_examples, n_values), NaN if none was found */
+    double *example_scores; /* (n_examples) */
 } sis_subset_audit;
 
 typedef struct sis_audit {
     double score, masked_score, rest_score;
     size_t n_subsets;
     sis_subset_audit *subsets;
+    size_t n_values;  /* of examples */
     int complete;     /* the rest does not reach the threshold (Proposition 2) */
     int holds;        /* the collection's claims are all true */
     char reason[256]; /* the first that is not; "" if holds */

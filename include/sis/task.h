@@ -127,6 +127,7 @@ typedef struct sis_task_opt {
                               `mask` names; `samples` are then draws an example (0: 2000) */
     double confidence;     /* of "chance:P"; default 0.95 */
     int smallest;          /* with "all": subsets of the fewest features */
+    int counterexamples;   /* audits of "all" keep the inputs that show each feature to be needed */
     const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
                               the largest value of each column there, "ball:E", so far from its own */
 

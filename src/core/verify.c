@@ -277,8 +277,11 @@ int sis_verify_many(const sis_model *model, const sis_input *inputs, size_t n, c
 void sis_audit_release(sis_audit *a) {
     if (!a)
         return;
-    for (size_t i = 0; i < a->n_subsets; i++)
+    for (size_t i = 0; i < a->n_subsets; i++) {
         free(a->subsets[i].smaller);
+        free(a->subsets[i].examples);
+        free(a->subsets[i].example_scores);
+    }
     free(a->subsets);
     *a = (sis_audit){0};
 }

@@ -196,7 +196,20 @@ int sis_scores_format(const char *id, const double *scores, size_t n_scores, cha
     return sis__buf_give(&b, line, n);
 }
 
-static void put_subset(sis__buf *b, const sis_subset_audit *s) {
+/* For each feature an input that loses the decision without it. */
+static void put_examples(sis__buf *b, const sis_subset_audit *s, size_t n_values) {
+    sis__json_list(b, "counterexamples");
+    for (size_t i = 0; i < s->n_examples; i++) {
+        sis__json_comma(b, i);
+        sis__buf_char(b, '{');
+        sis__json_number(b, "score", s->example_scores[i]);
+        sis__json_numbers(b, "values", s->examples + i * n_values, n_values);
+        sis__buf_char(b, '}');
+    }
+    sis__buf_char(b, ']');
+}
+
+static void put_subset(sis__buf *b, const sis_subset_audit *s, size_t n_values) {
     sis__buf_char(b, '{');
     sis__json_flag(b, "sufficient", s->sufficient);
     sis__json_number(b, "score", s->score);
@@ -206,6 +219,8 @@ static void put_subset(sis__buf *b, const sis_subset_audit *s) {
         sis__json_flag(b, "exhaustive", 1);
     if (s->n_smaller)
         sis__json_ints(b, "smaller", s->smaller, s->n_smaller);
+    if (s->n_examples)
+        put_examples(b, s, n_values);
     sis__buf_char(b, '}');
 }
 
@@ -224,7 +239,7 @@ int sis_audit_format(const char *id, const sis_audit *a, char **line, size_t *n)
     sis__json_list(&b, "subsets");
     for (size_t k = 0; k < a->n_subsets; k++) {
         sis__json_comma(&b, k);
-        put_subset(&b, &a->subsets[k]);
+        put_subset(&b, &a->subsets[k], a->n_values);
     }
     sis__buf_str(&b, "]}\n");
     return sis__buf_give(&b, line, n);

@@ -15,6 +15,7 @@
 
 #include <stddef.h>
 
+#include "base/clock.h"
 #include "base/rng.h"
 
 typedef enum sis__proof { SIS__PROOF_NONE, SIS__PROOF_HOLDS, SIS__PROOF_FAILS } sis__proof;
@@ -26,6 +27,7 @@ struct sis__oracle {
     size_t n_features, width;
     const double *row;     /* (width) the example, as the model sees it */
     const int *feature_of; /* (width) -1: never free; NULL: each value is a feature */
+    double deadline; /* by sis__seconds(): questions are given up then; 0: never. Its user's to set */
 
     /* kept: n_features flags. HOLDS: proved. FAILS: `example` (width) is an input with the same
      * values of what is kept, without the decision. NONE: not decided. */
@@ -42,6 +44,10 @@ struct sis__oracle {
 
 static inline int sis__oracle_feature(const sis__oracle *o, size_t j) {
     return o->feature_of ? o->feature_of[j] : (int)j;
+}
+
+static inline int sis__oracle_late(const sis__oracle *o) {
+    return o->deadline > 0 && sis__seconds() >= o->deadline;
 }
 
 static inline void sis__oracle_free(sis__oracle *o) {

@@ -110,6 +110,7 @@ typedef struct {
     sis__oracle *o;
     sis__sets sets;
     size_t evaluations;
+    double began;
 } subject;
 
 static double score_of(const subject *t, double margin) {
@@ -152,7 +153,8 @@ static int check_subject(const subject *t) {
 
 static int subject_init(subject *t, const sis_prover *p, const sis_input *input,
                         const sis_prove_opt *opt) {
-    *t = (subject){.p = p, .input = input, .opt = opt, .model = *p->model};
+    *t = (subject){
+        .p = p, .input = input, .opt = opt, .model = *p->model, .began = sis__seconds()};
     t->threshold = opt->keep_class ? 0 : opt->threshold;
     t->below = !opt->keep_class && opt->below;
     if (opt->keep_class)
@@ -188,6 +190,8 @@ static int subject_open(subject *t) {
                                         .threshold = t->threshold};
     int error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
                             : sis__chain_oracle(t->p->chain, &of_net, t->n, &t->o);
+    if (!error)
+        t->o->deadline = opt->time_limit > 0 ? t->began + opt->time_limit : 0;
     return error ? error : sis__sets_init(&t->sets, t->o);
 }
 
@@ -285,9 +289,12 @@ static int push_subset(collecting *c, double score) {
 static int add_smallest(collecting *c, sis__family *enough, sis__family *contrasts, int *found) {
     sis__proof proof;
     double score;
-    int error = sis__sets_smallest(&c->t->sets, c->order, enough, contrasts, c->kept, found);
-    if (error || *found != 1)
+    int minimal;
+    int error =
+        sis__sets_smallest(&c->t->sets, c->order, enough, contrasts, c->kept, found, &minimal);
+    if (error || *found == 0 || (*found == -1 && enough->n)) /* given up: the first is enough still */
         return error;
+    c->guarantee->minimal &= minimal;
     error = examine(c->t, c->kept, &proof, &score);
     if (!error)
         error = sis__family_add(enough, c->kept);
@@ -305,8 +312,6 @@ static int find_smallest(collecting *c) {
     while (!error && found == 1 && c->out->n_subsets < most)
         error = add_smallest(c, &enough, &contrasts, &found);
     c->guarantee->smallest = found != -1;
-    if (!error && c->out->n_subsets == 0)
-        error = add_subset(c); /* given up: a minimal one at least */
     if (!error)
         error = examine(c->t, c->left, &rest, &c->out->rest_score);
     c->out->complete = !error && rest == SIS__PROOF_FAILS;
@@ -408,7 +413,6 @@ static int begin(collecting *c) {
 
 int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                       sis_collection *out, sis_guarantee *guarantee) {
-    double began = sis__seconds();
     subject t;
     *out = (sis_collection){0};
     *guarantee = (sis_guarantee){.kind = SIS_GUARANTEE_ALL, .proved = 1, .minimal = 1};
@@ -422,7 +426,7 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     out->n_features = t.n;
     out->verified = 1;
     out->evaluations = t.evaluations;
-    out->seconds = sis__seconds() - began;
+    out->seconds = sis__seconds() - t.began;
     free(c.order);
     free(c.kept);
     free(c.left);
@@ -491,11 +495,34 @@ __attribute__((format(printf, 2, 3))) static void refute(auditing *a, const char
     va_end(args);
 }
 
+/* Room for an input a feature, if they are wanted. */
+static int keep_examples(const auditing *a, size_t n, sis_subset_audit *out) {
+    size_t width = a->t->input->n_values;
+    if (!a->t->opt->counterexamples)
+        return SIS_OK;
+    out->examples = (double *)sis__alloc(n, width * sizeof *out->examples);
+    out->example_scores = SIS_NEW(double, n);
+    if (!out->examples || !out->example_scores)
+        return SIS_E_NOMEM;
+    out->n_examples = n;
+    for (size_t i = 0; i < n * width; i++)
+        out->examples[i] = NAN;
+    return SIS_OK;
+}
+
+static void keep_example(const auditing *a, size_t i, double score, sis_subset_audit *out) {
+    size_t width = a->t->input->n_values;
+    if (!out->n_examples)
+        return;
+    memcpy(out->examples + i * width, a->t->sets.example, width * sizeof *out->examples);
+    out->example_scores[i] = score;
+}
+
 /* An input without the decision for each feature that is given up, scored by the model itself. */
 static int audit_needed(auditing *a, size_t k) {
     const sis_subset *s = &a->claim->subsets[k];
     sis_subset_audit *out = &a->out->subsets[k];
-    int error = SIS_OK;
+    int error = keep_examples(a, s->n, out);
     out->minimal = 1;
     out->best_without_one = NAN;
     for (size_t i = 0; !error && i < s->n; i++) {
@@ -506,6 +533,8 @@ static int audit_needed(auditing *a, size_t k) {
         a->kept[s->features[i]] = 1;
         if (error || proof != SIS__PROOF_FAILS || decided(a->t, score))
             out->minimal = 0;
+        else
+            keep_example(a, i, score, out);
         if (isnan(out->best_without_one) ||
             (a->t->below ? score < out->best_without_one : score > out->best_without_one))
             out->best_without_one = score;
@@ -587,10 +616,11 @@ static int audit_subset(auditing *a, size_t k) {
 static int audit_smallest(auditing *a) {
     sis__family none = {.n_features = a->t->n}, contrasts = {.n_features = a->t->n};
     size_t least = 0;
-    int found, *order = SIS_NEW(int, a->t->n);
+    int found, minimal, *order = SIS_NEW(int, a->t->n);
     int error = order ? sis__sets_order(&a->t->sets, order) : SIS_E_NOMEM;
     if (!error)
-        error = sis__sets_smallest(&a->t->sets, order, &none, &contrasts, a->kept, &found);
+        error =
+            sis__sets_smallest(&a->t->sets, order, &none, &contrasts, a->kept, &found, &minimal);
     for (size_t f = 0; !error && f < a->t->n; f++)
         least += a->kept[f];
     if (!error && (found != 1 || a->claim->subsets[0].n != least))
@@ -647,7 +677,7 @@ static int audit(auditing *a) {
 int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const sis_collection *claim, const sis_guarantee *guarantee, sis_audit *out) {
     subject t;
-    *out = (sis_audit){.holds = 1};
+    *out = (sis_audit){.holds = 1, .n_values = input->n_values};
     int error = subject_init(&t, p, input, opt);
     auditing a = {.t = &t, .claim = claim, .guarantee = guarantee, .out = out};
     a.kept = SIS_NEW(unsigned char, t.n);

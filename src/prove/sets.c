@@ -5,6 +5,7 @@
 #include "prove/sets.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,7 +62,8 @@ int sis__sets_ask(sis__sets *s, const unsigned char *kept, sis__proof *proof, in
     if (known && (*known = is_refuted(s, kept)))
         return SIS_OK;
     s->asked++;
-    int error = s->o->ask(s->o, kept, proof, s->example);
+    *proof = SIS__PROOF_NONE;
+    int error = sis__oracle_late(s->o) ? SIS_OK : s->o->ask(s->o, kept, proof, s->example);
     return error || *proof != SIS__PROOF_FAILS ? error : remember(s);
 }
 
@@ -160,122 +162,267 @@ void sis__family_release(sis__family *f) {
     *f = (sis__family){0};
 }
 
+/* ---- Hitting sets ---------------------------------------------------------------------------- */
+
+enum { STEPS = 2000000 };
+
 /* A search for a smallest set that meets all: the set with the fewest choices left is met first, by
- * each of its features in turn, which is then out of the question. */
+ * each of its features in turn, which is then out of the question. Sets are words of bits, those to
+ * be met with the smallest first: many of these have nothing in common, and so many more features it
+ * takes at least. */
 typedef struct {
-    const sis__family *meet, *avoid;
-    size_t n, steps, most;
-    unsigned char *now, *out, *best; /* (n) chosen, not to be chosen, the smallest so far */
-    size_t n_now, n_best;            /* SIZE_MAX: none so far */
+    size_t words, n_meet, n_avoid;
+    uint64_t *meet, *avoid;
+    uint64_t *now, *out;  /* (words) chosen, not to be chosen */
+    uint64_t *best;       /* (words) the smallest so far, */
+    size_t n_now, n_best; /* of so many; those of n_best or more are not looked for */
+    size_t steps;
+    const sis__oracle *o; /* whose deadline it is */
+    int found, given_up;
 } hitting;
 
-static int has_all(const hitting *h, const unsigned char *set) {
-    for (size_t f = 0; f < h->n; f++)
-        if (set[f] && !h->now[f])
-            return 0;
-    return 1;
+static size_t count_bits(const uint64_t *set, const uint64_t *without, size_t words) {
+    size_t n = 0;
+    for (size_t w = 0; w < words; w++)
+        n += (size_t)__builtin_popcountll(set[w] & ~(without ? without[w] : 0));
+    return n;
 }
 
-/* The unmet set with the fewest choices, SIZE_MAX if all are met; *apart: how many unmet sets have no
- * choice in common, so many more features it takes at least. `used` (n) is scratch. */
-static size_t hardest(const hitting *h, unsigned char *used, size_t *apart) {
-    size_t best = SIZE_MAX, fewest = SIZE_MAX;
-    memset(used, 0, h->n);
+static int share(const uint64_t *a, const uint64_t *b, size_t words) {
+    uint64_t both = 0;
+    for (size_t w = 0; w < words; w++)
+        both |= a[w] & b[w];
+    return both != 0;
+}
+
+/* Does what is chosen contain a set that is to be avoided? */
+static int is_avoided(const hitting *h) {
+    for (size_t i = 0; i < h->n_avoid; i++)
+        if (count_bits(h->avoid + i * h->words, h->now, h->words) == 0)
+            return 1;
+    return 0;
+}
+
+/* The unmet set with the fewest choices, NULL if all are met; *apart: how many unmet sets have no
+ * choice in common. used (words) is scratch. */
+static const uint64_t *hardest(const hitting *h, uint64_t *used, size_t *apart) {
+    const uint64_t *best = NULL;
+    size_t fewest = SIZE_MAX;
+    memset(used, 0, h->words * sizeof *used);
     *apart = 0;
-    for (size_t i = 0; i < h->meet->n; i++) {
-        const unsigned char *set = h->meet->flags + i * h->n;
-        size_t choices = 0, met = 0, shared = 0;
-        for (size_t f = 0; f < h->n; f++) {
-            met |= set[f] && h->now[f];
-            choices += set[f] && !h->out[f];
-            shared |= set[f] && !h->out[f] && used[f];
-        }
-        if (met)
+    for (size_t i = 0; i < h->n_meet; i++) {
+        const uint64_t *set = h->meet + i * h->words;
+        uint64_t shared = 0;
+        if (share(set, h->now, h->words))
             continue;
+        size_t choices = count_bits(set, h->out, h->words);
         if (choices < fewest) {
             fewest = choices;
-            best = i;
+            best = set;
         }
-        *apart += !shared;
-        for (size_t f = 0; !shared && f < h->n; f++)
-            used[f] |= set[f] && !h->out[f];
+        for (size_t w = 0; w < h->words; w++)
+            shared |= set[w] & ~h->out[w] & used[w];
+        if (shared)
+            continue;
+        ++*apart;
+        for (size_t w = 0; w < h->words; w++)
+            used[w] |= set[w] & ~h->out[w];
     }
     return best;
 }
 
-static int hit(hitting *h) {
-    size_t apart;
-    if (++h->steps > h->most)
-        return SIS_OK;
-    for (size_t i = 0; i < h->avoid->n; i++)
-        if (has_all(h, h->avoid->flags + i * h->n))
-            return SIS_OK;
-    unsigned char *tried = SIS_NEW(unsigned char, h->n);
-    if (!tried)
-        return SIS_E_NOMEM;
-    size_t at = hardest(h, tried, &apart);
+static int hit(hitting *h);
+
+/* Each choice of a set in turn; tried (words, 0) is scratch. */
+static int hit_each(hitting *h, const uint64_t *set, size_t apart, uint64_t *tried) {
     int error = SIS_OK;
-    if (at == SIZE_MAX && h->n_now < h->n_best) {
-        memcpy(h->best, h->now, h->n);
-        h->n_best = h->n_now;
-    }
-    memset(tried, 0, h->n);
-    for (size_t f = 0; at != SIZE_MAX && h->n_now + apart < h->n_best && !error && f < h->n; f++) {
-        if (!h->meet->flags[at * h->n + f] || h->out[f])
+    for (size_t f = 0; !error && f < 64 * h->words; f++) {
+        uint64_t bit = (uint64_t)1 << (f % 64), *now = &h->now[f / 64], *out = &h->out[f / 64];
+        if (!(set[f / 64] & bit) || *out & bit)
             continue;
-        h->now[f] = 1;
+        if (h->n_now + apart >= h->n_best || h->given_up)
+            break;
+        *now |= bit;
         h->n_now++;
         error = hit(h);
         h->n_now--;
-        h->now[f] = 0;
-        h->out[f] = tried[f] = 1;
+        *now &= ~bit;
+        *out |= bit;
+        tried[f / 64] |= bit;
     }
-    for (size_t f = 0; f < h->n; f++)
-        h->out[f] &= !tried[f];
-    free(tried);
+    for (size_t w = 0; w < h->words; w++)
+        h->out[w] &= ~tried[w];
     return error;
 }
 
-int sis__family_hit(const sis__family *meet, const sis__family *avoid, size_t most,
-                    unsigned char *chosen, int *found) {
-    size_t n = meet->n_features;
-    hitting h = {.meet = meet, .avoid = avoid, .n = n, .most = most, .n_best = SIZE_MAX};
-    h.now = SIS_NEW(unsigned char, n);
-    h.out = SIS_NEW(unsigned char, n);
-    h.best = chosen;
-    int error = h.now && h.out ? hit(&h) : SIS_E_NOMEM;
-    *found = h.steps > most ? -1 : h.n_best != SIZE_MAX;
+static int hit(hitting *h) {
+    size_t apart;
+    h->given_up |= ++h->steps > STEPS && h->o->deadline == 0;
+    h->given_up |= h->steps % 1024 == 0 && sis__oracle_late(h->o);
+    if (h->given_up || h->n_now >= h->n_best || is_avoided(h))
+        return SIS_OK;
+    uint64_t *scratch = SIS_NEW(uint64_t, h->words);
+    if (!scratch)
+        return SIS_E_NOMEM;
+    const uint64_t *set = hardest(h, scratch, &apart);
+    int error = SIS_OK;
+    memset(scratch, 0, h->words * sizeof *scratch);
+    if (set)
+        error = hit_each(h, set, apart, scratch);
+    if (!set) {
+        memcpy(h->best, h->now, h->words * sizeof *h->best);
+        h->n_best = h->n_now;
+        h->found = 1;
+    }
+    free(scratch);
+    return error;
+}
+
+/* The sets of a family as bits, those of few features first. */
+static uint64_t *bits_of(const sis__family *f, size_t words) {
+    uint64_t *bits = (uint64_t *)sis__alloc(f->n ? f->n : 1, words * sizeof *bits);
+    size_t *sizes = SIS_NEW(size_t, f->n + 1), at = 0;
+    for (size_t i = 0; bits && sizes && i < f->n; i++)
+        for (size_t k = 0; k < f->n_features; k++)
+            sizes[i] += f->flags[i * f->n_features + k];
+    for (size_t size = 0; bits && sizes && size <= f->n_features; size++)
+        for (size_t i = 0; i < f->n; i++) {
+            for (size_t k = 0; sizes[i] == size && k < f->n_features; k++)
+                if (f->flags[i * f->n_features + k])
+                    bits[at * words + k / 64] |= (uint64_t)1 << (k % 64);
+            at += sizes[i] == size;
+        }
+    if (!sizes) {
+        free(bits);
+        bits = NULL;
+    }
+    free(sizes);
+    return bits;
+}
+
+/* A smallest set of fewer than `below` features that has one in common with each of `meet` and
+ * contains none of `avoid`. *found 1: `chosen` is one; 0: there is none; -1: given up. */
+static int family_hit(const sis__family *meet, const sis__family *avoid, const sis__oracle *o,
+                      size_t below, unsigned char *chosen, int *found) {
+    size_t words = (meet->n_features + 63) / 64;
+    hitting h = {.words = words, .n_meet = meet->n, .n_avoid = avoid->n, .n_best = below, .o = o};
+    h.meet = bits_of(meet, words);
+    h.avoid = bits_of(avoid, words);
+    h.now = SIS_NEW(uint64_t, words);
+    h.out = SIS_NEW(uint64_t, words);
+    h.best = SIS_NEW(uint64_t, words);
+    int error = h.meet && h.avoid && h.now && h.out && h.best ? hit(&h) : SIS_E_NOMEM;
+    *found = h.given_up ? -1 : h.found;
+    for (size_t f = 0; !error && *found == 1 && f < meet->n_features; f++)
+        chosen[f] = h.best[f / 64] >> (f % 64) & 1;
+    free(h.meet);
+    free(h.avoid);
     free(h.now);
     free(h.out);
+    free(h.best);
     return error;
 }
 
 /* ---- Duality --------------------------------------------------------------------------------- */
-
-enum { STEPS = 2000000 };
 
 static void turn(unsigned char *flags, size_t n) {
     for (size_t f = 0; f < n; f++)
         flags[f] = !flags[f];
 }
 
-int sis__sets_smallest(sis__sets *s, const int *order, const sis__family *enough,
-                       sis__family *contrasts, unsigned char *kept, int *found) {
+static size_t count_flags(const unsigned char *flags, size_t n) {
+    size_t count = 0;
+    for (size_t f = 0; f < n; f++)
+        count += flags[f];
+    return count;
+}
+
+/* A search for a smallest set that is enough. */
+typedef struct {
+    sis__sets *s;
+    const int *order;
+    const sis__family *enough; /* what is not looked for again */
+    sis__family *contrasts;
+    unsigned char *best, *now, *flags; /* (n) enough, and that no feature can be given up: `proved` */
+    int proved;
+} shrinking;
+
+/* x->now is not enough: contrasts that have nothing in common, until it is with all of them. */
+static int add_contrasts(shrinking *x, sis__proof *proof) {
+    size_t n = x->s->o->n_features;
     int error = SIS_OK, proved;
-    sis__proof proof = SIS__PROOF_NONE;
-    while (!error) {
-        error = sis__family_hit(contrasts, enough, STEPS, kept, found);
-        if (error || *found != 1)
-            return error;
-        error = sis__sets_ask(s, kept, &proof, NULL);
-        if (error || proof != SIS__PROOF_FAILS)
+    *proof = SIS__PROOF_FAILS;
+    while (!error && *proof == SIS__PROOF_FAILS) {
+        memcpy(x->flags, x->now, n);
+        error = sis__sets_contrast(x->s, x->order, x->flags, &proved);
+        turn(x->flags, n);
+        if (!error && sis__oracle_late(x->s->o))
+            *proof = SIS__PROOF_NONE;
+        if (error || *proof != SIS__PROOF_FAILS)
             break;
-        error = sis__sets_contrast(s, order, kept, &proved);
-        turn(kept, s->o->n_features);
+        error = sis__family_add(x->contrasts, x->flags);
+        for (size_t f = 0; f < n; f++)
+            x->now[f] |= x->flags[f];
         if (!error)
-            error = sis__family_add(contrasts, kept);
+            error = sis__sets_ask(x->s, x->now, proof, NULL);
     }
-    *found = proof == SIS__PROOF_HOLDS ? 1 : -1;
+    return error;
+}
+
+/* x->now is enough: what can be given up of it, if that makes a new best one. */
+static int keep_smaller(shrinking *x) {
+    size_t n = x->s->o->n_features;
+    int proved, error = sis__sets_minimal(x->s, x->order, x->now, &proved);
+    if (error || count_flags(x->now, n) >= count_flags(x->best, n))
+        return error;
+    memcpy(x->best, x->now, n);
+    x->proved = proved;
+    return error;
+}
+
+/* A smaller set than x->best, which is enough (unless the first ones are known already), or that there
+ * is none. */
+static int shrink(shrinking *x, int *found) {
+    size_t n = x->s->o->n_features;
+    int error = SIS_OK, first = x->enough->n == 0;
+    sis__proof proof = SIS__PROOF_FAILS;
+    while (!error && proof != SIS__PROOF_NONE) {
+        size_t below = first ? count_flags(x->best, n) : SIZE_MAX;
+        error = family_hit(x->contrasts, x->enough, x->s->o, below, x->now, found);
+        if (error || *found != 1) {
+            *found = *found == 0 && first ? 1 : *found; /* none is smaller */
+            return error;
+        }
+        error = sis__sets_ask(x->s, x->now, &proof, NULL);
+        if (!error && proof == SIS__PROOF_HOLDS) {
+            memcpy(x->best, x->now, n);
+            return SIS_OK;
+        }
+        if (!error && proof == SIS__PROOF_FAILS)
+            error = add_contrasts(x, &proof);
+        if (!error && first && proof == SIS__PROOF_HOLDS)
+            error = keep_smaller(x);
+    }
+    *found = -1;
+    return error;
+}
+
+int sis__sets_smallest(sis__sets *s, const int *order, const sis__family *enough,
+                       sis__family *contrasts, unsigned char *kept, int *found, int *proved) {
+    size_t n = s->o->n_features;
+    shrinking x = {.s = s, .order = order, .enough = enough, .contrasts = contrasts, .best = kept};
+    x.now = SIS_NEW(unsigned char, n);
+    x.flags = SIS_NEW(unsigned char, n);
+    int error = x.now && x.flags ? SIS_OK : SIS_E_NOMEM;
+    *found = -1;
+    memset(kept, 1, n);
+    if (!error && enough->n == 0)
+        error = sis__sets_minimal(s, order, kept, &x.proved);
+    if (!error)
+        error = shrink(&x, found);
+    *proved = *found == 1 || x.proved;
+    free(x.now);
+    free(x.flags);
     return error;
 }
 
@@ -286,7 +433,7 @@ int sis__sets_next_contrast(sis__sets *s, const int *order, sis__family *enough,
     sis__proof proof;
     int error = SIS_OK;
     while (!error) {
-        error = sis__family_hit(enough, contrasts, STEPS, kept, found);
+        error = family_hit(enough, contrasts, s->o, SIZE_MAX, kept, found);
         if (error || *found != 1)
             return error;
         turn(kept, n); /* free: what meets all that is enough */

@@ -46,15 +46,12 @@ typedef struct sis__family {
 int sis__family_add(sis__family *f, const unsigned char *flags);
 void sis__family_release(sis__family *f);
 
-/* A smallest set that has a feature in common with each of `meet` and contains none of `avoid`.
- * *found 1: `chosen` is one; 0: there is none; -1: given up after `most` steps. */
-int sis__family_hit(const sis__family *meet, const sis__family *avoid, size_t most,
-                    unsigned char *chosen, int *found);
-
-/* The next smallest set that is enough and contains none of `enough`: *found as above. `contrasts` is
- * what has been found so far, and grows: what is enough is what meets all of them. */
+/* The next smallest set that is enough and contains none of `enough`. *found 1: `kept` is it; 0: there
+ * is none; -1: given up (`kept` is enough if `enough` is empty, but may not be the smallest).
+ * `contrasts` is what has been found so far, and grows: what is enough is what meets all of them.
+ * *proved: `kept` needs each of its features. */
 int sis__sets_smallest(sis__sets *s, const int *order, const sis__family *enough,
-                       sis__family *contrasts, unsigned char *kept, int *found);
+                       sis__family *contrasts, unsigned char *kept, int *found, int *proved);
 
 /* The next smallest contrast that is not in `contrasts`: the complement of `kept`, *found as above.
  * `enough` is what has been found so far, and grows: a contrast is what meets all that is. *proved:

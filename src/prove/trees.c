@@ -95,6 +95,7 @@ typedef struct {
 typedef struct {
     const sis__prover *p;
     const sis__prove_question *q;
+    const sis__oracle *oracle;        /* whose deadline it is */
     const unsigned char *free_column; /* (width) */
     uint64_t *state;                  /* sets of cells, column by column */
     uint32_t for_it, against;         /* sums; UINT32_MAX: none */
@@ -416,7 +417,8 @@ static sis__proof run(search *s, double *example) {
             pop(s);
             continue;
         }
-        if (s->q->most && ++s->branches > s->q->most)
+        if ((++s->branches > s->q->most && s->q->most) ||
+            (s->branches % 256 == 0 && sis__oracle_late(s->oracle)))
             return SIS__PROOF_NONE;
         cut_column(s, f, f->tries++ == 0 ? f->first : !f->first);
         push_frame(s, f->roots, f->n_roots, f->constant);
@@ -617,6 +619,7 @@ static int session_init(session *e, const sis__prover *p) {
     e->free_column = SIS_NEW(unsigned char, e->oracle.width);
     error = e->free_column ? search_init(&e->s, p, &e->q, e->free_column) : SIS_E_NOMEM;
     e->oracle.row = e->s.row;
+    e->s.oracle = &e->oracle;
     if (!error && !stays(&e->s, e->s.row))
         error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision that is to stay");
     return error;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "task/task.h"
 
 /* ---- Options --------------------------------------------------------------------------------- */
@@ -217,6 +218,7 @@ int sis__task_prove(const sis_task *t, const sis_input *in, const sis_opt *searc
     opt.below = search->below;
     opt.keep_class = t->guarantee.keep_class;
     opt.max_subsets = search->max_subsets;
+    opt.time_limit = search->time_limit;
     opt.smallest = t->opt.smallest;
     opt.contrast = t->method.contrast;
     opt.seed = t->opt.seed;
@@ -241,40 +243,52 @@ int sis__task_chance(const sis_task *t, const sis_model *model, const sis_input 
 
 /* ---- Audits ---------------------------------------------------------------------------------- */
 
-static int audit_one(const sis_task *t, const sis__task_domain *d, const sis_input *in,
-                     const sis_record *r, sis_audit *out) {
+typedef struct {
+    const sis_task *t;
+    sis__task_domain d;
+    const sis_input *inputs;
+    const sis_record *records;
+    sis_audit *out;
+} proof_audits;
+
+static int audit_proof(void *ctx, size_t i, int worker) {
+    const proof_audits *a = (const proof_audits *)ctx;
+    const sis_task *t = a->t;
+    const sis_input *in = &a->inputs[i];
+    const sis_record *r = &a->records[i];
     sis_prove_opt opt;
     double *box;
+    (void)worker;
     sis_prove_opt_init(&opt);
     opt.threshold = r->threshold;
     opt.below = r->below;
     opt.keep_class = r->keep != NULL;
     opt.tries = 4096; /* an adversary that takes its time */
+    opt.counterexamples = t->opt.counterexamples;
     opt.seed = 2;
-    int error = proof_options(d, in, &opt, &box);
+    int error = proof_options(&a->d, in, &opt, &box);
     if (!error)
-        error = sis_prove_audit(t->guarantee.prover, in, &opt, &r->collection, r->guarantee, out);
+        error = sis_prove_audit(t->guarantee.prover, in, &opt, &r->collection, r->guarantee,
+                                &a->out[i]);
     free(box);
     return error;
 }
 
 int sis__task_prove_audit(sis_task *t, const sis_input *inputs, const sis_record *records, size_t n,
                           sis_audit *out) {
-    sis__task_domain d = {0};
-    size_t width = 0, done = 0;
+    proof_audits a = {.t = t, .inputs = inputs, .records = records, .out = out};
+    size_t width = 0;
+    memset(out, 0, n * sizeof *out);
     int error = t->guarantee.prover ? SIS_OK : make_prover(t);
     if (!error)
         error = sis__task_same_widths(t, "--guarantee all", &width);
     if (!error)
-        error = domain_read(t, records[0].domain, width, &d);
-    for (; !error && done < n; done++) {
-        error = audit_one(t, &d, &inputs[done], &records[done], &out[done]);
-        if (error)
-            break;
-    }
-    for (size_t i = 0; error && i < done; i++)
+        error = domain_read(t, records[0].domain, width, &a.d);
+    if (!error)
+        error = sis__parallel(t->opt.search.jobs, n, audit_proof, &a);
+    for (size_t i = 0; error && i < n; i++)
         sis_audit_release(&out[i]);
-    domain_release(&d);
+    domain_release(&a.d);
     return error;
 }
 

@@ -139,6 +139,10 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
     sis_model lead;
     if (kind_of(records) == SIS_GUARANTEE_ALL)
         return sis__task_prove_audit(t, b->inputs, records, b->n, out);
+    if (t->opt.counterexamples)
+        return sis__fail(SIS_E_OPTION,
+                         "--counterexamples: record \"%s\" is not of --guarantee all",
+                         records->id);
     int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
     if (error)
         return error;

@@ -4,6 +4,12 @@ rows=$SIS_EXAMPLES/credit.csv
 sis explain -m "$trees" -i "$rows" -t 0.8 --guarantee all --rows 0:3 -o any.jsonl
 sis show any.jsonl
 sis verify any.jsonl -m "$trees" -i "$rows" -o audit.jsonl
+# Each feature is needed: an input without it that the model itself scores below the threshold.
+sis verify any.jsonl -m "$trees" -i "$rows" --counterexamples 2> /dev/null | head -1 > shown.jsonl
+head -1 "$rows" > shown.csv
+grep -o '"values":\[[^]]*\]' shown.jsonl | sed 's/.*\[//; s/\]//' >> shown.csv
+sis predict -m "$trees" -i shown.csv | grep -c '"scores":\[0\.[0-7]'
+sed -n '2s/.*/&/p' shown.csv
 # Smaller domains leave more subsets, never more features.
 for domain in "data:$rows" ball:0 ball:1; do
     sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain "$domain" --rows 0:3 --force -o d.jsonl
@@ -55,6 +61,7 @@ sis explain -m 'cmd:sh two.sh' -i abc.csv --mask zero --keep class --jobs 1 --ti
 sis show class.jsonl
 sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 -o audit.jsonl
 # Refusals.
+sis verify class.jsonl -m 'cmd:sh two.sh' -i abc.csv --mask zero --timeout 5 --counterexamples 2>&1 || echo "exit $?"
 try_all() { sis explain -i "$rows" "$@" 2>&1 || echo "exit $?"; }
 try_all -m "cmd:$SIS_EXAMPLES/credit.sh" -t 0.8 --guarantee all
 try_all -m "$trees" -t 0.8 --guarantee all --mask zero
