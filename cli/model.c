@@ -139,9 +139,9 @@ static double time_passes(const sis_model *m, const double *values, size_t n) {
     for (size_t i = 0; rows && i < ROWS * n; i++)
         rows[i] = values[i % n];
     for (int k = 0; rows && scores && k < 3; k++) {
-        double began = sis__seconds();
+        double began = sis__work_seconds();
         if (m->predict(m->ctx, rows, ROWS, n, scores) == 0)
-            best = fmin(best, (sis__seconds() - began) / ROWS);
+            best = fmin(best, (sis__work_seconds() - began) / ROWS);
     }
     free(rows);
     free(scores);
@@ -155,28 +155,60 @@ static int not_timed(void) {
     return CLI_DONE;
 }
 
+/* A selection that is timed, and given up when it has taken long enough to tell what it costs. */
+enum { ENOUGH = 15 }; /* seconds */
+
+typedef struct {
+    double start;  /* seconds of this thread; 0: not begun */
+    size_t copies; /* asked about so far */
+} trial;
+
+static int watch(void *ctx, const sis_progress *p) {
+    trial *t = ctx;
+    t->copies = p->evaluations;
+    return t->start > 0 && sis__work_seconds() - t->start > ENOUGH;
+}
+
+/* Seconds of a selection by the walk whose progress t watches: measured, or where all of its masked
+ * copies would take too long reckoned from the first (*reckoned). */
+static int time_selection(sis_walk *w, const sis_opt *opt, trial *t, double copies, double *took,
+                          int *reckoned) {
+    sis_trace trace = {0};
+    t->start = sis__work_seconds();
+    int error = sis_backselect(w, opt, &trace);
+    *took = sis__work_seconds() - t->start;
+    sis_trace_release(&trace);
+    *reckoned = error == SIS_E_CANCELLED;
+    if (!*reckoned)
+        return error;
+    *took *= copies / fmax(1, (double)t->copies);
+    return SIS_OK;
+}
+
 /* One backward selection, and if it is by a walk what it would take by full passes. */
-static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt) {
-    double pass = time_passes(m, s->values, s->input.n_values), began = sis__seconds();
-    sis_trace t = {0};
-    int error = sis_backselect(w, opt, &t);
-    double took = sis__seconds() - began,
-           copies = (double)s->n_features * (double)(s->n_features + 1) / 2, full = pass * copies;
-    sis_trace_release(&t);
+static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const sis_opt *opt,
+                      trial *t) {
+    double copies = (double)s->n_features * (double)(s->n_features + 1) / 2, took;
+    double full = copies * time_passes(m, s->values, s->input.n_values);
+    int reckoned = 0, error = time_selection(w, opt, t, copies, &took, &reckoned);
     if (error == SIS_E_NAN)
         return not_timed();
     if (error)
         return cli_fail(error);
+    char about[64] = "";
+    if (reckoned)
+        snprintf(about, sizeof about, "about (from its first %.2g %%) ",
+                 100 * (double)t->copies / copies);
     printf("One backward selection over %zu features asks about %.0f masked copies: ",
            s->n_features, copies);
     if (!sis_walk_is_own(w))
-        printf("%.3g s, each a full pass.\n", took);
-    else if (full < took)
-        printf("by the walk %.3g s, by full passes %.3g s (full passes are faster here).\n", took,
-               full);
+        printf("%s%.3g s, each a full pass.\n", about, took);
     else
-        printf("by the walk %.3g s, by full passes %.3g s (%.*f times as long).\n", took, full,
-               full < 10 * took, full / took);
+        printf("by the walk %s%.3g s, by full passes %.3g s (", about, took, full);
+    if (sis_walk_is_own(w) && full < took)
+        printf("full passes are faster here).\n");
+    else if (sis_walk_is_own(w))
+        printf("%.*f times as long).\n", full < 10 * took, full / took);
     return CLI_DONE;
 }
 
@@ -339,8 +371,11 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
     sample s = {0};
     sis_opt opt;
     sis_walk *w = NULL;
+    trial t = {0};
     sis_opt_init(&opt);
     opt.memory = o->memory << 20;
+    opt.progress = watch;
+    opt.progress_ctx = &t;
     int status = sample_init(&s, net, m->n_values);
     size_t before = bytes_in_use();
     int error = status == CLI_DONE ? sis_walk_new(m, &s.input, &opt, &w) : SIS_OK;
@@ -356,7 +391,7 @@ static int describe_walk(const sis_model *m, const sis_net *net, const model_opt
     if (status == CLI_DONE && w && after > before && sis_walk_is_own(w))
         printf("A walk keeps %.3g MiB.\n", (double)(after - before) / (1 << 20));
     if (status == CLI_DONE && w && !o->no_timing)
-        status = print_cost(m, &s, w, &opt);
+        status = print_cost(m, &s, w, &opt, &t);
     sis_walk_free(w);
     sample_release(&s);
     return status;
@@ -403,7 +438,8 @@ const cli_command cli_model = {
         "whether there is a mask, how sis train made it), every node with its output shape, its "
         "parameters and what is computed of it for each candidate of a walk, and the output; then "
         "how much memory the walk keeps, and the time of one backward selection on an input made "
-        "up for the purpose, on one thread, beside what it would take by full passes.\n\n"
+        "up for the purpose, on one thread, beside what it would take by full passes. What takes "
+        "longer than 15 seconds is tried for that long, and the rest reckoned from it.\n\n"
         "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
         "that is computed), \"kept\" what is not computed again as long as nothing near it is "
         "masked, \"batch of candidates\" what is run for each of them as a whole, and \"each value "
