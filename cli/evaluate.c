@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "output.h"
+#include "spread.h"
 
 static const cli_option options[] = {
     CLI_OPTIONAL_GROUP(eval_options, source, cli_source, cli_source_options),
@@ -157,8 +158,17 @@ static int measure(evaluation *ev, const cli_list *args) {
         status = eval_robust(ev);
     if (status == CLI_DONE && o->yardsticks)
         status = eval_yardsticks(ev);
-    if (status == CLI_DONE && o->imputation)
+    if (status == CLI_DONE && o->imputation && cli_leads())
         status = eval_imputation(ev);
+    return status;
+}
+
+static int tell(const evaluation *ev) {
+    int status = eval_tables(ev);
+    if (status == CLI_DONE && ev->o->csv)
+        status = eval_csv(ev, ev->o->csv);
+    if (status == CLI_DONE && ev->o->json)
+        status = eval_json(ev, ev->o->json);
     return status;
 }
 
@@ -169,12 +179,8 @@ static int run(const void *p, const cli_list *args) {
         status = spare_inputs(ev.o, args);
     if (status == CLI_DONE)
         status = measure(&ev, args);
-    if (status == CLI_DONE)
-        status = eval_tables(&ev);
-    if (status == CLI_DONE && ev.o->csv)
-        status = eval_csv(&ev, ev.o->csv);
-    if (status == CLI_DONE && ev.o->json)
-        status = eval_json(&ev, ev.o->json);
+    if (status == CLI_DONE && cli_leads())
+        status = tell(&ev);
     release(&ev);
     return status;
 }

@@ -4,6 +4,7 @@
  *
  *     evaluate.c          the command: options, the order of things
  *     evaluate_read.c     results files, held against each other
+ *     evaluate_each.c     numbers of each example, by threads and processes
  *     evaluate_model.c    what only the model can tell: scores, importance, quality of human words
  *     evaluate_robust.c   subsets under other masks; the study of masks
  *     evaluate_yardsticks.c  the numbers by which the field compares explanations
@@ -87,6 +88,8 @@ typedef struct evaluation {
     size_t n_examples, n_shared; /* explained by all; in the files */
     cli_task task;
     sis_input *donors; /* of the hot deck, once there is one */
+    sis_deck *deck;    /* while rationales are tried under its masks */
+    sis_input *second; /* (examples) while they are tried under a second mask */
     int with_model;
     size_t n_human; /* examples that a person has marked */
     sis_motifs motifs;
@@ -100,10 +103,26 @@ int eval_read(evaluation *ev, const cli_list *paths);
 /* Open model and data, hold the records against them, measure scores and importance. */
 int eval_model(evaluation *ev);
 
-/* What the model makes of each rationale of a method alone, free()d by the caller; NULL after an
- * error line. inputs (examples): in the place of the examples' own, unless NULL. */
-double *eval_score_alone(const evaluation *ev, const eval_method *m, const sis_model *model,
-                         const sis_input *inputs);
+/* Numbers that the model gives for each example. */
+typedef struct eval_measure {
+    const sis_model *model;
+    size_t (*count)(const evaluation *ev, size_t example); /* how many there are */
+
+    /* To `numbers`, on a thread and with a model of its own, in whatever process: 0 or an error
+     * code. */
+    int (*find)(const evaluation *ev, size_t example, const sis_model *model, const sis_opt *opt,
+                double *numbers);
+
+    /* In the process that leads, one example after the other: CLI_DONE, or CLI_FAILED after an error
+     * line. */
+    int (*keep)(evaluation *ev, size_t example, const double *numbers);
+} eval_measure;
+int eval_each(evaluation *ev, const eval_measure *measure);
+
+/* How many rationales an example has, of all methods; each of them alone, as parts. inputs (examples):
+ * in the place of the examples' own, unless NULL. */
+size_t eval_n_alone(const evaluation *ev, size_t example);
+void eval_alone(const evaluation *ev, size_t example, const sis_input *inputs, sis_part *parts);
 
 int eval_human(evaluation *ev);
 int eval_motif(evaluation *ev);

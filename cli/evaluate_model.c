@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "evaluate.h"
+#include "spread.h"
 
 void eval_options_of(const evaluation *ev, const sis_record *r, sis_opt *opt) {
     sis_opt_init(opt);
     opt->threshold = r->threshold;
     opt->below = r->below;
-    opt->jobs = (int)ev->o->source.jobs;
+    opt->jobs = cli_jobs(&ev->o->source);
     opt->memory = ev->o->question.memory << 20;
 }
 
@@ -63,53 +65,30 @@ static int agree(double a, double b) {
     return a == b || fabs(a - b) <= 1e-4 * (1 + fabs(a));
 }
 
-static int check_whole(evaluation *ev, const double *scores) {
-    for (size_t e = 0; e < ev->n_examples; e++) {
-        const sis_record *r = ev->examples[e].record;
-        if (!agree(r->collection.score, scores[e]))
-            return cli_error(
-                "%s: record \"%s\" has a score of %g, this model gives %g; give the --model "
-                "it was made with (%s)",
-                ev->methods[0].shelf.path, r->id, r->collection.score, scores[e], r->model);
-    }
-    return CLI_DONE;
+static int check_whole(const evaluation *ev, size_t e, double score) {
+    const sis_record *r = ev->examples[e].record;
+    if (agree(r->collection.score, score))
+        return CLI_DONE;
+    return cli_error(
+        "%s: record \"%s\" has a score of %g, this model gives %g; give the --model it "
+        "was made with (%s)",
+        ev->methods[0].shelf.path, r->id, r->collection.score, score, r->model);
 }
 
-/* Scores of n parts, free()d by the caller; NULL after an error line. */
-static double *score_parts(const evaluation *ev, const sis_model *model, const sis_part *parts,
-                           size_t n) {
-    double *scores = cli_grab(n, sizeof *scores);
-    sis_opt opt;
-    eval_options_of(ev, ev->examples[0].record, &opt);
-    if (!scores || cli_fail(sis_part_scores(model, parts, n, &opt, scores)) == CLI_DONE)
-        return scores;
-    free(scores);
-    return NULL;
+size_t eval_n_alone(const evaluation *ev, size_t e) {
+    size_t n = 0;
+    for (size_t k = 0; k < ev->n_methods; k++)
+        n += ev->methods[k].first[e + 1] - ev->methods[k].first[e];
+    return n;
 }
 
-double *eval_score_alone(const evaluation *ev, const eval_method *m, const sis_model *model,
-                         const sis_input *inputs) {
-    sis_part *parts = cli_grab(m->n_items, sizeof *parts);
-    for (size_t i = 0; parts && i < m->n_items; i++) {
-        const eval_rationale *x = &m->items[i];
-        parts[i] = (sis_part){inputs ? &inputs[x->example] : &ev->examples[x->example].input,
-                              x->features, (size_t)x->length, 0};
-    }
-    double *scores = parts ? score_parts(ev, model, parts, m->n_items) : NULL;
-    free(parts);
-    return scores;
-}
-
-/* Whole inputs must have the scores that their records have. */
-static int score_examples(evaluation *ev) {
-    sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
-    for (size_t e = 0; parts && e < ev->n_examples; e++)
-        parts[e] = (sis_part){.input = &ev->examples[e].input, .without = 1};
-    double *scores = parts ? score_parts(ev, &ev->task.model, parts, ev->n_examples) : NULL;
-    int status = scores ? check_whole(ev, scores) : CLI_FAILED;
-    free(parts);
-    free(scores);
-    return status;
+void eval_alone(const evaluation *ev, size_t e, const sis_input *inputs, sis_part *parts) {
+    const sis_input *in = inputs ? &inputs[e] : &ev->examples[e].input;
+    for (size_t k = 0; k < ev->n_methods; k++)
+        for (size_t i = ev->methods[k].first[e]; i < ev->methods[k].first[e + 1]; i++) {
+            const eval_rationale *x = &ev->methods[k].items[i];
+            *parts++ = (sis_part){in, x->features, (size_t)x->length, 0};
+        }
 }
 
 static int check_part(const eval_method *m, eval_rationale *x, double score) {
@@ -124,39 +103,65 @@ static int check_part(const eval_method *m, eval_rationale *x, double score) {
     return CLI_DONE;
 }
 
-/* Rationales alone. */
-static int score_rationales(evaluation *ev, eval_method *m) {
-    double *scores = eval_score_alone(ev, m, &ev->task.model, NULL);
-    int status = scores ? CLI_DONE : CLI_FAILED;
-    for (size_t i = 0; status == CLI_DONE && i < m->n_items; i++)
-        status = check_part(m, &m->items[i], scores[i]);
-    free(scores);
+/* ---- What an example is asked ---------------------------------------------------------------- */
+
+/* Has a person marked anything that the model gets to see? */
+static int is_marked(const eval_example *x) {
+    return x->record->human && x->record->n_human > 0;
+}
+
+/* The whole, each rationale, what a person marked; then the importance of every feature. */
+static size_t count_scores(const evaluation *ev, size_t e) {
+    return 1 + eval_n_alone(ev, e) + (size_t)(ev->o->human && is_marked(&ev->examples[e]));
+}
+
+static size_t count_numbers(const evaluation *ev, size_t e) {
+    return count_scores(ev, e) + ev->examples[e].record->collection.n_features;
+}
+
+static int find_numbers(const evaluation *ev, size_t e, const sis_model *model, const sis_opt *opt,
+                        double *numbers) {
+    const eval_example *x = &ev->examples[e];
+    size_t n = count_scores(ev, e), alone = eval_n_alone(ev, e);
+    sis_part *parts = SIS_NEW(sis_part, n);
+    if (!parts)
+        return SIS_E_NOMEM;
+    parts[0] = (sis_part){.input = &x->input, .without = 1};
+    eval_alone(ev, e, NULL, parts + 1);
+    if (n > 1 + alone)
+        parts[1 + alone] = (sis_part){&x->input, x->record->human, x->record->n_human, 0};
+    int error = sis_part_scores(model, parts, n, opt, numbers);
+    free(parts);
+    return error == SIS_OK ? sis_importance(model, &x->input, opt, numbers + n) : error;
+}
+
+/* QHS of an example with marks: the score of the marked words less that of all, turned round for
+ * decisions "<=". */
+static void keep_quality(eval_example *x, double score) {
+    x->human_score = score;
+    x->qhs = score - x->record->collection.score;
+    x->qhs = x->record->below ? -x->qhs : x->qhs;
+}
+
+static int keep_numbers(evaluation *ev, size_t e, const double *numbers) {
+    eval_example *x = &ev->examples[e];
+    size_t n = x->record->collection.n_features;
+    const double *at = numbers, *importance = numbers + count_scores(ev, e);
+    int status = check_whole(ev, e, *at++);
+    for (size_t k = 0; k < ev->n_methods; k++)
+        for (size_t i = ev->methods[k].first[e]; i < ev->methods[k].first[e + 1]; i++, at++)
+            if (status == CLI_DONE)
+                status = check_part(&ev->methods[k], &ev->methods[k].items[i], *at);
+    if (at < importance)
+        keep_quality(x, *at);
+    x->importance = cli_grab(n, sizeof *x->importance);
+    if (!x->importance)
+        return CLI_FAILED;
+    memcpy(x->importance, importance, n * sizeof *importance);
     return status;
 }
 
 /* ---- Importance ------------------------------------------------------------------------------ */
-
-static int measure_importance(evaluation *ev) {
-    cli_progress bar;
-    int status = CLI_DONE;
-    cli_progress_init(&bar, ev->o->common.quiet);
-    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
-        eval_example *x = &ev->examples[e];
-        sis_opt opt;
-        eval_options_of(ev, x->record, &opt);
-        x->importance = cli_grab(x->record->collection.n_features, sizeof *x->importance);
-        int error = SIS_OK;
-        if (x->importance)
-            error = sis_importance(&ev->task.model, &x->input, &opt, x->importance);
-        sis_progress p = {.inputs = ev->n_examples, .inputs_done = e + 1};
-        cli_progress_show(&bar, &p);
-        if (error || !x->importance)
-            cli_progress_end(&bar);
-        status = x->importance ? cli_fail(error) : CLI_FAILED;
-    }
-    cli_progress_end(&bar);
-    return status;
-}
 
 /* Medians inside and outside one rationale. */
 static int split_importance(const evaluation *ev, eval_rationale *x) {
@@ -184,23 +189,15 @@ static int split_importance(const evaluation *ev, eval_rationale *x) {
 int eval_model(evaluation *ev) {
     int status = find_inputs(ev);
     if (status == CLI_DONE)
-        status = score_examples(ev);
-    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-        status = score_rationales(ev, &ev->methods[k]);
-    if (status == CLI_DONE)
-        status = measure_importance(ev);
-    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
+        status = eval_each(
+            ev, &(eval_measure){&ev->task.model, count_numbers, find_numbers, keep_numbers});
+    for (size_t k = 0; status == CLI_DONE && cli_leads() && k < ev->n_methods; k++)
         for (size_t i = 0; status == CLI_DONE && i < ev->methods[k].n_items; i++)
             status = split_importance(ev, &ev->methods[k].items[i]);
     return status;
 }
 
 /* ---- People ---------------------------------------------------------------------------------- */
-
-/* Has a person marked anything that the model gets to see? */
-static int is_marked(const eval_example *x) {
-    return x->record->human && x->record->n_human > 0;
-}
 
 /* The marked features of an example in order, so that looking one up costs no more than the
  * list. */
@@ -233,31 +230,6 @@ static int share_marked(const evaluation *ev, eval_method *m) {
     return CLI_DONE;
 }
 
-/* QHS of every example with marks: the score of the marked words less that of all, turned round for
- * decisions "<=". */
-static int measure_quality(evaluation *ev) {
-    sis_part *parts = cli_grab(ev->n_examples, sizeof *parts);
-    size_t n = 0;
-    for (size_t e = 0; parts && e < ev->n_examples; e++) {
-        const eval_example *x = &ev->examples[e];
-        if (is_marked(x))
-            parts[n++] = (sis_part){&x->input, x->record->human, x->record->n_human, 0};
-    }
-    double *scores = parts ? score_parts(ev, &ev->task.model, parts, n) : NULL;
-    for (size_t e = 0, k = 0; scores && e < ev->n_examples; e++) {
-        eval_example *x = &ev->examples[e];
-        if (!is_marked(x))
-            continue;
-        x->human_score = scores[k++];
-        x->qhs = x->human_score - x->record->collection.score;
-        x->qhs = x->record->below ? -x->qhs : x->qhs;
-    }
-    int status = scores ? CLI_DONE : CLI_FAILED;
-    free(parts);
-    free(scores);
-    return status;
-}
-
 int eval_human(evaluation *ev) {
     int status = CLI_DONE;
     for (size_t e = 0; e < ev->n_examples; e++)
@@ -268,7 +240,5 @@ int eval_human(evaluation *ev) {
                          ev->methods[0].shelf.path);
     for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
         status = share_marked(ev, &ev->methods[k]);
-    if (status == CLI_DONE)
-        status = eval_tokens(ev);
-    return status == CLI_DONE && ev->with_model ? measure_quality(ev) : status;
+    return status == CLI_DONE ? eval_tokens(ev) : status;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "evaluate.h"
 
 enum { BLOCK = 64 }; /* rationales tried together */
@@ -73,100 +74,113 @@ static int open_second(const evaluation *ev, cli_task *second) {
     return status;
 }
 
-static int try_second(const evaluation *ev, const cli_task *second, const sis_input *inputs,
-                      eval_method *m) {
-    double *scores = eval_score_alone(ev, m, &second->model, inputs);
-    for (size_t i = 0; scores && i < m->n_items; i++) {
-        m->items[i].second = scores[i];
-        m->items[i].second_holds = eval_enough(m->of[m->items[i].example], scores[i]);
+static int find_second(const evaluation *ev, size_t e, const sis_model *model, const sis_opt *opt,
+                       double *scores) {
+    size_t n = eval_n_alone(ev, e);
+    sis_part *parts = SIS_NEW(sis_part, n);
+    if (!parts)
+        return SIS_E_NOMEM;
+    eval_alone(ev, e, ev->second, parts);
+    int error = sis_part_scores(model, parts, n, opt, scores);
+    free(parts);
+    return error;
+}
+
+static int keep_second(evaluation *ev, size_t e, const double *scores) {
+    for (size_t k = 0; k < ev->n_methods; k++) {
+        eval_method *m = &ev->methods[k];
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++) {
+            m->items[i].second = *scores++;
+            m->items[i].second_holds = eval_enough(m->of[e], m->items[i].second);
+        }
     }
-    int status = scores ? CLI_DONE : CLI_FAILED;
-    free(scores);
-    return status;
+    return CLI_DONE;
 }
 
 static int robust_second(evaluation *ev) {
     cli_task second = {0};
-    sis_input *inputs = cli_grab(ev->n_examples, sizeof *inputs);
-    int status = inputs ? open_second(ev, &second) : CLI_FAILED;
+    ev->second = cli_grab(ev->n_examples, sizeof *ev->second);
+    int status = ev->second ? open_second(ev, &second) : CLI_FAILED;
     if (status == CLI_DONE && second.n != ev->task.n)
         status = cli_error("%s changed while it was read", ev->o->source.input);
     for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
-        inputs[e] = second.inputs[ev->examples[e].at];
-        inputs[e].output = ev->examples[e].record->output;
+        ev->second[e] = second.inputs[ev->examples[e].at];
+        ev->second[e].output = ev->examples[e].record->output;
     }
-    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-        status = try_second(ev, &second, inputs, &ev->methods[k]);
-    free(inputs);
+    if (status == CLI_DONE)
+        status =
+            eval_each(ev, &(eval_measure){&second.model, eval_n_alone, find_second, keep_second});
+    free(ev->second);
+    ev->second = NULL;
     cli_task_close(&second);
     return status;
 }
 
 /* ---- Hot-deck and neighbours ----------------------------------------------------------------- */
 
-/* Rationales from `first` on that can be tried together: of the same example, so that the decision
- * and the grid are the same. */
-static size_t block_of(const eval_method *m, size_t first) {
-    size_t n = 1;
-    while (first + n < m->n_items && n < BLOCK &&
-           m->items[first + n].example == m->items[first].example)
-        n++;
-    return n;
+enum { EACH = sizeof(sis_robustness) / sizeof(double) }; /* numbers of a rationale */
+
+static size_t count_robust(const evaluation *ev, size_t e) {
+    return EACH * eval_n_alone(ev, e);
 }
 
-static int try_block(const evaluation *ev, eval_method *m, size_t first, size_t n,
-                     sis_robust_opt *robust) {
-    eval_rationale *items = &m->items[first];
-    const sis_record *r = m->of[items[0].example];
-    sis_part parts[BLOCK];
-    sis_robustness found[BLOCK];
-    sis_opt opt;
-    eval_options_of(ev, r, &opt);
-    find_grid(ev, r, &robust->height, &robust->width);
-    robust->seed = ev->o->question.seed + items[0].example * BLOCK;
-    for (size_t i = 0; i < n; i++)
-        parts[i] = (sis_part){&ev->examples[items[i].example].input, items[i].features,
-                              (size_t)items[i].length, 0};
-    int error = sis_robustness_measure(&ev->task.model, parts, n, &opt, robust, found);
-    for (size_t i = 0; !error && i < n; i++) {
-        items[i].deck = found[i].deck;
-        items[i].deck_holds = found[i].deck_holds;
-        items[i].around = found[i].around;
-        items[i].around_holds = found[i].around_holds;
-        items[i].half = found[i].half;
-        items[i].half_holds = found[i].half_holds;
+/* Rationales of one method and example: so that the decision and the grid are the same. */
+static int try_method(const evaluation *ev, const eval_method *m, size_t e, const sis_model *model,
+                      const sis_opt *opt, sis_robustness *found) {
+    sis_robust_opt robust = {.deck = ev->deck,
+                             .samples = cli_draws(&ev->o->question),
+                             .seed = ev->o->question.seed + e * BLOCK,
+                             .distance = ev->o->around};
+    int error = SIS_OK;
+    find_grid(ev, m->of[e], &robust.height, &robust.width);
+    for (size_t i = m->first[e], n; error == SIS_OK && i < m->first[e + 1]; i += n, found += n) {
+        sis_part parts[BLOCK];
+        n = m->first[e + 1] - i < BLOCK ? m->first[e + 1] - i : BLOCK;
+        for (size_t k = 0; k < n; k++)
+            parts[k] = (sis_part){&ev->examples[e].input, m->items[i + k].features,
+                                  (size_t)m->items[i + k].length, 0};
+        error = sis_robustness_measure(model, parts, n, opt, &robust, found);
     }
     return error;
 }
 
-static int robust_deck(evaluation *ev, eval_method *m, const sis_deck *deck, cli_progress *bar) {
-    sis_robust_opt robust = {
-        .deck = deck, .samples = cli_draws(&ev->o->question), .distance = ev->o->around};
-    for (size_t i = 0, n; i < m->n_items; i += n) {
-        n = block_of(m, i);
-        int error = try_block(ev, m, i, n, &robust);
-        if (error) {
-            cli_progress_end(bar);
-            return cli_fail(error);
+static int find_robust(const evaluation *ev, size_t e, const sis_model *model, const sis_opt *opt,
+                       double *numbers) {
+    sis_robustness *found = (sis_robustness *)(void *)numbers;
+    int error = SIS_OK;
+    for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        error = try_method(ev, m, e, model, opt, found);
+        found += m->first[e + 1] - m->first[e];
+    }
+    return error;
+}
+
+static int keep_robust(evaluation *ev, size_t e, const double *numbers) {
+    const sis_robustness *found = (const sis_robustness *)(const void *)numbers;
+    for (size_t k = 0; k < ev->n_methods; k++) {
+        eval_method *m = &ev->methods[k];
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++, found++) {
+            m->items[i].deck = found->deck;
+            m->items[i].deck_holds = found->deck_holds;
+            m->items[i].around = found->around;
+            m->items[i].around_holds = found->around_holds;
+            m->items[i].half = found->half;
+            m->items[i].half_holds = found->half_holds;
         }
-        sis_progress p = {.inputs = m->n_items, .inputs_done = i + n};
-        cli_progress_show(bar, &p);
     }
     return CLI_DONE;
 }
 
 int eval_robust(evaluation *ev) {
-    sis_deck *deck = NULL;
     int status = robust_second(ev);
     if (status == CLI_DONE)
-        status = eval_open_deck(ev, &deck);
-    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++) {
-        cli_progress bar;
-        cli_progress_init(&bar, ev->o->common.quiet);
-        status = robust_deck(ev, &ev->methods[k], deck, &bar);
-        cli_progress_end(&bar);
-    }
-    sis_deck_free(deck);
+        status = eval_open_deck(ev, &ev->deck);
+    if (status == CLI_DONE)
+        status =
+            eval_each(ev, &(eval_measure){&ev->task.model, count_robust, find_robust, keep_robust});
+    sis_deck_free(ev->deck);
+    ev->deck = NULL;
     return status;
 }
 
@@ -177,7 +191,7 @@ int eval_imputation(evaluation *ev) {
     sis_deck *deck = NULL;
     sis_opt opt;
     sis_opt_init(&opt);
-    opt.jobs = (int)ev->o->source.jobs;
+    opt.jobs = cli_jobs(&ev->o->source);
     opt.memory = ev->o->question.memory << 20;
     s->n = ev->o->draws;
     s->by_mask = cli_grab(s->n, sizeof *s->by_mask);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "evaluate.h"
 
 /* ---- Rankings -------------------------------------------------------------------------------- */
@@ -32,53 +33,55 @@ static size_t rank_features(const sis_collection *c, int *out) {
     return t->n;
 }
 
-static int measure_ranking(const evaluation *ev, eval_method *m, size_t e, const sis_deck *deck) {
+static int find_ranking(const evaluation *ev, const eval_method *m, size_t e,
+                        const sis_model *model, const sis_opt *opt, double *numbers) {
     const sis_record *r = m->of[e];
-    eval_rationale *first = &m->items[m->first[e]];
-    sis_faithfulness *found = &m->faithfulness[e];
-    int *order = cli_grab(r->collection.n_features, sizeof *order);
-    sis_opt opt;
+    int *order = SIS_NEW(int, r->collection.n_features);
     if (!order)
-        return CLI_FAILED;
-    eval_options_of(ev, r, &opt);
+        return SIS_E_NOMEM;
     sis_ranking ranking = {.input = &ev->examples[e].input,
                            .order = order,
                            .n = rank_features(&r->collection, order),
-                           .deck = deck,
+                           .deck = ev->deck,
                            .samples = cli_draws(&ev->o->question),
                            .seed = ev->o->question.seed + e};
-    int status = cli_fail(sis_faithfulness_measure(&ev->task.model, &ranking, &opt, found));
-    if (status == CLI_DONE) {
-        first->sufficiency = sis_sample_mean(found->sufficiency, SIS_N_CUTS);
-        first->comprehensiveness = sis_sample_mean(found->comprehensiveness, SIS_N_CUTS);
-        first->pgi = sis_sample_mean(found->pgi, SIS_N_CUTS);
-        first->pgu = sis_sample_mean(found->pgu, SIS_N_CUTS);
-    }
+    int error = sis_faithfulness_measure(model, &ranking, opt, (sis_faithfulness *)(void *)numbers);
     free(order);
-    return status;
+    return error;
+}
+
+static void keep_ranking(eval_method *m, size_t e, const double *numbers) {
+    eval_rationale *first = &m->items[m->first[e]];
+    sis_faithfulness *found = &m->faithfulness[e];
+    memcpy(found, numbers, sizeof *found);
+    first->sufficiency = sis_sample_mean(found->sufficiency, SIS_N_CUTS);
+    first->comprehensiveness = sis_sample_mean(found->comprehensiveness, SIS_N_CUTS);
+    first->pgi = sis_sample_mean(found->pgi, SIS_N_CUTS);
+    first->pgu = sis_sample_mean(found->pgu, SIS_N_CUTS);
 }
 
 /* ---- Stability ------------------------------------------------------------------------------- */
 
-static int measure_stability(const evaluation *ev, eval_method *m, size_t e) {
-    size_t draws = cli_draws(&ev->o->question), held[SIS_N_CUTS];
-    for (size_t i = m->first[e]; i < m->first[e + 1]; i++) {
-        eval_rationale *x = &m->items[i];
-        sis_part part = {&ev->examples[e].input, x->features, (size_t)x->length, 0};
-        size_t all = 0;
-        sis_opt opt;
-        eval_options_of(ev, m->of[e], &opt);
-        int error = sis_stability_measure(&ev->task.model, &part, &opt, draws,
-                                          ev->o->question.seed + i, held);
-        if (error)
-            return cli_fail(error);
-        for (size_t k = 0; k < SIS_N_CUTS; k++) {
-            m->held[k] += held[k];
-            all += held[k];
-        }
-        x->stable = (double)all / (double)(SIS_N_CUTS * draws);
+/* Of rationale i, how many draws hold at each cut. */
+static int find_stability(const evaluation *ev, const eval_method *m, size_t i,
+                          const sis_model *model, const sis_opt *opt, double *numbers) {
+    const eval_rationale *x = &m->items[i];
+    sis_part part = {&ev->examples[x->example].input, x->features, (size_t)x->length, 0};
+    size_t held[SIS_N_CUTS];
+    int error = sis_stability_measure(model, &part, opt, cli_draws(&ev->o->question),
+                                      ev->o->question.seed + i, held);
+    for (size_t k = 0; error == SIS_OK && k < SIS_N_CUTS; k++)
+        numbers[k] = (double)held[k];
+    return error;
+}
+
+static void keep_stability(const evaluation *ev, eval_method *m, size_t i, const double *numbers) {
+    double all = 0;
+    for (size_t k = 0; k < SIS_N_CUTS; k++) {
+        m->held[k] += (size_t)numbers[k];
+        all += numbers[k];
     }
-    return CLI_DONE;
+    m->items[i].stable = all / (double)(SIS_N_CUTS * cli_draws(&ev->o->question));
 }
 
 /* ---- The same again? ------------------------------------------------------------------------- */
@@ -143,32 +146,54 @@ int eval_tokens(evaluation *ev) {
 
 /* ---- All of them ----------------------------------------------------------------------------- */
 
-static int measure_method(evaluation *ev, eval_method *m, const sis_deck *deck) {
-    cli_progress bar;
+enum { RANKING = sizeof(sis_faithfulness) / sizeof(double) };
+
+/* Of each method its ranking, then its rationales. */
+static size_t count_numbers(const evaluation *ev, size_t e) {
+    return RANKING * ev->n_methods + SIS_N_CUTS * eval_n_alone(ev, e);
+}
+
+static int find_numbers(const evaluation *ev, size_t e, const sis_model *model, const sis_opt *opt,
+                        double *numbers) {
+    int error = SIS_OK;
+    for (size_t k = 0; error == SIS_OK && k < ev->n_methods; k++) {
+        const eval_method *m = &ev->methods[k];
+        error = find_ranking(ev, m, e, model, opt, numbers);
+        numbers += RANKING;
+        for (size_t i = m->first[e]; error == SIS_OK && i < m->first[e + 1]; i++) {
+            error = find_stability(ev, m, i, model, opt, numbers);
+            numbers += SIS_N_CUTS;
+        }
+    }
+    return error;
+}
+
+static int keep_numbers(evaluation *ev, size_t e, const double *numbers) {
     int status = CLI_DONE;
-    m->faithfulness = cli_grab(ev->n_examples, sizeof *m->faithfulness);
-    if (!m->faithfulness)
-        return CLI_FAILED;
-    cli_progress_init(&bar, ev->o->common.quiet);
-    for (size_t e = 0; status == CLI_DONE && e < ev->n_examples; e++) {
-        sis_progress p = {.inputs = ev->n_examples, .inputs_done = e};
-        cli_progress_show(&bar, &p);
-        status = measure_ranking(ev, m, e, deck);
-        if (status == CLI_DONE)
-            status = measure_stability(ev, m, e);
-        if (status == CLI_DONE && m != ev->methods)
+    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++) {
+        eval_method *m = &ev->methods[k];
+        keep_ranking(m, e, numbers);
+        numbers += RANKING;
+        for (size_t i = m->first[e]; i < m->first[e + 1]; i++, numbers += SIS_N_CUTS)
+            keep_stability(ev, m, i, numbers);
+        if (k > 0)
             status = measure_same(ev, m, e);
     }
-    cli_progress_end(&bar);
     return status;
 }
 
 int eval_yardsticks(evaluation *ev) {
-    sis_deck *deck = NULL;
-    int status = eval_open_deck(ev, &deck);
-    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++)
-        status = measure_method(ev, &ev->methods[k], deck);
-    sis_deck_free(deck);
+    int status = eval_open_deck(ev, &ev->deck);
+    for (size_t k = 0; status == CLI_DONE && k < ev->n_methods; k++) {
+        eval_method *m = &ev->methods[k];
+        m->faithfulness = cli_grab(ev->n_examples, sizeof *m->faithfulness);
+        status = m->faithfulness ? CLI_DONE : CLI_FAILED;
+    }
+    if (status == CLI_DONE)
+        status = eval_each(
+            ev, &(eval_measure){&ev->task.model, count_numbers, find_numbers, keep_numbers});
+    sis_deck_free(ev->deck);
+    ev->deck = NULL;
     return status;
 }
 

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "explain.h"
 #include "lines.h"
 #include "shard.h"
-#include "spread.h"
 
 static const cli_option options[] = {
     CLI_GROUP(cli_explain_options, source, cli_source, cli_source_options),
@@ -119,25 +119,81 @@ static int tell_errors(const cli_explaining *w) {
                     : cli_error("%zu examples failed; the first is \"%s\": %s", n, id, w->why);
 }
 
-static int write_record(void *ctx, size_t i, const sis_record *r) {
+/* ---- Records as answers ----------------------------------------------------------------------- */
+
+/* What an answer says of its record before the line of it. */
+typedef struct {
+    sis_status status;
+    double score, masked_score;
+    char why[304];
+} brief;
+
+/* A record found here, on its way to who writes it. */
+static int answer_record(void *ctx, size_t i, const sis_record *r) {
     cli_explaining *w = ctx;
-    char *line;
+    const sis_collection *c = &r->collection;
+    brief b = {.status = c->status, .score = c->score, .masked_score = c->masked_score};
+    sis__buf answer;
+    char *line = NULL;
     size_t n;
-    w->unsettled |= w->n_written > 0 && i < w->last;
-    w->last = i;
-    w->n_written++;
-    cli_explain_count(w, r->id, &r->collection);
-    sis_record record = *r;
-    record.made = w->made;
-    int error = sis_record_format(&record, w->o->trace, &line, &n);
-    if (error)
-        return error;
+    snprintf(b.why, sizeof b.why, "%s", c->message ? c->message : "");
+    int error = sis_record_format(r, w->o->trace, &line, &n);
+    sis__buf_init(&answer);
+    if (error == SIS_OK) {
+        sis__buf_add(&answer, &b, sizeof b);
+        sis__buf_add(&answer, line, n);
+        error = sis__buf_error(&answer);
+    }
+    if (error == SIS_OK)
+        error = cli_things_answer(w->things, i, answer.data, answer.len);
+    sis__buf_release(&answer);
+    free(line);
+    return error;
+}
+
+static int next_example(void *ctx, size_t *i) {
+    return cli_things_next(((cli_explaining *)ctx)->things, i, 1) > 0;
+}
+
+static int work(void *ctx, cli_things *things) {
+    cli_explaining *w = ctx;
+    w->things = things;
+    return sis_task_each(w->task, w->n_todo, next_example, answer_record, w);
+}
+
+static void cancel(void *ctx) {
+    sis_task_cancel(((cli_explaining *)ctx)->task);
+}
+
+/* Into the file; the first record says how it is made. */
+static int write_line(cli_explaining *w, const char *line, size_t n) {
+    char *anew = NULL;
+    int status = CLI_DONE;
+    if (w->made)
+        status = cli_line_remake(line, n, w->made, &anew, &n);
     free(w->made);
     w->made = NULL;
     cli_progress_erase(&w->bar);
-    w->broken |= cli_output_write(&w->out, line, n) != CLI_DONE;
-    free(line);
+    if (status == CLI_DONE)
+        status = cli_output_write(&w->out, anew ? anew : line, n);
+    free(anew);
+    w->broken |= status != CLI_DONE;
     return w->broken ? SIS_E_IO : SIS_OK;
+}
+
+static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
+    cli_explaining *w = ctx;
+    brief b;
+    memcpy(&b, answer, sizeof b);
+    sis_collection c = {.status = b.status,
+                        .score = b.score,
+                        .masked_score = b.masked_score,
+                        .message = b.why[0] ? b.why : NULL};
+    w->unsettled |= w->n_written > 0 && i < w->last;
+    w->last = i;
+    w->n_written++;
+    cli_explain_count(w, sis_task_id(w->task, i), &c);
+    return write_line(w, (const char *)answer + sizeof b, n - sizeof b);
 }
 
 /* What the first record says of the whole file. */
@@ -167,21 +223,24 @@ static int begin_output(cli_explaining *w) {
     return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
 }
 
-/* Progress, and the end of the time that the run has. */
-static int watch(void *ctx, const sis_progress *progress) {
-    cli_explaining *w = ctx;
-    if (!cli_spread_now)
-        cli_progress_show(&w->bar, progress);
+static int is_late(cli_explaining *w) {
     w->late = w->deadline > 0 && sis__seconds() >= w->deadline;
     return w->late;
 }
 
-/* The same over all processes. */
+/* Progress, and the end of the time that the run has. Of several processes the first knows both. */
+static int watch(void *ctx, const sis_progress *progress) {
+    cli_explaining *w = ctx;
+    if (cli_processes_now)
+        return 0;
+    cli_progress_show(&w->bar, progress);
+    return is_late(w);
+}
+
 static int watch_all(void *ctx) {
     cli_explaining *w = ctx;
-    sis_progress all = {.inputs = w->n_todo, .inputs_done = w->n_written};
-    cli_progress_show(&w->bar, &all);
-    return watch(ctx, &all);
+    cli_progress_show(&w->bar, &(sis_progress){.inputs = w->n_todo, .inputs_done = w->n_written});
+    return is_late(w);
 }
 
 static void fill_options(cli_explaining *w, sis_task_opt *opt) {
@@ -207,11 +266,18 @@ static void fill_options(cli_explaining *w, sis_task_opt *opt) {
     w->deadline = o->time_limit_total > 0 ? sis__seconds() + o->time_limit_total : 0;
 }
 
-int cli_explain_examples(cli_explaining *w, const size_t *which, size_t n, sis_task_done *done,
-                         void *ctx) {
+/* All that is to be done, by whoever is there. */
+static int explain_all(cli_explaining *w) {
     cli_progress_init(&w->bar, w->o->common.quiet);
-    int error = cli_spread_now ? cli_spread_now->explain(w->task, which, n, done, ctx, watch_all)
-                               : sis_task_run(w->task, which, n, done, ctx);
+    int error = cli_spread(&(cli_work){.which = w->todo,
+                                       .n = w->n_todo,
+                                       .jobs = w->jobs,
+                                       .ordered = !cli_processes_now || !w->out.path,
+                                       .work = work,
+                                       .take = take_record,
+                                       .tick = watch_all,
+                                       .cancel = cancel,
+                                       .ctx = w});
     cli_progress_end(&w->bar);
     if (w->late && error == SIS_E_CANCELLED)
         return cli_error("the time of the run is over (--time-limit-total)");
@@ -274,7 +340,7 @@ static int explain(cli_explaining *w) {
     if (status != CLI_DONE)
         return status;
     cli_interrupt_names(w->o->output);
-    status = cli_explain_examples(w, w->todo, w->n_todo, write_record, w);
+    status = explain_all(w);
     int closed = cli_output_close(&w->out);
     if (status == CLI_FAILED && w->o->output && !w->broken)
         cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
@@ -287,6 +353,12 @@ static int explain(cli_explaining *w) {
     return status == CLI_DONE ? tell_errors(w) : status;
 }
 
+/* What is to be done another process knows. */
+static int serve(cli_explaining *w) {
+    w->n_todo = sis_task_count(w->task);
+    return explain_all(w);
+}
+
 static int run(const void *p, const cli_list *args) {
     const cli_explain_options *o = (const cli_explain_options *)p;
     cli_explaining w = {.o = o};
@@ -296,19 +368,19 @@ static int run(const void *p, const cli_list *args) {
         return cli_usage("--threshold T is missing: decision: score >= T, or percentile pNN");
     if (o->resume && !o->output)
         return cli_usage("--resume goes on with a file: name it with --output");
-    int serves = cli_spread_now && !cli_spread_now->leads;
     fill_options(&w, &opt);
+    w.jobs = opt.search.jobs;
     int status = cli_shard_find(o->shard, &opt.shard, &opt.shards);
     if (status == CLI_DONE)
         status = spare_inputs(o);
     if (status == CLI_DONE)
-        status = cli_output_fresh(o->output, o->force || o->resume || serves, 1);
+        status = cli_output_fresh(o->output, o->force || o->resume || !cli_leads(), 1);
     if (status == CLI_DONE)
         status = cli_fail(sis_task_open(&opt, &w.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, w.task);
     if (status == CLI_DONE)
-        status = serves ? cli_fail(cli_spread_now->serve(w.task)) : explain(&w);
+        status = cli_leads() ? explain(&w) : serve(&w);
     free(w.todo);
     free(w.made);
     sis_task_free(w.task);

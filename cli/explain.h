@@ -11,6 +11,7 @@
 #include "method.h"
 #include "output.h"
 #include "records.h"
+#include "spread.h"
 
 typedef struct cli_explain_options {
     const char *shard;
@@ -38,7 +39,9 @@ typedef struct cli_explaining {
     const cli_explain_options *o;
     sis_task *task;
     cli_output out;
-    char *made; /* how the file is made, for its first record; NULL: it is said already */
+    char *made;         /* how the file is made, for its first record; NULL: it is said already */
+    cli_things *things; /* while there is work */
+    int jobs;
     cli_progress bar;
     size_t *todo; /* (n_todo) examples of the task that this run is to do, ascending */
     size_t n_todo;
@@ -52,10 +55,6 @@ typedef struct cli_explaining {
     int unsettled;             /* records are done again that are in the file: it is out of order */
     int broken;                /* the file cannot be written, and that was said */
 } cli_explaining;
-
-/* Explain n examples of the task; each record goes to `done` in order. */
-int cli_explain_examples(cli_explaining *w, const size_t *which, size_t n, sis_task_done *done,
-                         void *ctx);
 
 /* Leave out the examples that an earlier run has done; *keep is where its whole lines end. */
 int cli_explain_resume(cli_explaining *w, long long *keep);

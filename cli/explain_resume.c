@@ -88,7 +88,7 @@ static int hold_against(void *ctx, size_t i, const sis_record *found) {
 
 static int make_again(cli_explaining *w, const sis_record *r, size_t at) {
     again a = {.r = r};
-    int status = cli_explain_examples(w, &at, 1, hold_against, &a);
+    int status = cli_fail(sis_task_run(w->task, &at, 1, hold_against, &a));
     if (status != CLI_DONE || a.same)
         return status;
     return cli_error(

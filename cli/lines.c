@@ -220,11 +220,10 @@ int cli_lines_sort(cli_lines *l, void (*missing)(void *ctx, size_t row), void *c
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-/* The record in these bytes, made so or, with NULL, without a word about it. */
-static int write_anew(const char *text, size_t n, const char *made, cli_output *out) {
+int cli_line_remake(const char *line, size_t n, const char *made, char **out, size_t *n_out) {
     sis_record r;
-    char *line = NULL;
-    int status = cli_fail(sis_record_parse(text, n, &r));
+    int status = cli_fail(sis_record_parse(line, n, &r));
+    *out = NULL;
     if (status != CLI_DONE)
         return status;
     const char *own = r.made;
@@ -232,12 +231,18 @@ static int write_anew(const char *text, size_t n, const char *made, cli_output *
     for (size_t k = 0; k < r.collection.n_subsets; k++)
         trace |= r.collection.subsets[k].trace.n > 0;
     r.made = made;
-    status = cli_fail(sis_record_format(&r, trace, &line, &n));
+    status = cli_fail(sis_record_format(&r, trace, out, n_out));
     r.made = own;
+    sis_record_release(&r);
+    return status;
+}
+
+static int write_anew(const char *text, size_t n, const char *made, cli_output *out) {
+    char *line;
+    int status = cli_line_remake(text, n, made, &line, &n);
     if (status == CLI_DONE)
         status = cli_output_add(out, line, n);
     free(line);
-    sis_record_release(&r);
     return status;
 }
 

@@ -44,6 +44,9 @@ int cli_lines_sort(cli_lines *l, void (*missing)(void *ctx, size_t row), void *c
 /* Write them; the first says how the run was made: made_json, or made_part. */
 int cli_lines_write(const cli_lines *l, const char *made, cli_output *out);
 
+/* The record of a line once more, made so (NULL: without a word about it): free(*out). */
+int cli_line_remake(const char *line, size_t n, const char *made, char **out, size_t *n_out);
+
 void cli_lines_release(cli_lines *l);
 
 /* Bring the records of a results file into the order of its run, in its place: a new file takes the

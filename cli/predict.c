@@ -30,17 +30,35 @@ static void init(void *p) {
     cli_source_init(&((predict_options *)p)->source);
 }
 
-/* Scores on their way to the file. */
+enum { BLOCK = 1 << 16 }; /* examples scored together, at most */
+
 typedef struct {
-    const sis_task *task;
+    sis_task *task;
+    cli_things *things;
+    size_t block[BLOCK]; /* examples that are scored */
     cli_output out;
     int broken; /* the file cannot be written, and that was said */
-} writing;
+} predicting;
 
-static int write_scores(void *ctx, size_t i, const double *scores) {
-    writing *w = ctx;
+static int answer_scores(void *ctx, size_t k, const double *scores) {
+    predicting *w = ctx;
+    size_t bytes = sis_task_model(w->task)->n_outputs * sizeof *scores;
+    return cli_things_answer(w->things, w->block[k], scores, bytes);
+}
+
+static int work(void *ctx, cli_things *things) {
+    predicting *w = ctx;
+    int error = SIS_OK;
+    w->things = things;
+    for (size_t n; error == SIS_OK && (n = cli_things_next(things, w->block, BLOCK)) > 0;)
+        error = sis_task_predict(w->task, w->block, n, answer_scores, w);
+    return error;
+}
+
+static int write_scores(void *ctx, size_t i, const void *scores, size_t bytes) {
+    predicting *w = ctx;
     char *line;
-    size_t n, outputs = sis_task_model(w->task)->n_outputs;
+    size_t n, outputs = bytes / sizeof(double);
     int error = sis_scores_format(sis_task_id(w->task, i), scores, outputs, &line, &n);
     if (error)
         return error;
@@ -49,35 +67,40 @@ static int write_scores(void *ctx, size_t i, const double *scores) {
     return w->broken ? SIS_E_IO : SIS_OK;
 }
 
+static int predict(predicting *w, const char *output, int jobs) {
+    int status = cli_leads() ? cli_output_open(&w->out, output, -1) : CLI_DONE;
+    if (status != CLI_DONE)
+        return status;
+    int error = cli_spread(&(cli_work){.n = sis_task_count(w->task),
+                                       .jobs = jobs,
+                                       .ordered = 1,
+                                       .work = work,
+                                       .take = write_scores,
+                                       .ctx = w});
+    status = w->broken ? CLI_FAILED : cli_fail(error);
+    int closed = cli_output_close(&w->out);
+    return status == CLI_DONE ? closed : status;
+}
+
 static int run(const void *p, const cli_list *args) {
     const predict_options *o = (const predict_options *)p;
-    (void)args;
-    sis_task *task = NULL;
-    writing w = {0};
+    predicting *w = cli_grab(1, sizeof *w);
     sis_task_opt opt;
+    (void)args;
+    if (!w)
+        return CLI_FAILED;
     cli_task_options(&o->source, NULL, &opt);
-    int serves = cli_spread_now && !cli_spread_now->leads;
     int status = cli_task_spares(&o->source, NULL, o->output);
     if (status == CLI_DONE)
-        status = cli_output_fresh(o->output, o->force || serves, 0);
+        status = cli_output_fresh(o->output, o->force || !cli_leads(), 0);
     if (status == CLI_DONE)
-        status = cli_fail(sis_task_open(&opt, &task));
+        status = cli_fail(sis_task_open(&opt, &w->task));
     if (status == CLI_DONE)
-        cli_task_note(o->common.quiet, task);
-    if (status == CLI_DONE && serves)
-        status = cli_fail(cli_spread_now->serve(task));
-    else if (status == CLI_DONE)
-        status = cli_output_open(&w.out, o->output, -1);
-    if (status == CLI_DONE && !serves) {
-        w.task = task;
-        int error = cli_spread_now
-                        ? cli_spread_now->predict(task, write_scores, &w)
-                        : sis_task_predict(task, NULL, sis_task_count(task), write_scores, &w);
-        status = w.broken ? CLI_FAILED : cli_fail(error);
-        int closed = cli_output_close(&w.out);
-        status = status == CLI_DONE ? closed : status;
-    }
-    sis_task_free(task);
+        cli_task_note(o->common.quiet, w->task);
+    if (status == CLI_DONE)
+        status = predict(w, o->output, opt.search.jobs);
+    sis_task_free(w->task);
+    free(w);
     return status;
 }
 

@@ -1,7 +1,136 @@
 /* SPDX-License-Identifier: MIT
  *
- * See spread.h.
+ * Things shared out among the threads of this process, and answers brought into order. See spread.h.
  */
 #include "spread.h"
 
-const cli_spread *cli_spread_now;
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/error.h>
+
+#include "base/mem.h"
+
+const cli_processes *cli_processes_now;
+
+int cli_leads(void) {
+    return !cli_processes_now || cli_processes_now->leads;
+}
+
+size_t cli_things_next(cli_things *t, size_t *things, size_t most) {
+    return t->next(t, things, most);
+}
+
+int cli_things_answer(cli_things *t, size_t thing, const void *bytes, size_t n) {
+    return t->answer(t, thing, bytes, n);
+}
+
+/* ---- Answers --------------------------------------------------------------------------------- */
+
+struct cli_early {
+    size_t thing, n;
+    char *bytes;
+};
+
+static void exchange(struct cli_early *a, struct cli_early *b) {
+    struct cli_early c = *a;
+    *a = *b;
+    *b = c;
+}
+
+static int keep_early(cli_desk *d, size_t thing, const void *bytes, size_t n) {
+    int error = sis__reserve(&d->early, &d->room, d->n_early + 1, sizeof *d->early);
+    char *copy = error == SIS_OK ? sis__copy(bytes, n, 1) : NULL;
+    if (!copy)
+        return SIS_E_NOMEM;
+    size_t at = d->n_early++;
+    d->early[at] = (struct cli_early){thing, n, copy};
+    for (; at > 0 && d->early[(at - 1) / 2].thing > thing; at = (at - 1) / 2)
+        exchange(&d->early[at], &d->early[(at - 1) / 2]);
+    return SIS_OK;
+}
+
+static void drop_top(cli_desk *d) {
+    free(d->early[0].bytes);
+    d->early[0] = d->early[--d->n_early];
+    for (size_t at = 0, least; at < d->n_early; at = least) {
+        least = at;
+        for (size_t k = 2 * at + 1; k <= 2 * at + 2 && k < d->n_early; k++)
+            least = d->early[k].thing < d->early[least].thing ? k : least;
+        if (least == at)
+            break;
+        exchange(&d->early[at], &d->early[least]);
+    }
+}
+
+static int take(cli_desk *d, size_t thing, const void *bytes, size_t n) {
+    d->taken++;
+    return d->work->take(d->work->ctx, thing, bytes, n);
+}
+
+static size_t wanted(const cli_desk *d) {
+    return d->work->which ? d->work->which[d->taken] : d->taken;
+}
+
+int cli_desk_put(cli_desk *d, size_t thing, const void *bytes, size_t n) {
+    if (d->work->ordered && thing != wanted(d))
+        return keep_early(d, thing, bytes, n);
+    int error = take(d, thing, bytes, n);
+    while (error == SIS_OK && d->n_early > 0 && d->early[0].thing == wanted(d)) {
+        error = take(d, d->early[0].thing, d->early[0].bytes, d->early[0].n);
+        drop_top(d);
+    }
+    return error;
+}
+
+void cli_desk_release(cli_desk *d) {
+    for (size_t i = 0; i < d->n_early; i++)
+        free(d->early[i].bytes);
+    free(d->early);
+    *d = (cli_desk){0};
+}
+
+/* ---- One process ----------------------------------------------------------------------------- */
+
+typedef struct {
+    cli_things base;
+    const cli_work *work;
+    cli_desk desk;
+    size_t given;
+    int error; /* take() wants no more */
+    pthread_mutex_t lock;
+} here;
+
+static size_t next_here(cli_things *t, size_t *things, size_t most) {
+    here *h = (here *)t;
+    const cli_work *w = h->work;
+    size_t n = 0;
+    pthread_mutex_lock(&h->lock);
+    for (; h->error == SIS_OK && n < most && h->given < w->n; n++, h->given++)
+        things[n] = w->which ? w->which[h->given] : h->given;
+    pthread_mutex_unlock(&h->lock);
+    return n;
+}
+
+static int answer_here(cli_things *t, size_t thing, const void *bytes, size_t n) {
+    here *h = (here *)t;
+    pthread_mutex_lock(&h->lock);
+    if (h->error == SIS_OK)
+        h->error = cli_desk_put(&h->desk, thing, bytes, n);
+    int error = h->error;
+    pthread_mutex_unlock(&h->lock);
+    return error;
+}
+
+int cli_spread(const cli_work *w) {
+    if (cli_processes_now)
+        return cli_processes_now->spread(w);
+    here h = {.base = {next_here, answer_here}, .work = w, .desk.work = w};
+    pthread_mutex_init(&h.lock, NULL);
+    int error = w->work(w->ctx, &h.base);
+    cli_desk_release(&h.desk);
+    pthread_mutex_destroy(&h.lock);
+    return error;
+}

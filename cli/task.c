@@ -183,6 +183,10 @@ void cli_question_init(cli_question *q) {
     q->memory = opt.search.memory >> 20;
 }
 
+int cli_jobs(const cli_source *s) {
+    return s->jobs ? (int)s->jobs : cli_processes_now ? cli_processes_now->jobs : 0;
+}
+
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out) {
     sis_task_opt_init(out);
     out->model = s->model;
@@ -202,7 +206,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->missing = s->missing;
     out->rows_as = s->rows_as;
     out->rows = s->rows;
-    out->search.jobs = s->jobs ? (int)s->jobs : cli_spread_now ? cli_spread_now->jobs : 0;
+    out->search.jobs = cli_jobs(s);
     out->plain = !q;
     out->output = q ? q->output : NULL;
     if (!q)

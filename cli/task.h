@@ -48,6 +48,9 @@ size_t cli_draws(const cli_question *q);
 /* The options of a task: every default, then these. q NULL: nothing but scores are wanted. */
 void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *out);
 
+/* Threads: as many as were asked for, or the process's share of the machine; 0: as many as it has. */
+int cli_jobs(const cli_source *s);
+
 /* How files are read, by options that several commands have. */
 void cli_read_options(const char *categorical, const char *types, int no_header, sis_data_opt *out);
 

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/error.h"
 #include "output.h"
 #include "records.h"
+#include "spread.h"
 
 typedef struct {
     cli_source source;
@@ -40,83 +43,195 @@ static void init(void *p) {
 
 enum { BLOCK = 64 }; /* records audited together */
 
-/* What has been found so far. */
+/* What an answer says of a record before the line of findings. */
+typedef struct {
+    size_t smaller;
+    int left_out; /* of status error; there is no line */
+    int holds, other_model;
+} brief;
+
 typedef struct {
     const verify_options *o;
     sis_task *task;
+    int jobs;
+
+    /* Reading: records are counted through all files. */
+    const cli_list *paths;
+    sis_results *file; /* that is open, the `at`-th; NULL: none */
+    size_t at, next;   /* next: the number of its next record */
+
+    /* Work. */
+    cli_things *things;
+    sis_record block[BLOCK]; /* (n_block) records that wait for their audit, of one file */
+    size_t number[BLOCK], n_block;
+    const char *path; /* of that file */
+
+    /* What has been found so far. */
     cli_output out;
-    const char *path;        /* of the records */
-    sis_record block[BLOCK]; /* (n_block) records that wait for their audit */
-    size_t n_block;
+    int broken; /* the file cannot be written, and that was said */
+    cli_progress bar;
+    size_t n; /* records; SIZE_MAX: not known */
     size_t records, hold, errors, smaller;
     size_t others; /* records that name another model */
 } audit;
 
-static int write_findings(audit *a, const char *id, const sis_audit *found) {
-    char *line;
+/* ---- Reading --------------------------------------------------------------------------------- */
+
+/* The records of all files; those that were named must hold some. */
+static int count_records(audit *a) {
+    a->n = 0;
+    for (size_t i = 0; i < a->paths->n; i++) {
+        sis_results *file;
+        size_t before = a->n;
+        if (strcmp(a->paths->items[i], "-") == 0) {
+            a->n = SIZE_MAX;
+            return cli_processes_now ? cli_error("-: the records of a pipe cannot be shared out "
+                                                 "among processes; name a file")
+                                     : CLI_DONE;
+        }
+        int found = sis_results_open(a->paths->items[i], &file);
+        while (found >= 0 && (found = sis_results_skip(file)) > 0)
+            a->n++;
+        sis_results_close(file);
+        if (found < 0)
+            return cli_fail(found);
+        if (a->n == before)
+            return cli_error("%s: holds no records", a->paths->items[i]);
+    }
+    return CLI_DONE;
+}
+
+static void close_file(audit *a) {
+    sis_results_close(a->file);
+    a->file = NULL;
+    a->at++;
+}
+
+/* Record `number`, which is not before the last one: 1, 0: there are none so far, or an error. */
+static int read_record(audit *a, size_t number, sis_record *r) {
+    int found = 0;
+    while (found == 0 && a->at < a->paths->n) {
+        found = a->file ? SIS_OK : sis_results_open(a->paths->items[a->at], &a->file);
+        while (found >= 0 && a->next < number && (found = sis_results_skip(a->file)) > 0)
+            a->next++;
+        if (found >= 0 && a->next == number)
+            found = sis_results_next(a->file, r);
+        if (found == 0)
+            close_file(a);
+    }
+    a->next += found > 0;
+    return found;
+}
+
+/* ---- Work ------------------------------------------------------------------------------------ */
+
+static int give(audit *a, size_t number, const brief *b, const char *line, size_t n) {
+    sis__buf answer;
+    sis__buf_init(&answer);
+    sis__buf_add(&answer, b, sizeof *b);
+    sis__buf_add(&answer, line, n);
+    int error = sis__buf_error(&answer);
+    if (error == SIS_OK)
+        error = cli_things_answer(a->things, number, answer.data, answer.len);
+    sis__buf_release(&answer);
+    return error;
+}
+
+static int give_findings(audit *a, size_t i, const sis_audit *found) {
+    const sis_record *r = &a->block[i];
+    brief b = {.holds = found->holds, .other_model = !cli_same_model(r->model, a->o->source.model)};
+    char *line = NULL;
     size_t n;
-    int error = sis_audit_format(id, found, &line, &n);
-    if (error)
-        return cli_fail(error);
-    int status = cli_output_write(&a->out, line, n);
+    for (size_t k = 0; k < found->n_subsets; k++)
+        b.smaller += found->subsets[k].n_smaller > 0;
+    int error = sis_audit_format(r->id, found, &line, &n);
+    if (error == SIS_OK)
+        error = give(a, a->number[i], &b, line, n);
     free(line);
-    return status;
+    return error;
 }
 
-/* A record that is not of the task's example is one of its file. */
-static int fail_in_file(const audit *a, int error) {
-    return error == SIS_E_ARGUMENT ? cli_error("%s: %s", a->path, sis_error_detail())
-                                   : cli_fail(error);
-}
-
-/* Audit the records that wait. */
+/* Audit the records that wait. One that is not of the task's example is one of its file. */
 static int audit_block(audit *a) {
     sis_audit found[BLOCK];
-    int status = fail_in_file(a, sis_task_verify(a->task, a->block, a->n_block, found));
-    if (status != CLI_DONE)
-        return status;
-    for (size_t i = 0; status == CLI_DONE && i < a->n_block; i++) {
-        a->hold += (size_t)found[i].holds;
-        for (size_t k = 0; k < found[i].n_subsets; k++)
-            a->smaller += found[i].subsets[k].n_smaller > 0;
-        status = write_findings(a, a->block[i].id, &found[i]);
-    }
-    for (size_t i = 0; i < a->n_block; i++)
+    size_t n = a->n_block;
+    int error = n > 0 ? sis_task_verify(a->task, a->block, n, found) : SIS_OK;
+    if (error == SIS_E_ARGUMENT)
+        sis__fail_in(error, "%s", a->path);
+    size_t made = error == SIS_OK ? n : 0;
+    for (size_t i = 0; error == SIS_OK && i < n; i++)
+        error = give_findings(a, i, &found[i]);
+    for (size_t i = 0; i < made; i++)
         sis_audit_release(&found[i]);
-    return status;
-}
-
-static void drop_block(audit *a) {
     while (a->n_block > 0)
         sis_record_release(&a->block[--a->n_block]);
+    return error;
 }
 
-/* Records into blocks, full blocks to the audit. */
-static int take_record(void *ctx, sis_record *r) {
+/* One record into the block: 1, 0: there is none, or an error. */
+static int take_in(audit *a, size_t number) {
+    sis_record r = {0};
+    size_t file = a->at;
+    int found = read_record(a, number, &r);
+    if (found <= 0)
+        return found;
+    int error = file != a->at ? audit_block(a) : SIS_OK;
+    if (error == SIS_OK && r.collection.status == SIS_STATUS_ERROR)
+        error = give(a, number, &(brief){.left_out = 1}, "", 0);
+    else if (error == SIS_OK) {
+        a->path = a->paths->items[a->at];
+        a->number[a->n_block] = number;
+        a->block[a->n_block++] = r;
+        r = (sis_record){0};
+    }
+    sis_record_release(&r);
+    return error == SIS_OK ? 1 : error;
+}
+
+static int work(void *ctx, cli_things *things) {
     audit *a = ctx;
-    int status = CLI_DONE;
-    a->records++;
-    if (r->collection.status == SIS_STATUS_ERROR) {
-        a->errors++;
-        return CLI_DONE;
+    size_t numbers[BLOCK], n;
+    int found = 1;
+    a->things = things;
+    while (found > 0 && (n = cli_things_next(things, numbers, BLOCK)) > 0) {
+        for (size_t i = 0; found > 0 && i < n; i++)
+            found = take_in(a, numbers[i]);
+        int error = found >= 0 ? audit_block(a) : found;
+        found = error == SIS_OK ? found : error;
     }
-    a->others += !cli_same_model(r->model, a->o->source.model);
-    if (a->n_block == BLOCK) {
-        status = audit_block(a);
-        drop_block(a);
-    }
-    a->block[a->n_block++] = *r;
-    *r = (sis_record){0};
-    return status;
+    return found < 0 ? found : SIS_OK;
 }
 
-static int audit_file(audit *a, const char *path) {
-    a->path = path;
-    int status = cli_records_each(path, SIZE_MAX, take_record, a);
-    if (status == CLI_DONE && a->n_block)
-        status = audit_block(a);
-    drop_block(a);
-    return status;
+/* ---- Findings -------------------------------------------------------------------------------- */
+
+static int take_findings(void *ctx, size_t number, const void *answer, size_t n) {
+    audit *a = ctx;
+    brief b;
+    (void)number;
+    memcpy(&b, answer, sizeof b);
+    a->records++;
+    a->errors += (size_t)b.left_out;
+    a->hold += (size_t)b.holds;
+    a->others += (size_t)b.other_model;
+    a->smaller += b.smaller;
+    if (!b.left_out) {
+        cli_progress_erase(&a->bar);
+        a->broken |= cli_output_write(&a->out, (const char *)answer + sizeof b, n - sizeof b);
+    }
+    if (a->n != SIZE_MAX)
+        cli_progress_show(&a->bar, &(sis_progress){.inputs = a->n, .inputs_done = a->records});
+    return a->broken ? SIS_E_IO : SIS_OK;
+}
+
+static int audit_all(audit *a) {
+    cli_progress_init(&a->bar, a->o->common.quiet);
+    int error = cli_spread(&(cli_work){
+        .n = a->n, .jobs = a->jobs, .ordered = 1, .work = work, .take = take_findings, .ctx = a});
+    cli_progress_end(&a->bar);
+    sis_results_close(a->file);
+    while (a->n_block > 0)
+        sis_record_release(&a->block[--a->n_block]);
+    return a->broken ? CLI_FAILED : cli_fail(error);
 }
 
 static int conclude(const audit *a) {
@@ -136,11 +251,12 @@ static int conclude(const audit *a) {
 }
 
 static int verify_all(const verify_options *o, const cli_list *args) {
-    audit a = {.o = o};
+    audit a = {.o = o, .paths = args};
     sis_task_opt opt;
     cli_task_options(&o->source, &o->question, &opt);
     opt.search.exhaustive = o->exhaustive;
     opt.counterexamples = o->counterexamples;
+    a.jobs = opt.search.jobs;
     int status = cli_task_spares(&o->source, &o->question, o->output);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_output_spares(o->output, args->items[i]);
@@ -148,15 +264,17 @@ static int verify_all(const verify_options *o, const cli_list *args) {
         status = cli_fail(sis_task_open(&opt, &a.task));
     if (status == CLI_DONE)
         cli_task_note(o->common.quiet, a.task);
-    if (status == CLI_DONE)
+    if (status == CLI_DONE && cli_leads())
+        status = count_records(&a);
+    if (status == CLI_DONE && cli_leads())
         status = cli_output_open(&a.out, o->output, -1);
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = audit_file(&a, args->items[i]);
+    if (status == CLI_DONE)
+        status = audit_all(&a);
     int closed = cli_output_close(&a.out);
     if (status == CLI_DONE)
         status = closed;
     sis_task_free(a.task);
-    return status == CLI_DONE ? conclude(&a) : status;
+    return status == CLI_DONE && cli_leads() ? conclude(&a) : status;
 }
 
 /* ---- Options that the results tell -------------------------------------------------------------- */

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
  * sis-mpi: the program `sis` over many processes, started by mpirun or srun. Rank 0 runs the command;
- * for explain and predict the others open the same model and data and take examples from it. Other
- * commands are run by rank 0 alone.
+ * for explain, predict, verify and evaluate the others run it too: they open the same model and data and
+ * take what there is to do from it (cli/spread.h). Other commands are run by rank 0 alone.
  */
 #include <mpi.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../cli/cli.h"
-#include "base/parallel.h"
 #include "spread.h"
 
 static int is_spread(const char *command) {
-    return command && (strcmp(command, "explain") == 0 || strcmp(command, "predict") == 0);
+    const char *those[] = {"explain", "predict", "verify", "evaluate"};
+    for (size_t i = 0; command && i < sizeof those / sizeof *those; i++)
+        if (strcmp(command, those[i]) == 0)
+            return 1;
+    return 0;
 }
 
 /* Take an option of ours out of the words. */
@@ -30,15 +32,11 @@ static int take_flag(int *argc, char **argv, const char *flag) {
     return 0;
 }
 
-/* The cores of this process, if it is bound to some; else its share of the machine's. */
-static int share_of_cores(void) {
-    MPI_Comm node;
-    int here = 1, cores = sis__cores(), all = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &here);
-    MPI_Comm_free(&node);
-    int jobs = cores < all ? cores : all / here;
-    return jobs > 0 ? jobs : 1;
+static int has_jobs(int argc, char **argv) {
+    for (int i = 2; i < argc; i++)
+        if (strncmp(argv[i], "--jobs", 6) == 0 || strncmp(argv[i], "-j", 2) == 0)
+            return 1;
+    return 0;
 }
 
 /* The others are silent: what they have to say goes to rank 0. */
@@ -51,30 +49,23 @@ static FILE *be_silent(void) {
     return said;
 }
 
-static void tell_failure(FILE *said) {
+/* The last words of a process that does not lead. */
+static void leave(FILE *said, int status) {
     char text[2000] = "it does not say why";
     fflush(stderr);
-    if (said) {
+    if (said && status != CLI_DONE) {
         rewind(said);
         size_t n = fread(text, 1, sizeof text - 1, said);
         while (n > 0 && text[n - 1] == '\n')
             n--;
         text[n] = '\0';
     }
-    mpi_spread_fail(text);
-}
-
-static int serve(int argc, char **argv) {
-    FILE *said = be_silent();
-    int status = cli_main(&cli_sis, argc, argv);
-    if (status != CLI_DONE)
-        tell_failure(said);
-    return CLI_DONE; /* rank 0 has the last word */
+    mpi_spread_leave(status != CLI_DONE ? text : NULL);
 }
 
 int main(int argc, char **argv) {
     int rank, ranks, level;
-    static cli_spread spread;
+    static cli_processes processes;
     cli_interrupt_init();
     if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
         return CLI_FAILED;
@@ -82,18 +73,21 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     int status = CLI_DONE, spreads = argc > 1 && is_spread(argv[1]);
     int sent = take_flag(&argc, argv, "--broadcast");
-    mpi_spread_init(&spread, rank, ranks);
-    spread.jobs = share_of_cores();
+    mpi_spread_init(&processes, rank, ranks);
+    processes.jobs = mpi_cores_share(spreads && !has_jobs(argc, argv));
     if (spreads && sent && mpi_broadcast(argc, argv, rank) != 0)
         MPI_Abort(MPI_COMM_WORLD, CLI_FAILED);
-    cli_spread_now = spreads && ranks > 1 ? &spread : NULL;
-    if (rank == 0)
+    cli_processes_now = spreads && ranks > 1 ? &processes : NULL;
+    if (rank == 0) {
         status = cli_main(&cli_sis, argc, argv);
-    else if (spreads)
-        status = serve(argc, argv);
-    if (rank == 0 && cli_spread_now && mpi_spread_end() != 0)
-        MPI_Abort(MPI_COMM_WORLD, status ? status : CLI_FAILED); /* what was written is flushed */
+        if (mpi_spread_end() != 0)
+            MPI_Abort(MPI_COMM_WORLD,
+                      status ? status : CLI_FAILED); /* what is written is flushed */
+    } else {
+        FILE *said = be_silent();
+        leave(said, spreads ? cli_main(&cli_sis, argc, argv) : CLI_DONE);
+    }
     mpi_broadcast_end();
     MPI_Finalize();
-    return status;
+    return status; /* rank 0 has the last word */
 }

@@ -1,417 +1,357 @@
 /* SPDX-License-Identifier: MIT
  *
- * Handing out examples to whoever is free. Costs differ by orders of magnitude from one example to the
- * next, so a chunk is as many as have taken CHUNK_SECONDS so far, and fewer towards the end. Each
- * process has the next chunk waiting while it works on one, so that nobody waits for a message. Rank 0
- * works too, in a thread beside the one that talks. Waiting is polling with short sleeps: MPI's own
- * waiting would burn the core that a neighbour computes on.
+ * Handing things out to whoever is free. Costs differ by orders of magnitude from one thing to the
+ * next, so nobody gets a share beforehand: each process has as many things as it has threads, and as
+ * many more as it has lately done in AHEAD_SECONDS, so that it never waits for a message; fewer
+ * towards the end, so that nobody sits on what others could do.
  *
- * Records come back as lines and are handed on as they come, so that a run that is killed has lost
- * nothing but what was under way; whoever writes them brings them into order at the end.
+ * Answers are handed on as they come, so that a run that is killed has lost nothing but what was under
+ * way. Rank 0 works too. Its thread that talks sleeps until its own crew has an answer, at most
+ * NAP_SECONDS: MPI's own waiting would burn the core that a neighbour computes on. Answers of cheap
+ * things are sent in bundles, the fewer messages the more processes there are, so that rank 0 gets a
+ * few thousand a second whatever their number.
  */
 #include "spread.h"
 
 #include <mpi.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <sis/results.h>
+#include <sis/error.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 
-static const double CHUNK_SECONDS = 0.25;
-enum { MOST = 4096 }; /* examples of a chunk */
+static const double AHEAD_SECONDS = 0.25;
+static const double NAP_SECONDS = 0.002;
+static const double WINDOW_SECONDS = 4; /* of what "lately" means */
+static const double BUNDLE_SECONDS =
+    0.0005; /* between messages of a process, times the processes */
+static const double BUNDLE_MOST = 0.1;
+enum { MOST = 480 }; /* things of a message, which then needs no handshake */
 
 static int ranks = 1;
-static int *ready; /* (ranks) of rank 0: has it said that it serves? */
-
-static void nap(void) {
-    struct timespec t = {0, 300000};
-    nanosleep(&t, NULL);
-}
-
-/* ---- Chunks and answers ---------------------------------------------------------------------- */
+static int current; /* round */
+static int over;    /* rank 0: a round has failed while others worked; others: told to QUIT */
 
 typedef struct {
-    int predict; /* scores are wanted, not records */
-    size_t n;
-    size_t examples[MOST];
-} chunk;
+    int round, jobs; /* as READY says */
+} ready_message;
 
-/* What came of a chunk: a head, then for each answer its example, its length and its bytes. */
+/* One of the processes, as rank 0 sees it. */
 typedef struct {
-    double seconds;
-    int error;         /* what ended it early */
-    char message[512]; /* and said */
-} head;
+    ready_message ready;
+    size_t has;   /* things without an answer */
+    size_t done;  /* answers */
+    double since; /* when counting began */
+} worker;
+static worker *workers; /* (ranks) of rank 0 */
 
-static void put_bytes(sis__buf *b, size_t example, const void *bytes, size_t n) {
-    sis__buf_add(b, &example, sizeof example);
-    sis__buf_add(b, &n, sizeof n);
-    sis__buf_add(b, bytes, n);
+static int send(const void *bytes, size_t n, int to, int tag) {
+    return MPI_Send(bytes, (int)n, MPI_BYTE, to, tag, MPI_COMM_WORLD) == MPI_SUCCESS
+               ? SIS_OK
+               : sis__fail(SIS_E_IO, "rank %d cannot be reached", to);
 }
 
-static int put_record(void *ctx, size_t i, const sis_record *r) {
-    char *line;
-    size_t n;
-    int error = sis_record_format(r, 1, &line, &n);
-    if (error == SIS_OK)
-        put_bytes((sis__buf *)ctx, i, line, n);
-    free(line);
-    return error;
+/* A message into room, followed by a zero: its tag, 0 if there is none, or an error. */
+static int receive(int from, sis__buf *room, MPI_Status *status) {
+    int there = 0, length = 0;
+    MPI_Iprobe(from, MPI_ANY_TAG, MPI_COMM_WORLD, &there, status);
+    if (!there)
+        return 0;
+    MPI_Get_count(status, MPI_BYTE, &length);
+    int error = sis__reserve(&room->data, &room->cap, (size_t)length + 1, 1);
+    if (error != SIS_OK)
+        return error;
+    room->len = (size_t)length;
+    room->data[length] = '\0';
+    MPI_Recv(room->data, length, MPI_BYTE, status->MPI_SOURCE, status->MPI_TAG, MPI_COMM_WORLD,
+             MPI_STATUS_IGNORE);
+    return status->MPI_TAG;
 }
 
-typedef struct {
-    sis__buf *answers;
-    const chunk *c;
-    size_t bytes;
-} scoring;
-
-static int put_scores(void *ctx, size_t k, const double *scores) {
-    const scoring *s = (const scoring *)ctx;
-    put_bytes(s->answers, s->c->examples[k], scores, s->bytes);
-    return SIS_OK;
+static void nap(double seconds) {
+    nanosleep(&(struct timespec){0, (long)(seconds * 1e9)}, NULL);
 }
 
-/* Work on a chunk; *answers begins with a head. */
-static int work(sis_task *task, const chunk *c, sis__buf *answers) {
-    head h = {0};
-    double began = sis__seconds();
-    sis__buf_clear(answers);
-    sis__buf_add(answers, &h, sizeof h);
-    scoring s = {answers, c, sis_task_model(task)->n_outputs * sizeof(double)};
-    h.error = c->predict ? sis_task_predict(task, c->examples, c->n, put_scores, &s)
-                         : sis_task_run(task, c->examples, c->n, put_record, answers);
-    if (h.error)
-        snprintf(h.message, sizeof h.message, "%s", sis_error_detail());
-    h.seconds = sis__seconds() - began;
-    if (sis__buf_error(answers) != SIS_OK)
-        return SIS_E_NOMEM;
-    memcpy(answers->data, &h, sizeof h);
-    return SIS_OK;
+/* The same, waited for. */
+static int await(int from, sis__buf *room) {
+    MPI_Status status;
+    int tag;
+    while ((tag = receive(from, room, &status)) == 0)
+        nap(NAP_SECONDS);
+    return tag;
+}
+
+/* Why this process cannot go on: a code, then words. */
+static void send_failure(int code, const char *reason) {
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_add(&b, &code, sizeof code);
+    sis__buf_str(&b, reason);
+    if (sis__buf_error(&b) == SIS_OK)
+        send(b.data, b.len, 0, SIS_MPI_FAILED);
+    sis__buf_release(&b);
 }
 
 /* ---- Serving --------------------------------------------------------------------------------- */
 
-static void await_message(int from, MPI_Status *status) {
-    int there = 0;
-    while (MPI_Iprobe(from, MPI_ANY_TAG, MPI_COMM_WORLD, &there, status) == MPI_SUCCESS && !there)
-        nap();
-}
-
-static int serve(sis_task *task) {
+/* What whoever leads has to say: 1: go on, 0: it is over. */
+static int obey(crew *c, sis__buf *room) {
     MPI_Status status;
-    sis__buf answers;
-    chunk *c = SIS_NEW(chunk, 1);
-    int error = c ? SIS_OK : SIS_E_NOMEM;
-    sis__buf_init(&answers);
-    if (error == SIS_OK)
-        MPI_Send(NULL, 0, MPI_BYTE, 0, SIS_MPI_READY, MPI_COMM_WORLD);
-    while (error == SIS_OK) {
-        await_message(0, &status);
-        MPI_Recv(c, (int)sizeof *c, MPI_BYTE, 0, status.MPI_TAG, MPI_COMM_WORLD, &status);
-        if (status.MPI_TAG == SIS_MPI_END)
-            break;
-        error = work(task, c, &answers);
-        if (error == SIS_OK)
-            MPI_Send(answers.data, (int)answers.len, MPI_BYTE, 0, SIS_MPI_ANSWERS, MPI_COMM_WORLD);
-    }
-    sis__buf_release(&answers);
-    free(c);
-    return error;
+    int tag;
+    while ((tag = receive(0, room, &status)) > 0 && tag == SIS_MPI_CHUNK)
+        if (crew_put(c, (const size_t *)(const void *)room->data, room->len / sizeof(size_t)) != 0)
+            tag = SIS_E_NOMEM;
+    if (tag < 0)
+        send_failure(tag, "out of memory");
+    over |= tag == SIS_MPI_QUIT;
+    return tag != SIS_MPI_END && tag != SIS_MPI_QUIT;
 }
 
-void mpi_spread_fail(const char *reason) {
-    MPI_Send(reason, (int)strlen(reason), MPI_BYTE, 0, SIS_MPI_FAILED, MPI_COMM_WORLD);
+/* Send what is done, or sleep a little. */
+static void report(crew *c, sis__buf *answers, double *sent) {
+    double gap = BUNDLE_SECONDS * ranks, now = sis__seconds();
+    int waiting = crew_waiting(c) > 0;
+    gap = gap < BUNDLE_MOST ? gap : BUNDLE_MOST;
+    if (waiting && now - *sent < gap) {
+        nap(gap / 2 < 2 * NAP_SECONDS ? gap / 2 : 2 * NAP_SECONDS);
+    } else if (crew_take(c, answers, waiting ? 2 * NAP_SECONDS : NAP_SECONDS / 2) > 0) {
+        send(answers->data, answers->len, 0, SIS_MPI_ANSWERS);
+        *sent = sis__seconds();
+    }
+}
+
+static int serve(const cli_work *w) {
+    crew c;
+    sis__buf room, answers;
+    char message[512];
+    double sent = 0;
+    int error = crew_start(&c, w), told = 0;
+    if (error != SIS_OK)
+        return error;
+    sis__buf_init(&room);
+    sis__buf_init(&answers);
+    send(&(ready_message){current, w->jobs}, sizeof(ready_message), 0, SIS_MPI_READY);
+    while (obey(&c, &room)) {
+        if (told)
+            nap(NAP_SECONDS);
+        else
+            report(&c, &answers, &sent);
+        error = told ? error : crew_failed(&c, message);
+        if (error != SIS_OK && !told)
+            send_failure(error, message);
+        told = error != SIS_OK;
+    }
+    crew_end(&c);
+    sis__buf_release(&room);
+    sis__buf_release(&answers);
+    return over ? sis__fail(SIS_E_CANCELLED, "cancelled") : SIS_OK;
+}
+
+void mpi_spread_leave(const char *reason) {
+    sis__buf room;
+    sis__buf_init(&room);
+    if (reason && !over)
+        send_failure(SIS_E_MODEL, reason);
+    send(NULL, 0, 0, SIS_MPI_LEFT);
+    while (!over)
+        over = await(0, &room) == SIS_MPI_QUIT;
+    sis__buf_release(&room);
 }
 
 /* ---- Leading --------------------------------------------------------------------------------- */
 
 typedef struct {
-    sis_task *task;
-    const size_t *which; /* NULL: all */
-    size_t n, given, answered;
-    int predict;
-    double cost;  /* seconds of an example, as the last chunks had it; 0: not known */
-    int *waiting; /* (ranks) chunks that each has */
-    sis_task_done *done;
-    sis_task_scored *scored;
-    void *ctx;
-    double **scores; /* (n) of predictions that wait for their turn */
-    size_t next;
-
-    /* Of the thread that works here. */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    chunk *own;      /* what it is to do; n = 0: nothing */
-    sis__buf result; /* what it has done; empty: nothing new */
-    int stop;
-    int own_error;
+    const cli_work *work;
+    cli_desk desk;
+    crew own;
+    size_t given, answered;
+    size_t jobs;  /* of all that serve */
+    worker *from; /* whose answers are read */
+    sis__buf room, answers;
 } lead;
 
-static size_t example_of(const lead *l, size_t k) {
-    return l->which ? l->which[k] : k;
+/* How many things a worker is to have: one a thread, and some that wait. */
+static size_t wish(const lead *l, const worker *k, size_t *ahead) {
+    double seconds = sis__seconds() - k->since;
+    size_t jobs = (size_t)k->ready.jobs, left = l->work->n - l->given;
+    size_t fair = jobs * left / (2 * l->jobs);
+    *ahead = k->done && seconds > 0 ? (size_t)((double)k->done * AHEAD_SECONDS / seconds) : 0;
+    *ahead = *ahead < fair ? *ahead : fair;
+    return jobs + *ahead;
 }
 
-/* How many examples a rank gets now. */
-static size_t chunk_size(const lead *l) {
-    size_t left = l->n - l->given, fair = left / (size_t)(2 * ranks);
-    size_t wish = l->cost > 0 ? (size_t)(CHUNK_SECONDS / l->cost) : 1;
-    size_t most = l->predict ? MOST : wish < MOST ? wish : MOST;
-    most = most < fair ? most : fair;
-    return most ? most : 1;
+static int give(lead *l, int rank, size_t n) {
+    size_t things[MOST], left = l->work->n - l->given, count = 0;
+    worker *k = &workers[rank];
+    n = n < MOST ? n : MOST;
+    for (n = n < left ? n : left; count < n; count++, l->given++)
+        things[count] = l->work->which ? l->work->which[l->given] : l->given;
+    if (k->has == 0 && k->done == 0)
+        k->since = sis__seconds();
+    k->has += n;
+    return rank == 0 ? crew_put(&l->own, things, n)
+                     : send(things, n * sizeof *things, rank, SIS_MPI_CHUNK);
 }
 
-static void fill_chunk(lead *l, chunk *c) {
-    size_t n = chunk_size(l), left = l->n - l->given;
-    c->predict = l->predict;
-    c->n = n < left ? n : left;
-    for (size_t i = 0; i < c->n; i++)
-        c->examples[i] = example_of(l, l->given++);
-}
-
-static int send_chunk(lead *l, int rank, chunk *c) {
-    fill_chunk(l, c);
-    l->waiting[rank]++;
-    size_t bytes = offsetof(chunk, examples) + c->n * sizeof *c->examples;
-    return MPI_Send(c, (int)bytes, MPI_BYTE, rank, SIS_MPI_CHUNK, MPI_COMM_WORLD) == MPI_SUCCESS
-               ? SIS_OK
-               : sis__fail(SIS_E_IO, "rank %d cannot be reached", rank);
-}
-
-/* Two chunks each, so that nobody waits; one towards the end, so that nobody sits on a second. */
-static int feed(lead *l, chunk *scratch) {
-    int deep = l->n - l->given > (size_t)(4 * ranks) ? 2 : 1, error = SIS_OK;
-    for (int depth = 1; depth <= deep; depth++)
-        for (int r = 1; r < ranks && error == SIS_OK && l->given < l->n; r++)
-            if (ready[r] && l->waiting[r] < depth)
-                error = send_chunk(l, r, scratch);
-    pthread_mutex_lock(&l->lock);
-    if (error == SIS_OK && l->own->n == 0 && l->result.len == 0 && l->given < l->n) {
-        fill_chunk(l, l->own);
-        pthread_cond_signal(&l->changed);
-    }
-    pthread_mutex_unlock(&l->lock);
-    return error;
-}
-
-static int hand_record(lead *l, size_t example, const char *line, size_t n) {
-    sis_record r;
-    int error = sis_record_parse(line, n, &r);
-    if (error == SIS_OK)
-        error = l->done(l->ctx, example, &r);
-    sis_record_release(&r);
-    return error;
-}
-
-/* Scores are written in order: they are small enough to wait. */
-static int hand_scores(lead *l, size_t example, const char *bytes, size_t n) {
+/* Whoever has less than half of what should wait gets more; first those with idle threads. */
+static int feed(lead *l) {
     int error = SIS_OK;
-    l->scores[example] = (double *)sis__copy(bytes, n, 1);
-    if (!l->scores[example])
-        return SIS_E_NOMEM;
-    while (error == SIS_OK && l->next < l->n && l->scores[l->next]) {
-        error = l->scored(l->ctx, l->next, l->scores[l->next]);
-        free(l->scores[l->next]);
-        l->scores[l->next++] = NULL;
-    }
+    for (int idle = 1; idle >= 0; idle--)
+        for (int r = 0; r < ranks && error == SIS_OK && l->given < l->work->n; r++) {
+            worker *k = &workers[r];
+            size_t ahead, full;
+            if (k->ready.round != current)
+                continue;
+            full = wish(l, k, &ahead);
+            if (idle ? k->has < (size_t)k->ready.jobs : k->has + ahead / 2 < full)
+                error = give(l, r, idle ? (size_t)k->ready.jobs - k->has : full - k->has);
+        }
     return error;
 }
 
-/* Answers of a chunk, one by one. */
-static int take_answers(lead *l, const char *bytes, size_t length) {
-    head h;
-    size_t at = sizeof h, count = 0;
-    int error = SIS_OK;
-    memcpy(&h, bytes, sizeof h);
-    while (error == SIS_OK && at < length) {
-        size_t example, n;
-        memcpy(&example, bytes + at, sizeof example);
-        memcpy(&n, bytes + at + sizeof example, sizeof n);
-        at += sizeof example + sizeof n;
-        error = l->predict ? hand_scores(l, example, bytes + at, n)
-                           : hand_record(l, example, bytes + at, n);
-        at += n;
-        count++;
+static int take_answer(void *ctx, size_t thing, const void *bytes, size_t n) {
+    lead *l = ctx;
+    l->answered++;
+    l->from->has--;
+    l->from->done++;
+    return cli_desk_put(&l->desk, thing, bytes, n);
+}
+
+static int take_answers(lead *l, worker *from, const sis__buf *b) {
+    double now = sis__seconds(), seconds = now - from->since;
+    l->from = from;
+    if (seconds > WINDOW_SECONDS) { /* what was long ago counts less */
+        from->done /= 2;
+        from->since = now - seconds / 2;
     }
-    l->answered += count;
-    if (count) {
-        double now = h.seconds / (double)count;
-        l->cost = l->cost > 0 ? 0.7 * l->cost + 0.3 * now : now;
+    return crew_each(b->data, b->len, take_answer, l);
+}
+
+static void welcome(lead *l, int rank, const ready_message *r) {
+    if (r->round != current) { /* it has come too late for that one */
+        send(NULL, 0, rank, SIS_MPI_END);
+        return;
     }
-    if (error == SIS_OK && h.error) {
-        sis_error_set(h.message);
-        error = h.error;
-    }
-    return error;
+    workers[rank] = (worker){.ready = {r->round, r->jobs > 0 ? r->jobs : 1}};
+    l->jobs += (size_t)workers[rank].ready.jobs;
+}
+
+static int fail_as(int rank, const sis__buf *b) {
+    int code;
+    memcpy(&code, b->data, sizeof code);
+    const char *reason = b->data + sizeof code;
+    return workers[rank].ready.round == current ? sis__fail(code, "%s", reason)
+                                                : sis__fail(code, "rank %d: %s", rank, reason);
 }
 
 /* One message, if there is any: 1, 0 or an error. */
-static int hear(lead *l, char **room, size_t *size) {
+static int hear(lead *l) {
     MPI_Status status;
-    int there = 0, length = 0;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &there, &status);
-    if (!there)
-        return 0;
-    MPI_Get_count(&status, MPI_BYTE, &length);
-    int error = sis__reserve(room, size, (size_t)length + 1, 1);
-    if (error != SIS_OK)
-        return error;
-    int from = status.MPI_SOURCE, tag = status.MPI_TAG;
-    MPI_Recv(*room, length, MPI_BYTE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    (*room)[length] = '\0';
-    if (tag == SIS_MPI_FAILED)
-        return sis__fail(SIS_E_MODEL, "rank %d: %s", from, *room);
+    ready_message ready;
+    int error = SIS_OK, tag = receive(MPI_ANY_SOURCE, &l->room, &status);
+    if (tag <= 0)
+        return tag;
+    int from = status.MPI_SOURCE;
     if (tag == SIS_MPI_READY) {
-        ready[from] = 1;
-        return 1;
+        memcpy(&ready, l->room.data, sizeof ready);
+        welcome(l, from, &ready);
+    } else if (tag == SIS_MPI_ANSWERS) {
+        error = take_answers(l, &workers[from], &l->room);
+    } else if (tag == SIS_MPI_FAILED) {
+        error = fail_as(from, &l->room);
     }
-    l->waiting[from]--;
-    error = take_answers(l, *room, (size_t)length);
     return error == SIS_OK ? 1 : error;
 }
 
-/* What the thread here has done. */
-static int hear_own(lead *l) {
-    sis__buf got = {0};
-    pthread_mutex_lock(&l->lock);
-    int error = l->own_error;
-    if (l->result.len) {
-        got = l->result;
-        sis__buf_init(&l->result);
+static int hear_own(lead *l, double seconds) {
+    char message[512];
+    int failed = crew_failed(&l->own, message);
+    size_t n = crew_take(&l->own, &l->answers, seconds);
+    int error = n > 0 ? take_answers(l, &workers[0], &l->answers) : SIS_OK;
+    if (error == SIS_OK && failed) {
+        sis_error_set(message);
+        error = failed;
     }
-    pthread_mutex_unlock(&l->lock);
-    if (error != SIS_OK || got.len == 0)
-        return error;
-    error = take_answers(l, got.data, got.len);
-    sis__buf_release(&got);
-    return error == SIS_OK ? 1 : error;
+    return error == SIS_OK ? n > 0 : error;
 }
 
-static void *work_here(void *ctx) {
-    lead *l = (lead *)ctx;
-    sis__buf answers;
-    sis__buf_init(&answers);
-    pthread_mutex_lock(&l->lock);
-    while (!l->stop) {
-        if (l->own->n == 0 || l->result.len) {
-            pthread_cond_wait(&l->changed, &l->lock);
-            continue;
-        }
-        pthread_mutex_unlock(&l->lock);
-        int error = work(l->task, l->own, &answers);
-        pthread_mutex_lock(&l->lock);
-        l->own_error = error;
-        l->own->n = 0;
-        l->result = answers;
-        sis__buf_init(&answers);
+static int lead_on(lead *l) {
+    const cli_work *w = l->work;
+    int error = SIS_OK;
+    while (error >= 0 && l->answered < w->n) {
+        error = feed(l);
+        int heard = error >= 0 ? hear(l) : error;
+        int own = heard >= 0 ? hear_own(l, heard ? 0 : NAP_SECONDS) : heard;
+        error = own < 0 ? own : SIS_OK;
+        if (error == SIS_OK && w->tick && w->tick(w->ctx))
+            error = sis__fail(SIS_E_CANCELLED, "cancelled");
     }
-    pthread_mutex_unlock(&l->lock);
-    return NULL;
-}
-
-static int lead_on(lead *l, cli_spread_tick *tick) {
-    chunk *scratch = SIS_NEW(chunk, 1);
-    char *room = NULL;
-    size_t size = 0;
-    int got = scratch ? SIS_OK : SIS_E_NOMEM;
-    while (got >= 0 && l->answered < l->n) {
-        got = feed(l, scratch);
-        int heard = got >= 0 ? hear(l, &room, &size) : got;
-        int own = heard >= 0 ? hear_own(l) : heard;
-        got = own < 0 ? own : heard < 0 ? heard : SIS_OK;
-        if (got == SIS_OK && tick && tick(l->ctx))
-            got = sis__fail(SIS_E_CANCELLED, "cancelled");
-        if (got == SIS_OK && !heard && !own)
-            nap();
-    }
-    free(scratch);
-    free(room);
-    return got;
-}
-
-static int lead_all(lead *l, cli_spread_tick *tick) {
-    pthread_t thread;
-    l->waiting = SIS_NEW(int, (size_t)ranks);
-    l->own = SIS_NEW(chunk, 1);
-    l->scores = l->predict ? SIS_NEW(double *, l->n) : NULL;
-    pthread_mutex_init(&l->lock, NULL);
-    pthread_cond_init(&l->changed, NULL);
-    sis__buf_init(&l->result);
-    int error = l->waiting && l->own && (l->scores || !l->predict) ? SIS_OK : SIS_E_NOMEM;
-    int started = error == SIS_OK && pthread_create(&thread, NULL, work_here, l) == 0;
-    if (error == SIS_OK)
-        error = started ? lead_on(l, tick) : sis__fail(SIS_E_NOMEM, "no thread can be started");
-    if (started) {
-        char said[1024];
-        snprintf(said, sizeof said, "%s", sis_error_detail());
-        pthread_mutex_lock(&l->lock);
-        l->stop = 1;
-        pthread_cond_signal(&l->changed);
-        pthread_mutex_unlock(&l->lock);
-        if (error != SIS_OK)
-            sis_task_cancel(l->task);
-        pthread_join(thread, NULL);
-        sis_error_set(said);
-    }
-    for (size_t i = 0; l->scores && i < l->n; i++)
-        free(l->scores[i]);
-    free(l->scores);
-    free(l->waiting);
-    free(l->own);
-    sis__buf_release(&l->result);
-    pthread_cond_destroy(&l->changed);
-    pthread_mutex_destroy(&l->lock);
     return error;
 }
 
-static int under_way; /* a run has ended before its end */
+/* The others are told; this process's own threads are through. */
+static void dismiss(lead *l, int error) {
+    char said[1024];
+    snprintf(said, sizeof said, "%s", sis_error_detail());
+    for (int r = 1; r < ranks && error == SIS_OK; r++)
+        if (workers[r].ready.round == current)
+            send(NULL, 0, r, SIS_MPI_END);
+    if (error != SIS_OK && l->work->cancel)
+        l->work->cancel(l->work->ctx);
+    crew_end(&l->own);
+    sis_error_set(said);
+}
 
-static int explain(sis_task *task, const size_t *which, size_t n, sis_task_done *done, void *ctx,
-                   cli_spread_tick *tick) {
-    lead l = {.task = task, .which = which, .n = n, .done = done, .ctx = ctx};
-    int error = lead_all(&l, tick);
-    under_way |= error != SIS_OK;
+static int lead_all(const cli_work *w) {
+    lead l = {.work = w, .desk.work = w};
+    if (!workers)
+        return SIS_E_NOMEM;
+    workers[0] = (worker){.ready = {current, w->jobs > 0 ? w->jobs : 1}};
+    l.jobs = (size_t)workers[0].ready.jobs;
+    sis__buf_init(&l.room);
+    sis__buf_init(&l.answers);
+    int error = crew_start(&l.own, w);
+    if (error == SIS_OK) {
+        error = lead_on(&l);
+        dismiss(&l, error);
+    }
+    over |= error != SIS_OK;
+    cli_desk_release(&l.desk);
+    sis__buf_release(&l.room);
+    sis__buf_release(&l.answers);
     return error;
 }
 
-static int predict(sis_task *task, sis_task_scored *done, void *ctx) {
-    lead l = {.task = task, .n = sis_task_count(task), .predict = 1, .scored = done, .ctx = ctx};
-    int error = lead_all(&l, NULL);
-    under_way |= error != SIS_OK;
-    return error;
+static int spread(const cli_work *w) {
+    current++;
+    return cli_leads() ? lead_all(w) : serve(w);
 }
 
-/* Everybody has said READY or FAILED, or will: hear them out, then let go who serves. */
+/* ---- Beginning and end ----------------------------------------------------------------------- */
+
 int mpi_spread_end(void) {
-    char text[4096];
-    MPI_Status status;
-    int *heard = ready;
-    if (under_way)
+    sis__buf room;
+    if (over)
         return 1;
-    for (int r = 1; r < ranks; r++) {
-        if (!heard[r]) {
-            await_message(r, &status);
-            MPI_Recv(text, sizeof text, MPI_BYTE, r, status.MPI_TAG, MPI_COMM_WORLD, &status);
-            heard[r] = status.MPI_TAG == SIS_MPI_READY;
-        }
-        if (heard[r])
-            MPI_Send(NULL, 0, MPI_BYTE, r, SIS_MPI_END, MPI_COMM_WORLD);
-    }
-    free(ready);
-    ready = NULL;
+    sis__buf_init(&room);
+    for (int r = 1; r < ranks; r++)
+        send(NULL, 0, r, SIS_MPI_QUIT);
+    for (int r = 1; r < ranks; r++)
+        while (await(r, &room) != SIS_MPI_LEFT)
+            continue;
+    sis__buf_release(&room);
+    free(workers);
+    workers = NULL;
     return 0;
 }
 
-void mpi_spread_init(cli_spread *s, int rank, int n) {
+void mpi_spread_init(cli_processes *p, int rank, int n) {
     ranks = n;
-    ready = rank == 0 ? SIS_NEW(int, (size_t)n) : NULL;
-    *s = (cli_spread){
-        .leads = rank == 0, .jobs = 1, .explain = explain, .predict = predict, .serve = serve};
+    workers = rank == 0 ? SIS_NEW(worker, (size_t)n) : NULL;
+    *p = (cli_processes){.leads = rank == 0, .jobs = 1, .spread = spread};
 }

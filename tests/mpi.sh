@@ -60,6 +60,17 @@ done <kinds
 run 3 predict -m "$source/models/credit.onnx" -i many.csv </dev/null >spread
 cmp -s scores spread && echo "the same: scores" || fail "scores"
 
+# Checked and compared.
+"$sis" explain -q -m "$source/models/credit.onnx" -i many.csv -t 0.6 --method ig -o ig.jsonl
+"$sis" explain -q -m "$source/models/credit.onnx" -i many.csv -t 0.6 -o sis.jsonl
+"$sis" verify -q sis.jsonl ig.jsonl --exhaustive 4 >scores
+run 3 verify -q sis.jsonl ig.jsonl --exhaustive 4 </dev/null >spread 2>log
+cmp -s scores spread && echo "the same: findings of verify" || fail "verify: $(cat log)"
+set -- sis.jsonl ig.jsonl -m "$source/models/credit.onnx" -i many.csv --robust --yardsticks --imputation --draws 300
+"$sis" evaluate -q "$@" --csv whole.csv >whole
+run 3 evaluate -q "$@" --csv spread.csv </dev/null >spread 2>log
+cmp -s whole spread && cmp -s whole.csv spread.csv && echo "the same: tables of evaluate" || fail "evaluate: $(cat log)"
+
 # Without a shared file system; relative paths only.
 cp "$source/models/credit.onnx" .
 "$sis" explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 -o whole.jsonl --force

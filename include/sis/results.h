@@ -293,6 +293,9 @@ int sis_results_open(const char *path, sis_results **out);
  * ...". Blank lines are skipped. */
 int sis_results_next(sis_results *results, sis_record *out);
 
+/* Leave the next record out, without looking at what it says: 1, 0 or negative as before. */
+int sis_results_skip(sis_results *results);
+
 void sis_results_close(sis_results *results);
 
 /* ---- Going on ------------------------------------------------------------------------------ */

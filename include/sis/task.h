@@ -178,6 +178,13 @@ void sis_task_cancel(sis_task *task);
 typedef int sis_task_done(void *ctx, size_t i, const sis_record *record);
 int sis_task_run(sis_task *task, const size_t *which, size_t n, sis_task_done *done, void *ctx);
 
+/* For those who share examples out among processes: explain what `more` names, an example at a time
+ * and no more than `most`; `done` gets records as they come, in any order but one at a time. `more`
+ * may wait, and is called by several threads at once: 1: *i is to be explained; 0: there is nothing
+ * left. If examples fail the message is that of the first of them. */
+typedef int sis_task_more(void *ctx, size_t *i);
+int sis_task_each(sis_task *task, size_t most, sis_task_more *more, sis_task_done *done, void *ctx);
+
 /* ---- The same question about other examples ------------------------------------------------ */
 
 /* A task like another one (model, mask, features, threshold) about all examples of `data`: for

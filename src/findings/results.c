@@ -116,6 +116,10 @@ int sis_results_next(sis_results *results, sis_record *out) {
     return code == SIS_OK ? 1 : refuse_line(results, code);
 }
 
+int sis_results_skip(sis_results *results) {
+    return next_line(results);
+}
+
 /* ---- Going on ------------------------------------------------------------------------------ */
 
 static int not_ours(const sis_results *r) {

@@ -5,6 +5,7 @@
  * values of examples that wait for a slow one before them need no memory.
  */
 #include <math.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -196,6 +197,82 @@ static int write_record(void *ctx, size_t i, sis_example *e, sis_rationale *foun
 
 int sis_task_run(sis_task *t, const size_t *which, size_t n, sis_task_done *done, void *ctx) {
     return sis__task_run(t, which, n, write_record, &(receiver){t, done, ctx});
+}
+
+/* ---- As they come ---------------------------------------------------------------------------- */
+
+/* Examples named one at a time, records handed over as they are done. */
+typedef struct {
+    sis_task *task;
+    sis_task_more *more;
+    sis_task_done *done;
+    void *ctx;
+    pthread_mutex_t lock;
+    int error; /* of the first example that failed, whichever thread was first */
+    size_t failed;
+    char message[512];
+} stream;
+
+static int keep_failure(stream *s, size_t i, int error) {
+    pthread_mutex_lock(&s->lock);
+    if (s->error == SIS_OK || i < s->failed) {
+        s->error = error;
+        s->failed = i;
+        snprintf(s->message, sizeof s->message, "%s", sis_error_detail());
+    }
+    pthread_mutex_unlock(&s->lock);
+    return error;
+}
+
+static int hand_record(stream *s, size_t i, sis_example *e, sis_rationale *found) {
+    sis_record record;
+    sis_task_record(s->task, e, found, &record);
+    pthread_mutex_lock(&s->lock);
+    int error = s->done(s->ctx, i, &record);
+    pthread_mutex_unlock(&s->lock);
+    return error;
+}
+
+/* The core counts to as many as there may be; those that are not named are nothing to do. */
+static int find_named(void *ctx, size_t k, const sis_model *model, const sis_opt *opt,
+                      sis_collection *out) {
+    stream *s = (stream *)ctx;
+    sis_example e;
+    sis_rationale found;
+    size_t i;
+    (void)k;
+    *out = (sis_collection){0};
+    if (!s->more(s->ctx, &i))
+        return SIS_OK;
+    int error = check_which(s->task, &i, 1);
+    if (error == SIS_OK)
+        error = sis__task_answer(s->task, i, model, opt, &e, &found);
+    if (error != SIS_OK)
+        return keep_failure(s, i, error);
+    error = hand_record(s, i, &e, &found);
+    sis_example_release(&e);
+    sis_rationale_release(&found);
+    return error == SIS_OK ? SIS_OK : keep_failure(s, i, error);
+}
+
+static int nothing_more(void *ctx, size_t k, const sis_collection *c) {
+    (void)ctx, (void)k, (void)c;
+    return 0;
+}
+
+int sis_task_each(sis_task *t, size_t most, sis_task_more *more, sis_task_done *done, void *ctx) {
+    stream s = {.task = t, .more = more, .done = done, .ctx = ctx};
+    sis_opt search;
+    int error = sis__task_search(t, &search);
+    if (error != SIS_OK || most == 0)
+        return error;
+    pthread_mutex_init(&s.lock, NULL);
+    error =
+        sis_find_many(&t->model, NULL, most, &search, &(sis_finder){find_named, nothing_more, &s});
+    pthread_mutex_destroy(&s.lock);
+    if (s.error != SIS_OK)
+        sis_error_set(s.message);
+    return s.error != SIS_OK ? s.error : error;
 }
 
 /* ---- Scores -------------------------------------------------------------------------------- */

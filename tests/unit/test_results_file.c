@@ -76,6 +76,21 @@ static void files_are_read_record_by_record(void **state) {
     sis_results_close(NULL);
 }
 
+static void records_can_be_left_out(void **state) {
+    (void)state;
+    sis_results *results;
+    sis_record r;
+    assert_int_equal(sis_results_open(results_file(3, "\nnot a record\n\n", NULL), &results), 0);
+    assert_int_equal(sis_results_skip(results), 1);
+    assert_int_equal(sis_results_next(results, &r), 1);
+    assert_string_equal(r.id, "1");
+    sis_record_release(&r);
+    for (int k = 0; k < 2; k++) /* what is left out is not looked at */
+        assert_int_equal(sis_results_skip(results), 1);
+    assert_int_equal(sis_results_skip(results), 0);
+    sis_results_close(results);
+}
+
 static void endless_lines_are_refused(void **state) {
     (void)state;
     size_t n;
@@ -160,6 +175,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_read_record_by_record),
+        cmocka_unit_test(records_can_be_left_out),
         cmocka_unit_test(endless_lines_are_refused),
         cmocka_unit_test(torn_files_go_on_where_they_were_cut),
         cmocka_unit_test(files_that_are_not_ours_are_not_cut),

@@ -392,6 +392,54 @@ static void records_hold_what_the_core_finds(void **state) {
     sis_data_free(data);
 }
 
+/* Examples named backwards, by several threads. */
+typedef struct {
+    pthread_mutex_t lock;
+    size_t left, seen[ROWS];
+    size_t n;
+} named;
+
+static int name_backwards(void *ctx, size_t *i) {
+    named *x = ctx;
+    pthread_mutex_lock(&x->lock);
+    int more = x->left > 0;
+    *i = more ? --x->left : SIZE_MAX;
+    pthread_mutex_unlock(&x->lock);
+    return more;
+}
+
+static int see(void *ctx, size_t i, const sis_record *r) {
+    named *x = ctx;
+    x->seen[i]++;
+    return hold_against_core(&x->n, i, r);
+}
+
+static void examples_may_be_named_one_at_a_time(void **state) {
+    (void)state;
+    sis_data *data = in_memory();
+    for (int jobs = 1; jobs <= 3; jobs++) {
+        sis_task_opt o = options(&summing);
+        sis_task *t;
+        named x = {.left = ROWS - 1};
+        o.data = data;
+        o.search.jobs = jobs;
+        pthread_mutex_init(&x.lock, NULL);
+        assert_int_equal(sis_task_open(&o, &t), 0);
+        assert_int_equal(sis_task_each(t, ROWS, name_backwards, see, &x), 0);
+        assert_int_equal(x.n, ROWS - 1);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_int_equal(x.seen[i], i < ROWS - 1);
+        assert_int_equal(sis_task_each(t, 0, name_backwards, see, &x), 0);
+        x.left = ROWS + 2; /* two that there are not: the first of them is told */
+        assert_int_equal(sis_task_each(t, 2, name_backwards, see, &x), SIS_E_ARGUMENT);
+        assert_message_has("there is no example");
+        assert_int_equal(x.n, ROWS - 1);
+        sis_task_free(t);
+        pthread_mutex_destroy(&x.lock);
+    }
+    sis_data_free(data);
+}
+
 static void threads_change_nothing(void **state) {
     (void)state;
     static const char *const methods[] = {"sis", "perturb", "lime"};
@@ -1094,6 +1142,7 @@ int main(void) {
         cmocka_unit_test(constant_masks_are_for_any_length),
         cmocka_unit_test(data_in_memory_are_checked),
         cmocka_unit_test(records_hold_what_the_core_finds),
+        cmocka_unit_test(examples_may_be_named_one_at_a_time),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(the_program_writes_the_same),
         cmocka_unit_test(what_cannot_be_asked_is_a_record),

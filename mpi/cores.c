@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which cores are whose. A process may have been bound to cores of its own (mpirun --bind-to core), to
+ * a part of the machine that it shares with others (--bind-to socket, the default of Open MPI for more
+ * than two), or to nothing. Those that may use the same cores divide them, so that nobody's threads
+ * wait for another's, and each keeps to its part, so that caches and memory stay near.
+ */
+#include <mpi.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "spread.h"
+
+/* Of the processes with the same cores as this one: how many, and how many come before it. */
+static int count_alike(const cpu_set_t *all, int n, int me, int *before) {
+    int alike = 0;
+    for (int i = 0; i < n; i++)
+        if (CPU_EQUAL(&all[i], &all[me])) {
+            *before += i < me;
+            alike++;
+        }
+    return alike;
+}
+
+/* The k-th of n parts of the cores. */
+static void take_part(const cpu_set_t *all, int k, int n, cpu_set_t *part) {
+    int count = CPU_COUNT(all), from = k * count / n, to = (k + 1) * count / n, at = 0;
+    CPU_ZERO(part);
+    for (size_t core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, all)) {
+            if (at >= from && at < to)
+                CPU_SET(core, part);
+            at++;
+        }
+}
+
+static int share(const cpu_set_t *all, int n, int me, int pin) {
+    int before = 0, alike = count_alike(all, n, me, &before);
+    int cores = CPU_COUNT(&all[me]);
+    cpu_set_t part;
+    if (alike == 1)
+        return cores;
+    if (cores < alike)
+        return 1; /* more processes than cores: the system shares them out better */
+    take_part(&all[me], before, alike, &part);
+    if (pin)
+        sched_setaffinity(0, sizeof part, &part);
+    return CPU_COUNT(&part);
+}
+
+int mpi_cores_share(int pin) {
+    MPI_Comm node;
+    int n = 1, me = 0, jobs = 1;
+    cpu_set_t own;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &n);
+    MPI_Comm_rank(node, &me);
+    cpu_set_t *all = calloc((size_t)n, sizeof *all);
+    if (sched_getaffinity(0, sizeof own, &own) != 0)
+        CPU_ZERO(&own);
+    if (!all)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node);
+    jobs = share(all, n, me, pin);
+    free(all);
+    MPI_Comm_free(&node);
+    return jobs > 0 ? jobs : 1;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A process at work. The command's work runs in a thread of its own (which starts more, as it does in
+ * the plain program), so that the thread that talks to the others is never kept waiting, and MPI is
+ * only ever called by one thread.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <sis/error.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "spread.h"
+
+/* ---- What work sees -------------------------------------------------------------------------- */
+
+static size_t next(cli_things *t, size_t *things, size_t most) {
+    crew *c = (crew *)t;
+    size_t n = 0;
+    pthread_mutex_lock(&c->lock);
+    while (c->n_things == 0 && !c->closed)
+        pthread_cond_wait(&c->more, &c->lock);
+    for (; n < most && c->n_things > 0; n++, c->n_things--)
+        things[n] = c->things[c->first++];
+    if (c->n_things == 0) {
+        c->first = 0;
+        pthread_cond_signal(&c->done); /* for whoever fetches more */
+    }
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+static int answer(cli_things *t, size_t thing, const void *bytes, size_t n) {
+    static const char zeros[8];
+    crew *c = (crew *)t;
+    pthread_mutex_lock(&c->lock);
+    sis__buf_add(&c->answers, &thing, sizeof thing);
+    sis__buf_add(&c->answers, &n, sizeof n);
+    sis__buf_add(&c->answers, bytes, n);
+    sis__buf_add(&c->answers, zeros, (8 - n % 8) % 8);
+    c->n_answers++;
+    int error = sis__buf_error(&c->answers);
+    pthread_cond_signal(&c->done);
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+static void *run(void *ctx) {
+    crew *c = ctx;
+    int error = c->work->work(c->work->ctx, &c->base);
+    pthread_mutex_lock(&c->lock);
+    c->error = error;
+    if (error)
+        snprintf(c->message, sizeof c->message, "%s", sis_error_detail());
+    c->finished = 1;
+    pthread_cond_signal(&c->done);
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* ---- What the talker does -------------------------------------------------------------------- */
+
+int crew_start(crew *c, const cli_work *w) {
+    *c = (crew){.base = {next, answer}, .work = w};
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->more, NULL);
+    pthread_cond_init(&c->done, &steady);
+    pthread_condattr_destroy(&steady);
+    sis__buf_init(&c->answers);
+    return pthread_create(&c->thread, NULL, run, c) == 0
+               ? SIS_OK
+               : sis__fail(SIS_E_NOMEM, "no thread can be started");
+}
+
+int crew_put(crew *c, const size_t *things, size_t n) {
+    pthread_mutex_lock(&c->lock);
+    int error = sis__reserve(&c->things, &c->room, c->first + c->n_things + n, sizeof *things);
+    if (error == SIS_OK) {
+        memcpy(c->things + c->first + c->n_things, things, n * sizeof *things);
+        c->n_things += n;
+        pthread_cond_broadcast(&c->more);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+static struct timespec from_now(double seconds) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    long long nano = t.tv_nsec + (long long)(seconds * 1e9);
+    t.tv_sec += (time_t)(nano / 1000000000);
+    t.tv_nsec = (long)(nano % 1000000000);
+    return t;
+}
+
+size_t crew_take(crew *c, sis__buf *out, double seconds) {
+    struct timespec until = from_now(seconds);
+    sis__buf_clear(out);
+    pthread_mutex_lock(&c->lock);
+    if (c->n_answers == 0 && !c->finished && seconds > 0)
+        pthread_cond_timedwait(&c->done, &c->lock, &until);
+    size_t n = c->n_answers;
+    sis__buf swap = *out;
+    *out = c->answers;
+    c->answers = swap;
+    c->n_answers = 0;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+size_t crew_waiting(crew *c) {
+    pthread_mutex_lock(&c->lock);
+    size_t n = c->n_things;
+    pthread_mutex_unlock(&c->lock);
+    return n;
+}
+
+int crew_failed(crew *c, char message[512]) {
+    pthread_mutex_lock(&c->lock);
+    int error = c->finished ? c->error : SIS_OK;
+    if (error != SIS_OK)
+        memcpy(message, c->message, sizeof c->message);
+    pthread_mutex_unlock(&c->lock);
+    return error;
+}
+
+void crew_end(crew *c) {
+    pthread_mutex_lock(&c->lock);
+    c->closed = 1;
+    pthread_cond_broadcast(&c->more);
+    pthread_mutex_unlock(&c->lock);
+    pthread_join(c->thread, NULL);
+    free(c->things);
+    sis__buf_release(&c->answers);
+    pthread_cond_destroy(&c->done);
+    pthread_cond_destroy(&c->more);
+    pthread_mutex_destroy(&c->lock);
+}
+
+int crew_each(const char *bytes, size_t n,
+              int (*take)(void *ctx, size_t thing, const void *bytes, size_t n), void *ctx) {
+    int error = SIS_OK;
+    for (size_t at = 0; error == SIS_OK && at < n;) {
+        size_t head[2]; /* thing, length */
+        memcpy(head, bytes + at, sizeof head);
+        at += sizeof head;
+        error = take(ctx, head[0], bytes + at, head[1]);
+        at += (head[1] + 7) / 8 * 8;
+    }
+    return error;
+}
