@@ -585,6 +585,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .max_up = max_up,
     .add_up = add_up,
     .dense = dense,
+    .dense_wide = dense_wide,
     .add_rows = add_rows,
     .add_max = add_max,
     .join_maxima = join_maxima,

@@ -287,12 +287,8 @@ static void naive_gru(const float *z, const float *candidate, const float *h_bef
         h[j] = z[j] * h_before[j] + (1.0f - z[j]) * tanhf(candidate[j]);
 }
 
-static void naive_dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
-                        const float *b, float *c, size_t ldc) {
-    if (k < SIS__LONG) {
-        naive_gemm(m, n, k, a, a_row, a_col, b, c, ldc);
-        return;
-    }
+static void naive_dense_wide(size_t m, size_t n, size_t k, const float *a, size_t a_row,
+                             size_t a_col, const float *b, float *c, size_t ldc) {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
             double sum = (double)c[i * ldc + j];
@@ -395,9 +391,9 @@ static int naive_round_sums(const sis__sums *s, float *y) {
     int close = 0;
     for (size_t i = 0; i < s->n; i++) {
         double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
-        float rounded = (float)(v - s->slack[i]);
+        float rounded = (float)((v - s->slack[i]) / s->divisor);
         y[i] = s->relu && rounded < 0 ? 0 : rounded;
-        close |= rounded != (float)(v + s->slack[i]);
+        close |= rounded != (float)((v + s->slack[i]) / s->divisor);
     }
     return close;
 }
@@ -454,7 +450,8 @@ const sis__kernels sis__kernels_naive = {
     .max_of = naive_max_of,
     .lstm = naive_lstm,
     .gru = naive_gru,
-    .dense = naive_dense,
+    .dense = naive_gemm,
+    .dense_wide = naive_dense_wide,
     .gemm_placed = naive_gemm_placed,
     .columns_placed = naive_columns_placed,
     .max_up = naive_max_up,

@@ -40,8 +40,9 @@ typedef struct sis__linear_product {
     float *c;
 } sis__linear_product;
 
-/* Sums of at least so many terms run in double in dense layers. */
-enum { SIS__LONG = 1024 };
+/* Sums of at least so many terms run in double in dense layers; and where a layer reads a map of
+ * positions, so that walks over the map can keep its sums. */
+enum { SIS__LONG = 1024, SIS__LONG_OF_MAP = 96 };
 
 /* A product whose rows are read and written where they lie: c[i][j] = start[j] + sum over p of
  * a[i][offset[p]] * b (p, j). */
@@ -80,9 +81,10 @@ typedef struct sis__rows {
     size_t count;
 } sis__rows;
 
-/* sum + change, known to +- slack. */
+/* sum + change, known to +- slack, over a divisor. */
 typedef struct sis__sums {
     const double *sum, *change, *slack; /* (n); change may be NULL */
+    double divisor;
     size_t n;
     int relu;
 } sis__sums;
@@ -194,12 +196,14 @@ typedef struct sis__kernels {
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);
 
-    /* gemm as dense layers use it, for a finite b: terms that are 0 may be left out. From SIS__LONG
-     * terms on the sum runs in double, is rounded once, and is what c holds plus the sum of each
-     * SIS__PIECE terms. Products of floats are exact in double, so this is the same on every
-     * machine, and almost the same in any order. */
+    /* gemm as dense layers use it, for a finite b: terms that are 0 may be left out. */
     void (*dense)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                   const float *b, float *c, size_t ldc);
+    /* The same for any b, summed in double and rounded once: what c holds plus the sum of each
+     * SIS__PIECE terms. Products of floats are exact in double, so this is the same on every
+     * machine, and almost the same in any order. */
+    void (*dense_wide)(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                       const float *b, float *c, size_t ldc);
 
     /* What walks are made of. */
     void (*gemm_placed)(const sis__placed_product *p);
@@ -218,7 +222,7 @@ typedef struct sis__kernels {
     float (*near)(const sis__near *t);
     /* Differences that changed: fills index and change, returns how many. */
     size_t (*changes)(sis__compared *c);
-    /* Round sums, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the
+    /* Round quotients, a negative one to 0 if a Relu follows. Not 0 if some sum is so close to the
      * middle between two floats that an error of slack[i] decides which one it is; that is then the
      * lower one. */
     int (*round_sums)(const sis__sums *s, float *y);

@@ -238,18 +238,16 @@ static void dense_short(size_t m, size_t n, size_t k, const float *a, size_t a_r
 
 static void dense(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
                   const float *b, float *c, size_t ldc) {
-    if (k < SIS__LONG && a_col == 1 && n <= NR) {
-        dense_short(m, n, k, a, a_row, b, c, ldc);
-        return;
-    }
-    if (k < SIS__LONG && a_col == 1) {
-        gemm_filled(m, n, k, a, a_row, b, c, ldc);
-        return;
-    }
-    if (k < SIS__LONG) {
+    if (a_col != 1)
         gemm(m, n, k, a, a_row, a_col, b, c, ldc);
-        return;
-    }
+    else if (n <= NR)
+        dense_short(m, n, k, a, a_row, b, c, ldc);
+    else
+        gemm_filled(m, n, k, a, a_row, b, c, ldc);
+}
+
+static void dense_wide(size_t m, size_t n, size_t k, const float *a, size_t a_row, size_t a_col,
+                       const float *b, float *c, size_t ldc) {
     for (size_t j = 0; j < n; j += NR)
         for (size_t i = 0; i < m; i += WIDE_ROWS)
             wide_panel(m - i < WIDE_ROWS ? m - i : WIDE_ROWS, n - j < NR ? n - j : NR, k,
@@ -461,8 +459,13 @@ static int round_sums(const sis__sums *s, float *y) {
         wide v = load_wide(s->sum + i), e = load_wide(s->slack + i);
         if (s->change)
             v += load_wide(s->change + i);
-        half rounded = narrow(v - e); /* if that is not v's, it is too close */
-        close |= rounded != narrow(v + e);
+        wide low = v - e, high = v + e;
+        if (s->divisor != 1) {
+            low /= s->divisor;
+            high /= s->divisor;
+        }
+        half rounded = narrow(low); /* if that is not v's, it is too close */
+        close |= rounded != narrow(high);
         if (s->relu)
             rounded = (half)((half_mask)rounded & ~(rounded < 0.0f));
         *(half_at *)(y + i) = rounded;
@@ -471,9 +474,9 @@ static int round_sums(const sis__sums *s, float *y) {
         any |= close[k];
     for (; i < s->n; i++) {
         double v = s->sum[i] + (s->change ? s->change[i] : 0.0);
-        float rounded = (float)(v - s->slack[i]);
+        float rounded = (float)((v - s->slack[i]) / s->divisor);
         y[i] = s->relu && rounded < 0 ? 0 : rounded;
-        any |= rounded != (float)(v + s->slack[i]);
+        any |= rounded != (float)((v + s->slack[i]) / s->divisor);
     }
     return any;
 }

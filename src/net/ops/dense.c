@@ -24,10 +24,33 @@ static int all_finite(const float *x, size_t n, float times) {
 /* y += a . packed right side. */
 static void multiply_packed(const sis__gemm *g, const sis__operand *a, float *y) {
     const sis__kernels *kn = sis__kernels_best();
-    if (g->finite || g->k >= SIS__LONG)
+    if (g->wide)
+        kn->dense_wide(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
+    else if (g->finite)
         kn->dense(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
     else
         kn->gemm(g->m, g->n, g->k, a->at, a->row, a->col, g->packed, y, g->n);
+}
+
+/* Does value `v` of the graph show in a row of its own what lies at the positions of a map, which a
+ * convolution or a pooling made? Asked of the graph: plans that begin anywhere must agree. */
+static int flattens_map(const sis__graph *g, int v) {
+    int flat = 0;
+    for (int steps = 0; steps < 16 && v >= 0 && g->values[v].producer >= 0; steps++) {
+        const sis__node *n = &g->nodes[g->values[v].producer];
+        if (n->op_id == SIS__OP_CONV || n->op_id == SIS__OP_MAX_POOL ||
+            n->op_id == SIS__OP_AVERAGE_POOL)
+            return flat;
+        int passes = n->op && (n->op->trait == SIS__KEEPS || n->op->trait == SIS__MOVES ||
+                               n->op->trait == SIS__MAPS);
+        if (!passes && n->op_id != SIS__OP_BATCH_NORMALIZATION && n->op_id != SIS__OP_CONCAT)
+            return 0;
+        flat |= n->op_id == SIS__OP_FLATTEN || n->op_id == SIS__OP_RESHAPE;
+        v = n->inputs[0];
+        if (n->n_inputs > 1 && v >= 0 && g->values[v].producer < 0)
+            v = n->inputs[1]; /* a constant, and what it is added to */
+    }
+    return 0;
 }
 
 static int pack_right(sis__cx *c) {
@@ -40,7 +63,10 @@ static int pack_right(sis__cx *c) {
         g->packed = sis__cx_pack(
             c, &(sis__matrix){
                    .at = b, .k = g->k, .n = g->n, .transposed = g->trans_b, .alpha = g->alpha});
-        g->finite = g->k < SIS__LONG && all_finite(b, g->k * g->n, g->alpha);
+        g->wide =
+            g->k >= SIS__LONG || (sis__cx_input(c, 0)->rank == 2 && g->k >= SIS__LONG_OF_MAP &&
+                                  flattens_map(c->plan->graph, c->node->inputs[0]));
+        g->finite = !g->wide && all_finite(b, g->k * g->n, g->alpha);
         if (c->plan->gradients)
             g->back = sis__cx_pack(
                 c,

@@ -47,6 +47,7 @@ typedef struct sis__gemm {
     size_t c_row, c_col; /* Gemm: strides of c, 0 where it is broadcast */
     const float *packed; /* alpha * op(b) packed for the kernel; NULL if b is not constant */
     int finite;          /* what is packed is known to be: see sis__kernels.dense */
+    int wide;            /* what is packed is summed in double */
     int tokens;          /* MatMul: the left side is (rows, tokens, k), b packed. Summed in single
                             precision however long; a third input, if there is one, is a bias */
     const sis__stack *stacks; /* MatMul: of a, b and y, where some of them are read or written in

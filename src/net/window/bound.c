@@ -9,7 +9,7 @@
  *
  *     max over k of the sum over u of the positive part of (w_cu - w_ku) * d_u
  *
- * which is added up from probe to probe. A candidate that could not have come up to the best of
+ * (w_cu * d_u where it is z_c itself, which no softmax follows), which is added up from probe to probe. A candidate that could not have come up to the best of
  * those that were computed is not computed.
  *
  * Margins are rounded when they are learnt and would be now: a value of the row once, then `width`
@@ -63,14 +63,15 @@ static double size_of(const sis__gemm *g, const float *bias, size_t k) {
     return sum;
 }
 
-static void find_slopes(sis__bound *b, const sis__gemm *g, const float *bias, size_t output) {
+static void find_slopes(sis__bound *b, const sis__gemm *g, const float *bias, size_t output,
+                        int softmax) {
     float *to = b->slopes;
     for (size_t k = 0; k < g->n; k++)
         b->reach = fmax(b->reach, size_of(g, bias, output) + size_of(g, bias, k));
     for (size_t u = 0; u < b->width; u++)
         for (size_t k = 0; k < g->n; k++)
-            if (k != output || g->n == 1)
-                *to++ = weight_of(g, u, output) - (g->n > 1 ? weight_of(g, u, k) : 0.0f);
+            if ((k == output) != softmax)
+                *to++ = weight_of(g, u, output) - (softmax ? weight_of(g, u, k) : 0.0f);
 }
 
 int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out) {
@@ -81,12 +82,12 @@ int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out
     int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
     *out = NULL;
     if (!g || s->kind != SIS__KEEP_DENSE || !s->cut.relu || s->cut.width != f->row ||
-        g->k != f->row || (g->n > 1) != softmax)
+        g->k != f->row || (g->n == 1 && softmax))
         return SIS_OK;
     sis__bound *b = SIS_NEW(sis__bound, 1);
     if (!b)
         return SIS_E_NOMEM;
-    *b = (sis__bound){.width = g->k, .n_slopes = g->n > 1 ? g->n - 1 : 1};
+    *b = (sis__bound){.width = g->k, .n_slopes = softmax ? g->n - 1 : 1};
     b->n_features = f->s->in.n;
     b->slopes = (float *)sis__alloc_raw(b->n_slopes, b->width * sizeof *b->slopes);
     b->steps = SIS_NEW(float, b->n_slopes);
@@ -96,7 +97,7 @@ int sis__bound_new(const sis__prefix *f, const sis__head *head, sis__bound **out
         sis__bound_free(b);
         return SIS_E_NOMEM;
     }
-    find_slopes(b, g, bias, f->s->output);
+    find_slopes(b, g, bias, f->s->output, softmax);
     *out = b;
     return SIS_OK;
 }

@@ -637,7 +637,7 @@ static int read_dense(reader *r, const sis__step *s) {
     const sis__gemm *g = &s->p.gemm;
     const sis__axis_map *v = axes_of(r, s->inputs[0]);
     int bias = s->n_inputs > 2 && s->inputs[2] >= 0;
-    if (!v || g->m != 1 || g->trans_a || !g->packed || g->over.rank || g->k < SIS__LONG ||
+    if (!v || g->m != 1 || g->trans_a || !g->packed || g->over.rank || !g->wide ||
         (bias && !constant_of(r, s->inputs[2])))
         return 0;
     int taken = cut_at(r, SIS__KEEP_DENSE, s->inputs[0], s->outputs[0], g->n);

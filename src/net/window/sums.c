@@ -7,7 +7,7 @@
  * They sum in double, as a full pass does, and so does the base. Both sums are off by far less than
  * a float can tell, so that rounding them gives the same float, unless they lie too close to the
  * middle between two floats. That is noticed (`slack`), and then the sum is made in the very order
- * of a full pass.
+ * of a full pass. Channels that nothing but 0 was ever seen of have a mean of 0 and no slack.
  */
 #include <math.h>
 #include <string.h>
@@ -52,7 +52,8 @@ int sis__sums_init(sis__prefix *f, sis__keep_point *s) {
     l->slack = (double *)sis__prefix_alloc(f, l->padded, sizeof *l->slack);
     l->length = (double *)sis__prefix_alloc(f, l->padded, sizeof *l->length);
     l->flat = (float *)sis__prefix_alloc(f, values, sizeof *l->flat);
-    if (!l->sums || !l->slack || !l->length || !l->flat)
+    l->live = (unsigned char *)sis__prefix_alloc(f, l->padded, sizeof *l->live);
+    if (!l->sums || !l->slack || !l->length || !l->flat || !l->live)
         return SIS_E_NOMEM;
     if (dense)
         error = dense_weights(f, s);
@@ -75,20 +76,22 @@ static double first_term(const sis__prefix *f, const sis__keep_point *s, size_t 
  * the longest ever make them, however short values are by now. */
 static void allow_for(const sis__prefix *f, sis__keep_point *s, double squares) {
     sis__cut_linear *l = &s->linear;
-    if (squares <= l->most_squares)
+    int more = !(squares <= l->most_squares);
+    if (!more && !l->more_live)
         return;
-    l->most_squares = 1.25 * squares;
+    l->more_live = 0;
+    l->most_squares = more ? 1.25 * squares : l->most_squares;
     for (size_t i = 0; i < s->cut.width; i++) {
         double first = s->kind == SIS__KEEP_DENSE ? fabs(first_term(f, s, i)) : 0;
-        l->slack[i] = slack_factor * (first + l->length[i] * sqrt(l->most_squares));
+        int idle = s->kind == SIS__KEEP_MEAN && !l->live[i];
+        l->slack[i] = idle ? 0 : slack_factor * (first + l->length[i] * sqrt(l->most_squares));
     }
 }
 
 /* ---- Changes ------------------------------------------------------------------------------- */
 
 /* Add `count` changes of values of the map to sums. */
-static void add_changes(const sis__prefix *f, const sis__keep_point *s, size_t count,
-                        double *sums) {
+static void add_changes(const sis__prefix *f, sis__keep_point *s, size_t count, double *sums) {
     size_t channels = f->maps[s->map].channels;
     sis__rows r = {.w = s->linear.weights,
                    .ldw = s->linear.padded,
@@ -97,9 +100,12 @@ static void add_changes(const sis__prefix *f, const sis__keep_point *s, size_t c
                    .count = count};
     if (s->kind == SIS__KEEP_DENSE)
         sis__kernels_best()->add_rows(&r, sums, s->linear.padded);
-    else
-        for (size_t t = 0; t < count; t++)
-            sums[(size_t)f->scratch.index[t] % channels] += f->scratch.change[t];
+    for (size_t t = 0; s->kind == SIS__KEEP_MEAN && t < count; t++) {
+        size_t c = (size_t)f->scratch.index[t] % channels;
+        sums[c] += f->scratch.change[t];
+        s->linear.more_live |= !s->linear.live[c];
+        s->linear.live[c] = 1;
+    }
 }
 
 void sis__sums_update(sis__prefix *f, sis__keep_point *s, size_t j) {
@@ -248,6 +254,7 @@ void sis__sums_reset(sis__prefix *f, sis__keep_point *s) {
         memset(f->store.wide + p->out, 0, s->linear.padded * sizeof *f->store.wide);
     }
     s->linear.most_squares = -1;
+    memset(s->linear.live, 0, s->linear.padded);
     flatten_base(f, s, &m->whole);
     sis__sums_refresh(f, s);
 }
@@ -269,15 +276,14 @@ void sis__sums_after(const sis__prefix *f, sis__keep_point *s, size_t j) {
 void sis__sums_row(sis__prefix *f, sis__keep_point *s, size_t j, float *row) {
     const sis__kernels *kn = sis__kernels_best();
     const double *change = j == SIZE_MAX ? NULL : f->store.wide + s->kept[j].out;
-    int close = 0, relu = s->cut.relu && !s->linear.plus;
-    if (s->kind == SIS__KEEP_DENSE)
-        close = kn->round_sums(
-            &(sis__sums){s->linear.sums, change, s->linear.slack, s->cut.width, relu}, row);
-    for (size_t i = 0; s->kind == SIS__KEEP_MEAN && i < s->cut.width; i++) {
-        double v = s->linear.sums[i] + (change ? change[i] : 0.0), e = s->linear.slack[i];
-        row[i] = (float)(v / s->linear.divisor);
-        close |= (float)((v - e) / s->linear.divisor) != (float)((v + e) / s->linear.divisor);
-    }
+    const sis__cut_linear *l = &s->linear;
+    const sis__sums sums = {.sum = l->sums,
+                            .change = change,
+                            .slack = l->slack,
+                            .divisor = l->divisor,
+                            .n = s->cut.width,
+                            .relu = s->cut.relu && !l->plus};
+    int close = kn->round_sums(&sums, row);
     if (close)
         settle(f, s, j, row);
     for (size_t i = 0; s->linear.plus && i < s->cut.width; i++)

@@ -233,6 +233,8 @@ typedef struct sis__cut_linear {
     double *sums, *slack;  /* (padded) present sums; how far they may be from a full pass */
     double squares;        /* of the values that sums are made of */
     double most_squares;   /* the most so far, of these and of changes */
+    unsigned char *live;   /* MEAN: (padded) channels that were not 0 everywhere at all times */
+    int more_live;         /* there are new ones */
     float *flat;           /* the base in the order of the tensor */
 } sis__cut_linear;
 
