@@ -85,14 +85,17 @@ methods() {
     done
 }
 
-# compared PREFIX NUMBER CAPTION OPTIONS...: the table of these methods, and that of rationales as long as
-# those of SIS
+# compared PREFIX NUMBER CAPTION OPTIONS...: the table of these methods; the same of the first subset of each
+# example alone, which is what p-values should be read from; and that of rationales as long as those of SIS
 compared() {
     prefix=$1 number=$2 caption=$3
     shift 3
     table "$number" "$caption: as many features as it takes" "$sis" evaluate "$prefix-sis.jsonl" \
         "$prefix-ig.jsonl" "$prefix-lime.jsonl" "$prefix-perturb.jsonl" "$@" \
         --csv "$prefix-methods.csv" --json "$prefix-methods.json"
+    table "$number, first subsets" "$caption: the first subset of each example alone" "$sis" evaluate --first \
+        "$prefix-sis.jsonl" "$prefix-ig.jsonl" "$prefix-lime.jsonl" "$prefix-perturb.jsonl" \
+        ${motif:+--motif "$motifs:$motif"} --json "$prefix-first.json"
     table "$number, as long as SIS" "$caption: as many features as SIS takes" "$sis" evaluate \
         "$prefix-sis.jsonl" "$prefix-ig-length.jsonl" "$prefix-lime-length.jsonl" \
         "$prefix-perturb-length.jsonl" "$@" --json "$prefix-length.json"

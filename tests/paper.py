@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""paper.py - the pages of the paper's scripts say what the files they are made of say.
+
+    paper.py PAPER-FOLDER
+"""
+import itertools
+import json
+import os
+import random
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import claims
+import factors
+
+
+def check(what, good):
+    if not good:
+        sys.exit("paper.py: " + what)
+
+
+def test_signed_rank():
+    """Against the definition by hand: every sign of every difference, the smaller of both rank sums."""
+    p, less, more = factors.signed_rank([1, 2, 3, 4, 5, 6], [2, 4, 6, 8, 10, 12])
+    check("six of six", (p, less, more) == (2 / 64, 6, 0))
+    check("no difference", factors.signed_rank([1, 2], [1, 2])[0] == 1)
+    rng = random.Random(3)
+    for _ in range(20):
+        d = rng.sample([-9, -7, -5, 1, 2, 3, 4, 6, 8], 6)
+        order = sorted(d, key=abs)
+        rank = {v: i + 1 for i, v in enumerate(order)}
+        seen = min(sum(rank[v] for v in d if v > 0), sum(rank[v] for v in d if v < 0))
+        sums = [sum(r for r, s in zip(range(1, 7), signs) if s) for signs in itertools.product((0, 1), repeat=6)]
+        by_hand = sum(min(t, 21 - t) <= seen for t in sums) / 64
+        check("p of %s" % d, abs(factors.signed_rank(d, [0] * 6)[0] - by_hand) < 1e-12)
+
+
+def method(name, percent, p, inside):
+    s = {"percent": {"mean": percent, "signed_rank_p": p}, "sufficient_examples": 0.4, "pearson_r": 0.5, "pearson_p": 1e-9}
+    return {"name": name, "summary": s, "rationales": [{"subset": 0, "inside": inside}, {"subset": 1, "inside": 0}]}
+
+
+def put(out, value, *names):
+    path = os.path.join(out, *names)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as f:
+        f.write(value if isinstance(value, str) else json.dumps(value))
+
+
+def verdicts(out):
+    return {(r["where"], r["claim"]): r["verdict"] for r in claims.judge(claims.Runs(out))}
+
+
+def find(found, where):
+    return [v for (w, _), v in found.items() if w == where]
+
+
+def test_claims():
+    with tempfile.TemporaryDirectory() as out:
+        check("nothing to test with", set(verdicts(out).values()) == {claims.UNTESTED})
+        lengths = [method("sis", 2, None, 0.3), method("ig", 5, 1e-9, 0.1), method("lime", 4, 1e-3, 0.2), method("perturb", 3, 0.01, 0.4)]
+        put(out, {"methods": lengths}, "text", "lstm-first.json")
+        put(out, {"methods": lengths}, "text", "lstm-methods.json")
+        put(out, {"cross": [{"sufficient": 0.1}, {"sufficient": None}], "joint": {"clusters": [
+            {"share": {"a": 1}}, {"share": {"a": 0.05, "b": 0.95}}, {"share": {"a": 0.5, "b": 0.5}}]}}, "mnist", "compare.json")
+        record = {"status": "explained", "method": "sis", "direction": ">=", "threshold": 0.7, "rest_score": 0.6, "verified": True,
+                  "output": 4, "id": "1", "shape": [28, 28], "subsets": [{"features": [0, 1]}]}
+        apart = dict(record, subsets=[{"features": [27, 28]}])  # ends of two rows are no neighbours
+        put(out, json.dumps(record) + "\n", "mnist", "cnn.jsonl")
+        put(out, json.dumps(apart) + "\n", "mnist", "mlp.jsonl")
+        put(out, "id,length\n1,5\n2,5\n1,5\n2,8\n", "mnist", "minimum.csv")
+        found = verdicts(out)
+        for where in ("Table S2, LSTM", "Table S2, S13", "Figure 9", "Figure 10b", "Section 4.4", "Figure S5", "Proposition 1", "Proposition 2"):
+            check("%s should hold" % where, find(found, where) == [claims.HOLDS])
+        lengths[2]["summary"]["percent"] = {"mean": 1, "signed_rank_p": 1e-3}
+        put(out, {"methods": lengths}, "text", "lstm-first.json")
+        put(out, json.dumps(dict(record, verified=False, rest_score=0.8)) + "\n", "mnist", "cnn.jsonl")
+        put(out, "id,length\n1,5\n1,5\n", "mnist", "minimum.csv")
+        found = verdicts(out)
+        for where in ("Table S2, LSTM", "Figure S5", "Proposition 1", "Proposition 2"):
+            check("%s should not hold" % where, find(found, where) == [claims.FAILS])
+        put(out, "0m0.1s 0m0s\n2m30.5s 0m1.5s\n", "times", "mnist")
+        check("processor time", abs(claims.times(out)["mnist"] - 152.1) < 1e-9)
+        with open(os.devnull, "w") as nowhere:
+            stdout, sys.stdout = sys.stdout, nowhere
+            claims.main(out, True)
+            sys.stdout = stdout
+        text = open(os.path.join(out, "claims.html")).read()
+        check("a page", text.count("<tr>") == len(claims.CLAIMS) + 1 and "does not hold" in text)
+
+
+test_signed_rank()
+test_claims()
+print("pages of the paper's scripts hold")
