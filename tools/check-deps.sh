@@ -69,7 +69,7 @@ allow src/findings "base data findings" "error.h sis.h data.h results.h findings
 allow src/task "base task" "error.h sis.h data.h model.h net.h results.h explain.h evaluate.h prove.h task.h"
 allow src/explain "base core/input.h explain" "error.h sis.h net.h data.h explain.h evaluate.h attack.h"
 allow src/global "base global" "error.h sis.h data.h results.h global.h"
-allow src/report "base report" "error.h sis.h results.h findings.h report.h"
+allow src/report "base report" "error.h sis.h results.h findings.h export.h report.h"
 allow src/serve "base serve" "error.h sis.h data.h model.h net.h results.h task.h report.h serve.h"
 allow cli ". base" "*"
 allow mpi ". base ../cli" "*"

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "report/page.h"
@@ -97,9 +98,26 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **out
     return code;
 }
 
+/* What the method attributes to each pixel. */
+static int paint_attributions(const sis__report_example *e, unsigned char **out) {
+    size_t n = sis__pixels(e);
+    double most = sis__attribution_most(&e->record);
+    if (!(*out = (unsigned char *)sis__alloc_raw(n, 4)))
+        return SIS_E_NOMEM;
+    for (size_t p = 0; p < n; p++) {
+        int f = sis__pixel_feature(e, p);
+        double v = f < 0 || !isfinite(e->record.attributions[f]) ? 0 : e->record.attributions[f];
+        memcpy(*out + 4 * p, v > 0 ? BRIGHT : DARK, 3);
+        (*out)[4 * p + 3] = (unsigned char)(15 * lrint(17 * fabs(v) / most));
+    }
+    return SIS_OK;
+}
+
+static const size_t ORIGINAL = SIZE_MAX, ATTRIBUTIONS = SIZE_MAX - 1;
+
 static int add_picture(sis__buf *b, const sis__report_example *e, size_t k, const char *alt) {
     unsigned char *rgba;
-    int code = sis__paint_image(e, k, &rgba);
+    int code = k == ATTRIBUTIONS ? paint_attributions(e, &rgba) : sis__paint_image(e, k, &rgba);
     if (code != SIS_OK)
         return code;
     sis__buf_printf(b, "<img width=\"%zu\" height=\"%zu\" alt=\"%s\" loading=\"lazy\" src=\"",
@@ -127,7 +145,7 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
     const char *unit = sis_record_unit(&e->record);
     sis__buf_printf(b, "<div class=\"pictures\">\n<figure class=\"original%s\">",
                     is_coloured(e) ? " colour" : "");
-    int code = add_picture(b, e, SIZE_MAX, "original");
+    int code = add_picture(b, e, ORIGINAL, "original");
     sis__buf_printf(b,
                     "<figcaption>original<br><span class=\"soft\">%zu \xC3\x97 %zu</span>"
                     "</figcaption></figure>\n",
@@ -141,6 +159,13 @@ int sis__card_image(sis__buf *b, const sis__report_example *e) {
         sis__buf_str(b, "<br><span class=\"soft\">score ");
         sis__html_number(b, s->score);
         sis__buf_str(b, "</span></figcaption></figure>\n");
+    }
+    if (code == SIS_OK && sis__attribution_most(&e->record) > 0) {
+        sis__buf_str(b, "<figure class=\"attributed\">");
+        code = add_picture(b, e, ATTRIBUTIONS, "attributions");
+        sis__buf_str(b, "<figcaption>attributions<br><span class=\"soft\">of <bdi>");
+        sis__html_clip(b, e->record.method, 40);
+        sis__buf_str(b, "</bdi></span></figcaption></figure>\n");
     }
     sis__buf_str(b, "</div>\n");
     if (more)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Tables, and inputs of which nothing but numbers is known: each subset as a small table of
- * features by rank, their values against what they look like when masked; below it, folded, the
- * whole input.
+ * features by rank, their values against those of all examples and against what they look like when
+ * masked, with what the method attributes to them; below it, folded, the whole input.
  */
 #include <math.h>
 #include <stdint.h>
@@ -18,7 +18,33 @@ static void add_name(sis__buf *b, const char *name) {
     sis__buf_str(b, "</bdi>");
 }
 
-/* The values of a feature: the category it is, or "0.5", "0.5 0.1 0.9", "own 0.7, rent 0.3". */
+/* What a table shows of every feature. */
+typedef struct {
+    const sis__report_example *e;
+    const sis__population *among; /* NULL: too few to speak of */
+    double most;                  /* attribution; 0: there are none */
+} columns;
+
+static columns find_columns(const sis__report_example *e, const sis__population *p) {
+    return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(&e->record)};
+}
+
+/* Several categories at once are a mixture: what is most of it, and how many there are. */
+static void add_mixture(sis__buf *b, const sis_record *r, const double *values, int feature,
+                        size_t count) {
+    size_t best = sis_record_value(r, feature, 0), others = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t v = sis_record_value(r, feature, k);
+        best = values[v] > values[best] ? v : best;
+        others += values[v] > 0;
+    }
+    sis__buf_str(b, "mostly ");
+    add_name(b, sis_record_value_name(r, best));
+    if (others > 1)
+        sis__buf_printf(b, ", %zu in all", others);
+}
+
+/* The values of a feature: the category it is, "0.5", "0.5 0.1 0.9", "mostly own, 3 in all". */
 static void add_values(sis__buf *b, const sis_record *r, const double *values, int feature) {
     size_t count, shown;
     sis_record_values(r, feature, &count);
@@ -27,15 +53,14 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
         add_name(b, category);
         return;
     }
+    if (count > 1 && sis_record_value_name(r, sis_record_value(r, feature, 0))) {
+        add_mixture(b, r, values, feature, count);
+        return;
+    }
     for (shown = 0; shown < VALUES_MOST && shown < count; shown++) {
         size_t v = sis_record_value(r, feature, shown);
-        const char *name = count > 1 ? sis_record_value_name(r, v) : NULL;
         if (shown)
-            sis__buf_str(b, name ? ", " : " ");
-        if (name) {
-            add_name(b, name);
             sis__buf_char(b, ' ');
-        }
         if (isnan(values[v]))
             sis__buf_str(b, "missing");
         else
@@ -45,16 +70,91 @@ static void add_values(sis__buf *b, const sis_record *r, const double *values, i
         sis__buf_str(b, " \xE2\x80\xA6");
 }
 
-static void add_head(sis__buf *b, const sis_record *r) {
+/* ---- Against the others ---------------------------------------------------------------------- */
+
+/* Least to most as a line, half of all as a box, this value and the masked one as marks. */
+static void add_spread(sis__buf *b, const columns *c, size_t feature, size_t v) {
+    const sis_record *r = &c->e->record;
+    const sis__numbers *all = &c->among->numbers[feature];
+    double low = all->items[0], high = all->items[all->n - 1], value = r->values[v];
+    double below = 100 * sis__population_below(c->among, feature, value);
+    double q[2] = {sis__numbers_quantile(all, 0.25), sis__numbers_quantile(all, 0.75)};
+    double at[4] = {q[0], q[1], value, r->mask ? r->mask[v] : NAN};
+    for (int k = 0; k < 4; k++) {
+        double share = high > low ? (at[k] / 2 - low / 2) / (high / 2 - low / 2) : 0.5;
+        at[k] = isnan(at[k]) ? NAN : 100 * fmax(0, fmin(1, share));
+    }
+    sis__buf_str(b, "<span class=\"spread\" title=\"least ");
+    sis__html_number(b, low);
+    sis__buf_str(b, ", half between ");
+    sis__html_number(b, q[0]);
+    sis__buf_str(b, " and ");
+    sis__html_number(b, q[1]);
+    sis__buf_str(b, ", most ");
+    sis__html_number(b, high);
+    sis__buf_printf(b, "\"><b style=\"left:%.1f%%;width:%.1f%%\"></b>", at[0], at[1] - at[0]);
+    if (!isnan(at[3]))
+        sis__buf_printf(b, "<u style=\"left:%.1f%%\"></u>", at[3]);
+    sis__buf_printf(b, "<i style=\"left:%.1f%%\"></i></span> <small>", at[2]);
+    if (below >= 50)
+        sis__buf_printf(b, "above %.0f %%</small>", below);
+    else
+        sis__buf_printf(
+            b, "below %.0f %%</small>",
+            100 - 100 * sis__population_below(c->among, feature, nextafter(value, INFINITY)));
+}
+
+/* Of categories: how many are it. */
+static void add_share(sis__buf *b, const columns *c, int feature, size_t count) {
+    const sis_record *r = &c->e->record;
+    for (size_t k = 0; k < count; k++) {
+        size_t v = sis_record_value(r, feature, k);
+        double share = 100 * (double)c->among->ones[v] / (double)c->among->n;
+        if (r->values[v] == 1)
+            sis__buf_printf(b,
+                            "<span class=\"spread share\"><b style=\"left:0;width:%.1f%%\"></b>"
+                            "</span> <small>%.0f %% are</small>",
+                            share, share);
+    }
+}
+
+static void add_among(sis__buf *b, const columns *c, int feature) {
+    size_t count, v = sis_record_values(&c->e->record, feature, &count);
+    sis__buf_str(b, "<td class=\"among\">");
+    if (count == 1 && isfinite(c->e->record.values[v]) && c->among->numbers[feature].n)
+        add_spread(b, c, (size_t)feature, v);
+    else if (sis_record_category(&c->e->record, c->e->record.values, feature))
+        add_share(b, c, feature, count);
+    sis__buf_str(b, "</td>");
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static void add_head(sis__buf *b, const columns *c) {
+    const sis_record *r = &c->e->record;
     sis__buf_str(b, "<thead><tr><th scope=\"col\">feature</th>");
     if (r->values)
         sis__buf_str(b, "<th scope=\"col\">value</th>");
+    if (c->among)
+        sis__buf_printf(b, "<th scope=\"col\" class=\"among\">among %zu examples</th>",
+                        c->among->n);
     if (r->mask)
         sis__buf_str(b, "<th scope=\"col\">masked</th>");
+    if (c->most > 0)
+        sis__buf_str(b, "<th scope=\"col\">attribution</th>");
     sis__buf_str(b, "</tr></thead>\n<tbody>\n");
 }
 
-static void add_row(sis__buf *b, const sis_record *r, int feature, const sis__choice *choice) {
+static void add_attribution(sis__buf *b, const columns *c, double v) {
+    sis__buf_str(b, "<td class=\"attributed\"><span");
+    sis__attribution_style(b, v, c->most);
+    sis__buf_char(b, '>');
+    sis__html_number(b, v);
+    sis__buf_str(b, "</span></td>");
+}
+
+static void add_row(sis__buf *b, const columns *c, int feature, const sis__choice *choice) {
+    const sis_record *r = &c->e->record;
     char name[4 * NAME_MOST + 1];
     sis_record_name(r, feature, name, sizeof name);
     sis__buf_printf(b, "<tr data-f=\"%d\"", feature);
@@ -69,39 +169,46 @@ static void add_row(sis__buf *b, const sis_record *r, int feature, const sis__ch
         sis__buf_printf(b, "<td%s>", masked ? " class=\"soft\"" : "");
         add_values(b, r, values, feature);
         sis__buf_str(b, "</td>");
+        if (!masked && c->among)
+            add_among(b, c, feature);
     }
+    if (c->most > 0)
+        add_attribution(b, c, r->attributions[feature]);
     sis__buf_str(b, "</tr>\n");
 }
 
-static void add_subset(sis__buf *b, const sis__report_example *e, size_t k) {
+static void add_subset(sis__buf *b, const columns *c, size_t k) {
+    const sis__report_example *e = c->e;
     const sis_subset *s = &e->record.collection.subsets[k];
-    sis__buf_printf(b, "<table class=\"features\"><caption><span class=\"key s%zu r0\">%zu</span> ",
+    sis__buf_printf(b,
+                    "<div class=\"scroll\"><table class=\"features\"><caption><span class=\"key "
+                    "s%zu r0\">%zu</span> ",
                     k % SIS__SUBSET_COLOURS, k + 1);
     sis__subset_caption(b, e, k);
     sis__buf_str(b, "</caption>\n");
-    add_head(b, &e->record);
+    add_head(b, c);
     for (size_t i = 0; i < s->n && i < ROWS_MOST; i++)
-        add_row(b, &e->record, s->features[i], NULL);
+        add_row(b, c, s->features[i], NULL);
     sis__buf_str(b, "</tbody>");
     if (s->n > ROWS_MOST)
         sis__buf_printf(
-            b, "<tfoot><tr><td colspan=\"3\" class=\"soft\">and %zu more</td></tr></tfoot>",
+            b, "<tfoot><tr><td colspan=\"5\" class=\"soft\">and %zu more</td></tr></tfoot>",
             s->n - ROWS_MOST);
-    sis__buf_str(b, "</table>\n");
+    sis__buf_str(b, "</table></div>\n");
 }
 
 /* All features, those of subsets in the subset's colour. */
-static int add_whole(sis__buf *b, const sis__report_example *e) {
-    const sis_record *r = &e->record;
+static int add_whole(sis__buf *b, const columns *c) {
+    const sis_record *r = &c->e->record;
     size_t n = r->collection.n_features;
     sis__choices choices;
     int code = sis__choices_make(&r->collection, 0, r->collection.n_subsets, &choices);
     sis__buf_str(b, "<details class=\"whole\"><summary>The whole input: ");
     sis__html_plural(b, n, "feature");
     sis__buf_str(b, "</summary>\n<div class=\"scroll\"><table class=\"features\">\n");
-    add_head(b, r);
+    add_head(b, c);
     for (size_t f = 0; code == SIS_OK && f < n && f < ROWS_MOST; f++)
-        add_row(b, r, (int)f, sis__choices_find(&choices, (int)f));
+        add_row(b, c, (int)f, sis__choices_find(&choices, (int)f));
     sis__buf_str(b, "</tbody></table></div>\n");
     if (n > ROWS_MOST)
         sis__buf_printf(b, "<p class=\"soft\">The first %d of them.</p>\n", ROWS_MOST);
@@ -110,10 +217,11 @@ static int add_whole(sis__buf *b, const sis__report_example *e) {
     return code;
 }
 
-int sis__card_table(sis__buf *b, const sis__report_example *e) {
+int sis__card_table(sis__buf *b, const sis__report_example *e, const sis__population *p) {
+    columns c = find_columns(e, p);
     sis__buf_str(b, "<div class=\"tables\">\n");
     for (size_t k = 0; k < e->record.collection.n_subsets; k++)
-        add_subset(b, e, k);
+        add_subset(b, &c, k);
     sis__buf_str(b, "</div>\n");
-    return e->look == SIS__TABLE ? add_whole(b, e) : SIS_OK;
+    return e->look == SIS__TABLE ? add_whole(b, &c) : SIS_OK;
 }

@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "report/page.h"
 
-enum { WORD_MOST = 60, SENTENCE_MOST = 2000, LISTED_MOST = 40, PATTERN_MOST = 400 };
+enum { BLOCK = 10, WORD_MOST = 60, SENTENCE_MOST = 2000, LISTED_MOST = 40, PATTERN_MOST = 400 };
 
 /* ---- What a person marked -------------------------------------------------------------------- */
 
@@ -61,6 +61,33 @@ static void add_marked(sis__buf *b, const sis_record *r, const marks *m, int fea
     sis__buf_char(b, '>');
     sis__html_clip(b, text, r->unit ? SENTENCE_MOST : WORD_MOST);
     sis__buf_printf(b, "</%s>", tag);
+}
+
+/* What the method attributes to each feature, `text` of them between gaps. */
+static void add_attributed(sis__buf *b, double v, double most, const char *text) {
+    sis__buf_str(b, "<i");
+    sis__attribution_style(b, v, most);
+    sis__buf_printf(b, " title=\"%.3g\">", v);
+    sis__html_clip(b, text, SENTENCE_MOST);
+    sis__buf_str(b, "</i>");
+}
+
+static void add_attributions(sis__buf *b, const sis_record *r) {
+    double most = sis__attribution_most(r);
+    if (most <= 0)
+        return;
+    sis__buf_printf(b, "<details class=\"attributions\"%s><summary>What <bdi>",
+                    r->collection.n_subsets ? "" : " open");
+    sis__html_clip(b, r->method, 40);
+    sis__buf_printf(b, "</bdi> attributes to each</summary><p class=\"%s\">",
+                    r->sequence ? "dna" : "text");
+    for (size_t i = 0; i < r->n_attributions; i++) {
+        char base[2] = {r->sequence ? r->sequence[i] : 0, 0};
+        if (i)
+            sis__buf_str(b, r->sequence ? "" : " ");
+        add_attributed(b, r->attributions[i], most, r->sequence ? base : r->words[i]);
+    }
+    sis__buf_str(b, "</p></details>\n");
 }
 
 static const char *many(const sis_record *r) {
@@ -138,6 +165,7 @@ int sis__card_text(sis__buf *b, const sis__report_example *e) {
         add_ranked_words(b, e, k);
     if (r->collection.n_subsets)
         sis__buf_str(b, "</ol>\n");
+    add_attributions(b, r);
     marks_release(&m);
     return code;
 }
@@ -194,7 +222,8 @@ int sis__card_dna(sis__buf *b, const sis__report_example *e) {
     sis__buf_printf(b, "<p class=\"dna%s\">", many(r));
     for (size_t i = 0; code == SIS_OK && i < n; i++) {
         char base[2] = {r->sequence[i], '\0'};
-        if (i % 10 == 0)
+        if (i % BLOCK == 0 &&
+            (i == 0 || n - i >= BLOCK / 2)) /* a short rest joins the last block */
             sis__buf_printf(b, "%s<span data-n=\"%zu\">", i ? "</span> " : "", i + 1);
         add_marked(b, r, &m, (int)i, base);
     }
@@ -205,6 +234,7 @@ int sis__card_dna(sis__buf *b, const sis__report_example *e) {
         code = add_pattern(b, e, k);
     if (r->collection.n_subsets)
         sis__buf_str(b, "</ol>\n");
+    add_attributions(b, r);
     marks_release(&m);
     return code;
 }

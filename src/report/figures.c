@@ -45,6 +45,11 @@ typedef struct {
 } family;
 
 static const family FAMILIES[] = {
+    {"overview", one, sis__make_features},
+    {"overview", one, sis__make_features_right},
+    {"overview", one, sis__make_positions},
+    {"overview", one, sis__make_places},
+    {"overview", one, sis__make_places_right},
     {"spread", one, sis__make_scores},
     {"spread", one, sis__make_decided},
     {"spread", one, sis__make_sizes},
@@ -84,8 +89,15 @@ void sis__drawing_release(sis__drawing *d) {
         sis__numbers_release(&d->plot.series[k].x);
         sis__numbers_release(&d->plot.series[k].y);
     }
+    for (size_t i = 0; d->values && i < d->plot.n_bars; i++) {
+        for (size_t k = 0; d->values[i].held && k < d->plot.n; k++)
+            sis__numbers_release(&d->values[i].held[k]);
+        sis__numbers_release(&d->values[i].all);
+        free(d->values[i].held);
+    }
     for (size_t i = 0; i < d->pictures.n; i++)
         free(d->pictures.items[i].rgba);
+    free(d->values);
     free(d->plot.series);
     free(d->names);
     free(d->row_names);

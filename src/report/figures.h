@@ -22,7 +22,8 @@ struct sis__drawing {
     sis__mark marks[SIS__MARKS_MOST];
     char mark_texts[SIS__MARKS_MOST][SIS__NAME_SIZE + 32];
     sis__pictures pictures;
-    double *counts; /* (n_counts, 4) of a logo */
+    sis__value_row *values; /* (plot.n_bars) of features */
+    double *counts;         /* (n_counts, 4) of a logo */
     size_t n_counts;
     const sis__report_example **shown; /* (n_shown) the report's, of a drawing of examples */
     size_t n_shown;
@@ -67,6 +68,10 @@ typedef int sis__maker(const sis_report *report, size_t k, sis__drawing *d);
 sis__maker sis__make_decided, sis__make_scores, sis__make_sizes, sis__make_numbers,
     sis__make_size_boxes, sis__make_number_boxes, sis__make_score_size, sis__make_histories,
     sis__make_history_ends, sis__make_thresholds, sis__make_pictures, sis__make_passages;
+
+/* What subsets are made of, and where it lies: figures_features.c. */
+sis__maker sis__make_features, sis__make_features_right, sis__make_positions, sis__make_places,
+    sis__make_places_right;
 
 /* Of set k of clusters; of cluster k over all sets, and of any one cluster. */
 sis__maker sis__make_cluster_rows, sis__make_logo;

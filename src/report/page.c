@@ -143,6 +143,15 @@ static int add_whole(sis__buf *b, const sis_report *report, const sis_page_opt *
     return code;
 }
 
+static int add_cards_alone(sis__buf *b, const sis_report *report, size_t most) {
+    sis__layout layout;
+    int code = sis__layout_make(report, most, &layout);
+    if (code == SIS_OK)
+        code = sis__page_cards(b, report, &layout);
+    sis__layout_release(&layout);
+    return code;
+}
+
 int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **html, size_t *n) {
     const sis_page_opt o = opt ? *opt : (sis_page_opt){0};
     sis__buf b;
@@ -153,7 +162,7 @@ int sis_report_page(const sis_report *report, const sis_page_opt *opt, char **ht
         return sis__fail(SIS_E_ARGUMENT, "there is no record to report on");
     add_head(&b, report, o.title);
     sis__buf_str(&b, "<body>\n");
-    int code = o.cards ? sis__page_cards(&b, report, o.examples) : add_whole(&b, report, &o);
+    int code = o.cards ? add_cards_alone(&b, report, o.examples) : add_whole(&b, report, &o);
     sis__buf_str(&b, "</body>\n</html>\n");
     if (code == SIS_OK)
         code = sis__buf_give(&b, html, n);

@@ -33,13 +33,50 @@ const sis__choice *sis__choices_find(const sis__choices *choices, int feature);
  * NULL. */
 void sis__choice_class(sis__buf *b, const sis__choice *choice, int human);
 
+/* ---- What a value is held against ------------------------------------------------------------ */
+
+/* The values of tables over the records of a run. */
+typedef struct sis__population {
+    size_t n, n_features, n_values; /* n records */
+    sis__numbers *numbers; /* (n_features) sorted, of features with one value; NULL: none */
+    size_t *ones;          /* (n_values) of categories: how many records are it */
+} sis__population;
+
+int sis__populations_make(const sis_report *report, sis__population **out); /* (n_runs) */
+void sis__populations_free(sis__population *populations, size_t n);
+
+/* Is there enough to hold this example against? p may be NULL. */
+int sis__population_has(const sis__population *p, const sis__report_example *e);
+
+/* The share of records whose feature is less than the value. */
+double sis__population_below(const sis__population *p, size_t feature, double value);
+
+/* ---- Which examples are on the page ---------------------------------------------------------- */
+
+typedef struct sis__layout {
+    size_t n, *order; /* (n) examples; those of the same input from several files are neighbours, */
+    int *first;       /* (n) of whom this is the first */
+} sis__layout;
+
+/* At most about `most` examples, spread evenly; 0: all. Release it whatever was returned. */
+int sis__layout_make(const sis_report *report, size_t most, sis__layout *out);
+void sis__layout_release(sis__layout *layout);
+
 /* ---- Cards: one example ---------------------------------------------------------------------- */
 
 int sis__card_text(sis__buf *b, const sis__report_example *e);
 int sis__card_dna(sis__buf *b, const sis__report_example *e);
 int sis__card_image(sis__buf *b, const sis__report_example *e);
-int sis__card_table(sis__buf *b, const sis__report_example *e);
-int sis__card_body(sis__buf *b, const sis__report_example *e); /* as its kind is */
+int sis__card_table(sis__buf *b, const sis__report_example *e, const sis__population *p);
+int sis__card_body(sis__buf *b, const sis__report_example *e,
+                   const sis__population *p); /* as its kind is */
+
+/* Everything masked, subsets, threshold and whole input on one line. */
+void sis__score_bar(sis__buf *b, const sis_record *r);
+
+/* ' style="..."': the background of a feature by its attribution, against the largest of them. */
+double sis__attribution_most(const sis_record *r);
+void sis__attribution_style(sis__buf *b, double attribution, double most);
 
 /* Subset k of the example, small: in rows of clusters. */
 int sis__thumb(sis__buf *b, const sis__report_example *e, size_t k);
@@ -59,7 +96,7 @@ int sis__paint_image(const sis__report_example *e, size_t k, unsigned char **rgb
 int sis__page_overview(sis__buf *b, const sis_report *report);
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most);
 int sis__page_cards(sis__buf *b, const sis_report *report,
-                    size_t most); /* what they mean, and these */
+                    const sis__layout *layout); /* what they mean, and these */
 int sis__page_clusters(sis__buf *b, const sis_report *report);
 int sis__page_evaluations(sis__buf *b, const sis_report *report);
 int sis__page_comparisons(sis__buf *b, const sis_report *report);
@@ -68,13 +105,15 @@ int sis__page_comparisons(sis__buf *b, const sis_report *report);
  * runs in a row of its own, or all in one for n = 0. */
 int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters *set, size_t i,
                       const size_t *runs, size_t n);
+/* The clusters by size, what is in none last: *order (n_clusters), free()d by you. */
+int sis__clusters_order(const sis__clusters *set, size_t **order);
 void sis__page_cluster_heading(sis__buf *b, const sis__clusters *set, size_t i);
 
 /* The thresholds of the picker, and per example what its walk answers to them. *n_grid is 0 if no
  * walk was stored. */
 int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid);
-void sis__page_picker(sis__buf *b, const sis_report *report, size_t most, const double *grid,
-                      size_t n_grid);
+void sis__page_picker(sis__buf *b, const sis_report *report, const sis__layout *layout,
+                      const double *grid, size_t n_grid);
 
 /* Is example i among the `most` of n that are drawn? They are spread evenly. */
 int sis__is_drawn(size_t i, size_t n, size_t most);

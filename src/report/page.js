@@ -47,8 +47,9 @@
 
   /* ---- Examples: twenty at a time, of those that the filters let through ---- */
   const PER_PAGE = 20;
-  const cards = all(".card");
-  let shown = cards, page = 0;
+  /* A unit is a card, or the cards of one input from several files side by side. */
+  const units = all("#cards > *").map((e) => ({ cards: e.matches(".card") ? [e] : all(".card", e), element: e }));
+  let shown = units, page = 0;
   const choosers = ["status", "run", "class", "right"].filter((name) => byId(name)); /* what cards are chosen by */
   const find = byId("find"), sort = byId("sort");
   function matches(card, words) {
@@ -58,7 +59,7 @@
   /* By a number that cards carry, cards without it last; "-" before its name: descending. */
   function sorted(list) {
     const name = sort.value.replace("-", ""), sign = sort.value[0] === "-" ? -1 : 1;
-    const at = (card) => card.dataset[name] === undefined ? Infinity : sign * Number(card.dataset[name]);
+    const at = (unit) => Math.min(...unit.fitting.map((card) => card.dataset[name] === undefined ? Infinity : sign * Number(card.dataset[name])));
     return name ? list.slice().sort((a, b) => at(a) - at(b) || 0) : list;
   }
   function showPage() {
@@ -66,10 +67,12 @@
     page = Math.min(Math.max(page, 0), last);
     const first = page * PER_PAGE, end = Math.min(first + PER_PAGE, shown.length);
     all(".card.on").forEach((card) => card.classList.remove("on"));
-    shown.slice(first, end).forEach((card, k) => {
-      card.classList.add("on");
-      card.style.order = sort.value ? String(k) : "";
-      redraw(card);
+    shown.slice(first, end).forEach((unit, k) => {
+      unit.element.style.order = sort.value ? String(k) : "";
+      unit.fitting.forEach((card) => {
+        card.classList.add("on");
+        redraw(card);
+      });
     });
     byId("pager").hidden = last === 0;
     byId("previous").disabled = page === 0;
@@ -79,7 +82,8 @@
   }
   function applyFilters() {
     const words = find.value.trim().toLowerCase();
-    shown = sorted(cards.filter((card) => matches(card, words)));
+    units.forEach((unit) => { unit.fitting = unit.cards.filter((card) => matches(card, words)); });
+    shown = sorted(units.filter((unit) => unit.fitting.length));
     page = 0;
     showPage();
   }
@@ -96,17 +100,17 @@
 
   /* ---- Pictures grow when they are chosen ---- */
   function enlarge(event) {
-    const image = event.target.closest(".pictures img");
+    const image = event.target.closest(".pictures img, .row img");
     if (!image || (event.type === "keydown" && event.key !== "Enter" && event.key !== " ")) return;
-    image.closest("figure").classList.toggle("large");
+    (image.closest("figure") || image).classList.toggle("large");
     event.preventDefault();
   }
-  all(".pictures img").forEach((image) => {
+  all(".pictures img, .row img").forEach((image) => {
     image.tabIndex = 0;
     image.setAttribute("role", "button");
   });
-  byId("cards").addEventListener("click", enlarge);
-  byId("cards").addEventListener("keydown", enlarge);
+  document.addEventListener("click", enlarge);
+  document.addEventListener("keydown", enlarge);
 
   /* ---- The picker: what stored walks answer to another threshold ---- */
   const walks = byId("walks") ? JSON.parse(byId("walks").textContent) : null;

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
  * Clusters, each as its kind wants to be seen: pictures as a row of members; sequences as their
- * motif beside the most frequent patterns, with members below; words and tables as the patterns
- * with how often each is there. And where members are from, if they are from several files.
+ * motif beside the most frequent patterns, with members below; words as the patterns with how often
+ * each is there; tables as the features that members share, with the range of their values. And where
+ * members are from, if they are from several files. The largest come first.
  */
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/order.h"
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { ROW_MOST = 15, PATTERNS_MOST = 8, CLUSTERS_MOST = 100 };
+enum { ROW_MOST = 15, PATTERNS_MOST = 8, CLUSTERS_MOST = 100, LOOKS_MOST = 200 };
 
 /* What its members look like; a list if it is not known. */
 static sis__look look_of(const sis_report *report, const sis__cluster *c) {
@@ -21,17 +26,83 @@ static int is_in_run(const sis_report *report, const sis__member *m, const size_
     return !run || report->examples[m->example].run == *run;
 }
 
+/* How a member looks in a line, and how many look like that. */
+typedef struct {
+    sis__buf text;
+    size_t count;
+} look_alike;
+
+static int by_count(const void *a, const void *b) {
+    const look_alike *x = (const look_alike *)a, *y = (const look_alike *)b;
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+static int count_look(sis__buf *text, look_alike *seen, size_t *n) {
+    size_t k = 0;
+    while (k < *n &&
+           (seen[k].text.len != text->len || memcmp(seen[k].text.data, text->data, text->len) != 0))
+        k++;
+    if (k < *n) {
+        sis__buf_release(text);
+    } else if (*n < LOOKS_MOST) {
+        seen[(*n)++] = (look_alike){*text, 0};
+    } else {
+        sis__buf_release(text);
+        return SIS_OK;
+    }
+    seen[k].count++;
+    return SIS_OK;
+}
+
+/* Different looks once each, the most frequent first. */
+static int add_lines(sis__buf *b, const sis_report *report, const sis__cluster *c,
+                     const size_t *run) {
+    look_alike *seen = SIS_NEW(look_alike, LOOKS_MOST);
+    size_t n = 0;
+    int code = seen ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; code == SIS_OK && i < c->n_members; i++) {
+        const sis__member *m = &c->members[i];
+        sis__buf text;
+        if (!is_in_run(report, m, run))
+            continue;
+        sis__buf_init(&text);
+        code = sis__thumb(&text, &report->examples[m->example], m->subset);
+        if (code == SIS_OK && (code = sis__buf_error(&text)) == SIS_OK)
+            code = count_look(&text, seen, &n);
+        else
+            sis__buf_release(&text);
+    }
+    if (n)
+        qsort(seen, n, sizeof *seen, by_count);
+    sis__buf_str(b, n ? "<div class=\"row lines\">" : "");
+    for (size_t k = 0; k < n; k++) {
+        if (code == SIS_OK && k < ROW_MOST) {
+            sis__buf_str(b, "<span>");
+            sis__buf_add(b, seen[k].text.data, seen[k].text.len);
+            if (seen[k].count > 1)
+                sis__buf_printf(b, " <span class=\"soft\">\xC3\x97 %zu</span>", seen[k].count);
+            sis__buf_str(b, "</span>");
+        }
+        sis__buf_release(&seen[k].text);
+    }
+    sis__buf_str(b, n ? "</div>\n" : "");
+    free(seen);
+    return code;
+}
+
 /* Members spread evenly over those of the cluster that are of the run, or over all. */
 static int add_row(sis__buf *b, const sis_report *report, const sis__cluster *c,
                    const size_t *run) {
     size_t n = 0, at = 0, shown = 0;
-    int code = SIS_OK, pictures = look_of(report, c) == SIS__IMAGE;
+    int code = SIS_OK;
+    if (look_of(report, c) != SIS__IMAGE)
+        return add_lines(b, report, c, run);
     for (size_t i = 0; i < c->n_members; i++)
         n += (size_t)is_in_run(report, &c->members[i], run);
     size_t most = n < ROW_MOST ? n : ROW_MOST;
     if (n == 0)
         return SIS_OK;
-    sis__buf_printf(b, "<div class=\"row%s\">", pictures ? "" : " lines");
+    sis__buf_str(b, "<div class=\"row\">");
     for (size_t i = 0; code == SIS_OK && i < c->n_members; i++) {
         const sis__member *m = &c->members[i];
         if (!is_in_run(report, m, run))
@@ -67,6 +138,121 @@ static void add_patterns(sis__buf *b, const sis__cluster *c) {
         sis__buf_str(b, "</span></li>\n");
     }
     sis__buf_str(b, "</ul>\n");
+}
+
+/* ---- Tables: what members share --------------------------------------------------------------- */
+
+enum { SHARED_MOST = 8, CATEGORIES_MOST = 3 };
+
+/* A set of features that members are, and the values of each: a range, or categories. */
+typedef struct {
+    size_t n, count;
+    int features[SHARED_MOST]; /* sorted */
+    double low[SHARED_MOST], high[SHARED_MOST];
+    const char *words[SHARED_MOST][CATEGORIES_MOST + 1];
+    const sis_record *like;
+} shared;
+
+static void add_word(shared *s, size_t k, const char *word) {
+    for (size_t i = 0; i <= CATEGORIES_MOST; i++) {
+        if (!s->words[k][i])
+            s->words[k][i] = word;
+        if (strcmp(s->words[k][i], word) == 0)
+            return;
+    }
+}
+
+/* The value of feature k of the set, as this member has it. */
+static void add_value(shared *s, size_t k, const sis_record *r) {
+    size_t count, v = sis_record_values(r, s->features[k], &count);
+    const char *word = r->values ? sis_record_category(r, r->values, s->features[k]) : NULL;
+    if (word)
+        add_word(s, k, word);
+    else if (r->values && count == 1) {
+        s->low[k] = fmin(s->low[k], r->values[v]);
+        s->high[k] = fmax(s->high[k], r->values[v]);
+    }
+}
+
+static shared *find_shared(shared *sets, size_t *n, size_t most, const sis_record *r,
+                           const sis_subset *subset) {
+    shared s = {.n = subset->n, .like = r};
+    if (subset->n > SHARED_MOST)
+        return NULL;
+    memcpy(s.features, subset->features, s.n * sizeof *s.features);
+    qsort(s.features, s.n, sizeof *s.features, sis__by_int);
+    for (size_t k = 0; k < *n; k++)
+        if (sets[k].n == s.n && memcmp(sets[k].features, s.features, s.n * sizeof *s.features) == 0)
+            return &sets[k];
+    for (size_t k = 0; k < s.n; k++) {
+        s.low[k] = INFINITY;
+        s.high[k] = -INFINITY;
+    }
+    if (*n == most)
+        return NULL;
+    sets[*n] = s;
+    return &sets[(*n)++];
+}
+
+static int by_shared_count(const void *a, const void *b) {
+    const shared *x = (const shared *)a, *y = (const shared *)b;
+    return (x->count < y->count) - (x->count > y->count);
+}
+
+/* "Amount 1400 to 3075", "Job partime, others". */
+static void add_shared_feature(sis__buf *b, const shared *s, size_t k) {
+    char name[200];
+    sis_record_name(s->like, s->features[k], name, sizeof name);
+    sis__buf_str(b, "<bdi>");
+    sis__html_clip(b, name, 60);
+    sis__buf_str(b, " <small>");
+    for (size_t i = 0; i < CATEGORIES_MOST && s->words[k][i]; i++) {
+        sis__buf_str(b, i ? ", " : "");
+        sis__html_clip(b, s->words[k][i], 40);
+    }
+    if (s->words[k][CATEGORIES_MOST])
+        sis__buf_str(b, ", \xE2\x80\xA6");
+    if (!s->words[k][0] && s->low[k] <= s->high[k]) {
+        sis__html_number(b, s->low[k]);
+        if (s->high[k] > s->low[k]) {
+            sis__buf_str(b, " to ");
+            sis__html_number(b, s->high[k]);
+        }
+    }
+    sis__buf_str(b, "</small></bdi>");
+}
+
+/* Members by the features they are, with the ranges of their values. 1: there was something. */
+static int add_ranges(sis__buf *b, const sis_report *report, const sis__cluster *c) {
+    shared *sets = SIS_NEW(shared, LOOKS_MOST);
+    size_t n = 0, rest = 0;
+    if (!sets)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < c->n_members; i++) {
+        const sis_record *r = &report->examples[c->members[i].example].record;
+        const sis_subset *subset = &r->collection.subsets[c->members[i].subset];
+        shared *s = find_shared(sets, &n, LOOKS_MOST, r, subset);
+        rest += !s;
+        for (size_t k = 0; s && k < s->n; k++)
+            add_value(s, k, r);
+        if (s)
+            s->count++;
+    }
+    qsort(sets, n, sizeof *sets, by_shared_count);
+    sis__buf_str(b, n ? "<ul class=\"patterns\" aria-label=\"Features of members\">" : "");
+    for (size_t i = 0; i < n && i < PATTERNS_MOST; i++) {
+        sis__buf_str(b, "<li>");
+        for (size_t k = 0; k < sets[i].n; k++)
+            add_shared_feature(b, &sets[i], k);
+        sis__buf_printf(b, " <span class=\"soft\">\xC3\x97 %zu</span></li>\n", sets[i].count);
+    }
+    for (size_t i = PATTERNS_MOST; i < n; i++)
+        rest += sets[i].count;
+    sis__buf_str(b, n ? "</ul>\n" : "");
+    if (n && rest)
+        sis__buf_printf(b, "<p class=\"soft\">and %zu others</p>\n", rest);
+    free(sets);
+    return n > 0;
 }
 
 static void add_shares(sis__buf *b, const sis__cluster *c) {
@@ -150,6 +336,8 @@ int sis__page_cluster(sis__buf *b, const sis_report *report, const sis__clusters
         code = add_logo(b, report, c);
         add_patterns(b, c);
         sis__buf_str(b, "</div>\n");
+    } else if (look == SIS__TABLE && !noise && (code = add_ranges(b, report, c)) != 0) {
+        return code < 0 ? code : SIS_OK;
     } else if (look != SIS__IMAGE && c->found.n_patterns) {
         add_patterns(b, c);
     }
@@ -170,9 +358,34 @@ static int add_cluster(sis__buf *b, const sis_report *report, const sis__cluster
     return code;
 }
 
-static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
+typedef struct {
+    size_t at, size;
+} sized;
+
+static int by_size(const void *a, const void *b) {
+    const sized *x = (const sized *)a, *y = (const sized *)b;
+    return x->size != y->size ? (x->size < y->size) - (x->size > y->size)
+                              : (x->at > y->at) - (x->at < y->at);
+}
+
+int sis__clusters_order(const sis__clusters *set, size_t **out) {
     size_t n = set->n_clusters - (set->found.n_noise > 0);
-    int code = SIS_OK;
+    sized *sizes = SIS_NEW(sized, n);
+    *out = SIS_NEW(size_t, set->n_clusters);
+    int code = sizes && *out ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; code == SIS_OK && i < n; i++)
+        sizes[i] = (sized){i, set->clusters[i].found.size};
+    if (code == SIS_OK)
+        qsort(sizes, n, sizeof *sizes, by_size);
+    for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
+        (*out)[i] = i < n ? sizes[i].at : i; /* what is in none is the last */
+    free(sizes);
+    return code;
+}
+
+static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *set) {
+    size_t n = set->n_clusters - (set->found.n_noise > 0), *order;
+    int code = sis__clusters_order(set, &order);
     sis__buf_str(b, "<h3><bdi>");
     sis__html_clip(b, set->name, 80);
     sis__buf_str(b, "</bdi></h3>\n<p class=\"soft\">");
@@ -188,12 +401,13 @@ static int add_set(sis__buf *b, const sis_report *report, const sis__clusters *s
         sis__buf_str(b, " on both strands");
     if (!isnan(set->found.eps))
         sis__buf_printf(b, ", neighbours within %.4g", set->found.eps);
-    sis__buf_str(b, ". Members shown are spread evenly over their cluster.</p>\n");
+    sis__buf_str(b, ". The largest first.</p>\n");
     for (size_t i = 0; code == SIS_OK && i < set->n_clusters; i++)
         if (i < CLUSTERS_MOST || i + 1 == set->n_clusters)
-            code = add_cluster(b, report, set, i);
+            code = add_cluster(b, report, set, order[i]);
     if (set->n_clusters > CLUSTERS_MOST)
-        sis__buf_printf(b, "<p class=\"soft\">The first %d are shown.</p>\n", CLUSTERS_MOST);
+        sis__buf_printf(b, "<p class=\"soft\">The largest %d are shown.</p>\n", CLUSTERS_MOST);
+    free(order);
     return code;
 }
 

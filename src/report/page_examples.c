@@ -146,7 +146,8 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
     sis__html_clip(b, r->id, 60);
     sis__buf_str(b, "</bdi>");
     if (r->label) {
-        int named = r->n_outputs == 1 && r->output_label && sis_record_is_right(r) >= 0 &&
+        int digit = (r->label[0] == '0' || r->label[0] == '1') && !r->label[1];
+        int named = digit && r->n_outputs == 1 && r->output_label && sis_record_is_right(r) >= 0 &&
                     !sis__output_is_plain(r); /* 1 and 0 stand for what the output is called */
         sis__buf_printf(b, " <span class=\"tag\">labelled %s<bdi>",
                         named && r->label[0] == '0' ? "not " : "");
@@ -157,7 +158,7 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
                     sis_status_name(r->collection.status), status_words(r->collection.status));
     if (report->n_runs > 1) {
         sis__buf_str(b, " <span class=\"tag run\"><bdi>");
-        sis__html_clip(b, report->runs[e->run].source, 60);
+        sis__html_clip(b, sis__run_name(report, e->run), 60);
         sis__buf_str(b, "</bdi></span>");
     }
     sis__buf_str(b, "</h3>\n");
@@ -168,7 +169,7 @@ static void add_heading(sis__buf *b, const sis_report *report, const sis__report
 
 /* ---- Cards ----------------------------------------------------------------------------------- */
 
-int sis__card_body(sis__buf *b, const sis__report_example *e) {
+int sis__card_body(sis__buf *b, const sis__report_example *e, const sis__population *p) {
     switch (e->look) {
     case SIS__TEXT:
         return sis__card_text(b, e);
@@ -177,7 +178,7 @@ int sis__card_body(sis__buf *b, const sis__report_example *e) {
     case SIS__IMAGE:
         return sis__card_image(b, e);
     default:
-        return sis__card_table(b, e);
+        return sis__card_table(b, e, p);
     }
 }
 
@@ -193,7 +194,8 @@ static void add_order(sis__buf *b, const sis_record *r) {
         sis__buf_printf(b, " data-right=\"%d\"", right);
 }
 
-static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk) {
+static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk,
+                    const sis__population *p) {
     static const char *const looks[] = {[SIS__LIST] = "list",
                                         [SIS__TABLE] = "table",
                                         [SIS__IMAGE] = "image",
@@ -211,18 +213,20 @@ static int add_card(sis__buf *b, const sis_report *report, size_t i, size_t walk
     add_heading(b, report, e);
     if (e->record.collection.status != SIS_STATUS_EXPLAINED)
         add_reason(b, &e->record);
+    if (e->record.collection.status != SIS_STATUS_ERROR)
+        sis__score_bar(b, &e->record);
     sis__buf_str(b, "<div class=\"body\">\n");
-    int code = sis__card_body(b, e);
+    int code = sis__card_body(b, e, p);
     sis__buf_str(b, "</div>\n</article>\n");
     return code;
 }
 
 /* ---- The bar above them ---------------------------------------------------------------------- */
 
-static void add_status_filter(sis__buf *b, const sis_report *report, size_t most) {
+static void add_status_filter(sis__buf *b, const sis_report *report, const sis__layout *layout) {
     int counts[SIS_N_STATUSES] = {0};
-    for (size_t i = 0; i < report->n; i++)
-        counts[report->examples[i].record.collection.status] += sis__is_drawn(i, report->n, most);
+    for (size_t k = 0; k < layout->n; k++)
+        counts[report->examples[layout->order[k]].record.collection.status]++;
     sis__buf_str(b, "<label>Show <select id=\"status\"><option value=\"\">all</option>");
     for (int s = 0; s < SIS_N_STATUSES; s++)
         if (counts[s])
@@ -237,7 +241,7 @@ static void add_run_filter(sis__buf *b, const sis_report *report) {
     sis__buf_str(b, "<label>of <select id=\"run\"><option value=\"\">every file</option>");
     for (size_t i = 0; i < report->n_runs; i++) {
         sis__buf_printf(b, "<option value=\"%zu\">", i);
-        sis__html_clip(b, report->runs[i].source, 60);
+        sis__html_clip(b, sis__run_name(report, i), 60);
         sis__buf_str(b, "</option>");
     }
     sis__buf_str(b, "</select></label>\n");
@@ -313,8 +317,8 @@ static void add_picker(sis__buf *b, const double *grid, size_t n_grid, double at
                  "subset at any other threshold is read from the stored walks.</p></div>\n");
 }
 
-static void add_bar(sis__buf *b, const sis_report *report, size_t most, const double *grid,
-                    size_t n_grid) {
+static void add_bar(sis__buf *b, const sis_report *report, const sis__layout *layout,
+                    const double *grid, size_t n_grid) {
     sis__buf_str(b, "<form class=\"bar\" id=\"bar\">\n");
     if (n_grid) {
         size_t first = 0;
@@ -323,7 +327,7 @@ static void add_bar(sis__buf *b, const sis_report *report, size_t most, const do
         add_picker(b, grid, n_grid, report->examples[first].record.threshold);
     }
     sis__buf_str(b, "<div class=\"filters\">");
-    add_status_filter(b, report, most);
+    add_status_filter(b, report, layout);
     if (report->n_runs > 1)
         add_run_filter(b, report);
     add_class_filter(b, report);
@@ -335,14 +339,15 @@ static void add_bar(sis__buf *b, const sis_report *report, size_t most, const do
 
 /* What the colours mean, once for each kind that is there. */
 static void add_legend(sis__buf *b, const sis_report *report) {
-    int seen[5] = {0}, human = 0, grey = 0;
+    int seen[5] = {0}, human = 0, grey = 0, attributed = 0;
     sis_raster raster;
     for (size_t i = 0; i < report->n; i++) {
         const sis__report_example *e = &report->examples[i];
         seen[e->look] = 1;
         grey |=
             e->look == SIS__IMAGE && sis_record_raster(&e->record, &raster) && raster.channels < 3;
-        human |= report->examples[i].record.n_human > 0;
+        human |= e->record.n_human > 0;
+        attributed |= e->record.n_attributions > 0;
     }
     sis__buf_str(b, "<p class=\"legend soft\">");
     if (seen[SIS__IMAGE] && !grey)
@@ -355,6 +360,9 @@ static void add_legend(sis__buf *b, const sis_report *report) {
     if (seen[SIS__TEXT] || seen[SIS__DNA])
         sis__buf_str(b, "Each subset has its colour and number; the stronger the colour, the more "
                         "important. ");
+    if (attributed)
+        sis__buf_str(b, "Attributions: <span class=\"swatch bright\"></span> raises the score "
+                        "<span class=\"swatch dark\"></span> lowers it. ");
     if (human)
         sis__buf_str(b, "<u>Underlined</u>: marked by a person. ");
     sis__buf_str(b, "Features come most important first.</p>\n");
@@ -367,43 +375,51 @@ static void add_pager(sis__buf *b) {
                     "<button type=\"button\" id=\"next\">Next</button></nav>\n");
 }
 
-int sis__is_drawn(size_t i, size_t n, size_t most) {
-    return most == 0 || most >= n || (i + 1) * most / n > i * most / n;
-}
-
-int sis__page_cards(sis__buf *b, const sis_report *report, size_t most) {
+int sis__page_cards(sis__buf *b, const sis_report *report, const sis__layout *layout) {
     size_t walk = 0;
-    int code = SIS_OK;
+    sis__population *populations;
+    int code = sis__populations_make(report, &populations);
     add_legend(b, report);
     sis__buf_str(b, "<div id=\"cards\">\n");
-    for (size_t i = 0; code == SIS_OK && i < report->n; i++)
-        if (sis__is_drawn(i, report->n, most)) {
-            code = add_card(b, report, i, walk);
-            walk += report->examples[i].traced.n_steps > 0;
-        }
+    for (size_t k = 0; code == SIS_OK && k < layout->n; k++) {
+        const sis__report_example *e = &report->examples[layout->order[k]];
+        int begins = layout->first[k] && k + 1 < layout->n && !layout->first[k + 1];
+        int ends = !layout->first[k] && (k + 1 == layout->n || layout->first[k + 1]);
+        if (begins)
+            sis__buf_str(b, "<div class=\"together\">\n");
+        code = add_card(b, report, layout->order[k], walk, &populations[e->run]);
+        walk += e->traced.n_steps > 0;
+        if (ends)
+            sis__buf_str(b, "</div>\n");
+    }
     sis__buf_str(b, "</div>\n");
+    sis__populations_free(populations, report->n_runs);
     return code;
 }
 
 int sis__page_examples(sis__buf *b, const sis_report *report, size_t most) {
-    double *grid;
-    size_t n_grid;
-    int code = sis__picker_grid(report, &grid, &n_grid);
+    double *grid = NULL;
+    size_t n_grid = 0;
+    sis__layout layout;
+    int code = sis__layout_make(report, most, &layout);
     if (code == SIS_OK)
-        add_bar(b, report, most, grid, n_grid);
-    if (most && most < report->n) {
+        code = sis__picker_grid(report, &grid, &n_grid);
+    if (code == SIS_OK)
+        add_bar(b, report, &layout, grid, n_grid);
+    if (layout.n < report->n) {
         sis__buf_str(b, "<p>");
-        sis__html_count(b, most);
+        sis__html_count(b, layout.n);
         sis__buf_str(b, " of ");
         sis__html_plural(b, report->n, "example");
         sis__buf_str(b, " are drawn, spread evenly over the results.</p>\n");
     }
     if (code == SIS_OK)
-        code = sis__page_cards(b, report, most);
+        code = sis__page_cards(b, report, &layout);
     sis__buf_str(b, "<p id=\"none\" hidden>No example is like that.</p>\n");
     add_pager(b);
     if (code == SIS_OK)
-        sis__page_picker(b, report, most, grid, n_grid);
+        sis__page_picker(b, report, &layout, grid, n_grid);
+    sis__layout_release(&layout);
     free(grid);
     return code;
 }

@@ -5,8 +5,10 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "report/figures.h"
 #include "report/page.h"
 #include "report/stats.h"
 
@@ -128,6 +130,78 @@ static void add_masking(sis__buf *b, const char *masking, int text) {
     sis__buf_str(b, "</bdi>");
 }
 
+/* "its mean in train.csv" of mean:train.csv, which the first record of a file may tell; 1: said. */
+static int add_made_mask(sis__buf *b, const sis_record *r) {
+    static const char *const words[][2] = {{"mean", "its mean"},
+                                           {"median", "its median"},
+                                           {"mode", "its most frequent value"},
+                                           {"uniform", "every letter equally likely"}};
+    sis_made made;
+    int said = 0;
+    if (!r->made || sis_made_parse(r->made, &made) != SIS_OK)
+        return 0;
+    for (size_t i = 0; made.mask && !said && i < sizeof words / sizeof *words; i++) {
+        size_t n = strlen(words[i][0]);
+        if (strncmp(made.mask, words[i][0], n) != 0 || (made.mask[n] && made.mask[n] != ':'))
+            continue;
+        sis__buf_str(b, words[i][1]);
+        if (made.mask[n]) {
+            sis__buf_str(b, " in <bdi>");
+            sis__html_clip(b, sis__file_name(made.mask + n + 1, NULL), 80);
+            sis__buf_str(b, "</bdi>");
+        }
+        said = 1;
+    }
+    sis_made_release(&made);
+    return said;
+}
+
+/* The masked values of the first features of a table: "income 145.7, home owner, ...". */
+static void add_some_masked(sis__buf *b, const sis__report_example *e) {
+    enum { SOME = 4 };
+    sis_record masked = e->record;
+    char name[200], number[SIS_NUMBER_SIZE];
+    size_t shown = 0;
+    masked.values = e->record.mask;
+    for (size_t f = 0; f < masked.collection.n_features && shown < SOME; f++) {
+        const char *was = sis_record_was(&masked, (int)f, number);
+        if (!was)
+            continue;
+        sis_record_name(&masked, (int)f, name, sizeof name);
+        sis__buf_str(b, shown++ ? ", " : ": ");
+        sis__buf_str(b, "<bdi>");
+        sis__html_clip(b, name, 40);
+        sis__buf_str(b, "</bdi> ");
+        if (was == number)
+            sis__html_number(b, strtod(number, NULL));
+        else
+            sis__html_clip(b, was, 40);
+    }
+    if (shown && shown < masked.collection.n_features)
+        sis__buf_str(b, ", \xE2\x80\xA6");
+}
+
+/* Masks of several values: where they are from, or between what they lie. */
+static void add_varied_mask(sis__buf *b, const sis__report_example *e) {
+    const sis_record *r = &e->record;
+    double low = INFINITY, high = -INFINITY;
+    for (size_t v = 0; v < r->n_values; v++) {
+        low = fmin(low, r->mask[v]);
+        high = fmax(high, r->mask[v]);
+    }
+    if (!add_made_mask(b, r)) {
+        sis__buf_str(b, "a value of its own");
+        if (e->look != SIS__TABLE) {
+            sis__buf_str(b, ", between ");
+            sis__html_number(b, low);
+            sis__buf_str(b, " and ");
+            sis__html_number(b, high);
+        }
+    }
+    if (e->look == SIS__TABLE)
+        add_some_masked(b, e);
+}
+
 /* What masked features look like, by what the record holds. */
 static void add_mask(sis__buf *b, const sis__report_example *e) {
     const sis_record *r = &e->record;
@@ -139,7 +213,7 @@ static void add_mask(sis__buf *b, const sis__report_example *e) {
     } else if (!r->mask) {
         sis__buf_str(b, "something that the results do not hold");
     } else if (!constant) {
-        sis__buf_str(b, "a value that differs from feature to feature");
+        add_varied_mask(b, e);
     } else {
         sis__buf_str(b, e->look == SIS__DNA ? "every base equally likely, " : "the value ");
         sis__html_number(b, r->mask[0]);
@@ -209,41 +283,94 @@ static void add_fact(sis__buf *b, const sis_report *report, const sis__report_ru
     }
 }
 
-static void add_runs(sis__buf *b, const sis_report *report) {
-    static const char *const facts[] = {"Model",
-                                        "Method",
-                                        "Decision",
-                                        "A masked feature becomes",
-                                        "Score of the mask",
-                                        "Decided",
-                                        "Collections",
-                                        "Explanations verified",
-                                        "Cost"};
-    sis__buf_printf(b,
-                    "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Runs\">"
-                    "<table class=\"runs%s\">\n<thead><tr><th></th>",
-                    report->n_runs == 1 ? " one" : "");
-    for (size_t i = 0; i < report->n_runs; i++) {
-        sis__buf_str(b, "<th scope=\"col\"><bdi>");
-        sis__html_clip(b, report->runs[i].source, 80);
-        sis__buf_str(b, "</bdi></th>");
+static const char *const FACTS[] = {"Model",
+                                    "Method",
+                                    "Decision",
+                                    "A masked feature becomes",
+                                    "Score of the mask",
+                                    "Decided",
+                                    "Collections",
+                                    "Explanations verified",
+                                    "Cost"};
+enum { N_FACTS = sizeof FACTS / sizeof *FACTS };
+
+/* Is the fact the same of every run? */
+static int is_shared(const sis_report *report, int fact) {
+    sis__buf first, other;
+    int same = 1;
+    sis__buf_init(&first);
+    add_fact(&first, report, &report->runs[0], fact);
+    for (size_t i = 1; same && i < report->n_runs; i++) {
+        sis__buf_init(&other);
+        add_fact(&other, report, &report->runs[i], fact);
+        same = first.len == other.len &&
+               (!first.len || memcmp(first.data, other.data, first.len) == 0);
+        sis__buf_release(&other);
     }
-    sis__buf_str(b, "</tr></thead>\n<tbody>\n");
-    for (int f = 0; f < (int)(sizeof facts / sizeof *facts); f++) {
-        sis__buf_printf(b, "<tr><th scope=\"row\">%s</th>", facts[f]);
-        for (size_t i = 0; i < report->n_runs; i++) {
-            sis__buf_str(b, "<td>");
-            add_fact(b, report, &report->runs[i], f);
-            sis__buf_str(b, "</td>");
+    sis__buf_release(&first);
+    return same;
+}
+
+/* The facts of one run that are shared, or those that are not. */
+static void add_facts(sis__buf *b, const sis_report *report, size_t run, const int *shared,
+                      int wanted) {
+    sis__buf_str(b, "<dl class=\"facts\">\n");
+    for (int f = 0; f < N_FACTS; f++)
+        if (shared[f] == wanted) {
+            sis__buf_printf(b, "<div><dt>%s</dt><dd>", FACTS[f]);
+            add_fact(b, report, &report->runs[run], f);
+            sis__buf_str(b, "</dd></div>\n");
         }
-        sis__buf_str(b, "</tr>\n");
+    sis__buf_str(b, "</dl>\n");
+}
+
+static void add_file(sis__buf *b, const sis_report *report, size_t run) {
+    sis__buf_str(b, "<h3><bdi>");
+    sis__html_clip(b, sis__run_name(report, run), 80);
+    sis__buf_str(b, "</bdi></h3>\n");
+}
+
+/* What all files have in common once, then a box of what differs for each. */
+static void add_runs(sis__buf *b, const sis_report *report) {
+    int shared[N_FACTS], common = 0;
+    for (int f = 0; f < N_FACTS; f++)
+        common += shared[f] = is_shared(report, f);
+    if (report->n_runs == 1) {
+        add_file(b, report, 0);
+        add_facts(b, report, 0, shared, 1);
+        return;
     }
-    sis__buf_str(b, "</tbody></table></div>\n");
+    if (common) {
+        sis__buf_printf(b, "<h3>All %zu files</h3>\n", report->n_runs);
+        add_facts(b, report, 0, shared, 1);
+    }
+    sis__buf_str(b, "<div class=\"files\">\n");
+    for (size_t i = 0; i < report->n_runs; i++) {
+        sis__buf_str(b, "<div class=\"file\">");
+        add_file(b, report, i);
+        add_facts(b, report, i, shared, 0);
+        sis__buf_str(b, "</div>\n");
+    }
+    sis__buf_str(b, "</div>\n");
+}
+
+static int add_insight(sis__buf *b, const sis_report *report) {
+    size_t before = b->len;
+    sis__buf_str(b, "<div class=\"plots insight\">\n");
+    size_t empty = b->len;
+    int code = sis__page_figures(b, report, "overview", 0);
+    if (b->len == empty)
+        b->len = before;
+    else
+        sis__buf_str(b, "</div>\n");
+    return code;
 }
 
 int sis__page_overview(sis__buf *b, const sis_report *report) {
     int code = add_tiles(b, report);
     add_status_bar(b, report);
+    if (code == SIS_OK)
+        code = add_insight(b, report);
     add_runs(b, report);
     sis__buf_str(
         b, "<p class=\"explain\">A <em>sufficient input subset</em> is a minimal set of features "

@@ -103,8 +103,8 @@ static void add_walk(sis__buf *b, const sis__report_example *e, const double *gr
     sis__buf_char(b, '}');
 }
 
-void sis__page_picker(sis__buf *b, const sis_report *report, size_t most, const double *grid,
-                      size_t n_grid) {
+void sis__page_picker(sis__buf *b, const sis_report *report, const sis__layout *layout,
+                      const double *grid, size_t n_grid) {
     size_t written = 0;
     if (n_grid == 0)
         return;
@@ -112,10 +112,12 @@ void sis__page_picker(sis__buf *b, const sis_report *report, size_t most, const 
     for (size_t g = 0; g < n_grid; g++)
         sis__buf_printf(b, g ? ",%.6g" : "%.6g", grid[g]);
     sis__buf_str(b, "],\"x\":[");
-    for (size_t i = 0; i < report->n; i++)
-        if (report->examples[i].traced.n_steps && sis__is_drawn(i, report->n, most)) {
+    for (size_t k = 0; k < layout->n; k++) {
+        const sis__report_example *e = &report->examples[layout->order[k]];
+        if (e->traced.n_steps) {
             sis__buf_str(b, written++ ? ",\n" : "\n");
-            add_walk(b, &report->examples[i], grid, n_grid);
+            add_walk(b, e, grid, n_grid);
         }
+    }
     sis__buf_str(b, "]}</script>\n");
 }

@@ -62,6 +62,17 @@ int sis__plot_lines(sis__pen *p, const sis__plot *a);
  * same x: a line in a band. Marks are upright. */
 int sis__plot_band(sis__pen *p, const sis__plot *a);
 
+/* What goes beside bar i: the values that were chosen, by series, and all there are, sorted; or words. */
+typedef struct sis__value_row {
+    sis__numbers all, *held; /* held: (series) */
+    char words[160];
+} sis__value_row;
+
+/* A row for each bar: its name, its parts stacked sideways, and values: rows (n_bars). */
+void sis__plot_features_size(const sis__plot *a, const sis__value_row *rows, double *width,
+                             double *height);
+int sis__plot_features(sis__pen *p, const sis__plot *a, const sis__value_row *rows);
+
 /* ---- Rows of pictures ------------------------------------------------------------------------ */
 
 typedef struct sis__picture {

@@ -90,6 +90,14 @@ int sis__output_is_plain(const sis_record *r) {
     return !r->output_label && r->n_outputs == 1;
 }
 
+const char *sis__run_name(const sis_report *report, size_t run) {
+    const char *name = sis__file_name(report->runs[run].source, NULL);
+    for (size_t i = 0; i < report->n_runs; i++)
+        if (i != run && strcmp(sis__file_name(report->runs[i].source, NULL), name) == 0)
+            return report->runs[run].source;
+    return name;
+}
+
 /* ---- Runs ------------------------------------------------------------------------------------ */
 
 /* The run of that source, made if it is not there. NULL: no memory. */

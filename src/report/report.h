@@ -11,6 +11,8 @@
  *     page.c        the page: head, tabs, sections. page_overview.c, page_examples.c,
  *                   page_clusters.c, page_compare.c and page_evaluate.c are sections, card_*.c what
  *                   one kind of input looks like, choices.c which feature is in which subset,
+ *                   page_layout.c which examples are there and which side by side, population.c what
+ *                   values are held against, score_bar.c and attribution.c parts of every card,
  *                   page_picker.c the numbers for the script
  *     html.c        text for HTML, whatever it holds; numbers; pictures as data: addresses
  *     page.css, page.js   become arrays in report/page_files.h when the build is configured
@@ -133,6 +135,9 @@ int sis__output_is_plain(const sis_record *r);
 size_t sis__pixels(const sis__report_example *e);
 size_t sis__pixel_value(const sis__report_example *e, size_t pixel);
 int sis__pixel_feature(const sis__report_example *e, size_t pixel);
+
+/* What the results file is called on the page: its name without folders, if no other has it. */
+const char *sis__run_name(const sis_report *report, size_t run);
 
 /* ---- members.c ------------------------------------------------------------------------------- */
 

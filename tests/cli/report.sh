@@ -13,7 +13,7 @@ for kind in image text dna table; do
     count marks '<mark '
     count 'tables of features' '<table class="features"'
 done
-grep -o 'Explanations verified</th><td>[^<]*' page.html
+grep -o 'Explanations verified</dt><dd>[^<]*' page.html
 sis report "$results/text.jsonl" "$results/dna.jsonl" --title 'Two <b>files</b> & "more"' -q -o - >page.html
 grep -o '<title>.*</title>' page.html
 count 'other addresses' '\(src\|href\)="[^d#]'

@@ -111,8 +111,12 @@ class Page {
   }
   // A real click in the middle of the element.
   async click(selector) {
-    const at = await this.evaluate(`(() => { const e = document.querySelector(${JSON.stringify(selector)});
-      e.scrollIntoView({ block: "center" }); const r = e.getBoundingClientRect();
+    const at = await this.evaluate(`(async () => { const e = document.querySelector(${JSON.stringify(selector)});
+      for (let k = 0; k < 3; k++) { // what comes into view may be higher than was thought
+        e.scrollIntoView({ block: "center" });
+        await new Promise((done) => { requestAnimationFrame(done); setTimeout(done, 50); });
+      }
+      const r = e.getBoundingClientRect();
       return { x: r.left + r.width / 2, y: r.top + r.height / 2 }; })()`);
     for (const type of ["mousePressed", "mouseReleased"])
       await this.send("Input.dispatchMouseEvent", { type, ...at, button: "left", clickCount: 1 });

@@ -6,7 +6,7 @@ const { execFileSync } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const { open } = require("./browser.js");
-const { hostile, hostileComparison, many, overshooting, ATTACKS } = require("./made.js");
+const { methods, methodsClusters, hostile, hostileComparison, many, overshooting, ATTACKS } = require("./made.js");
 
 const [chromium, sis, folder] = process.argv.slice(2).map((p) => path.resolve(p));
 const results = path.join(__dirname, "results");
@@ -158,6 +158,10 @@ async function picturesGrow(page, file) {
   await page.evaluate(`document.querySelector(".card.on .pictures img").focus()`);
   await page.key("Enter", 13);
   check("and shrinks", await page.evaluate(width), before);
+  await page.open("file://" + file + "#clusters");
+  const member = `document.querySelector(".row img").getBoundingClientRect().width`, small = await page.evaluate(member);
+  await page.click(".row img");
+  check("a member of a cluster grows", await page.evaluate(member) > 3 * small, true);
 }
 
 async function pagesWork(page, file) {
@@ -224,6 +228,34 @@ async function comparisonWorks(page, file) {
   check("below each other", [x1 === x2, y2 > y1], [true, true]);
 }
 
+// Several methods of one input stand side by side, with what each attributes; values are held against those of
+// the other rows; one file at a time if one asks for it.
+async function methodsStandTogether(page, file) {
+  await page.size(1280, 800);
+  await page.open("file://" + file + "#examples");
+  const cards = `[...document.querySelectorAll(".together")].map((t) => [...t.querySelectorAll(".card.on")].map((c) => c.getBoundingClientRect()).filter((r) => r.width))`;
+  check("three methods of fifteen inputs", await page.evaluate(`${cards}.map((t) => t.length)`), Array(15).fill(3));
+  check("side by side", await page.evaluate(`${cards}.every((t) => t.every((r, k) => r.top === t[0].top && (k === 0 || r.left >= t[k - 1].right)))`), true);
+  check("pager counts inputs", await page.evaluate(`document.getElementById("pager").hidden`), true);
+  check("attributions of tables, texts, sequences and pictures", await page.evaluate(`[".attributed span[style]", ".attributions .text i[style]",
+    ".attributions .dna i[style]", "figure.attributed img"].map((s) => document.querySelectorAll(s).length > 0)`), [true, true, true, true]);
+  check("a mixture is no list of means", await page.evaluate(`document.querySelector(".features td.soft:has(bdi)").textContent`), "mostly part-time employment, 3 in all");
+  check("every card has a score bar", await page.evaluate(`document.querySelectorAll(".card .track").length`), 45);
+  check("no base is alone", await page.evaluate(`[...document.querySelectorAll(".body > .dna span")].every((s) => s.children.length > 4)`), true);
+  await page.evaluate(`(() => { const e = document.getElementById("run"); e.value = "0"; e.dispatchEvent(new Event("change")); })()`);
+  check("one file", await page.evaluate(`${cards}.map((t) => t.length)`), Array(15).fill(1));
+  check("a value against the others", await page.evaluate(`(() => { const e = document.querySelector(".card.on .among .spread i"), t = e.closest(".card");
+    return [...document.querySelectorAll(".card")].filter((c) => c.querySelector(".whole .spread:not(.share)")).length; })()`), 36);
+  await page.open("file://" + file + "#overview");
+  check("what subsets are made of", await page.evaluate(`[...document.querySelectorAll(".insight svg title, .insight svg")].length >= 3`), true);
+  check("common facts once", await page.evaluate(`document.querySelector("#overview h3").textContent`), "All 3 files");
+  check("no word is broken", await page.evaluate(`[...document.querySelectorAll("#examples .features th, #overview .facts dt")].every((e) => getComputedStyle(e).wordBreak === "normal")`), true);
+  await page.open("file://" + file + "#clusters");
+  check("the largest cluster first", await page.evaluate(`[...document.querySelectorAll("#clusters h4 .tag")].map((t) => parseInt(t.textContent))`), [4, 2]);
+  check("ranges instead of values", await page.evaluate(`document.querySelector("#clusters .patterns").textContent.trim().replace(/\\s+/g, " ")`),
+    "income 100 to 700job fixed, part-time employment, other \u00d7 4");
+}
+
 async function isHarmless(page, file) {
   await page.open("file://" + file + "#examples");
   check("nothing ran", await page.evaluate("typeof window.hacked"), "undefined");
@@ -251,13 +283,14 @@ async function main() {
     table: report("table", [path.join(results, "table.jsonl"), path.join(results, "text.jsonl")]),
     hostile: report("hostile", [made("hostile", hostile()), "--title", ATTACKS.slice(0, 6).join(" "),
       "--comparison", file("hostile-comparison", hostileComparison())]),
+    together: report("together", ["sis", "lime", "ig"].map((m) => made(m, methods(m))).concat(["--clusters", file("together-clusters", methodsClusters())])),
     many: report("many", [made("many", many())]),
     undecided: report("undecided", [made("undecided", overshooting())]),
   };
   for (const [name, file] of Object.entries(pages)) {
     await noOverflow(page, file, name);
     await tabsWork(page, file, name);
-    if (name !== "hostile") await pickerWorks(page, file, name);
+    if (name !== "hostile" && name !== "together") await pickerWorks(page, file, name);
   }
   await pickerTellsTheTruth(page, pages.text);
   await undecidedIsUndecided(page, pages.undecided);
@@ -265,6 +298,7 @@ async function main() {
   await picturesGrow(page, pages.image);
   await isCompleteWithoutScripts(page, pages.image);
   await comparisonWorks(page, pages.models);
+  await methodsStandTogether(page, pages.together);
   await isHarmless(page, pages.hostile);
   check("errors in the console", page.errors, []);
   check("requests", page.requests.filter((url) => url !== "about:blank" && !url.startsWith("file://" + folder)), []);

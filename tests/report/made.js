@@ -74,4 +74,31 @@ function overshooting() {
     .map(([id, ...trace]) => record(id, { kind: "text", n_features: 3, words: ["a", "b", "c"], score: trace[0], masked_score: trace[3], subsets: walk(trace) }));
 }
 
-module.exports = { hostile, hostileComparison, many, overshooting, ATTACKS };
+// What three methods say of the same inputs: a table with categories, a text, a sequence, a colour picture; and
+// other rows of the table, undecided, so that values have something to be held against.
+function methods(method) {
+  const next = numbers(7), pixel = numbers(9), attributions = (n) => method === "sis" ? undefined : Array.from({ length: n }, () => next() - 0.5);
+  const all = [];
+  for (let i = 0; i < 12; i++) {
+    const job = i % 3;
+    all.push(record("row " + i, { method, kind: "table", n_features: 3, n_outputs: 1, output_label: "good", label: i % 4 ? "good" : "bad", shape: [5],
+      values: [100 * i, 20 + i, Number(job === 0), Number(job === 1), Number(job === 2)], mask: [550, 25, 0.5, 0.3, 0.2], feature_map: [0, 1, 2, 2, 2],
+      names: ["income", "years_employed", "job"], value_names: ["income", "years_employed", "job=part-time employment", "job=fixed", "job=other"],
+      subsets: [{ features: i % 2 ? [0, 2] : [2], score: 0.8 }], attributions: attributions(3) }));
+  }
+  all.push(record("text", { method, kind: "text", n_features: 3, words: ["a", "fine", "film"], text: "A fine film!", spans: [0, 1, 2, 6, 7, 11],
+    subsets: [{ features: [1], score: 0.8 }], attributions: attributions(3) }));
+  all.push(record("dna", { method, kind: "dna", n_features: 101, sequence: "ACGTTGCATG".repeat(10) + "A", subsets: [{ features: [4, 5], score: 0.8 }], attributions: attributions(101) }));
+  all.push(record("photo", { method, kind: "image", n_features: 16, shape: [4, 4, 3], values: Array.from({ length: 48 }, pixel), mask: Array.from({ length: 48 }, () => 0),
+    feature_map: Array.from({ length: 48 }, (_, v) => Math.floor(v / 3)), subsets: [{ features: [5, 6], score: 0.8 }], attributions: attributions(16) }));
+  return all;
+}
+
+// Clusters of these rows: the smaller one first, and four with the same features.
+function methodsClusters() {
+  const member = (i) => ({ id: "row " + i, subset: 0 });
+  return { clusters: [{ id: 1, size: 2, core: 2, members: [member(0), member(2)], top: [{ pattern: "job=other", count: 2 }] },
+    { id: 2, size: 4, core: 4, members: [1, 3, 5, 7].map(member), top: [{ pattern: "income=100 job=fixed", count: 1 }] }], noise: [] , n: 6 };
+}
+
+module.exports = { methods, methodsClusters, hostile, hostileComparison, many, overshooting, ATTACKS };

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The way of a decision as a bar: from everything masked through each subset and the threshold to the
+ * whole input. The same elements and classes are made by the script of the live page.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "report/page.h"
+
+enum { SUBSETS_MOST = 12 };
+
+/* What lies where: 0 to 1 if all scores do, otherwise from the least to the most. */
+typedef struct {
+    double low, high;
+} scale;
+
+static void take_in(scale *s, double v) {
+    if (isfinite(v)) {
+        s->low = fmin(s->low, v);
+        s->high = fmax(s->high, v);
+    }
+}
+
+static scale find_scale(const sis_record *r) {
+    const sis_collection *c = &r->collection;
+    scale s = {INFINITY, -INFINITY};
+    take_in(&s, c->score);
+    take_in(&s, c->masked_score);
+    if (!r->keep)
+        take_in(&s, r->threshold);
+    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
+        take_in(&s, c->subsets[k].score);
+    if (s.low >= 0 && s.high <= 1)
+        return (scale){0, 1};
+    double room = fmax((s.high / 2 - s.low / 2) * 0.1, 1e-9);
+    return (scale){s.low - room, s.high + room};
+}
+
+static double place(const scale *s, double v) {
+    double share = (v / 2 - s->low / 2) / (s->high / 2 - s->low / 2); /* halves do not overflow */
+    return 100 * fmax(0, fmin(1, share));
+}
+
+static void add_dot(sis__buf *b, const scale *s, double v, const char *kind, size_t colour) {
+    if (isfinite(v))
+        sis__buf_printf(b, "<i class=\"%s s%zu\" style=\"left:%.1f%%\"></i>", kind, colour,
+                        place(s, v));
+}
+
+static void add_word(sis__buf *b, const char *kind, size_t colour, const char *word, double v) {
+    sis__buf_printf(b, "<span><i class=\"%s s%zu\"></i> %s ", kind, colour, word);
+    sis__html_number(b, v);
+    sis__buf_str(b, "</span>");
+}
+
+/* What the marks are, with their numbers: it is what a screen reader reads. */
+static void add_words(sis__buf *b, const sis_record *r) {
+    const sis_collection *c = &r->collection;
+    char word[32];
+    sis__buf_str(b, "<p class=\"marks soft\">");
+    add_word(b, "masked", 0, "all masked", c->masked_score);
+    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++) {
+        snprintf(word, sizeof word, c->n_subsets > 1 ? "subset %zu" : "subset", k + 1);
+        add_word(b, "sub", k % SIS__SUBSET_COLOURS, word, c->subsets[k].score);
+    }
+    if (!r->keep)
+        add_word(b, "limit", 0, "threshold", r->threshold);
+    add_word(b, "full", 0, "whole input", c->score);
+    sis__buf_str(b, "</p>\n");
+}
+
+void sis__score_bar(sis__buf *b, const sis_record *r) {
+    const sis_collection *c = &r->collection;
+    scale s = find_scale(r);
+    if (!isfinite(c->score) || !isfinite(c->masked_score) || !(s.high > s.low))
+        return;
+    double from = place(&s, fmin(c->score, c->masked_score));
+    double to = place(&s, fmax(c->score, c->masked_score));
+    sis__buf_printf(b,
+                    "<div class=\"scorebar\"><div class=\"track\" aria-hidden=\"true\"><b "
+                    "style=\"left:%.1f%%;width:%.1f%%\"></b>",
+                    from, to - from);
+    if (!r->keep)
+        add_dot(b, &s, r->threshold, "limit", 0);
+    add_dot(b, &s, c->masked_score, "masked", 0);
+    add_dot(b, &s, c->score, "full", 0);
+    for (size_t k = 0; k < c->n_subsets && k < SUBSETS_MOST; k++)
+        add_dot(b, &s, c->subsets[k].score, "sub", k % SIS__SUBSET_COLOURS);
+    sis__buf_str(b, "</div>\n");
+    add_words(b, r);
+    sis__buf_str(b, "</div>\n");
+}
