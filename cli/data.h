@@ -20,8 +20,8 @@ typedef struct cli_data_options {
     size_t count, length, seed;
     double held_out;
     /* describe */
-    const char *label, *id, *categorical, *types;
-    int no_header, json;
+    const char *label, *id, *categorical, *types, *json;
+    int no_header;
     cli_common common;
 } cli_data_options;
 

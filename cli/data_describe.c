@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "data.h"
+#include "output.h"
 #include "task.h"
 
 /* ---- Columns --------------------------------------------------------------------------------- */
@@ -34,8 +35,20 @@ static void add_column(sis__buf *b, const sis_column *c) {
     sis__buf_str(b, c->n_categories ? "}}" : "}");
 }
 
+static int only_json(const cli_data_options *o) {
+    return o->json && strcmp(o->json, "-") == 0;
+}
+
+static int write_json(const cli_data_options *o, sis__buf *b) {
+    int status = cli_fail(sis__buf_error(b));
+    if (status == CLI_DONE)
+        status = cli_output_all(o->json, b->data, b->len);
+    sis__buf_release(b);
+    return status;
+}
+
 /* {"rows":1000,"header":true,"columns":[...]} */
-static int print_json(const sis_columns *columns) {
+static int write_columns(const cli_data_options *o, const sis_columns *columns) {
     sis__buf b;
     sis__buf_init(&b);
     sis__buf_printf(&b, "{\"rows\":%zu,\"header\":%s,\"columns\":[", columns->rows,
@@ -45,18 +58,15 @@ static int print_json(const sis_columns *columns) {
         add_column(&b, &columns->items[k]);
     }
     sis__buf_str(&b, "]}\n");
-    int error = sis__buf_error(&b);
-    if (!error)
-        fwrite(b.data, 1, b.len, stdout);
-    sis__buf_release(&b);
-    return cli_fail(error);
+    return write_json(o, &b);
 }
 
 static int print_columns(const cli_data_options *o, const sis_columns *columns) {
     char *text = NULL;
-    if (o->json)
-        return print_json(columns);
-    int status = cli_fail(sis_columns_format(columns, &text));
+    int status = o->json ? write_columns(o, columns) : CLI_DONE;
+    if (status != CLI_DONE || only_json(o))
+        return status;
+    status = cli_fail(sis_columns_format(columns, &text));
     for (char *line = text, *end; status == CLI_DONE && *line; line = end + 1) {
         end = strchr(line, '\n');
         *end = '\0';
@@ -73,16 +83,22 @@ static int print_columns(const cli_data_options *o, const sis_columns *columns) 
 
 /* ---- Examples without columns ---------------------------------------------------------------- */
 
+static int write_kind(const cli_data_options *o, const sis_data *data, int labelled) {
+    sis__buf b;
+    sis__buf_init(&b);
+    sis__buf_printf(&b, "{\"kind\":\"%s\",\"examples\":%zu,\"labelled\":%s}\n", sis_data_kind(data),
+                    sis_data_count(data), labelled ? "true" : "false");
+    return write_json(o, &b);
+}
+
 /* "text, 5 examples", "image, 60000 examples (28, 28), labelled" */
 static int print_kind(const cli_data_options *o, const sis_data *data) {
     size_t rank, n = sis_data_count(data);
     const size_t *shape = sis_data_shape(data, 0, &rank);
     int labelled = sis_data_label(data, 0) != NULL;
-    if (o->json) {
-        printf("{\"kind\":\"%s\",\"examples\":%zu,\"labelled\":%s}\n", sis_data_kind(data), n,
-               labelled ? "true" : "false");
-        return CLI_DONE;
-    }
+    int status = o->json ? write_kind(o, data, labelled) : CLI_DONE;
+    if (status != CLI_DONE || only_json(o))
+        return status;
     printf("%s, %zu example%s", sis_data_kind(data), n, n == 1 ? "" : "s");
     for (size_t d = 0; !sis_data_text(data, 0) && d < rank; d++)
         printf("%s%zu%s", d ? ", " : " of (", shape[d], d + 1 < rank ? "" : ")");

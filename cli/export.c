@@ -32,7 +32,9 @@ static void init(void *p) {
 }
 
 typedef struct {
-    sis_export *e;
+    const export_options *o;
+    sis_export
+        *e; /* once there is a record, so that nothing is written for a file that holds none */
     sis_where *where;
     cli_output out;
     size_t n;
@@ -42,10 +44,22 @@ static int write_rows(void *ctx, const char *bytes, size_t n) {
     return cli_output_write((cli_output *)ctx, bytes, n) == CLI_DONE ? SIS_OK : SIS_E_CANCELLED;
 }
 
+static int begin(exporting *x) {
+    const export_options *o = x->o;
+    sis_export_opt opt = {.format = o->to,
+                          .subsets = strcmp(o->rows, "subset") == 0,
+                          .path = o->output,
+                          .write = write_rows,
+                          .ctx = &x->out};
+    int status = strcmp(o->to, "sqlite") ? cli_output_open(&x->out, o->output, -1) : CLI_DONE;
+    return status == CLI_DONE ? cli_fail(sis_export_open(&opt, &x->e)) : status;
+}
+
 static int add_record(void *ctx, sis_record *r) {
     exporting *x = ctx;
-    if (x->where && !sis_where_holds(x->where, r))
-        return CLI_DONE;
+    int status = x->e ? CLI_DONE : begin(x);
+    if (status != CLI_DONE || (x->where && !sis_where_holds(x->where, r)))
+        return status;
     x->n++;
     int error = sis_export_add(x->e, r);
     return error == SIS_E_CANCELLED ? CLI_FAILED : cli_fail(error); /* writing has said why */
@@ -67,22 +81,14 @@ static int tell(const export_options *o, const exporting *x) {
 
 static int run(const void *p, const cli_list *args) {
     const export_options *o = (const export_options *)p;
-    exporting x = {0};
-    int is_text = strcmp(o->to, "sqlite") != 0;
+    exporting x = {.o = o};
     int status = cli_output_spares(o->output, args->items[0]);
     if (status == CLI_DONE && o->where)
         status = cli_fail(sis_where_parse(o->where, &x.where));
-    if (status == CLI_DONE && is_text)
-        status = cli_output_open(&x.out, o->output, -1);
-    sis_export_opt opt = {.format = o->to,
-                          .subsets = strcmp(o->rows, "subset") == 0,
-                          .path = o->output,
-                          .write = write_rows,
-                          .ctx = &x.out};
-    if (status == CLI_DONE)
-        status = cli_fail(sis_export_open(&opt, &x.e));
     if (status == CLI_DONE)
         status = cli_records_each(args->items[0], SIZE_MAX, add_record, &x);
+    if (status == CLI_DONE && !x.e) /* an empty pipe */
+        status = begin(&x);
     if (status == CLI_DONE)
         status = tell(o, &x);
     int error = sis_export_close(x.e);

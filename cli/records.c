@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Results files as commands want them. Ids are found by halving a sorted list: files may hold tens
- * of thousands of records, in any order.
+ * Results files as commands want them.
  */
 #include "records.h"
 
@@ -32,44 +31,6 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
 
 /* ---- By id ----------------------------------------------------------------------------------- */
 
-static int by_id(const void *a, const void *b) {
-    const struct cli_id *x = a, *y = b;
-    int order = strcmp(x->id, y->id);
-    return order ? order : (x->at > y->at) - (x->at < y->at);
-}
-
-int cli_ids_make(cli_ids *x, const void *first, size_t stride, size_t n) {
-    x->items = cli_grab(n, sizeof *x->items);
-    if (!x->items)
-        return CLI_FAILED;
-    x->n = n;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(&x->items[i].id, (const char *)first + i * stride, sizeof x->items[i].id);
-        x->items[i].at = i;
-    }
-    qsort(x->items, n, sizeof *x->items, by_id);
-    return CLI_DONE;
-}
-
-size_t cli_ids_find(const cli_ids *x, const char *id) {
-    size_t low = 0, high = x->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(x->items[middle].id, id) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < x->n && strcmp(x->items[low].id, id) == 0 ? x->items[low].at : SIZE_MAX;
-}
-
-const char *cli_ids_twice(const cli_ids *x) {
-    for (size_t i = 1; i < x->n; i++)
-        if (strcmp(x->items[i].id, x->items[i - 1].id) == 0)
-            return x->items[i].id;
-    return NULL;
-}
-
 int cli_shelf_add(void *shelf, sis_record *r) {
     cli_shelf *s = shelf;
     void *records = s->records;
@@ -83,9 +44,16 @@ int cli_shelf_add(void *shelf, sis_record *r) {
 }
 
 int cli_shelf_sort(cli_shelf *s, int once) {
-    if (s->n && cli_ids_make(&s->ids, &s->records[0].id, sizeof *s->records, s->n) != CLI_DONE)
+    const char **ids = s->n ? cli_grab(s->n, sizeof *ids) : NULL;
+    if (s->n && !ids)
         return CLI_FAILED;
-    const char *twice = once ? cli_ids_twice(&s->ids) : NULL;
+    for (size_t i = 0; i < s->n; i++)
+        ids[i] = s->records[i].id;
+    int error = s->n ? sis__ids_init(&s->ids, ids, s->n) : SIS_OK;
+    free(ids);
+    if (error != SIS_OK)
+        return cli_fail(error);
+    const char *twice = once ? sis__ids_twice(&s->ids) : NULL;
     return twice ? cli_error("%s: holds two records \"%s\"; an example may be there once", s->path,
                              twice)
                  : CLI_DONE;
@@ -97,7 +65,7 @@ int cli_shelf_read(cli_shelf *s, int once) {
 }
 
 const sis_record *cli_shelf_find(const cli_shelf *s, const char *id) {
-    size_t at = cli_ids_find(&s->ids, id);
+    size_t at = sis__ids_find(&s->ids, id);
     return at == SIZE_MAX ? NULL : &s->records[at];
 }
 
@@ -109,7 +77,7 @@ void cli_shelf_release(cli_shelf *s) {
     for (size_t i = 0; i < s->n; i++)
         sis_record_release(&s->records[i]);
     free(s->records);
-    free(s->ids.items);
+    sis__ids_release(&s->ids);
     *s = (cli_shelf){0};
 }
 

@@ -7,6 +7,7 @@
 
 #include <sis/results.h>
 
+#include "base/ids.h"
 #include "task.h"
 
 /* ---- One after the other --------------------------------------------------------------------- */
@@ -21,30 +22,12 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
 
 /* ---- By id ----------------------------------------------------------------------------------- */
 
-/* Which of n things has which id. */
-typedef struct cli_ids {
-    struct cli_id {
-        const char *id; /* borrowed */
-        size_t at;
-    } * items; /* (n) by id, equal ones by place; free()d by the owner */
-    size_t n;
-} cli_ids;
-
-/* Of n ids; *first is the first, and each of the others `stride` bytes after the one before. */
-int cli_ids_make(cli_ids *x, const void *first, size_t stride, size_t n);
-
-/* The place of the first that is called so, or SIZE_MAX. */
-size_t cli_ids_find(const cli_ids *x, const char *id);
-
-/* One that two things have, or NULL. */
-const char *cli_ids_twice(const cli_ids *x);
-
 /* A whole file. */
 typedef struct cli_shelf {
     const char *path;    /* borrowed */
     sis_record *records; /* (n) in the order of the file */
     size_t n, room;
-    cli_ids ids; /* after cli_shelf_sort */
+    sis__ids ids; /* after cli_shelf_sort */
 } cli_shelf;
 
 /* Take a record, which is zeroed: a cli_visit with a shelf as its context. */

@@ -154,23 +154,13 @@ static int add_files(sis_report *report, const cli_list *paths, adder add) {
 
 /* ---- Out ------------------------------------------------------------------------------------- */
 
-static int write_file(const char *path, const char *bytes, size_t n) {
-    cli_output out;
-    int status = cli_output_open(&out, path, -1);
-    if (status != CLI_DONE)
-        return status;
-    status = cli_output_write(&out, bytes, n);
-    int closed = cli_output_close(&out);
-    return status == CLI_DONE ? closed : status;
-}
-
 static int write_page(const sis_report *report, const report_options *o) {
     char *html;
     size_t n;
     sis_page_opt opt = {.title = o->title, .examples = o->examples};
     int status = cli_fail(sis_report_page(report, &opt, &html, &n));
     if (status == CLI_DONE)
-        status = write_file(o->output, html, n);
+        status = cli_output_all(o->output, html, n);
     free(html);
     if (status == CLI_DONE && strcmp(o->output, "-") != 0)
         cli_note(o->common.quiet, "wrote %s, %.3g MB", o->output, (double)n / 1e6);
@@ -190,7 +180,7 @@ static int write_figure(void *ctx, const sis_figure *figure) {
     if (!path)
         return cli_error("out of memory");
     snprintf(path, size, "%s/%s.%s", o->figures, figure->name, o->format);
-    int status = write_file(path, figure->bytes, figure->n);
+    int status = cli_output_all(path, figure->bytes, figure->n);
     folder->n += status == CLI_DONE;
     free(path);
     return status;
@@ -272,7 +262,7 @@ static int write_chosen(void *ctx, const sis_figure *figure) {
             strncmp(figure->name, c->text, strlen(figure->name)) != 0)
             continue;
         c->found = 1;
-        status = write_file(c->path, figure->bytes, figure->n);
+        status = cli_output_all(c->path, figure->bytes, figure->n);
     }
     add_name(s, figure->name);
     return status;

@@ -9,18 +9,19 @@
 #include <sis/export.h>
 
 #include "base/buf.h"
+#include "output.h"
 #include "records.h"
 
 typedef struct {
-    const char *where;
+    const char *where, *json;
     size_t top;
-    int json;
     cli_common common;
 } summary_options;
 
 static const cli_option options[] = {
     {"top", 0, "N", CLI_COUNT(summary_options, top), "only the N most frequent", .unset = "all"},
-    {"json", 0, NULL, CLI_FLAG(summary_options, json), "as a line of JSON each"},
+    {"json", 0, "FILE", CLI_STRING(summary_options, json), "also write it as JSON, a line each",
+     .more = "FILE - is standard output, instead of the table."},
     CLI_WHERE(summary_options, where),
     CLI_GROUP(summary_options, common, cli_common, cli_common_options),
     {0},
@@ -141,24 +142,26 @@ static void add_title(sis__buf *b, const columns *c) {
 
 /* ---- The command ----------------------------------------------------------------------------- */
 
-static int print_all(const summary_options *o, sis_summary *s) {
-    size_t n, records, subsets;
+static int write_json(const char *path, const sis_summary *s, size_t n) {
     sis__buf b;
-    int status = cli_fail(sis_summary_sort(s, &n));
-    if (status != CLI_DONE)
-        return status;
-    size_t shown = o->top && o->top < n ? o->top : n;
-    columns c = columns_of(s, shown);
     sis__buf_init(&b);
-    if (!o->json)
-        add_title(&b, &c);
-    for (size_t i = 0; i < shown; i++) {
-        if (o->json)
-            add_json(&b, s, i);
-        else
-            add_row(&b, s, i, &c);
-    }
-    status = cli_fail(sis__buf_error(&b));
+    for (size_t i = 0; i < n; i++)
+        add_json(&b, s, i);
+    int status = cli_fail(sis__buf_error(&b));
+    if (status == CLI_DONE)
+        status = cli_output_all(path, b.data ? b.data : "", b.len);
+    sis__buf_release(&b);
+    return status;
+}
+
+static int print_table(const sis_summary *s, size_t n) {
+    sis__buf b;
+    columns c = columns_of(s, n);
+    sis__buf_init(&b);
+    add_title(&b, &c);
+    for (size_t i = 0; i < n; i++)
+        add_row(&b, s, i, &c);
+    int status = cli_fail(sis__buf_error(&b));
     for (char *line = b.data, *end; status == CLI_DONE && line && *line; line = end + 1) {
         end = line + strcspn(line, "\n");
         *end = '\0';
@@ -166,6 +169,21 @@ static int print_all(const summary_options *o, sis_summary *s) {
         putchar('\n');
     }
     sis__buf_release(&b);
+    return status;
+}
+
+static int print_all(const summary_options *o, sis_summary *s) {
+    size_t n, records, subsets;
+    int status = cli_fail(sis_summary_sort(s, &n));
+    if (status != CLI_DONE)
+        return status;
+    size_t shown = o->top && o->top < n ? o->top : n;
+    if (!o->json || strcmp(o->json, "-") != 0)
+        status = print_table(s, shown);
+    if (status == CLI_DONE && o->json)
+        status = write_json(o->json, s, shown);
+    if (status != CLI_DONE)
+        return status;
     sis_summary_totals(s, &records, &subsets);
     cli_note(o->common.quiet, "%zu records, %zu subsets, %zu different features", records, subsets,
              n);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/texts.h"
 #include "core/core.h"
 
 const char *sis_version(void) {
@@ -39,25 +40,11 @@ int sis_decided(double score, double threshold, int below) {
 }
 
 const char *sis_status_name(sis_status status) {
-    switch (status) {
-#define NAME(name, text)                                                                           \
-    case SIS_STATUS_##name:                                                                        \
-        return text;
-        SIS_STATUSES(NAME)
-#undef NAME
-    }
-    return "unknown";
+    return SIS__TEXT_OF(SIS_STATUSES, status);
 }
 
 const char *sis_guarantee_name(sis_guarantee_kind kind) {
-    switch (kind) {
-#define NAME(name, text)                                                                           \
-    case SIS_GUARANTEE_##name:                                                                     \
-        return text;
-        SIS_GUARANTEES(NAME)
-#undef NAME
-    }
-    return "unknown";
+    return SIS__TEXT_OF(SIS_GUARANTEES, kind);
 }
 
 void sis_guarantee_release(sis_guarantee *g) {

@@ -11,41 +11,21 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/texts.h"
 #include "explain/explain.h"
 
 /* ---- Options ------------------------------------------------------------------------------- */
 
 const char *sis_method_name(sis_method method) {
-    switch (method) {
-#define NAME(name, text)                                                                           \
-    case SIS_METHOD_##name:                                                                        \
-        return text;
-        SIS_METHODS(NAME)
-#undef NAME
-    }
-    return "unknown";
+    return SIS__TEXT_OF(SIS_METHODS, method);
 }
 
 const char *sis_preference_name(sis_preference prefer) {
-    switch (prefer) {
-#define NAME(name, text)                                                                           \
-    case SIS_PREFER_##name:                                                                        \
-        return text;
-        SIS_PREFERENCES(NAME)
-#undef NAME
-    }
-    return "unknown";
+    return SIS__TEXT_OF(SIS_PREFERENCES, prefer);
 }
 
 const char *sis_constraint_name(sis_constraint constraint) {
-    switch (constraint) {
-#define NAME(name, text)                                                                           \
-    case SIS_CONSTRAINT_##name:                                                                    \
-        return text;
-        SIS_CONSTRAINTS(NAME)
-#undef NAME
-    }
-    return "unknown";
+    return SIS__TEXT_OF(SIS_CONSTRAINTS, constraint);
 }
 
 void sis_method_opt_init(sis_method_opt *how) {

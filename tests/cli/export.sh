@@ -27,6 +27,10 @@ sis export dna.jsonl --to bed 2>&1 | tr '\t' ' '
 sis export dna.jsonl --to csv | cut -d, -f1,13- | sed -n '2,3p;8p;14p'
 sis export r.jsonl --to bed 2>&1
 echo "what can be wrong"
+: > none.jsonl
+sis export none.jsonl --to csv -o kept.csv 2>&1
+ls kept.csv 2>/dev/null
+sis export none.jsonl --to csv 2>&1
 sis export r.jsonl --to xml 2>&1
 sis export r.jsonl --to csv -o r.jsonl 2>&1
 true

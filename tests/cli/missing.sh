@@ -9,7 +9,7 @@ END
 sum="cmd:$SIS_MODELS/sum.sh"
 echo "columns have types, one by one"
 sis data describe loans.csv --id id --label paid
-sis data describe loans.csv -q --json --types /dev/null | grep -o '"name":"housing".*' | head -c 110
+sis data describe loans.csv -q --json - --types /dev/null | grep -o '"name":"housing".*' | head -c 110
 echo
 echo "what a missing value is"
 for how in nan mean median drop error; do

@@ -9,7 +9,8 @@ row='"kind":"table","names":["age","home","debt","x"],"value_names":["age","home
     record c 0 0 '[{"features":[0],"score":0.8}]' "\"values\":[60,0,1,null,2],$row"
 } > t.jsonl
 sis summary t.jsonl 2>&1
-sis summary t.jsonl --json -q
+sis summary t.jsonl --json - -q
+sis summary t.jsonl --json t.json > table.txt 2>&1 && sis summary t.jsonl 2>&1 | cmp - table.txt && sis summary t.jsonl --json - -q | cmp - t.json
 sis summary t.jsonl --where class=1 --top 1 2>&1
 echo "words"
 record t 1 1 '[{"features":[0,2,3],"score":0.8},{"features":[1],"score":0.8}]' '"kind":"text","words":["Good","a","film","good"]' | sis summary - -q
