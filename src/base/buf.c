@@ -82,6 +82,105 @@ void sis__buf_printf(sis__buf *b, const char *format, ...) {
     va_end(again);
 }
 
+/* ---- Numbers ---------------------------------------------------------------------------------
+ *
+ * A number is written with as few of 15, 16 or 17 digits as read back as itself, as printf's %g
+ * writes them. For most numbers that takes integers of 128 bits instead of printf: m * 2^e times a
+ * power of ten is an exact integer, shifted. */
+
+__extension__ typedef unsigned __int128 wide;
+
+enum { LEAST = -11, MOST = 17, POWERS = 28 };
+
+static const double tens[MOST - LEAST + 1] = {
+    1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0,  1e1,  1e2, 1e3,
+    1e4,   1e5,   1e6,  1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17};
+static const uint32_t fives[] = {1,     5,      25,      125,     625,      3125,      15625,
+                                 78125, 390625, 1953125, 9765625, 48828125, 244140625, 1220703125};
+
+/* 5^k, k < POWERS, which fits 63 bits. */
+static uint64_t power_of_five(int k) {
+    return fives[k % 14] * (k >= 14 ? UINT64_C(6103515625) : 1);
+}
+
+/* The place of the first digit of v = m * 2^e, or one beside it where v is next to a power of ten. */
+static int first_place(double v, int e) {
+    int place = (int)floor((e + 52) * 0.30102999566398120);
+    if (place + 1 <= MOST && place + 1 >= LEAST && v >= tens[place + 1 - LEAST])
+        place++;
+    return place;
+}
+
+/* m * 2^e, rounded to n digits, the first of which counts 10^place: the digits as a number, or 0 if
+ * they do not read back as m * 2^e, or UINT64_MAX if they do not fit. */
+static uint64_t round_digits(uint64_t m, int e, int place, int n) {
+    int k = n - 1 - place, shift = -(e + k);
+    if (k < 0 || k >= POWERS || shift < 1 || shift > 120)
+        return UINT64_MAX;
+    uint64_t five = power_of_five(k);
+    wide product = (wide)m * five, one = (wide)1 << shift, rest = product & (one - 1);
+    uint64_t digits = (uint64_t)(product >> shift);
+    int up = rest > one / 2 || (rest == one / 2 && (digits & 1));
+    wide off = up ? one - rest : rest; /* the next double is `five` away */
+    return 2 * off < five ? digits + (uint64_t)up : 0;
+}
+
+/* Digits (n, no zeros at the end) the first of which counts 10^place, as %g writes them. */
+static void lay_out(const char *digits, int n, int place, char *to) {
+    int small = place < 0 && place >= -4, exponent = place < -4;
+    int point = small ? 0 : exponent ? 1 : place + 1; /* digits before it */
+    for (int i = 0; small && i < -place; i++) {
+        *to++ = '0';
+        if (i == 0)
+            *to++ = '.';
+    }
+    for (int i = 0; i < n || i < point; i++) {
+        if (i == point && !small)
+            *to++ = '.';
+        *to++ = i < n ? digits[i] : '0';
+    }
+    if (exponent)
+        to += sprintf(to, "e-%02d", -place);
+    *to = 0;
+}
+
+/* 0 if it takes printf: a power of two, a large or tiny number, or one of few that are close to a
+ * power of ten. */
+static int write_digits(double v, char *text) {
+    char digits[20];
+    uint64_t bits, found = 0, hidden = (uint64_t)1 << 52;
+    memcpy(&bits, &v, sizeof bits);
+    uint64_t m = (bits & (hidden - 1)) | hidden;
+    int e = (int)(bits >> 52 & 0x7FF) - 1075, n, place = first_place(fabs(v), e);
+    if (m == hidden || fabs(v) < 1e-11)
+        return 0;
+    for (n = 15; n <= 17 && found == 0; n++)
+        found = round_digits(m, e, place, n);
+    if (found == 0 || found == UINT64_MAX)
+        return 0;
+    for (int i = n -= 1; i-- > 0; found /= 10)
+        digits[i] = (char)('0' + found % 10);
+    if (found != 0 || digits[0] == '0')
+        return 0;
+    while (digits[n - 1] == '0')
+        n--;
+    *text = '-';
+    lay_out(digits, n, place, text + (v < 0));
+    return 1;
+}
+
+static void write_whole(double v, char *text) {
+    char digits[20];
+    int n = 0;
+    for (uint64_t left = (uint64_t)fabs(v); n == 0 || left > 0; left /= 10)
+        digits[n++] = (char)('0' + left % 10);
+    if (v < 0)
+        *text++ = '-';
+    while (n > 0)
+        *text++ = digits[--n];
+    *text = 0;
+}
+
 void sis__buf_double(sis__buf *b, double v) {
     char text[40];
     if (isnan(v)) {
@@ -90,8 +189,10 @@ void sis__buf_double(sis__buf *b, double v) {
     }
     if (isinf(v))
         v = v > 0 ? DBL_MAX : -DBL_MAX;
-    if (v == floor(v) && fabs(v) < 1e15) { /* most values of real data: whole numbers */
-        snprintf(text, sizeof text, "%.0f", v == 0 ? 0.0 : v);
+    int whole = v == floor(v) && fabs(v) < 1e15; /* most values of real data */
+    if (whole)
+        write_whole(v, text);
+    if (whole || write_digits(v, text)) {
         sis__buf_str(b, text);
         return;
     }

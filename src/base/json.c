@@ -53,8 +53,10 @@ void sis__json_ints(sis__buf *b, const char *name, const int *v, size_t n) {
     if (!v)
         return;
     sis__json_list(b, name);
-    for (size_t i = 0; i < n; i++)
-        sis__buf_printf(b, i ? ",%d" : "%d", v[i]);
+    for (size_t i = 0; i < n; i++) {
+        sis__json_comma(b, i);
+        sis__buf_double(b, v[i]);
+    }
     sis__buf_char(b, ']');
 }
 

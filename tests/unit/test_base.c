@@ -58,6 +58,46 @@ static void arrays_of_any_type_grow(void **state) {
     free(names);
 }
 
+/* The fewest of 15 to 17 digits that read back, by printf. */
+static void assert_written(sis__buf *b, double v) {
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    sis__buf_clear(b);
+    sis__buf_double(b, v);
+    assert_string_equal(b->data, text);
+}
+
+static void doubles_are_written_as_printf_does(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__buf b;
+    sis__rng_init(&r, 7);
+    sis__buf_init(&b);
+    for (int i = 0; i < 40000; i++) {
+        double u = sis__rng_uniform(&r) - 0.5, ten = pow(10, (double)sis__rng_below(&r, 30) - 14);
+        double forms[] = {u,
+                          u * ten,
+                          floor(u * 1e6) / 1e4,
+                          (double)(float)(u * ten),
+                          ten,
+                          nextafter(ten, 0),
+                          nextafter(ten, 1e300),
+                          u * u * u * 1e-3,
+                          -u + 0.5 * ten,
+                          ldexp(1, -(int)sis__rng_below(&r, 60) - 1)};
+        for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
+            if (forms[k] != floor(forms[k]))
+                assert_written(&b, forms[k]);
+        assert_written(&b, floor(u * 2e15));
+        assert_written(&b, floor(u * 2000));
+    }
+    sis__buf_release(&b);
+}
+
 static void doubles_read_back_as_themselves(void **state) {
     (void)state;
     sis__rng r;
@@ -261,6 +301,7 @@ int main(void) {
         cmocka_unit_test(allocations_that_would_overflow_are_refused),
         cmocka_unit_test(arrays_of_any_type_grow),
         cmocka_unit_test(doubles_read_back_as_themselves),
+        cmocka_unit_test(doubles_are_written_as_printf_does),
         cmocka_unit_test(json_strings_are_escaped_and_valid_utf8),
         cmocka_unit_test(every_character_reads_back),
         cmocka_unit_test(what_is_no_utf8_is_found_and_mended),
