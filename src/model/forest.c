@@ -61,7 +61,12 @@ typedef struct {
     size_t output;
     double *x, *z; /* (width) input and mask */
     sis__forest_walk *trees;
-    double *sums, *rest; /* (BLOCK, n_sums), (n_sums) */
+    double *sums, *rest, *bound; /* (BLOCK, n_sums), (n_sums), (n_sums) */
+    double margin;               /* of the present state */
+    int *final;                  /* (features) candidates that may be the best */
+    double *reach;               /* (features) margins, about */
+    int best;                    /* of them the one whose margin is the best, -1: not known */
+    double best_margin;
 } forest_walk;
 
 static int margins_of(forest_walk *w, const int *features, size_t n, double *margins) {
@@ -80,22 +85,105 @@ static int margins_of(forest_walk *w, const int *features, size_t n, double *mar
     return SIS_OK;
 }
 
+/* ---- Candidates that may be the best ---------------------------------------------------------- */
+
+/* A candidate's margin, but for rounding. */
+static double about(forest_walk *w, int feature) {
+    const double *now = sis__forest_walk_change(w->trees, -1);
+    const double *change = sis__forest_walk_change(w->trees, feature);
+    double margin;
+    for (size_t k = 0; k < w->b->forest.n_sums; k++)
+        w->sums[k] = now[k] + change[k];
+    sis__booster_margins(w->b, w->sums, w->rest, w->output, w->output + 1, &margin);
+    return margin;
+}
+
+/* How far that may lie from the margin to the bit: a margin moves by no more than the sum of an
+ * output and that of the others do, with a few roundings of its own. */
+static double slack(forest_walk *w, double margin) {
+    const sis__booster *b = w->b;
+    const double *now = sis__forest_walk_change(w->trees, -1);
+    double most = 0, size = fabs(margin);
+    for (size_t k = 0; k < b->forest.n_sums; k++) {
+        most = fmax(most, w->bound[k]);
+        size = fmax(size, fabs(now[k]));
+    }
+    double factor = b->scale / b->divisor;
+    return 2 * factor * most + 0x1p-45 * (1 + size + factor * size) * (double)b->forest.n_sums;
+}
+
+/* The candidates whose margins may be the best into w->final; margins of the others are out of the
+ * question, those of features that turn no tree are the present one. */
+static size_t gather(forest_walk *w, const int *features, size_t n, double *margins) {
+    double sign = w->walk.wants, best = -INFINITY, worst = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        margins[i] = w->reach[i] = w->margin;
+        if (w->b->forest.linear || !sis__forest_walk_idle(w->trees, features[i])) {
+            margins[i] = -sign * INFINITY;
+            w->reach[i] = about(w, features[i]);
+        }
+        best = sign * w->reach[i] > best ? sign * w->reach[i] : best;
+        worst = fabs(w->reach[i]) > worst ? fabs(w->reach[i]) : worst;
+    }
+    best -= 2 * slack(w, worst);
+    for (size_t i = 0; i < n; i++)
+        if (isinf(margins[i]) && !(sign * w->reach[i] < best))
+            w->final[count++] = (int)i;
+    return count;
+}
+
+/* To the bit the margins of those in w->final. */
+static int settle(forest_walk *w, const int *features, size_t n, double *margins) {
+    double sign = w->walk.wants;
+    for (size_t i = 0; i < n; i++)
+        w->final[i] = features[w->final[i]];
+    int error = margins_of(w, w->final, n, w->reach);
+    for (size_t i = 0, at = 0; error == SIS_OK && i < n; i++) {
+        while (features[at] != w->final[i])
+            at++;
+        margins[at] = w->reach[i];
+        if (w->best < 0 || sign * w->reach[i] > sign * w->best_margin) {
+            w->best = w->final[i];
+            w->best_margin = w->reach[i];
+        }
+    }
+    return error;
+}
+
+/* ---- The walk -------------------------------------------------------------------------------- */
+
 static int walk_reset(sis_walk *walk, const unsigned char *masked, double *margin) {
     forest_walk *w = (forest_walk *)walk;
     sis__forest_walk_reset(w->trees, masked);
-    return margins_of(w, (int[]){-1}, 1, margin);
+    w->best = -1;
+    int error = margins_of(w, (int[]){-1}, 1, &w->margin);
+    *margin = w->margin;
+    return error;
 }
 
 static int walk_probe(sis_walk *walk, const int *features, size_t n, double *margins) {
-    return margins_of((forest_walk *)walk, features, n, margins);
+    forest_walk *w = (forest_walk *)walk;
+    if (!walk->wants || !sis__forest_walk_bound(w->trees, w->bound))
+        return margins_of(w, features, n, margins);
+    size_t before = walk->evaluations, final = gather(w, features, n, margins);
+    int error = settle(w, features, final, margins);
+    walk->evaluations = before + n;
+    return error;
 }
 
 static int walk_mask(sis_walk *walk, int feature, double *margin) {
     forest_walk *w = (forest_walk *)walk;
     size_t before = walk->evaluations; /* it was asked about as a candidate */
+    int error = SIS_OK;
     sis__forest_walk_mask(w->trees, feature);
-    int error = margins_of(w, (int[]){-1}, 1, margin);
+    if (feature == w->best)
+        w->margin = w->best_margin;
+    else
+        error = margins_of(w, (int[]){-1}, 1, &w->margin);
+    w->best = -1;
     walk->evaluations = before;
+    *margin = w->margin;
     return error;
 }
 
@@ -106,6 +194,9 @@ static void walk_free(sis_walk *walk) {
     free(w->z);
     free(w->sums);
     free(w->rest);
+    free(w->bound);
+    free(w->final);
+    free(w->reach);
     free(w);
 }
 
@@ -118,7 +209,10 @@ static int walk_init(forest_walk *w, const sis_input *input) {
     w->z = SIS_NEW(double, f->width);
     w->sums = (double *)sis__alloc(BLOCK, f->n_sums * sizeof *w->sums);
     w->rest = SIS_NEW(double, f->n_sums);
-    if (!w->x || !w->z || !w->sums || !w->rest)
+    w->bound = SIS_NEW(double, f->n_sums);
+    w->final = SIS_NEW(int, (size_t)n);
+    w->reach = SIS_NEW(double, (size_t)n);
+    if (!w->x || !w->z || !w->sums || !w->rest || !w->bound || !w->final || !w->reach)
         return SIS_E_NOMEM;
     take_values(f, input->values, w->x);
     take_values(f, input->mask, w->z);

@@ -70,6 +70,10 @@ static size_t index_of_most(const double *z, size_t n, size_t but) {
 
 /* The margin of a class is the logarithm of its odds against all others. */
 static void odds(const double *z, size_t n, double *exps, size_t from, size_t to, double *margins) {
+    for (size_t k = from; n == 2 && k < to; k++)
+        margins[k - from] = z[k] - z[1 - k];
+    if (n == 2)
+        return;
     size_t best = index_of_most(z, n, SIZE_MAX);
     for (size_t j = 0; j < n; j++)
         exps[j] = exp(z[j] - z[best]);
@@ -81,7 +85,7 @@ static void odds(const double *z, size_t n, double *exps, size_t from, size_t to
 void sis__booster_margins(const sis__booster *b, double *sums, double *rest, size_t from, size_t to,
                           double *margins) {
     size_t n = b->forest.n_sums;
-    for (size_t k = 0; k < n; k++)
+    for (size_t k = 0; (b->divisor != 1 || b->scale != 1) && k < n; k++)
         sums[k] = sums[k] / b->divisor * b->scale;
     if (b->link == SIS__LINK_SOFTMAX)
         odds(sums, n, rest, from, to, margins);

@@ -13,32 +13,11 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static int is_member(const sis__forest *f, const sis__tree_node *n, double x) {
+int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x) {
     if (!(x >= n->value) || !(x < 32.0 * (double)(n->to - n->from)))
         return 0;
     uint32_t category = (uint32_t)x;
     return f->members[n->from + category / 32] >> (category % 32) & 1;
-}
-
-int sis__forest_yes(const sis__forest *f, const sis__tree_node *n, double x) {
-    if (isnan(x) || (n->zero_missing && fabs(x) <= (double)1e-35f))
-        return n->missing_yes;
-    switch (n->mode) {
-    case SIS__NODE_LEQ:
-        return x <= n->value;
-    case SIS__NODE_LT:
-        return x < n->value;
-    case SIS__NODE_GTE:
-        return x >= n->value;
-    case SIS__NODE_GT:
-        return x > n->value;
-    case SIS__NODE_EQ:
-        return x == n->value;
-    case SIS__NODE_NEQ:
-        return x != n->value;
-    default:
-        return is_member(f, n, x);
-    }
 }
 
 uint32_t sis__forest_leaf(const sis__forest *f, size_t tree, const double *row) {
@@ -232,6 +211,24 @@ static int place_terms(sis__forest *f, survey *s) {
     return error;
 }
 
+/* The base and the largest weight of every term, added up; not finite if one of them is not. */
+static int measure(sis__forest *f) {
+    double *most = SIS_NEW(double, f->n_terms);
+    if (!most)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; f->n_terms > 0 && i < f->n_weights; i++) {
+        double size = isnan(f->weights[i]) ? INFINITY : fabs(f->weights[i]);
+        most[f->term_of[i]] = fmax(most[f->term_of[i]], size);
+    }
+    for (size_t k = 0; k < f->n_sums; k++) {
+        f->size[k] = f->base ? fabs(f->base[k]) : 0;
+        for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++)
+            f->size[k] += most[t];
+    }
+    free(most);
+    return SIS_OK;
+}
+
 /* ---- Finish ---------------------------------------------------------------------------------- */
 
 static void *get_heap(void *ctx, size_t n, size_t size) {
@@ -249,14 +246,16 @@ static int survey_forest(sis__forest *f, const sis__forest_alloc *a, survey *s) 
     f->sum_terms = (size_t *)a->get(a->ctx, f->n_sums + 1, sizeof *f->sum_terms);
     f->tree_start = (size_t *)a->get(a->ctx, f->n_trees + 1, sizeof *f->tree_start);
     f->term_of = (uint32_t *)a->get(a->ctx, f->n_weights, sizeof *f->term_of);
+    f->size = (double *)a->get(a->ctx, f->n_sums, sizeof *f->size);
     if (!s->stack || !s->visited || !s->count || !s->most || !s->listed || !f->depths ||
-        !f->sum_terms || !f->tree_start || !f->term_of)
+        !f->sum_terms || !f->tree_start || !f->term_of || !f->size)
         return SIS_E_NOMEM;
     int error = count_terms(f, s);
     if (error)
         return error;
     f->tree_terms = (uint32_t *)a->get(a->ctx, f->tree_start[f->n_trees], sizeof *f->tree_terms);
-    return f->tree_terms ? place_terms(f, s) : SIS_E_NOMEM;
+    error = f->tree_terms ? place_terms(f, s) : SIS_E_NOMEM;
+    return error ? error : measure(f);
 }
 
 int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reached) {
@@ -299,5 +298,6 @@ void sis__forest_release(sis__forest *f) {
     free(f->term_of);
     free(f->tree_terms);
     free(f->tree_start);
+    free(f->size);
     *f = (sis__forest){0};
 }

@@ -12,6 +12,7 @@
 #ifndef SIS_TREES_FOREST_H
 #define SIS_TREES_FOREST_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -67,6 +68,7 @@ typedef struct sis__forest {
     uint32_t *term_of;     /* (n_weights) */
     uint32_t *tree_terms;  /* the terms of each tree, */
     size_t *tree_start;    /* (n_trees + 1) where they begin */
+    double *size;          /* (n_sums) the base and the largest term of every tree, added up */
 } sis__forest;
 
 /* Where memory of a forest comes from: zeroed, NULL after a failure that is already reported. */
@@ -81,8 +83,30 @@ typedef struct sis__forest_alloc {
 int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reached);
 void sis__forest_release(sis__forest *f);
 
+/* Is x, its fraction cut off, one of the categories of an IN node? */
+int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x);
+
 /* Does x go to the yes side? */
-int sis__forest_yes(const sis__forest *f, const sis__tree_node *n, double x);
+static inline int sis__forest_yes(const sis__forest *f, const sis__tree_node *n, double x) {
+    if (isnan(x) || (n->zero_missing && fabs(x) <= (double)1e-35f))
+        return n->missing_yes;
+    switch (n->mode) {
+    case SIS__NODE_LEQ:
+        return x <= n->value;
+    case SIS__NODE_LT:
+        return x < n->value;
+    case SIS__NODE_GTE:
+        return x >= n->value;
+    case SIS__NODE_GT:
+        return x > n->value;
+    case SIS__NODE_EQ:
+        return x == n->value;
+    case SIS__NODE_NEQ:
+        return x != n->value;
+    default:
+        return sis__forest_member(f, n, x);
+    }
+}
 
 /* The leaf that a row (width) comes to in a tree. With `single` its values are floats already. */
 uint32_t sis__forest_leaf(const sis__forest *f, size_t tree, const double *row);

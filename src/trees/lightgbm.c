@@ -344,8 +344,8 @@ static void fill_tree(part *p, sis__forest *f, const tree *t, size_t target) {
     for (size_t i = 0; i < t->leaves; i++) {
         sis__tree_node *n = &f->nodes[f->n_nodes + t->leaves - 1 + i];
         n->mode = SIS__NODE_LEAF;
-        n->from = (uint32_t)f->n_weights;
-        n->to = (uint32_t)f->n_weights + 1;
+        n->from = n->to = (uint32_t)f->n_weights;
+        n->to += t->leaves > 1 || t->value[i] != 0; /* a tree that is nothing adds nothing */
         f->targets[f->n_weights] = (uint32_t)target;
         f->weights[f->n_weights++] = t->value[i];
     }

@@ -6,13 +6,19 @@
  * kept as a set of 64 bits (feature modulo 64): masking one that a tree has not looked at leaves the
  * tree as it is.
  *
- * Sums have to be added up in the library's order, since rounding depends on it. Each term lies in
- * memory LANES times, once for each candidate of a block; candidates overwrite the terms of the
- * trees they change in their own lane, all lanes are added up at once, and what was overwritten is
- * put back. Adding -0 changes no number, so that stands where a leaf has nothing for a sum.
+ * What masking a feature adds to the sums is kept too, and follows the leaves. It says what a
+ * candidate's sums are but for rounding, at once; which rounding may differ by how much is known.
  *
- * Cost of a block: one vector addition a term. Of masking a feature: the ways of the trees that
- * looked at it. Memory: LANES numbers a term, and a pair for each level of each tree.
+ * Sums to the bit have to be added up in the library's order, since rounding depends on it. A few
+ * candidates are added up one by one, with their terms in place of the present ones. For many each
+ * term lies in memory LANES times, once for each
+ * candidate of a block; candidates overwrite the terms of the trees they change in their own lane,
+ * all lanes are added up at once, and what was overwritten is put back. Adding -0 changes no number,
+ * so that stands where a leaf has nothing for a sum.
+ *
+ * Cost of a candidate: an addition a sum for what it changes, one a term to the bit. Of masking a
+ * feature: the ways of the trees that looked at it. Memory: LANES numbers a term, and a pair for
+ * each level of each tree.
  */
 #include "trees/walk.h"
 
@@ -23,7 +29,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { LANES = 16 };
+enum { LANES = 16, FEW = 3 };
 typedef float floats __attribute__((vector_size(LANES * sizeof(float)), aligned(sizeof(float))));
 typedef double doubles
     __attribute__((vector_size(LANES * sizeof(double)), aligned(sizeof(double))));
@@ -40,18 +46,26 @@ struct sis__forest_walk {
     size_t *column, *from; /* columns by feature, and (n_features + 1) where each one's begin */
     double *row;           /* (width) the present input */
     unsigned char *masked; /* (n_features) */
-    uint32_t *leaf;        /* (n_trees) */
-    uint64_t *looked;      /* (n_trees) */
-    other *others;         /* those of tree t are n_others[t] from start[t] on */
-    size_t *start;         /* (n_trees + 1) */
-    uint32_t *n_others;    /* (n_trees) */
-    uint32_t *last;        /* (n_features) last tree whose way it turned, plus one */
-    other *sorted;         /* all others by feature, then tree; */
-    size_t *of_feature;    /* (n_features + 1) where each one's begin */
-    int stale;             /* they are to be sorted again */
-    float *narrow;         /* (n_terms, LANES) with `single`, */
-    double *wide;          /* otherwise */
-    unsigned char *seen;   /* (n_sums) */
+    uint32_t *ways;        /* (n_ways) trees that are more than a leaf */
+    size_t n_ways;
+    uint32_t *leaf;      /* (n_trees) */
+    uint64_t *looked;    /* (n_trees) */
+    other *others;       /* those of tree t are n_others[t] from start[t] on */
+    size_t *start;       /* (n_trees + 1) */
+    uint32_t *n_others;  /* (n_trees) */
+    uint32_t *last;      /* (n_features) last tree whose way it turned, plus one */
+    uint32_t *turns;     /* (n_features) how many trees it would turn */
+    double *change;      /* (n_features, n_sums) what masking it adds, about, */
+    double *sums;        /* (n_sums) to these, */
+    double *size;        /* (n_sums) whose terms are no larger than these all together */
+    double steps;        /* how often each of both was added to */
+    double *terms;       /* (n_terms) the present ones */
+    other *sorted;       /* all others by feature, then tree; */
+    size_t *of_feature;  /* (n_features + 1) where each one's begin */
+    int stale;           /* they are to be sorted again, and the lanes to be filled */
+    float *narrow;       /* (n_terms, LANES) with `single`, */
+    double *wide;        /* otherwise */
+    unsigned char *seen; /* (n_sums) */
 };
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
@@ -104,19 +118,37 @@ static void follow(sis__forest_walk *w, size_t tree) {
         w->last[others[i].feature] = 0;
         others[i].leaf = descend(w, tree, others[i].leaf, others[i].feature);
     }
-    w->stale = 1;
+}
+
+static void add_leaf(const sis__forest *f, uint32_t leaf, double sign, double *sums) {
+    const sis__tree_node *n = &f->nodes[leaf];
+    for (size_t i = n->from; i < n->to; i++)
+        sums[f->targets[i]] += sign * f->weights[i];
+}
+
+/* The way of a tree counts, or (sign -1) does not any longer. */
+static void count_way(sis__forest_walk *w, size_t tree, int sign) {
+    const other *others = w->others + w->start[tree];
+    add_leaf(w->f, w->leaf[tree], sign, w->sums);
+    for (uint32_t i = 0; i < w->n_others[tree]; i++) {
+        double *change = w->change + (size_t)others[i].feature * w->f->n_sums;
+        w->turns[others[i].feature] += (uint32_t)sign;
+        add_leaf(w->f, others[i].leaf, sign, change);
+        add_leaf(w->f, w->leaf[tree], -sign, change);
+    }
+    w->steps += 2;
 }
 
 /* ---- Terms ----------------------------------------------------------------------------------- */
 
-/* A term in one lane, or in all of them (lane < 0). */
+/* A term of the present state, or (lane >= 0) of a candidate. */
 static void put(sis__forest_walk *w, size_t term, int lane, double v) {
-    size_t from = term * LANES + (lane < 0 ? 0 : (size_t)lane), n = lane < 0 ? LANES : 1;
-    for (size_t i = from; i < from + n; i++)
-        if (w->f->single)
-            w->narrow[i] = (float)v;
-        else
-            w->wide[i] = v;
+    if (lane < 0)
+        w->terms[term] = v;
+    else if (w->f->single)
+        w->narrow[term * LANES + (size_t)lane] = (float)v;
+    else
+        w->wide[term * LANES + (size_t)lane] = v;
 }
 
 static void put_leaf(sis__forest_walk *w, size_t tree, int lane, uint32_t leaf) {
@@ -171,6 +203,12 @@ static void add_wide(const sis__forest_walk *w, size_t k, size_t n, double *sums
 
 /* ---- Candidates ------------------------------------------------------------------------------ */
 
+static void fill_lanes(sis__forest_walk *w) {
+    for (size_t t = 0; t < w->f->n_terms; t++)
+        for (int l = 0; l < LANES; l++)
+            put(w, t, l, w->terms[t]);
+}
+
 /* Counting sort of the others by feature. */
 static void sort_others(sis__forest_walk *w) {
     size_t *of = w->of_feature, p = w->in.n_features;
@@ -209,71 +247,119 @@ static void sum_block(sis__forest_walk *w, const int *features, size_t n, double
         set_lane(w, features[l], (int)l, 1);
 }
 
+/* The leaf that a tree comes to with a feature masked too. */
+static inline uint32_t leaf_with(const sis__forest_walk *w, size_t tree, int feature) {
+    const other *o = w->others + w->start[tree], *end = o + w->n_others[tree];
+    if (feature < 0 || !(w->looked[tree] & bit_of(feature)))
+        return w->leaf[tree];
+    while (o < end && o->feature != feature)
+        o++;
+    return o < end ? o->leaf : w->leaf[tree];
+}
+
 /* The least or the greatest leaf: tree after tree. */
 static void choose_leaves(sis__forest_walk *w, int feature, double *sums) {
-    size_t at = feature < 0 ? 0 : w->of_feature[feature];
-    size_t end = feature < 0 ? 0 : w->of_feature[feature + 1];
     sis__forest_begin(w->f, sums, w->seen);
-    for (size_t t = 0; t < w->f->n_trees; t++) {
-        uint32_t leaf = w->leaf[t];
-        if (at < end && w->sorted[at].tree == t)
-            leaf = w->sorted[at++].leaf;
-        sis__forest_add(w->f, leaf, sums, w->seen);
+    for (size_t t = 0; t < w->f->n_trees; t++)
+        sis__forest_add(w->f, leaf_with(w, t, feature), sums, w->seen);
+}
+
+/* A candidate's terms into the present ones, or (back) out again. */
+static void set_terms(sis__forest_walk *w, int feature, int back) {
+    uint64_t bit = bit_of(feature);
+    for (size_t i = 0; i < w->n_ways; i++) {
+        size_t t = w->ways[i];
+        if (w->looked[t] & bit)
+            put_leaf(w, t, -1, back ? w->leaf[t] : leaf_with(w, t, feature));
     }
+    put_columns(w, feature, -1, back ? w->row : w->in.z);
+}
+
+static void sum_one(sis__forest_walk *w, int feature, double *sums) {
+    const sis__forest *f = w->f;
+    if (feature >= 0)
+        set_terms(w, feature, 0);
+    for (size_t k = 0; k < f->n_sums; k++) {
+        const double *term = w->terms + f->sum_terms[k], *end = w->terms + f->sum_terms[k + 1];
+        sums[k] = f->base ? f->base[k] : 0;
+        if (f->single) {
+            float sum = (float)sums[k];
+            for (; term < end; term++)
+                sum += (float)*term;
+            sums[k] = (double)sum;
+        } else {
+            for (; term < end; term++)
+                sums[k] += *term;
+        }
+    }
+    if (feature >= 0)
+        set_terms(w, feature, 1);
 }
 
 void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, double *sums) {
     size_t k = w->f->n_sums;
     int added = w->f->how == SIS__TREES_SUM || w->f->how == SIS__TREES_AVERAGE;
-    if (w->stale)
+    if (added && n > FEW && w->stale) {
         sort_others(w);
-    for (size_t i = 0; !added && i < n; i++)
-        choose_leaves(w, features[i], sums + i * k);
-    for (size_t i = 0; added && i < n; i += LANES)
+        fill_lanes(w);
+    }
+    for (size_t i = 0; (!added || n <= FEW) && i < n; i++)
+        (added ? sum_one : choose_leaves)(w, features[i], sums + i * k);
+    for (size_t i = 0; added && n > FEW && i < n; i += LANES)
         sum_block(w, features + i, n - i < LANES ? n - i : LANES, sums + i * k);
 }
 
-int sis__forest_walk_idle(sis__forest_walk *w, int feature) {
-    if (w->stale)
-        sort_others(w);
-    return w->of_feature[feature] == w->of_feature[feature + 1];
+int sis__forest_walk_idle(const sis__forest_walk *w, int feature) {
+    return w->turns[feature] == 0;
 }
 
-static void add_leaf(const sis__forest *f, uint32_t leaf, double sign, double *sums) {
-    const sis__tree_node *n = &f->nodes[leaf];
-    for (size_t i = n->from; i < n->to; i++)
-        sums[f->targets[i]] += sign * f->weights[i];
-}
-
-void sis__forest_walk_change(sis__forest_walk *w, int feature, double *change) {
-    if (w->stale)
-        sort_others(w);
-    memset(change, 0, w->f->n_sums * sizeof *change);
-    for (size_t i = w->of_feature[feature]; i < w->of_feature[feature + 1]; i++) {
-        const other *o = &w->sorted[i];
-        add_leaf(w->f, o->leaf, 1, change);
-        add_leaf(w->f, w->leaf[o->tree], -1, change);
-    }
+const double *sis__forest_walk_change(const sis__forest_walk *w, int feature) {
+    return feature < 0 ? w->sums : w->change + (size_t)feature * w->f->n_sums;
 }
 
 /* A sum of n terms in any order is off by at most n units in the last place of the sum of their
- * sizes; there are three of them here, and a few operations more. */
-int sis__forest_walk_bound(const sis__forest *f, double *bound) {
-    int known =
-        !f->single && !f->linear && (f->how == SIS__TREES_SUM || f->how == SIS__TREES_AVERAGE);
-    for (size_t k = 0; k < f->n_sums; k++)
-        bound[k] = 0;
-    for (size_t i = 0; i < f->n_weights; i++)
-        bound[f->targets[i]] = fmax(bound[f->targets[i]], fabs(f->weights[i]));
+ * sizes; so are the present sums and the candidate's in order, with a few operations more. What is
+ * kept in double is off by a unit for each time it was added to. */
+int sis__forest_walk_bound(const sis__forest_walk *w, double *bound) {
+    const sis__forest *f = w->f;
+    int known = f->how == SIS__TREES_SUM || f->how == SIS__TREES_AVERAGE;
     for (size_t k = 0; k < f->n_sums; k++) {
         double n = (double)(f->sum_terms[k + 1] - f->sum_terms[k]) + 8;
-        bound[k] = 16 * n * n * 0x1p-53 * (bound[k] + (f->base ? fabs(f->base[k]) : 0));
+        bound[k] = (2 * n * (f->single ? 0x1p-24 : 0x1p-53) + w->steps * 0x1p-51) * w->size[k];
         known &= isfinite(bound[k]) != 0;
     }
     return known;
 }
 
 /* ---- States ---------------------------------------------------------------------------------- */
+
+/* What the columns of a feature that is masked from now on add. */
+static void count_columns(sis__forest_walk *w, int feature, double *sums) {
+    const sis__forest *f = w->f;
+    for (size_t i = w->from[feature]; f->linear && i < w->from[feature + 1]; i++)
+        for (size_t k = 0; k < f->n_sums; k++) {
+            size_t j = w->column[i];
+            sums[k] += sis__forest_product(f, j, k, w->in.z[j]);
+            sums[k] -= sis__forest_product(f, j, k, w->row[j]);
+            w->steps += 2;
+        }
+}
+
+static void count_anew(sis__forest_walk *w) {
+    const sis__forest *f = w->f;
+    size_t p = w->in.n_features;
+    memset(w->turns, 0, p * sizeof *w->turns);
+    memset(w->change, 0, p * f->n_sums * sizeof *w->change);
+    for (size_t k = 0; k < f->n_sums; k++) {
+        w->sums[k] = f->base ? f->base[k] : 0;
+        for (size_t j = 0; f->linear && j < f->width; j++)
+            w->sums[k] += sis__forest_product(f, j, k, w->row[j]);
+    }
+    w->steps = f->linear ? (double)f->width : 0;
+    for (size_t i = 0; f->linear && i < p; i++)
+        if (!w->masked[i])
+            count_columns(w, (int)i, w->change + i * f->n_sums);
+}
 
 void sis__forest_walk_reset(sis__forest_walk *w, const unsigned char *masked) {
     const sis__forest *f = w->f;
@@ -283,25 +369,31 @@ void sis__forest_walk_reset(sis__forest_walk *w, const unsigned char *masked) {
         w->row[j] = (gone ? w->in.z : w->in.x)[j];
         put_column(w, j, -1, w->row);
     }
+    count_anew(w);
     for (size_t t = 0; t < f->n_trees; t++) {
         follow(w, t);
+        count_way(w, t, 1);
         put_leaf(w, t, -1, w->leaf[t]);
     }
+    w->stale = 1;
 }
 
 void sis__forest_walk_mask(sis__forest_walk *w, int feature) {
+    count_columns(w, feature, w->sums);
     w->masked[feature] = 1;
     for (size_t i = w->from[feature]; i < w->from[feature + 1]; i++)
         w->row[w->column[i]] = w->in.z[w->column[i]];
     put_columns(w, feature, -1, w->in.z);
-    for (size_t t = 0; t < w->f->n_trees; t++) {
-        uint32_t before = w->leaf[t];
+    for (size_t i = 0; i < w->n_ways; i++) {
+        size_t t = w->ways[i];
         if (!(w->looked[t] & bit_of(feature)))
             continue;
+        count_way(w, t, -1);
         follow(w, t);
-        if (w->leaf[t] != before)
-            put_leaf(w, t, -1, w->leaf[t]);
+        count_way(w, t, 1);
+        put_leaf(w, t, -1, w->leaf[t]);
     }
+    w->stale = 1;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -314,12 +406,18 @@ void sis__forest_walk_free(sis__forest_walk *w) {
     free(w->from);
     free(w->row);
     free(w->masked);
+    free(w->ways);
     free(w->leaf);
     free(w->looked);
     free(w->others);
     free(w->start);
     free(w->n_others);
     free(w->last);
+    free(w->turns);
+    free(w->change);
+    free(w->sums);
+    free(w->size);
+    free(w->terms);
     free(w->sorted);
     free(w->of_feature);
     free(w->narrow);
@@ -354,9 +452,15 @@ static int allocate(sis__forest_walk *w) {
     w->row = SIS_NEW(double, f->width);
     w->masked = SIS_NEW(unsigned char, p);
     w->leaf = SIS_NEW(uint32_t, f->n_trees);
+    w->ways = SIS_NEW(uint32_t, f->n_trees);
     w->looked = SIS_NEW(uint64_t, f->n_trees);
     w->n_others = SIS_NEW(uint32_t, f->n_trees);
     w->last = SIS_NEW(uint32_t, p);
+    w->turns = SIS_NEW(uint32_t, p);
+    w->change = (double *)sis__alloc(p, f->n_sums * sizeof *w->change);
+    w->sums = SIS_NEW(double, f->n_sums);
+    w->size = SIS_NEW(double, f->n_sums);
+    w->terms = SIS_NEW(double, terms);
     w->of_feature = SIS_NEW(size_t, p + 1);
     w->seen = SIS_NEW(unsigned char, f->n_sums);
     w->others = w->start ? SIS_NEW(other, w->start[f->n_trees]) : NULL;
@@ -364,18 +468,31 @@ static int allocate(sis__forest_walk *w) {
     w->narrow = f->single ? (float *)sis__alloc(terms, LANES * sizeof(float)) : NULL;
     w->wide = f->single ? NULL : (double *)sis__alloc(terms, LANES * sizeof(double));
     return w->start && w->owner && w->column && w->from && w->row && w->masked && w->leaf &&
-                   w->looked && w->n_others && w->last && w->of_feature && w->seen && w->others &&
+                   w->ways && w->looked && w->n_others && w->last && w->of_feature && w->seen &&
+                   w->others && w->turns && w->change && w->sums && w->size && w->terms &&
                    w->sorted && (w->narrow || w->wide)
                ? SIS_OK
                : SIS_E_NOMEM;
+}
+
+/* How large the terms of each sum can be, added up. */
+static void measure(sis__forest_walk *w) {
+    const sis__forest *f = w->f;
+    for (size_t k = 0; k < f->n_sums; k++) {
+        w->size[k] = f->size[k];
+        for (size_t j = 0; f->linear && j < f->width; j++)
+            w->size[k] += fmax(fabs(sis__forest_product(f, j, k, w->in.x[j])),
+                               fabs(sis__forest_product(f, j, k, w->in.z[j])));
+    }
 }
 
 double sis__forest_walk_size(const sis__forest *f) {
     double levels = 0;
     for (size_t t = 0; t < f->n_trees; t++)
         levels += f->depths[t];
-    return (double)f->n_terms * LANES * (f->single ? sizeof(float) : sizeof(double)) +
-           (double)f->n_trees * 32 + levels * 2 * sizeof(other) + (double)f->width * 64;
+    return (double)f->n_terms * (double)(8 + LANES * (f->single ? sizeof(float) : sizeof(double))) +
+           (double)f->n_trees * 32 + levels * 2 * sizeof(other) +
+           (double)f->width * (64 + 8 * (double)f->n_sums);
 }
 
 int sis__forest_walk_new(const sis__forest *f, const sis__forest_input *in,
@@ -392,6 +509,10 @@ int sis__forest_walk_new(const sis__forest *f, const sis__forest_input *in,
         return error;
     }
     index_columns(w);
+    for (size_t t = 0; t < f->n_trees; t++)
+        if (f->depths[t] > 0)
+            w->ways[w->n_ways++] = (uint32_t)t;
+    measure(w);
     *out = w;
     return SIS_OK;
 }

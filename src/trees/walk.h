@@ -31,12 +31,12 @@ void sis__forest_walk_mask(sis__forest_walk *w, int feature);
 void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, double *sums);
 
 /* Does masking this feature leave every leaf as it is? For forests without a linear part. */
-int sis__forest_walk_idle(sis__forest_walk *w, int feature);
+int sis__forest_walk_idle(const sis__forest_walk *w, int feature);
 
-/* About what masking it adds to each sum (n_sums): how much sums in order may differ from the present
- * ones plus that is at most bound (n_sums), which is the same for every state; 0: not known, since
- * leaves are not added up, or not in double, or not finite. */
-void sis__forest_walk_change(sis__forest_walk *w, int feature, double *change);
-int sis__forest_walk_bound(const sis__forest *f, double *bound);
+/* About what masking it adds to each sum (n_sums); -1: about what the sums are. How much sums in
+ * order, present ones or a candidate's, may differ from that is at most bound (n_sums) in this state;
+ * 0: not known, since leaves are not added up or not finite. */
+const double *sis__forest_walk_change(const sis__forest_walk *w, int feature);
+int sis__forest_walk_bound(const sis__forest_walk *w, double *bound);
 
 #endif

@@ -28,18 +28,25 @@ typedef struct {
     int stale;             /* they are to be made again */
 } forest;
 
+/* The state has changed. */
+static void forest_moved(forest *w) {
+    w->stale = 1;
+    if (w->sums.bound)
+        sis__forest_walk_bound(w->walk, w->sums.bound);
+}
+
 static void forest_reset(sis__additive *s, const unsigned char *masked) {
     forest *w = (forest *)s;
     memcpy(w->masked, masked, w->features);
     sis__forest_walk_reset(w->walk, masked);
-    w->stale = 1;
+    forest_moved(w);
 }
 
 static void forest_mask(sis__additive *s, int feature) {
     forest *w = (forest *)s;
     w->masked[feature] = 1;
     sis__forest_walk_mask(w->walk, feature);
-    w->stale = 1;
+    forest_moved(w);
 }
 
 /* The present state first, then every feature that is left. */
@@ -68,7 +75,7 @@ static void forest_total(sis__additive *s, int feature, double *sums) {
 }
 
 static void forest_change(sis__additive *s, int feature, double *change) {
-    sis__forest_walk_change(((forest *)s)->walk, feature, change);
+    memcpy(change, sis__forest_walk_change(((forest *)s)->walk, feature), s->n * sizeof *change);
 }
 
 static int forest_idle(sis__additive *s, int feature) {
@@ -98,6 +105,21 @@ static void forest_free(sis__additive *s) {
 
 /* ---- Making ---------------------------------------------------------------------------------- */
 
+/* Of use only where sums are of doubles, each of which becomes a float in the end. */
+static int make_bound(forest *w) {
+    const sis__forest *f = &w->t->forest;
+    if (f->single || f->linear)
+        return SIS_OK;
+    w->sums.bound = SIS_NEW(double, w->sums.n);
+    if (!w->sums.bound)
+        return SIS_E_NOMEM;
+    if (!sis__forest_walk_bound(w->walk, w->sums.bound)) {
+        free(w->sums.bound);
+        w->sums.bound = NULL;
+    }
+    return SIS_OK;
+}
+
 static int allocate(forest *w, const sis__entry *e) {
     size_t width = w->t->forest.width;
     w->x = SIS_NEW(double, width);
@@ -112,15 +134,9 @@ static int allocate(forest *w, const sis__entry *e) {
         w->x[j] = e->x[j];
         w->z[j] = e->z[j];
     }
-    w->sums.bound = SIS_NEW(double, w->sums.n);
-    if (!w->sums.bound)
-        return SIS_E_NOMEM;
-    if (!sis__forest_walk_bound(&w->t->forest, w->sums.bound)) {
-        free(w->sums.bound);
-        w->sums.bound = NULL;
-    }
     const sis__forest_input in = {w->x, w->z, e->feature, w->features};
-    return sis__forest_walk_new(&w->t->forest, &in, &w->walk);
+    int error = sis__forest_walk_new(&w->t->forest, &in, &w->walk);
+    return error ? error : make_bound(w);
 }
 
 int sis__forest_new(const sis__entry *e, const sis__step *s, sis__additive **out) {
