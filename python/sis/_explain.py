@@ -175,6 +175,7 @@ class Explainer:
         masks = self._masks(encoder, width)
         shape = encoder.shape or (width,)
         owner, names = feature_names(self, encoder, shape)
+        boundless = unbounded(rows) | np.isinf(masks).any()
         examples = []
         for i, row in enumerate(rows):
             mask = masks if len(row) == width else np.ascontiguousarray(masks[:, :len(row)])
@@ -182,7 +183,7 @@ class Explainer:
                  "kind": self.kind or self.bound.kind or encoder.kind, "values": row, "mask": mask,
                  "output": int(outputs[i])}
             e.update(encoder.describe(row, masks))
-            if np.isinf(row).any() or np.isinf(masks).any():
+            if boundless[i]:
                 e["shown"] = False  # a record holds numbers, and null for missing ones
                 e.pop("shape", None)
             box = self._box(encoder, row)
@@ -272,6 +273,13 @@ class Explainer:
         except KeyboardInterrupt:
             raise Interrupted(Results(lines, self, core, examples)) from None
         return Results(lines, self, core, examples)
+
+
+def unbounded(rows):
+    """Which rows hold an infinite value."""
+    if isinstance(rows, np.ndarray):
+        return np.isinf(rows).any(axis=1)
+    return np.array([np.isinf(r).any() for r in rows])
 
 
 def feature_names(explainer, encoder, shape):

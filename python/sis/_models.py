@@ -50,7 +50,12 @@ class Called:
         self.writes = False
 
     def scores(self, batch, n, outputs):
+        """What the function answers, as (n, outputs) doubles. That they are numbers is for the
+        library to see."""
         answer = self.call(batch)
+        if type(answer) is np.ndarray and answer.dtype == np.float64 and answer.shape == (n,) and (
+                outputs == 1) and answer.flags.c_contiguous:
+            return answer
         if hasattr(answer, "detach"):
             answer = answer.detach().cpu().numpy()
         try:
@@ -69,9 +74,6 @@ class Called:
         if outputs is not None and y.shape[1] != outputs:
             raise Error("the model answered %d scores for an input, and %d for another"
                         % (y.shape[1], outputs))
-        if np.isnan(y).any():
-            raise Error("the model answered NaN for input %d of a batch of %d; an explanation needs "
-                        "scores that are numbers" % (np.argwhere(np.isnan(y))[0, 0], n))
         return y
 
     def bind(self, encoder, row):
@@ -95,8 +97,8 @@ class Called:
                 return self.scores(encoder.batch(rows), n, outputs)
 
         width = encoder.shape and int(np.prod(encoder.shape)) or 0
-        rows = self.batch_size or max(16, min(4096, (512 << 10) // (8 * len(row))))  # fits the cache
-        self.core = _core.Model(call, outputs, width, rows)
+        self.rows = self.batch_size or max(16, min(4096, (2 << 20) // (8 * len(row))))  # fits a cache
+        self.core = _core.Model(call, outputs, width, self.rows)
         return self.core
 
 

@@ -97,18 +97,27 @@ static int raise_kept(Model *m) {
     return 1;
 }
 
-static int take_scores(PyObject *answer, size_t n, double *scores) {
+/* Of n inputs (n, outputs) scores, which are to be numbers. */
+static int take_scores(PyObject *answer, size_t n, size_t outputs, double *scores) {
     Py_buffer b;
+    size_t most = n * outputs, at = 0;
     if (PyObject_GetBuffer(answer, &b, PyBUF_C_CONTIGUOUS) != 0)
         return -1;
-    int fits = (size_t)b.len == n * sizeof *scores;
+    int fits = (size_t)b.len == most * sizeof *scores;
     if (fits)
         memcpy(scores, b.buf, (size_t)b.len);
     else
         PyErr_Format(Error, "the model answered %zd bytes of scores, %zu were expected", b.len,
-                     n * sizeof *scores);
+                     most * sizeof *scores);
     PyBuffer_Release(&b);
-    return fits ? 0 : -1;
+    while (fits && at < most && !isnan(scores[at]))
+        at++;
+    if (fits && at < most)
+        PyErr_Format(Error,
+                     "the model answered NaN for input %zu of a batch of %zu; an explanation needs "
+                     "scores that are numbers",
+                     at / outputs, n);
+    return fits && at == most ? 0 : -1;
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------
@@ -186,7 +195,7 @@ static int call_predict(void *ctx, const double *rows, size_t n, size_t width, d
     PyObject *answer = view ? PyObject_CallFunction(m->call, "Onni", view, (Py_ssize_t)n,
                                                     (Py_ssize_t)(n * width), own)
                             : NULL;
-    int bad = !answer || take_scores(answer, n * m->model.n_outputs, scores) != 0;
+    int bad = !answer || take_scores(answer, n, m->model.n_outputs, scores) != 0;
     if (bad)
         keep_exception(&m->raised);
     Py_XDECREF(answer);
