@@ -60,6 +60,9 @@ bench: tests
 	@echo "== bench_xgboost"; if /usr/bin/python3 -c "import xgboost, numpy" 2>/dev/null; then \
 	    /usr/bin/python3 bench/bench_xgboost.py $(BUILD)/sis || exit 1; \
 	    else echo "left out: it needs python3-xgboost"; fi
+	@echo "== growth"; if /usr/bin/python3 -c "import torch" 2>/dev/null; then \
+	    /usr/bin/python3 -W ignore bench/growth.py $(BUILD) || exit 1; \
+	    else echo "left out: it needs python3-torch"; fi
 	@echo "== bench_serve"; bench/bench_serve.sh $(BUILD)/sis $(CURDIR)
 
 python:
