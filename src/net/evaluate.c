@@ -114,7 +114,7 @@ static int compute(evaluation *e, sis_net_tensor **outputs, size_t *n_outputs) {
     error = *outputs ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; i < e->graph.n_outputs && !error; i++) {
         *n_outputs = i + 1;
-        if (!plan->tensors[e->graph.outputs[i]].data)
+        if (!plan->tensors[e->graph.outputs[i]].data || plan->tensors[e->graph.outputs[i]].items)
             error = sis__fail(SIS_E_UNSUPPORTED, "output %s cannot be computed",
                               e->net->doc->graph->output[i]->name);
         else

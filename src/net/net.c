@@ -16,6 +16,7 @@
 #include "net/onnx/external.h"
 #include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
+#include "net/onnx/recipes.h"
 #include "net/onnx/words.h"
 #include "net/ops/ops.h"
 #include "net/plan/cache.h"
@@ -195,7 +196,9 @@ int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
     net->doc = doc;
     net->cache = sis__cache_new();
     net->words = sis__words_new();
-    int error = net->cache && net->words ? load_graph(net, &net->graph) : SIS_E_NOMEM;
+    int error = net->cache && net->words ? sis__recipes_apply(doc) : SIS_E_NOMEM;
+    if (!error)
+        error = load_graph(net, &net->graph);
     if (!error)
         error = settle(net);
     if (error) {

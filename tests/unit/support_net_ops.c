@@ -518,6 +518,91 @@ static void columns(sis_net_builder *b) {
     NODE("ml.FeatureVectorizer", "a d", "y");
 }
 
+/* At places that are no parameters, whose gradient there is not. */
+static void samples(sis_net_builder *b) {
+    CONSTANT("sevenths", 1, -3, 6, 2, -9, 4, 5, -5, 0, 7, -2, 3);
+    CONSTANT("seven", 7);
+    CONSTANT("shape", 1, 2, 3, 2);
+    NODE("Cast", "sevenths", "a");
+    sis_net_attr_int(b, "to", 1);
+    NODE("Cast", "seven", "c");
+    sis_net_attr_int(b, "to", 1);
+    NODE("Div", "a c", "d");
+    NODE("Reshape", "d shape", "grid");
+    NODE("GridSample", "x grid", "y");
+    sis_net_attr_text(b, "padding_mode", "reflection");
+}
+
+static void lp_pools(sis_net_builder *b) {
+    NODE("LpPool", "x", "l");
+    INTS("kernel_shape", 3, 2);
+    INTS("pads", 1, 0, 1, 0);
+    sis_net_attr_int(b, "p", 3);
+    NODE("GlobalLpPool", "x", "g");
+    NODE("Mul", "l g", "m");
+    NODE("MaxPool", "m", "v i");
+    INTS("kernel_shape", 2, 2);
+    INTS("strides", 2, 2);
+    NODE("MaxUnpool", "v i", "y");
+    INTS("kernel_shape", 2, 2);
+    INTS("strides", 2, 2);
+}
+
+static void blocks(sis_net_builder *b) {
+    CONSTANT("image", 3, 3);
+    CONSTANT("block", 2, 2);
+    CONSTANT("sizes", 5, 2);
+    NODE("Col2Im", "x image block", "c");
+    NODE("CenterCropPad", "c sizes", "p");
+    INTS("axes", 2, 3);
+    CONSTANT("pads", 2, 1);
+    CONSTANT("axes", 3);
+    NODE("Pad", "p pads - axes", "y");
+    sis_net_attr_text(b, "mode", "wrap");
+}
+
+static void distances(sis_net_builder *b) {
+    param(b, "points", SHAPE(3, 4));
+    NODE("ms.CDist", "x points", "a");
+    sis_net_attr_text(b, "metric", "euclidean");
+    NODE("ms.CDist", "x points", "c");
+    NODE("Add", "a c", "y");
+}
+
+static void sequences(sis_net_builder *b) {
+    CONSTANT("parts", 1, 2, 1);
+    CONSTANT("second", 1);
+    NODE("SplitToSequence", "x parts", "s");
+    sis_net_attr_int(b, "axis", 1);
+    NODE("SequenceAt", "s second", "middle");
+    NODE("Mul", "middle middle", "square");
+    NODE("SequenceInsert", "s square second", "t");
+    NODE("SequenceErase", "t", "u");
+    NODE("ConcatFromSequence", "u", "whole");
+    sis_net_attr_int(b, "axis", 1);
+    NODE("Optional", "whole", "maybe");
+    NODE("OptionalGetElement", "maybe", "joined");
+    NODE("SequenceConstruct", "joined joined", "v");
+    NODE("ConcatFromSequence", "v", "y");
+    sis_net_attr_int(b, "axis", 2);
+    sis_net_attr_int(b, "new_axis", 1);
+}
+
+/* What ONNX Runtime's optimizer writes. */
+static void recipes(sis_net_builder *b) {
+    param(b, "w", SHAPE(3, 2));
+    param(b, "v", SHAPE(4, 3));
+    param(b, "q", SHAPE(4));
+    NODE("ms.FusedMatMul", "x w", "a");
+    sis_net_attr_int(b, "transA", 1);
+    sis_net_attr_float(b, "alpha", 0.7f);
+    NODE("ms.FusedMatMul", "a v", "c");
+    sis_net_attr_int(b, "transA", 1);
+    sis_net_attr_int(b, "transB", 1);
+    NODE("Add", "c q", "d");
+    NODE("Tanh", "d", "y");
+}
+
 const operator_case operator_cases[] = {
     {"Conv 1-D", {3, {0, 2, 9}}, conv_1d},
     {"Conv 2-D", {4, {0, 2, 6, 5}}, conv_2d},
@@ -565,6 +650,12 @@ const operator_case operator_cases[] = {
     {"Resize, Upsample", {4, {0, 1, 2, 3}}, resizes},
     {"ConvTranspose", {4, {0, 4, 3, 2}}, conv_transpose},
     {"columns", {2, {0, 4}}, columns},
+    {"GridSample", {4, {1, 2, 3, 4}}, samples},
+    {"LpPool, GlobalLpPool, MaxUnpool", {4, {0, 2, 4, 5}}, lp_pools},
+    {"Col2Im, CenterCropPad, Pad", {3, {0, 8, 4}}, blocks},
+    {"CDist", {2, {0, 4}}, distances},
+    {"sequences", {2, {0, 4}}, sequences},
+    {"recipes", {3, {0, 3, 3}}, recipes},
 };
 const size_t n_operator_cases = sizeof operator_cases / sizeof *operator_cases;
 

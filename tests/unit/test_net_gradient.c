@@ -165,7 +165,7 @@ static void operators_match_differences(void **state) {
     }
 #define CHECK(id, domain, name, op)                                                                \
     if (sis__op_##op.backward && sis__op_##op.backward != sis__no_gradient &&                      \
-        SIS__OP_##id != SIS__OP_PART && !covered[SIS__OP_##id])                                    \
+        strcmp(name, "Part") != 0 && !covered[SIS__OP_##id])                                       \
         fail_msg("no gradient test of %s", name);
     SIS__OPS(CHECK)
 #undef CHECK

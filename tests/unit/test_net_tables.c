@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/plan/context.h"
 #include "net/onnx/proto.h"
+#include "net/plan/context.h"
 #include "support_net.h"
 
 /* ---- Trees --------------------------------------------------------------------------------- */

@@ -46,11 +46,17 @@ enum {
     SIS__DOUBLE = 11,
     SIS__UINT32 = 12,
     SIS__UINT64 = 13,
-    SIS__BFLOAT16 = 16
+    SIS__BFLOAT16 = 16,
+    SIS__FLOAT8E4M3FN = 17,
+    SIS__FLOAT8E4M3FNUZ = 18,
+    SIS__FLOAT8E5M2 = 19,
+    SIS__FLOAT8E5M2FNUZ = 20,
+    SIS__UINT4 = 21,
+    SIS__INT4 = 22
 };
 
 /* An integer as a type of that width holds it (two's complement, cut off), and the smallest and
- * largest it holds; a float as float16 or bfloat16 hold it (others: as it is). */
+ * largest it holds; a float as the narrower types hold it (float and double: as it is). */
 int64_t sis__elem_wrap(int elem_type, int64_t v);
 void sis__elem_range(int elem_type, int64_t *low, int64_t *high);
 float sis__elem_round(int elem_type, float v);

@@ -36,6 +36,10 @@ sis__dtype sis__elem_dtype(int elem_type) {
     case T(DOUBLE):
     case T(FLOAT16):
     case T(BFLOAT16):
+    case SIS__FLOAT8E4M3FN:
+    case SIS__FLOAT8E4M3FNUZ:
+    case SIS__FLOAT8E5M2:
+    case SIS__FLOAT8E5M2FNUZ:
         return SIS__F32;
     case T(UINT8):
     case T(INT8):
@@ -45,6 +49,8 @@ sis__dtype sis__elem_dtype(int elem_type) {
     case T(INT64):
     case T(UINT32):
     case T(UINT64):
+    case SIS__UINT4:
+    case SIS__INT4:
         return SIS__I64;
     case T(BOOL):
         return SIS__BOOL;
@@ -59,9 +65,14 @@ void sis__elem_range(int elem_type, int64_t *low, int64_t *high) {
     static const struct {
         int elem;
         int64_t low, high;
-    } rows[] = {{T(UINT8), 0, UINT8_MAX},         {T(INT8), INT8_MIN, INT8_MAX},
-                {T(UINT16), 0, UINT16_MAX},       {T(INT16), INT16_MIN, INT16_MAX},
-                {T(INT32), INT32_MIN, INT32_MAX}, {T(UINT32), 0, UINT32_MAX}};
+    } rows[] = {{T(UINT8), 0, UINT8_MAX},
+                {T(INT8), INT8_MIN, INT8_MAX},
+                {T(UINT16), 0, UINT16_MAX},
+                {T(INT16), INT16_MIN, INT16_MAX},
+                {T(INT32), INT32_MIN, INT32_MAX},
+                {T(UINT32), 0, UINT32_MAX},
+                {SIS__UINT4, 0, 15},
+                {SIS__INT4, -8, 7}};
     *low = INT64_MIN;
     *high = INT64_MAX;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
@@ -85,17 +96,31 @@ int64_t sis__elem_wrap(int elem_type, int64_t v) {
         return (int32_t)(uint32_t)v;
     case T(UINT32):
         return (uint32_t)v;
+    case SIS__UINT4:
+        return v & 15;
+    case SIS__INT4:
+        return ((v & 15) ^ 8) - 8;
     default:
         return v;
     }
 }
 
 const char *sis__elem_name(int elem_type) {
-    static const char *const names[] = {"undefined",  "float",   "uint8",  "int8",   "uint16",
-                                        "int16",      "int32",   "int64",  "string", "bool",
-                                        "float16",    "double",  "uint32", "uint64", "complex64",
-                                        "complex128", "bfloat16"};
-    return elem_type >= 0 && elem_type <= 16 ? names[elem_type] : "unknown";
+    static const char *const names[] = {
+        "undefined",      "float",      "uint8",          "int8",       "uint16",   "int16",
+        "int32",          "int64",      "string",         "bool",       "float16",  "double",
+        "uint32",         "uint64",     "complex64",      "complex128", "bfloat16", "float8e4m3fn",
+        "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4"};
+    return elem_type >= 0 && elem_type <= SIS__INT4 ? names[elem_type] : "unknown";
+}
+
+static int is_float8(int elem_type) {
+    return elem_type >= SIS__FLOAT8E4M3FN && elem_type <= SIS__FLOAT8E5M2FNUZ;
+}
+
+/* Two values share a byte, the first in its lower half. */
+static int is_half_byte(int elem_type) {
+    return elem_type == SIS__UINT4 || elem_type == SIS__INT4;
 }
 
 /* Bytes of one element in raw_data. */
@@ -112,6 +137,12 @@ static size_t raw_size(int elem_type) {
     case T(BOOL):
     case T(UINT8):
     case T(INT8):
+    case SIS__FLOAT8E4M3FN:
+    case SIS__FLOAT8E4M3FNUZ:
+    case SIS__FLOAT8E5M2:
+    case SIS__FLOAT8E5M2FNUZ:
+    case SIS__UINT4:
+    case SIS__INT4:
         return 1;
     default:
         return 2;
@@ -156,7 +187,51 @@ static float round_bfloat(float v) {
     return bits.f;
 }
 
+/* The four kinds of float8: bits of the fraction, bias, largest value. Those that end in FN have no
+ * infinity, those in UZ neither a minus zero, whose bits stand for NaN. */
+typedef struct {
+    int fraction, bias;
+    float most;
+    int unsigned_zero, infinite;
+} float8;
+
+static float8 float8_of(int elem_type) {
+    static const float8 kinds[] = {
+        {3, 7, 448, 0, 0}, {3, 8, 240, 1, 0}, {2, 15, 57344, 0, 1}, {2, 16, 57344, 1, 0}};
+    return kinds[elem_type - SIS__FLOAT8E4M3FN];
+}
+
+static float float8_to_float(int elem_type, uint8_t bits) {
+    float8 k = float8_of(elem_type);
+    int fraction = bits & ((1 << k.fraction) - 1), exponent = (bits & 127) >> k.fraction;
+    int last = exponent == (127 >> k.fraction);
+    if (k.unsigned_zero ? bits == 0x80 : k.infinite ? last && fraction : (bits & 127) == 127)
+        return NAN;
+    float v = k.infinite && last ? INFINITY
+              : exponent
+                  ? ldexpf((float)(fraction + (1 << k.fraction)), exponent - k.bias - k.fraction)
+                  : ldexpf((float)fraction, 1 - k.bias - k.fraction);
+    return bits & 0x80 ? -v : v;
+}
+
+/* To the nearest, ties to even; beyond the range the largest. */
+static float round_float8(int elem_type, float v) {
+    float8 k = float8_of(elem_type);
+    int exponent;
+    if (isnan(v) || v == 0)
+        return v;
+    if (fabsf(v) >= k.most)
+        return copysignf(k.most, v);
+    frexpf(v, &exponent);
+    int least = 2 - k.bias; /* of normal numbers, as frexp counts */
+    int step = (exponent < least ? least : exponent) - 1 - k.fraction;
+    float rounded = ldexpf(rintf(ldexpf(v, -step)), step);
+    return fabsf(rounded) > k.most ? copysignf(k.most, v) : rounded;
+}
+
 float sis__elem_round(int elem_type, float v) {
+    if (is_float8(elem_type))
+        return round_float8(elem_type, v);
     return elem_type == T(FLOAT16) ? round_half(v) : elem_type == T(BFLOAT16) ? round_bfloat(v) : v;
 }
 
@@ -171,7 +246,7 @@ typedef struct {
     size_t n;
 } source;
 
-static source find_source(const Onnx__TensorProto *t) {
+static source find_source(const Onnx__TensorProto *t, size_t count) {
     source s = {0};
     if (t->has_raw_data) {
         s.raw = t->raw_data.data;
@@ -193,6 +268,8 @@ static source find_source(const Onnx__TensorProto *t) {
         s.i32 = t->int32_data;
         s.n = t->n_int32_data;
     }
+    if (is_half_byte(t->data_type) && (count + 1) / 2 == s.n)
+        s.n = count;
     return s;
 }
 
@@ -206,6 +283,9 @@ static uint16_t bits16(const source *s, size_t i) {
 
 static float as_float(const source *s, int elem_type, size_t i) {
     double d;
+    if (is_float8(elem_type))
+        return float8_to_float(elem_type,
+                               s->i32 ? (uint8_t)s->i32[i] : ((const uint8_t *)s->raw)[i]);
     if (elem_type == T(FLOAT16))
         return half_to_float(bits16(s, i));
     if (elem_type == T(BFLOAT16))
@@ -219,6 +299,10 @@ static float as_float(const source *s, int elem_type, size_t i) {
 static int64_t as_int(const source *s, int elem_type, size_t i) {
     uint64_t v = 0;
     size_t size = raw_size(elem_type);
+    if (is_half_byte(elem_type)) {
+        v = s->i32 ? (uint64_t)s->i32[i / 2] : ((const uint8_t *)s->raw)[i / 2];
+        return sis__elem_wrap(elem_type, (int64_t)(i % 2 ? v >> 4 : v));
+    }
     if (s->raw)
         memcpy(&v, (const char *)s->raw + size * i, size);
     else
@@ -293,7 +377,7 @@ int sis__tensor_decode(const Onnx__TensorProto *t, sis__words *words, sis__decod
     out->data = nothing;
     if (out->dtype == SIS__OTHER)
         return SIS_OK;
-    source s = find_source(t);
+    source s = find_source(t, out->count);
     s.n = out->dtype == SIS__TEXT ? t->n_string_data : s.n;
     if (s.n != out->count)
         return sis__fail(SIS_E_FORMAT, "tensor %s: %zu values for a shape of %zu", name,

@@ -50,7 +50,8 @@ static const sis__body *body_of(sis__cx *c, const char *attribute) {
 }
 
 static sis__feed feed_of(int value, const sis__tensor *t) {
-    sis__feed f = {.value = value, .rank = t->rank, .elem = t->elem, .constant = t->data};
+    sis__feed f = {
+        .value = value, .rank = t->rank, .elem = t->elem, .items = t->items, .constant = t->data};
     memcpy(f.dims, t->dims, sizeof f.dims);
     return f;
 }
@@ -101,6 +102,7 @@ static const sis__tensor *result(const sis__plan *p, const sis__body *b, size_t 
 static void give(sis__cx *c, size_t i, const sis__tensor *t) {
     sis__cx_output(c, i, t->dtype, t->rank, t->dims);
     sis__cx_elem(c, i, t->elem);
+    sis__cx_items(c, i, t->items);
     if (t->data && !c->error)
         sis__cx_known(c, i, t->data);
 }
@@ -166,7 +168,7 @@ static int if_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
-const sis__op sis__op_if = {1, 1, if_shape, if_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+const sis__op sis__op_if = {1, 1, if_shape, if_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
 
 /* ---- Rounds ---------------------------------------------------------------------------------- */
 
@@ -361,8 +363,8 @@ static int rounds_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
-const sis__op sis__op_loop = {0, SIZE_MAX,        loop_shape, rounds_forward, sis__no_gradient,
-                              0, SIS__MIXES_TEXTS};
+const sis__op sis__op_loop = {
+    0, SIZE_MAX, loop_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
 
 /* ---- Scan: along axis 0 of its inputs -------------------------------------------------------- */
 
@@ -442,5 +444,5 @@ static int scan_shape(sis__cx *c) {
     return c->error;
 }
 
-const sis__op sis__op_scan = {1, SIZE_MAX,        scan_shape, rounds_forward, sis__no_gradient,
-                              0, SIS__MIXES_TEXTS};
+const sis__op sis__op_scan = {
+    1, SIZE_MAX, scan_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};

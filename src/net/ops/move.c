@@ -122,6 +122,23 @@ static int transpose_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
+/* The last two axes change places (a part of recipes: net/onnx/recipes.c). */
+static int swap_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__strided *p = &c->step->p.strided;
+    if (x->rank < 2)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
+    p->rank = x->rank;
+    strides_of(x, p->stride);
+    memcpy(p->dims, x->dims, sizeof p->dims);
+    size_t last = x->rank - 1;
+    p->dims[last] = x->dims[last - 1];
+    p->dims[last - 1] = x->dims[last];
+    p->stride[last] = (ptrdiff_t)x->dims[last];
+    p->stride[last - 1] = 1;
+    return strided_output(c, p);
+}
+
 static int expand_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
@@ -216,3 +233,4 @@ const sis__op sis__op_transpose = {1, 1,         transpose_shape, strided_forwar
 const sis__op sis__op_expand = {2, 2,         expand_shape, strided_forward, strided_backward,
                                 0, SIS__MOVES};
 const sis__op sis__op_slice = {1, 5, slice_shape, strided_forward, strided_backward, 0, SIS__MOVES};
+const sis__op sis__op_swap = {1, 1, swap_shape, strided_forward, strided_backward, 0, SIS__MOVES};

@@ -2,7 +2,7 @@
  *
  * Every operator we know, once: X(ID, domain, name in the standard, variable of its sis__op).
  * Domain "" is ai.onnx, "ml" ai.onnx.ml, "ms" com.microsoft, "sis"
- * what is put in front of a network (net/onnx/graft.h). Operators of one file stand together.
+ * what no file holds: put in front of a network (net/onnx/graft.h), or parts of recipes (net/onnx/recipes.h). Operators of one file stand together.
  */
 #ifndef SIS_NET_OPS_OPS_H
 #define SIS_NET_OPS_OPS_H
@@ -17,6 +17,9 @@
     X(AVERAGE_POOL, "", "AveragePool", average_pool)                                               \
     X(GLOBAL_MAX_POOL, "", "GlobalMaxPool", global_max_pool)                                       \
     X(GLOBAL_AVERAGE_POOL, "", "GlobalAveragePool", global_average_pool)                           \
+    X(LP_POOL, "", "LpPool", lp_pool)                                                              \
+    X(GLOBAL_LP_POOL, "", "GlobalLpPool", global_lp_pool)                                          \
+    X(MAX_UNPOOL, "", "MaxUnpool", max_unpool)                                                     \
     /* dense.c */                                                                                  \
     X(GEMM, "", "Gemm", gemm)                                                                      \
     X(MATMUL, "", "MatMul", matmul)                                                                \
@@ -144,6 +147,8 @@
     X(COMPRESS, "", "Compress", compress)                                                          \
     X(CUM_SUM, "", "CumSum", cum_sum)                                                              \
     X(EYE_LIKE, "", "EyeLike", eye_like)                                                           \
+    X(CENTER_CROP_PAD, "", "CenterCropPad", center_crop_pad)                                       \
+    X(COL2IM, "", "Col2Im", col2im)                                                                \
     /* select.c */                                                                                 \
     X(TOP_K, "", "TopK", top_k)                                                                    \
     X(NON_ZERO, "", "NonZero", non_zero)                                                           \
@@ -164,6 +169,28 @@
     X(QGEMM, "ms", "QGemm", qgemm)                                                                 \
     X(QLINEAR_ADD, "ms", "QLinearAdd", qlinear_add)                                                \
     X(QLINEAR_MUL, "ms", "QLinearMul", qlinear_mul)                                                \
+    X(QLINEAR_CONCAT, "ms", "QLinearConcat", qlinear_concat)                                       \
+    X(UNPACK, "sis", "Unpack", unpack)                                                             \
+    /* parts of recipes, in move.c and unary.c */                                                  \
+    X(SWAP, "sis", "Swap", swap)                                                                   \
+    X(TIMES, "sis", "Times", times)                                                                \
+    /* sample.c */                                                                                 \
+    X(GRID_SAMPLE, "", "GridSample", grid_sample)                                                  \
+    X(AFFINE_GRID, "", "AffineGrid", affine_grid)                                                  \
+    X(ROI_ALIGN, "", "RoiAlign", roi_align)                                                        \
+    X(MAX_ROI_POOL, "", "MaxRoiPool", max_roi_pool)                                                \
+    X(DEFORM_CONV, "", "DeformConv", deform_conv)                                                  \
+    /* signal.c */                                                                                 \
+    X(DFT, "", "DFT", dft)                                                                         \
+    X(STFT, "", "STFT", stft)                                                                      \
+    X(HANN_WINDOW, "", "HannWindow", hann_window)                                                  \
+    X(HAMMING_WINDOW, "", "HammingWindow", hamming_window)                                         \
+    X(BLACKMAN_WINDOW, "", "BlackmanWindow", blackman_window)                                      \
+    X(MEL_WEIGHT_MATRIX, "", "MelWeightMatrix", mel_weight_matrix)                                 \
+    /* matrix.c */                                                                                 \
+    X(DET, "", "Det", det)                                                                         \
+    X(INVERSE, "ms", "Inverse", inverse)                                                           \
+    X(CDIST, "ms", "CDist", cdist)                                                                 \
     /* graft.c */                                                                                  \
     X(PART, "sis", "Part", part)                                                                   \
     X(PRESENT, "sis", "Present", present)                                                          \
@@ -184,6 +211,18 @@
     X(IF, "", "If", if)                                                                            \
     X(LOOP, "", "Loop", loop)                                                                      \
     X(SCAN, "", "Scan", scan)                                                                      \
+    /* sequence.c */                                                                               \
+    X(SEQUENCE_CONSTRUCT, "", "SequenceConstruct", sequence_construct)                             \
+    X(SEQUENCE_EMPTY, "", "SequenceEmpty", sequence_empty)                                         \
+    X(SEQUENCE_INSERT, "", "SequenceInsert", sequence_insert)                                      \
+    X(SEQUENCE_ERASE, "", "SequenceErase", sequence_erase)                                         \
+    X(SEQUENCE_AT, "", "SequenceAt", sequence_at)                                                  \
+    X(SEQUENCE_LENGTH, "", "SequenceLength", sequence_length)                                      \
+    X(SPLIT_TO_SEQUENCE, "", "SplitToSequence", split_to_sequence)                                 \
+    X(CONCAT_FROM_SEQUENCE, "", "ConcatFromSequence", concat_from_sequence)                        \
+    X(OPTIONAL, "", "Optional", optional)                                                          \
+    X(OPTIONAL_GET_ELEMENT, "", "OptionalGetElement", optional_get_element)                        \
+    X(OPTIONAL_HAS_ELEMENT, "", "OptionalHasElement", optional_has_element)                        \
     /* view.c */                                                                                   \
     X(RESHAPE, "", "Reshape", reshape)                                                             \
     X(FLATTEN, "", "Flatten", flatten)                                                             \
@@ -225,6 +264,9 @@
     X(STRING_NORMALIZER, "", "StringNormalizer", string_normalizer)                                \
     X(TF_IDF_VECTORIZER, "", "TfIdfVectorizer", tf_idf_vectorizer)                                 \
     X(TOKENIZER, "ms", "Tokenizer", tokenizer)                                                     \
+    X(REGEX_FULL_MATCH, "", "RegexFullMatch", regex_full_match)                                    \
+    X(STRING_CONCAT, "", "StringConcat", string_concat)                                            \
+    X(STRING_SPLIT, "", "StringSplit", string_split)                                               \
     /* linear.c, trees.c */                                                                        \
     X(LINEAR_CLASSIFIER, "ml", "LinearClassifier", linear_classifier)                              \
     X(LINEAR_REGRESSOR, "ml", "LinearRegressor", linear_regressor)                                 \

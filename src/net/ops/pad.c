@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operators that make a tensor larger from its own values: Pad (constant, reflected, repeated edge)
+ * Operators that make a tensor larger from its own values: Pad (constant, reflected, repeated edge, wrapped)
  * and Tile. Tiles are rare and small in the networks we run, so value by value.
  */
 #include <string.h>
@@ -18,29 +18,45 @@ static void pad_value(sis__cx *c, sis__pad *p) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "the fill value must be one constant number");
     else if (t->dtype == SIS__F32)
         p->value = *(const float *)t->data;
+    else if (t->dtype == SIS__BOOL) /* a byte in front, whatever the order of bytes */
+        memset(&p->whole, *(const uint8_t *)t->data, sizeof p->whole);
     else
         p->whole = *(const int64_t *)t->data;
 }
 
 static void pad_mode(sis__cx *c, sis__pad *p) {
-    static const char *const names[] = {"constant", "reflect", "edge"};
-    p->mode = (sis__pad_mode)sis__attr_choice(c, "mode", names, 3);
+    static const char *const names[] = {"constant", "reflect", "edge", "wrap"};
+    p->mode = (sis__pad_mode)sis__attr_choice(c, "mode", names, 4);
+}
+
+/* Pads of all axes, in front and behind, from those of the axes that input 3 lists; NULL: as they are. */
+static void spread_pads(sis__cx *c, const int64_t *pads, size_t n, int64_t *all) {
+    size_t rank = sis__cx_input(c, 0)->rank, listed = rank;
+    const int64_t *axes = sis__cx_input(c, 3) ? sis__cx_ints(c, 3, &listed) : NULL;
+    memset(all, 0, 2 * SIS__MAX_RANK * sizeof *all);
+    if (!c->error && (n != 2 * listed || listed > rank))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu pads for %zu axes", n, listed);
+    for (size_t i = 0; i < listed && !c->error; i++) {
+        size_t d = axes ? sis__cx_axis(c, axes[i], rank) : i;
+        all[d] = pads[i];
+        all[rank + d] = pads[listed + i];
+    }
 }
 
 static int pad_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__pad *p = &c->step->p.pad;
     size_t n, dims[SIS__MAX_RANK];
-    if (x->dtype == SIS__BOOL)
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "padding of bool");
+    int64_t pads[2 * SIS__MAX_RANK];
     pad_mode(c, p);
-    const int64_t *pads =
+    const int64_t *given =
         sis__cx_input(c, 1) ? sis__cx_ints(c, 1, &n) : sis__attr_ints(c, "pads", &n);
     pad_value(c, p);
     if (c->error)
         return c->error;
-    if (n != 2 * x->rank || sis__cx_input(c, 3))
-        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu pads for %zu axes", n, x->rank);
+    spread_pads(c, given, n, pads);
+    if (c->error)
+        return c->error;
     for (size_t d = 0; d < x->rank; d++) {
         int64_t before = pads[d], after = pads[x->rank + d], size = (int64_t)x->dims[d];
         if (before < -size || after < -size || before > INT32_MAX || after > INT32_MAX ||
@@ -50,7 +66,8 @@ static int pad_shape(sis__cx *c) {
         if (p->mode == SIS__PAD_REFLECT && (before >= size || after >= size) && before + after > 0)
             return sis__cx_fail(c, SIS_E_FORMAT, "reflects %lld and %lld of an axis of %lld",
                                 (long long)before, (long long)after, (long long)size);
-        if (p->mode == SIS__PAD_EDGE && size == 0 && before + after > 0)
+        if ((p->mode == SIS__PAD_EDGE || p->mode == SIS__PAD_WRAP) && size == 0 &&
+            before + after > 0)
             return sis__cx_fail(c, SIS_E_FORMAT, "repeats the edge of an empty axis");
         p->begin[d] = before;
         dims[d] = (size_t)(size + before + after);
@@ -67,6 +84,8 @@ static int64_t pad_source(const sis__pad *p, size_t d, int64_t i, int64_t size) 
         return -1;
     if (p->mode == SIS__PAD_EDGE)
         return i < 0 ? 0 : size - 1;
+    if (p->mode == SIS__PAD_WRAP)
+        return (i % size + size) % size;
     return i < 0 ? -i : 2 * size - 2 - i;
 }
 

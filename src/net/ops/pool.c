@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * MaxPool, AveragePool and their global forms: x (n, channels, in...) -> y (n, channels, out...).
+ * MaxPool, AveragePool, LpPool and their global forms, and MaxUnpool: x (n, channels, in...) -> y (n, channels, out...).
  * Windows reach into padding, which a maximum ignores and an average counts only on request.
  */
 #include <math.h>
@@ -377,3 +377,149 @@ const sis__op sis__op_global_max_pool = {
     1, 1, global_shape, max_pool_forward, max_pool_backward, 0, SIS__MIXES};
 const sis__op sis__op_global_average_pool = {
     1, 1, global_shape, average_pool_forward, average_pool_backward, 0, SIS__MIXES};
+
+/* ---- LpPool: the p-th root of the sum of p-th powers -------------------------------------------- */
+
+typedef struct {
+    sis__window w; /* first: p.window is read where it is */
+    double power;
+} lp;
+
+static int lp_finish(sis__cx *c, const sis__window *w, int64_t power) {
+    lp *p = (lp *)sis__cx_alloc(c, 1, sizeof *p);
+    if (power < 1 || power > 64)
+        sis__cx_fail(c, SIS_E_FORMAT, "power %lld", (long long)power);
+    if (c->error)
+        return c->error;
+    *p = (lp){*w, (double)power};
+    c->step->p.own = p;
+    return c->error;
+}
+
+static int lp_pool_shape(sis__cx *c) {
+    int64_t power = sis__attr_int(c, "p", 2);
+    sis__cx_float(c, 0);
+    pool_shape(c, SIS__F32);
+    sis__window w = c->step->p.window;
+    return lp_finish(c, &w, power);
+}
+
+static int global_lp_shape(sis__cx *c) {
+    int64_t power = sis__attr_int(c, "p", 2);
+    global_shape(c);
+    sis__window w = c->step->p.window;
+    return lp_finish(c, &w, power);
+}
+
+static double lp_at(const lp *p, const float *x, size_t o) {
+    span v = span_of(&p->w, o);
+    double sum = 0;
+    for (size_t i = v.from[0]; i < v.to[0]; i++)
+        for (size_t j = v.from[1]; j < v.to[1]; j++)
+            for (size_t k = v.from[2]; k < v.to[2]; k++)
+                sum += pow(fabs((double)x[seen(&p->w, o, i, j, k)]), p->power);
+    return pow(sum, 1 / p->power);
+}
+
+static int lp_forward(const sis__step *s, sis__run *r) {
+    const lp *p = (const lp *)s->p.own;
+    size_t in = plane_of(p->w.in), out = plane_of(p->w.out);
+    for (size_t i = 0; i < p->w.n * p->w.channels * out; i++)
+        sis__out(s, r, 0)[i] = (float)lp_at(p, sis__in(s, r, 0) + i / out * in, i % out);
+    return SIS_OK;
+}
+
+/* d (sum |x|^p)^(1/p) = sign(x) (|x| / y)^(p-1) */
+static int lp_backward(const sis__step *s, sis__run *r) {
+    const lp *p = (const lp *)s->p.own;
+    size_t in = plane_of(p->w.in), out = plane_of(p->w.out);
+    for (size_t o = 0; sis__din(s, r, 0) && o < p->w.n * p->w.channels * out; o++) {
+        span v = span_of(&p->w, o % out);
+        double y = (double)sis__out(s, r, 0)[o], dy = (double)sis__dout(s, r, 0)[o];
+        for (size_t i = v.from[0]; i < v.to[0] && y > 0; i++)
+            for (size_t j = v.from[1]; j < v.to[1]; j++)
+                for (size_t k = v.from[2]; k < v.to[2]; k++) {
+                    size_t at = o / out * in + seen(&p->w, o % out, i, j, k);
+                    double x = (double)sis__in(s, r, 0)[at];
+                    sis__din(s, r, 0)[at] +=
+                        (float)(copysign(pow(fabs(x) / y, p->power - 1), x) * dy);
+                }
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_lp_pool = {1, 1, lp_pool_shape, lp_forward, lp_backward, 0, SIS__MIXES};
+const sis__op sis__op_global_lp_pool = {1,           1, global_lp_shape, lp_forward,
+                                        lp_backward, 0, SIS__MIXES};
+
+/* ---- MaxUnpool: values, where they were, shape of the result ------------------------------------- */
+
+/* The shape that pooling has come from, which places count in. */
+typedef struct {
+    size_t dims[SIS__MAX_RANK];
+} unpooled;
+
+static int max_unpool_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *at = sis__cx_input(c, 1);
+    unpooled *p = (unpooled *)sis__cx_own(c, sizeof *p);
+    size_t kernels, strides, pads, n = 0, dims[SIS__MAX_RANK];
+    const int64_t *kernel = sis__attr_ints(c, "kernel_shape", &kernels);
+    const int64_t *stride = sis__attr_ints(c, "strides", &strides);
+    const int64_t *pad = sis__attr_ints(c, "pads", &pads);
+    const int64_t *given = sis__cx_input(c, 2) ? sis__cx_ints(c, 2, &n) : NULL;
+    sis__cx_float(c, 0);
+    size_t axes = x->rank > 2 ? x->rank - 2 : 0;
+    if (at->dtype != SIS__I64 || at->count != x->count || axes == 0 || kernels != axes ||
+        (strides && strides != axes) || (pads && pads != 2 * axes) || (given && n != x->rank))
+        sis__cx_fail(c, SIS_E_FORMAT, "windows that do not fit");
+    if (c->error)
+        return c->error;
+    for (size_t d = 0; d < x->rank; d++) {
+        size_t i = d - 2;
+        int64_t size = d < 2 ? (int64_t)x->dims[d]
+                             : ((int64_t)x->dims[d] - 1) * (strides ? stride[i] : 1) + kernel[i] -
+                                   (pads ? pad[i] + pad[axes + i] : 0);
+        int64_t want = given ? given[d] : size;
+        if (size < 0 || size > INT32_MAX || want < size || want > INT32_MAX)
+            return sis__cx_fail(c, SIS_E_FORMAT, "an axis of %lld", (long long)want);
+        p->dims[d] = (size_t)size;
+        dims[d] = (size_t)want;
+    }
+    return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
+}
+
+/* Where in the result a place lies; SIZE_MAX: nowhere. */
+static size_t unpool_place(const unpooled *p, const sis__tensor *y, int64_t at) {
+    size_t to = 0, step = 1, rest = at < 0 ? SIZE_MAX : (size_t)at;
+    for (size_t d = y->rank; d-- > 0; step *= y->dims[d]) {
+        if (p->dims[d] == 0)
+            return SIZE_MAX;
+        to += rest % p->dims[d] * step;
+        rest /= p->dims[d];
+    }
+    return rest ? SIZE_MAX : to;
+}
+
+static int max_unpool_forward(const sis__step *s, sis__run *r) {
+    const int64_t *at = (const int64_t *)(const void *)sis__in(s, r, 1);
+    const sis__tensor *y = sis__tout(s, r, 0);
+    memset(sis__out(s, r, 0), 0, y->count * sizeof(float));
+    for (size_t i = 0; i < sis__tin(s, r, 0)->count; i++) {
+        size_t to = unpool_place((const unpooled *)s->p.own, y, at[i]);
+        if (to == SIZE_MAX)
+            return sis__fail(SIS_E_ARGUMENT, "place %lld of %zu", (long long)at[i], y->count);
+        sis__out(s, r, 0)[to] = sis__in(s, r, 0)[i];
+    }
+    return SIS_OK;
+}
+
+static int max_unpool_backward(const sis__step *s, sis__run *r) {
+    const int64_t *at = (const int64_t *)(const void *)sis__in(s, r, 1);
+    for (size_t i = 0; sis__din(s, r, 0) && i < sis__tin(s, r, 0)->count; i++)
+        sis__din(s, r, 0)[i] +=
+            sis__dout(s, r, 0)[unpool_place((const unpooled *)s->p.own, sis__tout(s, r, 0), at[i])];
+    return SIS_OK;
+}
+
+const sis__op sis__op_max_unpool = {
+    2, 3, max_unpool_shape, max_unpool_forward, max_unpool_backward, 0, SIS__MIXES};

@@ -2,7 +2,8 @@
  *
  * Quantised operators, with the integer arithmetic of the standard: QuantizeLinear,
  * DequantizeLinear, DynamicQuantizeLinear, MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv,
- * and ONNX Runtime's QGemm, QLinearAdd, QLinearMul, QLinearSigmoid-free kin.
+ * ONNX Runtime's QGemm, QLinearAdd, QLinearMul and QLinearConcat, and the weights of its MatMulNBits. Others
+ * of its quantised operators are made of these (net/onnx/recipes.c).
  *
  * Integers of 8 bits are kept in 64 (net/onnx/graph.h), so sums are exact; scaling back rounds to
  * the nearest, ties to even, and saturates.
@@ -51,10 +52,13 @@ static int scaling_shape(sis__cx *c) {
     int64_t elem = sis__attr_int(c, "output_dtype", 0);
     sis__attr_find(c, "saturate");
     sis__attr_find(c, "precision");
+    int bits8 = zero        ? zero->dtype == SIS__F32
+                : quantizes ? elem && sis__elem_dtype((int)elem) == SIS__F32
+                            : x->dtype == SIS__F32; /* float8 */
     if (scale->dtype != SIS__F32 ||
-        (zero && (zero->dtype != SIS__I64 || zero->count != scale->count)))
+        (zero && (zero->dtype > SIS__I64 || zero->count != scale->count)))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "scales or zero points of another type");
-    if (!quantizes && x->dtype != SIS__I64)
+    if (!quantizes && x->dtype != (bits8 ? SIS__F32 : SIS__I64))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "input 0 is %s; integers are supported",
                      sis__elem_name(x->elem));
     if (c->error)
@@ -72,9 +76,9 @@ static int scaling_shape(sis__cx *c) {
                          p->axis.size);
     }
     int out = zero ? zero->elem : elem ? (int)elem : SIS__UINT8;
-    if (quantizes && sis__elem_dtype(out) != SIS__I64)
+    if (quantizes && sis__elem_dtype(out) > SIS__I64)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of type %s", sis__elem_name(out));
-    sis__cx_output(c, 0, quantizes ? SIS__I64 : SIS__F32, x->rank, x->dims);
+    sis__cx_output(c, 0, quantizes && !bits8 ? SIS__I64 : SIS__F32, x->rank, x->dims);
     sis__cx_elem(c, 0, quantizes ? out : scale->elem);
     return c->error;
 }
@@ -98,6 +102,10 @@ static int quantize_forward(const sis__step *s, sis__run *r) {
     for (size_t i = 0; i < x->count; i++) {
         size_t k = scale_of(p, i);
         float v = (float)sis__number_at(x, sis__in(s, r, 0), i) / sis__in(s, r, 1)[k];
+        if (sis__tout(s, r, 0)->dtype == SIS__F32) { /* float8 */
+            sis__out(s, r, 0)[i] = sis__elem_round(elem, v);
+            continue;
+        }
         y[i] =
             saturate(elem, (double)rintf(v) + (double)(sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0));
     }
@@ -108,6 +116,10 @@ static int dequantize_forward(const sis__step *s, sis__run *r) {
     const scaling *p = (const scaling *)s->p.own;
     for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
         size_t k = scale_of(p, i);
+        if (sis__tin(s, r, 0)->dtype == SIS__F32) { /* float8 */
+            sis__out(s, r, 0)[i] = sis__in(s, r, 0)[i] * sis__in(s, r, 1)[k];
+            continue;
+        }
         int64_t zero = sis__in(s, r, 2) ? whole(s, r, 2)[k] : 0;
         sis__out(s, r, 0)[i] = (float)(whole(s, r, 0)[i] - zero) * sis__in(s, r, 1)[k];
     }
@@ -458,17 +470,33 @@ static float real(const pair *v, size_t input, size_t at) {
     return (float)(whole(v->s, v->r, input)[at] - zero) * *sis__in(v->s, v->r, input + 1);
 }
 
+static int64_t zero_of(const pair *v, size_t input) {
+    return sis__in(v->s, v->r, input) ? whole(v->s, v->r, input)[0] : 0;
+}
+
+/* The sum of two, in the order in which ONNX Runtime rounds: scales over the result's, zero points together. */
+static float sum_of(const pair *v, const size_t *at, int64_t zero) {
+    float to = *sis__in(v->s, v->r, 6);
+    float a = *sis__in(v->s, v->r, 1) / to, b = *sis__in(v->s, v->r, 4) / to;
+    float fixed = (float)zero - fmaf(a, (float)zero_of(v, 2), b * (float)zero_of(v, 5));
+    return fmaf(b, (float)whole(v->s, v->r, 3)[at[1]],
+                fmaf(a, (float)whole(v->s, v->r, 0)[at[0]], fixed));
+}
+
 static void pair_row(void *ctx, const size_t *offset, size_t out) {
     const pair *v = (const pair *)ctx;
     const sis__broadcast *b = &v->s->p.broadcast;
     int64_t *y = (int64_t *)(void *)sis__out(v->s, v->r, 0);
     int64_t zero = sis__in(v->s, v->r, 7) ? whole(v->s, v->r, 7)[0] : 0;
     for (size_t i = 0; i < sis__broadcast_length(b); i++) {
-        float x = real(v, 0, offset[0] + i * sis__broadcast_step(b, 0));
-        float z = real(v, 3, offset[1] + i * sis__broadcast_step(b, 1));
-        float sum = v->s->op == SIS__OP_QLINEAR_ADD ? x + z : x * z;
-        y[out + i] = saturate(sis__tout(v->s, v->r, 0)->elem,
-                              (double)rintf(sum / *sis__in(v->s, v->r, 6)) + (double)zero);
+        size_t at[2] = {offset[0] + i * sis__broadcast_step(b, 0),
+                        offset[1] + i * sis__broadcast_step(b, 1)};
+        double value =
+            v->s->op == SIS__OP_QLINEAR_ADD
+                ? (double)rintf(sum_of(v, at, zero))
+                : (double)rintf(real(v, 0, at[0]) * real(v, 3, at[1]) / *sis__in(v->s, v->r, 6)) +
+                      (double)zero;
+        y[out + i] = saturate(sis__tout(v->s, v->r, 0)->elem, value);
     }
 }
 
@@ -481,3 +509,117 @@ const sis__op sis__op_qlinear_add = {
     7, 8, qlinear_binary_shape, qlinear_binary_forward, NULL, 0, SIS__MIXES};
 const sis__op sis__op_qlinear_mul = {
     7, 8, qlinear_binary_shape, qlinear_binary_forward, NULL, 0, SIS__MIXES};
+
+/* ---- QLinearConcat: scale and zero of the result, then value, scale and zero of each part ----- */
+
+static int qlinear_concat_shape(sis__cx *c) {
+    size_t parts = (c->node->n_own - 2) / 3, dims[SIS__MAX_RANK], total = 0;
+    const sis__tensor *first = sis__cx_input(c, 2), *zero = sis__cx_input(c, 1);
+    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", 0), first->rank);
+    if (c->node->n_own != 3 * parts + 2 || first->rank == 0 || zero->dtype != SIS__I64)
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu inputs", c->node->n_own);
+    for (size_t i = 0; i < parts && !c->error; i++) {
+        const sis__tensor *x = sis__cx_input(c, 2 + 3 * i);
+        need_whole(c, 2 + 3 * i);
+        sis__cx_float(c, 3 + 3 * i);
+        need_whole(c, 4 + 3 * i);
+        int fits = !c->error && x->rank == first->rank && sis__cx_input(c, 3 + 3 * i)->count == 1 &&
+                   sis__cx_input(c, 4 + 3 * i)->count == 1;
+        for (size_t d = 0; fits && d < x->rank; d++)
+            fits = d == axis || x->dims[d] == first->dims[d];
+        if (!fits)
+            sis__cx_fail(c, SIS_E_FORMAT, "part %zu does not fit", i);
+        else
+            total += x->dims[axis];
+    }
+    if (c->error)
+        return c->error;
+    memcpy(dims, first->dims, sizeof dims);
+    dims[axis] = total;
+    c->step->p.axis.axis = axis;
+    sis__cx_output(c, 0, SIS__I64, first->rank, dims);
+    sis__cx_elem(c, 0, zero->elem);
+    return c->error;
+}
+
+static int qlinear_concat_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *t = sis__tout(s, r, 0);
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0), zero = whole(s, r, 1)[0];
+    size_t at = 0;
+    sis__axis all, part;
+    sis__axis_around(t, s->p.axis.axis, &all);
+    for (size_t i = 2; i + 2 < s->n_inputs; i += 3) {
+        sis__axis_around(sis__tin(s, r, i), s->p.axis.axis, &part);
+        size_t run = part.size * part.inner;
+        for (size_t k = 0; k < part.outer * run; k++) {
+            float v = (float)(whole(s, r, i)[k] - whole(s, r, i + 2)[0]) * *sis__in(s, r, i + 1);
+            y[k / run * all.size * all.inner + at + k % run] =
+                saturate(t->elem, (double)rintf(v / *sis__in(s, r, 0)) + (double)zero);
+        }
+        at += run;
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_qlinear_concat = {
+    5, SIZE_MAX, qlinear_concat_shape, qlinear_concat_forward, NULL, 0, SIS__MIXES};
+
+/* ---- Unpack: weights of MatMulNBits (N, blocks, bytes of a block) -> (K, N) ------------------- */
+
+typedef struct {
+    size_t k, n, bits, block, blocks, zero_bytes;
+    int float_zero;
+} packing;
+
+static int unpack_shape(sis__cx *c) {
+    const sis__tensor *w = sis__cx_input(c, 0), *scale = sis__cx_input(c, 1);
+    const sis__tensor *zero = sis__cx_input(c, 2);
+    packing *p = (packing *)sis__cx_own(c, sizeof *p);
+    int64_t k = sis__attr_int(c, "K", 0), n = sis__attr_int(c, "N", 0);
+    int64_t bits = sis__attr_int(c, "bits", 4), block = sis__attr_int(c, "block_size", 0);
+    need_whole(c, 0);
+    sis__cx_float(c, 1);
+    if (k < 1 || n < 1 || k > INT32_MAX || n > INT32_MAX || block < 1 || block > 1 << 20 ||
+        (bits != 2 && bits != 4 && bits != 8) || block * bits % 8)
+        sis__cx_fail(c, SIS_E_FORMAT, "%lld by %lld weights of %lld bits in blocks of %lld",
+                     (long long)k, (long long)n, (long long)bits, (long long)block);
+    if (c->error)
+        return c->error;
+    *p = (packing){.k = (size_t)k, .n = (size_t)n, .bits = (size_t)bits, .block = (size_t)block};
+    p->blocks = (p->k + p->block - 1) / p->block;
+    p->zero_bytes = (p->blocks * p->bits + 7) / 8;
+    p->float_zero = zero && zero->dtype == SIS__F32;
+    if (w->count != p->n * p->blocks * (p->block * p->bits / 8) ||
+        scale->count != p->n * p->blocks ||
+        (zero && zero->count != p->n * (p->float_zero ? p->blocks : p->zero_bytes)))
+        sis__cx_fail(c, SIS_E_FORMAT, "weights, scales or zero points that do not fit");
+    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){p->k, p->n});
+    sis__cx_elem(c, 0, scale->elem);
+    return c->error;
+}
+
+/* Number i of those of `bits` bits that lie in bytes, the lowest first. */
+static int64_t bits_at(const int64_t *bytes, size_t bits, size_t i) {
+    size_t at = i * bits;
+    return bytes[at / 8] >> at % 8 & ((1 << bits) - 1);
+}
+
+static int unpack_forward(const sis__step *s, sis__run *r) {
+    const packing *p = (const packing *)s->p.own;
+    const int64_t *w = whole(s, r, 0), *zero = whole(s, r, 2);
+    size_t bytes = p->block * p->bits / 8;
+    for (size_t j = 0; j < p->n; j++)
+        for (size_t i = 0; i < p->k; i++) {
+            size_t b = j * p->blocks + i / p->block;
+            float z = (float)(1 << (p->bits - 1));
+            if (zero && p->float_zero)
+                z = sis__in(s, r, 2)[b];
+            else if (zero)
+                z = (float)bits_at(zero + j * p->zero_bytes, p->bits, i / p->block);
+            float v = (float)bits_at(w + b * bytes, p->bits, i % p->block);
+            sis__out(s, r, 0)[i * p->n + j] = (v - z) * sis__in(s, r, 1)[b];
+        }
+    return SIS_OK;
+}
+
+const sis__op sis__op_unpack = {2, 3, unpack_shape, unpack_forward, NULL, 0, SIS__MIXES};

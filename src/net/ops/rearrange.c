@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Operators that put values in other places by a list made with the plan (axes.h): DepthToSpace,
- * SpaceToDepth, Trilu, ReverseSequence, Compress; and CumSum, EyeLike.
+ * SpaceToDepth, Trilu, ReverseSequence, Compress, CenterCropPad; and CumSum, EyeLike, Col2Im.
  */
 #include <string.h>
 
@@ -242,3 +242,146 @@ static int eye_like_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_eye_like = {1, 1, eye_like_shape, eye_like_forward, NULL, 0, SIS__MIXES};
+
+/* ---- CenterCropPad: axes to sizes, what is cut or added shared between both ends ----------------- */
+
+static int crop_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    size_t listed, n, dims[SIS__MAX_RANK], stride[SIS__MAX_RANK], rank = x->rank;
+    int64_t shift[SIS__MAX_RANK] = {0}; /* place in the result minus place in x */
+    const int64_t *axes = sis__attr_ints(c, "axes", &listed), *sizes = sis__cx_ints(c, 1, &n);
+    if (!c->error && (n != (listed ? listed : rank) || n > rank))
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu sizes for %zu axes", n, listed ? listed : rank);
+    memcpy(dims, x->dims, sizeof dims);
+    for (size_t i = 0; !c->error && i < n; i++) {
+        size_t d = listed ? sis__cx_axis(c, axes[i], rank) : i;
+        int64_t have = (int64_t)x->dims[d], want = sizes[i];
+        if (want < 0 || want > INT32_MAX)
+            return sis__cx_fail(c, SIS_E_FORMAT, "a size of %lld", (long long)want);
+        shift[d] = want > have ? (want - have) / 2 : -((have - want) / 2);
+        dims[d] = (size_t)want;
+    }
+    sis__cx_output(c, 0, x->dtype, rank, dims);
+    uint32_t *from = sis__cx_places(c);
+    sis__strides_of(x, stride);
+    size_t count = 1;
+    for (size_t d = 0; d < rank; d++)
+        count *= dims[d];
+    for (size_t i = 0; from && i < count; i++) {
+        size_t to = 0, rest = i;
+        int inside = 1;
+        for (size_t d = rank; d-- > 0; rest /= dims[d]) {
+            int64_t at = (int64_t)(rest % dims[d]) - shift[d];
+            inside &= at >= 0 && at < (int64_t)x->dims[d];
+            to += inside ? (size_t)at * stride[d] : 0;
+        }
+        from[i] = inside ? (uint32_t)to : SIS__NOWHERE;
+    }
+    return c->error;
+}
+
+const sis__op sis__op_center_crop_pad = {
+    2, 2, crop_shape, sis__places_forward, sis__places_backward, 0, SIS__MIXES};
+
+/* ---- Col2Im: blocks (n, channels * size of a block, blocks) added up to an image ------------------ */
+
+typedef struct {
+    size_t axes, channels, image[3], block[3], blocks[3], step[3], dilation[3], pad[3];
+} tiles;
+
+/* One number per axis, from an attribute. */
+static void read_each(sis__cx *c, const char *name, size_t axes, size_t *to) {
+    size_t n;
+    const int64_t *v = sis__attr_ints(c, name, &n);
+    for (size_t i = 0; i < axes; i++) {
+        if (n && (n < axes || v[i] < 0 || v[i] > INT32_MAX))
+            sis__cx_fail(c, SIS_E_FORMAT, "%s that do not fit", name);
+        else if (n)
+            to[i] = (size_t)v[i];
+    }
+}
+
+static int col2im_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    tiles *p = (tiles *)sis__cx_own(c, sizeof *p);
+    size_t axes, n, count = 1, size = 1, dims[5], pads;
+    const int64_t *image = sis__cx_ints(c, 1, &axes), *block = sis__cx_ints(c, 2, &n);
+    const int64_t *pad = sis__attr_ints(c, "pads", &pads);
+    sis__cx_float(c, 0);
+    if (x->rank != 3 || axes < 1 || axes > 3 || n != axes || (pads && pads != 2 * axes))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "an image of %zu axes", axes);
+    if (c->error)
+        return c->error;
+    p->axes = axes;
+    for (size_t d = 0; d < axes; d++)
+        p->step[d] = p->dilation[d] = 1;
+    read_each(c, "strides", axes, p->step);
+    read_each(c, "dilations", axes, p->dilation);
+    read_each(c, "pads", axes, p->pad);
+    for (size_t d = 0; d < axes && !c->error; d++) {
+        int64_t room = image[d] + (pads ? pad[d] + pad[axes + d] : 0);
+        int64_t reach = (int64_t)p->dilation[d] * (block[d] - 1) + 1;
+        if (image[d] < 1 || image[d] > INT32_MAX || block[d] < 1 || p->step[d] < 1 ||
+            p->dilation[d] < 1 || reach > room)
+            return sis__cx_fail(c, SIS_E_FORMAT, "blocks of %lld in an axis of %lld",
+                                (long long)block[d], (long long)image[d]);
+        p->image[d] = dims[2 + d] = (size_t)image[d];
+        p->block[d] = (size_t)block[d];
+        p->blocks[d] = (size_t)(room - reach) / p->step[d] + 1;
+        count *= p->blocks[d];
+        size *= p->block[d];
+    }
+    if (!c->error && (x->dims[1] % size || x->dims[2] != count))
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu blocks of %zu for %zu", count, size, x->dims[2]);
+    if (c->error)
+        return c->error;
+    dims[0] = x->dims[0];
+    dims[1] = p->channels = x->dims[1] / size;
+    return sis__cx_output(c, 0, SIS__F32, 2 + axes, dims);
+}
+
+/* Where in the image (one channel) value k of block b goes; SIZE_MAX: outside. */
+static size_t tile_place(const tiles *p, size_t k, size_t b) {
+    size_t at[3] = {0}, to = 0;
+    for (size_t d = p->axes; d-- > 0; k /= p->block[d], b /= p->blocks[d]) {
+        size_t i = b % p->blocks[d] * p->step[d] + k % p->block[d] * p->dilation[d];
+        if (i < p->pad[d] || i - p->pad[d] >= p->image[d])
+            return SIZE_MAX;
+        at[d] = i - p->pad[d];
+    }
+    for (size_t d = 0; d < p->axes; d++)
+        to = to * p->image[d] + at[d];
+    return to;
+}
+
+/* Adds blocks to the image, or with dx the image's gradient to the blocks. */
+static void tile_sweep(const sis__step *s, sis__run *r, float *dx) {
+    const tiles *p = (const tiles *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    size_t size = x->dims[1] / p->channels, plane = 1;
+    for (size_t d = 0; d < p->axes; d++)
+        plane *= p->image[d];
+    for (size_t i = 0; i < x->count; i++) {
+        size_t row = i / x->dims[2], to = tile_place(p, row % size, i % x->dims[2]);
+        if (to == SIZE_MAX)
+            continue;
+        if (dx)
+            dx[i] += sis__dout(s, r, 0)[row / size * plane + to];
+        else
+            sis__out(s, r, 0)[row / size * plane + to] += sis__in(s, r, 0)[i];
+    }
+}
+
+static int col2im_forward(const sis__step *s, sis__run *r) {
+    memset(sis__out(s, r, 0), 0, sis__tout(s, r, 0)->count * sizeof(float));
+    tile_sweep(s, r, NULL);
+    return SIS_OK;
+}
+
+static int col2im_backward(const sis__step *s, sis__run *r) {
+    if (sis__din(s, r, 0))
+        tile_sweep(s, r, sis__din(s, r, 0));
+    return SIS_OK;
+}
+
+const sis__op sis__op_col2im = {3, 3, col2im_shape, col2im_forward, col2im_backward, 0, SIS__MIXES};

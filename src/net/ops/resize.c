@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Resize and its old form Upsample. Along each axis every result is a weighted sum of a few values
- * (one, two or four); those and their weights are listed when the plan is made, and a result is
+ * (one, two or four, or with antialias as many as a filter covers that is as wide as the image shrinks); those and their weights are listed when the plan is made, and a result is
  * the sum over the products of the lists of all axes.
  */
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
-enum { TAPS = 4, MAX_LIST = 1 << 20 };
+enum { TAPS = 4, MAX_LIST = 1 << 20, MAX_TAPS = 1 << 12 };
 
 typedef enum { NEAREST, LINEAR, CUBIC } method;
 typedef enum {
@@ -95,9 +95,36 @@ static uint32_t inside(double at, size_t in) {
     return at < 0 ? 0 : at > (double)(in - 1) ? (uint32_t)(in - 1) : (uint32_t)at;
 }
 
+/* How far a filter reaches that is stretched against aliases: only where an axis shrinks. */
+static double reach_of(const options *o, size_t d) {
+    return o->antialias && o->how != NEAREST && o->scale[d] < 1
+               ? (o->how == CUBIC ? 2 : 1) / o->scale[d]
+               : 0;
+}
+
+/* All values below the stretched filter, in proportion. */
+static void fill_stretched(const options *o, size_t d, double x, size_t in, size_t n,
+                           uint32_t *from, float *w) {
+    double first = ceil(x - reach_of(o, d)), sum = 0;
+    for (size_t k = 0; k < 2 * n; k++) { /* twice: the sum first */
+        double at = first + (double)(k % n), far = fabs(at - x) * o->scale[d];
+        double weight = o->how == CUBIC ? cubic_weight(o->cubic, far) : fmax(1 - far, 0);
+        if (o->exclude_outside && (at < 0 || at > (double)(in - 1)))
+            weight = 0;
+        sum += k < n ? weight : 0;
+        from[k % n] = inside(at, in);
+        w[k % n] = sum != 0 ? (float)(weight / sum) : 0;
+    }
+}
+
 /* The values that result i is made of. */
-static void fill_taps(const options *o, double x, size_t in, size_t n, uint32_t *from, float *w) {
+static void fill_taps(const options *o, size_t d, double x, size_t in, size_t n, uint32_t *from,
+                      float *w) {
     double low = floor(x), sum = 0;
+    if (reach_of(o, d) > 0) {
+        fill_stretched(o, d, x, in, n, from, w);
+        return;
+    }
     if (o->how == NEAREST) {
         from[0] = inside(round_to(o->nearest, x), in);
         w[0] = 1;
@@ -120,7 +147,9 @@ static void fill_taps(const options *o, double x, size_t in, size_t n, uint32_t 
 static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t out, taps *t) {
     int same = in == out && o->where != CROP_AND_RESIZE;
     t->n = same || o->how == NEAREST ? 1 : o->how == LINEAR ? 2 : TAPS;
-    if (out > MAX_LIST || (in == 0 && out)) {
+    if (!same && reach_of(o, d) > 0)
+        t->n = reach_of(o, d) < MAX_TAPS ? (size_t)(2 * reach_of(o, d)) + 1 : MAX_LIST;
+    if (out > MAX_LIST || t->n > MAX_LIST / (out + 1) || (in == 0 && out)) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "an axis of %zu", out);
         return;
     }
@@ -134,7 +163,7 @@ static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t 
             from[i] = (uint32_t)i;
             weight[i] = 1;
         } else {
-            fill_taps(o, x, in, t->n, from + i * t->n, weight + i * t->n);
+            fill_taps(o, d, x, in, t->n, from + i * t->n, weight + i * t->n);
         }
     }
     t->from = from;
@@ -155,8 +184,7 @@ static void read_options(sis__cx *c, options *o) {
     o->how = mode == 3 ? LINEAR : (method)mode;
     o->cubic = (double)sis__attr_float(c, "cubic_coeff_a", -0.75f);
     o->exclude_outside = sis__attr_int(c, "exclude_outside", 0) != 0;
-    if (sis__attr_int(c, "antialias", 0))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute antialias");
+    o->antialias = sis__attr_int(c, "antialias", 0) != 0;
     if (c->step->op == SIS__OP_UPSAMPLE || c->node->opset < 11) {
         o->where = ASYMMETRIC;
         o->nearest = 2;

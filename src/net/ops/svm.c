@@ -2,7 +2,9 @@
  *
  * SVMRegressor and SVMClassifier of ai.onnx.ml. Of a classifier with support vectors every pair of
  * classes votes: the sum of kernels of the vectors of both, weighted by their coefficients, plus
- * rho; probabilities are made of the pairs by the method of Wu, Lin and Weng (2004), as libsvm does.
+ * rho; probabilities are made of the pairs by the method of Wu, Lin and Weng (2004), as libsvm does,
+ * and as ONNX Runtime does for two classes, too. The label is who has most votes, whatever is
+ * probable; of two classes without vectors the second whenever the larger score is positive.
  */
 #include <math.h>
 #include <string.h>
@@ -25,6 +27,7 @@ typedef struct {
     const int64_t *labels;
     sis__post post;
     int one_class;
+    int all_positive; /* no coefficient is negative */
 } svm;
 
 static void read_common(sis__cx *c, svm *p) {
@@ -128,6 +131,9 @@ static int svm_classifier_shape(sis__cx *c) {
     p->prob_a = sis__attr_floats(c, "prob_a", &a);
     p->prob_b = sis__attr_floats(c, "prob_b", &b);
     p->n_prob = a;
+    p->all_positive = 1;
+    for (size_t i = 0; i < p->n_coefficients; i++)
+        p->all_positive &= p->coefficients[i] >= 0;
     size_t total = 0;
     for (size_t i = 0; i < n; i++)
         total += p->per_class[i] > 0 ? (size_t)p->per_class[i] : 0;
@@ -242,7 +248,8 @@ static size_t classify(const svm *p, const float *x, double *memory, float *y) {
             out[i] = kernel_of(p, x, p->coefficients + i * p->width) + (double)p->rho[0];
         for (size_t i = 0; i < n; i++)
             y[i] = (float)out[i];
-        return largest(out, n);
+        size_t best = largest(out, n);
+        return n == 2 && out[best] > 0 && !p->all_positive ? 1 : best;
     }
     for (size_t v = 0; v < p->n_vectors; v++)
         k[v] = kernel_of(p, x, p->vectors + v * p->width);
@@ -251,20 +258,16 @@ static size_t classify(const svm *p, const float *x, double *memory, float *y) {
         for (size_t i = 0; i < pairs_of(p); i++)
             y[i] = (float)pairs[i];
         if (n == 2) {
-            y[1] = (float)-pairs[0];
+            y[1] = (float)pairs[0];
+            y[0] = p->post == SIS__POST_SOFTMAX ? 1 - y[1] : -y[1];
         }
         return largest(votes, n);
     }
     pair_probabilities(p, pairs, r);
-    if (n == 2) {
-        out[0] = r[1];
-        out[1] = 1 - r[1];
-    } else {
-        couple(n, r, q, out);
-    }
+    couple(n, r, q, out);
     for (size_t i = 0; i < n; i++)
         y[i] = (float)out[i];
-    return largest(out, n);
+    return largest(votes, n);
 }
 
 static int svm_classifier_forward(const sis__step *s, sis__run *r) {

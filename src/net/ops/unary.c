@@ -40,6 +40,7 @@ static int constants_shape(sis__cx *c, const constants *k) {
     X(celu, "alpha", NULL, 1.0f, 0)                                                                \
     X(thresholded_relu, "alpha", NULL, 1.0f, 0)                                                    \
     X(swish, "alpha", NULL, 1.0f, 0)                                                               \
+    X(times, "alpha", NULL, 1.0f, 0)                                                               \
     X(quick_gelu, "alpha", NULL, 1.702f, 0)                                                        \
     X(hard_sigmoid, "alpha", "beta", 0.2f, 0.5f)                                                   \
     X(selu, "alpha", "gamma", 1.67326319217681884765625f, 1.05070102214813232421875f)              \
@@ -106,6 +107,7 @@ static float mish_slope(float x) {
     X(selu, selu_shape, beta *(x < 0 ? alpha * expm1f(x) : x), x < 0 ? y + alpha * beta : beta)    \
     X(celu, celu_shape, x < 0 ? alpha * expm1f(x / alpha) : x, x < 0 ? expf(x / alpha) : 1)        \
     X(thresholded_relu, thresholded_relu_shape, x > alpha ? x : 0, x > alpha ? 1 : 0)              \
+    X(times, times_shape, alpha *x, alpha)                                                         \
     X(log, unary_shape, logf(x), 1 / x)                                                            \
     X(sqrt, unary_shape, sqrtf(x), 0.5f / y)                                                       \
     X(reciprocal, unary_shape, 1 / x, -y * y)                                                      \
@@ -410,10 +412,10 @@ const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1, 
 
 static int cast_to(sis__cx *c, int64_t to) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    sis__dtype type = to > 0 && to <= 16 ? sis__elem_dtype((int)to) : SIS__OTHER;
+    sis__dtype type = to > 0 && to <= SIS__INT4 ? sis__elem_dtype((int)to) : SIS__OTHER;
     if (type == SIS__OTHER)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "a cast to %s",
-                            sis__elem_name(to > 0 && to <= 16 ? (int)to : -1));
+                            sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
     c->step->p.unary.to = (int)to;
     int wider = to == SIS__FLOAT || to == SIS__DOUBLE || to == SIS__INT64 || x->elem == (int)to;
     if (type == x->dtype && wider)

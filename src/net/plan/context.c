@@ -56,6 +56,11 @@ void sis__cx_elem(sis__cx *c, size_t i, int elem) {
         c->plan->tensors[c->step->outputs[i]].elem = elem;
 }
 
+void sis__cx_items(sis__cx *c, size_t i, const sis__items *items) {
+    if (!c->error && sis__cx_has_output(c, i))
+        c->plan->tensors[c->step->outputs[i]].items = items;
+}
+
 int sis__cx_output(sis__cx *c, size_t i, sis__dtype dtype, size_t rank, const size_t *dims) {
     if (c->error || !sis__cx_has_output(c, i))
         return c->error;

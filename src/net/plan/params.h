@@ -84,7 +84,12 @@ typedef struct sis__strided {
     ptrdiff_t offset;
 } sis__strided;
 
-typedef enum sis__pad_mode { SIS__PAD_CONSTANT, SIS__PAD_REFLECT, SIS__PAD_EDGE } sis__pad_mode;
+typedef enum sis__pad_mode {
+    SIS__PAD_CONSTANT,
+    SIS__PAD_REFLECT,
+    SIS__PAD_EDGE,
+    SIS__PAD_WRAP
+} sis__pad_mode;
 
 typedef struct sis__pad {
     sis__pad_mode mode;

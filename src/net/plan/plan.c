@@ -66,6 +66,7 @@ static int init_feed(compiler *k, const sis__feed *f) {
     *t = (sis__tensor){.node = -1, .alias = -1, .rank = f->rank, .count = 1, .known = 1};
     t->dtype = v->producer < 0 ? v->dtype : SIS__F32;
     t->elem = v->producer < 0 ? v->elem_type : SIS__FLOAT;
+    t->items = f->items;
     if (f->elem) {
         t->dtype = sis__elem_dtype(f->elem);
         t->elem = f->elem;
@@ -123,7 +124,7 @@ static int mark_needed(compiler *k) {
 
 static int takes_texts(const sis__op *op) {
     return op->trait == SIS__KEEPS || op->trait == SIS__MOVES || op->trait == SIS__MIXES_TEXTS ||
-           op->trait == SIS__MAPS_TEXTS;
+           op->trait == SIS__MAPS_TEXTS || op->trait == SIS__MIXES_SEQUENCES;
 }
 
 static int check_inputs(compiler *k, sis__cx *c) {
@@ -148,6 +149,9 @@ static int check_inputs(compiler *k, sis__cx *c) {
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,
                                 "input %s is of type %s, which it cannot take", v->name,
                                 sis__elem_name(t->elem));
+        if (t->items && n->op->trait != SIS__MIXES_SEQUENCES && n->op_id != SIS__OP_IDENTITY)
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
+                                "input %s is a sequence, which it cannot take", v->name);
     }
     return SIS_OK;
 }
@@ -239,8 +243,24 @@ static void mark_depends(compiler *k, const sis__step *s) {
             k->plan->tensors[s->outputs[i]].depends = depends && s->ops->backward != NULL;
 }
 
+/* Operators that give something else each time. */
+static int is_random(const char *type) {
+    static const char *const names[] = {"RandomNormal",      "RandomNormalLike", "RandomUniform",
+                                        "RandomUniformLike", "Multinomial",      "Bernoulli"};
+    for (size_t i = 0; type && i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], type) == 0)
+            return 1;
+    return 0;
+}
+
 static int unsupported(const sis__node *n) {
     const char *domain = n->proto->domain ? n->proto->domain : "";
+    if (is_random(n->proto->op_type))
+        return sis__fail(
+            SIS_E_UNSUPPORTED,
+            "operator %s (node %s) draws random numbers: the model gives another score each "
+            "time, so that none can be explained; export it as it is used for inference",
+            n->proto->op_type, sis__node_name(n));
     return sis__fail(SIS_E_UNSUPPORTED,
                      "operator %s%s%s (node %s) is not supported; export the model with standard "
                      "operators, or run it in another program through cmd:",

@@ -28,6 +28,15 @@
 
 /* ---- Plan ---------------------------------------------------------------------------------- */
 
+/* The tensors of a sequence, which lie back to back in the memory of one. */
+typedef struct sis__item {
+    size_t rank, dims[SIS__MAX_RANK], at, count; /* at: values in front of it */
+} sis__item;
+typedef struct sis__items {
+    size_t n;
+    sis__item *list;
+} sis__items;
+
 typedef struct sis__tensor {
     sis__dtype dtype;
     int elem; /* TensorProto.DataType: what the standard calls it */
@@ -42,6 +51,7 @@ typedef struct sis__tensor {
     unsigned shape_only : 1; /* ids of a plan that starts at embeddings: no values */
     unsigned depends : 1;    /* gradient plans: a fed float or a float initializer lies behind it */
     int alias; /* shares the memory of this tensor (Reshape, Identity ...); -1: its own */
+    const sis__items *items; /* it is a sequence: of these; NULL: it is a tensor */
 } sis__tensor;
 
 typedef struct sis__step { /* a node of a plan */
@@ -63,7 +73,8 @@ typedef struct sis__step { /* a node of a plan */
 typedef struct sis__feed {
     int value;
     size_t rank, dims[SIS__MAX_RANK];
-    int elem; /* its type, if it is not declared (bodies); else 0 */
+    int elem;                /* its type, if it is not declared (bodies); else 0 */
+    const sis__items *items; /* of a sequence */
     const void
         *constant; /* its values, if the plan may rely on them: borrowed. NULL: fed per run */
 } sis__feed;

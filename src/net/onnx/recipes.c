@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See recipes.h. A recipe is a list of steps, each of which becomes a node:
+ *
+ *     [condition] operator inputs > outputs [attributes]
+ *
+ * An input is a digit (of the node), or a letter (a result of a step before). Results are letters; `y` and
+ * `z` are the node's first and second. Attributes are taken over by name, or given as name=integers; `*` takes
+ * over all that no step has named, `-name` drops one that changes nothing. Without its condition a step passes its first input on:
+ *
+ *     ?3       input 3 is there          @name    attribute name is not 0
+ *
+ * Operators of their own: `!` applies the activation that attribute `activation` names, `#` multiplies with
+ * attribute `alpha`. An attribute that nobody takes leaves the node as it is, to be refused by name.
+ */
+#include "net/onnx/recipes.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/proto.h"
+
+enum { MAX_STEPS = 9 };
+
+#define POOL "kernel_shape strides pads auto_pad ceil_mode count_include_pad dilations"
+#define TO_CHANNELS "{perm=0 3 1 2}" /* of images */
+#define TO_LAST "{perm=0 2 3 1}"
+
+static const struct recipe {
+    const char *name;
+    const char *steps[MAX_STEPS];
+} recipes[] = {
+    /* the same under another name */
+    {"Pad", {"Pad 0 1 2 > y {*}"}},
+    {"Trilu", {"Trilu 0 1 > y {*}"}},
+    {"Range", {"Range 0 1 2 > y"}},
+    {"ExpandDims", {"Unsqueeze 0 1 > y"}},
+    {"GridSample", {"GridSample 0 1 > y {*}"}},
+    {"QuantizeLinear", {"QuantizeLinear 0 1 2 > y {*}"}},
+    {"DequantizeLinear", {"DequantizeLinear 0 1 2 > y {*}"}},
+    {"MatMulInteger16", {"MatMulInteger 0 1 > y"}},
+    {"Unique", {"Unique 0 > y a z x {sorted=0}"}}, /* z and x: see node_name */
+    /* fused */
+    {"FusedConv", {"Conv 0 1 2 > a {*}", "?3 Add a 3 > b", "! b > y"}},
+    {"FusedGemm", {"Gemm 0 1 2 > a {alpha beta transA transB}", "! a > y"}},
+    {"FusedMatMul",
+     {"@transA sis.Swap 0 > a", "@transB sis.Swap 1 > b", "MatMul a b > c", "# c > y"}},
+    {"TransposeMatMul",
+     {"@transA sis.Swap 0 > a", "@transB sis.Swap 1 > b", "MatMul a b > c", "# c > y"}},
+    {"NhwcMaxPool",
+     {"Transpose 0 > a " TO_CHANNELS, "MaxPool a > b {" POOL "}", "Transpose b > y " TO_LAST}},
+    /* quantised: computed in floats, between scales */
+    {"QLinearSigmoid", {"DequantizeLinear 0 1 2 > a", "Sigmoid a > b", "QuantizeLinear b 3 4 > y"}},
+    {"QLinearLeakyRelu",
+     {"DequantizeLinear 0 1 2 > a", "LeakyRelu a > b {alpha}", "QuantizeLinear b 3 4 > y"}},
+    {"QLinearSoftmax",
+     {"DequantizeLinear 0 1 2 > a", "Softmax a > b {axis -opset}", "QuantizeLinear b 3 4 > y"}},
+    {"QLinearAveragePool",
+     {"DequantizeLinear 0 1 2 > a", "@channels_last Transpose a > b " TO_CHANNELS,
+      "AveragePool b > c {" POOL "}", "@channels_last Transpose c > d " TO_LAST,
+      "QuantizeLinear d 3 4 > y"}},
+    {"QLinearGlobalAveragePool",
+     {"DequantizeLinear 0 1 2 > a", "@channels_last Transpose a > b " TO_CHANNELS,
+      "GlobalAveragePool b > c", "@channels_last Transpose c > d " TO_LAST,
+      "QuantizeLinear d 3 4 > y"}},
+    {"QLinearReduceMean",
+     {"DequantizeLinear 0 1 2 > a", "ReduceMean a > b {axes keepdims}",
+      "QuantizeLinear b 3 4 > y"}},
+    {"QLinearWhere",
+     {"DequantizeLinear 1 2 3 > a", "DequantizeLinear 4 5 6 > b", "Where 0 a b > c",
+      "QuantizeLinear c 7 8 > y"}},
+    {"QLinearConv",
+     {"@channels_last Transpose 0 > a " TO_CHANNELS, "QLinearConv a 1 2 3 4 5 6 7 8 > b {*}",
+      "@channels_last Transpose b > y " TO_LAST}},
+    /* products of integers that end as floats */
+    {"DynamicQuantizeMatMul",
+     {"DynamicQuantizeLinear 0 > q s o", "MatMulInteger q 1 o 3 > i", "Cast i > f {to=1}",
+      "Mul s 2 > t", "Mul f t > g", "?4 Add g 4 > y"}},
+    {"MatMulIntegerToFloat",
+     {"MatMulInteger 0 1 4 5 > i", "Cast i > f {to=1}", "Mul 2 3 > t", "Mul f t > g",
+      "?6 Add g 6 > y"}},
+    {"MatMulNBits",
+     {"sis.Unpack 1 2 3 > w {K N bits block_size -accuracy_level}", "MatMul 0 w > a",
+      "?5 Add a 5 > y"}},
+    {"QAttention",
+     {"DequantizeLinear 0 3 6 > a", "DequantizeLinear 1 4 7 > b {axis=1}",
+      "ms.Attention a b 2 5 8 > y z {*}"}},
+    {"QEmbedLayerNormalization",
+     {"DequantizeLinear 2 8 13 > a", "DequantizeLinear 3 9 14 > b",
+      "?4 DequantizeLinear 4 10 15 > c", "DequantizeLinear 5 11 16 > d",
+      "DequantizeLinear 6 12 17 > e", "ms.EmbedLayerNormalization 0 1 a b c d e 7 > y z {*}"}},
+};
+
+/* ---- One node -------------------------------------------------------------------------------- */
+
+typedef struct {
+    const Onnx__NodeProto *from;
+    Onnx__NodeProto *made[MAX_STEPS];
+    size_t n;
+    uint64_t used; /* attributes of `from` that steps have taken */
+} cook;
+
+static const Onnx__AttributeProto *attribute(const cook *k, const char *name, size_t n,
+                                             size_t *at) {
+    for (*at = 0; *at < k->from->n_attribute; (*at)++) {
+        const Onnx__AttributeProto *a = k->from->attribute[*at];
+        if (a->name && strlen(a->name) == n && memcmp(a->name, name, n) == 0)
+            return a;
+    }
+    return NULL;
+}
+
+static const Onnx__AttributeProto *use(cook *k, const char *name) {
+    size_t at;
+    const Onnx__AttributeProto *a = attribute(k, name, strlen(name), &at);
+    if (a && at < 64)
+        k->used |= (uint64_t)1 << at;
+    return a;
+}
+
+static const char *input_of(const cook *k, size_t i) {
+    return i < k->from->n_input && k->from->input[i] ? k->from->input[i] : "";
+}
+
+/* The name in the graph of what a recipe calls by a number or a letter; new memory. */
+static char *node_name(const cook *k, const char *word, size_t n) {
+    char local[16];
+    size_t output = *word == 'y' ? 0 : *word == 'z' ? 1 : *word == 'x' ? 2 : SIZE_MAX;
+    if (isdigit((unsigned char)*word))
+        return sis__strdup(input_of(k, (size_t)strtoul(word, NULL, 10)));
+    if (output != SIZE_MAX)
+        return sis__strdup(output < k->from->n_output ? k->from->output[output] : "");
+    snprintf(local, sizeof local, "/sis.%.*s", (int)n, word);
+    size_t length = strlen(k->from->output[0]);
+    char *name = SIS_NEW(char, length + strlen(local) + 1);
+    if (name) {
+        memcpy(name, k->from->output[0], length);
+        memcpy(name + length, local, strlen(local) + 1);
+    }
+    return name;
+}
+
+static int append_name(char ***list, size_t *n, char *name) {
+    int error = name ? sis__proto_append(list, n, name) : SIS_E_NOMEM;
+    if (error)
+        free(name);
+    return error;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static int append_attribute(Onnx__NodeProto *n, Onnx__AttributeProto *a) {
+    int error = a ? sis__proto_append(&n->attribute, &n->n_attribute, a) : SIS_E_NOMEM;
+    if (error && a)
+        sis__proto_free(&a->base);
+    return error;
+}
+
+static Onnx__AttributeProto *new_attribute(const char *name, size_t n, int type) {
+    Onnx__AttributeProto *a = SIS_NEW(Onnx__AttributeProto, 1);
+    char *copy = SIS_NEW(char, n + 1);
+    if (!a || !copy) {
+        free(a);
+        free(copy);
+        return NULL;
+    }
+    onnx__attribute_proto__init(a);
+    memcpy(copy, name, n);
+    a->name = copy;
+    a->has_type = 1;
+    a->type = (Onnx__AttributeProto__AttributeType)type;
+    return a;
+}
+
+static int add_float(Onnx__NodeProto *n, const char *name, float v) {
+    Onnx__AttributeProto *a =
+        new_attribute(name, strlen(name), ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+    if (a) {
+        a->has_f = 1;
+        a->f = v;
+    }
+    return append_attribute(n, a);
+}
+
+/* name=1 or name=1 2 3, up to the end of the braces */
+static int add_ints(Onnx__NodeProto *n, const char *name, size_t length, const char *values) {
+    char *end;
+    int64_t v[8];
+    size_t count = 0;
+    for (; count < 8 && (isdigit((unsigned char)*values) || *values == ' '); values = end)
+        v[count++] = strtoll(values, &end, 10);
+    int one = count == 1;
+    Onnx__AttributeProto *a = new_attribute(name, length,
+                                            one ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT
+                                                : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    if (a && one) {
+        a->has_i = 1;
+        a->i = v[0];
+    } else if (a) {
+        a->ints = (int64_t *)sis__copy(v, count, sizeof *v);
+        a->n_ints = a->ints ? count : 0;
+    }
+    return append_attribute(n, a);
+}
+
+static int add_copy(Onnx__NodeProto *n, const Onnx__AttributeProto *from) {
+    uint8_t *bytes;
+    size_t size;
+    int error = sis__proto_pack(&from->base, &bytes, &size);
+    if (error)
+        return error;
+    Onnx__AttributeProto *a = onnx__attribute_proto__unpack(NULL, size, bytes);
+    free(bytes);
+    return append_attribute(n, a);
+}
+
+static int take(cook *k, Onnx__NodeProto *n, const char *name, size_t length) {
+    size_t at;
+    int drops = *name == '-';
+    const Onnx__AttributeProto *a = attribute(k, name + drops, length - (size_t)drops, &at);
+    if (!a || at >= 64)
+        return SIS_OK;
+    k->used |= (uint64_t)1 << at;
+    return drops ? SIS_OK : add_copy(n, a);
+}
+
+/* All that no other step names: those of conditions and of the two operators of our own. */
+static int take_rest(cook *k, Onnx__NodeProto *n) {
+    static const char *const ours[] = {"channels_last", "activation", "activation_params"};
+    int error = SIS_OK;
+    for (size_t i = 0; i < k->from->n_attribute && i < 64 && !error; i++) {
+        const char *name = k->from->attribute[i]->name ? k->from->attribute[i]->name : "";
+        int named = 0;
+        for (size_t j = 0; j < sizeof ours / sizeof *ours; j++)
+            named |= strcmp(name, ours[j]) == 0;
+        if (!named)
+            error = take(k, n, name, strlen(name));
+    }
+    return error;
+}
+
+/* {a b c=1 2} */
+static int add_attributes(cook *k, Onnx__NodeProto *n, const char *at) {
+    int error = SIS_OK;
+    while (!error && *at && *at != '}') {
+        size_t length = strcspn(at, " =}");
+        if (*at == '*')
+            error = take_rest(k, n);
+        else if (at[length] == '=')
+            return add_ints(n, at, length, at + length + 1);
+        else
+            error = take(k, n, at, length);
+        at += length;
+        at += strspn(at, " ");
+    }
+    return error;
+}
+
+/* ---- Steps ----------------------------------------------------------------------------------- */
+
+/* The node of a step, empty. */
+static Onnx__NodeProto *start(cook *k, const char *type, size_t length) {
+    const char *domain = strncmp(type, "sis.", 4) == 0  ? "sis"
+                         : strncmp(type, "ms.", 3) == 0 ? "com.microsoft"
+                                                        : "";
+    size_t prefix = strcmp(domain, "sis") == 0 ? 4 : *domain ? 3 : 0;
+    Onnx__NodeProto *n = SIS_NEW(Onnx__NodeProto, 1);
+    if (!n)
+        return NULL;
+    onnx__node_proto__init(n);
+    k->made[k->n++] = n;
+    n->op_type = (char *)sis__alloc(length - prefix + 1, 1);
+    n->domain = sis__strdup(domain);
+    n->name = sis__strdup(k->from->name && *k->from->name ? k->from->name : k->from->output[0]);
+    if (!n->op_type || !n->domain || !n->name)
+        return NULL;
+    memcpy(n->op_type, type + prefix, length - prefix);
+    return n;
+}
+
+/* Does the condition hold? *step goes behind it. */
+static int holds(cook *k, const char **step) {
+    char name[32];
+    size_t length = strcspn(*step, " ");
+    const char *word = *step;
+    if (*word != '?' && *word != '@')
+        return 1;
+    *step += length + 1;
+    if (*word == '?')
+        return *input_of(k, (size_t)strtoul(word + 1, NULL, 10)) != '\0';
+    snprintf(name, sizeof name, "%.*s", (int)length - 1, word + 1);
+    const Onnx__AttributeProto *a = use(k, name);
+    return a && a->i != 0;
+}
+
+/* Words up to the mark; *at goes behind them and it. */
+static int add_names(cook *k, const char **at, char mark, char ***list, size_t *n, size_t most) {
+    int error = SIS_OK;
+    while (!error && **at && **at != mark && **at != '{') {
+        size_t length = strcspn(*at, " ");
+        if (*n < most)
+            error = append_name(list, n, node_name(k, *at, length));
+        *at += length;
+        *at += strspn(*at, " ");
+    }
+    *at += **at == mark;
+    *at += strspn(*at, " ");
+    return error;
+}
+
+/* What the activation of a fused operator is: its name, and parameters in the order it lists them. */
+static int activate(cook *k, Onnx__NodeProto *n) {
+    static const char *const order[][3] = {{"LeakyRelu", "alpha"},
+                                           {"Elu", "alpha"},
+                                           {"HardSigmoid", "alpha", "beta"},
+                                           {"Clip", "min", "max"},
+                                           {"ThresholdedRelu", "alpha"}};
+    const Onnx__AttributeProto *a = use(k, "activation"), *list = use(k, "activation_params");
+    const Onnx__AttributeProto *one[2] = {use(k, "activation_alpha"), use(k, "activation_beta")};
+    int error = SIS_OK;
+    free(n->op_type);
+    n->op_type = (char *)sis__alloc(a ? a->s.len + 1 : 9, 1);
+    if (!n->op_type)
+        return SIS_E_NOMEM;
+    memcpy(n->op_type, a ? (const char *)a->s.data : "Identity", a ? a->s.len : 8);
+    use(k, "activation_gamma");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        for (size_t j = 0; j < 2 && strcmp(order[i][0], n->op_type) == 0 && !error; j++)
+            if (order[i][j + 1] && list && j < list->n_floats)
+                error = add_float(n, order[i][j + 1], list->floats[j]);
+            else if (order[i][j + 1] && one[j])
+                error = add_float(n, order[i][j + 1], one[j]->f);
+    return error;
+}
+
+/* Multiplication with alpha. */
+static int scale(cook *k, Onnx__NodeProto *n) {
+    const Onnx__AttributeProto *a = use(k, "alpha");
+    free(n->op_type);
+    free(n->domain);
+    n->op_type = sis__strdup("Times");
+    n->domain = sis__strdup("sis");
+    if (!n->op_type || !n->domain)
+        return SIS_E_NOMEM;
+    return add_float(n, "alpha", a ? a->f : 1.0f);
+}
+
+static int add_step(cook *k, const char *step) {
+    int so = holds(k, &step);
+    size_t length = strcspn(step, " ");
+    Onnx__NodeProto *n = start(k, so ? step : "Identity", so ? length : 8);
+    if (!n)
+        return SIS_E_NOMEM;
+    int own = so && (*step == '!' || *step == '#') ? *step : 0;
+    step += length + 1;
+    int error = add_names(k, &step, '>', &n->input, &n->n_input, so ? SIZE_MAX : 1);
+    if (!error)
+        error = add_names(k, &step, '{', &n->output, &n->n_output, SIZE_MAX);
+    if (!error && own)
+        return own == '!' ? activate(k, n) : scale(k, n);
+    while (n->n_input && !*n->input[n->n_input - 1])
+        free(n->input[--n->n_input]);
+    return error || !so ? error : add_attributes(k, n, step);
+}
+
+/* ---- All nodes ------------------------------------------------------------------------------- */
+
+static const struct recipe *recipe_of(const Onnx__NodeProto *n) {
+    if (!n->domain || !n->op_type || strcmp(n->domain, "com.microsoft") != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+        if (strcmp(recipes[i].name, n->op_type) == 0)
+            return n->n_output && *n->output[0] ? &recipes[i] : NULL;
+    return NULL;
+}
+
+/* The nodes of a recipe in k; none if an attribute is left that no step takes. */
+static int follow(cook *k, const struct recipe *r) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < MAX_STEPS && r->steps[i] && !error; i++)
+        error = add_step(k, r->steps[i]);
+    int left = k->from->n_attribute > 64;
+    for (size_t i = 0; i < k->from->n_attribute && i < 64; i++)
+        left |= !(k->used >> i & 1) && k->from->attribute[i]->name != NULL &&
+                !(k->from->attribute[i]->has_i && k->from->attribute[i]->i == 0);
+    for (size_t i = 0; (error || left) && i < k->n; i++)
+        sis__proto_free(&k->made[i]->base);
+    if (error || left)
+        k->n = 0;
+    return error;
+}
+
+/* Append what a node becomes to a list; the node is freed, or is it. */
+static int cook_node(Onnx__NodeProto *n, Onnx__NodeProto ***list, size_t *count) {
+    cook k = {.from = n};
+    const struct recipe *r = recipe_of(n);
+    int error = r ? follow(&k, r) : SIS_OK;
+    if (error || k.n == 0)
+        return error ? error : sis__proto_append(list, count, n);
+    size_t done = 0;
+    while (done < k.n && !error)
+        if (!(error = sis__proto_append(list, count, k.made[done])))
+            done++;
+    while (done < k.n)
+        sis__proto_free(&k.made[done++]->base);
+    if (!error)
+        sis__proto_free(&n->base);
+    return error;
+}
+
+static int cook_graph(Onnx__GraphProto *g) {
+    int error = SIS_OK, found = 0;
+    for (size_t i = 0; i < g->n_node && !error; i++) {
+        found |= recipe_of(g->node[i]) != NULL;
+        for (size_t k = 0; k < g->node[i]->n_attribute && !error; k++)
+            if (g->node[i]->attribute[k]->g)
+                error = cook_graph(g->node[i]->attribute[k]->g);
+    }
+    if (error || !found)
+        return error;
+    Onnx__NodeProto **list = NULL;
+    size_t count = 0, done = 0;
+    while (done < g->n_node && !(error = cook_node(g->node[done], &list, &count)))
+        done++;
+    for (; done < g->n_node; done++) /* after a failure: what is left goes with the document */
+        if (sis__proto_append(&list, &count, g->node[done]) != SIS_OK)
+            sis__proto_free(&g->node[done]->base);
+    free((void *)g->node);
+    g->node = list;
+    g->n_node = count;
+    return error;
+}
+
+int sis__recipes_apply(Onnx__ModelProto *doc) {
+    return doc->graph ? cook_graph(doc->graph) : SIS_OK;
+}

@@ -1,0 +1,365 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Small models, one or a few operators each, with the outputs of ONNX Runtime: tests/unit/ort_cases.txt.
+
+    tests/ort_cases.py build/ort > tests/unit/ort_cases.txt
+
+needs python3-onnx, node and the package of ONNX Runtime that tools/install-deps.sh puts into build/ort. Each line
+holds a name, a model, inputs and outputs (hexadecimal); unit.net_onnx_cases reads them. A case that ONNX Runtime refuses is left out and
+told on standard error.
+"""
+import json
+import subprocess
+import sys
+
+import numpy as np
+from onnx import TensorProto as T
+from onnx import helper as h
+from onnx import numpy_helper
+
+TYPES = {"float32": T.FLOAT, "float64": T.DOUBLE, "int64": T.INT64, "int32": T.INT32, "int8": T.INT8,
+         "uint8": T.UINT8, "bool": T.BOOL, "object": T.STRING, "int16": T.INT16, "uint16": T.UINT16, "float16": T.FLOAT16}
+MS, ML = "com.microsoft", "ai.onnx.ml"
+rng = np.random.RandomState(14)
+cases = []
+
+
+def f(*shape, scale=1.0):
+    return (np.round(rng.randn(*shape) * 64 * scale) / 64).astype(np.float32)
+
+
+def ints(low, high, *shape, t=np.int64):
+    return rng.randint(low, high, shape).astype(t)
+
+
+def op(name, inputs, outputs, domain="", **attributes):
+    return h.make_node(name, inputs.split(), outputs.split(), domain=domain,
+                       **{k: v for k, v in attributes.items() if v is not None})
+
+
+def skip_names(node):
+    """Inputs left out: '-' becomes the empty name."""
+    for names in (node.input, node.output):
+        for k, v in enumerate(names):
+            if v == "-":
+                names[k] = ""
+    return node
+
+
+def kind(a):
+    return "string" if a.dtype == object else str(a.dtype)
+
+
+def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=()):
+    """feeds are inputs, const initializers (arrays, or TensorProto in raw); outputs default to those nobody reads."""
+    nodes = [skip_names(n) for n in (nodes if isinstance(nodes, list) else [nodes])]
+    read = {i for n in nodes for i in n.input}
+    if outputs is None:
+        outputs = [o for n in nodes for o in n.output if o and o not in read]
+    infos = [h.make_tensor_value_info(k, TYPES[str(v.dtype)], v.shape) for k, v in feeds.items()]
+    given = [numpy_helper.from_array(v, k) for k, v in (const or {}).items()] + list(raw)
+    graph = h.make_graph(nodes, "g", infos, [h.make_empty_tensor_value_info(o) for o in outputs], given)
+    model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset), h.make_opsetid(ML, 5 if opset > 20 else 3),
+                                               h.make_opsetid(MS, 1)])
+    model.ir_version = 10 if opset > 20 else 8
+    data = {k: {"type": kind(v), "dims": list(v.shape), "data": v.ravel().tolist()} for k, v in feeds.items()}
+    cases.append({"name": name, "model": model.SerializeToString().hex(), "inputs": data, "outputs": outputs,
+                  "given": [numpy_helper.from_array(v).SerializeToString().hex() for v in feeds.values()]})
+
+
+# ---- What ONNX Runtime's optimizer writes ----------------------------------------------------------------------
+for act, params in [("Relu", None), ("LeakyRelu", [0.1]), ("Sigmoid", None), ("Tanh", None), ("Clip", [-0.5, 0.5]),
+                    ("HardSigmoid", [0.2, 0.5])]:
+    case("fused_conv_" + act, op("FusedConv", "x w b", "y", MS, activation=act, activation_params=params, kernel_shape=[3, 3],
+                                 pads=[1, 1, 1, 1]), {"x": f(1, 2, 4, 4)}, {"w": f(3, 2, 3, 3), "b": f(3)})
+case("fused_conv_sum", op("FusedConv", "x w b z", "y", MS, activation="Relu"),
+     {"x": f(1, 2, 4, 4), "z": f(1, 3, 2, 2)}, {"w": f(3, 2, 3, 3), "b": f(3)})
+for act in ("Relu", "Sigmoid", "Tanh"):
+    case("fused_gemm_" + act, op("FusedGemm", "x w b", "y", MS, activation=act, transB=1, alpha=0.5),
+         {"x": f(2, 3)}, {"w": f(4, 3), "b": f(4)})
+case("fused_gemm_leaky", op("FusedGemm", "x w b", "y", MS, activation="LeakyRelu", activation_alpha=0.2),
+     {"x": f(2, 3)}, {"w": f(3, 4), "b": f(4)})
+for ta in (0, 1):
+    for tb in (0, 1):
+        case(f"fused_matmul_{ta}{tb}", op("FusedMatMul", "a b", "y", MS, transA=ta, transB=tb, alpha=0.25),
+             {"a": f(*((2, 4, 3) if ta else (2, 3, 4)))}, {"b": f(*((5, 4) if tb else (4, 5)))})
+case("transpose_matmul", op("TransposeMatMul", "a b", "y", MS, transA=1), {"a": f(2, 4, 3)}, {"b": f(2, 4, 5)})
+case("ms_pad", op("Pad", "x p v", "y", MS, mode="constant"), {"x": f(2, 3)}, {"p": np.array([0, 1, 1, 2]), "v": np.float32(2.5).reshape(1)})
+case("ms_trilu", op("Trilu", "x", "y", MS, upper=0), {"x": f(3, 3)})
+case("ms_range", [op("Range", "a b c", "r", MS), op("Add", "x r", "y")], {"x": f(2, 3)},
+     {"a": np.float32(0).reshape(()), "b": np.float32(3).reshape(()), "c": np.float32(1).reshape(())})
+case("ms_unique", op("Unique", "x", "y i c", MS), {"x": np.array([3, 1, 3, 2, 1], np.float32)})
+case("ms_expand_dims", op("ExpandDims", "x a", "y", MS), {"x": f(2, 3)}, {"a": np.array(1, np.int32)})
+case("ms_inverse", op("Inverse", "x", "y", MS), {"x": f(2, 3, 3) + 3 * np.eye(3, dtype=np.float32)})
+case("ms_cdist", op("CDist", "x c", "y", MS, metric="euclidean"), {"x": f(3, 4)}, {"c": f(5, 4)})
+case("ms_cdist_sq", op("CDist", "x c", "y", MS, metric="sqeuclidean"), {"x": f(3, 4)}, {"c": f(5, 4)})
+case("ms_grid_sample", op("GridSample", "x g", "y", MS, mode="bilinear", padding_mode="zeros"), {"x": f(1, 2, 4, 4), "g": f(1, 3, 3, 2)})
+case("crop_and_resize", op("CropAndResize", "x r i s", "y", MS, mode="bilinear", extrapolation_value=0.5),
+     {"x": f(2, 1, 5, 5), "r": np.array([[0, 0, 1, 1], [0.1, 0.2, 0.9, 1.2]], np.float32)},
+     {"i": np.array([0, 1], np.int32), "s": np.array([3, 3], np.int32)})
+case("nhwc_max_pool", op("NhwcMaxPool", "x", "y", MS, kernel_shape=[2, 2], strides=[2, 2]), {"x": ints(0, 255, 1, 4, 4, 3, t=np.uint8)})
+case("quick_gelu", op("QuickGelu", "x", "y", MS, alpha=1.5), {"x": f(2, 3)})
+case("sampling_ngram", op("NGramRepeatBlock", "i s", "y", MS, ngram_size=2), {"i": np.array([[1, 2, 1]]), "s": f(1, 4)})
+
+# ---- Quantised ----------------------------------------------------------------------------------------------------
+u8, s8 = np.uint8, np.int8
+Q = {"xs": np.float32(0.05), "xz": np.array(120, u8), "ys": np.float32(0.04), "yz": np.array(10, u8)}
+def q(n=("xs", "xz", "ys", "yz")): return {k: np.array(Q[k]) for k in n}
+case("qlinear_sigmoid", op("QLinearSigmoid", "x xs xz ys yz", "y", MS), {"x": ints(0, 256, 3, 4, t=u8)}, {**q(), "ys": np.array(0.0039, np.float32), "yz": np.array(0, u8)})
+case("qlinear_leaky_relu", op("QLinearLeakyRelu", "x xs xz ys yz", "y", MS, alpha=0.1), {"x": ints(0, 256, 3, 4, t=u8)}, q())
+case("qlinear_softmax", op("QLinearSoftmax", "x xs xz ys yz", "y", MS, axis=-1, opset=13), {"x": ints(0, 256, 3, 4, t=u8)},
+     {**q(), "ys": np.array(0.00390625, np.float32), "yz": np.array(0, u8)})
+case("qlinear_average_pool", op("QLinearAveragePool", "x xs xz ys yz", "y", MS, kernel_shape=[2, 2], strides=[2, 2]),
+     {"x": ints(0, 256, 1, 2, 4, 4, t=u8)}, q())
+case("qlinear_average_pool_nhwc", op("QLinearAveragePool", "x xs xz ys yz", "y", MS, kernel_shape=[2, 2], strides=[2, 2], channels_last=1),
+     {"x": ints(0, 256, 1, 4, 4, 2, t=u8)}, q())
+case("qlinear_global_average_pool", op("QLinearGlobalAveragePool", "x xs xz ys yz", "y", MS), {"x": ints(0, 256, 1, 2, 4, 4, t=u8)}, q())
+case("qlinear_global_average_pool_nhwc", op("QLinearGlobalAveragePool", "x xs xz ys yz", "y", MS, channels_last=1), {"x": ints(0, 256, 1, 4, 4, 2, t=u8)}, q())
+case("qlinear_concat", op("QLinearConcat", "ys yz x xs xz z zs zz", "y", MS, axis=1), {"x": ints(0, 256, 2, 3, t=u8), "z": ints(0, 256, 2, 2, t=u8)},
+     {**q(), "zs": np.array(0.03, np.float32), "zz": np.array(7, u8)})
+case("qlinear_add", op("QLinearAdd", "x xs xz z zs zz ys yz", "y", MS), {"x": ints(0, 256, 2, 3, t=u8), "z": ints(0, 256, 3, t=u8)},
+     {**q(), "zs": np.array(0.03, np.float32), "zz": np.array(7, u8)})
+case("qlinear_mul", op("QLinearMul", "x xs xz z zs zz ys yz", "y", MS), {"x": ints(100, 140, 2, 3, t=u8), "z": ints(0, 50, 2, 3, t=u8)},
+     {**q(), "zs": np.array(0.03, np.float32), "zz": np.array(7, u8)})
+case("qlinear_where", op("QLinearWhere", "c x xs xz z zs zz ys yz", "y", MS), {"c": np.array([True, False, True]), "x": ints(0, 256, 2, 3, t=u8), "z": ints(0, 256, 2, 3, t=u8)},
+     {**q(), "zs": np.array(0.03, np.float32), "zz": np.array(7, u8)})
+case("dynamic_quantize_matmul", op("DynamicQuantizeMatMul", "x w s z b", "y", MS), {"x": f(3, 8)},
+     {"w": ints(-60, 60, 8, 5, t=s8), "s": np.array([0.02], np.float32), "z": np.array([3], s8), "b": f(5)})
+case("dynamic_quantize_matmul_columns", op("DynamicQuantizeMatMul", "x w s", "y", MS), {"x": f(2, 3, 8)},
+     {"w": ints(0, 255, 8, 5, t=u8), "s": np.abs(f(5)) / 32 + 0.01})
+case("matmul_integer_to_float", op("MatMulIntegerToFloat", "x w xs ws xz wz b", "y", MS), {"x": ints(0, 255, 3, 8, t=u8)},
+     {"w": ints(-60, 60, 8, 5, t=s8), "xs": np.array(0.03, np.float32), "ws": np.abs(f(5)) / 32 + 0.01, "xz": np.array(100, u8), "wz": ints(-5, 5, 5, t=s8), "b": f(5)})
+case("matmul_integer16", op("MatMulInteger16", "x w", "y", MS), {"x": ints(-300, 300, 3, 4, t=np.int16)}, {"w": ints(-300, 300, 4, 5, t=np.int16)})
+case("qlinear_conv", op("QLinearConv", "x xs xz w ws wz ys yz b", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1]), {"x": ints(0, 255, 1, 3, 5, 5, t=u8)},
+     {**q(), "w": ints(-60, 60, 4, 3, 3, 3, t=s8), "ws": np.abs(f(4)) / 64 + 0.002, "wz": np.zeros(4, s8), "b": ints(-500, 500, 4, t=np.int32)})
+case("qlinear_conv_depthwise", op("QLinearConv", "x xs xz w ws wz ys yz", "y", group=4, strides=[2, 2]), {"x": ints(0, 255, 1, 4, 7, 7, t=u8)},
+     {**q(), "w": ints(0, 255, 4, 1, 3, 3, t=u8), "ws": np.array(0.002, np.float32), "wz": np.array(128, u8)})
+case("qlinear_conv_nhwc", op("QLinearConv", "x xs xz w ws wz ys yz", "y", MS, channels_last=1), {"x": ints(0, 255, 1, 5, 5, 3, t=u8)},
+     {**q(), "w": ints(-60, 60, 4, 3, 3, 3, t=s8), "ws": np.array(0.002, np.float32), "wz": np.array(0, s8)})
+case("ms_dequantize", op("DequantizeLinear", "x s z", "y", MS), {"x": ints(0, 60000, 2, 3, t=np.uint16)}, {"s": np.array(0.02, np.float32), "z": np.array(300, np.uint16)})
+case("ms_quantize", op("QuantizeLinear", "x s z", "y", MS), {"x": f(2, 3)}, {"s": np.array(0.002, np.float32), "z": np.array(300, np.uint16)})
+case("qgemm", op("QGemm", "x xs xz w ws wz b ys yz", "y", MS, transB=1), {"x": ints(0, 255, 2, 6, t=u8)},
+     {**q(), "w": ints(-60, 60, 4, 6, t=s8), "ws": np.array(0.01, np.float32), "wz": np.array(0, s8), "b": ints(-500, 500, 4, t=np.int32)})
+case("qgemm_float", op("QGemm", "x xs xz w ws wz", "y", MS), {"x": ints(0, 255, 2, 6, t=u8)},
+     {**q(("xs", "xz")), "w": ints(-60, 60, 6, 4, t=s8), "ws": np.array(0.01, np.float32), "wz": np.array(0, s8)})
+for bits in (4, 8):
+    for zero in (0, 1):
+        per = 8 // bits
+        con = {"w": ints(0, 256, 3, 2, 16 // per, t=u8), "s": np.abs(f(3 * 2)) / 8 + 0.05}
+        if zero:
+            con["z"] = ints(0, 256, 3 * ((2 + per - 1) // per), t=u8)
+        case(f"matmul_nbits_{bits}_{zero}", op("MatMulNBits", "x w s" + (" z" if zero else ""), "y", MS, K=32, N=3, bits=bits, block_size=16),
+             {"x": f(2, 32)}, con)
+case("q_attention", op("QAttention", "x w b xs ws m xz wz", "y", MS, num_heads=2), {"x": ints(0, 255, 1, 3, 4, t=u8), "m": np.array([[1, 1, 0]], np.int32)},
+     {"w": ints(-60, 60, 4, 12, t=s8), "b": f(12), "xs": np.array(0.02, np.float32), "ws": np.array(0.01, np.float32), "xz": np.array(128, u8), "wz": np.array(0, s8)})
+case("q_embed", op("QEmbedLayerNormalization", "i g w p t ga be m ws ps ts gs bs wz pz tz gz bz", "y l", MS),
+     {"i": ints(0, 6, 1, 3, t=np.int32), "g": ints(0, 2, 1, 3, t=np.int32), "m": np.array([[1, 1, 0]], np.int32)},
+     {"w": ints(0, 255, 6, 4, t=u8), "p": ints(0, 255, 5, 4, t=u8), "t": ints(0, 255, 2, 4, t=u8), "ga": ints(0, 255, 4, t=u8), "be": ints(0, 255, 4, t=u8),
+      **{k + "s": np.array(0.02, np.float32) for k in "wptgb"}, **{k + "z": np.array(128, u8) for k in "wptgb"}})
+case("dynamic_quantize_lstm", op("DynamicQuantizeLSTM", "x w r b - - - - ws wz rs rz", "y h c", MS, hidden_size=3),
+     {"x": f(4, 1, 2)}, {"w": ints(0, 255, 1, 2, 12, t=u8), "r": ints(0, 255, 1, 3, 12, t=u8), "b": f(1, 24), "ws": np.array([0.01], np.float32), "wz": np.array([128], u8),
+                         "rs": np.array([0.01], np.float32), "rz": np.array([128], u8)})
+case("dynamic_quantize_linear", op("DynamicQuantizeLinear", "x", "y s z"), {"x": f(3, 4)})
+case("gather_block_quantized", op("GatherBlockQuantized", "w i s", "y", MS, gather_axis=0, quantize_axis=1, block_size=16, bits=8),
+     {"i": np.array([2, 0])}, {"w": ints(0, 255, 3, 32, t=u8), "s": np.abs(f(3, 2)) + 0.1})
+
+# ---- Transformers -------------------------------------------------------------------------------------------------
+case("attention_ms", op("Attention", "x w b m", "y", MS, num_heads=2), {"x": f(2, 3, 4), "m": np.array([[1, 1, 0], [1, 1, 1]], np.int32)}, {"w": f(4, 12), "b": f(12)})
+case("attention_ms_lengths", op("Attention", "x w b m", "y", MS, num_heads=2), {"x": f(2, 3, 4), "m": np.array([2, 3], np.int32)}, {"w": f(4, 12), "b": f(12)})
+case("attention_ms_uni", op("Attention", "x w b", "y", MS, num_heads=2, unidirectional=1), {"x": f(2, 3, 4)}, {"w": f(4, 12), "b": f(12)})
+case("attention_ms_sizes", op("Attention", "x w b", "y", MS, num_heads=2, qkv_hidden_sizes=[4, 4, 6]), {"x": f(2, 3, 4)}, {"w": f(4, 14), "b": f(14)})
+case("attention_ms_added", op("Attention", "x w b - - a", "y", MS, num_heads=2), {"x": f(2, 3, 4), "a": f(1, 2, 3, 3)}, {"w": f(4, 12), "b": f(12)})
+case("attention_ms_past", op("Attention", "x w b - p", "y n", MS, num_heads=2, unidirectional=1), {"x": f(1, 3, 4), "p": f(2, 1, 2, 2, 2)}, {"w": f(4, 12), "b": f(12)})
+case("mha", op("MultiHeadAttention", "q k v b m", "y", MS, num_heads=2), {"q": f(2, 3, 4), "k": f(2, 5, 4), "v": f(2, 5, 4), "m": np.array([[1, 1, 0, 1, 1], [1, 1, 1, 1, 1]], np.int32)}, {"b": f(12)})
+case("mha_added", op("MultiHeadAttention", "q k v - - a", "y", MS, num_heads=2), {"q": f(2, 3, 4), "k": f(2, 5, 4), "v": f(2, 5, 4), "a": f(1, 2, 3, 5)})
+case("mha_past", op("MultiHeadAttention", "q k v - - - pk pv", "y nk nv", MS, num_heads=2), {"q": f(1, 2, 4), "k": f(1, 2, 4), "v": f(1, 2, 4), "pk": f(1, 2, 3, 2), "pv": f(1, 2, 3, 2)})
+case("gqa", op("GroupQueryAttention", "q k v - - s t", "y nk nv", MS, num_heads=4, kv_num_heads=2),
+     {"q": f(1, 3, 32), "k": f(1, 3, 16), "v": f(1, 3, 16), "s": np.array([2], np.int32), "t": np.array([3], np.int32)}, outputs=["y"])
+case("gqa_rotary", op("GroupQueryAttention", "q k v - - s t c d", "y nk nv", MS, num_heads=2, kv_num_heads=1, do_rotary=1),
+     {"q": f(1, 3, 32), "k": f(1, 3, 16), "v": f(1, 3, 16), "s": np.array([2], np.int32), "t": np.array([3], np.int32)}, {"c": f(8, 8), "d": f(8, 8)}, outputs=["y"])
+case("attention_23", op("Attention", "q k v", "y"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4)}, opset=23)
+case("attention_23_mask", op("Attention", "q k v m", "y"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4), "m": f(3, 5)}, opset=23)
+case("attention_23_bool", op("Attention", "q k v m", "y", is_causal=0), {"q": f(1, 2, 3, 4), "k": f(1, 2, 5, 4), "v": f(1, 2, 5, 4), "m": np.array([[1, 1, 0, 1, 1]] * 3, bool)}, opset=23)
+case("attention_23_causal", op("Attention", "q k v", "y", is_causal=1, scale=0.3), {"q": f(1, 2, 3, 4), "k": f(1, 2, 3, 4), "v": f(1, 2, 3, 4)}, opset=23)
+case("attention_23_gqa", op("Attention", "q k v", "y"), {"q": f(1, 4, 3, 4), "k": f(1, 2, 3, 4), "v": f(1, 2, 3, 4)}, opset=23)
+case("attention_23_flat", op("Attention", "q k v", "y", q_num_heads=2, kv_num_heads=2, softcap=2.0), {"q": f(1, 3, 8), "k": f(1, 4, 8), "v": f(1, 4, 8)}, opset=23)
+case("attention_23_past", op("Attention", "q k v - pk pv", "y nk nv"), {"q": f(1, 2, 3, 4), "k": f(1, 2, 3, 4), "v": f(1, 2, 3, 4), "pk": f(1, 2, 2, 4), "pv": f(1, 2, 2, 4)}, opset=23)
+case("rotary_23", op("RotaryEmbedding", "x c s p", "y", num_heads=2), {"x": f(1, 3, 8), "p": np.array([[0, 1, 2]])}, {"c": f(5, 2), "s": f(5, 2)}, opset=23)
+case("rotary_23_4d", op("RotaryEmbedding", "x c s", "y", interleaved=1), {"x": f(1, 2, 3, 4)}, {"c": f(1, 3, 2), "s": f(1, 3, 2)}, opset=23)
+case("rotary_ms_4d", op("RotaryEmbedding", "x p c s", "y", MS), {"x": f(1, 2, 3, 4), "p": np.array([[0, 1, 2]])}, {"c": f(5, 2), "s": f(5, 2)})
+case("rms_23", op("RMSNormalization", "x g", "y"), {"x": f(2, 3, 4)}, {"g": f(4)}, opset=23)
+case("skip_layer_norm", op("SkipLayerNormalization", "x z g b c", "y - - t", MS), {"x": f(2, 3, 4), "z": f(2, 3, 4)}, {"g": f(4), "b": f(4), "c": f(4)})
+case("swish_24", op("Swish", "x", "y", alpha=1.0), {"x": f(2, 3)}, opset=24)
+case("tensor_scatter_24", op("TensorScatter", "x u i", "y", mode="linear", axis=-2), {"x": f(2, 2, 4, 3), "u": f(2, 2, 1, 3), "i": np.array([1, 2])}, opset=24)
+
+# ---- Images --------------------------------------------------------------------------------------------------------
+for mode in ("bilinear", "nearest", "bicubic"):
+    for pad in ("zeros", "border", "reflection"):
+        for corners in (0, 1):
+            case(f"grid_sample_{mode}_{pad}_{corners}", op("GridSample", "x g", "y", mode=mode, padding_mode=pad, align_corners=corners),
+                 {"x": f(1, 2, 4, 5), "g": f(1, 2, 3, 2)})
+case("grid_sample_20", op("GridSample", "x g", "y", mode="linear"), {"x": f(1, 2, 4, 5), "g": f(1, 2, 3, 2)}, opset=20)
+case("grid_sample_3d", op("GridSample", "x g", "y", mode="linear"), {"x": f(1, 2, 3, 4, 5), "g": f(1, 2, 2, 2, 3)}, opset=20)
+case("affine_grid", op("AffineGrid", "t s", "y"), {"t": f(2, 2, 3)}, {"s": np.array([2, 1, 3, 4])}, opset=20)
+case("affine_grid_corners", op("AffineGrid", "t s", "y", align_corners=1), {"t": f(1, 3, 4)}, {"s": np.array([1, 1, 2, 3, 4])}, opset=20)
+boxes = np.array([[0, 0, 3, 3], [1, 0.5, 4.5, 3.7]], np.float32)
+for mode in ("avg", "max"):
+    for half in (None, "output_half_pixel"):
+        case(f"roi_align_{mode}_{half}", op("RoiAlign", "x r i", "y", mode=mode, output_height=2, output_width=3, sampling_ratio=2, spatial_scale=0.8,
+                                            coordinate_transformation_mode=half), {"x": f(2, 2, 5, 5), "r": boxes, "i": np.array([1, 0])}, opset=16)
+case("roi_align_adaptive", op("RoiAlign", "x r i", "y", output_height=2, output_width=2), {"x": f(2, 2, 5, 5), "r": boxes, "i": np.array([1, 0])}, opset=16)
+case("max_roi_pool", op("MaxRoiPool", "x r", "y", pooled_shape=[2, 2], spatial_scale=0.5), {"x": f(1, 2, 6, 6), "r": np.array([[0, 0, 0, 8, 8], [0, 2, 1, 11, 7]], np.float32)})
+case("max_unpool", [op("MaxPool", "x", "p i", kernel_shape=[2, 2], strides=[2, 2]), op("MaxUnpool", "p i", "y", kernel_shape=[2, 2], strides=[2, 2])], {"x": f(1, 2, 4, 4)})
+case("lp_pool", op("LpPool", "x", "y", kernel_shape=[2, 2], p=3, strides=[1, 2]), {"x": f(1, 2, 4, 4)})
+case("lp_pool_pads", op("LpPool", "x", "y", kernel_shape=[3, 3], pads=[1, 1, 1, 1]), {"x": f(1, 2, 4, 4)})
+case("global_lp_pool", op("GlobalLpPool", "x", "y", p=2), {"x": f(1, 2, 4, 4)})
+case("col2im", op("Col2Im", "x i b", "y", pads=[1, 1, 1, 1]), {"x": f(1, 8, 25 + 0)}, {"i": np.array([4, 4]), "b": np.array([2, 2])}, opset=18)
+case("center_crop_pad", op("CenterCropPad", "x s", "y", axes=[1, 2]), {"x": f(2, 5, 3)}, {"s": np.array([2, 6])}, opset=18)
+case("deform_conv", op("DeformConv", "x w o b m", "y", kernel_shape=[2, 2], pads=[0, 0, 1, 1]), {"x": f(1, 2, 3, 3), "o": f(1, 8, 3, 3), "m": f(1, 4, 3, 3)}, {"w": f(3, 2, 2, 2), "b": f(3)}, opset=19)
+for mode in ("linear", "cubic"):
+    case(f"resize_antialias_{mode}", op("Resize", "x - - s", "y", mode=mode, antialias=1), {"x": f(1, 1, 6, 7)}, {"s": np.array([1, 1, 3, 4])}, opset=18)
+case("resize_aspect", op("Resize", "x - - s", "y", mode="linear", axes=[2, 3], keep_aspect_ratio_policy="not_larger"), {"x": f(1, 1, 4, 6)}, {"s": np.array([3, 3])}, opset=18)
+case("resize_axes", op("Resize", "x - s", "y", mode="nearest", axes=[2, 3], coordinate_transformation_mode="asymmetric", nearest_mode="floor"), {"x": f(1, 1, 4, 6)}, {"s": np.array([2, 1.5], np.float32)}, opset=18)
+case("pad_wrap", op("Pad", "x p", "y", mode="wrap"), {"x": f(2, 3)}, {"p": np.array([0, 2, 1, 1])}, opset=19)
+case("pad_axes", op("Pad", "x p - a", "y", mode="constant"), {"x": f(2, 3, 4)}, {"p": np.array([2, 1]), "a": np.array([-1])}, opset=18)
+case("average_pool_dilated", op("AveragePool", "x", "y", kernel_shape=[2, 2], dilations=[2, 2]), {"x": f(1, 2, 5, 5)}, opset=19)
+case("average_pool_ceil", op("AveragePool", "x", "y", kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1, pads=[1, 1, 1, 1], count_include_pad=1), {"x": f(1, 2, 6, 6)}, opset=19)
+case("max_pool_ceil", op("MaxPool", "x", "y", kernel_shape=[3, 3], strides=[2, 2], ceil_mode=1), {"x": f(1, 2, 6, 6)})
+
+# ---- Signals -------------------------------------------------------------------------------------------------------
+case("dft", op("DFT", "x", "y", axis=1), {"x": f(2, 6, 1)})
+case("dft_onesided", op("DFT", "x", "y", axis=1, onesided=1), {"x": f(2, 6, 1)})
+case("dft_inverse", op("DFT", "x", "y", axis=1, inverse=1), {"x": f(2, 6, 2)})
+case("dft_length", op("DFT", "x n", "y", axis=1), {"x": f(1, 6, 2)}, {"n": np.array(8)})
+case("dft_20", op("DFT", "x - a", "y"), {"x": f(2, 5, 3, 1)}, {"a": np.array(1)}, opset=20)
+case("stft", op("STFT", "x s w n", "y"), {"x": f(1, 20, 1)}, {"s": np.array(4), "w": np.hanning(8).astype(np.float32), "n": np.array(8)})
+case("stft_whole", op("STFT", "x s w", "y", onesided=0), {"x": f(2, 20, 1)}, {"s": np.array(3), "w": np.hanning(8).astype(np.float32)})
+for name in ("HannWindow", "HammingWindow", "BlackmanWindow"):
+    for periodic in (0, 1):
+        case(f"{name}_{periodic}", [op(name, "n", "w", periodic=periodic), op("Mul", "x w", "y")], {"x": f(2, 8)}, {"n": np.array(8)})
+case("mel", [op("MelWeightMatrix", "b d r l u", "w"), op("MatMul", "x w", "y")], {"x": f(2, 9)},
+     {"b": np.array(4), "d": np.array(16), "r": np.array(8192), "l": np.array(0, np.float32), "u": np.array(4096, np.float32)})
+case("det", op("Det", "x", "y"), {"x": f(2, 3, 3)})
+case("det_one", op("Det", "x", "y"), {"x": f(4, 4)})
+
+# ---- Sequences and optionals ------------------------------------------------------------------------------------
+case("split_to_sequence", [op("SplitToSequence", "x s", "q", axis=1), op("SequenceAt", "q i", "y")], {"x": f(2, 6)}, {"s": np.array([1, 2, 3]), "i": np.array(-1)})
+case("split_to_sequence_one", [op("SplitToSequence", "x", "q", axis=0, keepdims=0), op("SequenceAt", "q i", "y"), op("SequenceLength", "q", "n")], {"x": f(3, 2)}, {"i": np.array(1)})
+case("split_scalar", [op("SplitToSequence", "x s", "q", axis=1), op("ConcatFromSequence", "q", "y", axis=0), op("SequenceLength", "q", "n")], {"x": f(2, 6)}, {"s": np.array(3)})
+case("sequence_edit", [op("SequenceConstruct", "x z", "q"), op("SequenceInsert", "q w i", "r"), op("SequenceErase", "r j", "t"), op("ConcatFromSequence", "t", "y", axis=1, new_axis=1)],
+     {"x": f(2, 3), "z": f(2, 3), "w": f(2, 3)}, {"i": np.array(1), "j": np.array(0)})
+case("sequence_empty", [op("SequenceEmpty", "", "q", dtype=1), op("SequenceInsert", "q x", "r"), op("SequenceInsert", "r z", "s"), op("ConcatFromSequence", "s", "y", axis=0)], {"x": f(2, 3), "z": f(1, 3)})
+body = h.make_graph([op("SequenceInsert", "s a", "t"), op("Mul", "a two", "b"), op("Identity", "c", "d")], "body",
+                    [h.make_tensor_value_info("k", T.INT64, []), h.make_tensor_value_info("c", T.BOOL, []),
+                     h.make_tensor_value_info("a", T.FLOAT, [2]), h.make_tensor_sequence_value_info("s", T.FLOAT, None)],
+                    [h.make_tensor_value_info("d", T.BOOL, []), h.make_tensor_value_info("b", T.FLOAT, [2]), h.make_tensor_sequence_value_info("t", T.FLOAT, None)],
+                    [numpy_helper.from_array(np.array(2, np.float32), "two")])
+case("sequence_loop", [op("SequenceEmpty", "", "e", dtype=1), op("Loop", "n - x e", "l q", body=body), op("ConcatFromSequence", "q", "y", axis=0, new_axis=1)], {"x": f(2)}, {"n": np.array(3)})
+
+# ---- Tables and texts ---------------------------------------------------------------------------------------------
+tensor = lambda a: numpy_helper.from_array(a)
+case("label_encoder_tensors", op("LabelEncoder", "x", "y", ML, keys_tensor=tensor(np.array([1, 2, 5])), values_tensor=tensor(np.array([0.5, 1.5, 2.5], np.float32)), default_tensor=tensor(np.array([-1], np.float32))),
+     {"x": np.array([1, 5, 7])}, opset=21)
+case("label_encoder_words", op("LabelEncoder", "x", "y", ML, keys_strings=["a", "b"], values_int64s=[3, 4], default_int64=9), {"x": np.array(["b", "q", "a"], dtype=object)})
+case("string_concat", op("StringConcat", "x z", "y"), {"x": np.array(["a", "b"], dtype=object), "z": np.array(["c", "d"], dtype=object)}, opset=20)
+case("string_split", op("StringSplit", "x", "y n", delimiter=None), {"x": np.array(["hello  world", "one two three"], dtype=object)}, opset=20)
+case("string_split_delimiter", op("StringSplit", "x", "y n", delimiter="-", maxsplit=1), {"x": np.array(["a-b-c", "d", ""], dtype=object)}, opset=20)
+case("regex", op("RegexFullMatch", "x", "y", pattern=r"www\.[\w.-]+\.\bcom\b"), {"x": np.array(["www.google.com", "www.a-b.com", "a.org"], dtype=object)}, opset=20)
+case("regex_digits", op("RegexFullMatch", "x", "y", pattern=r"[0-9]{2,3}(a|b)*"), {"x": np.array(["12", "123abba", "1a"], dtype=object)}, opset=20)
+case("tree_ensemble_5", op("TreeEnsemble", "x", "y", ML, aggregate_function=1, n_targets=2, post_transform=0, tree_roots=[0],
+                           nodes_featureids=[0, 0, 0], nodes_modes=tensor(np.array([0, 0, 0], np.uint8)), nodes_splits=tensor(np.array([3.14, 1.2, 4.2], np.float32)),
+                           nodes_truenodeids=[1, 0, 1], nodes_trueleafs=[0, 1, 1], nodes_falsenodeids=[2, 2, 3], nodes_falseleafs=[0, 1, 1],
+                           leaf_targetids=[0, 1, 0, 1], leaf_weights=tensor(np.array([5.23, 12.12, -12.23, 7.21], np.float32))),
+     {"x": np.array([[1.2], [3.4], [-0.12], [1.66], [4.14], [1.77]], np.float32)}, opset=21)
+words = np.array(["It is a good day, isn't it?", "no", "x y zz  12_b"], dtype=object)
+case("tokenizer_expression", op("Tokenizer", "x", "y", MS, mark=0, mincharnum=2, pad_value="#", tokenexp="[a-zA-Z0-9_]+"), {"x": words})
+case("tokenizer_word_class", op("Tokenizer", "x", "y", MS, mark=1, mincharnum=1, pad_value="#", tokenexp=r"\w+"), {"x": words})
+case("tokenizer_characters", op("Tokenizer", "x", "y", MS, mark=0, mincharnum=1, pad_value="#", separators=[""]), {"x": words})
+case("tokenizer_dot", op("Tokenizer", "x", "y", MS, mark=0, mincharnum=1, pad_value="#", tokenexp="."), {"x": words})
+case("tokenizer_separators", op("Tokenizer", "x", "y", MS, mark=1, mincharnum=1, pad_value="#", separators=[" ", ","]), {"x": words})
+for kernel in ("LINEAR", "RBF", "POLY", "SIGMOID"):
+    case(f"svm_regressor_{kernel}", op("SVMRegressor", "x", "y", ML, kernel_type=kernel, kernel_params=[0.3, 0.5, 2.0], coefficients=f(3).tolist(), support_vectors=f(3, 4).ravel().tolist(), n_supports=3, rho=[0.25]), {"x": f(2, 4)})
+    case(f"svm_classifier_{kernel}", op("SVMClassifier", "x", "l s", ML, kernel_type=kernel, kernel_params=[0.3, 0.5, 2.0], coefficients=f(4).tolist(), support_vectors=f(4, 3).ravel().tolist(), vectors_per_class=[2, 2],
+                                         rho=[0.1], classlabels_ints=[0, 1]), {"x": f(3, 3)})
+case("svm_classifier_proba", op("SVMClassifier", "x", "l s", ML, kernel_type="RBF", kernel_params=[0.3, 0.0, 3.0], coefficients=f(2 * 6).tolist(), support_vectors=f(6, 3).ravel().tolist(), vectors_per_class=[2, 2, 2],
+                                rho=f(3).tolist(), prob_a=f(3).tolist(), prob_b=f(3).tolist(), classlabels_ints=[0, 1, 2]), {"x": f(3, 3)})
+for post in ("NONE", "LOGISTIC"):
+    case("svm_pair_proba_" + post, op("SVMClassifier", "x", "l s", ML, kernel_type="RBF", kernel_params=[0.3, 0.0, 3.0], coefficients=f(4).tolist(), support_vectors=f(4, 3).ravel().tolist(), vectors_per_class=[2, 2],
+                                      rho=[0.2], prob_a=[-1.5], prob_b=[0.3], classlabels_strings=["no", "yes"], post_transform=post), {"x": f(4, 3)})
+    case("svm_pair_" + post, op("SVMClassifier", "x", "l s", ML, kernel_type="RBF", kernel_params=[0.3, 0.0, 3.0], coefficients=f(4).tolist(), support_vectors=f(4, 3).ravel().tolist(), vectors_per_class=[2, 2],
+                                rho=[0.2], classlabels_strings=["no", "yes"], post_transform=post), {"x": f(4, 3)})
+    case("svm_linear_" + post, op("SVMClassifier", "x", "l s", ML, kernel_type="LINEAR", kernel_params=[0.0, 0.0, 0.0], coefficients=f(6).tolist(), rho=[0.2], classlabels_ints=[3, 5], post_transform=post), {"x": f(4, 3)})
+case("svm_classifier_three", op("SVMClassifier", "x", "l s", ML, kernel_type="LINEAR", kernel_params=[0.3, 0.0, 3.0], coefficients=f(2 * 6).tolist(), support_vectors=f(6, 3).ravel().tolist(), vectors_per_class=[2, 2, 2],
+                                rho=f(3).tolist(), classlabels_ints=[0, 1, 2]), {"x": f(3, 3)})
+case("svm_one_class", op("SVMRegressor", "x", "y", ML, kernel_type="RBF", kernel_params=[0.3, 0.5, 2.0], coefficients=f(3).tolist(), support_vectors=f(3, 4).ravel().tolist(), n_supports=3, rho=[0.25], one_class=1), {"x": f(4, 4)})
+case("knn", [op("CDist", "x c", "d", MS, metric="euclidean"), op("TopK", "d k", "v i", largest=0, sorted=1), op("ArrayFeatureExtractor", "labels i", "a", ML), op("Reshape", "a sh", "y")],
+     {"x": f(3, 4)}, {"c": f(6, 4), "k": np.array([3]), "labels": ints(0, 3, 1, 6), "sh": np.array([3, 3])}, outputs=["y", "v"])
+case("array_feature_extractor", op("ArrayFeatureExtractor", "x i", "y", ML), {"x": f(3, 4)}, {"i": np.array([[1, 3]])})
+case("topk_unsorted", op("TopK", "x k", "v i", sorted=1, largest=0, axis=0), {"x": f(4, 2)}, {"k": np.array([2])})
+
+# ---- Small and odd types -----------------------------------------------------------------------------------------
+def packed(name, t, dims, data):
+    p = T(); p.name = name; p.data_type = t; p.dims.extend(dims); p.raw_data = bytes(data); return p
+for name, t in (("uint4", 21), ("int4", 22)):
+    case(f"dequantize_{name}", op("DequantizeLinear", "w s z", "y"), {}, {"s": np.array(0.5, np.float32)}, raw=[packed("w", t, [3], [0x7A, 0x0F]), packed("z", t, [], [0x03])], opset=21)
+    case(f"dequantize_blocks_{name}", [op("DequantizeLinear", "w s", "d", axis=0, block_size=2), op("MatMul", "x d", "y")], {"x": f(2, 4)}, {"s": f(2, 2)}, raw=[packed("w", t, [4, 2], [0x7A, 0x0F, 0x81, 0x42])], opset=21)
+for name, t in (("float8e4m3fn", 17), ("float8e4m3fnuz", 18), ("float8e5m2", 19), ("float8e5m2fnuz", 20)):
+    case(f"cast_{name}", [op("Cast", "w", "c", to=1), op("Mul", "x c", "y")], {"x": f(1)}, raw=[packed("w", t, [8], [0x00, 0x01, 0x38, 0x7E, 0x81, 0xC4, 0x3B, 0x77])], opset=19)
+    case(f"dequantize_{name}", op("DequantizeLinear", "w s", "y"), {}, {"s": np.array(0.5, np.float32)}, raw=[packed("w", t, [3], [0x38, 0x41, 0xB3])], opset=19)
+    case(f"quantize_{name}", [op("QuantizeLinear", "x s z", "q"), op("DequantizeLinear", "q s z", "y")], {"x": f(8, scale=3)}, {"s": np.array(0.5, np.float32)}, raw=[packed("z", t, [], [0])], opset=19)
+case("cast_half", [op("Cast", "x", "c", to=10), op("Cast", "c", "y", to=1)], {"x": f(5) * np.float32(1.001)})
+case("reduce_18", op("ReduceMean", "x a", "y", keepdims=0), {"x": f(2, 3, 4)}, {"a": np.array([1])}, opset=18)
+case("split_18", op("Split", "x", "a b", num_outputs=2, axis=1), {"x": f(2, 5)}, opset=18)
+case("hardmax", op("Hardmax", "x", "y", axis=1), {"x": f(2, 5)})
+case("group_norm_21", op("GroupNormalization", "x s b", "y", num_groups=2), {"x": f(1, 4, 3, 3)}, {"s": f(4), "b": f(4)}, opset=21)
+case("cum_sum", op("CumSum", "x a", "y", exclusive=1, reverse=1), {"x": f(2, 4)}, {"a": np.array(1)})
+case("bitwise", op("BitwiseXor", "x z", "y"), {"x": ints(0, 99, 4, t=np.int32), "z": ints(0, 99, 4, t=np.int32)}, opset=18)
+case("mod_float", op("Mod", "x z", "y", fmod=1), {"x": f(4), "z": f(4) + 2})
+
+RUN = r"""
+const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
+const arrays = {float32: Float32Array, float64: Float64Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array,
+  int16: Int16Array, uint16: Uint16Array, uint32: Uint32Array, bool: Uint8Array};
+function feed(t) {
+  if (t.type === 'string') return new ort.Tensor('string', t.data, t.dims);
+  if (t.type === 'int64') return new ort.Tensor('int64', BigInt64Array.from(t.data.map(BigInt)), t.dims);
+  return new ort.Tensor(t.type, arrays[t.type].from(t.data), t.dims);
+}
+function plain(v) {
+  return typeof v === 'bigint' ? Number(v) : typeof v === 'number' && !isFinite(v) ? String(v)
+    : typeof v === 'number' ? Number(v.toPrecision(8)) : v;
+}
+(async () => {
+  for await (const line of require('readline').createInterface({input: process.stdin})) {
+    const c = JSON.parse(line);
+    try {
+      const s = await ort.InferenceSession.create(Buffer.from(c.model, 'hex'),
+        {intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4, graphOptimizationLevel: 'disabled'});
+      const feeds = {};
+      for (const k in c.inputs) feeds[k] = feed(c.inputs[k]);
+      const out = await s.run(feeds);
+      c.found = c.outputs.map(k => ({type: out[k].type, dims: Array.from(out[k].dims), data: Array.from(out[k].data).map(plain)}));
+      console.log(JSON.stringify(c));
+    } catch (e) {
+      console.error(c.name + ': ' + String(e.message || e).slice(0, 300));
+    }
+  }
+})();
+"""
+
+
+def message(t):
+    """What ONNX Runtime gave as a tensor of the standard."""
+    names = {"float64": "float64", "string": "object"}
+    data = [float(v) if t["type"].startswith("float") else v for v in t["data"]]
+    return numpy_helper.from_array(np.array(data, dtype=names.get(t["type"], t["type"])).reshape(t["dims"]))
+
+
+if __name__ == "__main__":
+    only = sys.argv[2] if len(sys.argv) > 2 else ""
+    lines = "".join(json.dumps(c) + "\n" for c in cases if only in c["name"])
+    done = subprocess.run(["node", "-e", RUN, sys.argv[1]], input=lines, text=True, check=True, stdout=subprocess.PIPE)
+    for line in done.stdout.splitlines():
+        c = json.loads(line)
+        found = [message(t).SerializeToString().hex() for t in c["found"]]
+        print(c["name"], c["model"], ",".join(c["given"]) or "-", ",".join(found))
