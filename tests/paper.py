@@ -14,6 +14,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
 import claims
 import factors
+import minimum
 
 
 def check(what, good):
@@ -70,14 +71,14 @@ def test_claims():
         apart = dict(record, subsets=[{"features": [27, 28]}])  # ends of two rows are no neighbours
         put(out, json.dumps(record) + "\n", "mnist", "cnn.jsonl")
         put(out, json.dumps(apart) + "\n", "mnist", "mlp.jsonl")
-        put(out, "id,length\n1,5\n2,5\n1,5\n2,8\n", "mnist", "minimum.csv")
+        put(out, "id,whole,early\n1,5,5\n2,5,8\n", "mnist", "minimum.csv")
         found = verdicts(out)
         for where in ("Table S2, LSTM", "Table S2, S13", "Figure 9", "Figure 10b", "Section 4.4", "Figure S5", "Proposition 1", "Proposition 2"):
             check("%s should hold" % where, find(found, where) == [claims.HOLDS])
         lengths[2]["summary"]["percent"] = {"mean": 1, "signed_rank_p": 1e-3}
         put(out, {"methods": lengths}, "text", "lstm-first.json")
         put(out, json.dumps(dict(record, verified=False, rest_score=0.8)) + "\n", "mnist", "cnn.jsonl")
-        put(out, "id,length\n1,5\n1,5\n", "mnist", "minimum.csv")
+        put(out, "id,whole,early\n1,5,5\n", "mnist", "minimum.csv")
         found = verdicts(out)
         for where in ("Table S2, LSTM", "Figure S5", "Proposition 1", "Proposition 2"):
             check("%s should not hold" % where, find(found, where) == [claims.FAILS])
@@ -91,6 +92,17 @@ def test_claims():
         check("a page", text.count("<tr>") == len(claims.CLAIMS) + 1 and "does not hold" in text)
 
 
+def test_minimum():
+    """Five features, masked one after the other: enough, enough, too low, enough, too low."""
+    record = {"direction": ">=", "threshold": 0.7, "subsets": [{"trace": [0.9, 0.8, 0.6, 0.75, 0.1]}]}
+    check("a local minimum", minimum.sizes(record) == (1, 3))
+    record["subsets"][0]["trace"] = [0.9, 0.8, 0.75, 0.6, 0.1]
+    check("none", minimum.sizes(record) == (2, 2))
+    below = {"direction": "<=", "threshold": 0.2, "subsets": [{"trace": [0.1, 0.3, 0.2, 0.5]}]}
+    check("the other direction", minimum.sizes(below) == (1, 3))
+
+
 test_signed_rank()
+test_minimum()
 test_claims()
 print("pages of the paper's scripts hold")
