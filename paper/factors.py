@@ -41,14 +41,14 @@ def of(evaluation, name):
 
 def training(out, name):
     text = open(os.path.join(out, name + "-training.txt")).read()
-    found = re.search(r"test: accuracy ([\d.]+), AUC ([\d.]+) on (\d+)", text)
-    return float(found[2]), int(found[3])
+    return float(re.search(r"test: accuracy [\d.]+, AUC ([\d.]+) on", text)[1])
 
 
 def gather(out, name):
     methods, s3, clusters = (load(out, name, k) for k in ("first", "s3", "clusters"))
-    auc, tested = training(out, name)
-    f = {"name": name, "auc": auc, "tested": tested, "explained": len(methods["examples"]),
+    with open(os.path.join(out, name + "-sis.jsonl")) as records:
+        tested = sum(1 for _ in records)
+    f = {"name": name, "auc": training(out, name), "tested": tested, "explained": len(methods["examples"]),
          "threshold": methods["examples"][0]["threshold"],
          "subsets": of(methods, "sis")["subsets_per_example"], "motif": methods.get("motif"),
          "length": {w: of(methods, w)["length"]["median"] for w in ("sis",) + WAYS},
@@ -109,15 +109,19 @@ def over_data_sets(found):
     return tests
 
 
+def seconds_of(line):
+    return sum(60 * float(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", line))
+
+
 def processor_seconds(out, found):
-    """Of the last data set that was made from nothing in one go: all up to it, per data set."""
-    best = None
-    for k, f in enumerate(found):
+    """Of each data set that was made from nothing: what the shell said of its children before and after."""
+    each = []
+    for f in found:
         path = os.path.join(out, f["name"] + "-times.txt")
-        if os.path.exists(path):
-            children = open(path).read().split("\n")[1].split()
-            best = sum(60 * float(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", " ".join(children))), k + 1
-    return best
+        lines = open(path).read().split("\n") if os.path.exists(path) else []
+        if len(lines) >= 4:
+            each.append(seconds_of(lines[3]) - seconds_of(lines[1]))
+    return each
 
 
 def main(out, names):
@@ -129,9 +133,9 @@ def main(out, names):
           [[t["what"], t["method"], t["sets"], t["less"], t["more"], "%.3g" % t["p"]] for t in tests])
     cost = processor_seconds(out, found)
     if cost:
-        each = cost[0] / cost[1]
-        print("\nProcessor time: %.0f s for %d data sets, %.0f s each with training; %d of them would take %.1f hours of one "
-              "core." % (cost[0], cost[1], each, PAPER_FACTORS, PAPER_FACTORS * each / 3600))
+        mean = sum(cost) / len(cost)
+        print("\nProcessor time: %.0f s a data set, with training (mean of %d); %d of them would take %.1f hours of one core." % (
+            mean, len(cost), PAPER_FACTORS, PAPER_FACTORS * mean / 3600))
     json.dump({"factors": found, "tests": tests}, open(os.path.join(out, "factors.json"), "w"), indent=1)
 
 

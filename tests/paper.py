@@ -92,6 +92,13 @@ def test_claims():
         check("a page", text.count("<tr>") == len(claims.CLAIMS) + 1 and "does not hold" in text)
 
 
+def test_cost():
+    with tempfile.TemporaryDirectory() as out:
+        put(out, "0m0s 0m0s\n0m1s 0m0.5s\n0m0s 0m0s\n1m10s 0m1s\n", "A-times.txt")
+        put(out, "0m0s 0m0s\n0m1s 0m0.5s\n", "B-times.txt")  # was not finished
+        check("cost", factors.processor_seconds(out, [{"name": "A"}, {"name": "B"}, {"name": "C"}]) == [69.5])
+
+
 def test_minimum():
     """Five features, masked one after the other: enough, enough, too low, enough, too low."""
     record = {"direction": ">=", "threshold": 0.7, "subsets": [{"trace": [0.9, 0.8, 0.6, 0.75, 0.1]}]}
@@ -104,5 +111,6 @@ def test_minimum():
 
 test_signed_rank()
 test_minimum()
+test_cost()
 test_claims()
 print("pages of the paper's scripts hold")
