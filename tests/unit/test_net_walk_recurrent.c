@@ -30,6 +30,7 @@ typedef struct {
     int64_t lengths; /* sequence_lens; 0: none */
     int last_both;   /* the last layer runs both ways */
     int twice;       /* LAST_H, and all times as well */
+    int joined; /* LAST_H: last states of all layers, or both ways, are joined and picked from */
 } shape;
 
 static int both(const shape *s) {
@@ -58,6 +59,9 @@ static void random_shape(sis__rng *r, shape *s) {
     }
     if (s->end == LAST_C && s->gru[s->layers - 1])
         s->end = LAST_H;
+    s->joined = s->end == LAST_H && s->layout != BATCH_FIRST && sis__rng_below(r, 2);
+    for (size_t k = 0; s->joined && k < s->layers; k++)
+        s->hidden[k] = s->hidden[0];
 }
 
 static sis_net_builder *builder;
@@ -104,7 +108,7 @@ static void add_layer(const shape *s, size_t k, const char *from, sis__rng *r) {
     snprintf(outputs, sizeof outputs, "%s %s%s", last && s->end <= LAST_C && !s->twice ? "-" : "y",
              last && s->end == LAST_H ? "h" : "-", last && s->end == LAST_C ? " c" : "");
     if (!last)
-        snprintf(outputs, sizeof outputs, "y%d", (int)k);
+        snprintf(outputs, sizeof outputs, s->joined ? "y%d last%d" : "y%d", (int)k, (int)k);
     sis_net_add_node(builder, s->gru[k] ? "GRU" : "LSTM", names, outputs);
     sis_net_attr_int(builder, "hidden_size", (int64_t)n);
     sis_net_attr_text(builder, "direction", ways ? "bidirectional" : s->direction);
@@ -132,12 +136,32 @@ static void add_between(const shape *s, size_t k, char *name, size_t size) {
     }
 }
 
+/* The last states of all layers behind one another, and the last of them; those of both ways taken
+ * apart and put side by side. */
+static const char *add_joined(const shape *s) {
+    static const char *const all[] = {"h", "last0 h", "last0 last1 h"};
+    ints("zero", 0);
+    if (both(s)) {
+        sis_net_add_node(builder, "Gather", "h zero", "there_h");
+        sis_net_add_node(builder, "Gather", "h minus", "back_h");
+        sis_net_add_node(builder, "Concat", "there_h back_h", "joined");
+        sis_net_attr_int(builder, "axis", 2);
+        return "joined";
+    }
+    sis_net_add_node(builder, "Concat", all[s->layers - 1], "joined");
+    sis_net_attr_int(builder, "axis", 0);
+    sis_net_add_node(builder, "Gather", "joined minus", "picked");
+    return "picked";
+}
+
 /* From the last layer's output to (rows, features), and how many features that is. */
 static size_t add_end(const shape *s) {
     size_t d = both(s) || s->last_both ? 2 : 1, n = d * s->hidden[s->layers - 1];
     int batch_first = s->layout == BATCH_FIRST;
     const char *state = s->end == LAST_C ? "c" : "h";
     ints("minus", -1);
+    if (s->joined)
+        state = add_joined(s);
     if (s->end <= LAST_C) { /* (directions, batch, hidden) or (batch, directions, hidden) */
         if (!batch_first) {
             sis_net_add_node(builder, "Transpose", state, "batched");
@@ -221,7 +245,8 @@ static void subject_of(const shape *s, sis__rng *r, subject *to) {
     double *x = tokens && !embedded ? random_tokens(r, n, s->words) : random_doubles(r, n, 1);
     double *z = tokens && !embedded ? random_tokens(r, n, s->words) : random_mask(r, x, n, 0.5);
     subject_init(to, build(s, r), embedded, n, x, z);
-    subject_map(to, r, STEPS, tokens && !embedded ? 1 : s->dim);
+    int whole = tokens && !embedded ? 1 : (int)sis__rng_below(r, 2); /* or values by themselves */
+    subject_map(to, r, STEPS, whole && !(tokens && !embedded) ? s->dim : 1);
     to->input.output = sis__rng_below(r, to->n_outputs);
 }
 
@@ -354,7 +379,8 @@ static void everything_else_is_left_to_others(void **state) {
     deviation d = {0};
     shape p = simple;
     assert_int_equal(try_rule(&p, &r, 3, &d), SIS_OK);
-    assert_int_equal(try_rule(&p, &r, 2, &d), SIS_E_UNSUPPORTED); /* across positions */
+    assert_int_equal(try_rule(&p, &r, 2, &d), SIS_OK); /* across positions */
+    assert_int_equal(try_rule(&p, &r, 1, &d), SIS_OK); /* single values */
     p.lengths = 6;
     assert_int_equal(try_rule(&p, &r, 3, &d), SIS_OK);
     p.lengths = 5;

@@ -23,7 +23,8 @@
  *
  * Layers run one after the other over blocks of a few times, so that the weights of one layer stay
  * in the cache and its projection is one product. Inputs of the first layer are projected once, as
- * they are and masked.
+ * they are and masked; those of times whose values belong to several features for the base whenever
+ * one of them is masked, and for a candidate when it gets there.
  *
  * Where memory is short, states of candidates are kept at every 2nd, 4th, ... time only and computed
  * from the last one kept; where even that does not fit, from the candidate's own time.
@@ -31,9 +32,10 @@
  * Everything is computed by the kernels of a full pass in the same order, so margins are those of a
  * full pass to the bit.
  *
- * Positions must belong to features whole. Layers may be stacked, all in one direction; one
- * bidirectional layer alone is two chains. Initial states and lengths must be constant.
+ * Layers may be stacked, all in one direction; one bidirectional layer alone is two chains. Initial
+ * states and lengths must be constant.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -179,11 +181,15 @@ typedef struct {
     size_t state, part[MOST_CELLS]; /* floats of a state; where each cell's begin */
     size_t first;                   /* time before which nothing is ever masked */
     size_t base_from;               /* first time whose base state is kept, less one */
-    int *owner;                     /* (length) feature of each time, -1: none */
-    float *inputs[2];               /* (length, width) projected: present, masked */
-    unsigned char *masked;          /* (features) */
-    candidate *candidates;          /* (features) */
-    float *base;                    /* (length + 1 - base_from, state) */
+    int *owner;                     /* (length) feature of each time; NOBODY, SEVERAL */
+    float *inputs[2]; /* (length, width) projected: present, masked; SEVERAL: the base's, nothing */
+    size_t input;     /* values of a time */
+    float *whole, *absent, *present; /* (length, input) nothing masked, all of it; the base */
+    int *part_of;                    /* (length, input) whose value each is */
+    float *own, *own_input;          /* (input), (width) of a candidate at a time of several */
+    unsigned char *masked;           /* (features) */
+    candidate *candidates;           /* (features) */
+    float *base;                     /* (length + 1 - base_from, state) */
     float *kept;
     size_t every;  /* times between kept states; 0: none is kept */
     int all_times; /* somebody looks at states before the last */
@@ -199,7 +205,8 @@ typedef struct {
     float *gates, *outputs, *spare;
 } recurrent_chain;
 
-enum { BLOCK_TIMES = 16 }; /* of a block, at most */
+enum { BLOCK_TIMES = 16 };          /* of a block, at most */
+enum { NOBODY = -1, SEVERAL = -2 }; /* owners of a time */
 
 /* ---- Where things lie ------------------------------------------------------------------------ */
 
@@ -223,9 +230,27 @@ static float *kept_at(const recurrent_chain *s, int feature, size_t t) {
     return s->kept + (c->kept_at + t / s->every - c->from / s->every) * s->state;
 }
 
+/* The same where the time is of several: its own, which the next call overwrites. */
+static const float *own_input(const recurrent_chain *s, int feature, size_t t) {
+    const int *part_of = s->part_of + t * s->input;
+    int differs = 0;
+    memcpy(s->own, s->present + t * s->input, s->input * sizeof *s->own);
+    for (size_t k = 0; feature >= 0 && k < s->input; k++)
+        if (part_of[k] == feature) {
+            s->own[k] = s->absent[t * s->input + k];
+            differs = 1;
+        }
+    if (!differs)
+        return s->inputs[0] + t * s->cells[0].width;
+    cell_project(&s->cells[0], 1, s->own, s->own_input);
+    return s->own_input;
+}
+
 /* Projected input of time t with `feature` masked on top; -1: the base. */
 static const float *input_at(const recurrent_chain *s, int feature, size_t t) {
     int owner = s->owner[t];
+    if (owner == SEVERAL)
+        return own_input(s, feature, t);
     int masked = owner >= 0 && (owner == feature || s->masked[owner]);
     return s->inputs[masked] + t * s->cells[0].width;
 }
@@ -471,9 +496,24 @@ static void run_base(recurrent_chain *s, size_t t) {
     }
 }
 
+/* A time of several as the base has it by now: `x` is what it reads with everything present. */
+static void project_base(recurrent_chain *s, size_t t, const float *x) {
+    size_t at = t * s->input;
+    if (s->owner[t] != SEVERAL)
+        return;
+    for (size_t k = 0; k < s->input; k++) {
+        int feature = s->part_of[at + k];
+        int masked = feature >= 0 && s->masked[feature];
+        s->present[at + k] = masked ? s->absent[at + k] : x[k];
+    }
+    cell_project(&s->cells[0], 1, s->present + at, s->inputs[0] + t * s->cells[0].width);
+}
+
 /* The base with these features masked. */
 static void chain_reset(recurrent_chain *s, const unsigned char *masked) {
     memcpy(s->masked, masked, s->features);
+    for (size_t t = 0; t < s->length; t++)
+        project_base(s, t, s->whole + t * s->input);
     run_base(s, s->first);
     for (size_t i = 0; i < s->features; i++) {
         candidate *c = &s->candidates[i];
@@ -488,6 +528,8 @@ static void chain_mask(recurrent_chain *s, int feature) {
     s->masked[feature] = 1;
     if (m->from == s->length)
         return;
+    for (size_t t = m->from; t < m->to; t++)
+        project_base(s, t, s->present + t * s->input);
     if (s->every == 1)
         for (size_t t = m->from; t < s->length; t++)
             memcpy(base_at(s, t), kept_at(s, feature, t), s->state * sizeof *s->base);
@@ -515,46 +557,34 @@ static void chain_begin(recurrent_chain *s) {
 
 /* ---- Making a chain ------------------------------------------------------------------------ */
 
-/* Features of times: each belongs whole to one, or to none. */
-static int find_owners(recurrent_chain *s, const sis__entry *f, int reverse) {
-    size_t width = s->cells[0].input;
+/* What the first layer reads, in the order of time, and whose each time is. */
+static void read_inputs(recurrent_chain *s, const sis__entry *f, int reverse) {
     for (size_t t = 0; t < s->length; t++) {
-        const int *at = f->feature + (reverse ? s->length - 1 - t : t) * width;
-        for (size_t k = 1; k < width; k++)
-            if (at[k] != at[0])
-                return SIS_E_UNSUPPORTED;
-        s->owner[t] = at[0];
+        size_t at = (reverse ? s->length - 1 - t : t) * s->input, to = t * s->input;
+        memcpy(s->whole + to, f->x + at, s->input * sizeof *s->whole);
+        memcpy(s->absent + to, f->z + at, s->input * sizeof *s->absent);
+        memcpy(s->part_of + to, f->feature + at, s->input * sizeof *s->part_of);
+        s->owner[t] = s->input ? s->part_of[to] : NOBODY;
+        for (size_t k = 1; k < s->input; k++)
+            if (s->part_of[to + k] != s->owner[t])
+                s->owner[t] = SEVERAL;
     }
-    return SIS_OK;
-}
-
-/* Project what the first layer reads, in the order of time. */
-static void project_inputs(recurrent_chain *s, const sis__entry *f, int reverse) {
-    const recurrent_cell *cell = &s->cells[0];
-    if (!reverse) {
-        cell_project(cell, s->length, f->x, s->inputs[0]);
-        cell_project(cell, s->length, f->z, s->inputs[1]);
-        return;
-    }
-    for (size_t t = 0; t < s->length; t++) {
-        size_t at = (s->length - 1 - t) * cell->input;
-        cell_project(cell, 1, f->x + at, s->inputs[0] + t * cell->width);
-        cell_project(cell, 1, f->z + at, s->inputs[1] + t * cell->width);
-    }
+    memcpy(s->present, s->whole, s->length * s->input * sizeof *s->present);
+    cell_project(&s->cells[0], s->length, s->whole, s->inputs[0]);
+    cell_project(&s->cells[0], s->length, s->absent, s->inputs[1]);
 }
 
 /* Which times each feature changes: what is read there differs, be it seen by this chain or only by
  * the other, so that both reach the same features. */
-static void find_spans(recurrent_chain *s, const sis__entry *f, int reverse) {
-    size_t width = s->cells[0].input;
+static void find_spans(recurrent_chain *s) {
     for (size_t i = 0; i < s->features; i++)
         s->candidates[i].from = s->candidates[i].stale = s->length;
     s->first = s->length;
-    for (size_t t = s->length; t-- > 0;) {
-        size_t at = (reverse ? s->length - 1 - t : t) * width;
-        if (s->owner[t] < 0 || memcmp(f->x + at, f->z + at, width * sizeof *f->x) == 0)
+    for (size_t i = s->length * s->input; i-- > 0;) {
+        size_t t = i / s->input;
+        if (s->part_of[i] < 0 || memcmp(&s->whole[i], &s->absent[i], sizeof *s->whole) == 0)
             continue;
-        candidate *c = &s->candidates[s->owner[t]];
+        candidate *c = &s->candidates[s->part_of[i]];
         c->to = c->from == s->length ? t + 1 : c->to;
         c->from = s->first = t;
     }
@@ -628,7 +658,7 @@ static int allocate_batch(recurrent_chain *s) {
 
 /* Everything but candidates' states: too much of it, and predicting copies is no worse. */
 static int check_size(const recurrent_chain *s, size_t memory) {
-    double floats = (double)s->length * (double)(2 * s->cells[0].width + s->state);
+    double floats = (double)s->length * (double)(2 * s->cells[0].width + s->state + 4 * s->input);
     for (size_t k = 0; k < s->n_cells; k++)
         floats += (double)(s->features + CHAIN_ROWS) * (double)(s->cells[k].width * 2);
     return floats * sizeof(float) < (double)memory ? SIS_OK : SIS_E_UNSUPPORTED;
@@ -636,13 +666,21 @@ static int check_size(const recurrent_chain *s, size_t memory) {
 
 static int allocate_chain(recurrent_chain *s) {
     size_t inputs = s->length * s->cells[0].width;
+    size_t values = s->length * s->input;
     s->owner = SIS_NEW(int, s->length);
     s->inputs[0] = SIS_NEW_RAW(float, inputs);
     s->inputs[1] = SIS_NEW_RAW(float, inputs);
+    s->whole = SIS_NEW_RAW(float, values);
+    s->absent = SIS_NEW_RAW(float, values);
+    s->present = SIS_NEW_RAW(float, values);
+    s->part_of = SIS_NEW_RAW(int, values);
+    s->own = SIS_NEW_RAW(float, s->input);
+    s->own_input = SIS_NEW_RAW(float, s->cells[0].width);
     s->masked = SIS_NEW(unsigned char, s->features);
     s->candidates = SIS_NEW(candidate, s->features);
     s->final = SIS_NEW(float, s->features * s->state);
-    return s->owner && s->inputs[0] && s->inputs[1] && s->masked && s->candidates && s->final
+    return s->owner && s->inputs[0] && s->inputs[1] && s->whole && s->absent && s->present &&
+                   s->part_of && s->own && s->own_input && s->masked && s->candidates && s->final
                ? allocate_batch(s)
                : SIS_E_NOMEM;
 }
@@ -651,6 +689,7 @@ static int chain_init(recurrent_chain *s, const sis__entry *f, const chain_spec 
     s->n_cells = spec->n_cells;
     s->length = spec->length;
     s->features = f->s->in.n;
+    s->input = spec->cells[0].input;
     s->all_times = spec->all_times;
     for (size_t k = 0; k < s->n_cells; k++) {
         s->cells[k] = spec->cells[k];
@@ -660,12 +699,10 @@ static int chain_init(recurrent_chain *s, const sis__entry *f, const chain_spec 
     int error = check_size(s, spec->memory);
     if (error == SIS_OK)
         error = allocate_chain(s);
-    if (error == SIS_OK)
-        error = find_owners(s, f, spec->reverse);
     if (error != SIS_OK)
         return error;
-    project_inputs(s, f, spec->reverse);
-    find_spans(s, f, spec->reverse);
+    read_inputs(s, f, spec->reverse);
+    find_spans(s);
     error = plan_kept(s, spec);
     return error == SIS_OK ? start_base(s) : error;
 }
@@ -681,6 +718,12 @@ static void chain_free(recurrent_chain *s) {
     free(s->owner);
     free(s->inputs[0]);
     free(s->inputs[1]);
+    free(s->whole);
+    free(s->absent);
+    free(s->present);
+    free(s->part_of);
+    free(s->own);
+    free(s->own_input);
     free(s->masked);
     free(s->candidates);
     free(s->base);
@@ -750,18 +793,6 @@ static int is_read(const sis__plan *p, int tensor) {
     return 0;
 }
 
-/* The only output of a layer that is read: 0 (all times), 1 (last h) or 2 (last c); 3: several. */
-static size_t used_output(const sis__plan *p, const sis__step *s) {
-    size_t used = 3;
-    for (size_t i = 0; i < s->n_outputs; i++)
-        if (is_read(p, s->outputs[i])) {
-            if (used < 3)
-                return 3;
-            used = i;
-        }
-    return used;
-}
-
 /* The recurrent layer that reads h of every time as it is; NULL if there is none. */
 static int find_next(sis__run *r, int tensor, const sis__step **next) {
     sis__origin o;
@@ -784,12 +815,22 @@ static int find_next(sis__run *r, int tensor, const sis__step **next) {
     return error;
 }
 
+/* An output of a layer that others than the next layer read: 0 (h of all times), 1 (last h) or 2
+ * (last c). */
+typedef struct {
+    const sis__step *step;
+    size_t cell; /* of its chains */
+    size_t output;
+    size_t first; /* number of its first element; those of all taps are counted on */
+} tap;
+
 /* What a network's recurrent part is made of. */
 typedef struct {
     chain_spec chains[2];
     size_t n;
     const sis__step *last;
-    size_t output; /* of it that goes on */
+    tap taps[3 * MOST_CELLS];
+    size_t n_taps, elements;
 } recurrence;
 
 static void release_cells(recurrence *c) {
@@ -815,17 +856,23 @@ static int add_cell(recurrence *c, size_t which, const sis__step *s, sis__run *r
 
 /* One more layer on top; SIS_E_UNSUPPORTED leaves everything as it was. */
 static int add_layer(recurrence *c, const sis__step *s, sis__run *r) {
-    size_t used = used_output(r->plan, s);
-    if (used == 3 || (c->last && s->p.recurrent.directions != 1))
+    if (c->last && s->p.recurrent.directions != 1)
         return SIS_E_UNSUPPORTED; /* both directions at once mix all times */
     int error = SIS_OK;
     for (size_t i = 0; i < c->n && error == SIS_OK; i++)
         error = add_cell(c, i, s, r);
-    if (error == SIS_OK) {
-        c->last = s;
-        c->output = used;
-    }
+    c->last = error == SIS_OK ? s : c->last;
     return error;
+}
+
+/* Outputs of a layer from this one on, where they are read. */
+static void add_taps(recurrence *c, const sis__plan *p, const sis__step *s, size_t cell,
+                     size_t output) {
+    for (; output < s->n_outputs && output < 3; output++)
+        if (is_read(p, s->outputs[output])) {
+            c->taps[c->n_taps++] = (tap){s, cell, output, c->elements};
+            c->elements += p->tensors[s->outputs[output]].count;
+        }
 }
 
 static void note_layer(const recurrent_walk *w, const recurrence *c, int error) {
@@ -843,81 +890,143 @@ static int find_recurrence(recurrent_walk *w, recurrence *c) {
         return SIS_E_UNSUPPORTED;
     c->n = s->p.recurrent.directions;
     sis__entry_note(w->entry);
-    int error = add_layer(c, s, r);
+    int error = add_layer(c, s, r), more = error == SIS_OK;
     note_layer(w, c, error);
-    while (error == SIS_OK && c->n == 1 && c->output == 0) {
-        error = find_next(r, c->last->outputs[0], &s);
-        if (error == SIS_OK && !s)
-            break;
-        if (error == SIS_OK)
-            error = add_layer(c, s, r);
-        if (error == SIS_E_UNSUPPORTED)
-            return SIS_OK;
-        note_layer(w, c, error);
+    while (more && error == SIS_OK) {
+        const sis__step *below = c->last;
+        size_t cell = c->chains[0].n_cells - 1;
+        s = NULL;
+        if (c->n == 1 && is_read(r->plan, below->outputs[0]))
+            error = find_next(r, below->outputs[0], &s);
+        int added = s && error == SIS_OK ? add_layer(c, s, r) : SIS_E_UNSUPPORTED;
+        more = added == SIS_OK;
+        error = added == SIS_E_UNSUPPORTED ? error : added;
+        add_taps(c, r->plan, below, cell, (size_t)more);
+        if (more)
+            note_layer(w, c, error);
     }
     return error;
 }
 
 /* ---- The cut ------------------------------------------------------------------------------- */
 
-/* Where element q of the last layer's output that goes on is found. */
+/* Where element number q of all taps is found. */
 static element locate(const recurrence *c, size_t q) {
-    const sis__recurrent *p = &c->last->p.recurrent;
-    const chain_spec *first = &c->chains[0];
+    const tap *t = &c->taps[c->n_taps - 1];
+    while (q < t->first)
+        t--;
+    q -= t->first;
+    const sis__recurrent *p = &t->step->p.recurrent;
     size_t h = q % p->hidden, direction = q / p->hidden % p->directions;
-    size_t t = q / p->hidden / p->directions, at = 0;
-    for (size_t k = 0; k + 1 < first->n_cells; k++)
-        at += first->cells[k].state;
+    size_t time = q / p->hidden / p->directions, at = t->output == 2 ? p->hidden : 0;
+    for (size_t k = 0; k < t->cell; k++)
+        at += c->chains[0].cells[k].state;
     element e = {direction, p->seq - 1, at + h};
-    if (c->output == 0)
-        e.time = c->chains[direction].reverse ? p->seq - 1 - t : t;
-    if (c->output == 2)
-        e.at += p->hidden;
+    if (t->output == 0)
+        e.time = c->chains[direction].reverse ? p->seq - 1 - time : time;
     return e;
 }
 
-static int set_elements(recurrent_walk *w, const recurrence *c, const sis__origin *o) {
+/* Numbers of elements of taps, moved as the network moves values: behind each value of a tensor. */
+typedef struct {
+    sis__run *r;
+    unsigned char *holds; /* (tensors) numbers */
+    size_t steps;         /* that moved some */
+} numbers;
+
+static void put_numbers(numbers *m, const recurrence *c) {
+    for (size_t i = 0; i < c->n_taps; i++) {
+        int tensor = c->taps[i].step->outputs[c->taps[i].output];
+        float *to = (float *)m->r->data[tensor];
+        for (size_t q = 0; q < m->r->plan->tensors[tensor].count; q++)
+            to[q] = (float)(c->taps[i].first + q);
+        m->holds[tensor] = 1;
+    }
+}
+
+/* Does a step only move or join what is numbered? */
+static int moves(const numbers *m, const sis__step *s) {
+    int join = s->op == SIS__OP_CONCAT;
+    if ((!join && s->ops->trait != SIS__KEEPS && s->ops->trait != SIS__MOVES) ||
+        s->outputs[0] < 0 || (s->n_outputs > 1 && is_read(m->r->plan, s->outputs[1])) ||
+        m->r->plan->tensors[s->outputs[0]].dtype != SIS__F32)
+        return 0;
+    for (size_t i = 0; i < s->n_inputs; i++) {
+        int numbered = s->inputs[i] >= 0 && m->holds[s->inputs[i]];
+        int constant = s->inputs[i] < 0 || m->r->plan->tensors[s->inputs[i]].data;
+        if (join || i == 0 ? !numbered : !constant)
+            return 0;
+    }
+    return s->n_inputs > 0;
+}
+
+/* Is a tensor read by a step that does not move it on? */
+static int goes_on(const numbers *m, int tensor) {
+    const sis__plan *p = m->r->plan;
+    int found = p->tensors[tensor].wanted;
+    for (size_t i = 0; i < p->n_steps && !found; i++)
+        for (size_t k = 0; k < p->steps[i].n_inputs; k++)
+            found |= p->steps[i].inputs[k] == tensor &&
+                     (p->steps[i].outputs[0] < 0 || !m->holds[p->steps[i].outputs[0]]);
+    return found;
+}
+
+/* Follow what comes out of the layers by at most so many steps that only move values. The one tensor
+ * that is read from there on, or -1. */
+static int follow(numbers *m, const recurrence *c, size_t most) {
+    const sis__plan *p = m->r->plan;
+    int tensor = -1;
+    put_numbers(m, c);
+    for (size_t i = 0; i < p->n_steps && m->steps < most; i++)
+        if (moves(m, &p->steps[i]) && p->steps[i].ops->forward(&p->steps[i], m->r) == SIS_OK) {
+            m->holds[p->steps[i].outputs[0]] = 1;
+            m->steps++;
+        }
+    for (size_t i = 0; i < p->n_tensors; i++)
+        if (m->holds[i] && goes_on(m, (int)i)) {
+            if (tensor >= 0)
+                return -1;
+            tensor = (int)i;
+        }
+    return tensor;
+}
+
+static int set_elements(recurrent_walk *w, const recurrence *c, int tensor) {
+    const float *number = (const float *)w->entry->run->data[tensor];
     free(w->elements);
-    w->elements = SIS_NEW(element, o->n);
-    w->ruled.width = o->n;
+    w->ruled.width = w->entry->plan->tensors[tensor].count;
+    w->elements = SIS_NEW(element, w->ruled.width);
     w->all_times = 0;
-    for (size_t i = 0; w->elements && i < o->n; i++) {
-        w->elements[i] = locate(c, o->from[i]);
+    for (size_t i = 0; w->elements && i < w->ruled.width; i++) {
+        w->elements[i] = locate(c, (size_t)number[i]);
         w->all_times |= w->elements[i].time + 1 < c->last->p.recurrent.seq;
     }
     return w->elements ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Follow what comes out of the last layer by n steps that only move values, and cut there. */
-static int cut_after(recurrent_walk *w, const recurrence *c, size_t n) {
-    sis__origin o;
-    int error = sis__origin_begin(&o, w->entry->run, c->last->outputs[c->output]), more = 1;
-    for (size_t i = 0; error == SIS_OK && i < n; i++) {
-        more = sis__origin_step(&o, w->entry->run, SIS__MOVED);
-        error = more < 0 ? more : more == 0 ? SIS_E_UNSUPPORTED : SIS_OK;
-    }
+/* Cut behind so many steps that move values; *most: those there are. */
+static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
+    const sis__plan *p = w->entry->plan;
+    numbers m = {w->entry->run, SIS_NEW(unsigned char, p->n_tensors), 0};
+    int tensor = m.holds ? follow(&m, c, *most) : -1;
+    int error = !m.holds ? SIS_E_NOMEM : tensor < 0 ? SIS_E_UNSUPPORTED : SIS_OK;
+    *most = m.steps;
     if (error == SIS_OK)
-        error = sis__head_new(w->s, o.tensor, &w->entry->plan->tensors[o.tensor], &w->ruled.head);
+        error = sis__head_new(w->s, tensor, &p->tensors[tensor], &w->ruled.head);
     if (error == SIS_OK)
-        error = set_elements(w, c, &o);
-    sis__origin_release(&o);
+        error = set_elements(w, c, tensor);
+    free(m.holds);
     return error;
 }
 
 /* As far behind the last layer as possible: there is least to copy, and rows are in front. */
 static int find_cut(recurrent_walk *w, const recurrence *c) {
-    sis__origin o;
-    size_t most = 0;
-    int more, error = sis__origin_begin(&o, w->entry->run, c->last->outputs[c->output]);
-    while (error == SIS_OK && (more = sis__origin_step(&o, w->entry->run, SIS__MOVED)) != 0) {
-        error = more < 0 ? more : SIS_OK;
-        most++;
-    }
-    sis__origin_release(&o);
-    if (error != SIS_OK)
-        return error;
+    size_t most = SIZE_MAX;
+    int error;
+    if (c->n_taps == 0 || c->elements >= (size_t)1 << 24) /* a float holds no more numbers */
+        return SIS_E_UNSUPPORTED;
     do
-        error = cut_after(w, c, most);
+        error = cut_after(w, c, &most);
     while (error == SIS_E_UNSUPPORTED && most-- > 0);
     return error;
 }
