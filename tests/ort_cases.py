@@ -136,6 +136,12 @@ case("qlinear_conv_depthwise", op("QLinearConv", "x xs xz w ws wz ys yz", "y", g
      {**q(), "w": ints(0, 255, 4, 1, 3, 3, t=u8), "ws": np.array(0.002, np.float32), "wz": np.array(128, u8)})
 case("qlinear_conv_nhwc", op("QLinearConv", "x xs xz w ws wz ys yz", "y", MS, channels_last=1), {"x": ints(0, 255, 1, 5, 5, 3, t=u8)},
      {**q(), "w": ints(-60, 60, 4, 3, 3, 3, t=s8), "ws": np.array(0.002, np.float32), "wz": np.array(0, s8)})
+# long sums, weights known or not
+case("matmul_integer_long", op("MatMulInteger", "x w xz wz", "y"), {"x": ints(0, 255, 3, 300, t=u8), "w": ints(-60, 60, 300, 3, t=s8), "xz": np.array(100, u8), "wz": np.array([3, -7, 0], s8)})
+case("conv_integer_long", op("ConvInteger", "x w xz", "y", group=2, dilations=[2, 1], strides=[1, 2], pads=[2, 0, 1, 1]),
+     {"x": ints(0, 255, 2, 60, 4, 3, t=u8), "w": ints(0, 120, 4, 30, 3, 3, t=u8), "xz": np.array(17, u8)})
+case("qlinear_conv_long", op("QLinearConv", "x xs xz w ws wz ys yz b", "y", pads=[1, 1, 1, 1]), {"x": ints(0, 255, 1, 40, 3, 3, t=u8), "w": ints(-60, 60, 2, 40, 3, 3, t=s8)},
+     {**q(), "ws": np.array([0.001, 0.0004], np.float32), "wz": np.zeros(2, s8), "b": ints(-500, 500, 2, t=np.int32)})
 case("ms_dequantize", op("DequantizeLinear", "x s z", "y", MS), {"x": ints(0, 60000, 2, 3, t=np.uint16)}, {"s": np.array(0.02, np.float32), "z": np.array(300, np.uint16)})
 case("ms_quantize", op("QuantizeLinear", "x s z", "y", MS), {"x": f(2, 3)}, {"s": np.array(0.002, np.float32), "z": np.array(300, np.uint16)})
 case("qgemm", op("QGemm", "x xs xz w ws wz b ys yz", "y", MS, transB=1), {"x": ints(0, 255, 2, 6, t=u8)},

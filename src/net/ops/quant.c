@@ -6,12 +6,18 @@
  * of its quantised operators are made of these (net/onnx/recipes.c).
  *
  * Integers of 8 bits are kept in 64 (net/onnx/graph.h), so sums are exact; scaling back rounds to
- * the nearest, ties to even, and saturates.
+ * the nearest, ties to even, and saturates. Products of 8-bit numbers run in the kernels of floats: up to 256 terms
+ * of at most 255 * 255 stay below 2^24, where every sum of floats is exact in any order, and pieces of that length are
+ * added in double. What has no constant weights, or is wider, is done value by value.
  */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/mem.h"
+#include "net/kernels/kernels.h"
+#include "net/kernels/product.h"
 #include "net/ops/axes.h"
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
@@ -94,11 +100,38 @@ static size_t scale_of(const scaling *p, size_t i) {
     return (outer * p->per + at / p->block) * p->axis.inner + inner;
 }
 
+/* The nearest integer of what lies within least .. most, ties to even; NaN: instead. Adding 3 * 2^22 leaves no bits
+ * for a fraction, which compilers turn into vectors on any machine. */
+static inline float nearest_within(float v, float least, float most, float instead) {
+    const float bias = 12582912.0f;
+    v = v > least ? v < most ? v : most : v <= least ? least : instead;
+    return (v + bias) - bias;
+}
+
+/* One scale for all of floats: bounds in front of the loop. */
+static void quantize_alike(const float *x, size_t n, float scale, int64_t zero, int elem,
+                           int64_t *y) {
+    int64_t low, high;
+    sis__elem_range(elem, &low, &high);
+    float least = (float)(low - zero), most = (float)(high - zero);
+    for (size_t i = 0; i < n; i++) {
+        float v = nearest_within(x[i] / scale, least, most, (float)-zero);
+        y[i] = (int64_t)(int32_t)v + zero;
+    }
+}
+
 static int quantize_forward(const sis__step *s, sis__run *r) {
     const scaling *p = (const scaling *)s->p.own;
     const sis__tensor *x = sis__tin(s, r, 0);
     int64_t *y = (int64_t *)(void *)sis__out(s, r, 0);
     int elem = sis__tout(s, r, 0)->elem;
+    int narrow =
+        elem == SIS__UINT8 || elem == SIS__INT8 || elem == SIS__UINT16 || elem == SIS__INT16;
+    if (!p->step && narrow && x->dtype == SIS__F32) {
+        quantize_alike(sis__in(s, r, 0), x->count, *sis__in(s, r, 1),
+                       sis__in(s, r, 2) ? *whole(s, r, 2) : 0, elem, y);
+        return SIS_OK;
+    }
     for (size_t i = 0; i < x->count; i++) {
         size_t k = scale_of(p, i);
         float v = (float)sis__number_at(x, sis__in(s, r, 0), i) / sis__in(s, r, 1)[k];
@@ -114,6 +147,13 @@ static int quantize_forward(const sis__step *s, sis__run *r) {
 
 static int dequantize_forward(const sis__step *s, sis__run *r) {
     const scaling *p = (const scaling *)s->p.own;
+    if (!p->step && sis__tin(s, r, 0)->dtype == SIS__I64) {
+        int64_t zero = sis__in(s, r, 2) ? *whole(s, r, 2) : 0;
+        float scale = *sis__in(s, r, 1);
+        for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
+            sis__out(s, r, 0)[i] = (float)(whole(s, r, 0)[i] - zero) * scale;
+        return SIS_OK;
+    }
     for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++) {
         size_t k = scale_of(p, i);
         if (sis__tin(s, r, 0)->dtype == SIS__F32) { /* float8 */
@@ -153,9 +193,8 @@ static int dynamic_forward(const sis__step *s, sis__run *r) {
     }
     float scale = high == low ? 1.0f : (high - low) / 255.0f;
     int64_t zero = saturate(SIS__UINT8, (double)rintf(0.0f - low / scale));
-    for (size_t i = 0; sis__out(s, r, 0) && i < n; i++)
-        ((int64_t *)(void *)sis__out(s, r, 0))[i] =
-            saturate(SIS__UINT8, (double)rintf(x[i] / scale) + (double)zero);
+    if (sis__out(s, r, 0))
+        quantize_alike(x, n, scale, zero, SIS__UINT8, (int64_t *)(void *)sis__out(s, r, 0));
     if (sis__out(s, r, 1))
         *sis__out(s, r, 1) = scale;
     if (sis__out(s, r, 2))
@@ -179,6 +218,10 @@ typedef struct {
     size_t scale_b_step;
     float alpha;
     sis__window window; /* convolutions */
+    /* 8-bit numbers with constant weights: those, without their zero points. Of matrices packed for the kernel, piece by
+     * piece of k; of convolutions (filters, k). NULL: value by value. */
+    const float *packed;
+    int lines; /* convolutions: few filters, line by line */
 } product;
 
 static product plain_product(void) {
@@ -202,6 +245,89 @@ static size_t step_of(sis__cx *c, size_t i, size_t n) {
     if (t && t->count != 1 && t->count != n)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "input %zu has %zu values for %zu", i, t->count, n);
     return t && t->count > 1;
+}
+
+/* ---- In the kernels of floats ----------------------------------------------------------------- */
+
+enum { PIECE = 256, ROWS = 64 }; /* terms that are exact; rows done together */
+
+static int is_byte(const sis__tensor *t) {
+    return t->elem == SIS__UINT8 || t->elem == SIS__INT8;
+}
+
+static size_t least_of(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Scratch: rows of the left, their products of one piece, scales of columns; sums in double. */
+static size_t fast_scratch(const product *p) {
+    return ROWS * (p->k + p->n) * sizeof(float) + p->n * sizeof(float) +
+           ROWS * p->n * sizeof(double) + 256;
+}
+
+/* Weights b as (k, n), less their zero points. */
+static void fill_weights(const product *p, const int64_t *b, const int64_t *zero, float *to) {
+    for (size_t i = 0; i < p->k; i++)
+        for (size_t j = 0; j < p->n; j++) {
+            int64_t v = b[p->trans_b ? j * p->k + i : i * p->n + j];
+            to[i * p->n + j] = (float)(v - (zero ? zero[j * p->zero_b_step] : 0));
+        }
+}
+
+/* Fills packed where it can be used. */
+static void pack_bytes(sis__cx *c, product *p) {
+    const sis__tensor *a = sis__cx_input(c, p->a), *b = sis__cx_input(c, p->b);
+    const sis__tensor *zero = p->zero_b == SIZE_MAX ? NULL : sis__cx_input(c, p->zero_b);
+    const sis__kernels *kn = sis__kernels_best();
+    size_t size = 0;
+    if (c->error || !is_byte(a) || !is_byte(b) || !b->data || (zero && !zero->data) || p->k == 0 ||
+        p->n == 0 || p->k > INT32_MAX / ROWS || p->n > INT32_MAX / ROWS)
+        return;
+    for (size_t from = 0; from < p->k; from += PIECE)
+        size += sis__packed_size(kn, least_of(PIECE, p->k - from), p->n);
+    float *packed = (float *)sis__cx_alloc(c, size, sizeof *packed), *to = packed;
+    float *plain = SIS_NEW_RAW(float, p->k * p->n);
+    if (!plain)
+        c->error = SIS_E_NOMEM;
+    if (!c->error)
+        fill_weights(p, (const int64_t *)b->data, zero ? (const int64_t *)zero->data : NULL, plain);
+    for (size_t from = 0; from < p->k && !c->error; from += PIECE) {
+        size_t k = least_of(PIECE, p->k - from);
+        sis__pack(kn, k, p->n, plain + from * p->n, p->n, 1, to);
+        to += sis__packed_size(kn, k, p->n);
+    }
+    free(plain);
+    p->packed = c->error ? NULL : packed;
+    c->step->scratch = fast_scratch(p);
+}
+
+/* What a call of the kernel works with. */
+typedef struct {
+    float *left, *part, *scale;
+    double *sums; /* (ROWS, n) */
+} bench;
+
+static bench bench_of(const product *p, const sis__run *r) {
+    bench b;
+    b.sums = (double *)(void *)r->scratch;
+    b.left = (float *)(void *)(b.sums + ROWS * p->n);
+    b.part = b.left + ROWS * p->k;
+    b.scale = b.part + ROWS * p->n;
+    return b;
+}
+
+/* sums (rows, n) = left (rows, k) . weights */
+static void multiply_rows(const product *p, const bench *b, size_t rows) {
+    const sis__kernels *kn = sis__kernels_best();
+    const float *packed = p->packed;
+    for (size_t from = 0; from < p->k; from += PIECE) {
+        size_t k = least_of(PIECE, p->k - from);
+        memset(b->part, 0, rows * p->n * sizeof *b->part);
+        kn->gemm(rows, p->n, k, b->left + from, p->k, 1, packed, b->part, p->n);
+        packed += sis__packed_size(kn, k, p->n);
+        for (size_t i = 0; i < rows * p->n; i++)
+            b->sums[i] = from ? b->sums[i] + (double)b->part[i] : (double)b->part[i];
+    }
 }
 
 static int matmul_shape(sis__cx *c, product *p) {
@@ -236,6 +362,8 @@ static int matmul_shape(sis__cx *c, product *p) {
     int floats = !scaled && p->scale_a != SIZE_MAX;
     sis__cx_output(c, 0, floats ? SIS__F32 : SIS__I64, rank, dims);
     sis__cx_elem(c, 0, floats ? SIS__FLOAT : scaled ? (zero ? zero->elem : a->elem) : SIS__INT32);
+    if (b->rank == 2)
+        pack_bytes(c, p);
     return c->error;
 }
 
@@ -320,6 +448,64 @@ static void multiply(const sis__step *s, sis__run *r, const product *p, const si
         }
 }
 
+/* How sums of column j are scaled, and what they become; the same as `store` does. */
+static void fill_scales(const sis__step *s, const sis__run *r, const product *p, float *scale) {
+    float to = p->scale_y == SIZE_MAX ? 1 : *sis__in(s, r, p->scale_y);
+    for (size_t j = 0; p->scale_a != SIZE_MAX && j < p->n; j++) {
+        scale[j] =
+            p->alpha * *sis__in(s, r, p->scale_a) * sis__in(s, r, p->scale_b)[j * p->scale_b_step];
+        scale[j] = p->scale_y == SIZE_MAX ? scale[j] : scale[j] / to;
+    }
+}
+
+/* A row of sums to results that lie `step` apart. */
+static void store_row(const sis__step *s, sis__run *r, const product *p, const double *sums,
+                      const float *scale, size_t at, size_t step) {
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0) + at, low, high;
+    float *f = sis__out(s, r, 0) + at;
+    sis__elem_range(sis__tout(s, r, 0)->elem, &low, &high);
+    float zero = (float)zero_at(s, r, p->zero_y, 0), least = (float)low - zero,
+          most = (float)high - zero;
+    for (size_t j = 0; j < p->n; j++) {
+        if (p->scale_a == SIZE_MAX) {
+            y[j * step] = sis__elem_wrap(SIS__INT32, (int64_t)sums[j]);
+        } else if (p->scale_y == SIZE_MAX) {
+            f[j * step] = (float)sums[j] * scale[j];
+        } else {
+            float v = nearest_within((float)sums[j] * scale[j], least, most, -zero);
+            y[j * step] = (int64_t)(int32_t)(v + zero);
+        }
+    }
+}
+
+static void add_bias(const sis__step *s, const sis__run *r, const product *p, size_t row,
+                     double *sums) {
+    size_t n = sis__tin(s, r, p->bias)->count;
+    for (size_t j = 0; j < p->n; j++)
+        sums[j] += (double)whole(s, r, p->bias)[n == 1 ? 0 : n == p->n ? j : row * p->n + j];
+}
+
+static void matmul_fast(const sis__step *s, sis__run *r, const product *p, const size_t *at) {
+    const int64_t *a = whole(s, r, p->a) + at[0] * p->m * p->k;
+    bench b = bench_of(p, r);
+    fill_scales(s, r, p, b.scale);
+    for (size_t first = 0; first < p->m; first += ROWS) {
+        size_t rows = least_of(ROWS, p->m - first);
+        for (size_t i = 0; i < rows; i++) {
+            int64_t zero = zero_at(s, r, p->zero_a, (first + i) * p->zero_a_step);
+            for (size_t k = 0; k < p->k; k++)
+                b.left[i * p->k + k] =
+                    (float)(a[p->trans_a ? k * p->m + first + i : (first + i) * p->k + k] - zero);
+        }
+        multiply_rows(p, &b, rows);
+        for (size_t i = 0; i < rows; i++) {
+            if (p->bias != SIZE_MAX)
+                add_bias(s, r, p, first + i, b.sums + i * p->n);
+            store_row(s, r, p, b.sums + i * p->n, b.scale, (at[2] * p->m + first + i) * p->n, 1);
+        }
+    }
+}
+
 static int product_forward(const sis__step *s, sis__run *r) {
     const product *p = (const product *)s->p.own;
     size_t index[SIS__MAX_RANK] = {0}, total = 1;
@@ -331,7 +517,10 @@ static int product_forward(const sis__step *s, sis__run *r) {
             at[0] += index[d] * p->over.stride[0][d];
             at[1] += index[d] * p->over.stride[1][d];
         }
-        multiply(s, r, p, at);
+        if (p->packed)
+            matmul_fast(s, r, p, at);
+        else
+            multiply(s, r, p, at);
         for (size_t d = p->over.rank; d-- > 0 && ++index[d] == p->over.dims[d];)
             index[d] = 0;
     }
@@ -345,6 +534,45 @@ const sis__op sis__op_qlinear_matmul = {8, 8,         qlinear_matmul_shape, prod
 const sis__op sis__op_qgemm = {6, 9, qgemm_shape, product_forward, NULL, 0, SIS__MIXES};
 
 /* ---- Convolutions ---------------------------------------------------------------------------- */
+
+/* Floats that a convolution takes: the channels of a group, windows of PIXELS outputs, their sums, and what packing takes. */
+enum { PIXELS = 256 };
+
+typedef struct {
+    float *image, *windows, *sums;
+    double *total; /* (n, PIXELS) */
+    void *pack;
+} darkroom;
+
+static size_t plane_of(const sis__window *w) {
+    return w->in[0] * w->in[1] * w->in[2];
+}
+
+static size_t conv_scratch(const product *p) {
+    const sis__window *w = &p->window;
+    size_t floats = w->channels / w->groups * plane_of(w) + (p->k + p->n) * PIXELS + w->out[2];
+    return floats * sizeof(float) + p->n * PIXELS * sizeof(double) +
+           sis__product_scratch(PIECE, PIXELS) + 256;
+}
+
+/* Weights of all filters (filters, k), zero points off, where they can be used. */
+static void flatten_bytes(sis__cx *c, product *p) {
+    const sis__tensor *a = sis__cx_input(c, p->a), *b = sis__cx_input(c, p->b);
+    const sis__tensor *zero = p->zero_b == SIZE_MAX ? NULL : sis__cx_input(c, p->zero_b);
+    const sis__window *w = &p->window;
+    int few = p->n < 4 && p->k <= PIECE;
+    if (c->error || !is_byte(a) || !is_byte(b) || !b->data || (zero && !zero->data) || p->k == 0 ||
+        w->out[2] == 0 || (w->out[2] > PIXELS && !few) ||
+        (double)(p->k + p->n) * PIXELS + (double)a->count > 1e9)
+        return;
+    float *plain = (float *)sis__cx_alloc(c, b->count, sizeof *plain);
+    for (size_t i = 0; plain && i < b->count; i++)
+        plain[i] = (float)(((const int64_t *)b->data)[i] -
+                           (zero ? ((const int64_t *)zero->data)[i / p->k * p->zero_b_step] : 0));
+    p->packed = plain;
+    p->lines = few;
+    c->step->scratch = conv_scratch(p) + (few ? w->out[2] * sizeof(float) : 0);
+}
 
 static int conv_shape(sis__cx *c, product *p) {
     const sis__tensor *x = sis__cx_input(c, p->a), *f = sis__cx_input(c, p->b);
@@ -370,6 +598,9 @@ static int conv_shape(sis__cx *c, product *p) {
     sis__cx_elem(c, 0, p->scale_y == SIZE_MAX ? SIS__INT32 : zero ? zero->elem : x->elem);
     c->step->flops = 2.0 * (double)w->n * (double)w->filters * (double)w->out[0] *
                      (double)w->out[1] * (double)w->out[2] * (double)(f->count / w->filters);
+    p->k = f->count / w->filters;
+    p->n = w->filters / w->groups;
+    flatten_bytes(c, p);
     return c->error;
 }
 
@@ -429,10 +660,164 @@ static int64_t convolve(const sis__step *s, const sis__run *r, const product *p,
     return sum;
 }
 
+static darkroom darkroom_of(const product *p, const sis__run *r) {
+    darkroom d;
+    d.pack = r->scratch;
+    d.total = (double *)(void *)(r->scratch + (sis__product_scratch(PIECE, PIXELS) + 63) / 64 * 64);
+    d.image = (float *)(void *)(d.total + p->n * PIXELS);
+    d.windows = d.image + p->window.channels / p->window.groups * plane_of(&p->window);
+    d.sums = d.windows + p->k * PIXELS;
+    return d;
+}
+
+/* Outputs from .. to - 1 of the last axis see an input that exists at kernel position k. */
+static void outputs_at(const sis__window *w, size_t k, size_t *from, size_t *to) {
+    ptrdiff_t shift = (ptrdiff_t)(k * w->dilation[2]) - w->pad[2], step = (ptrdiff_t)w->stride[2];
+    ptrdiff_t last = (ptrdiff_t)w->in[2] - 1 - shift;
+    *from = shift < 0 ? (size_t)((-shift + step - 1) / step) : 0;
+    *to = last < 0 ? 0 : least_of((size_t)(last / step) + 1, w->out[2]);
+    *from = least_of(*from, *to);
+}
+
+/* The line of the image that a line of outputs sees at row i, j of the kernel, in front of its padding; NULL: none. */
+static const float *line_seen(const sis__window *w, const float *plane, size_t line, size_t i,
+                              size_t j) {
+    ptrdiff_t z = (ptrdiff_t)(line / w->out[1] * w->stride[0] + i * w->dilation[0]) - w->pad[0];
+    ptrdiff_t y = (ptrdiff_t)(line % w->out[1] * w->stride[1] + j * w->dilation[1]) - w->pad[1];
+    if (z < 0 || y < 0 || z >= (ptrdiff_t)w->in[0] || y >= (ptrdiff_t)w->in[1])
+        return NULL;
+    return plane + ((size_t)z * w->in[1] + (size_t)y) * w->in[2];
+}
+
+/* to[o] += by * what output o of the line sees at kernel position k; by 0: to[o] = it. */
+static void see_line(const sis__window *w, const float *line, size_t k, float by, float *to) {
+    size_t from, end, step = w->stride[2];
+    outputs_at(w, k, &from, &end);
+    const float *x = line + ((ptrdiff_t)(from * step + k * w->dilation[2]) - w->pad[2]);
+    for (size_t o = from; by == 0 && o < end; o++)
+        to[o] = x[(o - from) * step];
+    if (step == 1)
+        for (size_t o = from; by != 0 && o < end; o++)
+            to[o] += by * x[o - from];
+    else
+        for (size_t o = from; by != 0 && o < end; o++)
+            to[o] += by * x[(o - from) * step];
+}
+
+/* windows (k, PIXELS): what `lines` lines of outputs see, kernel position by kernel position. */
+static void fill_windows(const product *p, const darkroom *d, size_t first, size_t lines) {
+    const sis__window *w = &p->window;
+    size_t kernel = w->kernel[0] * w->kernel[1] * w->kernel[2];
+    memset(d->windows, 0, p->k * PIXELS * sizeof *d->windows);
+    for (size_t row = 0; row < p->k; row++)
+        for (size_t l = 0; l < lines; l++) {
+            size_t tap = row % kernel, k = tap % w->kernel[2], j = tap / w->kernel[2];
+            const float *line = line_seen(w, d->image + row / kernel * plane_of(w), first + l,
+                                          j / w->kernel[1], j % w->kernel[1]);
+            if (line)
+                see_line(w, line, k, 0, d->windows + row * PIXELS + l * w->out[2]);
+        }
+}
+
+/* Sums of one filter, n of them, to results. */
+static void store_filter(const sis__step *s, sis__run *r, const product *p, size_t filter,
+                         const double *sums, size_t n, size_t at) {
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0) + at, low, high;
+    double bias = (double)zero_at(s, r, p->bias, filter);
+    sis__elem_range(sis__tout(s, r, 0)->elem, &low, &high);
+    if (p->scale_a == SIZE_MAX) {
+        for (size_t i = 0; i < n; i++)
+            y[i] = sis__elem_wrap(SIS__INT32, (int64_t)(sums[i] + bias));
+        return;
+    }
+    float scale = *sis__in(s, r, p->scale_a) * sis__in(s, r, p->scale_b)[filter * p->scale_b_step];
+    scale /= *sis__in(s, r, p->scale_y);
+    int32_t zero = (int32_t)zero_at(s, r, p->zero_y, 0);
+    float least = (float)(low - zero), most = (float)(high - zero);
+    for (size_t i = 0; i < n; i++)
+        y[i] = (int32_t)nearest_within((float)(sums[i] + bias) * scale, least, most, (float)-zero) +
+               zero;
+}
+
+/* A few filters over a few terms: line by line. */
+static void conv_lines(const sis__step *s, sis__run *r, const product *p, const darkroom *d,
+                       size_t first, size_t at) {
+    const sis__window *w = &p->window;
+    size_t kernel = w->kernel[0] * w->kernel[1] * w->kernel[2], lines = w->out[0] * w->out[1];
+    for (size_t f = 0; f < p->n; f++)
+        for (size_t l = 0; l < lines; l++) {
+            float *sum = d->windows;
+            memset(sum, 0, w->out[2] * sizeof *sum);
+            for (size_t row = 0; row < p->k; row++) {
+                size_t tap = row % kernel, j = tap / w->kernel[2];
+                const float *line = line_seen(w, d->image + row / kernel * plane_of(w), l,
+                                              j / w->kernel[1], j % w->kernel[1]);
+                float weight = p->packed[(first + f) * p->k + row];
+                if (line && weight != 0)
+                    see_line(w, line, tap % w->kernel[2], weight, sum);
+            }
+            for (size_t o = 0; o < w->out[2]; o += PIXELS) {
+                size_t n = least_of(PIXELS, w->out[2] - o);
+                for (size_t i = 0; i < n; i++)
+                    d->total[i] = (double)sum[o + i];
+                store_filter(s, r, p, first + f, d->total, n, at + (f * lines + l) * w->out[2] + o);
+            }
+        }
+}
+
+/* Some lines of outputs, all filters: weights (n, k) times windows (k, pixels), piece by piece of k. */
+static void conv_block(const sis__step *s, sis__run *r, const product *p, const darkroom *d,
+                       const size_t *what) {
+    size_t first = what[0], at = what[1], pixels = what[2], plane = what[3];
+    for (size_t from = 0; from < p->k; from += PIECE) {
+        size_t k = least_of(PIECE, p->k - from);
+        memset(d->sums, 0, p->n * PIXELS * sizeof *d->sums);
+        sis__product_add(&(sis__product){p->n,
+                                         pixels,
+                                         k,
+                                         {p->packed + first * p->k + from, p->k, 1},
+                                         {d->windows + from * PIXELS, PIXELS, 1},
+                                         1.0f,
+                                         d->sums,
+                                         PIXELS},
+                         d->pack);
+        for (size_t i = 0; i < p->n * PIXELS; i++)
+            d->total[i] = from ? d->total[i] + (double)d->sums[i] : (double)d->sums[i];
+    }
+    for (size_t f = 0; f < p->n; f++)
+        store_filter(s, r, p, first + f, d->total + f * PIXELS, pixels, at + f * plane);
+}
+
+/* One image and group. */
+static void conv_fast(const sis__step *s, sis__run *r, const product *p, size_t n, size_t group) {
+    const sis__window *w = &p->window;
+    size_t per = w->channels / w->groups, lines = w->out[0] * w->out[1], plane = lines * w->out[2];
+    size_t first = group * p->n, at = (n * w->filters + first) * plane;
+    const int64_t *x = whole(s, r, p->a) + (n * w->channels + group * per) * plane_of(w);
+    int64_t zero = zero_at(s, r, p->zero_a, 0);
+    darkroom d = darkroom_of(p, r);
+    for (size_t i = 0; i < per * plane_of(w); i++)
+        d.image[i] = (float)(int32_t)(x[i] - zero);
+    if (p->lines) {
+        conv_lines(s, r, p, &d, first, at);
+        return;
+    }
+    size_t together = PIXELS / w->out[2]; /* lines */
+    for (size_t l = 0; l < lines; l += together) {
+        size_t some = least_of(together, lines - l);
+        fill_windows(p, &d, l, some);
+        conv_block(s, r, p, &d, (size_t[]){first, at + l * w->out[2], some * w->out[2], plane});
+    }
+}
+
 static int conv_forward(const sis__step *s, sis__run *r) {
     const product *p = (const product *)s->p.own;
     const sis__window *w = &p->window;
     size_t at = 0, o[3];
+    for (size_t i = 0; p->packed && i < w->n * w->groups; i++)
+        conv_fast(s, r, p, i / w->groups, i % w->groups);
+    if (p->packed)
+        return SIS_OK;
     for (size_t n = 0; n < w->n; n++)
         for (size_t f = 0; f < w->filters; f++)
             for (o[0] = 0; o[0] < w->out[0]; o[0]++)
