@@ -16,7 +16,7 @@ typedef struct {
     cli_source source; /* all but the model */
     cli_question question;
     cli_list models, names;
-    const char *threshold, *host, *origin;
+    const char *threshold, *host, *origin, *motifs;
     const char *model_name, *predictor_host;
     int below, log;
     size_t port, http_port, workers, queue, body, instances, max_subsets;
@@ -42,6 +42,9 @@ static const cli_option options[] = {
     CLI_GROUP(serve_options, question, cli_question, cli_question_options),
     {"max-subsets", 0, "N", CLI_COUNT(serve_options, max_subsets), "stop after N subsets",
      .unset = "find all"},
+    {"motifs", 0, "FILE", CLI_STRING(serve_options, motifs),
+     "DNA: known motifs to show subsets beside",
+     .more = "A file of JASPAR or MEME, as sis cluster takes it."},
     {"seconds", 0, "S", CLI_NUMBER(serve_options, seconds), "time for a request, 0: no limit",
      .max = 1e9, .more = "Then it is answered with what has been found, and says \"cut\"."},
     {"workers", 0, "N", CLI_COUNT(serve_options, workers), "requests computed at once",
@@ -226,6 +229,7 @@ static int run(const void *p, const cli_list *args) {
     opt.seconds = o->seconds;
     opt.token = file ? token : NULL;
     opt.origin = o->origin;
+    opt.motifs = o->motifs;
     opt.log = o->log ? write_log : NULL;
     if (status == CLI_DONE)
         status = cli_fail(sis_server_start(&opt, &server));

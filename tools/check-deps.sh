@@ -70,7 +70,7 @@ allow src/task "base task" "error.h sis.h data.h model.h net.h results.h explain
 allow src/explain "base core/input.h explain" "error.h sis.h net.h data.h explain.h evaluate.h attack.h"
 allow src/global "base global" "error.h sis.h data.h results.h global.h"
 allow src/report "base report" "error.h sis.h results.h findings.h export.h report.h"
-allow src/serve "base serve" "error.h sis.h data.h model.h net.h results.h task.h report.h serve.h"
+allow src/serve "base serve" "error.h sis.h data.h global.h model.h net.h results.h task.h report.h serve.h"
 allow cli ". base" "*"
 allow mpi ". base ../cli" "*"
 allow examples "" "*"

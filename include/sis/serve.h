@@ -49,6 +49,7 @@ typedef struct sis_served {
 typedef struct sis_server_opt {
     const sis_served *models; /* (n_models), at least one, names all different */
     size_t n_models;
+    const char *motifs; /* a file of known motifs, for subsets of DNA; NULL: none */
     const char *host;   /* the address to listen at; default "127.0.0.1" */
     unsigned port;      /* 0: any that is free; default 8080 */
     size_t workers;     /* requests that are computed at once; default 0: one for each core */

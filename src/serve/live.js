@@ -1,8 +1,8 @@
 "use strict";
 /* The live page. One state (model, input, question); every change of it asks the server, at most one
    question under way, the latest one next: an old answer stays until a newer one is there and never
-   replaces it. The threshold is read from the trace of the answer at once, and asked for when it
-   rests. */
+   replaces it. While the threshold is moved, first subsets are read from the walk of the answer and nothing
+   is asked; the whole answer is asked for when it is let go. */
 (() => {
   const byId = (id) => document.getElementById(id);
   const make = (name, attributes, ...children) => {
@@ -209,7 +209,15 @@
     try {
       const body = question();
       const names = state.second && fits(state.second) ? [state.model, state.second] : [state.model];
-      got = await Promise.all(names.map(async (name) => (await (await ask(address(name) + ":explain", body)).json()).explanations[0]));
+      got = await Promise.all(names.map(async (name) => {
+        const about = async (question) => (await (await ask(address(name) + ":explain", question)).json()).explanations[0];
+        const record = await about(body);
+        if (record && record.status === "below_threshold") {
+          const other = { ...body.parameters, below: !state.below, "class": record.output, trace: false };
+          record.against = await about({ ...body, parameters: other });
+        }
+        return record;
+      }));
     } catch (error) { trouble = error.message; }
     busy = false;
     if (number > shown && (number === wanted || !trouble)) {
@@ -239,22 +247,20 @@
     p.append(reached ? ", " + sign + " " : ", not " + sign + " ", short(record.threshold));
     return p;
   }
-  function scoreBar(record, subset) {
-    const points = [record.masked_score, record.score, record.threshold].concat(subset ? [subset.score] : []).filter((v) => v !== null);
-    const low = Math.min(0, ...points), high = Math.max(1, ...points), x = (v) => 10 + 400 * (v - low) / (high - low);
-    const box = svg("svg", { viewBox: "0 0 420 54", role: "img", "aria-label": "masked " + short(record.masked_score) +
-      (subset ? ", subset " + short(subset.score) : "") + ", threshold " + short(record.threshold) + ", whole input " + short(record.score) });
-    const mark = (v, text, up, kind) => {
-      box.append(svg("circle", { cx: x(v), cy: 27, r: 6, class: kind }));
-      box.append(svg("text", { x: Math.min(375, Math.max(45, x(v))), y: up ? 12 : 48, "text-anchor": "middle" }, text + " " + short(v)));
-    };
-    box.append(svg("line", { x1: 10, x2: 410, y1: 27, y2: 27, class: "axis" }));
-    box.append(svg("line", { x1: x(record.masked_score), x2: x(record.score), y1: 27, y2: 27, class: "reach" }));
-    box.append(svg("line", { x1: x(record.threshold), x2: x(record.threshold), y1: 16, y2: 38, class: "limit" }));
-    mark(record.masked_score, "masked", false, "");
-    if (subset) mark(subset.score, "subset", true, "");
-    mark(record.score, "whole", subset ? Math.abs(x(subset.score) - x(record.score)) > 95 : true, "full");
-    return make("div", { class: "score" }, box);
+  /* The same elements as src/report/score_bar.c makes. */
+  function scoreBar(record, subsets) {
+    const scores = [record.masked_score, record.score, record.threshold, ...subsets.map((s) => s.score)].filter((v) => typeof v === "number");
+    let low = Math.min(...scores), high = Math.max(...scores);
+    const room = low >= 0 && high <= 1 ? null : Math.max((high - low) * 0.1, 1e-9);
+    [low, high] = room === null ? [0, 1] : [low - room, high + room];
+    const x = (v) => 100 * (v - low) / (high - low) + "%", from = Math.min(record.masked_score, record.score), to = Math.max(record.masked_score, record.score);
+    const marks = [["masked", 0, "all masked", record.masked_score], ...subsets.slice(0, COLOURS).map((s, k) => ["sub", k, subsets.length > 1 ? "subset " + (k + 1) : "subset", s.score]),
+      ["limit", 0, "threshold", record.threshold], ["full", 0, "whole input", record.score]];
+    const dot = ([kind, colour, , v], at) => make("i", { class: kind + " s" + colour, style: at ? "left:" + x(v) : null });
+    const order = [...marks].sort((a, b) => (a[0] === "sub") - (b[0] === "sub"));
+    return make("div", { class: "scorebar" },
+      make("div", { class: "track", "aria-hidden": "true" }, make("b", { style: "left:" + x(from) + ";width:" + 100 * (to - from) / (high - low) + "%" }), ...order.map((m) => dot(m, true))),
+      make("p", { class: "marks soft" }, ...marks.map((m) => make("span", {}, dot(m, false), " " + m[2] + " " + short(m[3])))));
   }
   const rankOf = (subsets) => {
     const rank = new Map();
@@ -276,9 +282,10 @@
   }
   function drawLetters(record, subsets) {
     const rank = rankOf(subsets), p = make("p", { class: "dna" }), letters = record.sequence || "";
-    for (let k = 0; k < letters.length; k += 10) {
+    for (let k = 0, end; k < letters.length; k = end) {
       const block = make("span", { "data-n": k + 1 });
-      for (let f = k; f < Math.min(k + 10, letters.length); f++) block.append(rank.has(f) ? markOf(letters[f], rank.get(f)) : make("i", {}, letters[f]));
+      end = letters.length - k < 15 ? letters.length : k + 10; /* a short rest joins the last block */
+      for (let f = k; f < end; f++) block.append(rank.has(f) ? markOf(letters[f], rank.get(f)) : make("i", {}, letters[f]));
       p.append(block);
     }
     return p;
@@ -301,71 +308,154 @@
   }
   function drawPictures(record, subsets) {
     const row = make("div", { class: "pictures" }, make("figure", {}, drawPicture(record, null), make("figcaption", {}, "the input")));
-    subsets.forEach((subset, k) => row.append(make("figure", {}, drawPicture(record, subset),
+    subsets.forEach((subset, k) => subset.aside || row.append(make("figure", {}, drawPicture(record, subset),
       make("figcaption", {}, "subset " + (k + 1) + ": " + subset.features.length + " pixels, " + short(subset.score)))));
+    if (record.mask) {
+      const low = Math.min(...record.mask), high = Math.max(...record.mask);
+      row.append(make("figure", { class: "mask" }, drawPicture({ ...record, values: record.mask }, null),
+        make("figcaption", {}, "masked: " + short(low) + (high > low ? " to " + short(high) : ""))));
+    }
     return row;
   }
   function drawTable(record, subsets) {
-    const columns = (first() || {}).columns || [];
-    return make("div", { class: "tables" }, ...subsets.map((subset, k) => make("table", { class: "features values" },
-      make("caption", {}, make("span", { class: "key s" + k % COLOURS }, String(k + 1)), " scores " + short(subset.score)),
-      make("tbody", {}, ...subset.features.map((f) => {
-        const name = record.names ? record.names[f] : "feature " + f, column = columns.find((c) => c.name === name);
-        const value = state.input && state.input[name] !== undefined ? state.input[name] : record.values[(record.feature_map || []).indexOf(f) >= 0 ? record.feature_map.indexOf(f) : f];
-        const spread = column && column.least !== undefined && column.most > column.least
-          ? make("span", { class: "spread", title: short(column.least) + " to " + short(column.most) },
-            make("i", { style: "left:" + 100 * Math.min(1, Math.max(0, (value - column.least) / (column.most - column.least))) + "%" })) : null;
-        return make("tr", {}, make("th", { scope: "row" }, name), make("td", { class: "number" }, typeof value === "number" ? short(value) : String(value), spread));
-      })))));
+    const columns = (first() || {}).columns || [], valueOf = (f, from) => from[(record.feature_map || []).indexOf(f) >= 0 ? record.feature_map.indexOf(f) : f];
+    const row = (f) => {
+      const name = record.names ? record.names[f] : "feature " + f, column = columns.find((c) => c.name === name);
+      const value = state.input && state.input[name] !== undefined && state.input[name] !== null ? state.input[name] : valueOf(f, record.values);
+      const known = column && column.least !== undefined && column.most > column.least && typeof value === "number";
+      const x = (v) => "left:" + 100 * Math.min(1, Math.max(0, (v - column.least) / (column.most - column.least))) + "%";
+      return make("tr", {}, make("th", { scope: "row" }, name), make("td", {}, typeof value === "number" ? short(value) : String(value)),
+        make("td", { class: "among" }, known ? make("span", { class: "spread", title: short(column.least) + " to " + short(column.most) },
+          record.mask ? make("u", { style: x(valueOf(f, record.mask)) }) : null, make("i", { style: x(value) })) : null));
+    };
+    return make("div", { class: "tables" }, ...subsets.map((subset, k) => subset.aside ? null : make("table", { class: "features" },
+      make("caption", {}, make("span", { class: "key s" + k % COLOURS + " r0" }, String(k + 1)), " scores " + short(subset.score)),
+      make("tbody", {}, ...subset.features.map(row)))).filter(Boolean));
   }
   function listSubsets(record, subsets) {
     const name = (f) => record.words ? record.words[f] : record.sequence ? record.sequence[f] : record.names ? record.names[f] : String(f);
-    return make("ol", { class: "subsets" }, ...subsets.map((subset, k) => make("li", {}, make("span", { class: "key s" + k % COLOURS }, String(k + 1)),
+    return make("ol", { class: "subsets" }, ...subsets.map((subset, k) => subset.aside ? null : make("li", { "data-pattern": record.sequence ? letters(record.sequence, subset.features) : null },
+      make("span", { class: "key s" + k % COLOURS + " r0" }, String(k + 1)),
       record.sequence ? pattern(record.sequence, subset.features) : make("span", { class: "words" }, ...subset.features.slice(0, 40).map((f) => make("bdi", {}, name(f)))),
-      make("span", { class: "soft" }, "scores " + short(subset.score)))));
+      make("span", { class: "soft" }, subset.features.length + " of " + record.n_features + ", scores " + short(subset.score)))).filter(Boolean));
+  }
+  /* From the first to the last chosen base, N for what is not chosen. */
+  function letters(sequence, features) {
+    const on = new Set(features), low = Math.min(...features), high = Math.max(...features);
+    return Array.from({ length: high - low + 1 }, (_, k) => on.has(low + k) ? sequence[low + k].toUpperCase() : "N").join("");
   }
   function pattern(sequence, features) {
     const on = new Set(features), low = Math.min(...features), high = Math.max(...features), span = make("span", { class: "pattern" });
     for (let f = low; f <= high; f++) span.append(on.has(f) ? sequence[f] : make("i", {}, "\u00b7"));
     return span;
   }
-  function drawBody(record, subsets) {
+  function drawBody(record, all) {
+    const subsets = all.map((subset, k) => only === null || only === k ? subset : { ...subset, features: [], aside: true });
     if (record.words) return [drawText(record, subsets), listSubsets(record, subsets)];
     if (record.sequence) return [drawLetters(record, subsets), listSubsets(record, subsets)];
     if (record.kind === "image") return [drawPictures(record, subsets)];
     if (record.kind === "table" || record.names) return [drawTable(record, subsets)];
     return [listSubsets(record, subsets)];
   }
-  /* Why there is nothing to explain, and what would be. */
+
+  /* ---- Known motifs: the logo of a subset over that of the motif it is most like ---- */
+  let motifs = 0;
+  const INKS = { A: "var(--c2)", C: "var(--c0)", G: "var(--c4)", T: "var(--c1)" };
+  function logo(columns, from, top, to) { /* columns of four shares, the first at column `from` */
+    columns.forEach((shares, k) => {
+      const bits = 2 + shares.reduce((sum, p) => sum + (p > 0 ? p * Math.log2(p) : 0), 0);
+      let y = top + 30;
+      shares.map((p, b) => [p * bits * 15, "ACGT"[b]]).sort((a, b) => a[0] - b[0]).forEach(([h, base]) => {
+        if (h < 0.8) return;
+        to.append(svg("text", { transform: "translate(" + (14 * (from + k) + 7) + " " + y + ") scale(1 " + h / 10.2 + ")", "text-anchor": "middle", fill: INKS[base] }, base));
+        y -= h;
+      });
+    });
+  }
+  function drawMatch(pattern, match) {
+    const shift = Math.max(0, -match.offset), width = Math.max(shift + pattern.length, shift + match.offset + match.matrix.length);
+    const box = svg("svg", { viewBox: "0 0 " + 14 * width + " 70", width: 14 * width, role: "img", class: "logo",
+      "aria-label": "the subset " + pattern + " over the motif " + match.name });
+    logo(Array.from(pattern, (c) => c === "N" ? [0.25, 0.25, 0.25, 0.25] : ["A", "C", "G", "T"].map((b) => Number(b === c))), shift, 0, box);
+    box.append(svg("line", { x1: 0, x2: 14 * width, y1: 33, y2: 33, stroke: "var(--line)" }));
+    logo(match.matrix, shift + match.offset, 36, box);
+    return make("div", { class: "match scroll" }, box, make("p", { class: "soft" }, "most like ", make("b", {}, match.name), " " + match.id +
+      (match.p === null || match.p === undefined ? "" : ", p " + match.p.toPrecision(2)) + (match.reverse ? ", other strand" : "")));
+  }
+  const matched = new Map(); /* answers, by pattern */
+  async function drawMotifs() {
+    const lines = all("li[data-pattern]").filter((li) => !li.querySelector(".match")), number = shown;
+    const unknown = [...new Set(lines.map((li) => li.dataset.pattern))].filter((p) => !matched.has(p)).slice(0, 32);
+    if (!motifs || !lines.length) return;
+    try {
+      if (unknown.length) (await (await ask("/v1/motifs", { patterns: unknown })).json()).matches.forEach((m, k) => matched.set(unknown[k], m));
+    } catch (error) { say(error.message); return; }
+    if (number === shown) lines.forEach((li) => { const m = matched.get(li.dataset.pattern); if (m && m[0] && li.isConnected) li.append(drawMatch(li.dataset.pattern, m[0])); });
+  }
+
+  /* Why there is nothing to explain, what would be, and what pulls the score the other way. */
   function whyNot(record) {
-    const least = record.direction === ">=";
-    if (record.status === "below_threshold")
-      return "The input does not reach the threshold. Any threshold " + (least ? "from " + short(record.masked_score) + " to " : "down to ") + short(record.score) +
-        " has an explanation; " + (least ? "\u201cat most\u201d" : "\u201cat least\u201d") + " shows which features pull it the other way.";
-    if (record.status === "default_decision")
-      return "Even with everything masked the score is " + short(record.masked_score) + ": no part of the input is responsible. Take another threshold or mask.";
-    return "";
+    const least = record.direction === ">=", rises = least ? record.score > record.masked_score : record.score < record.masked_score;
+    const p = make("p", { class: "reason" });
+    if (record.status === "default_decision") {
+      p.append("Even with everything masked the score is " + short(record.masked_score) + ": no part of the input is responsible. Take another threshold or mask.");
+      return [p];
+    }
+    p.append("The input does not reach the threshold. ");
+    if (!rises) p.append("No threshold has an explanation: masking everything brings the score to " + short(record.masked_score) + ".");
+    else {
+      const round = (least ? Math.floor : Math.ceil)(record.score * 100) / 100, fits = least ? round > record.masked_score : round < record.masked_score;
+      const at = fits ? round : (record.score + record.masked_score) / 2, button = make("button", { type: "button", class: "explain-at" }, "Explain at " + short(at));
+      button.addEventListener("click", () => { state.threshold = at; remember(); askSoon(0); });
+      p.append("Any threshold " + (least ? "above " + short(record.masked_score) + ", up to " : "below " + short(record.masked_score) + ", down to ") + short(record.score) + ", has an explanation. ", button);
+    }
+    const against = record.against, subsets = against && against.subsets || [];
+    if (!subsets.length) return [p];
+    return [p, make("h4", { class: "against" }, "What pulls it " + (least ? "down" : "up") + ": these alone keep it " + (least ? "at most " : "at least ") + short(record.threshold)),
+      ...drawBody(against, subsets)];
+  }
+  /* One subset at a time, or all. */
+  let only = null;
+  function stepper(subsets) {
+    if (subsets.length < 2) return null;
+    const bar = make("div", { class: "stepper", role: "group", "aria-label": "Subsets shown" });
+    const button = (k, text) => {
+      const b = make("button", { type: "button", "aria-pressed": String(only === k) }, text);
+      b.addEventListener("click", () => { only = k; redraw(); (all(".stepper button")[k === null ? 0 : k + 1] || byId("answer")).focus(); });
+      return b;
+    };
+    const next = make("button", { type: "button", class: "next" }, "Next subset");
+    next.addEventListener("click", () => { only = only === null ? 0 : (only + 1) % subsets.length; redraw(); (all(".stepper .next")[0] || byId("answer")).focus(); });
+    bar.append(button(null, "all"), ...subsets.slice(0, COLOURS).map((_, k) => button(k, String(k + 1))), next);
+    return bar;
   }
   function drawCard(record, name) {
     const subsets = record.subsets || [], card = make("article", { class: "card", "data-status": record.status });
     card.append(make("header", {}, make("h3", {}, answers.length > 1 ? name : subsets.length === 0 ? "Nothing to explain" :
-      subsets.length === 1 ? "One sufficient subset" : subsets.length + " sufficient subsets"),
-    record.verified ? make("span", { class: "tag" }, "verified") : null));
+      record.read ? "The first subset" : subsets.length === 1 ? "One sufficient subset" : subsets.length + " sufficient subsets"),
+    record.read ? make("span", { class: "tag read" }, "read from the walk") : record.verified ? make("span", { class: "tag" }, "verified") : null));
     card.append(verdict(record));
-    if (record.status !== "error") card.append(scoreBar(record, subsets[0]));
-    if (record.status === "explained") card.append(...drawBody(record, subsets));
-    else card.append(make("p", { class: "reason" }, whyNot(record)));
-    card.append(make("p", { class: "soft" }, short(record.evaluations) + " evaluations, " + short(1000 * record.seconds) + " ms"));
+    if (record.status !== "error") card.append(scoreBar(record, subsets));
+    if (record.status === "explained") card.append(...[stepper(subsets), ...drawBody(record, subsets)].filter(Boolean));
+    else if (record.status !== "error") card.append(...whyNot(record));
+    card.append(make("p", { class: "soft" }, record.read ? "no new walk" : short(record.evaluations) + " evaluations, " + short(1000 * record.seconds) + " ms"));
     return card;
   }
+  let drawn = []; /* answers, or what their walks say of another threshold */
+  function redraw() {
+    byId("answer").replaceChildren(...drawn.map((record, k) => drawCard(record, k ? state.second : state.model)));
+    if (drawn.length === 0) byId("answer").replaceChildren(make("p", { class: "reason" }, "Nothing to explain yet."));
+    drawMotifs();
+  }
   function draw() {
-    byId("answer").replaceChildren(...answers.map((record, k) => drawCard(record, k ? state.second : state.model)));
-    if (answers.length === 0) byId("answer").replaceChildren(make("p", { class: "reason" }, "Nothing to explain yet."));
+    drawn = answers;
+    if (only !== null && !answers.some((r) => (r.subsets || []).length > only)) only = null;
+    redraw();
     byId("picked").textContent = "";
     tune();
   }
 
-  /* ---- The threshold: read from the trace at once, asked for when it rests ---- */
+  /* ---- The threshold: read from the walk while it moves, asked for when it is let go ---- */
   function tune() {
     const slider = byId("threshold"), record = answers[0], scores = record ? [record.score, record.masked_score, 0, 1] : [0, 1];
     const low = Math.min(...scores), high = Math.max(...scores), wide = low < 0 || high > 1;
@@ -375,42 +465,70 @@
     slider.value = String(state.threshold);
     byId("at").textContent = short(state.threshold);
   }
-  /* The first subset at another threshold: what was masked last, as long as it is needed. */
+  /* What the walk of a record says of another threshold: the first subset is what was masked last, as long as
+     it is needed. NULL: it has no walk. */
   function reread(record, threshold) {
     const walk = (record.subsets || [])[0], least = record.direction === ">=";
-    if (!walk || !walk.order) return null;
-    const enough = (v) => least ? v >= threshold : v <= threshold;
-    if (!enough(record.score)) return -1;
-    let keep = walk.order.length;
-    for (let i = walk.trace.length - 1; i >= 0; i--) if (enough(walk.trace[i])) { keep = i + 1; break; } else if (i === 0) keep = 0;
-    return walk.order.length - keep;
+    if (!walk || !walk.order || !walk.trace) return null;
+    const enough = (v) => least ? v >= threshold : v <= threshold, read = { ...record, threshold, read: true, verified: false, subsets: [] };
+    if (!enough(record.score)) return { ...read, status: "below_threshold" };
+    if (enough(record.masked_score)) return { ...read, status: "default_decision" };
+    let masked = walk.trace.length;
+    while (masked > 0 && !enough(walk.trace[masked - 1])) masked--;
+    return { ...read, status: "explained", subsets: [{ features: walk.order.slice(masked).reverse(), score: masked ? walk.trace[masked - 1] : record.score }] };
   }
   function slide() {
+    const read = answers.map((record) => reread(record, Number(byId("threshold").value)));
     state.threshold = Number(byId("threshold").value);
     byId("at").textContent = short(state.threshold);
-    const size = answers[0] ? reread(answers[0], state.threshold) : null;
-    byId("picked").textContent = size === null ? "" : size < 0 ? "The input does not reach it." :
-      size === 0 ? "Reached with everything masked." : "First subset, read from the walk: " + size + (size === 1 ? " feature." : " features.");
-    remember();
-    askSoon(150);
+    if (read.length && read.every(Boolean)) {
+      drawn = read;
+      only = null;
+      redraw();
+      const size = read[0].subsets.length ? read[0].subsets[0].features.length : 0;
+      byId("picked").textContent = read[0].status === "below_threshold" ? "The input does not reach it." : size === 0 ? "Reached with everything masked." :
+        "First subset, read from the walk: " + size + (size === 1 ? " feature." : " features.");
+    }
   }
+  function letGo() { remember(); askSoon(200); }
 
-  /* ---- Examples ---- */
-  const shelf = { from: 0, count: 0, items: [], step: 50 };
+  /* ---- Examples: those of a page are scored, so that they can be filtered by class, right and wrong ---- */
+  const shelf = { from: 0, count: 0, items: [], step: 200 };
   async function fetchExamples(from) {
-    const model = state.model, got = await (await ask(address(model) + "/examples?from=" + from + "&count=" + shelf.step)).json();
+    const model = state.model, values = ((first() || {}).shape || []).reduce((a, b) => a * b, 1);
+    shelf.step = Math.max(1, Math.min(200, Math.floor(400000 / values)));
+    const got = await (await ask(address(model) + "/examples?from=" + from + "&count=" + shelf.step)).json();
     if (model !== state.model) return;
     Object.assign(shelf, { from, count: got.count, items: got.examples });
     byId("choose").hidden = got.count === 0;
     listExamples();
+    if (!got.count) return;
+    const scores = (await (await ask(address(model) + ":predict", { instances: got.examples.map((e) => e.instance) })).json()).predictions;
+    if (model !== state.model || from !== shelf.from) return;
+    shelf.items.forEach((item, k) => { item.decided = decide(scores[k]); item.right = judge(item); });
+    byId("right").parentElement.hidden = !shelf.items.some((item) => item.right !== null);
+    listExamples();
+  }
+  /* The class with the highest score; of a model with one score 1 if it reaches the threshold, else 0. */
+  const decide = (scores) => Array.isArray(scores) && scores.length > 1 ? scores.indexOf(Math.max(...scores)) :
+    Number([].concat(scores)[0] >= first().threshold);
+  const className = (k) => { const names = first().labels || []; return first().n_outputs > 1 ? names[k] || "output " + k : (k ? "" : "not ") + (names[0] || "decided"); };
+  function judge(item) {
+    if (item.label === undefined || item.label === null) return null;
+    const label = String(item.label), names = first().labels || [];
+    if (first().n_outputs > 1) return label === names[item.decided] || label === String(item.decided);
+    if (label === "1" || label === "0") return label === String(item.decided);
+    return names[0] ? (label === names[0]) === Boolean(item.decided) : null;
   }
   function listExamples() {
-    const words = byId("find").value.trim().toLowerCase();
-    const text = (item) => item.id + (item.label !== undefined ? " (" + item.label + ")" : "") + (typeof item.instance === "string" ? ": " + item.instance.slice(0, 60) : "");
-    const fitting = shelf.items.map((item, k) => [k, text(item)]).filter(([k, t]) => !words || t.toLowerCase().includes(words) ||
-      (typeof shelf.items[k].instance === "string" && shelf.items[k].instance.toLowerCase().includes(words)));
+    const words = byId("find").value.trim().toLowerCase(), of = byId("of").value, right = byId("right").value;
+    const text = (item) => item.id + (item.label !== undefined ? " (" + item.label + ")" : "") + (item.decided === undefined ? "" : ": " + className(item.decided)) +
+      (item.right === false ? ", wrong" : "") + (typeof item.instance === "string" ? ": " + item.instance.slice(0, 60) : "");
+    const fitting = shelf.items.map((item, k) => [k, text(item), item]).filter(([, t, item]) => (!words || t.toLowerCase().includes(words) ||
+      (typeof item.instance === "string" && item.instance.toLowerCase().includes(words))) &&
+      (of === "" || String(item.decided) === of) && (right === "" || String(item.right) === right));
     byId("example").replaceChildren(make("option", { value: "" }, "choose"), ...fitting.map(([k, t]) => make("option", { value: k }, t)));
-    byId("which").textContent = shelf.count ? (shelf.from + 1) + "\u2013" + (shelf.from + shelf.items.length) + " of " + shelf.count : "";
+    byId("which").textContent = shelf.count ? fitting.length + " of " + (shelf.from + 1) + "\u2013" + (shelf.from + shelf.items.length) + ", " + shelf.count + " in all" : "";
     byId("earlier").disabled = shelf.from === 0;
     byId("later").disabled = shelf.from + shelf.items.length >= shelf.count;
   }
@@ -456,7 +574,12 @@
     byId("mask").value = state.mask;
     byId("method").value = state.method;
     byId("second").value = state.second;
+    const classes = model.n_outputs > 1 ? names.map((_, k) => k) : [1, 0];
+    byId("of").replaceChildren(option("", "every class"), ...classes.map((k) => option(String(k), className(k))));
+    byId("right").value = "";
+    byId("right").parentElement.hidden = true;
     answers = [];
+    only = null;
     draw();
     fetchExamples(0).catch((error) => fail(error.message));
     remember();
@@ -473,7 +596,8 @@
   const bind = (id, key, read) => byId(id).addEventListener("change", () => { state[key] = read ? read(byId(id).value) : byId(id).value; remember(); askSoon(0); });
 
   async function start() {
-    const names = (await (await ask("/v1/models")).json()).models;
+    const served = await (await ask("/v1/models")).json(), names = served.models;
+    motifs = served.motifs || 0;
     for (const name of names) about.set(name, (await (await ask(address(name))).json()).sis);
     const nav = byId("models");
     nav.setAttribute("role", "tablist");
@@ -492,6 +616,8 @@
     });
     byId("ask").addEventListener("submit", (event) => event.preventDefault());
     byId("threshold").addEventListener("input", slide);
+    byId("threshold").addEventListener("change", letGo);
+    ["of", "right"].forEach((id) => byId(id).addEventListener("change", listExamples));
     bind("class", "output");
     bind("mask", "mask");
     bind("method", "method");
@@ -501,7 +627,7 @@
     byId("find").addEventListener("input", listExamples);
     byId("earlier").addEventListener("click", () => fetchExamples(Math.max(0, shelf.from - shelf.step)));
     byId("later").addEventListener("click", () => fetchExamples(shelf.from + shelf.step));
-    byId("save").addEventListener("click", () => download("sis.jsonl", "application/json", answers.map((r) => JSON.stringify(r) + "\n").join("")));
+    byId("save").addEventListener("click", () => download("sis.jsonl", "application/json", answers.map((r) => JSON.stringify({ ...r, against: undefined }) + "\n").join("")));
     byId("report").addEventListener("click", async () => {
       try { download("sis.html", "text/html", await (await ask(address(state.model) + ":report", question())).blob()); } catch (error) { say(error.message); }
     });

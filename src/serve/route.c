@@ -84,7 +84,10 @@ static void list(sis__serving *s, sis__served *model, sis__request *r) {
         sis__json_comma(&r->answer, k);
         sis__buf_json(&r->answer, s->opt->models[k].name);
     }
-    sis__buf_str(&r->answer, "]}");
+    sis__buf_char(&r->answer, ']');
+    if (s->motifs.n)
+        sis__json_count(&r->answer, "motifs", s->motifs.n);
+    sis__buf_char(&r->answer, '}');
 }
 
 static void describe(sis__serving *s, sis__served *model, sis__request *r) {
@@ -106,6 +109,11 @@ static void examples(sis__serving *s, sis__served *model, sis__request *r) {
     if (sis__served_examples(model, number(r->query_from, 0), count < MOST ? count : MOST,
                              &r->answer) != SIS_OK)
         sis__request_fail(r, 500, NULL);
+}
+
+static void motifs(sis__serving *s, sis__served *model, sis__request *r) {
+    (void)model;
+    sis__serve_motifs(s, r);
 }
 
 static void explain_v1(sis__serving *s, sis__served *model, sis__request *r) {
@@ -136,6 +144,7 @@ static const struct {
     {"/live.js", 0, script},
     {"/metrics", 0, metrics},
     {"/v1/models", 0, list},
+    {"/v1/motifs", 1, motifs},
     {"/v1/models/*", 0, describe},
     {"/v1/models/*/examples", 0, examples},
     {"/v1/models/*:predict", 1, predict_v1},

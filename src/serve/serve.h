@@ -171,6 +171,7 @@ typedef struct sis__serving {
     sis__metrics metrics;
     pthread_mutex_t lock; /* of models */
     sis__served **models; /* (opt->n_models) */
+    sis_motifs motifs;    /* of opt->motifs; none: n is 0 */
 } sis__serving;
 
 /* Can it be answered at once, without a model? */
@@ -188,6 +189,10 @@ enum sis__form { SIS__FORM_V1, SIS__FORM_V2, SIS__FORM_REPORT };
 
 void sis__serve_explain(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form);
 void sis__serve_predict(sis__serving *s, sis__served *model, sis__request *r, enum sis__form form);
+
+/* ---- motifs.c ------------------------------------------------------------------------------ */
+
+void sis__serve_motifs(sis__serving *s, sis__request *r);
 
 /* ---- pool.c -------------------------------------------------------------------------------- */
 

@@ -395,6 +395,8 @@ int sis_server_start(const sis_server_opt *opt, sis_server **out) {
     int error = check_names(opt);
     if (!error)
         error = open_models(s);
+    if (!error && opt->motifs)
+        error = sis_motifs_read(opt->motifs, &s->serving.motifs);
     if (!error)
         error = sis__pool_start(&s->serving, &s->pool);
     if (!error)
@@ -451,6 +453,7 @@ void sis_server_stop(sis_server *s) {
     for (size_t k = 0; s->serving.models && k < s->opt.n_models; k++)
         sis__served_drop(s->serving.models[k]);
     free(s->serving.models);
+    sis_motifs_release(&s->serving.motifs);
     pthread_mutex_destroy(&s->serving.lock);
     free(s);
 }

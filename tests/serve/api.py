@@ -140,7 +140,7 @@ class Protocols(unittest.TestCase):
         self.assertEqual(self.explain("dna", [dna], method="perturb")[0]["method"], "perturb")
 
     def test_second_protocol(self):
-        images = digits(2)
+        images, quick = digits(2), {"method": "quick"}
         flat = [v for image in images for row in image for v in row]
         tensor = {"name": "x", "shape": [2, 784], "datatype": "FP32", "data": flat}
         got = self.server.json("/v2/models/digit/infer", {"id": "a7", "inputs": [tensor]})
@@ -149,12 +149,56 @@ class Protocols(unittest.TestCase):
         self.assertEqual((out["shape"], out["datatype"], len(out["data"])), ([2, 10], "FP64", 20))
         one = self.server.json("/v1/models/digit:predict", {"instances": images})["predictions"]
         self.assertEqual(out["data"], [v for row in one for v in row])
-        got = self.server.json("/v2/models/digit/explain", {"inputs": [dict(tensor, shape=[2, 28, 28])]})["outputs"][0]
+        got = self.server.json("/v2/models/digit/explain", {"inputs": [dict(tensor, shape=[2, 28, 28])], "parameters": quick})["outputs"][0]
         self.assertEqual((got["shape"], got["datatype"]), ([2], "BYTES"))
-        self.assertEqual([alike(json.loads(t)) for t in got["data"]], self.explain("digit", images))
+        self.assertEqual([alike(json.loads(t)) for t in got["data"]], self.explain("digit", images, **quick))
         text = {"name": "x", "shape": [1], "datatype": "BYTES", "data": ["good"]}
         self.assertEqual(self.server.json("/v2/models/text/infer", {"inputs": [text]})["outputs"][0]["data"],
                          self.server.json("/v1/models/text:predict", {"instances": ["good"]})["predictions"])
+
+    def test_motifs(self):
+        consensus = "CCACNAGGGGGCGC"
+        rows = "".join(b + " [ " + " ".join("25" if c == "N" else "90" if c == b else "3" for c in consensus) + " ]\n" for b in "ACGT")
+        path = self.file("motifs.jaspar", f">MA0139.1 CTCF\n{rows}")
+        with Server("-m", model("dna-ctcf"), "--motifs", path) as server:
+            self.assertEqual(server.json("/v1/models"), {"models": ["dna-ctcf"], "motifs": 1})
+            forward, turned = server.json("/v1/motifs", {"patterns": ["CCNNNAGNNGGC", "GCCNNCTNNNGG"]})["matches"]
+            self.assertEqual([m["name"] for m in forward], ["CTCF"])
+            self.assertEqual((forward[0]["offset"], forward[0]["reverse"], len(forward[0]["matrix"])), (0, False, 14))
+            self.assertTrue(turned[0]["reverse"])
+            self.assertGreater(forward[0]["matrix"][0][1], 0.8)
+            for wrong in (b"", b"[]", {}, {"patterns": []}, {"patterns": [""]}, {"patterns": ["HELLO"]}, {"patterns": ["NNN"]}, {"patterns": [3]},
+                          {"patterns": ["A" * 401]}, {"patterns": ["A"] * 33}, {"patterns": "ACG"}):
+                self.assertIn("error", server.json("/v1/motifs", wrong, want=400))
+        self.assertIn("--motifs", self.server.json("/v1/motifs", {"patterns": ["ACG"]}, want=404)["error"])
+
+    def test_requests_of_the_protocols_documentation(self):
+        """Bodies and headers as the documents of KServe, of its explainers, of the Open Inference Protocol (Triton's and MLServer's
+        clients send the same) and of TensorFlow Serving show them; the model is a stand-in that adds up a row."""
+        rows, form = [[6.8, 2.8, 4.8, 1.4], [6.0, 3.4, 4.5, 1.6]], {"Content-Type": "application/json; charset=utf-8", "Accept": "*/*", "Expect": ""}
+        add = f"cmd:{sys.executable} -c \"import sys,json\nfor l in sys.stdin: print(json.dumps({{'outputs':[sum(r)/20 for r in json.loads(l)['inputs']]}}),flush=True)\""
+        flat, wanted = [v for row in rows for v in row], [sum(r) / 20 for r in rows]
+        with Server("-m", add, "--name", "sklearn-iris", "--mask", "zero", "-t", "0.5") as server:
+            def v1(verb, **more):
+                return server.json(f"/v1/models/sklearn-iris:{verb}", {"instances": rows, **more}, headers=form)
+
+            def v2(tensor, **more):
+                return server.json("/v2/models/sklearn-iris/infer", {"inputs": [{"name": "input-0", "datatype": "FP32", **tensor}], **more}, headers=form)
+            self.assertEqual(v1("predict"), {"predictions": wanted})
+            self.assertEqual(v1("predict", signature_name="serving_default"), {"predictions": wanted})
+            self.assertEqual([r["status"] for r in v1("explain")["explanations"]], ["explained"] * 2)
+            nested = v2({"shape": [2, 4], "data": rows})
+            self.assertEqual((nested["model_name"], nested["outputs"][0]["shape"], nested["outputs"][0]["data"]), ("sklearn-iris", [2, 1], wanted))
+            for more in ({"id": "42"}, {"outputs": [{"name": "output-0"}]}, {"parameters": {"content_type": "np"}}):
+                got = v2({"shape": [2, 4], "data": flat, "parameters": {"content_type": "np"}}, **more)
+                self.assertEqual(got["outputs"][0]["data"], wanted)
+                self.assertEqual(got.get("id"), more.get("id"))
+            self.assertEqual(server.json("/v2/models/sklearn-iris/versions/1/infer", {"inputs": []}, want=404)["error"][:5], "there")
+            self.assertEqual(server.json("/v1/models/sklearn-iris")["ready"], True)
+            self.assertEqual(sorted(server.json("/v2/models/sklearn-iris"))[:2], ["inputs", "name"])
+        text = {"name": "text", "shape": [2], "datatype": "BYTES", "data": ["a visually flashy but narratively opaque and emotionally vapid exercise .", "good"]}
+        got = self.server.json("/v2/models/text/infer", {"id": "1", "inputs": [text], "outputs": [{"name": "scores"}]}, headers=form)
+        self.assertEqual((got["id"], len(got["outputs"][0]["data"])), ("1", 2))
 
     def test_descriptions(self):
         self.assertEqual(self.server.json("/v1/models"), {"models": ["text", "digit", "dna", "credit"]})

@@ -2,7 +2,7 @@
 // The live page in a real browser: every control by mouse and by keyboard, on a desk and on a phone; no error
 // in the console, no request to elsewhere; answers that never go back in time while one types.
 //   node page.js CHROMIUM SIS SOURCE FOLDER
-const { spawn } = require("child_process");
+const { execFileSync, spawn } = require("child_process");
 const fs = require("fs");
 const path = require("path");
 const { open } = require("../report/browser.js");
@@ -48,7 +48,8 @@ const MARKED = `[...document.querySelectorAll("#answer .text mark")].map((m) => 
 const tab = (name) => `#models [data-name="${name}"]`;
 async function set(page, id, value) {
   await page.evaluate(`(() => { const e = document.getElementById("${id}"); e.value = ${JSON.stringify(value)};
-    e.dispatchEvent(new Event(e.type === "range" ? "input" : "change", { bubbles: true })); })()`);
+    if (e.type === "range") e.dispatchEvent(new Event("input"));
+    e.dispatchEvent(new Event("change", { bubbles: true })); })()`);
   await settle(page);
 }
 // With SIS_PICTURES: what the documents show.
@@ -62,7 +63,14 @@ async function type(page, text, pause) {
   }
 }
 
-async function texts(page) {
+// A key pressed while an element has the focus.
+async function press(page, selector, key, code, text) {
+  await page.evaluate(`document.querySelector(${JSON.stringify(selector)}).focus()`);
+  await page.key(key, code, text);
+}
+const asked = (page) => page.requests.filter((url) => url.endsWith(":explain")).length;
+
+async function texts(page, base, name) {
   await page.click(tab("imdb-cnn"));
   await settle(page);
   check("no text yet", await page.evaluate(TEXT), "Nothing to explain yet.");
@@ -70,24 +78,59 @@ async function texts(page) {
   await page.evaluate(`window.order = []; new MutationObserver(() => order.push(Number(document.body.dataset.shown)))
     .observe(document.body, { attributes: true, attributeFilter: ["data-shown"] })`);
   await page.click("#text");
-  await type(page, "A wonderful, moving film with a great cast.", 125);
+  if (name === "desktop") await type(page, "A wonderful film. Great cast.", 125);
+  else await page.send("Input.insertText", { text: "A wonderful film. Great cast." });
   await settle(page, `document.querySelector("#answer mark")`);
   const order = await page.evaluate("order");
   check("answers in order", order.every((n, k) => k === 0 || n >= order[k - 1]), true);
-  check("the answer is about what stands there", await page.evaluate(`${TEXT}.includes("wonderful, moving film with a great cast.")`), true);
+  check("the answer is about what stands there", await page.evaluate(`${TEXT}.includes("A wonderful film. Great cast.")`), true);
   check("words are marked", await page.evaluate(MARKED), (m) => m.includes("wonderful"));
-  console.log(`typed at 8 letters a second: the last answer took ${Math.round(await page.evaluate("sisLive.latency()"))} ms`);
-  // Threshold: another subset, read from the walk and then asked for.
+  if (name === "desktop") console.log(`typed at 8 letters a second: the last answer took ${Math.round(await page.evaluate("sisLive.latency()"))} ms`);
+  // The threshold: while it moves, what the walk says is drawn and nothing is asked; let go, the server says the same.
+  const before = asked(page), subset = `[...document.querySelector("#answer .subsets li").querySelectorAll("bdi")].map((b) => b.textContent).sort().join(" ")`;
+  await page.evaluate(`(() => { const e = document.getElementById("threshold"); e.value = "0.9"; e.dispatchEvent(new Event("input")); })()`);
+  check("read from the walk", await page.evaluate(`document.querySelector("#answer .read") !== null && ${TEXT}.includes("at least 0.9")`), true);
+  const read = await page.evaluate(subset);
+  await new Promise((resolve) => setTimeout(resolve, 250));
+  check("nothing was asked", asked(page), before);
+  await page.evaluate(`document.getElementById("threshold").dispatchEvent(new Event("change"))`);
+  await settle(page, `!document.querySelector("#answer .read")`);
+  check("the server finds the same", await page.evaluate(subset), read);
+  check("one question", asked(page), before + 1);
   await set(page, "threshold", "0.97");
   check("threshold", await page.evaluate(TEXT), (t) => t.includes("at least 0.97"));
   await page.evaluate(`document.getElementById("threshold").focus()`);
   await page.key("ArrowLeft", 37);
   await settle(page, `${TEXT}.includes("0.96")`);
   check("threshold by key", await page.evaluate(TEXT), (t) => t.includes("at least 0.96"));
-  await picture(page, "live-text");
+  if (process.env.SIS_PICTURES) {
+    await page.evaluate(`(() => { const e = document.getElementById("text"), t = document.getElementById("threshold"); t.value = "0.8"; t.dispatchEvent(new Event("input"));
+      e.value = "A wonderful, moving film with a great cast and a story that stays with you; only the end is dull."; e.dispatchEvent(new Event("input")); })()`);
+    await settle(page, `document.querySelectorAll("#answer .subsets li").length > 1`);
+    await picture(page, "live-text");
+    await page.evaluate(`(() => { const e = document.getElementById("text"), t = document.getElementById("threshold"); t.value = "0.96"; t.dispatchEvent(new Event("input"));
+      e.value = "A wonderful film. Great cast."; e.dispatchEvent(new Event("input")); })()`);
+    await settle(page, `${TEXT}.includes("0.96")`);
+  }
   await set(page, "below", "1");
-  check("why not", await page.evaluate(TEXT), (t) => t.includes("not at most 0.96"));
+  check("why not", await page.evaluate(TEXT), (t) => t.includes("not at most 0.96") && t.includes("What pulls it up"));
+  check("what pulls it is marked", await page.evaluate(MARKED), (m) => m.length > 0);
   await set(page, "below", "");
+  await press(page, "#below", "ArrowDown", 40);
+  await settle(page, `${TEXT}.includes("not at most")`);
+  check("a choice by key", await page.evaluate(`document.getElementById("below").value`), "1");
+  await press(page, "#below", "ArrowUp", 38);
+  await settle(page, `${TEXT}.includes("at least")`);
+  // One subset after the other, by mouse and by key.
+  await set(page, "threshold", "0.7");
+  const steps = await page.evaluate(`document.querySelectorAll("#answer .stepper [aria-pressed]").length`);
+  check("a button for each subset", steps, (n) => n > 2);
+  await page.click("#answer .stepper .next");
+  check("the first subset", await page.evaluate(`document.querySelectorAll("#answer .subsets li").length`), 1);
+  await page.key(" ", 32, " ");
+  check("the next one by key", await page.evaluate(`document.querySelector("#answer .subsets .key").textContent`), "2");
+  await press(page, "#answer .stepper button", "Enter", 13, "\r");
+  check("all again", await page.evaluate(`document.querySelectorAll("#answer .subsets li").length`), steps - 1);
   await set(page, "mask", "remove");
   check("mask", await page.evaluate(`document.querySelectorAll("#answer .card").length`), 1);
   await set(page, "mask", "");
@@ -110,7 +153,9 @@ async function digits(page) {
   }
   await settle(page, `document.querySelectorAll("#answer .pictures figure").length > 1`);
   check("the drawing is a seven", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "7");
+  check("what a masked picture is", await page.evaluate(`document.querySelector("#answer .mask figcaption").textContent`), (t) => /^masked: 0 to 0\.\d+$/.test(t));
   await set(page, "class", "1");
+  check("why it is no 1", await page.evaluate(TEXT), (t) => t.includes("does not reach the threshold"));
   check("another class", await page.evaluate(`document.querySelector("#answer .verdict b").textContent`), "1");
   await set(page, "class", "");
   await set(page, "second", "mnist-mlp");
@@ -132,8 +177,10 @@ async function sequences(page) {
   const left = "ACGTTGCATGCATTGACTGACCATGATCGATCCATGACTGA", right = "TGACTGATCGGATCGATTACGATCGATCAGCTAGCATGCAT";
   await page.click("#text");
   await page.send("Input.insertText", { text: (left + "TGGCCACCAGGGGGCGCTA" + right).slice(0, 101) });
-  await settle(page, `document.querySelector("#answer .dna, #answer .reason")`);
+  await settle(page, `document.querySelector("#answer .logo")`);
   check("sequence", await page.evaluate(TEXT), (t) => t.includes("scores"));
+  check("the motif it is most like", await page.evaluate(`document.querySelector("#answer .match p").textContent`), (t) => t.startsWith("most like CTCF MA0139.1, p "));
+  check("both logos", await page.evaluate(`document.querySelectorAll("#answer .logo text").length`), (n) => n > 15);
 }
 
 async function tables(page) {
@@ -148,6 +195,14 @@ async function tables(page) {
   await page.key("End", 35);
   await settle(page);
   check("a slider by key", await page.evaluate(TEXT) !== before, true);
+  const listed = async (of, right) => {
+    await page.evaluate(`(() => { for (const [id, v] of [["of", "${of}"], ["right", "${right}"]]) { const e = document.getElementById(id); e.value = v; e.dispatchEvent(new Event("change")); } })()`);
+    return page.evaluate(`document.querySelectorAll("#example option").length - 1`);
+  };
+  await page.evaluate(`new Promise((resolve) => { (function look() { document.getElementById("right").parentElement.hidden ? setTimeout(look, 10) : resolve(); })(); })`);
+  const counts = [await listed("", ""), await listed("1", ""), await listed("0", ""), await listed("", "true"), await listed("", "false")];
+  check("examples by class, right and wrong", counts, (c) => c[0] === 12 && c[1] > 0 && c[2] > 0 && c[1] + c[2] === 12 && c[3] === 11 && c[4] === 1);
+  await listed("", "");
   await page.evaluate(`document.getElementById("find").value = "nothing like it"; document.getElementById("find").dispatchEvent(new Event("input"))`);
   check("find", await page.evaluate(`document.querySelectorAll("#example option").length`), 1);
 }
@@ -176,11 +231,26 @@ async function kept(page, base) {
   check("tabs by key", await page.evaluate(`document.querySelector('#models [aria-selected="true"]').dataset.name`), "mnist-cnn");
 }
 
+// The examples of a table with labels, the first of them wrong; a file of two motifs.
+function labelled(scores) {
+  const lines = fs.readFileSync(path.join(source, "examples", "credit.csv"), "utf8").trim().split("\n");
+  const file = path.join(folder, "labelled.csv");
+  fs.writeFileSync(file, lines.map((line, k) => line + "," + (k === 0 ? "granted" : Number((scores[k - 1] >= 0.5) !== (k === 1)))).join("\n") + "\n");
+  return file;
+}
+function motifs() {
+  const rows = (text) => [..."ACGT"].map((b) => b + " [ " + [...text].map((c) => c === b ? 90 : c === "N" ? 25 : 3).join(" ") + " ]").join("\n");
+  const file = path.join(folder, "motifs.jaspar");
+  fs.writeFileSync(file, `>MA0139.1\tCTCF\n${rows("NNCCACNAGGGGGCGCNNN")}\n>MA0148.1\tFOXA1\n${rows("TGTTTACATT")}\n`);
+  return file;
+}
+
 async function main() {
   fs.mkdirSync(folder, { recursive: true });
-  const table = path.join(source, "examples", "credit.csv");
-  const { child, base } = await serve(["-m", model("imdb-cnn"), "-m", model("mnist-cnn"), "-m", model("mnist-mlp"), "-m", model("dna-ctcf")]);
-  const credit = await serve(["-m", model("credit"), "-i", table, "-t", "0.5"]);
+  const predicted = JSON.parse("[" + execFileSync(sis, ["predict", "-m", model("credit"), "-i", path.join(source, "examples", "credit.csv"), "-q"], { encoding: "utf8" }).trim().split("\n").join(",") + "]");
+  const table = labelled(predicted.map((line) => line.scores[0]));
+  const { child, base } = await serve(["-m", model("imdb-cnn"), "-m", model("mnist-cnn"), "-m", model("mnist-mlp"), "-m", model("dna-ctcf"), "--motifs", motifs()]);
+  const credit = await serve(["-m", model("credit"), "-i", table, "--label", "granted", "-t", "0.5"]);
   const { browser, page: newPage } = await open(chromium);
   const page = await newPage();
   for (const [name, width, height, mobile, dark] of [["phone", 390, 800, true, true], ["desktop", 1100, 800, false, false]]) {
@@ -189,7 +259,8 @@ async function main() {
       await page.open(at);
       await page.evaluate(`new Promise((resolve) => { (function look() { window.sisLive && sisLive.wanted() ? resolve() : setTimeout(look, 10); })(); })`);
       await settle(page);
-      await visit(page, at);
+      await visit(page, at, name);
+      check(`${what} ${name}: landmarks`, await page.evaluate(`["header", "nav[aria-label]", "main", "form[aria-label]", "footer", "#answer[aria-live]"].filter((s) => !document.querySelector(s))`), []);
       check(`${what} ${name}: nothing wider than the screen`, await page.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
       await picture(page, `${what}-${name}`);
     }
