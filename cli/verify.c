@@ -279,7 +279,7 @@ static int verify_all(const verify_options *o, const cli_list *args) {
 
 /* ---- Options that the results tell -------------------------------------------------------------- */
 
-/* How the first of the files was made; released by the caller. */
+/* How the first of the files was made, nothing if it does not say; released by the caller. */
 static int find_made(const char *path, sis_made *made) {
     sis_results *file;
     sis_record r = {0};
@@ -289,12 +289,7 @@ static int find_made(const char *path, sis_made *made) {
     int found = sis_results_next(file, &r);
     if (found < 0)
         status = cli_fail(found);
-    else if (found == 0 || !r.made)
-        status =
-            cli_usage("--model MODEL and --input FILE are missing, and %s does not say how it was "
-                      "made",
-                      path);
-    else
+    else if (found > 0 && r.made)
         status = cli_fail(sis_made_parse(r.made, made));
     sis_record_release(&r);
     sis_results_close(file);
@@ -327,13 +322,13 @@ static int verify_as_made(const verify_options *o, const cli_list *args) {
     cli_list none = {0};
     verify_options *base = cli_options_new(&cli_verify);
     int status = base ? find_made(args->items[0], &made) : CLI_FAILED;
-    if (status == CLI_DONE)
+    if (status == CLI_DONE && made.n_command)
         status = parse_words(&made, base);
     if (status == CLI_DONE)
         status = cli_options_lay_over(&cli_verify, o, base);
     if (status == CLI_DONE && (!base->source.model || !base->source.input))
-        status = cli_usage("--model MODEL and --input FILE are missing, and %s does not name them",
-                           args->items[0]);
+        status = cli_usage("--model MODEL and --input FILE are missing, and %s does not %s",
+                           args->items[0], made.n_command ? "name them" : "say how it was made");
     if (status == CLI_DONE)
         status = verify_all(base, args);
     if (base) {
@@ -347,7 +342,9 @@ static int verify_as_made(const verify_options *o, const cli_list *args) {
 
 static int run(const void *p, const cli_list *args) {
     const verify_options *o = (const verify_options *)p;
-    return o->source.model && o->source.input ? verify_all(o, args) : verify_as_made(o, args);
+    int piped = strcmp(args->items[0], "-") == 0; /* and so read once */
+    return piped && o->source.model && o->source.input ? verify_all(o, args)
+                                                       : verify_as_made(o, args);
 }
 
 const cli_command cli_verify = {

@@ -15,3 +15,7 @@ echo "older results do not say it"
 sed 's/,"made":.*}/}/' all.jsonl > old.jsonl
 sis verify old.jsonl 2>&1
 sis verify old.jsonl -m credit.onnx -i credit.csv --mask zero 2>&1 > audit.jsonl
+echo "model and input given, mask and seed as the results have them"
+sis verify deck.jsonl -m credit.onnx -i credit.csv 2>&1 > audit.jsonl
+sis verify old.jsonl -m credit.onnx -i credit.csv 2>&1
+true

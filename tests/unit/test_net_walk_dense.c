@@ -234,6 +234,34 @@ static void dead_units_are_known_to_be_dead(void **state) {
     sis_net_free(net);
 }
 
+/* Two values of a feature that cancel each other in the sum: full passes may round them otherwise, so
+ * that is no proof that nothing changes, whichever of them comes last. */
+static void values_that_cancel_are_no_proof(void **state) {
+    (void)state;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        sis_net_builder *b = sis_net_builder_new("cancel");
+        float one = (float)sign, w[6] = {one, 0, 1, 1, -one, 0}, v[2] = {1, 1};
+        sis_net_add_input(b, "x", 0, SHAPE(0, 3));
+        sis_net_add_param(b, "w", SHAPE(3, 2), w);
+        sis_net_add_param(b, "v", SHAPE(2, 1), v);
+        sis_net_add_node(b, "MatMul", "x w", "a");
+        sis_net_add_node(b, "Relu", "a", "h");
+        sis_net_add_node(b, "MatMul", "h v", "y");
+        sis_net_add_output(b, "y");
+        sis_net *net;
+        assert_int_equal(sis_net_build(b, &net), SIS_OK);
+        double x[] = {0.3, 1, 0.3}, z[3] = {0}, now, margin;
+        sis_input in = {.values = x, .mask = z, .n_values = 3, .feature_of = (int[]){0, 1, 0}};
+        sis_walk *walk;
+        assert_int_equal(sis_net_walk(net, &in, NULL, &walk), SIS_OK);
+        assert_int_equal(walk->ops->reset(walk, (unsigned char[]){0, 0}, &now), SIS_OK);
+        assert_int_equal(walk->ops->probe(walk, (int[]){0}, 1, &margin), SIS_OK);
+        assert_true(margin != now);
+        walk->ops->free(walk);
+        sis_net_free(net);
+    }
+}
+
 /* Weights and inputs far apart in size: a tolerance that follows, or no walk. */
 static void badly_scaled_networks_are_still_explained(void **state) {
     (void)state;
@@ -356,6 +384,7 @@ int main(void) {
         cmocka_unit_test(saturated_scores_stay_within_the_tolerance),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(dead_units_are_known_to_be_dead),
+        cmocka_unit_test(values_that_cancel_are_no_proof),
         cmocka_unit_test(badly_scaled_networks_are_still_explained),
         cmocka_unit_test(what_is_not_finite_has_no_walk),
         cmocka_unit_test(outputs_that_do_not_exist_are_refused),
