@@ -121,6 +121,10 @@ int sis_net_input_get(const sis_net *net, size_t i, sis_net_tensor *input);
  * Neither this nor the next two while another thread uses the network; on failure it is as before. */
 int sis_net_explain_input(sis_net *net, const char *name);
 
+/* 0, or why no rows can be fed as things are: an input of several leaves a size free, or has no shape. Such a network can
+ * still be evaluated by the names of its inputs, and be told more about them. */
+int sis_net_ready(const sis_net *net);
+
 /* From now on this input has that value (--with NAME=FILE), and rows no part for it; numbers are
  * converted to what it takes, one number (rank 0) fills all of it. The name of the tensor does not
  * matter. NULL: no longer. */

@@ -182,7 +182,9 @@ static int set_inputs(sis_net *net, const sis_model_opt *opt) {
     int error = SIS_OK;
     for (size_t i = 0; i < opt->n_with && !error; i++)
         error = sis_net_set_input(net, opt->with[i].name, &opt->with[i]);
-    return error || !opt->explain ? error : sis_net_explain_input(net, opt->explain);
+    if (!error && opt->explain)
+        error = sis_net_explain_input(net, opt->explain);
+    return error ? error : sis_net_ready(net);
 }
 
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {

@@ -138,7 +138,8 @@ static void add_inputs(sis__buf *b, const sis_net *net) {
         add_name(b, t.name);
         sis__buf_printf(b, ": %s ", sis__elem_name(net->graph.values[id].elem_type));
         add_shape(b, t.shape.dims, t.shape.rank);
-        sis__buf_str(b, id == net->input             ? ", the row"
+        sis__buf_str(b, net->refusal                 ? ""
+                        : id == net->input           ? ", the row"
                         : net->graph.values[id].data ? ", given"
                         : strcmp(op, "Part") == 0    ? ", part of the row"
                                                      : ", follows from the tokens");
@@ -171,7 +172,9 @@ int sis_net_describe(const sis_net *net, const sis_walk *walk, char **text) {
     int error = used ? SIS_OK : SIS_E_NOMEM;
     add_input(&b, net);
     add_inputs(&b, net);
-    if (!error && sis_net_values(net) == 0)
+    if (!error && net->refusal)
+        sis__buf_printf(&b, "no rows can be fed to it: %s\n", net->refusal);
+    else if (!error && sis_net_values(net) == 0)
         sis__buf_str(
             &b, "rows may have any length, so the shapes of its nodes are those of each row\n");
     else if (!error)

@@ -118,6 +118,18 @@ static void confirm_final(sis_net *net, const sis__geometry *g) {
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
+/* Rows cannot be fed: keep the message for who tries. */
+static int refuse_rows(sis_net *net, int error) {
+    if (error != SIS_E_UNSUPPORTED)
+        return error;
+    free(net->refusal);
+    net->refusal = sis__strdup(sis_error_detail());
+    net->final = SIS__FINAL_NONE;
+    net->pre_output = net->output;
+    net->embedding = net->embedded = -1;
+    return net->refusal ? SIS_OK : SIS_E_NOMEM;
+}
+
 /* Compile for the declared shape, or, where lengths are free, for the first guess that fits: what is
  * not supported then is not supported at all; that a guessed length does not fit says nothing. */
 static int check_runs(sis_net *net) {
@@ -128,9 +140,11 @@ static int check_runs(sis_net *net) {
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++)
         open += v->dims[d] < 0;
     if (open > 2)
-        return sis__fail(
-            SIS_E_UNSUPPORTED,
-            "input %s leaves more than two sizes free; export the model with fixed sizes", v->name);
+        return refuse_rows(
+            net,
+            sis__fail(SIS_E_UNSUPPORTED,
+                      "input %s leaves more than two sizes free; export the model with fixed sizes",
+                      v->name));
     size_t rest = 1;
     for (size_t d = net->counted ? 1 : 0; d < v->rank; d++) {
         size_t size = v->dims[d] < 0 ? 1 : (size_t)v->dims[d];
@@ -151,10 +165,11 @@ static int check_runs(sis_net *net) {
 
 /* What the network is, from its graph. */
 static int settle(sis_net *net) {
-    int error = find_input(net);
-    if (!error)
-        error = find_output(net);
-    if (error)
+    int error = find_output(net), known = 0;
+    if (!error && (known = find_input(net)) != SIS_OK)
+        error = refuse_rows(net, known);
+    net->pre_output = net->output;
+    if (error || net->refusal)
         return error;
     find_final(net);
     sis__net_find_embedding(&net->graph, net->input, &net->embedding, &net->embedded);
@@ -163,25 +178,36 @@ static int settle(sis_net *net) {
 
 static int load_graph(sis_net *net, sis__graph *g) {
     int error = sis__graph_load(g, net->doc, net->words);
-    if (!error && (error = sis__net_prepare_inputs(net, g)) != SIS_OK)
-        sis__graph_release(g);
+    net->refusal = NULL;
+    if (!error && (error = sis__net_prepare_inputs(net, g)) != SIS_OK) {
+        error = g->n_inputs ? refuse_rows(net, error) : error;
+        if (error)
+            sis__graph_release(g);
+    }
     return error;
 }
 
 int sis__net_reload(sis_net *net) {
     sis__graph fresh;
-    int error = load_graph(net, &fresh);
-    if (error)
-        return error;
     const sis_net was = *net;
+    int error = load_graph(net, &fresh);
+    if (error) {
+        *net = was;
+        return error;
+    }
     sis__cache_clear(net->cache);
     net->graph = fresh;
-    if ((error = settle(net)) == SIS_OK) {
+    error = settle(net);
+    if (!error && net->refusal && !was.refusal) /* from rows to none is no way to go */
+        error = sis_net_ready(net);
+    if (!error) {
         sis__graph was_graph = was.graph;
         sis__graph_release(&was_graph);
+        free(was.refusal);
         return SIS_OK;
     }
     sis__cache_clear(net->cache);
+    free(net->refusal);
     *net = was;
     sis__graph_release(&fresh);
     return error;
@@ -208,6 +234,10 @@ int sis__net_adopt(struct Onnx__ModelProto *doc, sis_net **out) {
     return error;
 }
 
+int sis_net_ready(const sis_net *net) {
+    return net->refusal ? sis__fail(SIS_E_UNSUPPORTED, "%s", net->refusal) : SIS_OK;
+}
+
 const char *sis_net_kernels(void) {
     return sis__kernels_best()->name;
 }
@@ -220,6 +250,7 @@ void sis_net_free(sis_net *net) {
     sis__words_free(net->words);
     sis__net_forget(net);
     sis__proto_free(&net->doc->base);
+    free(net->refusal);
     free(net);
 }
 

@@ -839,6 +839,8 @@ static int qlinear_binary_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     need_whole(c, 0);
     need_whole(c, 3);
+    if (!c->error && (!is_byte(a) || !is_byte(b)))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "integers of more than 8 bits");
     if (sis__broadcast_dims(t, 2, &rank, dims) != 0)
         return sis__cx_fail(c, SIS_E_FORMAT, "inputs whose shapes do not fit");
     sis__broadcast_init(&c->step->p.broadcast, rank, dims, t, 2);
@@ -859,29 +861,39 @@ static int64_t zero_of(const pair *v, size_t input) {
     return sis__in(v->s, v->r, input) ? whole(v->s, v->r, input)[0] : 0;
 }
 
-/* The sum of two, in the order in which ONNX Runtime rounds: scales over the result's, zero points together. */
-static float sum_of(const pair *v, const size_t *at, int64_t zero) {
-    float to = *sis__in(v->s, v->r, 6);
-    float a = *sis__in(v->s, v->r, 1) / to, b = *sis__in(v->s, v->r, 4) / to;
-    float fixed = (float)zero - fmaf(a, (float)zero_of(v, 2), b * (float)zero_of(v, 5));
-    return fmaf(b, (float)whole(v->s, v->r, 3)[at[1]],
-                fmaf(a, (float)whole(v->s, v->r, 0)[at[0]], fixed));
+/* A sum in the order in which ONNX Runtime rounds: scales over the result's, zero points together. */
+static void add_row(const pair *v, const size_t *offset, size_t out, float least, float most) {
+    const sis__broadcast *b = &v->s->p.broadcast;
+    const int64_t *x = whole(v->s, v->r, 0) + offset[0], *z = whole(v->s, v->r, 3) + offset[1];
+    int64_t *y = (int64_t *)(void *)sis__out(v->s, v->r, 0) + out;
+    size_t n = sis__broadcast_length(b),
+           by[2] = {sis__broadcast_step(b, 0), sis__broadcast_step(b, 1)};
+    float to = *sis__in(v->s, v->r, 6), zero = (float)zero_of(v, 7);
+    float one = *sis__in(v->s, v->r, 1) / to, two = *sis__in(v->s, v->r, 4) / to;
+    float fixed = zero - fmaf(one, (float)zero_of(v, 2), two * (float)zero_of(v, 5));
+    for (size_t i = 0; i < n; i++) { /* products of bytes are exact in double: as fused */
+        float sum = (float)((double)one * (double)(int32_t)x[i * by[0]] + (double)fixed);
+        sum = (float)((double)two * (double)(int32_t)z[i * by[1]] + (double)sum);
+        y[i] = (int32_t)nearest_within(sum, least, most, zero);
+    }
 }
 
 static void pair_row(void *ctx, const size_t *offset, size_t out) {
     const pair *v = (const pair *)ctx;
     const sis__broadcast *b = &v->s->p.broadcast;
-    int64_t *y = (int64_t *)(void *)sis__out(v->s, v->r, 0);
-    int64_t zero = sis__in(v->s, v->r, 7) ? whole(v->s, v->r, 7)[0] : 0;
+    int64_t *y = (int64_t *)(void *)sis__out(v->s, v->r, 0), zero = zero_of(v, 7), low, high;
+    float to = *sis__in(v->s, v->r, 6);
+    sis__elem_range(sis__tout(v->s, v->r, 0)->elem, &low, &high);
+    if (v->s->op == SIS__OP_QLINEAR_ADD) {
+        add_row(v, offset, out, (float)low, (float)high);
+        return;
+    }
     for (size_t i = 0; i < sis__broadcast_length(b); i++) {
-        size_t at[2] = {offset[0] + i * sis__broadcast_step(b, 0),
-                        offset[1] + i * sis__broadcast_step(b, 1)};
-        double value =
-            v->s->op == SIS__OP_QLINEAR_ADD
-                ? (double)rintf(sum_of(v, at, zero))
-                : (double)rintf(real(v, 0, at[0]) * real(v, 3, at[1]) / *sis__in(v->s, v->r, 6)) +
-                      (double)zero;
-        y[out + i] = saturate(sis__tout(v->s, v->r, 0)->elem, value);
+        float x = real(v, 0, offset[0] + i * sis__broadcast_step(b, 0));
+        float z = real(v, 3, offset[1] + i * sis__broadcast_step(b, 1));
+        y[out + i] = (int32_t)nearest_within(x * z / to, (float)(low - zero), (float)(high - zero),
+                                             (float)-zero) +
+                     zero;
     }
 }
 

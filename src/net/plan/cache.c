@@ -44,7 +44,8 @@ static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows sh
 static const size_t max_chunk = 256;
 static const size_t max_geometries = 8;
 static const double max_probe_flops = 1.2e9;
-static const double brief_probe_flops = 1.5e8; /* some 10 ms: of plans that nothing speaks against */
+static const double brief_probe_flops =
+    1.5e8; /* some 10 ms: of plans that nothing speaks against */
 static const size_t max_probe_bytes = (size_t)64 << 20;
 
 struct sis__cache *sis__cache_new(void) {
@@ -540,6 +541,9 @@ void sis__cache_done(const sis_net *net, sis__geometry *g) {
 }
 
 int sis__cache_geometry(const sis_net *net, int embedded, size_t n_values, sis__geometry **out) {
+    int ready = sis_net_ready(net);
+    if (ready)
+        return ready;
     int start = embedded ? net->embedded : net->input;
     sis__geometry *spare;
     if ((*out = enter(net->cache, start, n_values, NULL, &spare)) != NULL)

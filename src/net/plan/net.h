@@ -30,6 +30,9 @@ struct sis_net {
     struct sis__given *given; /* inputs that are constants */
     char *explained;          /* the input that rows are fed to, if the caller named it */
     int64_t pad;              /* the token that stands for none */
+    char *
+        refusal; /* why no rows can be fed as things are, NULL: they can. All inputs by name still can
+                      (sis_net_evaluate), and the caller may yet say more about them */
 };
 
 /* Make one input of all that the graph has (net/inputs.c). */
