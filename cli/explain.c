@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "explain.h"
-#include "lines.h"
 #include "shard.h"
 
 static const cli_option options[] = {
@@ -165,18 +164,24 @@ static void cancel(void *ctx) {
     sis_task_cancel(((cli_explaining *)ctx)->task);
 }
 
-/* Into the file; the first record says how it is made. */
-static int write_line(cli_explaining *w, const char *line, size_t n) {
+/* Into the file; the first record of it says how it is made. */
+static int write_line(cli_explaining *w, cli_line *place, const char *line) {
     char *anew = NULL;
+    size_t n = place->length;
     int status = CLI_DONE;
-    if (w->made)
+    place->first = w->made && w->n_written == 0;
+    if (place->first)
         status = cli_line_remake(line, n, w->made, &anew, &n);
-    free(w->made);
-    w->made = NULL;
     cli_progress_erase(&w->bar);
     if (status == CLI_DONE)
         status = cli_output_write(&w->out, anew ? anew : line, n);
     free(anew);
+    place->at = w->bytes;
+    place->length = n;
+    w->bytes += (long long)n;
+    w->n_written++;
+    if (status == CLI_DONE && w->made && cli_processes_now) /* a file of ours from its beginning */
+        status = cli_lines_note(&w->lines, place);
     w->broken |= status != CLI_DONE;
     return w->broken ? SIS_E_IO : SIS_OK;
 }
@@ -191,9 +196,9 @@ static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
                         .message = b.why[0] ? b.why : NULL};
     w->unsettled |= w->n_written > 0 && i < w->last;
     w->last = i;
-    w->n_written++;
     cli_explain_count(w, sis_task_id(w->task, i), &c);
-    return write_line(w, (const char *)answer + sizeof b, n - sizeof b);
+    cli_line place = {.row = sis_task_row(w->task, i), .length = n - sizeof b};
+    return write_line(w, &place, (const char *)answer + sizeof b);
 }
 
 /* What the first record says of the whole file. */
@@ -346,7 +351,8 @@ static int explain(cli_explaining *w) {
         cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
     status = status == CLI_DONE ? closed : status;
     if (status == CLI_DONE && w->unsettled)
-        status = cli_lines_settle(w->o->output);
+        status = w->lines.n ? cli_lines_settle_noted(&w->lines, w->o->output, w->made)
+                            : cli_lines_settle(w->o->output);
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
         conclude(w);
@@ -383,6 +389,7 @@ static int run(const void *p, const cli_list *args) {
         status = cli_leads() ? explain(&w) : serve(&w);
     free(w.todo);
     free(w.made);
+    cli_lines_release(&w.lines);
     sis_task_free(w.task);
     return status;
 }

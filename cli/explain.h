@@ -8,6 +8,7 @@
 #ifndef SIS_CLI_EXPLAIN_H
 #define SIS_CLI_EXPLAIN_H
 
+#include "lines.h"
 #include "method.h"
 #include "output.h"
 #include "records.h"
@@ -39,7 +40,9 @@ typedef struct cli_explaining {
     const cli_explain_options *o;
     sis_task *task;
     cli_output out;
-    char *made;         /* how the file is made, for its first record; NULL: it is said already */
+    char *made; /* how the file is made, for its first record; NULL: the file says it already */
+    cli_lines lines;    /* of such a file, where they are in it, if they come out of order */
+    long long bytes;    /* of it so far */
     cli_things *things; /* while there is work */
     int jobs;
     cli_progress bar;

@@ -92,8 +92,16 @@ static int find_row(const sis_record *r, const char *path, size_t *row) {
     return CLI_DONE;
 }
 
-static int add_record(cli_lines *l, const sis_record *r, cli_line line) {
+int cli_lines_note(cli_lines *l, const cli_line *line) {
     void *items = l->items;
+    int status = cli_grow(&items, &l->room, l->n, sizeof *l->items);
+    l->items = items;
+    if (status == CLI_DONE)
+        l->items[l->n++] = *line;
+    return status;
+}
+
+static int add_record(cli_lines *l, const sis_record *r, cli_line line) {
     const char *path = l->paths[line.file];
     int status = r->made ? take_made(l, path, r->made) : CLI_DONE;
     if (status == CLI_DONE && !l->made_json)
@@ -102,15 +110,9 @@ static int add_record(cli_lines *l, const sis_record *r, cli_line line) {
                          path);
     if (status == CLI_DONE)
         status = find_row(r, path, &line.row);
-    if (status == CLI_DONE)
-        status = cli_grow(&items, &l->room, l->n, sizeof *l->items);
-    l->items = items;
-    if (status != CLI_DONE)
-        return status;
     line.first = r->made != NULL;
     line.poor = r->collection.status == SIS_STATUS_ERROR || r->collection.status == SIS_STATUS_CUT;
-    l->items[l->n++] = line;
-    return CLI_DONE;
+    return status == CLI_DONE ? cli_lines_note(l, &line) : status;
 }
 
 static int read_lines(cli_lines *l, FILE *file, const char *path) {
@@ -140,12 +142,18 @@ static int read_lines(cli_lines *l, FILE *file, const char *path) {
     return status;
 }
 
-int cli_lines_add(cli_lines *l, const char *path) {
+static int add_path(cli_lines *l, const char *path) {
     const char **paths = realloc(l->paths, (l->n_files + 1) * sizeof *paths);
     if (!paths)
         return cli_error("out of memory");
     l->paths = paths;
     l->paths[l->n_files++] = path;
+    return CLI_DONE;
+}
+
+int cli_lines_add(cli_lines *l, const char *path) {
+    if (add_path(l, path) != CLI_DONE)
+        return CLI_FAILED;
     FILE *file = fopen(path, "r");
     if (!file)
         return cli_error("cannot open %s: %s", path, strerror(errno));
@@ -250,8 +258,8 @@ static int write_line(const cli_lines *l, size_t i, const char *made, FILE *file
     const cli_line *line = &l->items[i];
     char *text = cli_grab(line->length + 1, 1);
     int status = text ? CLI_DONE : CLI_FAILED;
-    if (status == CLI_DONE && (fseeko(file, (off_t)line->at, SEEK_SET) != 0 ||
-                               fread(text, 1, line->length, file) != line->length))
+    if (status == CLI_DONE &&
+        pread(fileno(file), text, line->length, (off_t)line->at) != (ssize_t)line->length)
         status = cli_error("cannot read %s again", l->paths[line->file]);
     if (status == CLI_DONE)
         status = i == 0 || line->first ? write_anew(text, line->length, i == 0 ? made : NULL, out)
@@ -356,13 +364,23 @@ static int replace_file(const cli_lines *l, const char *path) {
     return status;
 }
 
+static int settle(cli_lines *l, const char *path) {
+    int status = l->n ? cli_lines_sort(l, ignore, NULL) : CLI_DONE;
+    return status == CLI_DONE && l->n ? replace_file(l, path) : status;
+}
+
 int cli_lines_settle(const char *path) {
     cli_lines l = {0};
     int status = cli_lines_add(&l, path);
-    if (status == CLI_DONE && l.n)
-        status = cli_lines_sort(&l, ignore, NULL);
-    if (status == CLI_DONE && l.n)
-        status = replace_file(&l, path);
+    if (status == CLI_DONE)
+        status = settle(&l, path);
     cli_lines_release(&l);
     return status;
+}
+
+int cli_lines_settle_noted(cli_lines *l, const char *path, const char *made) {
+    int status = add_path(l, path);
+    if (status == CLI_DONE)
+        status = take_made(l, path, made);
+    return status == CLI_DONE ? settle(l, path) : status;
 }

@@ -53,6 +53,11 @@ void cli_lines_release(cli_lines *l);
  * place of the old one at once. */
 int cli_lines_settle(const char *path);
 
+/* The same of a file whose lines have been noted one by one as they were written, so that it need not
+ * be read to know them; made: how the run was made, as the first of them says. */
+int cli_lines_note(cli_lines *l, const cli_line *line);
+int cli_lines_settle_noted(cli_lines *l, const char *path, const char *made);
+
 /* ---- Sources --------------------------------------------------------------------------------- */
 
 /* Results files that were named, and which of them are parts of one run (--shard): these count as one

@@ -13,10 +13,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sis/results.h>
+
 #include "base/file.h"
 #include "spread.h"
 
-static char folder[4096]; /* of this process; "": none */
+enum { NAME = 4096 };
+static const size_t PIECE = (size_t)1 << 30; /* bytes of a message */
+
+static char folder[NAME]; /* of this process; "": none */
 
 /* Below the present folder? */
 static int is_below(const char *path) {
@@ -28,13 +33,20 @@ static int is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The file that a word names: itself, or behind "--name=", "mean:", "NAME=". NULL: none. */
-static const char *file_in(const char *word) {
-    const char *at = word;
-    for (; at; at = strpbrk(at, "=:"), at += at != NULL)
-        if (is_file(at))
-            return at;
-    return NULL;
+/* The first n characters, if they name a file. */
+static int take_name(const char *text, size_t n, char name[NAME]) {
+    snprintf(name, NAME, "%.*s", (int)(n < NAME ? n : NAME - 1), text);
+    return is_file(name);
+}
+
+/* The file that a word names: itself, or behind "--name=", "mean:", "NAME="; without what follows in
+ * "FILE:ID" and "cmd:FILE ARGUMENTS". */
+static int file_in(const char *word, char name[NAME]) {
+    for (const char *at = word; at; at = strpbrk(at, "=:"), at += at != NULL)
+        if (take_name(at, strlen(at), name) || take_name(at, strcspn(at, ":"), name) ||
+            take_name(at, strcspn(at, " "), name))
+            return 1;
+    return 0;
 }
 
 static int make_folders(const char *path) {
@@ -59,7 +71,7 @@ static int write_file(const char *path, const char *bytes, size_t n, int mode) {
 
 /* One file from rank 0 to all. Names are empty at the end. */
 static int share(const char *path, int rank) {
-    char name[4096] = "", *bytes = NULL;
+    char name[NAME] = "", *bytes = NULL;
     unsigned long long n = 0;
     int mode = 0600, bad = 0;
     struct stat st;
@@ -77,8 +89,10 @@ static int share(const char *path, int rank) {
         bytes = malloc((size_t)n + 1);
     if (!bytes && name[0])
         MPI_Abort(MPI_COMM_WORLD, 1);
-    if (name[0])
-        MPI_Bcast(bytes, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD);
+    for (size_t at = 0, more; name[0] && at < n; at += more) {
+        more = n - at < PIECE ? (size_t)n - at : PIECE;
+        MPI_Bcast(bytes + at, (int)more, MPI_BYTE, 0, MPI_COMM_WORLD);
+    }
     if (rank != 0 && name[0])
         bad = write_file(name, bytes, (size_t)n, mode);
     free(bytes);
@@ -91,31 +105,65 @@ static int enter_folder(void) {
     return mkdtemp(folder) && chdir(folder) == 0;
 }
 
-int mpi_broadcast(int argc, char **argv, int rank) {
-    int got = 1;
-    if (rank != 0 && !enter_folder()) {
-        fprintf(stderr, "sis-mpi: --broadcast: no folder %s: %s\n", folder, strerror(errno));
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    for (int i = 2; rank == 0 && i < argc && got >= 0; i++) {
-        const char *before = argv[i - 1], *file = file_in(argv[i]);
-        if (!file || strcmp(before, "-o") == 0 || strcmp(before, "--output") == 0 ||
-            strncmp(argv[i], "--output", 8) == 0 || strncmp(argv[i], "-o", 2) == 0)
+/* Is the word at `at` one that names what is written? */
+static int is_output(char *const *words, size_t at) {
+    const char *const names[] = {"-o", "--output", "--csv", "--json"};
+    const char *before = at > 0 ? words[at - 1] : "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(before, names[i]) == 0 || strncmp(words[at], names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Files that words name, from rank 0 to all: 0, or -1. */
+static int share_words(char *const *words, size_t n) {
+    char name[NAME];
+    int got = 0;
+    for (size_t i = 0; i < n && got >= 0; i++) {
+        if (is_output(words, i) || !file_in(words[i], name))
             continue;
-        if (!is_below(file)) {
+        if (!is_below(name)) {
             fprintf(stderr,
                     "sis-mpi: --broadcast: %s is not below the present folder; name it by a "
                     "path that is\n",
-                    file);
+                    name);
             MPI_Abort(MPI_COMM_WORLD, 1);
         }
-        got = share(file, rank);
+        got = share(name, 0);
     }
-    if (rank == 0 && got >= 0)
-        got = share(NULL, rank);
-    while (rank != 0 && got > 0)
-        got = share(NULL, rank);
-    return got < 0;
+    return got < 0 ? -1 : 0;
+}
+
+/* Results that are verified say in their first record which files they were made of. */
+static int share_made(const char *path) {
+    sis_results *file = NULL;
+    sis_record r = {0};
+    sis_made made = {0};
+    int bad = 0;
+    if (is_file(path) && sis_results_open(path, &file) == SIS_OK &&
+        sis_results_next(file, &r) > 0 && r.made && sis_made_parse(r.made, &made) == SIS_OK)
+        bad = share_words((char *const *)made.command, made.n_command);
+    sis_made_release(&made);
+    sis_record_release(&r);
+    sis_results_close(file);
+    return bad;
+}
+
+int mpi_broadcast(int argc, char **argv, int rank) {
+    int got = 1;
+    if (rank != 0) {
+        if (!enter_folder()) {
+            fprintf(stderr, "sis-mpi: --broadcast: no folder %s: %s\n", folder, strerror(errno));
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        while (got > 0)
+            got = share(NULL, rank);
+        return got < 0;
+    }
+    int bad = share_words(argv + 2, argc > 2 ? (size_t)argc - 2 : 0);
+    for (int i = 2; i < argc && !bad && strcmp(argv[1], "verify") == 0; i++)
+        bad = share_made(argv[i]);
+    return share(NULL, rank) < 0 || bad;
 }
 
 void mpi_broadcast_end(void) {

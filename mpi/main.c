@@ -72,7 +72,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     int status = CLI_DONE, spreads = argc > 1 && is_spread(argv[1]);
-    int sent = take_flag(&argc, argv, "--broadcast");
+    int sent = take_flag(&argc, argv, "--broadcast"), timed = take_flag(&argc, argv, "--timing");
     mpi_spread_init(&processes, rank, ranks);
     processes.jobs = mpi_cores_share(spreads && !has_jobs(argc, argv));
     if (spreads && sent && mpi_broadcast(argc, argv, rank) != 0)
@@ -80,6 +80,8 @@ int main(int argc, char **argv) {
     cli_processes_now = spreads && ranks > 1 ? &processes : NULL;
     if (rank == 0) {
         status = cli_main(&cli_sis, argc, argv);
+        if (timed)
+            mpi_spread_tell();
         if (mpi_spread_end() != 0)
             MPI_Abort(MPI_COMM_WORLD,
                       status ? status : CLI_FAILED); /* what is written is flushed */

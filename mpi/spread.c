@@ -50,6 +50,18 @@ typedef struct {
 } worker;
 static worker *workers; /* (ranks) of rank 0 */
 
+/* What rank 0 was busy with, for --timing. */
+static struct {
+    size_t answers, bundles, chunks;
+    double seconds, busy; /* busy: processor time of the thread that leads */
+} timing;
+
+static double busy_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 static int send(const void *bytes, size_t n, int to, int tag) {
     return MPI_Send(bytes, (int)n, MPI_BYTE, to, tag, MPI_COMM_WORLD) == MPI_SUCCESS
                ? SIS_OK
@@ -194,51 +206,53 @@ static int give(lead *l, int rank, size_t n) {
     if (k->has == 0 && k->done == 0)
         k->since = sis__seconds();
     k->has += n;
+    timing.chunks++;
     return rank == 0 ? crew_put(&l->own, things, n)
                      : send(things, n * sizeof *things, rank, SIS_MPI_CHUNK);
 }
 
-/* Whoever has less than half of what should wait gets more; first those with idle threads. */
-static int feed(lead *l) {
+/* More for a process that has less than half of what should wait there, or an idle thread. It is
+ * asked whenever something was heard of the process, and at no other time is there a reason. */
+static int feed(lead *l, int rank) {
+    worker *k = &workers[rank];
     int error = SIS_OK;
-    for (int idle = 1; idle >= 0; idle--)
-        for (int r = 0; r < ranks && error == SIS_OK && l->given < l->work->n; r++) {
-            worker *k = &workers[r];
-            size_t ahead, full;
-            if (k->ready.round != current)
-                continue;
-            full = wish(l, k, &ahead);
-            if (idle ? k->has < (size_t)k->ready.jobs : k->has + ahead / 2 < full)
-                error = give(l, r, idle ? (size_t)k->ready.jobs - k->has : full - k->has);
-        }
+    size_t ahead, full = wish(l, k, &ahead), jobs = (size_t)k->ready.jobs;
+    while (error == SIS_OK && l->given < l->work->n &&
+           (k->has < jobs || k->has + ahead / 2 < full)) {
+        error = give(l, rank, full - k->has);
+        full = wish(l, k, &ahead);
+    }
     return error;
 }
 
 static int take_answer(void *ctx, size_t thing, const void *bytes, size_t n) {
     lead *l = ctx;
     l->answered++;
+    timing.answers++;
     l->from->has--;
     l->from->done++;
     return cli_desk_put(&l->desk, thing, bytes, n);
 }
 
-static int take_answers(lead *l, worker *from, const sis__buf *b) {
+static int take_answers(lead *l, int rank, const sis__buf *b) {
+    worker *from = &workers[rank];
     double now = sis__seconds(), seconds = now - from->since;
     l->from = from;
+    timing.bundles++;
     if (seconds > WINDOW_SECONDS) { /* what was long ago counts less */
         from->done /= 2;
         from->since = now - seconds / 2;
     }
-    return crew_each(b->data, b->len, take_answer, l);
+    int error = crew_each(b->data, b->len, take_answer, l);
+    return error == SIS_OK ? feed(l, rank) : error;
 }
 
-static void welcome(lead *l, int rank, const ready_message *r) {
-    if (r->round != current) { /* it has come too late for that one */
-        send(NULL, 0, rank, SIS_MPI_END);
-        return;
-    }
+static int welcome(lead *l, int rank, const ready_message *r) {
+    if (r->round != current) /* it has come too late for that one */
+        return send(NULL, 0, rank, SIS_MPI_END);
     workers[rank] = (worker){.ready = {r->round, r->jobs > 0 ? r->jobs : 1}};
     l->jobs += (size_t)workers[rank].ready.jobs;
+    return feed(l, rank);
 }
 
 static int fail_as(int rank, const sis__buf *b) {
@@ -259,9 +273,9 @@ static int hear(lead *l) {
     int from = status.MPI_SOURCE;
     if (tag == SIS_MPI_READY) {
         memcpy(&ready, l->room.data, sizeof ready);
-        welcome(l, from, &ready);
+        error = welcome(l, from, &ready);
     } else if (tag == SIS_MPI_ANSWERS) {
-        error = take_answers(l, &workers[from], &l->room);
+        error = take_answers(l, from, &l->room);
     } else if (tag == SIS_MPI_FAILED) {
         error = fail_as(from, &l->room);
     }
@@ -272,7 +286,7 @@ static int hear_own(lead *l, double seconds) {
     char message[512];
     int failed = crew_failed(&l->own, message);
     size_t n = crew_take(&l->own, &l->answers, seconds);
-    int error = n > 0 ? take_answers(l, &workers[0], &l->answers) : SIS_OK;
+    int error = n > 0 ? take_answers(l, 0, &l->answers) : SIS_OK;
     if (error == SIS_OK && failed) {
         sis_error_set(message);
         error = failed;
@@ -282,10 +296,9 @@ static int hear_own(lead *l, double seconds) {
 
 static int lead_on(lead *l) {
     const cli_work *w = l->work;
-    int error = SIS_OK;
+    int error = feed(l, 0);
     while (error >= 0 && l->answered < w->n) {
-        error = feed(l);
-        int heard = error >= 0 ? hear(l) : error;
+        int heard = hear(l);
         int own = heard >= 0 ? hear_own(l, heard ? 0 : NAP_SECONDS) : heard;
         error = own < 0 ? own : SIS_OK;
         if (error == SIS_OK && w->tick && w->tick(w->ctx))
@@ -315,11 +328,14 @@ static int lead_all(const cli_work *w) {
     l.jobs = (size_t)workers[0].ready.jobs;
     sis__buf_init(&l.room);
     sis__buf_init(&l.answers);
+    double began = sis__seconds(), busy = busy_seconds();
     int error = crew_start(&l.own, w);
     if (error == SIS_OK) {
         error = lead_on(&l);
         dismiss(&l, error);
     }
+    timing.seconds += sis__seconds() - began;
+    timing.busy += busy_seconds() - busy;
     over |= error != SIS_OK;
     cli_desk_release(&l.desk);
     sis__buf_release(&l.room);
@@ -333,6 +349,14 @@ static int spread(const cli_work *w) {
 }
 
 /* ---- Beginning and end ----------------------------------------------------------------------- */
+
+void mpi_spread_tell(void) {
+    fprintf(
+        stderr,
+        "sis-mpi: %d processes, %.3f s; rank 0 was busy handing out and writing for %.4f s: %zu "
+        "answers in %zu bundles, %zu chunks\n",
+        ranks, timing.seconds, timing.busy, timing.answers, timing.bundles, timing.chunks);
+}
 
 int mpi_spread_end(void) {
     sis__buf room;

@@ -24,13 +24,16 @@ run 2 --version >version 2>&1 || {
     echo "skipped: mpirun does not work here: $(head -n 1 version)"
     exit 77
 }
-bad=0
-fail() {
-    echo "FAILED: $*"
-    bad=1
-}
+# Each part runs in a folder of its own, all at the same time: most of it is waiting for processes.
+fail() { echo "FAILED: $*"; }
 plain() { sed 's/"seconds":[0-9.e-]*/"seconds":0/' "$@"; }
 same() { plain "$1" >one && plain "$2" >two && cmp -s one two && echo "the same: $3" || fail "$3: $2 differs from $1"; }
+parts=0
+part() { # a function, and what it is given
+    parts=$((parts + 1))
+    mkdir $parts
+    (cd $parts && ln -s ../*.csv ../reviews.txt . && cp "$source/models/credit.onnx" . && "$@") </dev/null >$parts.log 2>&1 &
+}
 
 cp "$source/examples/credit.csv" .
 i=0
@@ -40,74 +43,84 @@ while [ $i -lt 60 ]; do
     i=$((i + 1))
 done
 printf 'A wonderful film, moving and superb.\nDull. What a waste of time!\nGreat fun and a joy\n' >reviews.txt
-# A run a line, behind the number of processes.
-cat >kinds <<END
-2 -m cmd:$source/examples/credit.sh -i many.csv --mask mean:credit.csv -t 0.8
-4 -m $source/models/credit.onnx -i many.csv -t 0.6 --trace
-3 -m $source/examples/credit-trees.json -i credit.csv --mask mean:credit.csv -t 0.5
-2 -m $source/models/imdb-cnn.onnx -i reviews.txt -t 0.6
-4 -m $source/models/credit.onnx -i many.csv -t 0.6 --mask hotdeck:credit.csv --samples 4 --rows 40:50,3,7
-END
-while read -r n kind; do
-    # shellcheck disable=SC2086
-    "$sis" explain -q $kind -o whole.jsonl --force || fail "sis explain $kind"
-    # shellcheck disable=SC2086
-    run "$n" explain -q $kind -o spread.jsonl --force </dev/null || fail "$n processes: $kind"
-    same whole.jsonl spread.jsonl "$n processes, ${kind#*-i }"
-done <kinds
-"$sis" predict -m "$source/models/credit.onnx" -i many.csv >scores
-run 3 predict -m "$source/models/credit.onnx" -i many.csv </dev/null >spread
-cmp -s scores spread && echo "the same: scores" || fail "scores"
 
-# Checked and compared.
-"$sis" explain -q -m "$source/models/credit.onnx" -i many.csv -t 0.6 --method ig -o ig.jsonl
-"$sis" explain -q -m "$source/models/credit.onnx" -i many.csv -t 0.6 -o sis.jsonl
-"$sis" verify -q sis.jsonl ig.jsonl --exhaustive 4 >scores
-run 3 verify -q sis.jsonl ig.jsonl --exhaustive 4 </dev/null >spread 2>log
-cmp -s scores spread && echo "the same: findings of verify" || fail "verify: $(cat log)"
-set -- sis.jsonl ig.jsonl -m "$source/models/credit.onnx" -i many.csv --robust --yardsticks --imputation --draws 300
-"$sis" evaluate -q "$@" --csv whole.csv >whole
-run 3 evaluate -q "$@" --csv spread.csv </dev/null >spread 2>log
-cmp -s whole spread && cmp -s whole.csv spread.csv && echo "the same: tables of evaluate" || fail "evaluate: $(cat log)"
+explains() {
+    "$sis" explain -q "$@" -o whole.jsonl || fail "sis explain $*"
+    for n in 2 4; do
+        run "$n" explain -q "$@" -o spread.jsonl --force || fail "$n processes: $*"
+        same whole.jsonl spread.jsonl "$n processes, $2 $4"
+    done
+}
+part explains -m "cmd:$source/examples/credit.sh" -i many.csv --mask mean:credit.csv -t 0.8
+part explains -m "$source/models/credit.onnx" -i many.csv -t 0.6 --trace
+part explains -m "$source/examples/credit-trees.json" -i credit.csv --mask mean:credit.csv -t 0.5
+part explains -m "$source/models/imdb-cnn.onnx" -i reviews.txt -t 0.6
+part explains -m "$source/models/credit.onnx" -i many.csv -t 0.6 --mask hotdeck:credit.csv --samples 4 --rows 40:50,3,7
+
+predicts() {
+    "$sis" predict -m credit.onnx -i many.csv >scores
+    run 3 predict -m credit.onnx -i many.csv >spread
+    cmp -s scores spread && echo "the same: scores" || fail "scores"
+    "$sis" explain -q -m credit.onnx -i many.csv -t 0.6 >whole.jsonl
+    run 3 explain -q -m credit.onnx -i many.csv -t 0.6 >spread.jsonl
+    same whole.jsonl spread.jsonl "records on standard output"
+}
+part predicts
+
+# Checked and compared; with files that have to be sent first.
+audits() {
+    "$sis" explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 --method ig -o ig.jsonl
+    "$sis" explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 -o sis.jsonl
+    "$sis" verify -q sis.jsonl ig.jsonl --exhaustive 4 >whole
+    run 3 verify -q sis.jsonl ig.jsonl --exhaustive 4 >spread
+    cmp -s whole spread && echo "the same: findings of verify" || fail "verify"
+    run 2 verify -q --broadcast sis.jsonl ig.jsonl --exhaustive 4 >spread
+    cmp -s whole spread && echo "the same: findings of verify, files were sent" || fail "verify --broadcast"
+}
+part audits
+compares() {
+    "$sis" explain -q -m credit.onnx -i many.csv -t 0.6 --method ig -o ig.jsonl
+    "$sis" explain -q -m credit.onnx -i many.csv -t 0.6 -o sis.jsonl
+    set -- sis.jsonl ig.jsonl -m credit.onnx -i many.csv --robust --yardsticks --imputation --draws 300
+    "$sis" evaluate -q "$@" --csv whole.csv >whole
+    run 3 evaluate -q --broadcast "$@" --csv spread.csv >spread
+    cmp -s whole spread && cmp -s whole.csv spread.csv && echo "the same: tables of evaluate, files were sent" || fail "evaluate"
+}
+part compares
 
 # Without a shared file system; relative paths only.
-cp "$source/models/credit.onnx" .
-"$sis" explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 -o whole.jsonl --force
-run 3 explain -q --broadcast -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6 -o spread.jsonl --force </dev/null
-same whole.jsonl spread.jsonl "files were sent"
-
-# Killed at some moment: one process, the first, all of them. --resume goes on, and loses nothing.
-model="cmd:$source/tests/cli/models/sum.sh 0.02"
-head -n 25 many.csv >few.csv
-set -- explain -q -m "$model" -i few.csv --mask zero -t 30000 --jobs 1 --max-subsets 1
-"$sis" "$@" -o whole.jsonl --force
-for how in other first all term; do
-    rm -f killed.jsonl
-    timeout 120 mpirun --bind-to none -n 3 "$build/sis-mpi" "$@" -o killed.jsonl </dev/null >log 2>&1 &
-    pid=$!
-    tries=0
-    touch killed.jsonl
-    while [ "$(wc -l <killed.jsonl)" -lt 8 ] && [ $tries -lt 500 ]; do
-        sleep 0.02
-        tries=$((tries + 1))
-    done
-    ranks=$(ps -o pid= --ppid "$(pgrep -P $pid mpirun || echo $pid)" 2>/dev/null | tr '\n' ' ')
-    case $how in
-    other) kill -9 "$(echo $ranks | awk '{ print $NF }')" ;;
-    first) kill -9 "$(echo $ranks | awk '{ print $1 }')" ;;
-    all) kill -9 $ranks ;;
-    term) kill -TERM "$(pgrep -P $pid mpirun || echo $pid)" ;;
-    esac 2>/dev/null
-    wait $pid 2>/dev/null
-    lines=$(wc -l <killed.jsonl)
-    [ "$lines" -ge 8 ] || fail "$how: only $lines records before"
-    run 2 "$@" -o killed.jsonl --resume </dev/null >log 2>&1 || fail "$how: --resume: $(cat log)"
-    same whole.jsonl killed.jsonl "killed ($how) after some records, then resumed"
-done
+sends() {
+    set -- explain -q -m credit.onnx -i many.csv --mask mean:credit.csv -t 0.6
+    "$sis" "$@" -o whole.jsonl
+    run 3 "$@" --broadcast -o spread.jsonl
+    same whole.jsonl spread.jsonl "files were sent"
+}
+part sends
 
 # A model that fails: the run ends, says for which example, and what was written is kept.
-run 2 explain -q -m "cmd:$source/tests/cli/models/moody.sh 59,[^a]*" -i many.csv --mask zero -t 30000 --jobs 1 \
-    -o failed.jsonl </dev/null >log 2>&1 && fail "a model that fails: exit status 0"
-grep -q 'example .*ended with exit status 1' log || fail "a model that fails: $(cat log)"
-grep -q -- '--resume goes on' log || fail "--resume is not named"
-exit $bad
+fails() {
+    run 2 explain -q -m "cmd:$source/tests/cli/models/moody.sh 59,[^a]*" -i many.csv --mask zero -t 30000 --jobs 1 \
+        -o failed.jsonl >log 2>&1 && fail "a model that fails: exit status 0"
+    grep -q 'example .*ended with exit status 1' log || fail "a model that fails: $(cat log)"
+    grep -q -- '--resume goes on' log || fail "--resume is not named"
+    run 2 explain -q -m credit.onnx -i many.csv -t 0.6 --time-limit-total 0.000000001 -o late.jsonl >log 2>&1 && fail "late: exit status 0"
+    grep -q 'time-limit-total' log && grep -q -- '--resume goes on' log || fail "late: $(cat log)"
+    run 2 explain -m absent.onnx -i many.csv -t 0.6 >log 2>&1 && fail "no model: exit status 0"
+    [ "$(grep -c 'cannot open absent.onnx' log)" = 1 ] || fail "no model: $(cat log)"
+}
+part fails
+
+# Processes share cores out; rank 0 does not burn one while it waits.
+waits() {
+    run 2 explain -q --timing -m "cmd:$source/tests/cli/models/sum.sh 0.2" -i many.csv --mask zero -t 30000 --max-subsets 1 --rows 0:3 \
+        -o slow.jsonl >log 2>&1 || fail "waiting: $(cat log)"
+    awk '/rank 0 was busy/ { ok = 1; sub(/.*processes, /, ""); s = $1; sub(/.*writing for /, ""); if ($1 > 0.1 * s) ok = 0 } END { exit !ok }' log ||
+        fail "rank 0 is busy while it waits: $(cat log)"
+}
+part waits
+
+wait
+cat ./*.log
+if grep -q FAILED ./*.log; then
+    exit 1
+fi

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""bench_scale.py BUILD [--reviews N] [--parts 123] - what spreading over processes costs.
+
+1. Efficiency: reviews of 5 to 400 words on the LSTM, two processes of one thread against one process
+   of two threads, on the same two cores.
+2. What rank 0 pays for a bundle of answers, for a record, and for putting the file into order, measured
+   with records of cheap examples (boosted trees) and 2 to 32 processes.
+3. A simulation of more processes than there are here, with the costs of 1 and 2: parallel efficiency, and
+   where it ends. The rules of mpi/spread.c are repeated in `simulate`.
+
+Needs MPI; python3 without anything else.
+"""
+import heapq
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ENV = dict(os.environ, OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_ALLOW_RUN_AS_ROOT="1",
+           OMPI_MCA_btl_vader_single_copy_mechanism="none", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+
+
+REVIEWS = [0.02, 0.5, 2.0, 6.0, 12.0, 25.0]
+RANK = (5e-6, 5e-6, 5e-6)
+
+
+def timed(words, folder):
+    """Seconds, processor seconds of all processes, what was said."""
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.time()
+    done = subprocess.run(words, cwd=folder, env=ENV, capture_output=True, text=True)
+    seconds, after = time.time() - began, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        sys.exit("%s\n%s" % (" ".join(words), done.stderr))
+    return (seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
+            done.stderr)
+
+
+def mpi(build, n, words):
+    return ["mpirun", "--bind-to", "none", "-n", str(n), build + "/sis-mpi"] + words
+
+
+def seconds_of(path):
+    with open(path) as f:
+        return [float(x) for x in re.findall(r'"seconds":([0-9.e-]+)', f.read())]
+
+
+# ---- 1 -------------------------------------------------------------------------------------------
+
+def write_reviews(path, n):
+    """Words of the vocabulary, 5 to 400 of them; lengths spread evenly, in a random order."""
+    rng = random.Random(3)
+    with open(SOURCE + "/models/imdb-lstm.onnx", "rb") as f:
+        found = re.search(rb'\["<padding>".*?[^\\]"\]', f.read(), re.S).group(0)
+    words = json.loads(found)[2:3000]
+    lengths = [5 + 395 * i // (n - 1) for i in range(n)]
+    rng.shuffle(lengths)
+    with open(path, "w") as f:
+        for length in lengths:
+            f.write(" ".join(rng.choice(words) for _ in range(length)) + "\n")
+
+
+def efficiency(build, folder, n):
+    write_reviews(folder + "/reviews.txt", n)
+    ask = ["explain", "-q", "-m", SOURCE + "/models/imdb-lstm.onnx", "-i", "reviews.txt",
+           "-t", "0.5", "--max-subsets", "1", "--force", "-o"]
+    threads = timed([build + "/sis"] + ask + ["threads.jsonl", "--jobs", "2"], folder)
+    ranks = timed(mpi(build, 2, ask + ["ranks.jsonl", "--jobs", "1", "--timing"]), folder)
+    costs = seconds_of(folder + "/threads.jsonl")
+    inside = float(re.search(r"processes, ([0-9.]+) s", ranks[2]).group(1))
+    print("reviews of 5 to 400 words, LSTM: %d, %.3f to %.2f s each" % (n, min(costs), max(costs)))
+    print("  one process, two threads    %7.2f s, %7.2f s of processors" % threads[:2])
+    print("  two processes, one thread   %7.2f s, %7.2f s of processors; %.2f s without mpirun's "
+          "start" % (ranks[0], ranks[1], inside))
+    print("  efficiency                  %7.3f, in processor time %.3f" % (
+        threads[0] / ranks[0], threads[1] / ranks[1]))
+    return costs
+
+
+# ---- 2 -------------------------------------------------------------------------------------------
+
+def rank_costs(build, folder, n=12000):
+    """Seconds of rank 0 for a bundle and for a record, by least squares over runs of different
+    numbers of processes; and of the last step for a record."""
+    with open(folder + "/table.csv", "w") as f:
+        f.write("age,income,debt,savings,late_payments,open_accounts,years_employed,credit_used\n")
+        for i in range(n):
+            f.write("%d,%d,%d,%d,%d,%d,%d,%g\n" % (
+                20 + i % 60, 20000 + 1000 * (i * 7 % 41), 500 * (i % 13), 700 * (i % 17), i % 5,
+                i % 6, i % 20, (i % 9 + 1) / 10))
+    ask = ["explain", "-q", "-m", SOURCE + "/examples/credit-trees.json", "-i", "table.csv",
+           "--mask", "mean:" + SOURCE + "/examples/credit.csv", "-t", "0.5", "--jobs", "1",
+           "--force", "-o", "cheap.jsonl", "--timing"]
+    rows = []
+    for processes in (2, 4, 8, 16, 32):
+        said = timed(mpi(build, processes, ask), folder)[2]
+        busy, answers, bundles, chunks = (float(x) for x in re.search(
+            r"for ([0-9.]+) s: (\d+) answers in (\d+) bundles, (\d+) chunks", said).groups())
+        print("  %2d processes: rank 0 busy for %.3f s: %d records in %d bundles, %d chunks, %.1f "
+              "us a record" % (processes, busy, answers, bundles, chunks, 1e6 * busy / answers))
+        rows.append((bundles + chunks, answers, busy))
+    aa, ab, bb, ay, by = (sum(f(*r) for r in rows) for f in (
+        lambda a, b, y: a * a, lambda a, b, y: a * b, lambda a, b, y: b * b,
+        lambda a, b, y: a * y, lambda a, b, y: b * y))
+    det = aa * bb - ab * ab
+    bundle, record = (ay * bb - by * ab) / det, (aa * by - ab * ay) / det
+    size = os.path.getsize(folder + "/cheap.jsonl") / n
+    with open(folder + "/cheap.jsonl") as f:
+        lines = f.readlines()
+    last = settle_cost(folder, lines)
+    print("  rank 0: %.1f us a message, %.1f us a record of %.0f bytes; order at the end %.1f us a "
+          "record" % (1e6 * bundle, 1e6 * record, size, 1e6 * last))
+    return max(bundle, 1e-6), max(record, 1e-6), last
+
+
+def settle_cost(folder, lines):
+    """Reading lines in another order and writing them once more, as cli/lines.c does."""
+    places, at = [], 0
+    for line in lines:
+        places.append((at, len(line)))
+        at += len(line)
+    random.Random(1).shuffle(places)
+    began = time.process_time()
+    fd = os.open(folder + "/cheap.jsonl", os.O_RDONLY)
+    with open(folder + "/order.jsonl", "wb", buffering=4096) as out:
+        for place, length in places:
+            out.write(os.pread(fd, length, place))
+    os.close(fd)
+    return (time.process_time() - began) / len(lines)
+
+
+# ---- 3 -------------------------------------------------------------------------------------------
+
+AHEAD, WINDOW, BUNDLE, BUNDLE_MOST, MOST = 0.25, 4.0, 0.0005, 0.1, 480
+DELAY = 0.003  # seconds from one process to the other: a nap of either side, and the network
+
+
+def simulate(processes, n, costs, bundle, record, seed=1):
+    """Seconds until all answers are there, and how long rank 0 was busy. One thread each."""
+    rng = random.Random(seed)
+    size = len(costs)
+    cost = [costs[int(rng.random() * size)] for _ in range(n)]
+    given = answered = 0
+    has = [0] * processes       # without an answer, as rank 0 knows it
+    done = [0] * processes
+    since = [0.0] * processes
+    queue = [[] for _ in range(processes)]  # things that wait there
+    idle = [True] * processes
+    bag = [0] * processes       # answers that are not sent yet
+    sent = [-1.0] * processes
+    gap = min(BUNDLE * processes, BUNDLE_MOST)
+    free, busy, end = 0.0, 0.0, 0.0  # rank 0's thread that talks
+    events, order = [], 0
+
+    def wish(now, r):
+        ahead = int(done[r] * AHEAD / (now - since[r])) if done[r] and now > since[r] else 0
+        ahead = min(ahead, (n - given) // (2 * processes))
+        return ahead
+
+    def put(at, what, r, count=0):
+        nonlocal order
+        order += 1
+        heapq.heappush(events, (at, order, what, r, count))
+
+    def feed(now, r):
+        nonlocal given, free, busy
+        ahead = wish(now, r)
+        if given < n and (has[r] < 1 or has[r] + ahead / 2 < 1 + ahead):
+            count = min(1 + ahead - has[r], MOST, n - given)
+            has[r] += count
+            free += bundle
+            busy += bundle
+            put(free + (DELAY if r else 0), "chunk", r, given * (MOST + 1) + count)
+            given += count
+
+    def begin(now, r):
+        if queue[r]:
+            idle[r] = False
+            put(now + cost[queue[r].pop()], "done", r)
+        else:
+            idle[r] = True
+
+    for r in range(processes):
+        feed(0.0, r)
+    while events:
+        now, _, what, r, count = heapq.heappop(events)
+        if what == "chunk":
+            first, count = divmod(count, MOST + 1)
+            queue[r] = list(range(first + count - 1, first - 1, -1)) + queue[r]
+            if idle[r]:
+                begin(now, r)
+        elif what == "done":
+            bag[r] += 1
+            begin(now, r)
+            if bag[r] and (idle[r] or now - sent[r] >= gap):
+                put(now + (DELAY if r else 0), "heard", r, bag[r])
+                bag[r], sent[r] = 0, now
+        else:
+            free = max(free, now) + bundle + count * record
+            busy += bundle + count * record
+            has[r] -= count
+            done[r] += count
+            answered += count
+            if free - since[r] > WINDOW:
+                done[r] //= 2
+                since[r] = free - (free - since[r]) / 2
+            end = max(end, free)
+            feed(free, r)
+    assert answered == n
+    return end, busy, sum(cost)
+
+
+def table(costs, bundle, record, last, name, each):
+    print("%s, mean %.3f s, longest %.2f s; %d examples a process" % (
+        name, sum(costs) / len(costs), max(costs), each))
+    print("  processes   examples    seconds  efficiency  rank 0 busy  with the last step")
+    for processes in (2, 64, 256, 1024, 4096):
+        n = min(each * processes, 1000000)
+        seconds, busy, work = simulate(processes, n, costs, bundle, record)
+        ideal = work / processes
+        print("  %9d  %9d  %9.2f  %10.3f  %10.1f %%  %18.3f" % (
+            processes, n, seconds, ideal / seconds, 100 * busy / seconds,
+            ideal / (seconds + last * n)), flush=True)
+
+
+def main():
+    build, n, parts = os.path.abspath(sys.argv[1]), 8, "123"
+    for name, value in zip(sys.argv[2::2], sys.argv[3::2]):
+        n = int(value) if name == "--reviews" else n
+        parts = value if name == "--parts" else parts
+    costs, rank = REVIEWS, RANK  # as they were measured on two quiet cores
+    with tempfile.TemporaryDirectory() as folder:
+        if "1" in parts:
+            costs = efficiency(build, folder, n)
+        if "2" in parts:
+            rank = rank_costs(build, folder)
+    if "3" in parts:
+        table(costs, *rank, "Reviews", 100)
+        table([0.01], *rank, "Examples of 10 ms", 1000)
+
+
+main()
