@@ -189,6 +189,8 @@ static const struct {
     {"{'descr': '<f8, 'fortran_order': False, 'shape': (1,)}", SIS_E_UNSUPPORTED, "<f8, "},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,)}", SIS_E_FORMAT,
      "impossibly large"},
+    {"{'descr': '<f8', 'fortran_order': False, 'shape': (18446744073709551617,)}", SIS_E_FORMAT,
+     "impossibly large"}, /* 1, if it went round */
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", SIS_E_FORMAT,
      "impossibly large"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (0, 4294967296, 4294967296)}", SIS_E_FORMAT,

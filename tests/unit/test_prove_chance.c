@@ -101,6 +101,28 @@ static double true_share(const example *e, const sis_subset *s) {
     return (double)kept / DRAWS;
 }
 
+/* One feature decides: every draw keeps the decision, and every one is counted once. */
+static void draws_are_counted_once(void **state) {
+    (void)state;
+    example e;
+    sis_collection c;
+    sis_guarantee g;
+    sis_chance_opt opt;
+    draw(&e, 1);
+    memset(e.weights, 0, sizeof e.weights);
+    e.weights[0] = 1;
+    e.x[0] = 100;
+    e.opt = decision(50);
+    sis_chance_opt_init(&opt);
+    opt.share = 0.8;
+    assert_int_equal(sis_chance_collect(&e.model, &e.input, &e.opt, e.deck, &opt, &c, &g), SIS_OK);
+    assert_true(c.n_subsets == 1 && c.subsets[0].n == 1 && c.subsets[0].features[0] == 0);
+    assert_true(g.shares[0].draws >= 8 && g.shares[0].kept == g.shares[0].draws);
+    sis_collection_release(&c);
+    sis_guarantee_release(&g);
+    sis_deck_free(e.deck);
+}
+
 static void promises_are_kept_for_fresh_draws(void **state) {
     (void)state;
     size_t subsets = 0, inside = 0, kept = 0, partial = 0, n = rounds(300);
@@ -200,6 +222,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_end_where_binomial_tails_do),
+        cmocka_unit_test(draws_are_counted_once),
         cmocka_unit_test(promises_are_kept_for_fresh_draws),
         cmocka_unit_test(the_same_seed_gives_the_same_answer),
         cmocka_unit_test(failing_allocations_are_reported),
