@@ -229,12 +229,48 @@ static void affine_row(const sis__layer *l, const float *x, float *y, size_t n, 
             y[c] = x[c] * l->scale[c] + l->shift[c];
 }
 
+/* Is it two maps that are added, or a map and a number for each channel, as with a bias? Both are so
+ * common that the operator's own way round costs more than the sums. */
+static int adds_plainly(const sis__prefix *f, const sis__layer *l) {
+    int maps = 0;
+    if (l->kind != SIS__LAYER_ELEMENTS || l->op != SIS__OP_ADD ||
+        f->plan->tensors[l->step->outputs[0]].elem != SIS__FLOAT)
+        return 0; /* narrower types are rounded */
+    for (size_t i = 0; i < 2; i++) {
+        const sis__operand *o = &l->operands[i];
+        if (f->plan->tensors[l->step->inputs[i]].dtype != SIS__F32 ||
+            (o->map < 0 && (o->position != 0 || o->channel != 1)))
+            return 0;
+        maps += o->map >= 0;
+    }
+    return maps > 0;
+}
+
+static void add_row(const sis__layer *l, const sis__part *in, const int *p, size_t n,
+                    size_t channels, float *y) {
+    const float *x[2];
+    size_t step[2];
+    for (size_t i = 0; i < 2; i++) {
+        const sis__operand *o = &l->operands[i];
+        x[i] = o->map >= 0 ? sis__part_at(&in[o->map], channels, p[0], p[1], p[2])
+                           : (const float *)o->at;
+        step[i] = o->map >= 0 ? channels : 0;
+    }
+    size_t together = step[0] == step[1] ? n : 1;
+    for (size_t i = 0; i < n; i += together) {
+        sis__kernels_best()->add_up(x, 2, together * channels, 0, y + i * channels);
+        x[0] += step[0];
+        x[1] += step[1];
+    }
+}
+
 static void run_elements(sis__prefix *f, const sis__layer *l, const sis__part *in,
                          const sis__part *out, const sis__box *r) {
     const sis__map *m = &f->maps[l->out];
     size_t channels = m->channels, n = (size_t)(r->hi[2] - r->lo[2]);
+    int plain = adds_plainly(f, l);
     stage g;
-    if (l->kind == SIS__LAYER_ELEMENTS)
+    if (l->kind == SIS__LAYER_ELEMENTS && !plain)
         stage_init(&g, f, l, n);
     SIS__EACH_ROW(r, z, y) {
         float *to = sis__part_at(out, channels, z, y, r->lo[2]);
@@ -243,6 +279,8 @@ static void run_elements(sis__prefix *f, const sis__layer *l, const sis__part *i
             sis__kernels_best()->relu(x, to, n * channels);
         else if (l->kind == SIS__LAYER_AFFINE)
             affine_row(l, x, to, n, channels);
+        else if (plain)
+            add_row(l, in, (int[]){z, y, r->lo[2]}, n, channels, to);
         else
             stage_run(&g, l, in, channels, (int[]){z, y, r->lo[2]},
                       sis__box_at(&m->whole, z, y, r->lo[2]), to);
