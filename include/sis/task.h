@@ -217,6 +217,10 @@ double sis_task_threshold(const sis_task *task); /* NaN: none was given */
  * of a command are yours to tell; NULL and 0: there was none. Files are read for their digests. */
 int sis_task_made(const sis_task *task, const char *const *command, size_t n_command, char **made);
 
+/* The same for records that were made without a task: what the options name, of so many examples. */
+int sis_task_opt_made(const sis_task_opt *opt, size_t examples, const char *const *command,
+                      size_t n_command, char **made);
+
 /* ---- One example --------------------------------------------------------------------------- */
 
 /* An example as the model is asked about it. Released with sis_example_release. */

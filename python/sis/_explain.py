@@ -266,13 +266,21 @@ class Explainer:
             errand = Errand.of(self, X, threshold, ids, labels)
             if errand is not None:
                 core = self.bound.core
-                Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
-                return Results(lines, self, core, errand)
+                made = Run(self, lambda run: errand(run.lines.append, run.tell), 0, lines)()
+                return Results(lines, self, core, errand, made[0].decode())
             core, examples, limit = self.prepare(X, threshold, ids, labels)
             Run(self, self._work(core, examples, limit), len(examples), lines)()
         except KeyboardInterrupt:
             raise Interrupted(Results(lines, self, core, examples)) from None
-        return Results(lines, self, core, examples)
+        return Results(lines, self, core, examples, self._made(examples))
+
+    def _made(self, examples):
+        """How the records were made, for the file they are saved to."""
+        samples = examples[0]["mask"].size // examples[0]["values"].size
+        file = self.model if isinstance(self.model, (str, os.PathLike)) else None
+        return _core.made(None if file is None else os.fspath(file),
+                          self.mask if isinstance(self.mask, str) else None, len(examples),
+                          samples if samples > 1 else 0).decode()
 
 
 def unbounded(rows):
@@ -321,6 +329,24 @@ class Errand:
         kind = "dna" if explainer.bound.kind == "dna" else "text"
         return cls(explainer, strings, kind, threshold, ids, labels)
 
+    def command(self):
+        """What the program would be called with for the same records, if X is a file."""
+        e, words = self.explainer, ["sis", "explain"]
+        if self.kind != "file":
+            return None
+        for name, value, default in (
+                ("model", e.bound.name, None), ("input", self.strings, None),
+                ("threshold", self.threshold, None), ("below", e.below, False), ("class", e.output, "top"),
+                ("mask", e.mask, None), ("features", e.features, None), ("refine", e.refine, False),
+                ("samples", e.samples, 0), ("method", e.method, "sis"), ("keep", e.keep, "score"),
+                ("guarantee", e.guarantee, "mask"), ("domain", e.domain, "any"),
+                ("smallest", e.smallest, False), ("max-subsets", e.max_subsets, 0),
+                ("confidence", e.confidence, 0.95), ("exact", e.exact, False),
+                ("tokenizer", e.tokenizer, None), ("fit", e.fit, False)):
+            if value != default:
+                words.append("--%s" % name if value is True else "--%s=%s" % (name, value))
+        return words
+
     def __call__(self, append=None, tell=None, lines=None, exhaustive=0):
         e = self.explainer
         if self.threshold is None and e.keep == "score":
@@ -342,7 +368,8 @@ class Errand:
                           tokenizer=None if e.tokenizer is None else os.fspath(e.tokenizer),
                           fit=e.fit, method=e.method, guarantee=e.guarantee, keep=e.keep,
                           smallest=e.smallest, domain=None if e.domain == "any" else e.domain,
-                          samples=e.samples, confidence=e.confidence, refine=e.refine)
+                          samples=e.samples, confidence=e.confidence, refine=e.refine,
+                          command=self.command())
 
 
 class Run:
@@ -351,7 +378,7 @@ class Run:
 
     def __init__(self, explainer, work, n, lines):
         self.explainer, self.job, self.lines = explainer, work, lines
-        self.cancelled, self.error = False, None
+        self.cancelled, self.error, self.made = False, None, None
         shown = explainer.progress
         self.bar = Bar(n) if shown or (shown is None and sys.stderr.isatty()) else None
 
@@ -361,7 +388,7 @@ class Run:
         return self.cancelled
 
     def work(self):
-        self.job(self)
+        self.made = self.job(self)
 
     def beside(self):
         try:
@@ -379,6 +406,7 @@ class Run:
         finally:
             if self.bar is not None:
                 self.bar.close()
+        return self.made
 
     def wait(self):
         thread = threading.Thread(target=self.beside, daemon=True)
@@ -407,7 +435,19 @@ def explain(model, X, threshold=None, *, ids=None, labels=None, **options):
     The decision is score >= threshold (<= with below=True). Every subset that is reported was
     verified by full passes: alone, with everything else masked, it reaches the threshold; without
     any one of its features it does not. `ids` name the examples, `labels` are what they really
-    are. The other options are those of sis.Explainer: mask, background, features, axis, output,
-    below, max_subsets, jobs, exact, tokenizer, fit, batch_size, progress.
+    are. X is an array (n, ...), a frame, a list of texts, or the path (pathlib.Path) of a file for a
+    model that the library runs itself. The result is a sis.Results.
+
+    The other options:
+
     """
     return Explainer(model, threshold=threshold, **options)(X, ids=ids, labels=labels)
+
+
+def options_of(text):
+    """The part of a docstring that lists the options."""
+    return text[text.index("    model       a callable"):]
+
+
+if explain.__doc__:  # there is none under python -OO
+    explain.__doc__ = explain.__doc__.rstrip() + "\n\n" + options_of(Explainer.__doc__)

@@ -172,17 +172,27 @@ def draw(e):
 def frame_of(lines, title):
     """The cards of these records, in a frame of its own so that their style stays inside."""
     page = _core.page(lines, "results", title, True).decode()
-    height = 70 + sum(160 + (90 if b'"kind":"image"' in line else 0) for line in lines[:3])
-    return ('<iframe title="%s" srcdoc="%s" style="width:100%%;height:%dpx;border:0"></iframe>'
-            % (html.escape(title), html.escape(page, quote=True), height))
+    height = min(900, 80 + sum(card_height(Explanation(line)) for line in lines[:5]))
+    fit = "this.style.height=Math.min(900,this.contentDocument.documentElement.scrollHeight+4)+'px'"
+    return ('<iframe title="%s" srcdoc="%s" onload="%s" style="width:100%%;height:%dpx;border:0"></iframe>'
+            % (html.escape(title), html.escape(page, quote=True), html.escape(fit, quote=True), height))
+
+
+def card_height(e):
+    """About how many pixels a card takes, for pages that may not measure it."""
+    if e.data.get("kind") == "image":
+        return 300
+    if e.data.get("words") or e.data.get("sequence"):
+        return 170 + len(str(e.data.get("words") or e.data["sequence"])) // 4 + 26 * len(e.subsets)
+    return 130 + sum(70 + 26 * len(s) for s in e.subsets)
 
 
 class Results:
     """Explanations in the order of the examples: a list to index, slice and loop over, with
     save, report, to_frame, cluster, compare, verify, summary and plot."""
 
-    def __init__(self, lines, explainer=None, core=None, examples=None):
-        self.lines = list(lines)
+    def __init__(self, lines, explainer=None, core=None, examples=None, made=None):
+        self.lines, self._made = list(lines), made
         self._parsed = [None] * len(self.lines)
         self._explainer, self._core, self._examples = explainer, core, examples
 
@@ -192,7 +202,7 @@ class Results:
     def __getitem__(self, i):
         if isinstance(i, slice):
             examples = self._examples[i] if isinstance(self._examples, list) else None
-            return Results(self.lines[i], self._explainer, self._core, examples)
+            return Results(self.lines[i], self._explainer, self._core, examples, self._made)
         if self._parsed[i] is None:
             self._parsed[i] = Explanation(self.lines[i])
         return self._parsed[i]
@@ -229,9 +239,17 @@ class Results:
         """Write the results file, JSON Lines: what the program's --output writes. With trace=True
         it holds the order of each selection, for pages with a threshold to move."""
         with open(path, "wb") as f:
-            for line in self.lines:
-                f.write(_core.record_format(line, bool(trace)))
+            for i, line in enumerate(self.lines):
+                f.write(_core.record_format(line, bool(trace), None if i else self._made))
         return self
+
+    @property
+    def made(self):
+        """How they were made, as a dict: version, digests of files, machine. A saved file says it
+        in its first record."""
+        found = [self._made] if self._made else [
+            json.dumps(e.data["made"]) for e in self[:1] if "made" in e.data]
+        return json.loads(found[0]) if found else {}
 
     @staticmethod
     def load(path):
@@ -280,7 +298,7 @@ class Results:
             for name in seen:
                 examples[name] = examples.get(name, 0) + 1
         ranked = sorted(subsets, key=lambda name: (-subsets[name], name))
-        return [(name, subsets[name], examples[name]) for name in ranked[:most]]
+        return [(name, subsets[name], examples[name]) for name in ranked[:most]]  # None: all of them
 
     def cluster(self, eps=None, min_size=5, distance=None, jobs=1):
         """Clusters of all subsets (DBSCAN). eps=None takes the distance where the curve of
@@ -290,16 +308,9 @@ class Results:
         return Clusters(self, found)
 
     def compare(self, other):
-        """For each example that both have: how much the features of their subsets overlap
-        (Jaccard of all features that are in any subset), as a list of (id, overlap)."""
-        theirs = {e.id: e for e in other}
-        rows = []
-        for e in self:
-            if e.id in theirs and e.subsets and theirs[e.id].subsets:
-                a = {f for s in e.subsets for f in s.features}
-                b = {f for s in theirs[e.id].subsets for f in s.features}
-                rows.append((e.id, len(a & b) / len(a | b)))
-        return rows
+        """Two sets of results about the same examples, by id: of two models, masks, thresholds or
+        methods. A sis.Comparison."""
+        return Comparison(self, other)
 
     def verify(self, model=None, X=None, exhaustive=0, **options):
         """Check every claim again with full passes: a list of dicts with "holds" and, if that is
@@ -329,6 +340,70 @@ class Results:
             return self[i].plot(subset, ax)
         from ._plot import plot_results
         return plot_results(self, ax)
+
+
+class Comparison:
+    """Where two sets of results agree about the same examples. `pairs` has (explanation, explanation)
+    of every id that both have; `rows` a dict of each pair: id, both statuses, sizes of the first
+    subsets, `overlap` (Jaccard of all features in subsets), `same` (as many subsets, with the same
+    features), `shared` (subsets that both have). `only` has the ids of either that the other lacks."""
+
+    def __init__(self, first, second):
+        theirs = {e.id: e for e in second}
+        mine = {e.id for e in first}
+        self.pairs = [(e, theirs[e.id]) for e in first if e.id in theirs]
+        self.only = ([e.id for e in first if e.id not in theirs], [e.id for e in second if e.id not in mine])
+        self.rows = [self.row(a, b) for a, b in self.pairs]
+
+    @staticmethod
+    def row(a, b):
+        sets = [[frozenset(s.features) for s in e.subsets] for e in (a, b)]
+        all_of = [frozenset().union(*of) for of in sets]
+        union = all_of[0] | all_of[1]
+        shared = set(sets[0]) & set(sets[1])
+        return {"id": a.id, "status": a.status, "other_status": b.status,
+                "size": len(sets[0][0]) if sets[0] else 0, "other_size": len(sets[1][0]) if sets[1] else 0,
+                "overlap": len(all_of[0] & all_of[1]) / len(union) if union else float(a.status == b.status),
+                "shared": len(shared), "same": set(sets[0]) == set(sets[1]) and a.status == b.status}
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __getitem__(self, i):
+        return self.rows[i]
+
+    @property
+    def overlap(self):
+        """The mean overlap of examples that both explain; NaN if there is none."""
+        both = [r["overlap"] for r in self.rows if r["status"] == r["other_status"] == "explained"]
+        return float(np.mean(both)) if both else float("nan")
+
+    def features(self, most=20):
+        """Features by how differently often they are in subsets: a list of (name, subsets of the
+        first, subsets of the second)."""
+        counts = [{n: k for n, k, _ in Results([e.line for e in side]).summary(None)}
+                  for side in ([a for a, _ in self.pairs], [b for _, b in self.pairs])]
+        names = sorted(set(counts[0]) | set(counts[1]),
+                       key=lambda n: (-abs(counts[0].get(n, 0) - counts[1].get(n, 0)), n))
+        return [(n, counts[0].get(n, 0), counts[1].get(n, 0)) for n in names[:most]]
+
+    def to_frame(self):
+        """A pandas DataFrame with a row for each example that both have."""
+        import pandas
+        return pandas.DataFrame(self.rows)
+
+    def __repr__(self):
+        n = len(self)
+        agree = sum(r["status"] == r["other_status"] for r in self.rows)
+        lines = ["%d examples in both, %d and %d in one alone" % (n, len(self.only[0]), len(self.only[1])),
+                 "  %d of %d are decided alike, %d have the same subsets" % (
+                     agree, n, sum(r["same"] for r in self.rows)),
+                 "  mean overlap of features in subsets %.3g" % self.overlap]
+        lines += ["  %s in %d and %d subsets" % row for row in self.features(5) if row[1] != row[2]]
+        return "\n".join(lines)
 
 
 class Clusters:

@@ -6,8 +6,8 @@ their own names, with their arguments, results and errors:
     sis.sis_collection(f, threshold, initial_input, fully_masked_input)
 
 Candidates are not built anew for every step: the batch is kept and one position of each is
-rewritten. One thing differs: where even the fully masked input reaches the threshold, the published
-`sis_collection` never ends; here it ends after the empty subset.
+rewritten. Where even the fully masked input reaches the threshold, there is one result, of an empty
+subset whose mask is True everywhere, as published.
 """
 import collections
 
@@ -156,8 +156,7 @@ def find_sis(f, threshold, current_input, current_mask, fully_masked_input):
         return None
     positions = _find_sis_from_backselect(stack, threshold)
     mask = np.zeros(current_mask.shape, dtype=bool)
-    if positions:
-        mask[_transform_index_array_into_indexer(positions)] = True
+    mask[_transform_index_array_into_indexer(positions)] = True  # of no position: everywhere
     return SISResult(
         sis=np.array(positions, dtype=np.int_),
         ordering_over_entire_backselect=np.array([p for p, _ in stack], dtype=np.int_),
@@ -176,8 +175,6 @@ def sis_collection(f, threshold, initial_input, fully_masked_input, initial_mask
         if result is None:
             break
         found.append(result)
-        if len(result) == 0:
-            break
         current = produce_masked_inputs(current, fully_masked_input, ~result.mask[None])[0]
         mask = mask & ~result.mask
     _assert_sis_collection_disjoint(found)

@@ -798,7 +798,7 @@ static int texts_of(PyObject *list, const char ***texts, size_t *n) {
 typedef struct {
     job j;
     sis_task_opt opt;
-    PyObject *strings, *ids, *labels, *lines;
+    PyObject *strings, *ids, *labels, *lines, *command;
     const char *kind;
     sis_data *data;
     sis_task *task;
@@ -857,17 +857,55 @@ static int errand_run(errand *e) {
     Py_END_ALLOW_THREADS return error;
 }
 
-/* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, or, with lines,
- * verify these; kind "file": strings is the name of one. */
+static PyObject *bytes_of(char *text) {
+    PyObject *bytes = PyBytes_FromString(text);
+    free(text);
+    return bytes;
+}
+
+/* How the records were made, to `out`. */
+static int errand_made(errand *e, PyObject *out) {
+    const char **words = NULL;
+    size_t n = 0;
+    char *made = NULL;
+    if (e->command != Py_None && texts_of(e->command, &words, &n) != 0)
+        return SIS_E_ARGUMENT;
+    int error = sis_task_made(e->task, words, n, &made);
+    PyMem_RawFree(words);
+    if (error)
+        return error;
+    PyObject *bytes = bytes_of(made);
+    if (!bytes || PyList_Append(out, bytes) != 0)
+        error = SIS_E_NOMEM;
+    Py_XDECREF(bytes);
+    return error;
+}
+
+/* made(model, mask, examples, samples) -> bytes: how records of arrays and frames are made */
+static PyObject *made_of(PyObject *self, PyObject *args) {
+    sis_task_opt opt;
+    Py_ssize_t count, samples;
+    char *made;
+    (void)self;
+    sis_task_opt_init(&opt);
+    if (!PyArg_ParseTuple(args, "zznn", &opt.model, &opt.mask, &count, &samples))
+        return NULL;
+    opt.samples = (size_t)samples;
+    int error = sis_task_opt_made(&opt, (size_t)count, NULL, 0, &made);
+    return error ? raise_code(error) : bytes_of(made);
+}
+
+/* task(model, strings, kind, done, progress, lines, ...): explain texts or sequences, and say how the
+ * records were made, or, with lines, verify these; kind "file": strings is the name of one. */
 static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"model",    "strings",     "kind",       "done",      "progress",
-                            "lines",    "name",        "threshold",  "mask",      "output",
-                            "below",    "max_subsets", "memory",     "jobs",      "exact",
-                            "ids",      "labels",      "exhaustive", "tokenizer", "features",
-                            "fit",      "method",      "guarantee",  "domain",    "keep",
-                            "smallest", "confidence",  "samples",    "refine",    NULL};
+    static char *names[] = {
+        "model",     "strings",   "kind",   "done",       "progress",    "lines",      "name",
+        "threshold", "mask",      "output", "below",      "max_subsets", "memory",     "jobs",
+        "exact",     "ids",       "labels", "exhaustive", "tokenizer",   "features",   "fit",
+        "method",    "guarantee", "domain", "keep",       "smallest",    "confidence", "samples",
+        "refine",    "command",   NULL};
     const char *features = NULL;
-    errand e = {0};
+    errand e = {.command = Py_None};
     Py_ssize_t most = 0, memory = 0, samples = 0;
     PyObject *out = PyList_New(0);
     (void)self;
@@ -875,12 +913,12 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     sis_opt *search = &e.opt.search;
     if (!out ||
         !PyArg_ParseTupleAndKeywords(
-            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnp", names, &ModelType, &e.j.m, &e.strings,
+            args, kwargs, "O!OsOOOszzzpnnipOO|izzpszzspdnpO", names, &ModelType, &e.j.m, &e.strings,
             &e.kind, &e.j.done, &e.j.progress, &e.lines, &e.opt.model, &e.opt.threshold,
             &e.opt.mask, &e.opt.output, &search->below, &most, &memory, &search->jobs,
             &search->exact, &e.ids, &e.labels, &e.exhaustive, &e.opt.tokenizer, &features,
             &e.opt.fit, &e.opt.method, &e.opt.guarantee, &e.opt.domain, &e.opt.keep,
-            &e.opt.smallest, &e.opt.confidence, &samples, &e.opt.refine)) {
+            &e.opt.smallest, &e.opt.confidence, &samples, &e.opt.refine, &e.command)) {
         Py_XDECREF(out);
         return NULL;
     }
@@ -902,6 +940,8 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
         error = errand_open(&e);
     if (error == SIS_OK)
         error = e.lines == Py_None ? errand_run(&e) : errand_verify(&e, out);
+    if (error == SIS_OK && e.lines == Py_None)
+        error = errand_made(&e, out);
     sis_task_free(e.task);
     sis_data_free(e.data);
     if (error == SIS_OK)
@@ -930,17 +970,21 @@ static int parse_line(PyObject *line, sis_record *r) {
     return error;
 }
 
-/* record_format(line, trace) -> the line with or without its traces */
+/* record_format(line, trace, made) -> the line with or without its traces; with what it says of how
+ * the file was made, unless that is None */
 static PyObject *record_format(PyObject *self, PyObject *args) {
     PyObject *line, *out = NULL;
     int trace;
     sis_record r;
+    const char *made = NULL;
     char *text;
     size_t n;
     (void)self;
-    if (!PyArg_ParseTuple(args, "Sp", &line, &trace) || parse_line(line, &r) != 0)
+    if (!PyArg_ParseTuple(args, "Sp|z", &line, &trace, &made) || parse_line(line, &r) != 0)
         return NULL;
-    int error = sis_record_format(&r, trace, &text, &n);
+    sis_record told = r;
+    told.made = made ? made : r.made;
+    int error = sis_record_format(&told, trace, &text, &n);
     if (error == SIS_OK) {
         out = PyBytes_FromStringAndSize(text, (Py_ssize_t)n);
         free(text);
@@ -1185,7 +1229,9 @@ static PyMethodDef functions[] = {
     {"verify", verify, METH_VARARGS, "verify(model, examples, lines, exhaustive)"},
     {"task", (PyCFunction)(void (*)(void))task, METH_VARARGS | METH_KEYWORDS,
      "task(model, strings, kind, done, progress, lines, ...)"},
-    {"record_format", record_format, METH_VARARGS, "record_format(line, trace) -> bytes"},
+    {"made", made_of, METH_VARARGS, "made(model, mask, examples, samples) -> bytes"},
+    {"record_format", record_format, METH_VARARGS,
+     "record_format(line, trace, made=None) -> bytes"},
     {"page", page, METH_VARARGS, "page(lines, source, title, cards) -> bytes"},
     {"cluster", cluster, METH_VARARGS, "cluster(lines, distance, eps, min_size, jobs) -> dict"},
     {"mean", mean, METH_VARARGS, "mean(rows, n) -> bytes of doubles"},

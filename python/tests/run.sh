@@ -3,6 +3,7 @@
 #   run.sh plain BUILD   the package of the build folder
 #   run.sh asan BUILD    the same over the sanitized module
 #   run.sh wheel BUILD   a wheel, installed in a virtual environment, far from the checkout
+#   run.sh notebook BUILD  examples/tutorial.ipynb, executed; the page has what it draws
 set -u
 how=$1
 build=$(cd "$2" && pwd) || exit 1
@@ -22,6 +23,19 @@ asan)
     runtime=$(cc -print-file-name=libasan.so)
     LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 SIS_ASAN=1 PYTHONMALLOC=malloc \
         PYTHONPATH=$build/python-asan $python -m unittest discover -s "$here" -t "$here"
+    ;;
+notebook)
+    $python -c 'import nbconvert, ipykernel, matplotlib, pandas, sklearn' 2>/dev/null ||
+        skip "needs jupyter-nbconvert, python3-ipykernel, python3-matplotlib, python3-pandas, python3-sklearn"
+    folder=$(mktemp -d) || exit 1
+    trap 'rm -rf "$folder"' EXIT
+    cp "$SIS_SOURCE/examples/tutorial.ipynb" "$folder" && ln -s "$SIS_SOURCE/models" "$folder/models" || exit 1
+    cd "$folder" && HOME=$folder PYTHONPATH=$build/python PYDEVD_DISABLE_FILE_VALIDATION=1 \
+        $python -m nbconvert --log-level WARN --to html --execute tutorial.ipynb || exit 1
+    [ "$(grep -o '<iframe' tutorial.html | wc -l)" -ge 3 ] || { echo "no cards are drawn" && exit 1; }
+    [ "$(grep -o 'data:image/png' tutorial.html | wc -l)" -ge 2 ] || { echo "nothing is plotted" && exit 1; }
+    grep -q 'subsets in 3 clusters\|subsets in 2 clusters' tutorial.html || { echo "no clusters" && exit 1; }
+    [ -s comments.html ] && [ "$(grep -c . comments.jsonl)" = 18 ]
     ;;
 wheel)
     $python -c 'import venv, ensurepip' 2>/dev/null || skip "needs python3-venv"

@@ -48,11 +48,10 @@ static void name_machine(char text[MACHINE]) {
 #endif
 }
 
-int sis_task_made(const sis_task *t, const char *const *command, size_t n_command, char **made) {
+int sis_task_opt_made(const sis_task_opt *o, size_t examples, const char *const *command,
+                      size_t n_command, char **made) {
     digest model, input, mask, features;
     char machine[MACHINE];
-    const sis_task_opt *o = &t->opt;
-    size_t draws = t->mask.n_samples > 1 ? t->mask.n_samples : 0;
     name_machine(machine);
     sis_made m = {.version = sis_version(),
                   .command = command,
@@ -61,14 +60,22 @@ int sis_task_made(const sis_task *t, const char *const *command, size_t n_comman
                   .input_sha256 = digest_of(o->input, input),
                   .mask_sha256 = digest_of(o->mask, mask),
                   .features_sha256 = digest_of(o->features, features),
-                  .examples = t->source.data ? sis_data_count(t->source.data) : 0,
+                  .examples = examples,
                   .rows = o->rows,
                   .mask = o->mask,
-                  .samples = o->samples ? o->samples : draws,
+                  .samples = o->samples,
                   .seed = (size_t)o->seed,
                   .kernels = sis_net_kernels(),
                   .machine = machine,
                   .shard = o->shard,
                   .shards = o->shards};
     return sis_made_format(&m, made);
+}
+
+int sis_task_made(const sis_task *t, const char *const *command, size_t n_command, char **made) {
+    sis_task_opt o = t->opt;
+    if (!o.samples && t->mask.n_samples > 1)
+        o.samples = t->mask.n_samples;
+    return sis_task_opt_made(&o, t->source.data ? sis_data_count(t->source.data) : 0, command,
+                             n_command, made);
 }
