@@ -82,6 +82,13 @@ def test_claims():
         found = verdicts(out)
         for where in ("Table S2, LSTM", "Figure S5", "Proposition 1", "Proposition 2"):
             check("%s should not hold" % where, find(found, where) == [claims.FAILS])
+        tests = [{"what": "mean length", "method": w, "sets": 6, "less": 6, "more": 0, "p": 2 / 64} for w in claims.WAYS]
+        put(out, {"factors": [], "tests": tests}, "factors", "factors.json")
+        check("six data sets", claims.over_sets("mean length")(claims.Runs(out))[1] == claims.HOLDS)
+        tests[1].update(less=4, p=0.125)
+        put(out, {"factors": [], "tests": tests}, "factors", "factors.json")
+        check("too few data sets", claims.over_sets("mean length")(claims.Runs(out))[1] == claims.UNTESTED)
+        os.remove(os.path.join(out, "factors", "factors.json"))
         put(out, "0m0.1s 0m0s\n2m30.5s 0m1.5s\n", "times", "mnist")
         check("processor time", abs(claims.times(out)["mnist"] - 152.1) < 1e-9)
         with open(os.devnull, "w") as nowhere:
