@@ -326,7 +326,10 @@ static int activate(cook *k, Onnx__NodeProto *n) {
     n->op_type = (char *)sis__alloc(a ? a->s.len + 1 : 9, 1);
     if (!n->op_type)
         return SIS_E_NOMEM;
-    memcpy(n->op_type, a ? (const char *)a->s.data : "Identity", a ? a->s.len : 8);
+    if (a && a->s.len)
+        memcpy(n->op_type, a->s.data, a->s.len);
+    else if (!a)
+        memcpy(n->op_type, "Identity", 8);
     use(k, "activation_gamma");
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         for (size_t j = 0; j < 2 && strcmp(order[i][0], n->op_type) == 0 && !error; j++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fused operators of transformers, as ONNX Runtime's optimizer writes them: Attention,
- * MultiHeadAttention, EmbedLayerNormalization, BiasGelu, FastGelu, RotaryEmbedding. Queries, keys and
+ * MultiHeadAttention, EmbedLayerNormalization, BiasGelu, FastGelu, RotaryEmbedding; and Attention of the standard (opset 23). Queries, keys and
  * values are (batch, length, heads * head size); scores run in double.
  */
 #include <math.h>
@@ -459,3 +459,162 @@ static int rotary_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_rotary_embedding = {
     4, 4, rotary_shape, rotary_forward, sis__no_gradient, 0, SIS__MIXES};
+
+/* ---- Attention of the standard: q, k, v, mask, past keys, past values ---------------------------- */
+
+/* Three axes are (batch, length, heads * size), four (batch, heads, length, size). Heads of queries share those of keys. */
+typedef struct {
+    size_t batch, heads, shared, queries, keys, past, size, value_size; /* shared: heads of keys */
+    int flat, causal;
+    float scale, cap;
+    size_t mask_step[4]; /* over batch, heads, queries, keys; 0: broadcast */
+} standard;
+
+enum { Q, K, V, SEEN, PAST_K, PAST_V };
+
+/* How far apart values of the mask lie along each axis of (batch, heads, queries, all keys). */
+static void read_standard_mask(sis__cx *c, standard *p) {
+    const sis__tensor *m = sis__cx_input(c, SEEN);
+    size_t dims[4] = {p->batch, p->heads, p->queries, p->past + p->keys}, step = 1;
+    if (!m)
+        return;
+    if (m->rank < 1 || m->rank > 4 || m->dtype == SIS__I64)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes", m->rank);
+    for (size_t d = 4, i = m->rank; !c->error && i-- > 0; step *= m->dims[i]) {
+        d--;
+        if (m->dims[i] != dims[d] && m->dims[i] != 1)
+            sis__cx_fail(c, SIS_E_FORMAT, "a mask that does not fit");
+        p->mask_step[d] = m->dims[i] == 1 ? 0 : step;
+    }
+}
+
+static void read_standard_heads(sis__cx *c, standard *p) {
+    const sis__tensor *q = sis__cx_input(c, Q), *k = sis__cx_input(c, K), *v = sis__cx_input(c, V);
+    int64_t heads = sis__attr_int(c, "q_num_heads", 0),
+            shared = sis__attr_int(c, "kv_num_heads", 0);
+    size_t at = p->flat ? 1 : 2;
+    p->heads = p->flat ? (size_t)(heads > 0 ? heads : 0) : q->dims[1];
+    p->shared = p->flat ? (size_t)(shared > 0 ? shared : 0) : k->dims[1];
+    p->queries = q->dims[at];
+    p->keys = k->dims[at];
+    size_t wide[3] = {q->dims[at + 1], k->dims[at + 1], v->dims[at + 1]};
+    if (p->heads == 0 || p->shared == 0 || p->heads % p->shared ||
+        (p->flat && (wide[0] % p->heads || wide[1] % p->shared || wide[2] % p->shared))) {
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu heads that share %zu", p->heads, p->shared);
+        return;
+    }
+    p->size = p->flat ? wide[0] / p->heads : wide[0];
+    p->value_size = p->flat ? wide[2] / p->shared : wide[2];
+    if ((p->flat ? wide[1] / p->shared : wide[1]) != p->size || v->dims[at] != p->keys ||
+        k->dims[0] != p->batch || v->dims[0] != p->batch || (!p->flat && v->dims[1] != p->shared))
+        sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values that do not fit");
+}
+
+static int standard_shape(sis__cx *c) {
+    const sis__tensor *q = sis__cx_input(c, Q), *past = sis__cx_input(c, PAST_K),
+                      *old = sis__cx_input(c, PAST_V);
+    standard *p = (standard *)sis__cx_own(c, sizeof *p);
+    float scale = sis__attr_float(c, "scale", 0), cap = sis__attr_float(c, "softcap", 0);
+    int causal = sis__attr_int(c, "is_causal", 0) != 0;
+    sis__attr_find(c, "softmax_precision");
+    sis__attr_find(c, "qk_matmul_output_mode");
+    for (size_t i = Q; i <= V; i++)
+        if (sis__cx_float(c, i) == SIS_OK && sis__cx_input(c, i)->rank != q->rank)
+            sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values of different axes");
+    if (q->rank < 3 || q->rank > 4 || (past != NULL) != (old != NULL))
+        sis__cx_fail(c, SIS_E_FORMAT, "queries of %zu axes", q->rank);
+    if (c->error)
+        return c->error;
+    *p = (standard){.batch = q->dims[0], .flat = q->rank == 3, .causal = causal, .cap = cap};
+    read_standard_heads(c, p);
+    if (!c->error && past &&
+        (past->rank != 4 || old->rank != 4 || past->dims[0] != p->batch ||
+         past->dims[1] != p->shared || past->dims[3] != p->size ||
+         old->count != p->batch * p->shared * past->dims[2] * p->value_size))
+        sis__cx_fail(c, SIS_E_FORMAT, "past keys and values that do not fit");
+    if (c->error)
+        return c->error;
+    p->past = past ? past->dims[2] : 0;
+    p->scale = scale != 0 ? scale : 1 / sqrtf((float)p->size);
+    read_standard_mask(c, p);
+    size_t all = p->past + p->keys;
+    c->step->scratch = all * sizeof(double) + 64;
+    c->step->flops = 4.0 * (double)(p->batch * p->heads * p->queries) * (double)(all * p->size);
+    size_t flat[3] = {p->batch, p->queries, p->heads * p->value_size};
+    size_t full[4] = {p->batch, p->heads, p->queries, p->value_size};
+    sis__cx_output(c, 0, SIS__F32, q->rank, p->flat ? flat : full);
+    sis__cx_output(c, 1, SIS__F32, 4, (size_t[]){p->batch, p->shared, all, p->size});
+    sis__cx_output(c, 2, SIS__F32, 4, (size_t[]){p->batch, p->shared, all, p->value_size});
+    return c->error;
+}
+
+/* Row j of head g of the keys or values of a batch, past ones first. */
+static const float *row_at(const sis__step *s, const sis__run *r, const standard *p, size_t input,
+                           const size_t *at) {
+    size_t size = input == K ? p->size : p->value_size, b = at[0], g = at[1], j = at[2];
+    if (j < p->past)
+        return sis__in(s, r, input == K ? PAST_K : PAST_V) +
+               ((b * p->shared + g) * p->past + j) * size;
+    j -= p->past;
+    return sis__in(s, r, input) +
+           (p->flat ? (b * p->keys + j) * p->shared + g : (b * p->shared + g) * p->keys + j) * size;
+}
+
+/* The score of a key, -infinity if it is hidden. */
+static double score_of(const sis__step *s, const sis__run *r, const standard *p, const size_t *at,
+                       size_t j) {
+    size_t b = at[0], h = at[1], i = at[2], g = h / (p->heads / p->shared);
+    const float *q = sis__in(s, r, Q) + (p->flat ? (b * p->queries + i) * p->heads + h
+                                                 : (b * p->heads + h) * p->queries + i) *
+                                            p->size;
+    const float *k = row_at(s, r, p, K, (size_t[]){b, g, j});
+    const sis__tensor *m = sis__tin(s, r, SEEN);
+    size_t place =
+        b * p->mask_step[0] + h * p->mask_step[1] + i * p->mask_step[2] + j * p->mask_step[3];
+    double dot = 0;
+    if ((p->causal && j > i + p->past) ||
+        (m && m->dtype == SIS__BOOL &&
+         !((const uint8_t *)(const void *)sis__in(s, r, SEEN))[place]))
+        return -(double)INFINITY;
+    for (size_t d = 0; d < p->size; d++)
+        dot += (double)q[d] * (double)k[d];
+    dot = dot * (double)p->scale +
+          (m && m->dtype == SIS__F32 ? (double)sis__in(s, r, SEEN)[place] : 0);
+    return p->cap > 0 ? (double)p->cap * tanh(dot / (double)p->cap) : dot;
+}
+
+static void standard_query(const sis__step *s, sis__run *r, const standard *p, const size_t *at) {
+    double *score = (double *)(void *)r->scratch, top = -(double)INFINITY, sum = 0;
+    size_t b = at[0], h = at[1], i = at[2], all = p->past + p->keys, g = h / (p->heads / p->shared);
+    float *y = sis__out(s, r, 0) + (p->flat ? (b * p->queries + i) * p->heads + h
+                                            : (b * p->heads + h) * p->queries + i) *
+                                       p->value_size;
+    for (size_t j = 0; j < all; j++)
+        top = (score[j] = score_of(s, r, p, at, j)) > top ? score[j] : top;
+    for (size_t j = 0; j < all; j++)
+        sum += score[j] = isinf(top) ? 0 : exp(score[j] - top);
+    for (size_t d = 0; d < p->value_size; d++) {
+        double v = 0;
+        for (size_t j = 0; j < all && sum > 0; j++)
+            v += score[j] * (double)row_at(s, r, p, V, (size_t[]){b, g, j})[d];
+        y[d] = sum > 0 ? (float)(v / sum) : 0;
+    }
+}
+
+static int standard_forward(const sis__step *s, sis__run *r) {
+    const standard *p = (const standard *)s->p.own;
+    size_t all = p->past + p->keys, n = p->heads * p->queries;
+    for (size_t i = 0; sis__out(s, r, 0) && i < p->batch * n; i++)
+        standard_query(s, r, p, (size_t[]){i / n, i % n / p->queries, i % p->queries});
+    for (size_t o = 1; o < 3; o++)
+        for (size_t i = 0, size = o == 1 ? p->size : p->value_size;
+             sis__out(s, r, o) && i < p->batch * p->shared * all; i++)
+            memcpy(sis__out(s, r, o) + i * size,
+                   row_at(s, r, p, o == 1 ? K : V,
+                          (size_t[]){i / all / p->shared, i / all % p->shared, i % all}),
+                   size * sizeof(float));
+    return SIS_OK;
+}
+
+const sis__op sis__op_standard_attention = {
+    3, 6, standard_shape, standard_forward, sis__no_gradient, 0, SIS__MIXES};

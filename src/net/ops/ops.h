@@ -201,6 +201,7 @@
     X(EINSUM, "", "Einsum", einsum)                                                                \
     X(RNN, "", "RNN", rnn)                                                                         \
     X(ATTENTION, "ms", "Attention", attention)                                                     \
+    X(STANDARD_ATTENTION, "", "Attention", standard_attention)                                     \
     X(MULTI_HEAD_ATTENTION, "ms", "MultiHeadAttention", multi_head_attention)                      \
     X(EMBED_LAYER_NORMALIZATION, "ms", "EmbedLayerNormalization", embed_layer_normalization)       \
     X(BIAS_GELU, "ms", "BiasGelu", bias_gelu)                                                      \
