@@ -63,6 +63,9 @@ bench: tests
 	@echo "== growth"; if /usr/bin/python3 -c "import torch" 2>/dev/null; then \
 	    /usr/bin/python3 -W ignore bench/growth.py $(BUILD) || exit 1; \
 	    else echo "left out: it needs python3-torch"; fi
+	@echo "== bench_scale"; if [ -x $(BUILD)/sis-mpi ] && command -v mpirun >/dev/null; then \
+	    /usr/bin/python3 bench/bench_scale.py $(BUILD) || exit 1; \
+	    else echo "left out: it needs MPI (make mpi)"; fi
 	@echo "== bench_serve"; bench/bench_serve.sh $(BUILD)/sis $(CURDIR)
 
 python:
