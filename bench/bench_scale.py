@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench_scale.py BUILD [--reviews N] [--parts 123] - what spreading over processes costs.
+"""bench_scale.py BUILD [--reviews N] [--words MOST] [--parts 123] - what spreading over processes costs.
 
 1. Efficiency: reviews of 5 to 400 words on the LSTM, two processes of one thread against one process
    of two threads, on the same two cores.
@@ -53,31 +53,34 @@ def seconds_of(path):
 
 # ---- 1 -------------------------------------------------------------------------------------------
 
-def write_reviews(path, n):
-    """Words of the vocabulary, 5 to 400 of them; lengths spread evenly, in a random order."""
+def write_reviews(path, n, most):
+    """Words of the vocabulary, 5 to `most` of them; lengths spread evenly, in a random order."""
     rng = random.Random(3)
     with open(SOURCE + "/models/imdb-lstm.onnx", "rb") as f:
         found = re.search(rb'\["<padding>".*?[^\\]"\]', f.read(), re.S).group(0)
     words = json.loads(found)[2:3000]
-    lengths = [5 + 395 * i // (n - 1) for i in range(n)]
+    lengths = [5 + (most - 5) * i // (n - 1) for i in range(n)]
     rng.shuffle(lengths)
     with open(path, "w") as f:
         for length in lengths:
             f.write(" ".join(rng.choice(words) for _ in range(length)) + "\n")
 
 
-def efficiency(build, folder, n):
-    write_reviews(folder + "/reviews.txt", n)
+def efficiency(build, folder, n, most):
+    write_reviews(folder + "/reviews.txt", n, most)
     ask = ["explain", "-q", "-m", SOURCE + "/models/imdb-lstm.onnx", "-i", "reviews.txt",
            "-t", "0.5", "--max-subsets", "1", "--force", "-o"]
     threads = timed([build + "/sis"] + ask + ["threads.jsonl", "--jobs", "2"], folder)
     ranks = timed(mpi(build, 2, ask + ["ranks.jsonl", "--jobs", "1", "--timing"]), folder)
     costs = seconds_of(folder + "/threads.jsonl")
     inside = float(re.search(r"processes, ([0-9.]+) s", ranks[2]).group(1))
-    print("reviews of 5 to 400 words, LSTM: %d, %.3f to %.2f s each" % (n, min(costs), max(costs)))
+    print("%d reviews of 5 to %d words, LSTM: %.3f to %.2f s each, %.2f s in all" % (
+        n, most, min(costs), max(costs), sum(costs)))
     print("  one process, two threads    %7.2f s, %7.2f s of processors" % threads[:2])
     print("  two processes, one thread   %7.2f s, %7.2f s of processors; %.2f s without mpirun's "
           "start" % (ranks[0], ranks[1], inside))
+    print("  seconds in the records      %7.2f s of the first, %.2f s of the second" % (
+        sum(costs), sum(seconds_of(folder + "/ranks.jsonl"))))
     print("  efficiency                  %7.3f, in processor time %.3f" % (
         threads[0] / ranks[0], threads[1] / ranks[1]))
     return costs
@@ -225,14 +228,15 @@ def table(costs, bundle, record, last, name, each):
 
 
 def main():
-    build, n, parts = os.path.abspath(sys.argv[1]), 8, "123"
+    build, n, most, parts = os.path.abspath(sys.argv[1]), 8, 400, "123"
     for name, value in zip(sys.argv[2::2], sys.argv[3::2]):
         n = int(value) if name == "--reviews" else n
+        most = int(value) if name == "--words" else most
         parts = value if name == "--parts" else parts
     costs, rank = REVIEWS, RANK
     with tempfile.TemporaryDirectory() as folder:
         if "1" in parts:
-            costs = efficiency(build, folder, n)
+            costs = efficiency(build, folder, n, most)
         if "2" in parts:
             rank = rank_costs(build, folder)
     if "3" in parts:
