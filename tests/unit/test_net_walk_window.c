@@ -139,6 +139,36 @@ static void who_answers_makes_no_difference(void **state) {
         }
 }
 
+/* Masked one after the other without being asked about in between: margins of an earlier state are not
+ * those of this one, whoever answers. */
+static void masks_need_no_question(void **state) {
+    (void)state;
+    size_t walks = 0;
+    for (unsigned seed = 0; seed < 12; seed++) {
+        walk_case c;
+        sis__rng r;
+        sis_walk *w;
+        double now, margins[3], two[2];
+        unsigned char nothing[4096] = {0};
+        draw_case(&window_families[0], 9000 + seed, &c, &r);
+        int error = sis_net_walk(c.net, &c.input, &(sis_net_walk_opt){.embedded = c.embedded}, &w);
+        for (size_t k = 0; error == SIS_OK && k < 2; k++) {
+            sis__walk_full_from(w, k ? 0 : SIZE_MAX);
+            assert_int_equal(w->ops->reset(w, nothing, &now), SIS_OK);
+            assert_int_equal(w->ops->probe(w, (int[]){0, 1, 2}, 3, margins), SIS_OK);
+            assert_int_equal(w->ops->mask(w, 0, &now), SIS_OK);
+            assert_int_equal(w->ops->mask(w, 2, &two[k]), SIS_OK);
+        }
+        if (error == SIS_OK) {
+            walks++;
+            assert_true(two[0] == two[1]);
+            w->ops->free(w);
+        }
+        walk_case_release(&c);
+    }
+    assert_true(walks > 2);
+}
+
 /* Chosen by cost, whatever that is here: a walk of an input of many features, none of few. */
 static void costs_choose(void **state) {
     (void)state;
@@ -209,6 +239,7 @@ int main(void) {
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(only_what_is_not_the_best_is_left_out),
         cmocka_unit_test(who_answers_makes_no_difference),
+        cmocka_unit_test(masks_need_no_question),
         cmocka_unit_test(costs_choose),
         cmocka_unit_test(failing_allocations_are_reported),
     };
