@@ -282,7 +282,7 @@ CLAIMS = [  # where, claim, theirs, test
      beer(a, lambda r, d: crossed(r, d, "compare-sis.json"))) for a in ("appearance", "aroma", "palate")
 ] + [
     ("Figure 1", "Each aspect's subset holds words about that aspect alone", "an example shown", lambda r: r.path("marks of all three aspects")),
-    ("Table S1", "The networks predict binding well", "422 data sets", accurate),
+    ("Figure S1", "The networks predict binding well", "422 data sets", accurate),
     ("Figure S3", "DNA: SIS is shorter than the others", "422 data sets", over_sets("mean length")),
     ("Figure S4", "DNA: with as many bases as SIS the others fail", "422 data sets", sets_constrained),
     ("Figure 6a", "DNA: SIS has the lowest divergence from JASPAR", "p at most 1e-5 against each, 422 data sets", over_sets("median divergence")),
