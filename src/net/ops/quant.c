@@ -247,6 +247,22 @@ static size_t step_of(sis__cx *c, size_t i, size_t n) {
     return t && t->count > 1;
 }
 
+/* Zero points and bias must be integers, scales floats, none of them empty. */
+static void check_kinds(sis__cx *c, const product *p) {
+    const size_t integers[] = {p->zero_a, p->zero_b, p->zero_y, p->bias};
+    const size_t floats[] = {p->scale_a, p->scale_b, p->scale_y};
+    for (size_t i = 0; i < 4 && !c->error; i++)
+        if (integers[i] != SIZE_MAX) {
+            need_whole(c, integers[i]);
+            if (!c->error && sis__cx_input(c, integers[i])->count == 0)
+                sis__cx_fail(c, SIS_E_FORMAT, "input %zu is empty", integers[i]);
+        }
+    for (size_t i = 0; i < 3 && !c->error; i++)
+        if (floats[i] != SIZE_MAX && sis__cx_float(c, floats[i]) == SIS_OK &&
+            sis__cx_input(c, floats[i])->count == 0)
+            sis__cx_fail(c, SIS_E_FORMAT, "input %zu is empty", floats[i]);
+}
+
 /* ---- In the kernels of floats ----------------------------------------------------------------- */
 
 enum { PIECE = 256, ROWS = 64 }; /* terms that are exact; rows done together */
@@ -334,6 +350,7 @@ static int matmul_shape(sis__cx *c, product *p) {
     const sis__tensor *a = sis__cx_input(c, p->a), *b = sis__cx_input(c, p->b);
     need_whole(c, p->a);
     need_whole(c, p->b);
+    check_kinds(c, p);
     if (a->rank < 2 || b->rank < 2)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "matrices of %zu and %zu axes", a->rank, b->rank);
     if (c->error)
@@ -580,6 +597,10 @@ static int conv_shape(sis__cx *c, product *p) {
     int64_t groups = sis__attr_int(c, "group", 1);
     need_whole(c, p->a);
     need_whole(c, p->b);
+    check_kinds(c, p);
+    if (p->bias != SIZE_MAX && !c->error && f->rank &&
+        sis__cx_input(c, p->bias)->count != f->dims[0])
+        sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
     if (f->rank != x->rank || f->rank < 3)
         return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
                             x->rank);
