@@ -36,14 +36,14 @@ static const cli_option options[] = {
          "search has not seen by an exact interval at --confidence; --samples are draws an "
          "example (2000). all: whatever everything else is, within --domain; "
          "proved exactly, and tried by an adversary before it is reported. No mask is needed. For "
-         "models of XGBoost and LightGBM (of several classes with --keep class), and networks of "
-         "dense "
-         "layers, convolutions and ReLU."},
+         "models of XGBoost and LightGBM (of several classes with --keep class), linear models, and "
+         "networks of dense layers, convolutions, pools, sums and ReLU."},
     {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
-     "of --guarantee all: any, data:FILE, ball:E", .unset = "any",
+     "of --guarantee all: any, data:FILE, ball:E[,LOW:HIGH]", .unset = "any",
      .more = "What the values of all else may be. any: any number. data:FILE: from the smallest to "
              "the largest of each column of a data set, and missing if they are there. ball:E: at "
-             "most E from what they were."},
+             "most E from what they were, and with ball:E,LOW:HIGH not below LOW nor above HIGH, "
+             "which is 0:1 for most images."},
     {"smallest", 0, NULL, CLI_FLAG(cli_explain_options, smallest),
      "of --guarantee all: the fewest features",
      .more = "A subset of least size, not only a minimal one; with --max-subsets the next smallest "

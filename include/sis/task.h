@@ -129,7 +129,8 @@ typedef struct sis_task_opt {
     int smallest;          /* with "all": subsets of the fewest features */
     int counterexamples;   /* audits of "all" keep the inputs that show each feature to be needed */
     const char *domain;    /* with "all": "any" number (default), "data:FILE", from the smallest to
-                              the largest value of each column there, "ball:E", so far from its own */
+                              the largest value of each column there, "ball:E[,LOW:HIGH]", so far from its
+                              own (and within that range) */
 
     /* The answer. */
     const char

@@ -251,8 +251,12 @@ const char *sis_record_unit(const sis_record *r) {
 
 /* "data:FILE" and "ball:E" in words. */
 static void put_domain(const char *domain, char *text, size_t size) {
+    int radius = domain ? (int)strcspn(domain, ",") - 5 : 0; /* its digits */
     text[0] = '\0';
-    if (domain && strncmp(domain, "ball:", 5) == 0)
+    if (domain && strncmp(domain, "ball:", 5) == 0 && domain[5 + radius] == ',')
+        snprintf(text, size, ", within %.*s of what they were and %.40s",
+                 radius < 20 ? radius : 20, domain + 5, domain + 6 + radius);
+    else if (domain && strncmp(domain, "ball:", 5) == 0)
         snprintf(text, size, ", within %.20s of what they were", domain + 5);
     else if (domain && strncmp(domain, "data:", 5) == 0)
         snprintf(text, size, ", within the range of %.60s", domain + 5);

@@ -11,224 +11,22 @@
 
 #include "base/error.h"
 #include "base/mem.h"
-#include "net/ops/ops.h"
-#include "net/plan/net.h"
+#include "prove/bounds.h"
 
-static const double UNIT = 0x1p-23;
-static const size_t MOST_WEIGHTS = (size_t)1 << 26;
-static const double MOST_WORK = 4e6; /* of backward bounds inside, for one question */
-
-typedef struct {
-    int relu; /* or affine: */
-    size_t n_in, n_out;
-    size_t *start; /* (n_in + 1) where the weights of each value begin */
-    uint32_t *to;  /* the value each goes to */
-    double *weights;
-    double *bias; /* (n_out) */
-} layer;
-
-struct sis__chain {
-    layer *layers;
-    size_t n, room;
-    size_t width, outputs, widest;
-    int softmax;
-};
-
-/* ---- Reading --------------------------------------------------------------------------------- */
-
-static int is_affine(int op) {
-    switch (op) {
-    case SIS__OP_CONV:
-    case SIS__OP_AVERAGE_POOL:
-    case SIS__OP_GLOBAL_AVERAGE_POOL:
-    case SIS__OP_GEMM:
-    case SIS__OP_MATMUL:
-    case SIS__OP_ADD:
-    case SIS__OP_SUB:
-    case SIS__OP_MUL:
-    case SIS__OP_DIV:
-    case SIS__OP_BATCH_NORMALIZATION:
-        return 1;
-    default:
-        return 0;
-    }
-}
-
-/* Does it read nothing that is not constant but this, and as what a product may be linear in? */
-static int reads_only(const sis__plan *p, const sis__step *s, int tensor) {
-    size_t at = SIZE_MAX;
-    for (size_t i = 0; i < s->n_inputs; i++) {
-        if (s->inputs[i] == tensor && at == SIZE_MAX)
-            at = i;
-        else if (s->inputs[i] >= 0 && !p->tensors[s->inputs[i]].data)
-            return 0;
-    }
-    return at == 0 || (at == 1 && (s->op == SIS__OP_ADD || s->op == SIS__OP_SUB ||
-                                   s->op == SIS__OP_MUL || s->op == SIS__OP_MATMUL));
-}
-
-static int push_layer(sis__chain *c, layer l) {
-    int error = sis__reserve(&c->layers, &c->room, c->n + 1, sizeof *c->layers);
-    if (error) {
-        free(l.start);
-        free(l.to);
-        free(l.weights);
-        free(l.bias);
-        return error;
-    }
-    c->layers[c->n++] = l;
-    c->widest = l.n_out > c->widest ? l.n_out : c->widest;
-    return SIS_OK;
-}
-
-/* The weights of one value: what the operator makes of it alone, less what it makes of nothing. */
-static int probe(const sis__step *s, sis__run *r, float *in, const float *out, layer *l, size_t j,
-                 size_t *room) {
-    const float one = 1024; /* so that a large bias leaves the digits of small weights */
-    in[j] = one;
-    int error = s->ops->forward(s, r);
-    in[j] = 0;
-    for (size_t i = 0; !error && i < l->n_out; i++) {
-        double w = ((double)out[i] - l->bias[i]) / one;
-        size_t n = l->start[j + 1], same = *room;
-        if (w == 0)
-            continue;
-        if (!isfinite(w) || n >= MOST_WEIGHTS)
-            return sis__fail(SIS_E_UNSUPPORTED,
-                             "a layer has weights that are not finite, or more "
-                             "than %zu of them",
-                             MOST_WEIGHTS);
-        error = sis__reserve(&l->to, &same, n + 1, sizeof *l->to);
-        if (!error)
-            error = sis__reserve(&l->weights, room, n + 1, sizeof *l->weights);
-        if (error)
-            break;
-        l->to[n] = (uint32_t)i;
-        l->weights[n] = w;
-        l->start[j + 1]++;
-    }
-    return error;
-}
-
-static int read_affine(sis__chain *c, const sis__step *s, sis__run *r, int from, int to) {
-    const sis__plan *p = r->plan;
-    layer l = {.n_in = p->tensors[from].count, .n_out = p->tensors[to].count};
-    float *in = (float *)r->data[from];
-    const float *out = (const float *)r->data[to];
-    size_t room = 0;
-    l.start = SIS_NEW(size_t, l.n_in + 1);
-    l.bias = SIS_NEW(double, l.n_out);
-    int error = l.start && l.bias ? SIS_OK : SIS_E_NOMEM;
-    if (!error) {
-        memset(in, 0, l.n_in * sizeof *in);
-        error = s->ops->forward(s, r);
-    }
-    for (size_t i = 0; !error && i < l.n_out; i++)
-        l.bias[i] = out[i];
-    for (size_t j = 0; !error && j < l.n_in; j++) {
-        l.start[j + 1] = l.start[j];
-        error = probe(s, r, in, out, &l, j, &room);
-    }
-    if (!error)
-        return push_layer(c, l);
-    free(l.start);
-    free(l.to);
-    free(l.weights);
-    free(l.bias);
-    return error;
-}
-
-static int read_step(sis__chain *c, const sis__step *s, sis__run *r, int *at) {
-    const sis__plan *p = r->plan;
-    int to = s->n_outputs ? s->outputs[0] : -1;
-    int error = SIS_OK;
-    if (to < 0 || p->tensors[to].dtype != SIS__F32 || !reads_only(p, s, *at))
-        error = SIS_E_UNSUPPORTED;
-    else if (s->op == SIS__OP_RELU)
-        error = push_layer(
-            c, (layer){.relu = 1, .n_in = p->tensors[to].count, .n_out = p->tensors[to].count});
-    else if (is_affine(s->op))
-        error = read_affine(c, s, r, *at, to);
-    else if (s->ops->trait != SIS__KEEPS)
-        error = SIS_E_UNSUPPORTED;
-    *at = to;
-    return error;
-}
-
-static int unsupported(const sis__plan *p, const sis__step *s) {
-    const char *name = s ? sis__node_name(&p->graph->nodes[s->node]) : "?";
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "nothing can be proved of this network for every value because of the node "
-                     "%s; it can of chains of dense layers, convolutions, means and ReLU, and of "
-                     "boosted trees in files of XGBoost and LightGBM",
-                     name);
-}
-
-static int read_chain(sis__chain *c, const sis_net *net, sis__run *r) {
-    int at = net->input, error = SIS_OK;
-    c->width = r->plan->tensors[at].count;
-    while (!error && at != net->pre_output) {
-        const sis__step *s = sis__plan_reader(r->plan, at);
-        error = s ? read_step(c, s, r, &at) : SIS_E_UNSUPPORTED;
-        if (error == SIS_E_UNSUPPORTED)
-            return unsupported(r->plan, s);
-    }
-    c->outputs = r->plan->tensors[net->pre_output].count;
-    c->widest = c->width > c->widest ? c->width : c->widest;
-    c->softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
-    return error;
-}
-
-int sis__chain_new(const sis_model *model, sis__chain **out) {
-    const sis_net *net = sis_model_net(model);
-    sis__plan *plan = NULL;
-    sis__run *run = NULL;
-    *out = NULL;
-    if (!net || net->embedding >= 0 || sis_net_values(net) == 0)
-        return SIS_E_UNSUPPORTED;
-    sis__chain *c = SIS_NEW(sis__chain, 1);
-    int error = c ? sis__net_plan_row(net, &plan) : SIS_E_NOMEM;
-    if (!error)
-        error = sis__run_new(plan, &run);
-    if (!error && (plan->tensors[net->input].dtype != SIS__F32 ||
-                   plan->tensors[net->input].count != model->n_values))
-        error = SIS_E_UNSUPPORTED;
-    if (!error)
-        error = sis__run_forward(run); /* constants that are computed lie where they belong */
-    if (!error)
-        error = read_chain(c, net, run);
-    sis__run_free(run);
-    sis__plan_free(plan);
-    if (error)
-        sis__chain_free(c);
-    else
-        *out = c;
-    return error;
-}
-
-void sis__chain_free(sis__chain *c) {
-    for (size_t k = 0; c && k < c->n; k++) {
-        free(c->layers[k].start);
-        free(c->layers[k].to);
-        free(c->layers[k].weights);
-        free(c->layers[k].bias);
-    }
-    if (c)
-        free(c->layers);
-    free(c);
-}
-
-/* ---- Bounds ---------------------------------------------------------------------------------- */
+static const double MOST_WORK = 4e7; /* weights gone through for one question */
+enum { MOST_BRANCHES = 1000 }; /* of one question */
+enum { TUNE_FIRST = 12, TUNE_BRANCH = 6, TUNE_LAST = 120, DOWN = 4 };
 
 typedef struct {
     sis__oracle oracle; /* first */
-    const sis__chain *c;
-    sis__chain_question q;
-    double *row;          /* (width) */
-    double **low, **high; /* (n + 1) of what each layer reads, and the last one makes */
-    double **size;        /* (n) affine: how large the numbers are whose sum each value is */
-    double *now, *next;   /* (widest) coefficients */
-    double *margins;      /* (outputs) */
+    const sis__circuit *c;
+    sis__net_question q;
+    double *row;     /* (width) the example, as the network sees it */
+    double *kept_by; /* (outputs) of the last question: how far each rival is behind at least */
+    double *margins; /* (outputs) */
+    sis__bounds b;
+    double slack;
+    size_t branches; /* of this question */
 } session;
 
 /* x * y where nothing times whatever is nothing. */
@@ -236,136 +34,98 @@ static double times(double x, double y) {
     return x == 0 || y == 0 ? 0 : x * y;
 }
 
-static void forward_affine(const layer *l, const session *e, size_t k) {
-    double *low = e->low[k + 1], *high = e->high[k + 1], *size = e->size[k];
-    for (size_t i = 0; i < l->n_out; i++) {
-        low[i] = high[i] = l->bias[i];
-        size[i] = fabs(l->bias[i]);
-    }
-    for (size_t j = 0; j < l->n_in; j++) {
-        double a = e->low[k][j], b = e->high[k][j], most = fmax(fabs(a), fabs(b));
-        for (size_t w = l->start[j]; w < l->start[j + 1]; w++) {
-            double v = l->weights[w];
-            low[l->to[w]] += times(v, v > 0 ? a : b);
-            high[l->to[w]] += times(v, v > 0 ? b : a);
-            size[l->to[w]] += times(fabs(v), most);
+/* ---- Questions ------------------------------------------------------------------------------- */
+
+/* Is the decision about pairs of outputs? */
+static int has_rivals(const session *e) {
+    return e->q.keep_class ||
+           ((e->c->end == SIS__END_SOFTMAX || e->c->end == SIS__END_SHARES) && e->c->outputs > 1);
+}
+
+static double sign_of(const session *e) {
+    return e->q.below ? -1 : 1;
+}
+
+/* The function that is to stay positive: sign times (output minus rival j), or, without rivals, sign
+ * times output, which is to stay above the margin. */
+static void aim(session *e, size_t j) {
+    memset(e->b.goal, 0, e->c->outputs * sizeof *e->b.goal);
+    e->b.goal[e->q.input->output] = sign_of(e);
+    if (has_rivals(e))
+        e->b.goal[j] = -sign_of(e);
+}
+
+/* What a bound of that function is compared with, but for softmaxes. */
+static double needed(const session *e) {
+    return e->slack + (e->q.keep_class || has_rivals(e) ? 0 : sign_of(e) * e->q.margin);
+}
+
+static int is_rival(const session *e, size_t j) {
+    return has_rivals(e) ? j != e->q.input->output : j == e->q.input->output;
+}
+
+/* By how much the decision is kept at least, from the bounds of all rivals. */
+static double kept_least(const session *e) {
+    double least = INFINITY, sum = 0, sign = sign_of(e);
+    for (size_t j = 0; j < e->c->outputs; j++)
+        if (is_rival(e, j)) {
+            least = fmin(least, e->kept_by[j] - needed(e));
+            sum += exp(-sign * e->kept_by[j]); /* of softmax: all rivals together */
         }
-    }
-    for (size_t i = 0; i < l->n_out; i++) {
-        double room = (double)(l->n_in + 4) * UNIT * size[i];
-        low[i] = isfinite(room) ? low[i] - room : -INFINITY;
-        high[i] = isfinite(room) ? high[i] + room : INFINITY;
-    }
+    if (has_rivals(e) && !e->q.keep_class)
+        least = sign * (-log(sum) - e->q.margin) - e->slack;
+    return isnan(least) ? -INFINITY : least;
 }
 
-static void forward_relu(const layer *l, const session *e, size_t k) {
-    for (size_t i = 0; i < l->n_out; i++) {
-        e->low[k + 1][i] = fmax(0, e->low[k][i]);
-        e->high[k + 1][i] = fmax(0, e->high[k][i]);
-    }
-}
-
-/* Coefficients of what a ReLU makes -> of what it reads, so that the value is no larger. */
-static double back_relu(const session *e, size_t k) {
-    double constant = 0;
-    for (size_t i = 0; i < e->c->layers[k].n_in; i++) {
-        double l = e->low[k][i], u = e->high[k][i], a = e->now[i];
-        if (a == 0 || l >= 0)
+/* The bounds of all rivals at once. */
+static void bound_all(session *e) {
+    size_t last = e->c->n - 1, rivals[SIS__BOUNDS_LANES], n = 0;
+    double bound[SIS__BOUNDS_LANES];
+    for (size_t j = 0; j < e->c->outputs; j++) {
+        if (is_rival(e, j))
+            rivals[n++] = j;
+        if (n < SIS__BOUNDS_LANES && j + 1 < e->c->outputs)
             continue;
-        if (u <= 0) {
-            e->now[i] = 0;
-        } else if (a > 0) {
-            e->now[i] = isfinite(l) && u > -l ? a : 0;
-        } else if (!isfinite(u) || !isfinite(l)) {
-            if (!isfinite(u))
-                return -INFINITY;
-            constant += a * u; /* below an open end: the largest it can be */
-            e->now[i] = 0;
-        } else {
-            constant -= a * u * l / (u - l);
-            e->now[i] = a * u / (u - l);
+        memset(e->b.coef[last], 0, e->c->outputs * n * sizeof **e->b.coef);
+        for (size_t m = 0; m < n; m++) {
+            aim(e, rivals[m]);
+            for (size_t i = 0; i < e->c->outputs; i++)
+                e->b.coef[last][i * n + m] = e->b.goal[i];
         }
+        if (n)
+            sis__bounds_back(&e->b, last, n, bound);
+        for (size_t m = 0; m < n; m++)
+            e->kept_by[rivals[m]] = bound[m];
+        n = 0;
     }
-    return constant;
-}
-
-static double back_affine(session *e, size_t k) {
-    const layer *l = &e->c->layers[k];
-    double constant = 0, room = 0;
-    for (size_t i = 0; i < l->n_out; i++) {
-        constant += e->now[i] * l->bias[i];
-        room += times(fabs(e->now[i]), e->size[k][i]);
-    }
-    for (size_t j = 0; j < l->n_in; j++) {
-        e->next[j] = 0;
-        for (size_t w = l->start[j]; w < l->start[j + 1]; w++)
-            e->next[j] += e->now[l->to[w]] * l->weights[w];
-    }
-    double *swap = e->now;
-    e->now = e->next;
-    e->next = swap;
-    return constant - times((double)(l->n_in + 4) * UNIT, room);
-}
-
-/* The least that e->now (of what the layers before `k` make) can be; e->now: how it depends on the
- * input. */
-static double back(session *e, size_t k) {
-    double bound = 0;
-    while (k-- > 0)
-        bound += e->c->layers[k].relu ? back_relu(e, k) : back_affine(e, k);
-    for (size_t j = 0; j < e->c->width; j++)
-        bound += times(e->now[j], e->now[j] > 0 ? e->low[0][j] : e->high[0][j]);
-    return isnan(bound) ? -INFINITY : bound;
-}
-
-/* What a ReLU reads, bounded backwards, where its sign is open and that is not too much work. */
-static void tighten(session *e, size_t k) {
-    size_t n = e->c->layers[k].n_in, weights = 0;
-    for (size_t i = 0; i < k; i++)
-        weights += e->c->layers[i].relu ? 0 : e->c->layers[i].start[e->c->layers[i].n_in];
-    if (k < 2 || (double)n * (double)weights > MOST_WORK)
-        return;
-    for (size_t i = 0; i < n; i++)
-        for (int side = 0; side < 2 && e->low[k][i] < 0 && e->high[k][i] > 0; side++) {
-            memset(e->now, 0, e->c->widest * sizeof *e->now);
-            e->now[i] = side ? -1 : 1;
-            double bound = back(e, k);
-            if (side)
-                e->high[k][i] = fmin(e->high[k][i], -bound);
-            else
-                e->low[k][i] = fmax(e->low[k][i], bound);
-        }
 }
 
 static void open_box(session *e, const unsigned char *kept) {
     for (size_t j = 0; j < e->c->width; j++) {
-        int f = sis__oracle_feature(&e->oracle, j);
-        int is_free = f >= 0 && !kept[f];
-        double x = e->row[j];
-        e->low[0][j] = !is_free ? x : e->q.low ? fmin(x, (double)(float)e->q.low[j]) : -INFINITY;
-        e->high[0][j] = !is_free ? x : e->q.high ? fmax(x, (double)(float)e->q.high[j]) : INFINITY;
+        int f = sis__oracle_feature(&e->oracle, j), is_free = f >= 0 && !kept[f];
+        double x = isnan(e->row[j]) && e->c->zero_if_missing ? 0 : e->row[j];
+        double low = e->q.low ? fmin(x, (double)(float)e->q.low[j]) : -INFINITY;
+        double high = e->q.high ? fmax(x, (double)(float)e->q.high[j]) : INFINITY;
+        int missing = e->c->zero_if_missing && e->q.missing && e->q.missing[j];
+        e->b.low[0][j] = !is_free ? x : missing ? fmin(low, 0) : low;
+        e->b.high[0][j] = !is_free ? x : missing ? fmax(high, 0) : high;
     }
 }
 
-static void forward(session *e, const unsigned char *kept) {
-    open_box(e, kept);
-    for (size_t k = 0; k < e->c->n; k++) {
-        if (e->c->layers[k].relu) {
-            tighten(e, k);
-            forward_relu(&e->c->layers[k], e, k);
-        } else {
-            forward_affine(&e->c->layers[k], e, k);
-        }
-    }
-}
+/* ---- Examples -------------------------------------------------------------------------------- */
 
-/* ---- Answers --------------------------------------------------------------------------------- */
-
-/* The corner of the box where the linear bound is least; open ends so far away. */
+/* The corner of the box that the coefficients point to; open ends so far away. */
 static void take_corner(const session *e, double far, double *row) {
     for (size_t j = 0; j < e->c->width; j++) {
-        double x = e->now[j] > 0 ? e->low[0][j] : e->now[j] < 0 ? e->high[0][j] : e->row[j];
+        double a = e->b.coef[0][j], low = e->b.low[0][j], high = e->b.high[0][j];
+        double x = a > 0 ? low : high;
+        row[j] = e->row[j];
+        if (a == 0 || low == high)
+            continue;
         row[j] = isfinite(x) ? x : e->row[j] + (x > 0 ? far : -far);
+        if (x == 0 && e->c->zero_if_missing &&
+            ((e->q.low && e->q.low[j] > 0) || (e->q.high && e->q.high[j] < 0)))
+            row[j] = NAN;
     }
 }
 
@@ -382,7 +142,8 @@ static int is_lost(session *e, const double *row, int *lost) {
 static int try_corner(session *e, double *example, int *lost) {
     int error = SIS_OK, open = 0;
     for (size_t j = 0; j < e->c->width; j++)
-        open |= (e->now[j] > 0 && isinf(e->low[0][j])) || (e->now[j] < 0 && isinf(e->high[0][j]));
+        open |= (e->b.coef[0][j] > 0 && isinf(e->b.low[0][j])) ||
+                (e->b.coef[0][j] < 0 && isinf(e->b.high[0][j]));
     *lost = 0;
     for (double far = 1; !error && !*lost && far < 1e13; far *= open ? 10 : 1e13) {
         take_corner(e, far, example);
@@ -391,67 +152,177 @@ static int try_corner(session *e, double *example, int *lost) {
     return error;
 }
 
-/* The least that `sign` times (output k minus output j; SIZE_MAX: k alone) can be. */
-static double least(session *e, size_t k, size_t j, double sign) {
-    memset(e->now, 0, e->c->widest * sizeof *e->now);
-    e->now[k] = sign;
-    if (j != SIZE_MAX)
-        e->now[j] = -sign;
-    return back(e, e->c->n);
+/* From the corner of the last function's bound down the slopes, corner by corner. */
+static int descend(session *e, double *example, int *lost) {
+    int error = try_corner(e, example, lost);
+    for (int i = 0; !error && !*lost && i < DOWN; i++) {
+        for (size_t j = 0; j < e->c->width; j++)
+            e->b.point[0][j] = isnan(example[j]) ? 0 : example[j];
+        sis__bounds_slope(&e->b);
+        error = try_corner(e, example, lost);
+    }
+    return error;
 }
 
-/* By how much the decision is kept at least; if `example` is given, corners are tried on the way. */
-static int margin_kept(session *e, double *kept_by, double *example, int *lost) {
-    size_t k = e->q.input->output, n = e->c->outputs;
-    int pairs = e->q.keep_class || (e->c->softmax && n > 1), error = SIS_OK;
-    double sign = e->q.below ? -1 : 1, sum = 0;
-    *kept_by = INFINITY;
-    for (size_t j = 0; !error && j < (pairs ? n : 1); j++) {
-        if (pairs && j == k)
-            continue;
-        double bound = least(e, k, pairs ? j : SIZE_MAX, sign);
-        if (example && !*lost)
-            error = try_corner(e, example, lost);
-        sum += exp(-sign * bound); /* of softmax: all rivals together */
-        *kept_by = fmin(*kept_by, e->q.keep_class ? bound : bound - sign * e->q.margin);
-        if (*lost)
-            return error;
+/* Is the mean of the inputs that tuning met an example? */
+static int try_mean(session *e, double *example, sis__proof *proof) {
+    int lost = 0;
+    for (size_t j = 0; j < e->c->width; j++) {
+        double low = e->b.low[0][j], high = e->b.high[0][j];
+        example[j] = low == high ? e->row[j] : fmin(high, fmax(low, (double)(float)e->b.mean[j]));
     }
-    if (pairs && !e->q.keep_class)
-        *kept_by = sign * (-log(sum) - e->q.margin);
-    if (isnan(*kept_by))
-        *kept_by = -INFINITY;
+    int error = is_lost(e, example, &lost);
+    *proof = lost ? SIS__PROOF_FAILS : SIS__PROOF_NONE;
     return error;
+}
+
+/* ---- Branches -------------------------------------------------------------------------------- */
+
+static int branch(session *e, int steps, double *example, sis__proof *proof);
+
+/* The sign of a ReLU one way, then the other. */
+static int split(session *e, size_t node, size_t number, double *example, sis__proof *proof) {
+    int error = SIS_OK;
+    int first = e->b.point[e->c->nodes[node].from[0]][number] > 0 ? 1 : -1;
+    sis__proof worst = SIS__PROOF_HOLDS;
+    for (int side = 0; !error && side < 2 && worst == SIS__PROOF_HOLDS; side++) {
+        e->b.split[node][number] = (signed char)(side ? -first : first);
+        e->b.beta[node][number] = 0;
+        error = sis__bounds_forward(&e->b, 1) ? branch(e, TUNE_BRANCH, example, proof)
+                                              : (*proof = SIS__PROOF_HOLDS, SIS_OK);
+        worst = *proof;
+    }
+    e->b.split[node][number] = 0;
+    e->b.beta[node][number] = 0;
+    *proof = worst;
+    return error;
+}
+
+/* One function, with what is assumed now. */
+static int branch(session *e, int steps, double *example, sis__proof *proof) {
+    size_t node, number;
+    int lost = 0;
+    *proof = SIS__PROOF_NONE;
+    if (sis__bounds_tune(&e->b, steps, needed(e)) > needed(e)) {
+        *proof = SIS__PROOF_HOLDS;
+        return SIS_OK;
+    }
+    int open = sis__bounds_widest(&e->b, &node, &number);
+    int error = try_corner(e, example, &lost);
+    if (lost)
+        *proof = SIS__PROOF_FAILS;
+    if (error || lost || e->b.work > MOST_WORK || ++e->branches > MOST_BRANCHES || sis__oracle_late(&e->oracle))
+        return error;
+    if (!open) { /* a linear program: its weights alone are left to find */
+        if (sis__bounds_tune(&e->b, TUNE_LAST, needed(e)) > needed(e))
+            *proof = SIS__PROOF_HOLDS;
+        return *proof == SIS__PROOF_HOLDS ? SIS_OK : try_mean(e, example, proof);
+    }
+    return split(e, node, number, example, proof);
+}
+
+/* The rival that is closest; SIZE_MAX: all are behind. */
+static size_t closest(const session *e) {
+    size_t found = SIZE_MAX;
+    for (size_t j = 0; j < e->c->outputs; j++)
+        if (is_rival(e, j) && e->kept_by[j] <= needed(e) &&
+            (found == SIZE_MAX || e->kept_by[j] < e->kept_by[found]))
+            found = j;
+    return found;
+}
+
+/* All rivals that are not yet shown to be behind. */
+static int decide(session *e, double *example, sis__proof *proof) {
+    int error = SIS_OK, shares = has_rivals(e) && !e->q.keep_class;
+    *proof = SIS__PROOF_HOLDS;
+    while (!error && *proof == SIS__PROOF_HOLDS) {
+        size_t j = closest(e);
+        if (j == SIZE_MAX)
+            break;
+        aim(e, j);
+        sis__bounds_reset(&e->b);
+        sis__bounds_forward(&e->b, 1);
+        error = branch(e, TUNE_FIRST, example, proof);
+        e->kept_by[j] = INFINITY;
+    }
+    if (shares && *proof == SIS__PROOF_HOLDS)
+        *proof = SIS__PROOF_NONE; /* each is behind, but all together? */
+    return error;
+}
+
+/* Examples against the rivals that are open. */
+static int refute(session *e, double *example, int *lost) {
+    int error = SIS_OK;
+    *lost = 0;
+    for (size_t j = 0; !error && !*lost && j < e->c->outputs; j++) {
+        if (!is_rival(e, j) || (e->q.keep_class && e->kept_by[j] > needed(e)))
+            continue;
+        aim(e, j);
+        memcpy(e->b.coef[e->c->n - 1], e->b.goal, e->c->outputs * sizeof *e->b.goal);
+        sis__bounds_back(&e->b, e->c->n - 1, 1, (double[1]){0});
+        error = descend(e, example, lost);
+    }
+    return error;
+}
+
+/* Bounds of all rivals, first by intervals, then tightened: 1 if the decision stays. */
+static int prove(session *e, const unsigned char *kept) {
+    open_box(e, kept);
+    for (int tight = 0; tight < 2; tight++) {
+        sis__bounds_reset(&e->b);
+        sis__bounds_forward(&e->b, tight);
+        bound_all(e);
+        if (kept_least(e) > 0)
+            return 1;
+    }
+    return 0;
 }
 
 static int session_ask(sis__oracle *o, const unsigned char *kept, sis__proof *proof,
                        double *example) {
     session *e = (session *)o;
-    double by;
-    int lost = 0, any_free = 0;
-    forward(e, kept);
+    int lost, any_free = 0;
+    e->b.work = 0;
+    e->branches = 0;
+    *proof = prove(e, kept) ? SIS__PROOF_HOLDS : SIS__PROOF_NONE;
     for (size_t j = 0; j < e->c->width; j++)
-        any_free |= e->low[0][j] < e->high[0][j];
-    *proof = SIS__PROOF_HOLDS; /* of the example itself */
-    if (!any_free)
+        any_free |= e->b.low[0][j] < e->b.high[0][j];
+    if (!any_free) /* the example itself */
+        *proof = SIS__PROOF_HOLDS;
+    if (*proof == SIS__PROOF_HOLDS)
         return SIS_OK;
-    int error = margin_kept(e, &by, NULL, &lost);
-    double slack = e->q.keep_class ? 0 : 1e-9 * (1 + fabs(e->q.margin));
-    *proof = !error && by > slack ? SIS__PROOF_HOLDS : SIS__PROOF_NONE;
-    if (error || *proof == SIS__PROOF_HOLDS)
-        return error;
-    error = margin_kept(e, &by, example, &lost);
-    *proof = lost ? SIS__PROOF_FAILS : SIS__PROOF_NONE;
-    return error;
+    int error = refute(e, example, &lost);
+    if (lost)
+        *proof = SIS__PROOF_FAILS;
+    return error || lost ? error : decide(e, example, proof);
 }
 
-static int session_harm(sis__oracle *o, const unsigned char *kept, double *harm) {
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+/* How much of what keeps the closest rival behind each feature would take, if it were free, by the
+ * linear bounds with the box as it is now. */
+static int session_harms(sis__oracle *o, const unsigned char *kept, double *harm) {
     session *e = (session *)o;
-    int lost = 0;
-    forward(e, kept);
-    int error = margin_kept(e, harm, NULL, &lost);
-    *harm = -*harm;
-    return error;
+    size_t n = 0, rivals = has_rivals(e) ? e->c->outputs - 1 : 1;
+    memset(harm, 0, o->n_features * sizeof *harm);
+    prove(e, kept);
+    if (rivals > SIS__BOUNDS_LANES) /* coefficients of the last rivals alone are there */
+        rivals = (rivals - 1) % SIS__BOUNDS_LANES + 1;
+    for (size_t j = 0; j < e->c->width; j++) {
+        int f = sis__oracle_feature(o, j);
+        double x = e->row[j], low = e->q.low ? fmin(0, e->q.low[j] - x) : -1, worst = 0;
+        double high = e->q.high ? fmax(0, e->q.high[j] - x) : 1;
+        n = 0;
+        for (size_t r = 0; r < e->c->outputs; r++) {
+            if (!is_rival(e, r) || n >= rivals)
+                continue;
+            double a = e->b.coef[0][j * rivals + n++], left = e->kept_by[r] - needed(e);
+            worst = fmax(worst, -times(a, a > 0 ? low : high) / fmax(left, 1e-6));
+        }
+        if (f >= 0)
+            harm[f] += worst;
+    }
+    return SIS_OK;
 }
 
 static double session_draw(const sis__oracle *o, size_t j, sis__rng *r) {
@@ -472,47 +343,29 @@ static double session_draw(const sis__oracle *o, size_t j, sis__rng *r) {
 
 static void session_free(sis__oracle *o) {
     session *e = (session *)o;
-    for (size_t k = 0; e->low && e->high && e->size && k <= e->c->n; k++) {
-        free(e->low[k]);
-        free(e->high[k]);
-        free(e->size[k]);
-    }
-    free(e->low);
-    free(e->high);
-    free(e->size);
+    sis__bounds_release(&e->b);
     free(e->row);
-    free(e->now);
-    free(e->next);
+    free(e->kept_by);
     free(e->margins);
     free(e);
 }
 
 static int session_init(session *e) {
-    const sis__chain *c = e->c;
-    e->low = SIS_NEW(double *, c->n + 1);
-    e->high = SIS_NEW(double *, c->n + 1);
-    e->size = SIS_NEW(double *, c->n + 1);
+    const sis__circuit *c = e->c;
+    int rounded = c->end == SIS__END_LOGISTIC || c->end == SIS__END_SHARES;
     e->row = SIS_NEW(double, c->width);
-    e->now = SIS_NEW(double, c->widest);
-    e->next = SIS_NEW(double, c->widest);
+    e->kept_by = SIS_NEW(double, c->outputs);
     e->margins = SIS_NEW(double, e->q.model->n_outputs);
-    if (!e->low || !e->high || !e->size || !e->row || !e->now || !e->next || !e->margins)
+    e->slack = e->q.keep_class ? 0 : (rounded ? 1e-5 : 1e-9) * (1 + fabs(e->q.margin));
+    if (!e->row || !e->kept_by || !e->margins)
         return SIS_E_NOMEM;
-    for (size_t k = 0; k <= c->n; k++) {
-        size_t n = k ? c->layers[k - 1].n_out : c->width;
-        e->low[k] = SIS_NEW(double, n);
-        e->high[k] = SIS_NEW(double, n);
-        e->size[k] = SIS_NEW(double, k < c->n ? c->layers[k].n_out : 1);
-        if (!e->low[k] || !e->high[k] || !e->size[k])
-            return SIS_E_NOMEM;
-    }
     for (size_t j = 0; j < c->width; j++)
         e->row[j] = (double)(float)e->q.input->values[j];
-    return SIS_OK;
+    return sis__bounds_init(&e->b, c);
 }
 
-int sis__chain_oracle(const sis__chain *c, const sis__chain_question *q, size_t n_features,
-                      sis__oracle **out) {
+int sis__net_oracle(const sis__circuit *c, const sis__net_question *q, size_t n_features,
+                    sis__oracle **out) {
     session *e = SIS_NEW(session, 1);
     *out = NULL;
     if (!e)
@@ -524,8 +377,9 @@ int sis__chain_oracle(const sis__chain *c, const sis__chain_question *q, size_t 
                               .width = c->width,
                               .row = e->row,
                               .feature_of = q->input->feature_of,
+                              .adapts = 1,
                               .ask = session_ask,
-                              .harm = session_harm,
+                              .harms = session_harms,
                               .draw = session_draw,
                               .free = session_free};
     if (error)

@@ -5,7 +5,7 @@
  * kind of model it knows.
  *
  *     trees.c    oracles of tree ensembles: exact
- *     nets.c     oracles of networks: sound
+ *     nets.c     oracles of networks and linear models: sound
  *     sets.c     minimal sets of features, by asking
  *     attack.c   an adversary that looks for what would refute an answer, by predictions alone
  *     prove.c    sis/prove.h: which oracle fits an opened model; collections, audits
@@ -33,8 +33,10 @@ struct sis__oracle {
      * values of what is kept, without the decision. NONE: not decided. */
     int (*ask)(sis__oracle *o, const unsigned char *kept, sis__proof *proof, double *example);
 
-    /* How far the decision might be lost if these are kept, without much thought: for an order. */
-    int (*harm)(sis__oracle *o, const unsigned char *kept, double *harm);
+    /* How far the decision might be lost if each of those that are kept is free as well, without much
+     * thought: for an order. harm (n_features). */
+    int (*harms)(sis__oracle *o, const unsigned char *kept, double *harm);
+    int adapts; /* harms are cheap, and others when less is kept */
 
     /* A value that column j may have, at random, often where something changes. */
     double (*draw)(const sis__oracle *o, size_t j, sis__rng *r);

@@ -32,7 +32,7 @@ void sis_prove_opt_init(sis_prove_opt *opt) {
 struct sis_prover {
     const sis_model *model;
     sis__prover *trees;
-    sis__chain *chain; /* one of both */
+    sis__circuit *circuit; /* one of both */
 };
 
 int sis_prover_new(const sis_model *model, sis_prover **out) {
@@ -48,7 +48,9 @@ int sis_prover_new(const sis_model *model, sis_prover **out) {
     if (!p)
         return SIS_E_NOMEM;
     *p = (sis_prover){.model = model};
-    int error = b ? sis__prover_new(b, &p->trees) : sis__chain_new(model, &p->chain);
+    int error = b && b->forest.linear ? sis__circuit_of_linear(b, &p->circuit)
+                : b                   ? sis__prover_new(b, &p->trees)
+                                      : sis__circuit_of_net(model, &p->circuit);
     if (error)
         sis_prover_free(p);
     else
@@ -60,7 +62,7 @@ void sis_prover_free(sis_prover *p) {
     if (!p)
         return;
     sis__prover_free(p->trees);
-    sis__chain_free(p->chain);
+    sis__circuit_free(p->circuit);
     free(p);
 }
 
@@ -180,16 +182,20 @@ static int subject_open(subject *t) {
         q.what = opt->below ? SIS__PROVE_AT_MOST : SIS__PROVE_AT_LEAST;
         q.threshold = margin_of(t->p->model, opt);
     }
-    const sis__chain_question of_net = {.model = &t->model,
-                                        .input = t->input,
-                                        .low = opt->low,
-                                        .high = opt->high,
-                                        .keep_class = opt->keep_class,
-                                        .below = t->below,
-                                        .margin = q.threshold,
-                                        .threshold = t->threshold};
+    const sis__circuit *c = t->p->circuit;
+    if (c && (c->end == SIS__END_LOGISTIC || c->end == SIS__END_SHARES) && !opt->keep_class)
+        q.threshold = opt->threshold < 1 ? log(opt->threshold / (1 - opt->threshold)) : INFINITY;
+    const sis__net_question of_net = {.model = &t->model,
+                                      .input = t->input,
+                                      .low = opt->low,
+                                      .high = opt->high,
+                                      .missing = opt->missing,
+                                      .keep_class = opt->keep_class,
+                                      .below = t->below,
+                                      .margin = q.threshold,
+                                      .threshold = t->threshold};
     int error = t->p->trees ? sis__trees_oracle(t->p->trees, &q, &t->o)
-                            : sis__chain_oracle(t->p->chain, &of_net, t->n, &t->o);
+                            : sis__net_oracle(t->p->circuit, &of_net, t->n, &t->o);
     if (!error)
         t->o->deadline = opt->time_limit > 0 ? t->began + opt->time_limit : 0;
     return error ? error : sis__sets_init(&t->sets, t->o);

@@ -69,23 +69,6 @@ int sis__sets_ask(sis__sets *s, const unsigned char *kept, sis__proof *proof, in
 
 /* ---- Minimal sets ---------------------------------------------------------------------------- */
 
-int sis__sets_minimal(sis__sets *s, const int *order, unsigned char *kept, int *proved) {
-    *proved = 1;
-    for (size_t i = 0; i < s->o->n_features; i++) {
-        sis__proof proof;
-        int known;
-        if (!kept[order[i]])
-            continue;
-        kept[order[i]] = 0;
-        int error = sis__sets_ask(s, kept, &proof, &known);
-        if (error)
-            return error;
-        kept[order[i]] = proof != SIS__PROOF_HOLDS;
-        *proved &= proof != SIS__PROOF_NONE;
-    }
-    return SIS_OK;
-}
-
 typedef struct {
     double harm;
     int feature;
@@ -98,23 +81,76 @@ static int by_harm(const void *a, const void *b) {
     return (y->feature > x->feature) - (y->feature < x->feature);
 }
 
-int sis__sets_order(sis__sets *s, int *order) {
-    size_t n = s->o->n_features;
+/* Sort n features by the harm that they do if what is kept is. */
+static int sort_by_harm(sis__sets *s, const unsigned char *kept, int *order, size_t n) {
     harmful *all = SIS_NEW(harmful, n);
-    unsigned char *kept = SIS_NEW(unsigned char, n);
-    int error = all && kept ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; !error && i < n; i++) {
-        memset(kept, 1, n);
-        kept[i] = 0;
-        all[i].feature = (int)i;
-        error = s->o->harm(s->o, kept, &all[i].harm);
-    }
+    double *harm = SIS_NEW(double, s->o->n_features);
+    int error = all && harm ? s->o->harms(s->o, kept, harm) : SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < n; i++)
+        all[i] = (harmful){isnan(harm[order[i]]) ? INFINITY : harm[order[i]], order[i]};
     if (!error)
         qsort(all, n, sizeof *all, by_harm);
     for (size_t i = 0; !error && i < n; i++)
         order[i] = all[i].feature;
     free(all);
+    free(harm);
+    return error;
+}
+
+int sis__sets_order(sis__sets *s, int *order) {
+    size_t n = s->o->n_features;
+    unsigned char *kept = SIS_NEW(unsigned char, n);
+    for (size_t i = 0; i < n; i++)
+        order[i] = (int)i;
+    if (kept)
+        memset(kept, 1, n);
+    int error = kept ? sort_by_harm(s, kept, order, n) : SIS_E_NOMEM;
     free(kept);
+    return error;
+}
+
+/* Features that are given up several at a time: as many as went well before, twice over; fewer after a
+ * failure. What is given up in the end is the same, if what is enough stays enough with more. */
+typedef struct {
+    sis__sets *s;
+    unsigned char *kept;
+    int *order;        /* what is kept and has not been tried by itself, */
+    size_t n;          /* so many, */
+    size_t at, stride; /* from here on */
+    int proved;
+} giving_up;
+
+static int give_up_next(giving_up *g) {
+    size_t n = g->stride < g->n - g->at ? g->stride : g->n - g->at;
+    sis__proof proof;
+    int known;
+    for (size_t i = 0; i < n; i++)
+        g->kept[g->order[g->at + i]] = 0;
+    int error = sis__sets_ask(g->s, g->kept, &proof, &known);
+    int holds = !error && proof == SIS__PROOF_HOLDS;
+    for (size_t i = 0; !holds && i < n; i++)
+        g->kept[g->order[g->at + i]] = 1;
+    if (holds || n == 1)
+        g->at += n;
+    g->proved &= holds || n > 1 || proof != SIS__PROOF_NONE;
+    g->stride = holds ? 2 * n : n > 1 ? n / 2 : 1;
+    if (!error && holds && n > 1 && g->s->o->adapts)
+        error = sort_by_harm(g->s, g->kept, g->order + g->at, g->n - g->at);
+    return error;
+}
+
+int sis__sets_minimal(sis__sets *s, const int *order, unsigned char *kept, int *proved) {
+    giving_up g = {.s = s, .kept = kept, .proved = 1, .stride = 1};
+    g.order = SIS_NEW(int, s->o->n_features);
+    int error = g.order ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < s->o->n_features; i++)
+        if (kept[order[i]])
+            g.order[g.n++] = order[i];
+    g.stride = g.n / 8 + 1;
+    while (!error && g.at < g.n)
+        error = give_up_next(&g);
+    *proved = g.proved;
+    free(g.order);
     return error;
 }
 

@@ -576,10 +576,16 @@ static double bound_kept(session *e, const unsigned char *kept) {
     return worst;
 }
 
-static int session_harm(sis__oracle *o, const unsigned char *kept, double *harm) {
+static int session_harms(sis__oracle *o, const unsigned char *kept, double *harm) {
     session *e = (session *)o;
-    *harm = bound_kept(e, kept);
-    return e->s.error;
+    unsigned char *now = (unsigned char *)sis__copy(kept, o->n_features, 1);
+    for (size_t i = 0; now && !e->s.error && i < o->n_features; i++) {
+        now[i] = 0;
+        harm[i] = bound_kept(e, now);
+        now[i] = kept[i];
+    }
+    free(now);
+    return now ? e->s.error : SIS_E_NOMEM;
 }
 
 /* An end of any cell that the column may be in. */
@@ -635,7 +641,7 @@ int sis__trees_oracle(const sis__prover *p, const sis__prove_question *q, sis__o
                               .width = p->b->forest.width,
                               .feature_of = q->feature_of,
                               .ask = session_ask,
-                              .harm = session_harm,
+                              .harms = session_harms,
                               .draw = session_draw,
                               .free = session_free};
     int error = session_init(e, p);

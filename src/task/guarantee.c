@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,6 +132,20 @@ static int take_range(const sis_task *t, const char *path, size_t width, sis__ta
     return error;
 }
 
+/* E, or E,LOW:HIGH. */
+static int read_ball(const char *text, sis__task_domain *d) {
+    char radius[64] = "", low[64] = "", high[64] = "";
+    int parts = sscanf(text, "%63[^,],%63[^:]:%63s", radius, low, high);
+    size_t length = strlen(radius) + strlen(low) + strlen(high) + (parts == 3 ? 2 : 0);
+    d->least = -INFINITY;
+    d->most = INFINITY;
+    if ((parts != 1 && parts != 3) || strlen(text) != length)
+        return 0;
+    if (parts == 3 && (!sis__text_number(low, &d->least) || !sis__text_number(high, &d->most)))
+        return 0;
+    return sis__text_number(radius, &d->radius) && d->radius >= 0 && d->least <= d->most;
+}
+
 static int domain_read(const sis_task *t, const char *text, size_t width, sis__task_domain *d) {
     *d = (sis__task_domain){.radius = NAN};
     if (!text || strcmp(text, "any") == 0)
@@ -141,9 +156,10 @@ static int domain_read(const sis_task *t, const char *text, size_t width, sis__t
             domain_release(d);
         return error;
     }
-    if (strncmp(text, "ball:", 5) == 0 && sis__text_number(text + 5, &d->radius) && d->radius >= 0)
+    if (strncmp(text, "ball:", 5) == 0 && read_ball(text + 5, d))
         return SIS_OK;
-    return sis__fail(SIS_E_OPTION, "--domain: expected any, data:FILE or ball:E, found \"%s\"",
+    return sis__fail(SIS_E_OPTION,
+                     "--domain: expected any, data:FILE, ball:E or ball:E,LOW:HIGH, found \"%s\"",
                      text);
 }
 
@@ -185,11 +201,11 @@ void sis__task_guarantee_release(sis__task_guarantee *g) {
 /* ---- One example ----------------------------------------------------------------------------- */
 
 /* The box of a ball around an example: low (n), then high (n). NULL: no memory. */
-static double *make_ball(const sis_input *in, double radius) {
+static double *make_ball(const sis_input *in, const sis__task_domain *d) {
     double *box = SIS_NEW_RAW(double, 2 * in->n_values);
     for (size_t v = 0; box && v < in->n_values; v++) {
-        box[v] = in->values[v] - radius;
-        box[in->n_values + v] = in->values[v] + radius;
+        box[v] = fmax(in->values[v] - d->radius, d->least);
+        box[in->n_values + v] = fmin(in->values[v] + d->radius, d->most);
     }
     return box;
 }
@@ -203,7 +219,7 @@ static int proof_options(const sis__task_domain *d, const sis_input *in, sis_pro
     opt->missing = d->missing;
     if (isnan(d->radius) || d->low)
         return SIS_OK;
-    *box = make_ball(in, d->radius);
+    *box = make_ball(in, d);
     opt->low = *box;
     opt->high = *box ? *box + in->n_values : NULL;
     return *box ? SIS_OK : SIS_E_NOMEM;

@@ -11,7 +11,7 @@ grep -o '"values":\[[^]]*\]' shown.jsonl | sed 's/.*\[//; s/\]//' >> shown.csv
 sis predict -m "$trees" -i shown.csv | grep -c '"scores":\[0\.[0-7]'
 sed -n '2s/.*/&/p' shown.csv
 # Smaller domains leave more subsets, never more features.
-for domain in "data:$rows" ball:0 ball:1; do
+for domain in "data:$rows" ball:0 ball:1 ball:1,0:20000; do
     sis explain -q -m "$trees" -i "$rows" -t 0.8 --guarantee all --domain "$domain" --rows 0:3 --force -o d.jsonl
     grep -o '"guarantee":{[^}]*}\|"status":"[a-z_]*"' d.jsonl | sed 's/data:.*credit/data:credit/'
     sis verify d.jsonl -m "$trees" -i "$rows" -o audit.jsonl
@@ -66,6 +66,8 @@ try_all() { sis explain -i "$rows" "$@" 2>&1 || echo "exit $?"; }
 try_all -m "cmd:$SIS_EXAMPLES/credit.sh" -t 0.8 --guarantee all
 try_all -m "$trees" -t 0.8 --guarantee all --mask zero
 try_all -m "$trees" -t 0.8 --guarantee all --domain box
+try_all -m "$trees" -t 0.8 --guarantee all --domain ball:1,2
+try_all -m "$trees" -t 0.8 --guarantee all --domain ball:1,2:1
 try_all -m "$trees" -t 0.8 --domain any --mask zero
 try_all -m "$trees" -t 0.8 --guarantee all --method perturb
 try_all -m "$trees" --guarantee all --keep class

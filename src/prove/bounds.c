@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See bounds.h.
+ */
+#include "prove/bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+
+static const double UNIT = 0x1p-23;
+static const double MOST_TIGHT = 2e8; /* work of one time that all nodes are tightened */
+
+/* x * y where nothing times whatever is nothing. */
+static double times(double x, double y) {
+    return x == 0 || y == 0 ? 0 : x * y;
+}
+
+/* ---- Memory ---------------------------------------------------------------------------------- */
+
+static void free_each(double **all, size_t n) {
+    for (size_t k = 0; all && k < n; k++)
+        free(all[k]);
+    free(all);
+}
+
+void sis__bounds_release(sis__bounds *b) {
+    size_t n = b->c ? b->c->n : 0;
+    free_each(b->low, n);
+    free_each(b->high, n);
+    free_each(b->size, n);
+    free_each(b->coef, n);
+    free_each(b->alpha, n);
+    free_each(b->beta, n);
+    free_each(b->moved, n);
+    free_each(b->point, n);
+    for (size_t k = 0; b->split && k < n; k++)
+        free(b->split[k]);
+    free(b->split);
+    free(b->goal);
+    free(b->mean);
+    *b = (sis__bounds){0};
+}
+
+static int new_each(double ***all, const sis__circuit *c, size_t each) {
+    *all = SIS_NEW(double *, c->n);
+    for (size_t k = 0; *all && k < c->n; k++)
+        if (!((*all)[k] = (double *)sis__alloc(c->nodes[k].n, each * sizeof(double))))
+            return SIS_E_NOMEM;
+    return *all ? SIS_OK : SIS_E_NOMEM;
+}
+
+int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
+    *b = (sis__bounds){.c = c};
+    double ***each[] = {&b->low, &b->high, &b->size, &b->alpha, &b->beta, &b->point};
+    int error = new_each(&b->coef, c, SIS__BOUNDS_LANES);
+    if (!error)
+        error = new_each(&b->moved, c, 2);
+    for (size_t i = 0; !error && i < sizeof each / sizeof *each; i++)
+        error = new_each(each[i], c, 1);
+    b->goal = SIS_NEW(double, c->outputs);
+    b->mean = SIS_NEW(double, c->width);
+    b->split = SIS_NEW(signed char *, c->n);
+    if (!b->goal || !b->mean || !b->split)
+        error = SIS_E_NOMEM;
+    for (size_t k = 0; !error && k < c->n; k++)
+        error = (b->split[k] = SIS_NEW(signed char, c->nodes[k].n)) ? SIS_OK : SIS_E_NOMEM;
+    if (error)
+        sis__bounds_release(b);
+    return error;
+}
+
+/* ---- Forward --------------------------------------------------------------------------------- */
+
+static void forward_affine(sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    size_t n_in = b->c->nodes[n->from[0]].n;
+    double *low = b->low[k], *high = b->high[k], *size = b->size[k];
+    for (size_t i = 0; i < n->n; i++) {
+        low[i] = high[i] = n->bias[i];
+        size[i] = fabs(n->bias[i]);
+    }
+    for (size_t j = 0; j < n_in; j++) {
+        double l = b->low[n->from[0]][j], h = b->high[n->from[0]][j], most = fmax(fabs(l), fabs(h));
+        if (l == 0 && h == 0)
+            continue;
+        for (size_t w = n->start[j]; w < n->start[j + 1]; w++) {
+            double v = n->weights[w];
+            low[n->to[w]] += times(v, v > 0 ? l : h);
+            high[n->to[w]] += times(v, v > 0 ? h : l);
+            size[n->to[w]] += times(fabs(v), most);
+        }
+    }
+    for (size_t i = 0; i < n->n; i++) {
+        double room = (double)(n_in + 4) * UNIT * size[i];
+        low[i] = isfinite(room) ? low[i] - room : -INFINITY;
+        high[i] = isfinite(room) ? high[i] + room : INFINITY;
+    }
+    b->work += (double)n->start[n_in];
+}
+
+static void forward_max(sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    for (size_t i = 0; i < n->n; i++) {
+        b->low[k][i] = b->high[k][i] = -INFINITY;
+        for (size_t w = n->start[i]; w < n->start[i + 1]; w++) {
+            b->low[k][i] = fmax(b->low[k][i], b->low[n->from[0]][n->to[w]]);
+            b->high[k][i] = fmax(b->high[k][i], b->high[n->from[0]][n->to[w]]);
+        }
+    }
+}
+
+static void forward_sum(sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    const double *l = b->low[n->from[0]], *h = b->high[n->from[0]];
+    const double *m = n->sign > 0 ? b->low[n->from[1]] : b->high[n->from[1]];
+    const double *o = n->sign > 0 ? b->high[n->from[1]] : b->low[n->from[1]];
+    for (size_t i = 0; i < n->n; i++) {
+        double size = fmax(fabs(l[i]), fabs(h[i])) + fmax(fabs(m[i]), fabs(o[i]));
+        b->size[k][i] = size;
+        b->low[k][i] = isfinite(size) ? l[i] + n->sign * m[i] - 2 * UNIT * size : -INFINITY;
+        b->high[k][i] = isfinite(size) ? h[i] + n->sign * o[i] + 2 * UNIT * size : INFINITY;
+    }
+}
+
+/* Does a ReLU stand anywhere before this node? Without one, intervals say all there is to say. */
+static int is_bent(const sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    return n->kind != SIS__CIRCUIT_INPUT &&
+           (n->kind != SIS__CIRCUIT_AFFINE || b->c->nodes[n->from[0]].kind != SIS__CIRCUIT_INPUT);
+}
+
+/* Some numbers of a node, bounded backwards from both sides. */
+static void tighten_some(sis__bounds *b, size_t k, const size_t *which, size_t count) {
+    double bound[SIS__BOUNDS_LANES];
+    size_t lanes = 2 * count;
+    memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
+    for (size_t i = 0; i < count; i++) {
+        b->coef[k][which[i] * lanes + 2 * i] = 1;
+        b->coef[k][which[i] * lanes + 2 * i + 1] = -1;
+    }
+    sis__bounds_back(b, k, lanes, bound);
+    for (size_t i = 0; i < count; i++) {
+        b->low[k][which[i]] = fmax(b->low[k][which[i]], bound[2 * i]);
+        b->high[k][which[i]] = fmin(b->high[k][which[i]], -bound[2 * i + 1]);
+    }
+}
+
+/* What a ReLU reads, where its sign is open. */
+static void tighten(sis__bounds *b, size_t k) {
+    size_t which[SIS__BOUNDS_LANES / 2], count = 0, n = b->c->nodes[k].n, open = 0;
+    for (size_t i = 0; i < n; i++)
+        open += b->low[k][i] < 0 && b->high[k][i] > 0;
+    if (!is_bent(b, k) || 2.0 * (double)open * (double)b->c->weights > MOST_TIGHT)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        if (b->low[k][i] < 0 && b->high[k][i] > 0)
+            which[count++] = i;
+        if (count == SIS__BOUNDS_LANES / 2 || (count && i + 1 == n)) {
+            tighten_some(b, k, which, count);
+            count = 0;
+        }
+    }
+}
+
+/* Slopes before any are tuned: the line that leaves less room. */
+static void first_slopes(sis__bounds *b, size_t k) {
+    size_t from = b->c->nodes[k].from[0];
+    for (size_t i = 0; i < b->c->nodes[k].n; i++)
+        b->alpha[k][i] = b->high[from][i] > -b->low[from][i];
+}
+
+/* What is assumed of the numbers that a ReLU reads; 0 if it cannot be. */
+static int forward_relu(sis__bounds *b, size_t k) {
+    size_t from = b->c->nodes[k].from[0];
+    int possible = 1;
+    for (size_t i = 0; i < b->c->nodes[k].n; i++) {
+        double *l = &b->low[from][i], *h = &b->high[from][i];
+        if (b->split[k][i] > 0)
+            *l = fmax(*l, 0);
+        if (b->split[k][i] < 0)
+            *h = fmin(*h, 0);
+        possible &= *l <= *h;
+        b->low[k][i] = fmax(0, *l);
+        b->high[k][i] = fmax(0, *h);
+    }
+    if (!b->tuned)
+        first_slopes(b, k);
+    return possible;
+}
+
+int sis__bounds_forward(sis__bounds *b, int tight) {
+    for (size_t k = 1; k < b->c->n; k++) {
+        const sis__circuit_node *n = &b->c->nodes[k];
+        if (n->kind == SIS__CIRCUIT_AFFINE)
+            forward_affine(b, k);
+        else if (n->kind == SIS__CIRCUIT_MAX)
+            forward_max(b, k);
+        else if (n->kind == SIS__CIRCUIT_SUM)
+            forward_sum(b, k);
+        if (n->kind != SIS__CIRCUIT_RELU)
+            continue;
+        if (tight)
+            tighten(b, n->from[0]);
+        if (!forward_relu(b, k))
+            return 0;
+    }
+    return 1;
+}
+
+/* ---- Backward -------------------------------------------------------------------------------- */
+
+typedef struct {
+    double slope, shift;
+} line;
+
+/* The line that takes a ReLU's place where its result counts with this sign. */
+static line line_of(const sis__bounds *b, size_t k, size_t i, double a) {
+    size_t from = b->c->nodes[k].from[0];
+    double l = b->low[from][i], u = b->high[from][i];
+    if (l >= 0)
+        return (line){1, 0};
+    if (u <= 0)
+        return (line){0, 0};
+    if (a >= 0)
+        return (line){isfinite(l) ? b->alpha[k][i] : 0, 0};
+    if (!isfinite(l) || !isfinite(u)) /* below an open end: the largest it can be */
+        return (line){0, u};
+    return (line){u / (u - l), -u * l / (u - l)};
+}
+
+static void back_relu(sis__bounds *b, size_t k, size_t lanes, double *bound) {
+    double *to = b->coef[b->c->nodes[k].from[0]];
+    const double *at = b->coef[k];
+    for (size_t i = 0; i < b->c->nodes[k].n; i++)
+        for (size_t m = 0; m < lanes; m++) {
+            double a = at[i * lanes + m];
+            if (a != 0) {
+                line v = line_of(b, k, i, a);
+                to[i * lanes + m] += times(a, v.slope);
+                bound[m] += times(a, v.shift);
+            }
+            if (b->split[k][i]) /* its sign times what is read is not below 0 */
+                to[i * lanes + m] -= b->split[k][i] * b->beta[k][i];
+        }
+}
+
+static void back_affine(sis__bounds *b, size_t k, size_t lanes, double *bound) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    const double *at = b->coef[k];
+    double *to = b->coef[n->from[0]], room[SIS__BOUNDS_LANES] = {0};
+    size_t n_in = b->c->nodes[n->from[0]].n;
+    for (size_t i = 0; i < n->n; i++)
+        for (size_t m = 0; m < lanes; m++) {
+            bound[m] += at[i * lanes + m] * n->bias[i];
+            room[m] += times(fabs(at[i * lanes + m]), b->size[k][i]);
+        }
+    for (size_t j = 0; j < n_in; j++) {
+        double sum[SIS__BOUNDS_LANES] = {0};
+        for (size_t w = n->start[j]; w < n->start[j + 1]; w++) {
+            const double *a = at + n->to[w] * lanes, v = n->weights[w];
+            for (size_t m = 0; m < lanes; m++)
+                sum[m] += a[m] * v;
+        }
+        for (size_t m = 0; m < lanes; m++)
+            to[j * lanes + m] += sum[m];
+    }
+    for (size_t m = 0; m < lanes; m++)
+        bound[m] -= times((double)(n_in + 4) * UNIT, room[m]);
+    b->work += (double)n->start[n_in] * (double)lanes / 4;
+}
+
+/* The two numbers of a group that may be its maximum (the same twice if there is one): returns how many
+ * more there are. */
+static size_t candidates(const sis__bounds *b, size_t k, size_t i, size_t two[2]) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    const double *low = b->low[n->from[0]], *high = b->high[n->from[0]];
+    size_t best = n->to[n->start[i]], others = 0;
+    for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
+        best = low[n->to[w]] > low[best] ? n->to[w] : best;
+    two[0] = two[1] = best;
+    for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
+        if (n->to[w] != best && high[n->to[w]] > low[best]) {
+            others++;
+            two[1] = n->to[w];
+        }
+    return others > 1 ? others - 1 : 0;
+}
+
+/* A maximum is at least any of its group; of two, at most the line through the ends of what they
+ * differ by; of more, the highest. */
+static void back_max(sis__bounds *b, size_t k, size_t lanes, double *bound) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    double *to = b->coef[n->from[0]];
+    const double *low = b->low[n->from[0]], *high = b->high[n->from[0]];
+    for (size_t i = 0; i < n->n; i++) {
+        size_t two[2], more = candidates(b, k, i, two);
+        double l = low[two[1]] - high[two[0]], u = high[two[1]] - low[two[0]];
+        int same = two[0] == two[1], one_line = !more && isfinite(l) && isfinite(u);
+        double share = same || u <= 0 ? 0 : l >= 0 ? 1 : u / (u - l);
+        double shift = same || u <= 0 || l >= 0 ? 0 : -u * l / (u - l);
+        for (size_t m = 0; m < lanes; m++) {
+            double a = b->coef[k][i * lanes + m];
+            if (a == 0)
+                continue;
+            if (a > 0 || same) {
+                to[two[0] * lanes + m] += a;
+            } else if (one_line) {
+                to[two[0] * lanes + m] += a * (1 - share);
+                to[two[1] * lanes + m] += a * share;
+                bound[m] += a * shift;
+            } else {
+                bound[m] += a * b->high[k][i];
+            }
+        }
+    }
+}
+
+static void back_sum(sis__bounds *b, size_t k, size_t lanes, double *bound) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    for (size_t i = 0; i < n->n; i++)
+        for (size_t m = 0; m < lanes; m++) {
+            double a = b->coef[k][i * lanes + m];
+            b->coef[n->from[0]][i * lanes + m] += a;
+            b->coef[n->from[1]][i * lanes + m] += n->sign * a;
+            bound[m] -= times(2 * UNIT * fabs(a), b->size[k][i]);
+        }
+}
+
+void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) {
+    for (size_t k = 0; k < node; k++)
+        memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
+    memset(bound, 0, lanes * sizeof *bound);
+    for (size_t k = node; k > 0; k--) {
+        sis__circuit_kind kind = b->c->nodes[k].kind;
+        (kind == SIS__CIRCUIT_AFFINE ? back_affine
+         : kind == SIS__CIRCUIT_RELU ? back_relu
+         : kind == SIS__CIRCUIT_MAX  ? back_max
+                                     : back_sum)(b, k, lanes, bound);
+    }
+    for (size_t j = 0; j < b->c->width; j++)
+        for (size_t m = 0; m < lanes; m++) {
+            double a = b->coef[0][j * lanes + m];
+            bound[m] += times(a, a > 0 ? b->low[0][j] : b->high[0][j]);
+        }
+    for (size_t m = 0; m < lanes; m++)
+        bound[m] = isnan(bound[m]) ? -INFINITY : bound[m];
+}
+
+/* ---- Points ---------------------------------------------------------------------------------- */
+
+/* What an affine node makes of a point, as exactly as doubles are. */
+static void point_affine(sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    const double *x = b->point[n->from[0]];
+    memcpy(b->point[k], n->bias, n->n * sizeof **b->point);
+    for (size_t j = 0; j < b->c->nodes[n->from[0]].n; j++)
+        for (size_t w = n->start[j]; x[j] != 0 && w < n->start[j + 1]; w++)
+            b->point[k][n->to[w]] += n->weights[w] * x[j];
+    b->work += (double)n->start[b->c->nodes[n->from[0]].n];
+}
+
+static size_t largest(const sis__bounds *b, size_t k, size_t i) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    size_t best = n->to[n->start[i]];
+    for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
+        best = b->point[n->from[0]][n->to[w]] > b->point[n->from[0]][best] ? n->to[w] : best;
+    return best;
+}
+
+/* Number i of a node at a point; `lined`: with lines instead of ReLUs, those of the last function. */
+static double point_of(const sis__bounds *b, size_t k, size_t i, int lined) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    const double *x = b->point[n->from[0]];
+    if (n->kind == SIS__CIRCUIT_SUM)
+        return x[i] + n->sign * b->point[n->from[1]][i];
+    if (n->kind == SIS__CIRCUIT_MAX)
+        return x[largest(b, k, i)];
+    if (!lined)
+        return fmax(0, x[i]);
+    line v = line_of(b, k, i, b->coef[k][i]);
+    return times(v.slope, x[i]) + v.shift;
+}
+
+/* The other numbers of a point, from its input. */
+static void take_point(sis__bounds *b, int lined) {
+    for (size_t k = 1; k < b->c->n; k++) {
+        if (b->c->nodes[k].kind == SIS__CIRCUIT_AFFINE) {
+            point_affine(b, k);
+            continue;
+        }
+        for (size_t i = 0; i < b->c->nodes[k].n; i++)
+            b->point[k][i] = point_of(b, k, i, lined);
+    }
+}
+
+/* From how the goal depends on a node that is not affine to what it reads, at a point. */
+static void slope_back(sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    double *to = b->coef[n->from[0]];
+    for (size_t i = 0; i < n->n; i++) {
+        double a = b->coef[k][i];
+        if (n->kind == SIS__CIRCUIT_RELU)
+            to[i] += b->point[n->from[0]][i] > 0 ? a : 0;
+        else if (n->kind == SIS__CIRCUIT_MAX)
+            to[largest(b, k, i)] += a;
+        else
+            to[i] += a;
+        if (n->kind == SIS__CIRCUIT_SUM)
+            b->coef[n->from[1]][i] += n->sign * a;
+    }
+}
+
+void sis__bounds_slope(sis__bounds *b) {
+    const sis__circuit *c = b->c;
+    double bound = 0;
+    take_point(b, 0);
+    for (size_t k = 0; k < c->n; k++)
+        memset(b->coef[k], 0, c->nodes[k].n * sizeof **b->coef);
+    memcpy(b->coef[c->n - 1], b->goal, c->outputs * sizeof *b->goal);
+    for (size_t k = c->n - 1; k > 0; k--)
+        if (c->nodes[k].kind == SIS__CIRCUIT_AFFINE)
+            back_affine(b, k, 1, &bound);
+        else
+            slope_back(b, k);
+}
+
+/* ---- Tuning ---------------------------------------------------------------------------------- */
+
+/* The input at which the last function's bound is reached, and the mean of these over the later half of
+ * all steps: what that comes close to fits what is assumed. */
+static void take_corner(sis__bounds *b, int step, int steps) {
+    int n = step - steps / 2;
+    for (size_t j = 0; j < b->c->width; j++) {
+        double x = b->coef[0][j] > 0 ? b->low[0][j] : b->high[0][j];
+        b->point[0][j] = isfinite(x) ? x : 0;
+        b->mean[j] += n > 0 ? (b->point[0][j] - b->mean[j]) / (n + 1) : b->point[0][j] - b->mean[j];
+    }
+}
+
+/* One step up: a slope counts as far as what it is the slope of is from 0 there, and so does a weight.
+ * Steps of a number become smaller with all that it has been moved. */
+static void step_up(sis__bounds *b, size_t k, double rate) {
+    const double *x = b->point[b->c->nodes[k].from[0]];
+    size_t n = b->c->nodes[k].n;
+    double scale = 0;
+    for (size_t i = 0; i < n; i++)
+        scale = fmax(scale, fabs(b->coef[k][i]));
+    for (size_t i = 0; i < n; i++) {
+        size_t from = b->c->nodes[k].from[0];
+        double a = b->coef[k][i];
+        if (b->split[k][i]) {
+            double up = -b->split[k][i] * x[i];
+            b->moved[k][2 * i + 1] += up * up;
+            if (up != 0)
+                b->beta[k][i] += rate * scale * up / sqrt(b->moved[k][2 * i + 1]);
+            b->beta[k][i] = fmax(0, b->beta[k][i]);
+        } else if (a > 0 && b->low[from][i] < 0 && b->high[from][i] > 0) {
+            double up = a * x[i];
+            b->moved[k][2 * i] += up * up;
+            if (up != 0)
+                b->alpha[k][i] += rate * up / sqrt(b->moved[k][2 * i]);
+            b->alpha[k][i] = fmin(1, fmax(0, b->alpha[k][i]));
+        }
+    }
+}
+
+double sis__bounds_tune(sis__bounds *b, int steps, double enough) {
+    size_t last = b->c->n - 1;
+    double best = -INFINITY, bound;
+    b->tuned = 1;
+    for (size_t k = 1; k <= last; k++)
+        memset(b->moved[k], 0, 2 * b->c->nodes[k].n * sizeof **b->moved);
+    for (int step = 0; best <= enough; step++) {
+        memcpy(b->coef[last], b->goal, b->c->outputs * sizeof *b->goal);
+        sis__bounds_back(b, last, 1, &bound);
+        best = fmax(best, bound);
+        if (step >= steps || best > enough)
+            break;
+        take_corner(b, step, steps);
+        take_point(b, 1);
+        for (size_t k = 1; k <= last; k++)
+            if (b->c->nodes[k].kind == SIS__CIRCUIT_RELU)
+                step_up(b, k, 0.5);
+    }
+    return best;
+}
+
+int sis__bounds_widest(const sis__bounds *b, size_t *node, size_t *number) {
+    double worst = 0;
+    for (size_t k = 1; k < b->c->n; k++) {
+        if (b->c->nodes[k].kind != SIS__CIRCUIT_RELU)
+            continue;
+        for (size_t i = 0; i < b->c->nodes[k].n; i++) {
+            size_t from = b->c->nodes[k].from[0];
+            double l = b->low[from][i], u = b->high[from][i];
+            double gap = l < 0 && u > 0 ? fabs(b->coef[k][i]) * -l * (u / (u - l)) : 0;
+            if (gap > worst && isfinite(gap)) {
+                worst = gap;
+                *node = k;
+                *number = i;
+            }
+        }
+    }
+    return worst > 0;
+}
+
+void sis__bounds_reset(sis__bounds *b) {
+    b->tuned = 0;
+    for (size_t k = 1; k < b->c->n; k++) {
+        if (b->c->nodes[k].kind != SIS__CIRCUIT_RELU)
+            continue;
+        first_slopes(b, k);
+        memset(b->split[k], 0, b->c->nodes[k].n);
+        memset(b->beta[k], 0, b->c->nodes[k].n * sizeof **b->beta);
+    }
+}

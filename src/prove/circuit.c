@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See circuit.h. Affine operators are read by asking them: their matrix is what they make of one value
+ * at a time. Convolutions, which would be asked too often, are read from their windows.
+ */
+#include "prove/circuit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/ops/ops.h"
+#include "net/ops/sliding.h"
+#include "net/plan/net.h"
+
+static const size_t MOST_WEIGHTS = (size_t)1 << 26;
+
+typedef struct {
+    sis__circuit *c;
+    const sis_net *net;
+    sis__run *run;
+    const sis__plan *plan;
+    size_t *node_of; /* (n_tensors) SIZE_MAX: not read yet */
+    const sis__step *refused;
+    size_t linear; /* the node of a linear model; what it answers has to be the end */
+} reading;
+
+static void node_release(sis__circuit_node *n) {
+    free(n->start);
+    free(n->to);
+    free(n->weights);
+    free(n->bias);
+}
+
+void sis__circuit_free(sis__circuit *c) {
+    for (size_t k = 0; c && k < c->n; k++)
+        node_release(&c->nodes[k]);
+    if (c)
+        free(c->nodes);
+    free(c);
+}
+
+/* The node belongs to the circuit afterwards, or is released. */
+static int push_node(sis__circuit *c, sis__circuit_node *n, size_t *at) {
+    int error = sis__reserve(&c->nodes, &c->room, c->n + 1, sizeof *c->nodes);
+    if (error) {
+        node_release(n);
+        return error;
+    }
+    if (n->kind == SIS__CIRCUIT_AFFINE)
+        c->weights += n->start[c->nodes[n->from[0]].n];
+    c->widest = n->n > c->widest ? n->n : c->widest;
+    *at = c->n;
+    c->nodes[c->n++] = *n;
+    return SIS_OK;
+}
+
+static int refuse(reading *r, const sis__step *s) {
+    r->refused = r->refused ? r->refused : s;
+    return SIS_E_UNSUPPORTED;
+}
+
+/* ---- Weights --------------------------------------------------------------------------------- */
+
+typedef struct {
+    sis__circuit_node *n;
+    size_t count, to_room, weights_room;
+} weight_list;
+
+static int push_weight(weight_list *l, size_t to, double w) {
+    int error = SIS_OK;
+    if (w == 0)
+        return SIS_OK;
+    if (!isfinite(w) || l->count >= MOST_WEIGHTS)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "a layer has weights that are not finite, or more than %zu of them",
+                         MOST_WEIGHTS);
+    error = sis__reserve(&l->n->to, &l->to_room, l->count + 1, sizeof *l->n->to);
+    if (!error)
+        error = sis__reserve(&l->n->weights, &l->weights_room, l->count + 1, sizeof *l->n->weights);
+    if (error)
+        return error;
+    l->n->to[l->count] = (uint32_t)to;
+    l->n->weights[l->count++] = w;
+    return SIS_OK;
+}
+
+static int open_affine(sis__circuit_node *n, size_t n_in, size_t n_out, size_t from) {
+    *n = (sis__circuit_node){.kind = SIS__CIRCUIT_AFFINE, .n = n_out, .from = {from, 0}};
+    n->start = SIS_NEW(size_t, n_in + 1);
+    n->bias = SIS_NEW(double, n_out);
+    return n->start && n->bias ? SIS_OK : SIS_E_NOMEM;
+}
+
+/* The weights of one value: what the operator makes of it alone, less what it makes of nothing. */
+static int probe(const sis__step *s, sis__run *r, float *in, const float *out, weight_list *l,
+                 size_t j) {
+    const float one = 1024; /* so that a large bias leaves the digits of small weights */
+    in[j] = one;
+    int error = s->ops->forward(s, r);
+    in[j] = 0;
+    for (size_t i = 0; !error && i < l->n->n; i++)
+        error = push_weight(l, i, ((double)out[i] - l->n->bias[i]) / one);
+    l->n->start[j + 1] = l->count;
+    return error;
+}
+
+static int ask_affine(const sis__step *s, sis__run *r, int from, int to, sis__circuit_node *n) {
+    size_t n_in = r->plan->tensors[from].count;
+    float *in = (float *)r->data[from];
+    const float *out = (const float *)r->data[to];
+    weight_list l = {.n = n};
+    memset(in, 0, n_in * sizeof *in);
+    int error = s->ops->forward(s, r);
+    for (size_t i = 0; !error && i < n->n; i++)
+        n->bias[i] = out[i];
+    for (size_t j = 0; !error && j < n_in; j++)
+        error = probe(s, r, in, out, &l, j);
+    return error;
+}
+
+/* The weight with which output o of a channel (of its group) reads input i, along all axes; 0: not. */
+static double conv_weight(const sis__window *w, const float *kernel, const size_t *i,
+                          const size_t *o) {
+    size_t at = 0;
+    for (int a = 0; a < 3; a++) {
+        ptrdiff_t d = (ptrdiff_t)i[a] + w->pad[a] - (ptrdiff_t)(o[a] * w->stride[a]);
+        if (d < 0 || (size_t)d % w->dilation[a] || (size_t)d / w->dilation[a] >= w->kernel[a])
+            return 0;
+        at = at * w->kernel[a] + (size_t)d / w->dilation[a];
+    }
+    return kernel[at];
+}
+
+/* Outputs of one axis that may read input i: first and one past the last. */
+static void readers(const sis__window *w, int a, size_t i, size_t *from, size_t *to) {
+    ptrdiff_t reach = (ptrdiff_t)((w->kernel[a] - 1) * w->dilation[a]);
+    ptrdiff_t at = (ptrdiff_t)i + w->pad[a], stride = (ptrdiff_t)w->stride[a];
+    ptrdiff_t first = at - reach > 0 ? (at - reach + stride - 1) / stride : 0;
+    ptrdiff_t last = at / stride;
+    *from = (size_t)first;
+    *to = (size_t)(last + 1) < w->out[a] ? (size_t)(last + 1) : w->out[a];
+}
+
+/* Weights of the input value at i of a channel. */
+static int read_place(const sis__window *w, const float *weights, weight_list *l, size_t channel,
+                      const size_t *i) {
+    size_t each = w->filters / w->groups, depth = w->channels / w->groups;
+    size_t area = w->kernel[0] * w->kernel[1] * w->kernel[2], from[3], to[3], o[3];
+    size_t group = channel / depth;
+    int error = SIS_OK;
+    for (int a = 0; a < 3; a++)
+        readers(w, a, i[a], &from[a], &to[a]);
+    for (size_t f = group * each; !error && f < (group + 1) * each; f++) {
+        const float *kernel = weights + (f * depth + channel % depth) * area;
+        for (o[0] = from[0]; o[0] < to[0]; o[0]++)
+            for (o[1] = from[1]; o[1] < to[1]; o[1]++)
+                for (o[2] = from[2]; !error && o[2] < to[2]; o[2]++)
+                    error = push_weight(
+                        l, ((f * w->out[0] + o[0]) * w->out[1] + o[1]) * w->out[2] + o[2],
+                        conv_weight(w, kernel, i, o));
+    }
+    return error;
+}
+
+static int read_conv(const sis__step *s, const sis__plan *p, sis__circuit_node *n) {
+    const sis__window *w = &s->p.window;
+    const float *weights = (const float *)p->tensors[s->inputs[1]].data;
+    int biased = s->n_inputs > 2 && s->inputs[2] >= 0;
+    const float *bias = biased ? (const float *)p->tensors[s->inputs[2]].data : NULL;
+    size_t area = w->out[0] * w->out[1] * w->out[2], i[3], j = 0;
+    weight_list l = {.n = n};
+    int error = SIS_OK;
+    for (size_t k = 0; bias && k < n->n; k++)
+        n->bias[k] = bias[k / area];
+    for (size_t c = 0; !error && c < w->channels; c++)
+        for (i[0] = 0; i[0] < w->in[0]; i[0]++)
+            for (i[1] = 0; i[1] < w->in[1]; i[1]++)
+                for (i[2] = 0; !error && i[2] < w->in[2]; i[2]++) {
+                    error = read_place(w, weights, &l, c, i);
+                    n->start[++j] = l.count;
+                }
+    return error;
+}
+
+/* ---- Operators ------------------------------------------------------------------------------- */
+
+static int is_affine(int op) {
+    switch (op) {
+    case SIS__OP_CONV:
+    case SIS__OP_AVERAGE_POOL:
+    case SIS__OP_GLOBAL_AVERAGE_POOL:
+    case SIS__OP_GEMM:
+    case SIS__OP_MATMUL:
+    case SIS__OP_ADD:
+    case SIS__OP_SUB:
+    case SIS__OP_MUL:
+    case SIS__OP_DIV:
+    case SIS__OP_BATCH_NORMALIZATION:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int is_constant(const sis__plan *p, int tensor) {
+    return tensor < 0 || p->tensors[tensor].data != NULL;
+}
+
+/* The only input that is not constant, where a product may be linear in it; -1: there is none such. */
+static int only_input(const sis__plan *p, const sis__step *s) {
+    size_t at = SIZE_MAX, n = 0;
+    for (size_t i = 0; i < s->n_inputs; i++)
+        if (!is_constant(p, s->inputs[i])) {
+            at = i;
+            n++;
+        }
+    int may = at == 0 || (at == 1 && (s->op == SIS__OP_ADD || s->op == SIS__OP_SUB ||
+                                      s->op == SIS__OP_MUL || s->op == SIS__OP_MATMUL));
+    return n == 1 && may ? s->inputs[at] : -1;
+}
+
+static int read_tensor(reading *r, int tensor, size_t *node);
+
+static int read_affine(reading *r, const sis__step *s, int from, int to, size_t *node) {
+    sis__circuit_node n = {0};
+    size_t source;
+    int error = read_tensor(r, from, &source);
+    if (!error)
+        error = open_affine(&n, r->plan->tensors[from].count, r->plan->tensors[to].count, source);
+    if (!error)
+        error = s->op == SIS__OP_CONV && !is_constant(r->plan, s->inputs[0])
+                    ? read_conv(s, r->plan, &n)
+                    : ask_affine(s, r->run, from, to, &n);
+    if (!error)
+        return push_node(r->c, &n, node);
+    node_release(&n);
+    return error;
+}
+
+static int read_sum(reading *r, const sis__step *s, size_t *node) {
+    const sis__plan *p = r->plan;
+    sis__circuit_node n = {.kind = SIS__CIRCUIT_SUM, .sign = s->op == SIS__OP_SUB ? -1 : 1};
+    n.n = p->tensors[s->outputs[0]].count;
+    if (s->n_inputs != 2 || p->tensors[s->inputs[0]].count != n.n ||
+        p->tensors[s->inputs[1]].count != n.n)
+        return refuse(r, s);
+    int error = read_tensor(r, s->inputs[0], &n.from[0]);
+    if (!error)
+        error = read_tensor(r, s->inputs[1], &n.from[1]);
+    return error ? error : push_node(r->c, &n, node);
+}
+
+/* The inputs of one window of a pool. */
+static int read_group(const sis__window *w, size_t at, weight_list *l) {
+    size_t o[3], from[3], to[3], k[3], area = w->out[0] * w->out[1] * w->out[2];
+    size_t channel = at / area;
+    int error = SIS_OK;
+    o[2] = at % w->out[2];
+    o[1] = at / w->out[2] % w->out[1];
+    o[0] = at / w->out[2] / w->out[1] % w->out[0];
+    for (size_t a = 0; a < 3; a++)
+        sis__window_span(w, a, o[a], &from[a], &to[a]);
+    for (k[0] = from[0]; k[0] < to[0]; k[0]++)
+        for (k[1] = from[1]; k[1] < to[1]; k[1]++)
+            for (k[2] = from[2]; !error && k[2] < to[2]; k[2]++) {
+                size_t i = channel;
+                for (int a = 0; a < 3; a++)
+                    i = i * w->in[a] + (size_t)((ptrdiff_t)(o[a] * w->stride[a]) - w->pad[a] +
+                                                (ptrdiff_t)(k[a] * w->dilation[a]));
+                error = push_weight(l, i, 1);
+            }
+    return error;
+}
+
+/* A window for all of an image, of GlobalMaxPool. */
+static sis__window whole_image(const sis__tensor *x) {
+    sis__window w = {.n = x->dims[0], .channels = x->dims[1], .filters = x->dims[1], .groups = 1};
+    for (size_t a = 0; a < 3; a++) {
+        w.stride[a] = w.dilation[a] = w.out[a] = w.in[a] = w.kernel[a] = 1;
+    }
+    for (size_t d = 2; d < x->rank; d++)
+        w.in[2] *= x->dims[d];
+    w.kernel[2] = w.in[2];
+    return w;
+}
+
+static int read_max(reading *r, const sis__step *s, size_t *node) {
+    const sis__tensor *x = &r->plan->tensors[s->inputs[0]];
+    const sis__window w = s->op == SIS__OP_MAX_POOL ? s->p.window : whole_image(x);
+    sis__circuit_node n = {.kind = SIS__CIRCUIT_MAX, .n = r->plan->tensors[s->outputs[0]].count};
+    weight_list l = {.n = &n};
+    int error = read_tensor(r, s->inputs[0], &n.from[0]);
+    if (!error)
+        error = (n.start = SIS_NEW(size_t, n.n + 1)) ? SIS_OK : SIS_E_NOMEM;
+    for (size_t i = 0; !error && i < n.n; i++) {
+        error = read_group(&w, i, &l);
+        n.start[i + 1] = l.count;
+        if (!error && l.count == n.start[i])
+            error = refuse(r, s);
+    }
+    if (!error)
+        return push_node(r->c, &n, node);
+    node_release(&n);
+    return error;
+}
+
+/* A linear model of ai.onnx.ml, whose scores are the end. Two classes from one row of weights: the
+ * other has the opposite. */
+static int read_linear(reading *r, const sis__step *s, size_t *node) {
+    const sis__linear *m = &s->p.linear;
+    int pair = m->rows < m->outputs, error;
+    sis__circuit_node n = {0};
+    weight_list l = {.n = &n};
+    size_t source;
+    if (m->post == SIS__POST_SOFTMAX_ZERO || r->c->end != SIS__END_MARGINS)
+        return refuse(r, s);
+    error = read_tensor(r, s->inputs[0], &source);
+    if (!error)
+        error = open_affine(&n, m->width, m->outputs, source);
+    for (size_t k = 0; !error && m->bias && k < m->outputs; k++)
+        n.bias[k] = pair ? (k ? m->bias[0] : -m->bias[0]) : m->bias[k];
+    for (size_t j = 0; !error && j < m->width; j++) {
+        for (size_t k = 0; !error && k < m->outputs; k++)
+            error = push_weight(&l, k,
+                                pair ? (k ? 1.0 : -1.0) * m->weights[j]
+                                     : (double)m->weights[k * m->width + j]);
+        n.start[j + 1] = l.count;
+    }
+    r->c->end = m->post == SIS__POST_LOGISTIC  ? SIS__END_LOGISTIC
+                : m->post == SIS__POST_SOFTMAX ? SIS__END_SHARES
+                                               : SIS__END_MARGINS;
+    if (error) {
+        node_release(&n);
+        return error;
+    }
+    error = push_node(r->c, &n, node);
+    r->linear = r->c->end == SIS__END_MARGINS ? 0 : *node;
+    return error;
+}
+
+static int read_step(reading *r, const sis__step *s, int to, size_t *node) {
+    const sis__plan *p = r->plan;
+    int from = only_input(p, s);
+    if (p->tensors[to].dtype != SIS__F32)
+        return refuse(r, s);
+    if (s->op == SIS__OP_LINEAR_CLASSIFIER || s->op == SIS__OP_LINEAR_REGRESSOR)
+        return read_linear(r, s, node);
+    if ((s->op == SIS__OP_ADD || s->op == SIS__OP_SUB || s->op == SIS__OP_SUM) && from < 0)
+        return read_sum(r, s, node);
+    if (from < 0 || p->tensors[from].dtype != SIS__F32)
+        return refuse(r, s);
+    if (s->op == SIS__OP_MAX_POOL || s->op == SIS__OP_GLOBAL_MAX_POOL)
+        return read_max(r, s, node);
+    if (is_affine(s->op))
+        return read_affine(r, s, from, to, node);
+    if (s->op != SIS__OP_RELU && s->ops->trait != SIS__KEEPS)
+        return refuse(r, s);
+    int error = read_tensor(r, from, node);
+    sis__circuit_node n = {
+        .kind = SIS__CIRCUIT_RELU, .n = p->tensors[to].count, .from = {error ? 0 : *node, 0}};
+    return error || s->op != SIS__OP_RELU ? error : push_node(r->c, &n, node);
+}
+
+static const sis__step *writer_of(const sis__plan *p, int tensor) {
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t k = 0; k < p->steps[i].n_outputs; k++)
+            if (p->steps[i].outputs[k] == tensor)
+                return &p->steps[i];
+    return NULL;
+}
+
+/* The node that makes a tensor, with all that it takes. */
+static int read_tensor(reading *r, int tensor, size_t *node) {
+    *node = r->node_of[tensor];
+    if (*node != SIZE_MAX)
+        return SIS_OK;
+    const sis__step *s = writer_of(r->plan, tensor);
+    if (!s)
+        return refuse(r, NULL);
+    int error = read_step(r, s, tensor, node);
+    r->node_of[tensor] = error ? SIZE_MAX : *node;
+    return error;
+}
+
+static int unsupported(const reading *r) {
+    const char *name =
+        r->refused ? sis__node_name(&r->plan->graph->nodes[r->refused->node]) : "that is not there";
+    return sis__fail(SIS_E_UNSUPPORTED,
+                     "nothing can be proved of this network for every value because of the node "
+                     "%s; it can of dense layers, convolutions, pools, sums and ReLU, of linear "
+                     "models, and of boosted trees in files of XGBoost and LightGBM",
+                     name);
+}
+
+static int read_net(reading *r) {
+    const sis_net *net = r->net;
+    sis__circuit *c = r->c;
+    size_t last;
+    for (size_t i = 0; i < r->plan->n_tensors; i++)
+        r->node_of[i] = SIZE_MAX;
+    c->width = r->plan->tensors[net->input].count;
+    if (net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX)
+        c->end = SIS__END_SOFTMAX;
+    sis__circuit_node input = {.kind = SIS__CIRCUIT_INPUT, .n = c->width};
+    int error = push_node(c, &input, &r->node_of[net->input]);
+    if (!error)
+        error = read_tensor(r, net->pre_output, &last);
+    if (error == SIS_E_UNSUPPORTED && r->refused)
+        return unsupported(r);
+    if (!error && (last != c->n - 1 || (r->linear && r->linear != last)))
+        return unsupported(r);
+    c->outputs = error ? 0 : c->nodes[last].n;
+    return error;
+}
+
+int sis__circuit_of_net(const sis_model *model, sis__circuit **out) {
+    const sis_net *net = sis_model_net(model);
+    sis__plan *plan = NULL;
+    reading r = {.net = net};
+    *out = NULL;
+    if (!net || net->embedding >= 0 || sis_net_values(net) == 0)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "nothing can be proved of networks that read tokens for every value");
+    r.c = SIS_NEW(sis__circuit, 1);
+    int error = r.c ? sis__net_plan_row(net, &plan) : SIS_E_NOMEM;
+    if (!error)
+        error = sis__run_new(plan, &r.run);
+    if (!error && (plan->tensors[net->input].dtype != SIS__F32 ||
+                   plan->tensors[net->input].count != model->n_values))
+        error = sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of a network whose input is "
+                                             "not one row of floats");
+    if (!error)
+        error = sis__run_forward(r.run); /* constants that are computed lie where they belong */
+    r.plan = plan;
+    if (!error)
+        error = (r.node_of = SIS_NEW(size_t, plan->n_tensors)) ? read_net(&r) : SIS_E_NOMEM;
+    free(r.node_of);
+    sis__run_free(r.run);
+    sis__plan_free(plan);
+    if (error)
+        sis__circuit_free(r.c);
+    else
+        *out = r.c;
+    return error;
+}
+
+/* ---- Linear boosters ------------------------------------------------------------------------- */
+
+static int read_booster(const sis__booster *b, sis__circuit *c) {
+    const sis__forest *f = &b->forest;
+    double scale = b->scale / b->divisor;
+    sis__circuit_node input = {.kind = SIS__CIRCUIT_INPUT, .n = f->width}, n = {0};
+    weight_list l = {.n = &n};
+    size_t at;
+    int error = push_node(c, &input, &at);
+    if (!error)
+        error = open_affine(&n, f->width, f->n_sums, at);
+    for (size_t k = 0; !error && f->base && k < f->n_sums; k++)
+        n.bias[k] = f->base[k] * scale;
+    for (size_t j = 0; !error && j < f->width; j++) {
+        for (size_t k = 0; !error && k < f->n_sums; k++)
+            error = push_weight(&l, k, f->linear[j * f->n_sums + k] * scale);
+        n.start[j + 1] = l.count;
+    }
+    if (!error)
+        return push_node(c, &n, &at);
+    node_release(&n);
+    return error;
+}
+
+int sis__circuit_of_linear(const sis__booster *b, sis__circuit **out) {
+    *out = NULL;
+    if (!b->forest.linear || b->forest.n_trees)
+        return sis__fail(SIS_E_UNSUPPORTED, "trees and linear terms in one model cannot be proved "
+                                            "about");
+    sis__circuit *c = SIS_NEW(sis__circuit, 1);
+    int error = c ? read_booster(b, c) : SIS_E_NOMEM;
+    if (error) {
+        sis__circuit_free(c);
+        return error;
+    }
+    c->width = b->forest.width;
+    c->widest = c->width > c->widest ? c->width : c->widest;
+    c->outputs = b->forest.n_sums;
+    c->end = b->link == SIS__LINK_SOFTMAX ? SIS__END_SOFTMAX : SIS__END_MARGINS;
+    c->zero_if_missing = 1;
+    *out = c;
+    return SIS_OK;
+}
