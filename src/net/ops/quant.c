@@ -860,6 +860,14 @@ static int qlinear_binary_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     need_whole(c, 0);
     need_whole(c, 3);
+    product kinds = plain_product();
+    kinds.scale_a = 1;
+    kinds.zero_a = given(c, 2);
+    kinds.scale_b = 4;
+    kinds.zero_b = given(c, 5);
+    kinds.scale_y = 6;
+    kinds.zero_y = given(c, 7);
+    check_kinds(c, &kinds);
     if (!c->error && (!is_byte(a) || !is_byte(b)))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "integers of more than 8 bits");
     if (sis__broadcast_dims(t, 2, &rank, dims) != 0)
@@ -934,7 +942,9 @@ static int qlinear_concat_shape(sis__cx *c) {
     size_t parts = (c->node->n_own - 2) / 3, dims[SIS__MAX_RANK], total = 0;
     const sis__tensor *first = sis__cx_input(c, 2), *zero = sis__cx_input(c, 1);
     size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", 0), first->rank);
-    if (c->node->n_own != 3 * parts + 2 || first->rank == 0 || zero->dtype != SIS__I64)
+    sis__cx_float(c, 0);
+    if (c->node->n_own != 3 * parts + 2 || first->rank == 0 || zero->dtype != SIS__I64 ||
+        zero->count != 1 || sis__cx_input(c, 0)->count != 1)
         sis__cx_fail(c, SIS_E_FORMAT, "%zu inputs", c->node->n_own);
     for (size_t i = 0; i < parts && !c->error; i++) {
         const sis__tensor *x = sis__cx_input(c, 2 + 3 * i);
