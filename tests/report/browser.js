@@ -112,10 +112,12 @@ class Page {
   // A real click in the middle of the element.
   async click(selector) {
     const at = await this.evaluate(`(async () => { const e = document.querySelector(${JSON.stringify(selector)});
-      for (let k = 0, top = NaN; k < 40 && top !== e.getBoundingClientRect().top; k++) { // until it stays where it is:
-        e.scrollIntoView({ block: "center" }); // what comes into view may be higher than was thought
-        top = e.getBoundingClientRect().top;
-        await new Promise((done) => setTimeout(done, 40));
+      for (let k = 0, top = NaN, still = 0; k < 60 && still < 4; k++) { // until it rests: what comes into view may be higher than was thought
+        e.scrollIntoView({ block: "center" });
+        await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 10)));
+        const now = e.getBoundingClientRect().top;
+        still = now === top && now < innerHeight ? still + 1 : 0;
+        top = now;
       }
       const r = e.getBoundingClientRect();
       return { x: r.left + r.width / 2, y: r.top + r.height / 2 }; })()`);
