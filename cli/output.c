@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <sis/report.h>
+
 #include "cli.h"
 
 static int failed(const cli_output *o, const char *doing) {
@@ -88,4 +90,17 @@ int cli_output_all(const char *path, const char *bytes, size_t n) {
     status = cli_output_write(&out, bytes, n);
     int closed = cli_output_close(&out);
     return status == CLI_DONE ? closed : status;
+}
+
+int cli_figure_format(const char *path) {
+    static const char *const formats[] = {
+#define FORMAT(name, text) [SIS_FIGURE_##name] = text,
+        SIS_FIGURE_FORMATS(FORMAT)
+#undef FORMAT
+    };
+    const char *dot = strrchr(path, '.'), *name = dot ? dot + 1 : path;
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (strcmp(formats[k], name) == 0)
+            return (int)k;
+    return -1;
 }

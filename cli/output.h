@@ -34,6 +34,9 @@ int cli_output_add(cli_output *o, const char *bytes, size_t n);
 /* Open, write and close. */
 int cli_output_all(const char *path, const char *bytes, size_t n);
 
+/* The sis_figure_format that a file's ending says, or a bare "svg"; -1: none. */
+int cli_figure_format(const char *path);
+
 /* Close; the last chance to hear that the disk is full. */
 int cli_output_close(cli_output *o);
 

@@ -186,19 +186,6 @@ static int write_figure(void *ctx, const sis_figure *figure) {
     return status;
 }
 
-/* The format of that name; -1: there is none. */
-static int find_format(const char *name) {
-    static const char *const formats[] = {
-#define FORMAT(name, text) [SIS_FIGURE_##name] = text,
-        SIS_FIGURE_FORMATS(FORMAT)
-#undef FORMAT
-    };
-    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
-        if (strcmp(formats[k], name) == 0)
-            return (int)k;
-    return -1;
-}
-
 static int draw(const sis_report *report, sis_figure_format format,
                 int (*done)(void *, const sis_figure *), void *ctx) {
     int status = sis_report_figures(report, format, done, ctx);
@@ -209,7 +196,7 @@ static int write_figures(const sis_report *report, const report_options *o) {
     figure_folder folder = {.o = o};
     if (mkdir(o->figures, 0777) != 0 && errno != EEXIST)
         return cli_error("--figures: cannot make %s: %s", o->figures, strerror(errno));
-    int status = draw(report, (sis_figure_format)find_format(o->format), write_figure, &folder);
+    int status = draw(report, (sis_figure_format)cli_figure_format(o->format), write_figure, &folder);
     if (status == CLI_DONE)
         cli_note(o->common.quiet, "wrote %zu figures to %s", folder.n, o->figures);
     return status;
@@ -235,7 +222,7 @@ typedef struct {
 
 static int choose(const char *text, chosen_figure *out) {
     const char *equals = strchr(text, '='), *dot = equals ? strrchr(equals, '.') : NULL;
-    if (!dot || equals == text || find_format(dot + 1) < 0)
+    if (!dot || equals == text || cli_figure_format(dot) < 0)
         return cli_usage(
             "--figure: expected NAME=FILE with a FILE that ends in .svg, .png or .pdf, "
             "found \"%s\"",
@@ -243,7 +230,7 @@ static int choose(const char *text, chosen_figure *out) {
     *out = (chosen_figure){.text = text,
                            .path = equals + 1,
                            .name_length = (int)(equals - text),
-                           .format = find_format(dot + 1)};
+                           .format = cli_figure_format(dot)};
     return CLI_DONE;
 }
 

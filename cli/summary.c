@@ -7,13 +7,15 @@
 #include <string.h>
 
 #include <sis/export.h>
+#include <sis/report.h>
 
 #include "base/buf.h"
+#include "lines.h"
 #include "output.h"
 #include "records.h"
 
 typedef struct {
-    const char *where, *json;
+    const char *where, *json, *figure;
     size_t top;
     cli_common common;
 } summary_options;
@@ -22,6 +24,12 @@ static const cli_option options[] = {
     {"top", 0, "N", CLI_COUNT(summary_options, top), "only the N most frequent", .unset = "all"},
     {"json", 0, "FILE", CLI_STRING(summary_options, json), "also write it as JSON, a line each",
      .more = "FILE - is standard output, instead of the table."},
+    {"figure", 0, "FILE", CLI_STRING(summary_options, figure),
+     "also draw it: an .svg, .png or .pdf file",
+     .more = "The same drawing as that of sis report: subsets by class, or by right and wrong where "
+             "there is one class, beside them the values; of pictures the places of pixels. It has "
+             "the 20 most frequent features, or N with --top, up to 200. All records are held in "
+             "memory for it."},
     CLI_WHERE(summary_options, where),
     CLI_GROUP(summary_options, common, cli_common, cli_common_options),
     {0},
@@ -30,13 +38,18 @@ static const cli_option options[] = {
 typedef struct {
     sis_summary *s;
     sis_where *where;
+    sis_report *drawn; /* NULL: there is no figure to draw */
+    const char *path;
 } counting;
 
 static int add_record(void *ctx, sis_record *r) {
     const counting *c = ctx;
     if (c->where && !sis_where_holds(c->where, r))
         return CLI_DONE;
-    return cli_fail(sis_summary_add(c->s, r));
+    int code = sis_summary_add(c->s, r);
+    if (code == SIS_OK && c->drawn)
+        code = sis_report_add(c->drawn, c->path, r);
+    return cli_fail(code);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -140,6 +153,38 @@ static void add_title(sis__buf *b, const columns *c) {
                                  : "  values");
 }
 
+/* ---- Figure ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *path;
+    int drawn;
+} figure_file;
+
+static int write_figure(void *ctx, const sis_figure *figure) {
+    figure_file *f = (figure_file *)ctx;
+    f->drawn = 1;
+    return cli_output_all(f->path, figure->bytes, figure->n);
+}
+
+static int draw(const summary_options *o, const sis_report *report) {
+    figure_file f = {.path = o->figure};
+    int status = sis_report_summary(report, o->top, (sis_figure_format)cli_figure_format(o->figure),
+                                    write_figure, &f);
+    if (status != CLI_DONE)
+        return status < 0 ? cli_fail(status) : status;
+    return f.drawn ? CLI_DONE : cli_error("--figure: there are no subsets to draw");
+}
+
+static int check_figure(const summary_options *o, const cli_list *args) {
+    int status = CLI_DONE;
+    if (o->figure && cli_figure_format(o->figure) < 0)
+        return cli_usage("--figure: expected a file that ends in .svg, .png or .pdf, found \"%s\"",
+                         o->figure);
+    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
+        status = cli_output_spares(o->figure, args->items[i]);
+    return status;
+}
+
 /* ---- The command ----------------------------------------------------------------------------- */
 
 static int write_json(const char *path, const sis_summary *s, size_t n) {
@@ -190,16 +235,35 @@ static int print_all(const summary_options *o, sis_summary *s) {
     return status;
 }
 
+static int count_all(const cli_list *paths, counting *c) {
+    cli_parts parts = {0};
+    int status = CLI_DONE;
+    for (size_t i = 0; status == CLI_DONE && i < paths->n; i++) {
+        status = cli_parts_add(&parts, paths->items[i], &c->path);
+        if (status == CLI_DONE)
+            status = cli_records_each(paths->items[i], SIZE_MAX, add_record, c);
+    }
+    cli_parts_release(&parts);
+    return status;
+}
+
 static int run(const void *p, const cli_list *args) {
     const summary_options *o = (const summary_options *)p;
     counting c = {0};
-    int status = o->where ? cli_fail(sis_where_parse(o->where, &c.where)) : CLI_DONE;
+    int status = check_figure(o, args);
+    if (status == CLI_DONE && o->where)
+        status = cli_fail(sis_where_parse(o->where, &c.where));
     if (status == CLI_DONE)
         status = cli_fail(sis_summary_new(&c.s));
-    for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
-        status = cli_records_each(args->items[i], SIZE_MAX, add_record, &c);
+    if (status == CLI_DONE && o->figure)
+        status = cli_fail(sis_report_new(&c.drawn));
+    if (status == CLI_DONE)
+        status = count_all(args, &c);
     if (status == CLI_DONE)
         status = print_all(o, c.s);
+    if (status == CLI_DONE && o->figure)
+        status = draw(o, c.drawn);
+    sis_report_free(c.drawn);
     sis_summary_free(c.s);
     sis_where_free(c.where);
     return status;
@@ -217,6 +281,8 @@ const cli_command cli_summary = {
     .examples = (const cli_example[]){{"sis summary granted.jsonl", "Features by subsets."},
                                       {"sis summary reviews.jsonl --top 20 --where class=1",
                                        "The words that most subsets of class 1 hold."},
+                                      {"sis summary granted.jsonl --figure granted.svg",
+                                       "The same as a picture."},
                                       {0}},
     .description =
         "Counts over all subsets of results how many hold a feature and of how many examples; "

@@ -90,6 +90,12 @@ typedef struct sis_figure {
 int sis_report_figures(const sis_report *report, sis_figure_format format,
                        int (*done)(void *ctx, const sis_figure *figure), void *ctx);
 
+/* Draw what subsets are made of, as sis summary counts it: features, words or pieces of sequence by
+ * class, or by right and wrong where there is one class; of pictures the places of pixels. `rows`: at
+ * most so many features, not above 200; 0: twenty. `done` is not called if there is no subset. */
+int sis_report_summary(const sis_report *report, size_t rows, sis_figure_format format,
+                       int (*done)(void *ctx, const sis_figure *figure), void *ctx);
+
 #ifdef __cplusplus
 }
 #endif

@@ -260,11 +260,15 @@ static int hand_over(const sis__drawing *d, sis_figure_format format,
     return code;
 }
 
+static int check_format(sis_figure_format format) {
+    return (unsigned)format > SIS_FIGURE_PDF
+               ? sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format)
+               : SIS_OK;
+}
+
 int sis_report_figures(const sis_report *report, sis_figure_format format,
                        int (*done)(void *ctx, const sis_figure *figure), void *ctx) {
-    if ((unsigned)format > SIS_FIGURE_PDF)
-        return sis__fail(SIS_E_ARGUMENT, "there is no figure format %d", (int)format);
-    int code = SIS_OK;
+    int code = check_format(format);
     for (size_t m = 0; code == SIS_OK && m < N_FAMILIES; m++)
         for (size_t k = 0; code == SIS_OK && k < FAMILIES[m].count(report); k++) {
             sis__drawing d = {0};
@@ -273,5 +277,17 @@ int sis_report_figures(const sis_report *report, sis_figure_format format,
                 code = hand_over(&d, format, done, ctx);
             sis__drawing_release(&d);
         }
+    return code;
+}
+
+int sis_report_summary(const sis_report *report, size_t rows, sis_figure_format format,
+                       int (*done)(void *ctx, const sis_figure *figure), void *ctx) {
+    sis__drawing d = {0};
+    int code = check_format(format);
+    if (code == SIS_OK)
+        code = sis__make_summary(report, rows, &d);
+    if (code > 0)
+        code = hand_over(&d, format, done, ctx);
+    sis__drawing_release(&d);
     return code;
 }

@@ -73,6 +73,9 @@ sis__maker sis__make_decided, sis__make_scores, sis__make_sizes, sis__make_numbe
 sis__maker sis__make_features, sis__make_features_right, sis__make_positions, sis__make_places,
     sis__make_places_right;
 
+/* The first of them that there is something to show of, with at most so many rows (0: as usual). */
+int sis__make_summary(const sis_report *report, size_t rows, sis__drawing *d);
+
 /* Of set k of clusters; of cluster k over all sets, and of any one cluster. */
 sis__maker sis__make_cluster_rows, sis__make_logo;
 int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis__drawing *d);

@@ -18,7 +18,7 @@
 #include "report/figures.h"
 #include "report/page.h"
 
-enum { ROWS_MOST = 20, FEATURES_MOST = 10000 };
+enum { ROWS = 20, ROWS_MOST = 200, FEATURES_MOST = 10000 };
 
 /* ---- Groups ---------------------------------------------------------------------------------- */
 
@@ -244,8 +244,7 @@ static int draw_features(sis__pen *p, const sis__drawing *d) {
 }
 
 static int make_rows(sis__drawing *d, const sis_report *report, const groups *g,
-                     const sis_summary *all, size_t n) {
-    size_t rows = n < ROWS_MOST ? n : ROWS_MOST;
+                     const sis_summary *all, size_t rows) {
     int code = sis__drawing_series(d, g->n, rows);
     if (code == SIS_OK && !(d->values = SIS_NEW(sis__value_row, rows)))
         code = SIS_E_NOMEM;
@@ -287,7 +286,8 @@ static int is_enough(const sis_report *report, const groups *g) {
     return !g->by_right && g->n == 1 && has_both(report);
 }
 
-static int make_features(const sis_report *report, division by, const char *name, sis__drawing *d) {
+static int make_features(const sis_report *report, division by, const char *name, size_t rows,
+                         sis__drawing *d) {
     groups g = find_groups(report, by);
     if (is_enough(report, &g))
         return 0;
@@ -299,7 +299,7 @@ static int make_features(const sis_report *report, division by, const char *name
                            g.by_right ? "What subsets of right and wrong decisions are made of."
                                       : "What subsets are made of.",
                            "subsets that hold it", "values it had");
-        code = make_rows(d, report, &g, all, n);
+        code = make_rows(d, report, &g, all, n < rows ? n : rows);
     }
     if (code == SIS_OK && n > 0) {
         describe(d, all, n);
@@ -312,12 +312,12 @@ static int make_features(const sis_report *report, division by, const char *name
 
 int sis__make_features(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return make_features(report, BY_CLASS, "features", d);
+    return make_features(report, BY_CLASS, "features", ROWS, d);
 }
 
 int sis__make_features_right(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
-    return has_both(report) ? make_features(report, BY_RIGHT, "features-by-right", d) : 0;
+    return has_both(report) ? make_features(report, BY_RIGHT, "features-by-right", ROWS, d) : 0;
 }
 
 /* ---- Places ---------------------------------------------------------------------------------- */
@@ -447,4 +447,16 @@ int sis__make_places(const sis_report *report, size_t k, sis__drawing *d) {
 int sis__make_places_right(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     return has_both(report) ? make_places(report, BY_RIGHT, "places-by-right", d) : 0;
+}
+
+/* ---- One for all ----------------------------------------------------------------------------- */
+
+int sis__make_summary(const sis_report *report, size_t rows, sis__drawing *d) {
+    size_t most = rows == 0 ? ROWS : rows < ROWS_MOST ? rows : ROWS_MOST;
+    int made = make_features(report, BY_CLASS, "features", most, d);
+    if (made == 0)
+        made = make_features(report, BY_RIGHT, "features-by-right", most, d);
+    if (made == 0)
+        made = sis__make_places(report, 0, d);
+    return made == 0 ? sis__make_places_right(report, 0, d) : made;
 }
