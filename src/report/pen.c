@@ -21,11 +21,22 @@ const unsigned char *sis__colour_rgb(int colour) {
     return table[colour];
 }
 
+/* Of a character of a usual sans serif, in parts of its size. */
+static double letter_width(unsigned char c) {
+    if (c >= 0xE2)
+        return 1.0;
+    if (strchr("mwMW", c))
+        return 0.85;
+    if (c >= 'A' && c <= 'Z')
+        return 0.7;
+    return strchr("il.", c) ? 0.3 : 0.56;
+}
+
 double sis__text_width(const char *text, double size) {
     double width = 0;
     for (const unsigned char *s = (const unsigned char *)text; *s; s++)
         if ((*s & 0xC0) != 0x80)
-            width += *s >= 0xE2 ? 1.0 : *s == 'i' || *s == 'l' || *s == '.' ? 0.3 : 0.56;
+            width += letter_width(*s);
     return width * size;
 }
 
