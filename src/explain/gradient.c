@@ -11,23 +11,30 @@
  *
  * What was left when the score last reached the threshold is sufficient but, since slopes are not
  * differences, holds features that are not needed. It is pruned by removals that are each tried on
- * the model: in large pieces first, if there are many; then, from MOST_WALKED on down (MOST_PASSED
- * if the model has no walk of its own), by exact backward selection inside it (sis_collect,
- * everything else absent), or, if still more are left, one by one until every single one is needed.
- * Either way Proposition 1 holds of what is reported, by full passes.
+ * the model: in large pieces first, if there are many; then, if they are few enough for the work
+ * that may be spent (most_selected), by exact backward selection inside it (sis_collect, everything
+ * else absent), or, if more are left, one by one until every single one is needed. Either way
+ * Proposition 1 holds of what is reported, by full passes.
  *
- * Cost: n / k gradients, then at most MOST^2 / 2 evaluations, or a few times as many full passes as
- * features were left.
+ * Cost: n / k gradients, then a few times as many full passes as features were left, or, for exact
+ * selection, evaluations that read at most WORK_WALKED (or WORK_PASSED) values.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "explain/explain.h"
 
 enum { MOST_WALKED = 4096, MOST_PASSED = 256, TRIES = 16 };
+
+/* Values in all copies that exact selection asks about: by the model's own walk, by full passes. */
+static const double WORK_WALKED = 5e10, WORK_PASSED = 6e7;
+
+/* Where the parts of the work on a subset end, of 1: selection, pruning; the rest is exact. */
+static const double SELECTED = 0.25, PRUNED = 0.75;
 
 typedef struct {
     sis__masked_scorer *v;
@@ -46,8 +53,13 @@ typedef struct {
     int *heap;  /* (step) the best of them */
     int *order; /* (n) as they were masked */
     size_t n_order;
-    int selections; /* so far */
+    size_t n_found, n_wanted; /* subsets */
 } search;
+
+/* So much of the work on the subset under way is done. */
+static void say_done(search *c, double part) {
+    c->v->fraction = ((double)c->n_found + part) / (double)c->n_wanted;
+}
 
 /* ---- Selection ----------------------------------------------------------------------------- */
 
@@ -159,15 +171,13 @@ static int select_backwards(search *c, size_t *last) {
     *last = 0;
     while (error == SIS_OK && c->n_live > 0) {
         double score;
-        double part = (double)c->n_order / (double)(c->n_order + c->n_live);
-        c->v->fraction = 1 - ldexp(1 - part / 2, -c->selections); /* nobody knows how many follow */
+        say_done(c, SELECTED * (double)c->n_order / (double)(c->n_order + c->n_live));
         error = look(c, &score);
         if (error == SIS_OK && sis_decided(score, opt->threshold, opt->below))
             *last = c->n_order;
         if (error == SIS_OK)
             mask_some(c, c->step < c->n_live ? c->step : c->n_live);
     }
-    c->selections++;
     return error;
 }
 
@@ -199,31 +209,47 @@ static void choose_removal(void *ctx, size_t i, unsigned char *present) {
         present[r->left[k]] = k < from || k >= from + r->piece;
 }
 
-/* Go through left[0..*n) in pieces of that size and drop each piece that is not needed. The next
- * TRIES pieces are tried together; the first that can go goes, and the others are tried again. */
-static int drop_pieces(search *c, int *left, size_t *n, size_t piece, size_t *dropped) {
+/* How far pruning is, of 1: half of the first rounds' work is in pieces of one feature, a quarter in
+ * those of two, and so on; of rounds that are made again, nobody knows how many follow. */
+static double share_pruned(double of_round, size_t piece, int again) {
+    if (again)
+        return 1 - ldexp(0.25 * (2 - of_round), -again);
+    return 0.75 * (1 + of_round) / (2 * (double)piece);
+}
+
+/* A round: the pieces are that large, and it is made for the so-manieth time. */
+typedef struct {
+    size_t piece, dropped;
+    int again;
+} pruning;
+
+/* Go through left[0..*n) in pieces and drop each that is not needed. The more in a row are needed,
+ * the more of the next are tried together; the first that can go goes, the others are tried again. */
+static int drop_pieces(search *c, int *left, size_t *n, pruning *p) {
     double margins[TRIES];
-    size_t at = 0;
-    *dropped = 0;
+    size_t at = 0, needed = 0, piece = p->piece;
+    p->dropped = 0;
     while (at < *n) {
-        size_t pieces = (*n - at + piece - 1) / piece, tries = pieces < TRIES ? pieces : TRIES;
-        if (piece > 1)
-            tries = 1; /* those mostly go */
+        size_t pieces = (*n - at + piece - 1) / piece, tries = pieces < TRIES ? pieces : TRIES,
+               k = 0;
+        tries = tries < needed + 1 ? tries : needed + 1;
         removals r = {c, left, *n, at, piece};
+        double done = share_pruned((double)at / (double)*n, piece, p->again);
+        say_done(c, SELECTED + (PRUNED - SELECTED) * done);
         int error = sis__scorer_margins(
             c->v, &(sis__copies){.n = tries, .choose = choose_removal, .ctx = &r}, margins);
         if (error != SIS_OK)
             return error;
-        size_t k = 0;
         while (k < tries && !sis__scorer_decided(c->v, margins[k]))
             k++;
         at += k * piece;
+        needed = k < tries ? 0 : needed + k;
         if (k == tries)
             continue;
         size_t size = *n - at < piece ? *n - at : piece;
         memmove(left + at, left + at + size, (*n - at - size) * sizeof *left);
         *n -= size;
-        *dropped += size;
+        p->dropped += size;
     }
     return SIS_OK;
 }
@@ -231,31 +257,54 @@ static int drop_pieces(search *c, int *left, size_t *n, size_t piece, size_t *dr
 /* Drop pieces, halving their size, until few enough are left for exact selection; at size one,
  * until every single feature is needed. */
 static int prune(search *c, int *left, size_t *n) {
-    size_t piece = 1, dropped;
-    while (piece * 2 < *n)
-        piece *= 2;
+    pruning p = {.piece = 1};
+    while (p.piece * 2 < *n)
+        p.piece *= 2;
     while (*n > c->most) {
-        int error = drop_pieces(c, left, n, piece, &dropped);
-        if (error != SIS_OK || (piece == 1 && dropped == 0))
+        int error = drop_pieces(c, left, n, &p);
+        if (error != SIS_OK || (p.piece == 1 && p.dropped == 0))
             return error;
-        piece = piece > 1 ? piece / 2 : 1;
+        p.again += p.piece == 1;
+        p.piece = p.piece > 1 ? p.piece / 2 : 1;
     }
     return SIS_OK;
+}
+
+/* The progress of exact selection, which is half of what a collection says of its first. */
+static int report_exact(void *ctx, const sis_progress *p) {
+    search *c = (search *)ctx;
+    const sis_opt *opt = c->v->opt;
+    sis_progress all = *p;
+    say_done(c, PRUNED + (1 - PRUNED) * (p->walk < 0.5 ? 2 * p->walk : 1));
+    all.walk = c->v->fraction;
+    all.evaluations += c->v->evaluations;
+    return opt->progress ? opt->progress(opt->progress_ctx, &all) : 0;
+}
+
+/* The options of exact selection; its limits are what is left of those of the whole. */
+static sis_opt exact_options(search *c) {
+    sis_opt opt = *c->v->opt;
+    double left = opt.time_limit - (sis__seconds() - c->v->began);
+    opt.max_subsets = 1;
+    opt.early_stop = 0;
+    if (opt.time_limit > 0)
+        opt.time_limit = left > 1e-6 ? left : 1e-6;
+    if (opt.max_evaluations) /* of which there are some, or the last question would have said so */
+        opt.max_evaluations -= c->v->evaluations;
+    opt.progress = report_exact;
+    opt.progress_ctx = c;
+    return opt;
 }
 
 /* Exact backward selection inside left[0..n). */
 static int select_exactly(search *c, const int *left, size_t n, sis_subset *out) {
     sis_collection found;
     sis_input inside = *c->v->in;
-    sis_opt opt = *c->v->opt;
+    sis_opt opt = exact_options(c);
     memset(c->present, 1, c->v->features.n);
     for (size_t k = 0; k < n; k++)
         c->present[left[k]] = 0;
     inside.absent = c->present;
-    opt.max_subsets = 1;
-    opt.early_stop = 0;
-    opt.time_limit = 0; /* the limits are those of the whole */
-    opt.max_evaluations = 0;
     int error = sis_collect(c->v->model, &inside, &opt, &found);
     if (error != SIS_OK)
         return error;
@@ -264,6 +313,9 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
         *out = found.subsets[0];
         found.subsets[0] = (sis_subset){0};
         sis_trace_release(&out->trace);
+    } else if (found.status == SIS_STATUS_CUT) {
+        c->v->cut = 1;
+        error = sis__fail(SIS_E_CANCELLED, "a limit has been reached");
     } else {
         error = sis__fail(SIS_E_MODEL,
                           "the model answers differently when it is asked again; an explanation "
@@ -276,6 +328,7 @@ static int select_exactly(search *c, const int *left, size_t n, sis_subset *out)
 /* A subset of left[0..n), which is masked-first, as it is. */
 static int take_all(search *c, const int *left, size_t n, sis_subset *out) {
     double margin;
+    say_done(c, 1);
     memset(c->present, 0, c->v->features.n);
     out->features = SIS_NEW_RAW(int, n);
     if (!out->features)
@@ -305,7 +358,9 @@ static int find_subset(search *c, sis_subset *out) {
         error = prune(c, left, &n);
     if (error != SIS_OK)
         return error;
-    return n <= c->most ? select_exactly(c, left, n, out) : take_all(c, left, n, out);
+    error = n <= c->most ? select_exactly(c, left, n, out) : take_all(c, left, n, out);
+    c->n_found++;
+    return error;
 }
 
 /* ---- Collection ---------------------------------------------------------------------------- */
@@ -320,9 +375,20 @@ static int has_walk(const sis__masked_scorer *v) {
     return 1;
 }
 
+/* How many features exact selection is for: n of them take n^2 / 2 copies, and a copy costs the more
+ * the larger the input is. */
+static size_t most_selected(const sis__masked_scorer *v) {
+    int walks = v->features.n > MOST_PASSED && has_walk(v);
+    double size = (double)(v->in->n_values * v->features.n_samples);
+    double most = sqrt(2 * (walks ? WORK_WALKED : WORK_PASSED) / size);
+    double limit = walks ? MOST_WALKED : MOST_PASSED;
+    return (size_t)(most < limit ? most : limit);
+}
+
 static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *how) {
     *c = (search){.v = v, .step = how->step < v->features.n ? how->step : v->features.n};
-    c->most = v->features.n > MOST_PASSED && has_walk(v) ? MOST_WALKED : MOST_PASSED;
+    c->most = most_selected(v);
+    c->n_wanted = v->opt->max_subsets ? v->opt->max_subsets : 1;
     int error = sis__gradient_points_init(&c->at, v, "gradient");
     if (error != SIS_OK)
         return error;
@@ -364,10 +430,9 @@ static int find_next(void *ctx, sis_subset *out) {
 
 int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out) {
     search c;
-    size_t most = v->opt->max_subsets ? v->opt->max_subsets : 1;
     int error = search_init(&c, v, how);
     if (error == SIS_OK)
-        error = sis__disjoint(v, &(sis__finder_of_subsets){find_next, &c, c.gone, most}, out);
+        error = sis__disjoint(v, &(sis__finder_of_subsets){find_next, &c, c.gone, c.n_wanted}, out);
     search_release(&c);
     return error;
 }

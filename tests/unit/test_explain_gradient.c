@@ -110,15 +110,40 @@ static void gradient_subsets_pass_the_audit(void **state) {
     assert_true(2 * t.features <= 3 * t.exact);
 }
 
+/* ---- Progress --------------------------------------------------------------------------------- */
+
+typedef struct {
+    double last;
+    size_t evaluations, at_half, back;
+} history;
+
+static int keep_history(void *ctx, const sis_progress *p) {
+    history *h = (history *)ctx;
+    h->back += p->walk < h->last || p->evaluations < h->evaluations;
+    h->last = p->walk;
+    h->evaluations = p->evaluations;
+    if (p->walk <= 0.5)
+        h->at_half = p->evaluations;
+    return 0;
+}
+
+/* It never goes back, is at its half somewhere on the way, and at the end when the work is. */
+static void assert_honest(const history *h, size_t evaluations) {
+    assert_int_equal(h->back, 0);
+    assert_true(h->last > 0.98 && h->last <= 1);
+    assert_true(h->at_half > 0 && h->at_half < h->evaluations);
+    assert_true(h->evaluations <= evaluations);
+}
+
 /* (3, side, side) -> two strided convolutions, maxima, ten classes. */
-static int build_photo(size_t side, sis_net **out) {
+static int build_photo(size_t side, double scale, sis_net **out) {
     sis__rng r;
     sis__rng_init(&r, 8);
     sis_net_builder *b = sis_net_builder_new("photo");
     sis_net_add_input(b, "x", 0, SHAPE(0, 3, side, side));
-    add_random(b, "w1", SHAPE(8, 3, 5, 5), &r, 0.2);
-    add_random(b, "w2", SHAPE(16, 8, 3, 3), &r, 0.2);
-    add_random(b, "w3", SHAPE(16, 10), &r, 1);
+    add_random(b, "w1", SHAPE(8, 3, 5, 5), &r, 0.2 * scale);
+    add_random(b, "w2", SHAPE(16, 8, 3, 3), &r, 0.2 * scale);
+    add_random(b, "w3", SHAPE(16, 10), &r, scale);
     sis_net_add_node(b, "Conv", "x w1", "c1");
     sis_net_attr_ints(b, "strides", (int64_t[]){2, 2}, 2);
     sis_net_add_node(b, "Relu", "c1", "r1");
@@ -138,12 +163,12 @@ static int build_photo(size_t side, sis_net **out) {
 enum { PIXELS = SIDE * SIDE };
 
 /* Waves of three colours with some noise; a feature is a pixel. */
-static void draw_photo(double *x, int *map) {
+static void draw_photo(size_t side, double *x, int *map) {
     sis__rng r;
     sis__rng_init(&r, 4);
-    for (size_t v = 0; v < 3 * PIXELS; v++) {
-        size_t row = v % PIXELS / SIDE, col = v % SIDE, colour = v / PIXELS;
-        map[v] = (int)(v % PIXELS);
+    for (size_t v = 0; v < 3 * side * side; v++) {
+        size_t row = v % (side * side) / side, col = v % side, colour = v / (side * side);
+        map[v] = (int)(v % (side * side));
         x[v] = sin((double)(row * (colour + 1)) / 20) * cos((double)col / 15) +
                0.2 * sis__rng_normal(&r);
     }
@@ -154,11 +179,11 @@ static void a_photo_takes_seconds(void **state) {
     sis_net *net;
     sis_model model;
     sis_rationale found;
-    assert_int_equal(build_photo(SIDE, &net), SIS_OK);
+    assert_int_equal(build_photo(SIDE, 1, &net), SIS_OK);
     open_network(net, &model);
     double *x = calloc(6 * PIXELS, sizeof *x);
     int *map = calloc(3 * PIXELS, sizeof *map);
-    draw_photo(x, map);
+    draw_photo(SIDE, x, map);
     sis_input input = {
         .values = x, .mask = x + 3 * PIXELS, .n_values = 3 * PIXELS, .feature_of = map};
     sis_opt opt = decision(0);
@@ -177,6 +202,48 @@ static void a_photo_takes_seconds(void **state) {
     sis_model_close(&model);
     free(x);
     free(map);
+}
+
+/* ---- A network that has learnt nothing --------------------------------------------------------- */
+
+enum { DULL = 48 };
+
+/* Hundreds of pixels are needed of an image on which nothing stands out. Selection among them says
+ * how far it is, and keeps to the limits of the whole. */
+static void a_network_that_has_learnt_nothing_is_no_stall(void **state) {
+    (void)state;
+    static double x[6 * DULL * DULL];
+    static int map[3 * DULL * DULL];
+    sis_net *net;
+    sis_model model;
+    assert_int_equal(build_photo(DULL, 0.1, &net), SIS_OK);
+    open_network(net, &model);
+    draw_photo(DULL, x, map);
+    sis_input input = {
+        .values = x, .mask = x + 3 * DULL * DULL, .n_values = 3 * DULL * DULL, .feature_of = map};
+    sis_method_opt how = by_gradient(100);
+    for (size_t limit = 0; limit <= 500; limit += 500) {
+        history h = {0};
+        sis_rationale found;
+        sis_opt opt = decision(0);
+        ask(&model, &input, 0.99, &opt);
+        opt.progress = keep_history;
+        opt.progress_ctx = &h;
+        opt.max_evaluations = limit;
+        assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+        assert_int_equal(found.collection.status, limit ? SIS_STATUS_CUT : SIS_STATUS_EXPLAINED);
+        print_message("%zu subsets by %zu evaluations, half of it said to be at %zu\n",
+                      found.collection.n_subsets, found.collection.evaluations, h.at_half);
+        if (limit) {
+            assert_true(found.collection.evaluations < limit + DULL * DULL);
+        } else {
+            assert_true(found.collection.evaluations > 5000);
+            assert_honest(&h, found.collection.evaluations);
+            assert_holds(&model, &input, &opt, &found);
+        }
+        sis_rationale_release(&found);
+    }
+    sis_model_close(&model);
 }
 
 /* ---- A model without a walk ------------------------------------------------------------------ */
@@ -224,9 +291,13 @@ static void subsets_too_large_for_selection_are_pruned_in_pieces(void **state) {
         sis_input input = {.values = x, .mask = x + MANY, .n_values = MANY};
         sis_opt opt = decision(1);
         opt.max_subsets = 1;
+        history h = {0};
+        opt.progress = keep_history;
+        opt.progress_ctx = &h;
         sis_method_opt how = by_gradient(MANY);
         sis_rationale found;
         assert_int_equal(sis_explain(&model, &input, &opt, &how, &found), SIS_OK);
+        assert_honest(&h, found.collection.evaluations);
         assert_int_equal(found.collection.n_subsets, 1);
         assert_int_equal(found.collection.subsets[0].n, needed[k]);
         assert_true(found.collection.subsets[0].score == 1);
@@ -252,6 +323,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradient_subsets_pass_the_audit),
         cmocka_unit_test(a_photo_takes_seconds),
+        cmocka_unit_test(a_network_that_has_learnt_nothing_is_no_stall),
         cmocka_unit_test(subsets_too_large_for_selection_are_pruned_in_pieces),
         cmocka_unit_test(slopes_that_are_no_numbers_are_an_error),
     };
