@@ -96,9 +96,9 @@ static int read_motif(maker *m, const char *name, size_t k) {
         status = cli_fail(sis_motifs_read(path, &m->all));
     if (status != CLI_DONE)
         return status;
-    const sis_motif *found = sis_motifs_find(&m->all, name);
-    if (!found)
-        return cli_error("--motif: %s has no motif \"%s\"", path, name);
+    const sis_motif *found;
+    if (sis_motifs_pick(&m->all, path, name, &found) != SIS_OK)
+        return cli_error("--motif: %s", sis_error_detail());
     m->chosen[k] = *found;
     return CLI_DONE;
 }

@@ -377,6 +377,10 @@ void sis_motifs_release(sis_motifs *motifs);
  * of several alike the last. NULL: none. */
 const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name);
 
+/* The same, and an error that says what `file`, where they are from, has instead. */
+int sis_motifs_pick(const sis_motifs *motifs, const char *file, const char *name,
+                    const sis_motif **out);
+
 /* Shuffle a sequence of A C G T N so that it has as many of each pair of neighbours as before,
  * every such sequence with the same probability. It begins and ends with the same letter. n letters
  * and a NUL to `out`. */

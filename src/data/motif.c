@@ -6,6 +6,7 @@
  */
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -243,10 +244,11 @@ static const char *id_in(const char *path) {
 
 /* One motif of all. */
 static int keep_one(const char *file, const char *id, sis_motifs *out) {
-    const sis_motif *found = sis_motifs_find(out, id);
-    if (!found) {
+    const sis_motif *found;
+    int code = sis_motifs_pick(out, file, id, &found);
+    if (code != SIS_OK) {
         sis_motifs_release(out);
-        return sis__fail(SIS_E_ARGUMENT, "%s has no motif \"%.100s\"", file, id);
+        return code;
     }
     out->items[0] = *found;
     out->n = 1;
@@ -307,4 +309,46 @@ const sis_motif *sis_motifs_find(const sis_motifs *motifs, const char *name) {
         if (is_id(m->id, name) || strcasecmp(m->name, name) == 0)
             found = m;
     return found;
+}
+
+/* ---- One by its name, or what there is instead ----------------------------------------------- */
+
+static int is_near(const sis_motif *m, const char *name) {
+    size_t n = strlen(name);
+    for (const char *s = m->name; *s; s++)
+        if (strncasecmp(s, name, n) == 0)
+            return 1;
+    return strncasecmp(m->id, name, n) == 0;
+}
+
+/* The first names of all, or of those that hold `name`: "ELK1, ELK3"; how many. */
+static size_t list_names(const sis_motifs *motifs, const char *name, char *text, size_t size) {
+    enum { SHOWN = 5 };
+    size_t n = 0, used = 0;
+    *text = '\0';
+    for (const sis_motif *m = motifs->items; m < motifs->items + motifs->n; m++) {
+        if (name && !is_near(m, name))
+            continue;
+        if (n++ < SHOWN && used < size)
+            used += (size_t)snprintf(text + used, size - used, "%s%.40s", n > 1 ? ", " : "",
+                                     *m->name ? m->name : m->id);
+    }
+    if (n > SHOWN && used < size)
+        snprintf(text + used, size - used, ", ...");
+    return n;
+}
+
+int sis_motifs_pick(const sis_motifs *motifs, const char *file, const char *name,
+                    const sis_motif **out) {
+    char near_names[256], names[256];
+    if ((*out = sis_motifs_find(motifs, name)))
+        return SIS_OK;
+    list_names(motifs, NULL, names, sizeof names);
+    size_t n = list_names(motifs, name, near_names, sizeof near_names);
+    if (n > 0)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "%s has no motif \"%.100s\"; of its %zu, these come near: %s", file, name,
+                         motifs->n, near_names);
+    return sis__fail(SIS_E_ARGUMENT, "%s has no motif \"%.100s\"; it has %zu: %s", file, name,
+                     motifs->n, names);
 }
