@@ -81,7 +81,8 @@ const cli_option cli_source_options[] = {
              "words as they are (--categorical is not needed), and null for what is missing. A "
              "masked word is always one that exists: with --mask mean:FILE the most frequent one, "
              "with hotdeck:FILE one that is drawn. To MLflow they are dataframe_split and "
-             "dataframe_records. one-hot: numbers only, a 0 or 1 for each category."},
+             "dataframe_records. one-hot: numbers only, a 0 or 1 for each category. A network with "
+             "inputs of strings always gets rows as they are."},
     {"labels", 0, "FILE", CLI_STRING(cli_source, labels), "labels from a file of their own",
      .rare = 1,
      .more = "A table (.csv, or with tabs) of names and labels, names as the examples are called, "

@@ -188,8 +188,9 @@ typedef struct sis_row_form {
     int objects; /* {"age":34,"housing":"own"}; else [34,"own"] */
 } sis_row_form;
 
-/* From now on rows of a cmd: or http: model are given so. To MLflow they are dataframe_records or
- * dataframe_split. `form` is borrowed until the model is closed. SIS_E_UNSUPPORTED for other kinds,
+/* From now on rows of a cmd: or http: model, or of a network with inputs of strings, are given so. To
+ * MLflow they are dataframe_records or dataframe_split. A network finds columns by the names of its
+ * inputs where each is one column, else in their order; it has no walk and no gradient then. `form` is borrowed until the model is closed. SIS_E_UNSUPPORTED for other kinds,
  * for servers of the Open Inference Protocol and those that say their model takes a tensor: these
  * hold numbers. A row that mixes categories is SIS_E_ARGUMENT when it is asked about. Not while the
  * model is in use. */

@@ -115,6 +115,12 @@ typedef struct sis_net_tensor {
 size_t sis_net_inputs(const sis_net *net);
 int sis_net_input_get(const sis_net *net, size_t i, sis_net_tensor *input);
 
+/* Is it the row, or a part of it? Else it is given, or follows. */
+int sis_net_input_is_fed(const sis_net *net, size_t i);
+
+/* Are there texts among what a row holds? */
+int sis_net_takes_words(const sis_net *net);
+
 /* Rows are fed to this input alone (--explain NAME). The others must have been given, or follow from
  * its tokens: by their names, a mask is 1 where a token is and 0 where the padding token is, token
  * types and segments are 0, positions count from 0, lengths count the tokens. NULL: as it was read.

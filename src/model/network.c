@@ -23,7 +23,9 @@ enum { ROWS = 256 };
 static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values) {
     int embedded = m->tokens.matrix != NULL;
     return (sis_net_batch){.n_rows = n,
-                           .n_values = n_values * (embedded ? m->tokens.dim : 1),
+                           .n_values = m->mixed.items ? m->mixed.n
+                                       : embedded     ? n_values * m->tokens.dim
+                                                      : n_values,
                            .embedded = embedded,
                            .jobs = 1};
 }
@@ -38,6 +40,8 @@ static int convert(const network_model *m, const double *rows, size_t n_values, 
         float *row = to + i * b->n_values;
         if (m->tokens.matrix)
             error = sis__tokens_embed(&m->tokens, from, n_values, row);
+        else if (m->mixed.items)
+            error = sis__mixed_row(&m->mixed, from, row);
         else
             for (size_t v = 0; v < n_values; v++)
                 row[v] = (float)from[v];
@@ -128,24 +132,27 @@ static int walk_new(void *ctx, const sis_input *input, size_t memory, sis_walk *
                             : sis_net_walk(m->net, input, &opt, out);
 }
 
-/* Our engine lacks something, as the error message says; ONNX Runtime may not. */
+/* Our engine lacks something, as the error message says; ONNX Runtime may not. Where it is not there
+ * either, what is to be done stays in the message. */
 static int run_elsewhere(const char *path, const sis_model_opt *opt, sis_model *out) {
-    char why[300], note[400];
-    snprintf(why, sizeof why, "%.299s", sis_error_detail());
-    why[strcspn(why, ";")] = '\0'; /* what to do about it is another matter now */
+    char why[500], note[400], other[500];
+    snprintf(why, sizeof why, "%s", sis_error_detail());
     snprintf(note, sizeof note,
-             "%s; ONNX Runtime runs it: a full pass for each masked copy, no faster walk and no "
+             "%.*s; ONNX Runtime runs it: a full pass for each masked copy, no faster walk and no "
              "gradients",
-             why);
+             (int)(strcspn(why, ";") < 280 ? strcspn(why, ";") : 280), why);
     int error = sis__ort_open(path, opt, note, out);
-    return error == SIS_OK || error == SIS_E_NOMEM ? error
-                                                   : sis__fail_in(SIS_E_UNSUPPORTED, "%s", why);
+    if (error == SIS_OK || error == SIS_E_NOMEM)
+        return error;
+    snprintf(other, sizeof other, "%s", sis_error_detail());
+    return sis__fail(SIS_E_UNSUPPORTED, "%s. %s", why, other);
 }
 
 static void network_close(void *ctx) {
     network_model *m = (network_model *)ctx;
     if (!m->borrowed)
         sis_net_free(m->net);
+    sis__mixed_free(&m->mixed);
     free(m->tokens.mask);
     free(m);
 }
@@ -157,6 +164,7 @@ static int network_share(void *ctx, void **out) {
     if (!twin)
         return SIS_E_NOMEM;
     twin->borrowed = 1;
+    twin->mixed = (sis__mixed){0};
     if (m->tokens.mask)
         twin->tokens.mask = (float *)sis__copy(m->tokens.mask, m->tokens.dim, sizeof(float));
     if (m->tokens.mask && !twin->tokens.mask) {
@@ -165,6 +173,14 @@ static int network_share(void *ctx, void **out) {
     }
     *out = twin;
     return SIS_OK;
+}
+
+static int network_take_rows(void *ctx, const sis_row_form *form) {
+    network_model *m = (network_model *)ctx;
+    if (!sis_net_takes_words(m->net))
+        return sis__fail(SIS_E_UNSUPPORTED, "this network takes numbers, no words");
+    sis__mixed_free(&m->mixed);
+    return sis__mixed_init(&m->mixed, m->net, form);
 }
 
 /* Only asked of networks of free length. */
@@ -261,6 +277,7 @@ const sis__model_kind sis__model_network = {
     .open = network_open,
     .measure = network_measure,
     .predict = predict,
+    .take_rows = network_take_rows,
     .share = network_share,
     .close = network_close,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two files behind FILE.onnx share.
+ * What the three files behind FILE.onnx share.
  */
 #ifndef SIS_MODEL_NETWORK_H
 #define SIS_MODEL_NETWORK_H
@@ -33,6 +33,21 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
                      const sis_net_walk_opt *opt, sis_walk **out);
 
+/* ---- mixed.c ------------------------------------------------------------------------------- */
+
+/* How rows of a table become rows of a network that takes words. */
+typedef struct sis__mixed {
+    struct sis__mixed_value *items; /* (n) NULL: rows are numbers as they are */
+    size_t n;                       /* values of the network's row */
+} sis__mixed;
+
+/* `form` is borrowed. */
+int sis__mixed_init(sis__mixed *c, const sis_net *net, const sis_row_form *form);
+void sis__mixed_free(sis__mixed *c);
+
+/* A row of the form to one of the network (c->n). */
+int sis__mixed_row(const sis__mixed *c, const double *from, float *row);
+
 /* ---- network.c ----------------------------------------------------------------------------- */
 
 typedef struct network_model {
@@ -40,6 +55,7 @@ typedef struct network_model {
     sis_net *net;
     int borrowed; /* the network belongs to another handle */
     sis__tokens tokens;
+    sis__mixed mixed;
     size_t n_outputs; /* 0: not measured yet */
     int always_walk;  /* whatever that costs: for tests */
 } network_model;

@@ -126,9 +126,16 @@ int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
 
 int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
     const sis__model_kind *kind = kind_of(model);
-    return kind && kind->take_rows
-               ? kind->take_rows(model->ctx, form)
-               : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take rows with words");
+    int error = kind && kind->take_rows
+                    ? kind->take_rows(model->ctx, form)
+                    : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks with "
+                                                   "inputs of strings take rows with words");
+    if (error == SIS_OK) { /* walks and slopes are those of other rows */
+        model->n_values = 0;
+        model->walk_new = NULL;
+        model->gradient = NULL;
+    }
+    return error;
 }
 
 int sis_model_share(const sis_model *model, sis_model *out) {

@@ -111,8 +111,7 @@ static void add_bytes(sis__buf *b, const char *text, size_t length) {
 
 /* ---- Cells --------------------------------------------------------------------------------- */
 
-/* The category that the values of a column say; SIZE_MAX: none, all are absent. */
-static int find_category(const sis_row_column *c, const double *values, size_t *found) {
+int sis__request_category(const sis_row_column *c, const double *values, size_t *found) {
     size_t ones = 0, absent = 0;
     *found = SIZE_MAX;
     for (size_t k = 0; k < c->n; k++) {
@@ -139,7 +138,7 @@ static int add_cell(sis__request *r, const sis_row_column *c, const double *row)
             add_number(r, row[c->first]);
         return SIS_OK;
     }
-    int error = find_category(c, row + c->first, &category);
+    int error = sis__request_category(c, row + c->first, &category);
     if (error == SIS_OK && category == SIZE_MAX)
         sis__buf_str(&r->text, "null");
     else if (error == SIS_OK)

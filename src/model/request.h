@@ -40,6 +40,10 @@ int sis__request_row(sis__request *r, const double *row, size_t n);
 int sis__request_rows(sis__request *r, const double *rows, size_t n_rows, size_t n,
                       size_t *written);
 
+/* Which category the values of a column of words say; SIZE_MAX: none, all are absent. A mixture is
+ * SIS_E_ARGUMENT. */
+int sis__request_category(const sis_row_column *c, const double *values, size_t *found);
+
 /* The text of a row, byte for byte and without quotes; only with pieces. */
 int sis__request_raw(sis__request *r, const double *row, size_t n);
 

@@ -132,17 +132,15 @@ static void add_inputs(sis__buf *b, const sis_net *net) {
         if (sis_net_input_get(net, i, &t) != SIS_OK)
             continue;
         int id = sis__graph_find(&net->graph, t.name);
-        int producer = net->graph.values[id].producer;
-        const char *op = producer < 0 ? "" : net->graph.nodes[producer].proto->op_type;
         sis__buf_str(b, "  ");
         add_name(b, t.name);
         sis__buf_printf(b, ": %s ", sis__elem_name(net->graph.values[id].elem_type));
         add_shape(b, t.shape.dims, t.shape.rank);
-        sis__buf_str(b, net->refusal                 ? ""
-                        : id == net->input           ? ", the row"
-                        : net->graph.values[id].data ? ", given"
-                        : strcmp(op, "Part") == 0    ? ", part of the row"
-                                                     : ", follows from the tokens");
+        sis__buf_str(b, net->refusal                   ? ""
+                        : id == net->input             ? ", the row"
+                        : net->graph.values[id].data   ? ", given"
+                        : sis_net_input_is_fed(net, i) ? ", part of the row"
+                                                       : ", follows from the tokens");
         sis__buf_char(b, '\n');
     }
 }

@@ -394,6 +394,25 @@ int sis_net_input_get(const sis_net *net, size_t i, sis_net_tensor *input) {
     return sis__fail(SIS_E_ARGUMENT, "the model has no input %zu", i);
 }
 
+int sis_net_input_is_fed(const sis_net *net, size_t i) {
+    sis_net_tensor t;
+    int id = sis_net_input_get(net, i, &t) ? -1 : sis__graph_find(&net->graph, t.name);
+    if (id < 0 || net->graph.values[id].data)
+        return 0;
+    int producer = net->graph.values[id].producer;
+    return id == net->input ||
+           (producer >= 0 && strcmp(net->graph.nodes[producer].proto->op_type, "Part") == 0);
+}
+
+int sis_net_takes_words(const sis_net *net) {
+    sis_net_tensor t;
+    int words = 0;
+    for (size_t i = 0; i < sis_net_inputs(net); i++)
+        if (sis_net_input_is_fed(net, i) && sis_net_input_get(net, i, &t) == SIS_OK)
+            words |= t.type == SIS_NET_TEXTS;
+    return words;
+}
+
 int sis_net_word(const sis_net *net, const char *text, float *value) {
     int64_t id;
     int error = sis__words_put(net->graph.words, text, strlen(text), &id);

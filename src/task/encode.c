@@ -104,6 +104,7 @@ void sis__task_encode_release(sis__task_encoding *e) {
         for (size_t i = 0; e->names && i < e->read.n_names; i++)
             free(e->names[i]);
         free(e->names);
+        free(e->words);
         sis_vocabulary_free(e->vocabulary);
         sis_tokenizer_free(e->tokenizer);
         sis__task_rows_release(&e->rows);
@@ -416,7 +417,7 @@ static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     const sis_net *net = t->encoding.net;
     size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
     char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
-    if (wanted == 0 || (wanted == width && !is_other_size(net, data, row) &&
+    if (wanted == 0 || t->encoding.rows.wanted || (wanted == width && !is_other_size(net, data, row) &&
                         !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
         return SIS_OK;
     put_example(data, row, found);

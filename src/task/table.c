@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"
@@ -62,11 +63,42 @@ static int find_rows_as(const sis_task_opt *o, sis__task_encoding *e) {
     return SIS_OK;
 }
 
+/* Columns that are words even if they look like numbers: those of the options, and inputs of
+ * strings that are one column. */
+static int name_words(sis__task_encoding *e) {
+    sis_net_tensor input;
+    sis__buf names;
+    size_t n;
+    sis__buf_init(&names);
+    sis__buf_str(&names, e->read.categories ? e->read.categories : "");
+    for (size_t i = 0; i < sis_net_inputs(e->net); i++) {
+        if (!sis_net_input_is_fed(e->net, i) || sis_net_input_get(e->net, i, &input) != SIS_OK ||
+            input.type != SIS_NET_TEXTS || input.shape.rank > 2 || strchr(input.name, ',') ||
+            (input.shape.rank == 2 && input.shape.dims[1] != 1))
+            continue;
+        sis__buf_str(&names, names.len ? "," : "");
+        sis__buf_str(&names, input.name);
+    }
+    int error = sis__buf_give(&names, &e->words, &n);
+    e->read.categories = n ? e->words : NULL;
+    return error;
+}
+
+/* A network with inputs of strings takes words, whatever --rows-as says. */
+static int find_words(sis__task_encoding *e) {
+    if (!e->net || !sis_net_takes_words(e->net))
+        return SIS_OK;
+    e->rows.wanted = e->read.categorical = 1;
+    return e->read.types ? SIS_OK : name_words(e);
+}
+
 int sis__task_table_open(sis_task *t) {
     sis__task_encoding *e = &t->encoding;
-    int error = find_rows_as(&t->opt, e);
+    int error = find_rows_as(&t->opt, e), known = t->model.missing || e->rows.wanted;
     if (error == SIS_OK)
-        error = find_missing(&t->opt, e, t->model.missing || e->rows.wanted);
+        error = find_words(e);
+    if (error == SIS_OK)
+        error = find_missing(&t->opt, e, known);
     if (e->rows.wanted && e->read.missing == SIS_MISSING_NAN)
         e->read.missing = SIS_MISSING_ALL; /* an absent word is null as well */
     return error;
@@ -251,6 +283,8 @@ void sis__task_rows_release(sis__task_rows *r) {
 int sis__task_rows_begin(sis_task *t) {
     sis__task_rows *r = &t->encoding.rows;
     const sis_data *data = t->source.data;
+    if (t->encoding.net && !sis__task_is_kind(data, "table"))
+        r->wanted = 0;
     if (!r->wanted)
         return SIS_OK;
     if (!sis__task_is_kind(data, "table") || !sis_data_names(data))
@@ -262,6 +296,8 @@ int sis__task_rows_begin(sis_task *t) {
         error = sis__task_own_model(t);
     if (error == SIS_OK)
         error = sis_model_take_rows(&t->model, &r->form);
+    if (error == SIS_E_ARGUMENT)
+        return sis__fail_in(error, "--input");
     return error == SIS_E_UNSUPPORTED ? sis__fail_in(SIS_E_OPTION, "--rows-as") : error;
 }
 

@@ -64,9 +64,10 @@ typedef struct sis__task_rows {
 
 /* From what a data set holds to what the model takes. */
 typedef struct sis__task_encoding {
-    const sis_net *net;         /* behind the model, or NULL */
-    int token;                  /* it takes token ids */
-    int texts;                  /* and is given texts, or the model is that reads them itself */
+    const sis_net *net; /* behind the model, or NULL */
+    char *words;        /* columns that are words, with commas between; NULL: none is named */
+    int token;          /* it takes token ids */
+    int texts;          /* and is given texts, or the model is that reads them itself */
     sis_vocabulary *vocabulary; /* of token ids, or NULL */
     sis_tokenizer *tokenizer;   /* in its place, or NULL */
     double padding;             /* the token id that is no token */

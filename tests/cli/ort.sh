@@ -2,8 +2,8 @@
 real=$(cd "$(dirname "$(readlink -f "$(command -v sis)")")" && pwd)/ort/libonnxruntime.so.1
 printf 'a,b,c,d\n1,2,3,4\n2,0,0,5\n1,1,1,1\n' >rows.csv
 
-# The determinant of a 2 by 2 matrix, an operator that no classifier has: det.onnx
-printf '\010\007\072\074\012\013\012\001x\022\001y\042\003Det\022\001gZ\030\012\001x\022\023\012\021\010\001\022\015\012\003\022\001n\012\002\010\002\012\002\010\002b\020\012\001y\022\013\012\011\010\001\022\005\012\003\022\001nB\004\012\000\020\015' >det.onnx
+# The determinant of a 2 by 2 matrix, and an operator that ONNX Runtime has for an example of its own alone (it changes nothing): det.onnx
+printf '\010\007:]\012\013\012\001x\022\001d"\003Det\012\037\012\001d\022\001y"\010SampleOp:\015com.microsoft\022\001gZ\030\012\001x\022\023\012\021\010\001\022\015\012\003\022\001n\012\002\010\002\012\002\010\002b\020\012\001y\022\013\012\011\010\001\022\005\012\003\022\001nB\004\012\000\020\015B\021\012\015com.microsoft\020\001' >det.onnx
 
 echo "# without it"
 for file in det.onnx ort:det.onnx; do

@@ -61,7 +61,9 @@ static const char *one_operator(const char *op, size_t rank, const int64_t *dims
     Onnx__TensorShapeProto__Dimension axes[4], *axis_list[4];
     Onnx__ValueInfoProto *in = &infos[0], *out = &infos[1];
     char *x = (char *)"x", *y = (char *)"y";
-    node.op_type = (char *)op;
+    int own = strncmp(op, "ms.", 3) == 0; /* of com.microsoft */
+    node.op_type = (char *)op + (own ? 3 : 0);
+    node.domain = own ? (char *)"com.microsoft" : node.domain;
     node.n_input = node.n_output = 1;
     node.input = &x;
     node.output = &y;
@@ -91,9 +93,9 @@ static const char *one_operator(const char *op, size_t rank, const int64_t *dims
     graph.node = &nodes;
     graph.input = &in;
     graph.output = &out;
-    opset.domain = (char *)"";
+    opset.domain = own ? node.domain : (char *)"";
     opset.has_version = 1;
-    opset.version = 13;
+    opset.version = own ? 1 : 13;
     model.has_ir_version = 1;
     model.ir_version = 7;
     model.n_opset_import = 1;
@@ -223,16 +225,16 @@ static void a_file_of_other_operators_is_run_and_said_so(void **state) {
     if (no_library())
         skip();
     const double rows[] = {1, 2, 3, 4, 2, 0, 0, 5};
-    double scores[2];
-    sis_model model = open_spec(one_operator("Det", 2, (const int64_t[]){2, 2}));
+    double scores[8];
+    sis_model model = open_spec(one_operator("ms.SampleOp", 2, (const int64_t[]){2, 2}));
     assert_null(sis_model_net(&model));
     assert_int_equal(model.n_values, 4);
     assert_non_null(sis_model_note(&model));
-    assert_non_null(strstr(sis_model_note(&model), "operator Det"));
+    assert_non_null(strstr(sis_model_note(&model), "operator SampleOp"));
     assert_non_null(strstr(sis_model_note(&model), "ONNX Runtime runs it"));
     assert_int_equal(sis_model_measure(&model, rows, 4), SIS_OK);
     assert_int_equal(model.predict(model.ctx, rows, 2, 4, scores), SIS_OK);
-    assert_true(fabs(scores[0] + 2) < 1e-6 && fabs(scores[1] - 10) < 1e-6);
+    assert_memory_equal(scores, rows, sizeof rows);
     sis_model_close(&model);
     char spec[600];
     snprintf(spec, sizeof spec, "ort:%s", one_operator("Relu", 1, (const int64_t[]){3}));
@@ -321,8 +323,11 @@ static int try_model(const char *path, const json_t *run) {
     assert_non_null(again);
     assert_int_equal(model.predict(model.ctx, rows, n, width, again), SIS_OK);
     int same = memcmp(scores, again, sizeof(double) * n * model.n_outputs) == 0;
-    free(again); /* one model draws random numbers, one scales by the largest value of the batch */
-    if (same && !strstr(path, "model_quant") && !was_recorded(run, scores, n * model.n_outputs))
+    free(
+        again); /* one model draws random numbers, one scales by the largest value of the batch, and of
+                    8-bit products ONNX Runtime's sums depend on the processor (saturation) */
+    if (same && !strstr(path, "model_quant") && !strstr(path, "model_int8") &&
+        !was_recorded(run, scores, n * model.n_outputs))
         fail_msg("%s: other scores than recorded, the first %g", path, scores[0]);
     free(rows);
     free(scores);
@@ -361,7 +366,7 @@ static void models_of_one_input_give_what_was_recorded(void **state) {
 
 static int use_model(void *ctx) {
     const double rows[] = {1, 2, 3, 4, 2, 0, 0, 5};
-    double scores[2];
+    double scores[8];
     void *twin = NULL;
     sis_model model;
     int code = sis_model_open(ctx, NULL, &model);
@@ -382,7 +387,7 @@ static void no_memory_is_survived(void **state) {
     if (no_library())
         skip();
     char spec[600];
-    snprintf(spec, sizeof spec, "ort:%s", one_operator("Det", 2, (const int64_t[]){2, 2}));
+    snprintf(spec, sizeof spec, "ort:%s", one_operator("ms.SampleOp", 2, (const int64_t[]){2, 2}));
     assert_true(with_failing_allocations(use_model, spec) > 4);
     assert_true(with_failing_allocations(use_model, spec + 4) > 4); /* our engine first */
 }
