@@ -36,7 +36,8 @@ static const cli_option options[] = {
          "search has not seen by an exact interval at --confidence; --samples are draws an "
          "example (2000). all: whatever everything else is, within --domain; "
          "proved exactly, and tried by an adversary before it is reported. No mask is needed. For "
-         "models of XGBoost and LightGBM (of several classes with --keep class), linear models, and "
+         "models of XGBoost and LightGBM and tree ensembles in ONNX files (of several classes with "
+         "--keep class), linear models, and "
          "networks of dense layers, convolutions, pools, sums and ReLU."},
     {"domain", 0, "D", CLI_STRING(cli_explain_options, domain),
      "of --guarantee all: any, data:FILE, ball:E[,LOW:HIGH]", .unset = "any",

@@ -21,7 +21,7 @@ const cli_option cli_method_options[] = {
          "linear model fitted to the scores of random masks. ig and gradient need a network. "
          "contrast: the "
          "fewest features whose change alone can lose the decision, with values that do, within "
-         "--domain; for models of XGBoost and LightGBM."},
+         "--domain; for trees."},
     {"constraint", 0, "C", CLI_CHOICE(cli_method, constraint), "size",
      .choices = "sufficient length top",
      .more = "How many features of the order are the rationale. sufficient: the fewest whose score "

@@ -391,7 +391,8 @@ static int unsupported(const reading *r) {
     return sis__fail(SIS_E_UNSUPPORTED,
                      "nothing can be proved of this network for every value because of the node "
                      "%s; it can of dense layers, convolutions, pools, sums and ReLU, of linear "
-                     "models, and of boosted trees in files of XGBoost and LightGBM",
+                     "models, and of trees: ensembles that read the input itself in ONNX files, "
+                     "and files of XGBoost and LightGBM",
                      name);
 }
 

@@ -31,9 +31,19 @@ void sis_prove_opt_init(sis_prove_opt *opt) {
 
 struct sis_prover {
     const sis_model *model;
+    sis__ensemble *ensemble; /* of an ONNX file, which `trees` is about */
     sis__prover *trees;
     sis__circuit *circuit; /* one of both */
 };
+
+/* What there is to prove about a network with. */
+static int read_net(sis_prover *p) {
+    int error = sis__ensemble_new(p->model, &p->ensemble);
+    if (error)
+        return error;
+    return p->ensemble ? sis__prover_of_ensemble(p->ensemble, &p->trees)
+                       : sis__circuit_of_net(p->model, &p->circuit);
+}
 
 int sis_prover_new(const sis_model *model, sis_prover **out) {
     const sis__booster *b = sis__model_booster(model);
@@ -43,14 +53,14 @@ int sis_prover_new(const sis_model *model, sis_prover **out) {
         return sis__fail(SIS_E_UNSUPPORTED,
                          "nothing can be proved of this model for every value; it can of boosted "
                          "trees in files of XGBoost (.json, .ubj) and LightGBM (.txt), and of "
-                         "networks (.onnx) of dense layers, convolutions and ReLU");
+                         "networks (.onnx) of dense layers, convolutions and ReLU, or of trees");
     sis_prover *p = SIS_NEW(sis_prover, 1);
     if (!p)
         return SIS_E_NOMEM;
     *p = (sis_prover){.model = model};
     int error = b && b->forest.linear ? sis__circuit_of_linear(b, &p->circuit)
                 : b                   ? sis__prover_new(b, &p->trees)
-                                      : sis__circuit_of_net(model, &p->circuit);
+                                      : read_net(p);
     if (error)
         sis_prover_free(p);
     else
@@ -62,6 +72,7 @@ void sis_prover_free(sis_prover *p) {
     if (!p)
         return;
     sis__prover_free(p->trees);
+    sis__ensemble_free(p->ensemble);
     sis__circuit_free(p->circuit);
     free(p);
 }
@@ -155,8 +166,7 @@ static int check_subject(const subject *t) {
 
 static int subject_init(subject *t, const sis_prover *p, const sis_input *input,
                         const sis_prove_opt *opt) {
-    *t = (subject){
-        .p = p, .input = input, .opt = opt, .model = *p->model, .began = sis__seconds()};
+    *t = (subject){.p = p, .input = input, .opt = opt, .model = *p->model, .began = sis__seconds()};
     t->threshold = opt->keep_class ? 0 : opt->threshold;
     t->below = !opt->keep_class && opt->below;
     if (opt->keep_class)
@@ -298,7 +308,8 @@ static int add_smallest(collecting *c, sis__family *enough, sis__family *contras
     int minimal;
     int error =
         sis__sets_smallest(&c->t->sets, c->order, enough, contrasts, c->kept, found, &minimal);
-    if (error || *found == 0 || (*found == -1 && enough->n)) /* given up: the first is enough still */
+    if (error || *found == 0 ||
+        (*found == -1 && enough->n)) /* given up: the first is enough still */
         return error;
     c->guarantee->minimal &= minimal;
     error = examine(c->t, c->kept, &proof, &score);

@@ -23,11 +23,14 @@ static const uint32_t LEAF = UINT32_MAX;
 
 struct sis__prover {
     const sis__booster *b;
+    const sis__ensemble
+        *e; /* whose sums are those of `b`, and who has the decision; NULL: nobody's */
     sis__cells cells;
     double *room; /* (n_sums) how far the library's sums may be from the true ones */
 };
 
-/* Adding n terms is off by at most n units of the last place of the sum of their magnitudes. */
+/* Adding n terms is off by at most n units of the last place of the sum of their magnitudes. What an
+ * ensemble makes scores with may be off, too. */
 static int measure(sis__prover *p) {
     const sis__forest *f = &p->b->forest;
     double unit = f->single ? 0x1p-24 : 0x1p-53, *most = SIS_NEW(double, f->n_terms);
@@ -44,12 +47,14 @@ static int measure(sis__prover *p) {
         for (size_t t = f->sum_terms[k]; t < f->sum_terms[k + 1]; t++)
             all += most[t];
         p->room[k] = 4 * unit * (double)(f->sum_terms[k + 1] - f->sum_terms[k] + 8) * all;
+        if (p->e)
+            p->room[k] += 1e-6 * p->b->divisor;
     }
     free(most);
     return error;
 }
 
-int sis__prover_new(const sis__booster *b, sis__prover **out) {
+static int prover_new(const sis__booster *b, const sis__ensemble *e, sis__prover **out) {
     *out = NULL;
     if (b->forest.depth > DEEPEST || b->forest.linear || b->forest.how > SIS__TREES_AVERAGE)
         return sis__fail(SIS_E_UNSUPPORTED, "only sums of trees up to %d deep can be proved about",
@@ -58,6 +63,7 @@ int sis__prover_new(const sis__booster *b, sis__prover **out) {
     if (!p)
         return SIS_E_NOMEM;
     p->b = b;
+    p->e = e;
     int error = sis__cells_init(&p->cells, &b->forest);
     if (!error)
         error = measure(p);
@@ -67,6 +73,14 @@ int sis__prover_new(const sis__booster *b, sis__prover **out) {
     }
     *out = p;
     return SIS_OK;
+}
+
+int sis__prover_new(const sis__booster *b, sis__prover **out) {
+    return prover_new(b, NULL, out);
+}
+
+int sis__prover_of_ensemble(const sis__ensemble *e, sis__prover **out) {
+    return prover_new(sis__ensemble_booster(e), e, out);
 }
 
 void sis__prover_free(sis__prover *p) {
@@ -107,6 +121,9 @@ typedef struct {
     size_t n_nodes, n_roots, n_frames, n_saved, nodes_room, roots_room, frames_room, saved_room;
     double *row, *sums, *rest; /* (width), (n_sums), (n_sums) */
     unsigned char *seen;
+    sis__ensemble_decision decision; /* of an ensemble */
+    double *seen_row;                /* (width) */
+    float *scores;                   /* (outputs) */
     size_t branches;
     int error;
 } search;
@@ -316,6 +333,11 @@ static int stays(search *s, const double *row) {
     const sis__booster *b = s->p->b;
     const sis__prove_question *q = s->q;
     double margin;
+    if (s->p->e) {
+        const sis__ensemble_scratch scratch = {s->seen_row, s->sums, s->seen};
+        sis__ensemble_scores(s->p->e, row, &scratch, s->scores);
+        return sis__ensemble_decided(&s->decision, s->scores, sis__ensemble_outputs(s->p->e));
+    }
     sis__forest_sums(&b->forest, row, s->sums, s->seen);
     if (q->what == SIS__PROVE_CLASS) {
         for (size_t k = 0; k < b->forest.n_sums; k++)
@@ -513,6 +535,8 @@ static void search_release(search *s) {
     free(s->sums);
     free(s->rest);
     free(s->seen);
+    free(s->seen_row);
+    free(s->scores);
 }
 
 static int search_init(search *s, const sis__prover *p, const sis__prove_question *q,
@@ -524,7 +548,12 @@ static int search_init(search *s, const sis__prover *p, const sis__prove_questio
     s->sums = SIS_NEW(double, f->n_sums);
     s->rest = SIS_NEW(double, f->n_sums);
     s->seen = SIS_NEW(unsigned char, f->n_sums);
-    if (!s->state || !s->row || !s->sums || !s->rest || !s->seen)
+    if (p->e) {
+        s->seen_row = SIS_NEW(double, f->width);
+        s->scores = SIS_NEW(float, sis__ensemble_outputs(p->e));
+    }
+    if (!s->state || !s->row || !s->sums || !s->rest || !s->seen ||
+        (p->e && (!s->seen_row || !s->scores)))
         return SIS_E_NOMEM;
     for (size_t j = 0; j < f->width; j++)
         s->row[j] = f->single ? (double)(float)q->row[j] : q->row[j];
@@ -618,14 +647,38 @@ static void session_free(sis__oracle *o) {
     free(e);
 }
 
+/* A question about scores of an ensemble -> one about sums. */
+static int question_of_scores(const sis__prover *p, sis__prove_question *q,
+                              sis__ensemble_decision *d) {
+    sis__ensemble_cut cut;
+    *d = (sis__ensemble_decision){.keep_class = q->what == SIS__PROVE_CLASS,
+                                  .below = q->what == SIS__PROVE_AT_MOST,
+                                  .output = q->output,
+                                  .threshold = q->threshold};
+    if (q->output >= sis__ensemble_outputs(p->e))
+        return sis__fail(SIS_E_ARGUMENT, "output %zu was asked for, the model has %zu (from 0)",
+                         q->output, sis__ensemble_outputs(p->e));
+    int error = sis__ensemble_cut_of(p->e, d, &cut);
+    if (!error && cut.of_one) {
+        q->what = cut.least ? SIS__PROVE_AT_LEAST : SIS__PROVE_AT_MOST;
+        q->output = cut.sum;
+        q->threshold = cut.value;
+    }
+    return error;
+}
+
 static int session_init(session *e, const sis__prover *p) {
-    int error = check_question(p, &e->q);
+    sis__ensemble_decision d = {0};
+    int error = p->e ? question_of_scores(p, &e->q, &d) : SIS_OK;
+    if (!error)
+        error = check_question(p, &e->q);
     if (error)
         return error;
     e->free_column = SIS_NEW(unsigned char, e->oracle.width);
     error = e->free_column ? search_init(&e->s, p, &e->q, e->free_column) : SIS_E_NOMEM;
     e->oracle.row = e->s.row;
     e->s.oracle = &e->oracle;
+    e->s.decision = d;
     if (!error && !stays(&e->s, e->s.row))
         error = sis__fail(SIS_E_ARGUMENT, "the example does not have the decision that is to stay");
     return error;

@@ -9,12 +9,14 @@
  * one test of the trees is taken as passed and then as failed. Bounds leave room for the rounding
  * of the library's sums, and where nothing is left to branch on its own sums decide.
  *
- *     cells.c    values -> cells, tests of the trees -> sets of cells
- *     trees.c    branch and bound
+ *     cells.c     values -> cells, tests of the trees -> sets of cells
+ *     ensemble.c  tree ensembles of ONNX files
+ *     trees.c     branch and bound
  */
 #ifndef SIS_PROVE_TREES_H
 #define SIS_PROVE_TREES_H
 
+#include "prove/ensemble.h"
 #include "prove/oracle.h"
 #include "trees/booster.h"
 
@@ -42,6 +44,9 @@ typedef struct sis__prove_question {
 /* Borrows the booster. Several may ask at once. */
 int sis__prover_new(const sis__booster *b, sis__prover **out);
 void sis__prover_free(sis__prover *p);
+
+/* The same of an ensemble of an ONNX file; thresholds are then those of scores. */
+int sis__prover_of_ensemble(const sis__ensemble *e, sis__prover **out);
 
 /* Who answers a question: every answer is exact, unless `most` branches did not decide. Borrows the
  * prover and what the question points to. */

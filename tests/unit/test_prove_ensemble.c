@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Proofs about tree ensembles of ONNX files, against trying out every input that could matter.
+ */
+#include "support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sis/model.h>
+#include <sis/net.h>
+#include <sis/prove.h>
+
+#include "base/rng.h"
+#include "support_net.h"
+
+enum { COLUMNS = 4, OUTPUTS = 3, NODES = 400, WEIGHTS = 1200, GRID = 3, VALUES = 3 * GRID + 4 };
+
+/* The attributes of an ensemble while it grows. */
+typedef struct {
+    size_t n, n_weights;
+    int64_t trees[NODES], ids[NODES], features[NODES], yes[NODES], no[NODES], missing[NODES];
+    float values[NODES];
+    const char *modes[NODES];
+    int64_t w_trees[WEIGHTS], w_nodes[WEIGHTS], w_ids[WEIGHTS];
+    float weights[WEIGHTS];
+} growth;
+
+typedef struct {
+    size_t outputs;
+    int classifier, single, coarse, base;
+    const char *post, *aggregate;
+    sis_model model;
+    sis_prover *prover;
+    sis_prove_opt opt;
+    sis_input input;
+    double x[COLUMNS], low[COLUMNS], high[COLUMNS];
+    unsigned char missing[COLUMNS];
+} subject;
+
+static growth g;
+static const float grid[GRID] = {-0.1f, 0.3f, 1};
+
+static void grow_leaf(const subject *s, int64_t tree, int64_t id, sis__rng *r) {
+    for (size_t k = 0; k < (s->single ? 1 : s->outputs); k++) {
+        double w = sis__rng_normal(r);
+        g.w_trees[g.n_weights] = tree;
+        g.w_nodes[g.n_weights] = id;
+        g.w_ids[g.n_weights] = (int64_t)k;
+        g.weights[g.n_weights++] = (float)(s->coarse ? round(w * 2) / 2 : w);
+    }
+}
+
+/* A node with everything below it. */
+static int64_t grow(const subject *s, int64_t tree, int64_t *next, size_t depth, sis__rng *r) {
+    static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                        "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
+    size_t at = g.n++;
+    int64_t id = (*next)++;
+    int leaf = depth == 0 || sis__rng_below(r, 6) == 0;
+    g.trees[at] = tree;
+    g.ids[at] = id;
+    g.features[at] = leaf ? 0 : (int64_t)sis__rng_below(r, COLUMNS);
+    g.values[at] = leaf ? 0 : grid[sis__rng_below(r, GRID)];
+    g.missing[at] = (int64_t)sis__rng_below(r, 2);
+    g.modes[at] = leaf ? "LEAF" : modes[sis__rng_below(r, 6)];
+    g.yes[at] = g.no[at] = 0;
+    if (leaf) {
+        grow_leaf(s, tree, id, r);
+        return id;
+    }
+    g.yes[at] = grow(s, tree, next, depth - 1, r);
+    g.no[at] = grow(s, tree, next, depth - 1, r);
+    return id;
+}
+
+static void add_nodes(sis_net_builder *b) {
+    sis_net_attr_ints(b, "nodes_treeids", g.trees, g.n);
+    sis_net_attr_ints(b, "nodes_nodeids", g.ids, g.n);
+    sis_net_attr_ints(b, "nodes_featureids", g.features, g.n);
+    sis_net_attr_ints(b, "nodes_truenodeids", g.yes, g.n);
+    sis_net_attr_ints(b, "nodes_falsenodeids", g.no, g.n);
+    sis_net_attr_ints(b, "nodes_missing_value_tracks_true", g.missing, g.n);
+    sis_net_attr_floats(b, "nodes_values", g.values, g.n);
+    sis_net_attr_texts(b, "nodes_modes", g.modes, g.n);
+}
+
+static void add_weights(sis_net_builder *b, int classifier) {
+    sis_net_attr_ints(b, classifier ? "class_treeids" : "target_treeids", g.w_trees, g.n_weights);
+    sis_net_attr_ints(b, classifier ? "class_nodeids" : "target_nodeids", g.w_nodes, g.n_weights);
+    sis_net_attr_ints(b, classifier ? "class_ids" : "target_ids", g.w_ids, g.n_weights);
+    sis_net_attr_floats(b, classifier ? "class_weights" : "target_weights", g.weights, g.n_weights);
+}
+
+static void build(subject *s, sis__rng *r) {
+    const int64_t labels[OUTPUTS] = {0, 1, 2};
+    const float base[OUTPUTS] = {0.25f, -0.5f, 0.1f};
+    sis_net_builder *b = sis_net_builder_new("forest");
+    sis_net *net;
+    g.n = g.n_weights = 0;
+    for (int64_t t = 0, next; t < 5; t++) {
+        next = 0;
+        grow(s, t, &next, 1 + sis__rng_below(r, 3), r);
+    }
+    sis_net_add_input(b, "x", 0, SHAPE(0, COLUMNS));
+    sis_net_add_node(b, s->classifier ? "ml.TreeEnsembleClassifier" : "ml.TreeEnsembleRegressor",
+                     "x", s->classifier ? "label y" : "y");
+    if (s->classifier) {
+        sis_net_attr_ints(b, "classlabels_int64s", labels, s->outputs);
+    } else {
+        sis_net_attr_int(b, "n_targets", (int64_t)s->outputs);
+        sis_net_attr_text(b, "aggregate_function", s->aggregate);
+    }
+    add_nodes(b);
+    add_weights(b, s->classifier);
+    if (s->base)
+        sis_net_attr_floats(b, "base_values", base, s->single ? 1 : s->outputs);
+    sis_net_attr_text(b, "post_transform", s->post);
+    sis_net_add_node(b, "Identity", "y", "named");
+    sis_net_add_output(b, "named");
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    open_network(net, &s->model);
+}
+
+static void scores_of(const subject *s, const double *row, double *scores) {
+    assert_int_equal(s->model.predict(s->model.ctx, row, 1, COLUMNS, scores), SIS_OK);
+    for (size_t k = 0; s->model.link && k < s->outputs; k++)
+        scores[k] = s->model.link(scores[k]);
+}
+
+static int stays(const subject *s, const double *row) {
+    double scores[OUTPUTS];
+    scores_of(s, row, scores);
+    for (size_t k = 0; s->opt.keep_class && k < s->outputs; k++)
+        if (scores[k] > scores[s->input.output])
+            return 0;
+    return s->opt.keep_class ||
+           sis_decided(scores[s->input.output], s->opt.threshold, s->opt.below);
+}
+
+static void draw_subject(subject *s, uint64_t seed, sis__rng *r) {
+    static const char *const posts[] = {"NONE", "LOGISTIC", "SOFTMAX"};
+    static const char *const aggregates[] = {"SUM", "AVERAGE"};
+    double scores[OUTPUTS];
+    *s = (subject){.classifier = seed % 3 != 0, .coarse = seed % 2, .base = seed % 5 < 2};
+    s->outputs = s->classifier ? 2 + seed / 3 % 2 : 1 + seed % 2;
+    s->single = s->classifier && s->outputs == 2 && seed % 4 < 2;
+    s->opt.keep_class = s->outputs > 1 && sis__rng_below(r, 3) > 0;
+    s->post = posts[sis__rng_below(r, s->opt.keep_class ? 3 : 2)];
+    s->aggregate = aggregates[sis__rng_below(r, 2)];
+    int keep_class = s->opt.keep_class, domain = (int)sis__rng_below(r, 3);
+    build(s, r);
+    sis_prove_opt_init(&s->opt);
+    for (size_t j = 0; j < COLUMNS; j++) {
+        s->x[j] = sis__rng_below(r, 2) ? (double)grid[sis__rng_below(r, GRID)] : sis__rng_normal(r);
+        s->low[j] = domain == 1 ? fmin(s->x[j], 0) : s->x[j] - 0.5;
+        s->high[j] = domain == 1 ? fmax(s->x[j], 1) : s->x[j] + 0.5;
+        s->missing[j] = sis__rng_below(r, 3) == 0;
+    }
+    s->input = (sis_input){.values = s->x, .n_values = COLUMNS};
+    scores_of(s, s->x, scores);
+    for (size_t k = 1; k < s->outputs; k++)
+        s->input.output = scores[k] > scores[s->input.output] ? k : s->input.output;
+    s->opt.keep_class = keep_class;
+    s->opt.below = (int)sis__rng_below(r, 2);
+    s->opt.threshold =
+        scores[s->input.output] + (s->opt.below ? 1 : -1) * (double)sis__rng_below(r, 3) * 0.25;
+    s->opt.low = domain ? s->low : NULL;
+    s->opt.high = domain ? s->high : NULL;
+    s->opt.missing = seed % 3 == 1 ? s->missing : NULL;
+    s->opt.tries = 32;
+    if (sis_prover_new(&s->model, &s->prover) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+}
+
+/* ---- Trying out ------------------------------------------------------------------------------ */
+
+/* What a free column is tried with: thresholds, the floats beside them, ends of the domain. */
+static size_t list_values(const subject *s, size_t j, double *v) {
+    size_t n = 0;
+    v[n++] = s->x[j];
+    for (size_t i = 0; i < 3 * GRID + 2; i++) {
+        float at = grid[i / 3 % GRID];
+        double x = i % 3 == 0 ? at : (double)nextafterf(at, i % 3 == 1 ? -9 : 9);
+        if (i >= 3 * GRID)
+            x = s->opt.low ? (i == 3 * GRID ? s->low[j] : s->high[j]) : i == 3 * GRID ? -9 : 9;
+        if (!s->opt.low || (x >= s->low[j] && x <= s->high[j]))
+            v[n++] = x;
+    }
+    if (s->opt.missing && s->missing[j])
+        v[n++] = NAN;
+    return n;
+}
+
+static int stays_for_all(const subject *s, unsigned kept) {
+    double values[COLUMNS][VALUES], row[COLUMNS];
+    size_t n[COLUMNS], at[COLUMNS] = {0}, j = 0;
+    for (size_t i = 0; i < COLUMNS; i++) {
+        n[i] = kept >> i & 1 ? 1 : list_values(s, i, values[i]);
+        values[i][0] = s->x[i];
+    }
+    while (j < COLUMNS) {
+        for (size_t i = 0; i < COLUMNS; i++)
+            row[i] = values[i][at[i]];
+        if (!stays(s, row))
+            return 0;
+        for (j = 0; j < COLUMNS && ++at[j] == n[j]; j++)
+            at[j] = 0;
+    }
+    return 1;
+}
+
+static void check_example(const subject *s, unsigned kept, const double *row) {
+    assert_false(stays(s, row));
+    for (size_t j = 0; j < COLUMNS; j++) {
+        if (kept >> j & 1)
+            assert_true((float)row[j] == (float)s->x[j]);
+        else if (isnan(row[j]))
+            assert_true(s->opt.missing && s->missing[j]);
+        else if (s->opt.low)
+            assert_true((float)row[j] >= (float)s->low[j] && (float)row[j] <= (float)s->high[j]);
+    }
+}
+
+static void proofs_agree_with_trying_everything(void **state) {
+    (void)state;
+    size_t held = 0, failed = 0, of_class = 0;
+    for (size_t seed = 0; seed < rounds(400); seed++) {
+        subject s;
+        sis__rng r;
+        sis__rng_init(&r, seed);
+        draw_subject(&s, seed, &r);
+        for (int i = 0; i < 4; i++) { /* one, two or three are free */
+            unsigned kept = 1 + (unsigned)sis__rng_below(&r, (1u << COLUMNS) - 2);
+            int features[COLUMNS], n = 0, holds;
+            double row[COLUMNS];
+            for (int j = 0; j < COLUMNS; j++)
+                if (kept >> j & 1)
+                    features[n++] = j;
+            if (sis_prove_check(s.prover, &s.input, &s.opt, features, (size_t)n, &holds, row))
+                fail_msg("%s", sis_error_detail());
+            if (holds != stays_for_all(&s, kept))
+                fail_msg("seed %zu, kept %u: %d", seed, kept, holds);
+            if (!holds)
+                check_example(&s, kept, row);
+            held += holds == 1;
+            failed += holds == 0;
+            of_class += s.opt.keep_class != 0;
+        }
+        sis_prover_free(s.prover);
+        sis_model_close(&s.model);
+    }
+    print_message("%zu proved, %zu refuted, %zu of classes\n", held, failed, of_class);
+    assert_true(held > rounds(100) && failed > rounds(100) && of_class > rounds(100));
+}
+
+/* ---- Collections ----------------------------------------------------------------------------- */
+
+static int collect_once(void *ctx) {
+    subject *s = (subject *)ctx;
+    sis_prover *p;
+    sis_collection c;
+    sis_guarantee guarantee;
+    sis_audit a;
+    int error = sis_prover_new(&s->model, &p);
+    if (!error)
+        error = sis_prove_collect(p, &s->input, &s->opt, &c, &guarantee);
+    if (!error) {
+        error = sis_prove_audit(p, &s->input, &s->opt, &c, &guarantee, &a);
+        if (!error) {
+            assert_string_equal(a.reason, "");
+            assert_true(guarantee.proved && guarantee.minimal);
+            sis_audit_release(&a);
+        }
+        sis_collection_release(&c);
+        sis_guarantee_release(&guarantee);
+    }
+    sis_prover_free(p);
+    return error;
+}
+
+static void subsets_pass_the_audit_and_failing_allocations_are_reported(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        subject s;
+        sis__rng r;
+        sis__rng_init(&r, seed);
+        draw_subject(&s, seed, &r);
+        if (collect_once(&s) != SIS_OK)
+            fail_msg("%s", sis_error_detail());
+        if (seed == 1)
+            assert_true(with_failing_allocations(collect_once, &s) > 5);
+        sis_prover_free(s.prover);
+        sis_model_close(&s.model);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(proofs_agree_with_trying_everything),
+        cmocka_unit_test(subsets_pass_the_audit_and_failing_allocations_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
