@@ -51,6 +51,8 @@ const cli_option cli_method_options[] = {
     {"orders", 0, "FILE", CLI_STRING(cli_method, orders),
      "results with --trace to take the order from", .rare = 1,
      .more = "For another constraint at little cost: of the same method, perturb, ig or lime. "
+             "For quick, instead of --prefer: of any method; trace.order lists all features, most "
+             "important last. "
              "Examples that are not in FILE are explained anew."},
     {0},
 };

@@ -110,7 +110,7 @@ typedef struct sis_method_opt {
     size_t step;             /* gradient: features masked at once, default 1 */
     sis_preference prefer;   /* quick: which features it would rather keep */
     const int *order;        /* (n_order) all features that are not absent, most important first, as
-                                the method found them before; NULL: it finds them */
+                                the method found them before, for quick any; NULL: it finds them */
     size_t n_order;
 } sis_method_opt;
 

@@ -44,7 +44,7 @@ const char *sis_method_opt_check(const sis_method_opt *how) {
         return "the constraint top is for ig: only its attributions add up to the score";
     if (how->constraint != SIS_CONSTRAINT_SUFFICIENT && how->method >= SIS_METHOD_GRADIENT)
         return "it finds sufficient subsets: it takes no other constraint";
-    if (how->order && (how->method >= SIS_METHOD_GRADIENT || how->constraint == SIS_CONSTRAINT_TOP))
+    if (how->order && (how->method == SIS_METHOD_GRADIENT || how->constraint == SIS_CONSTRAINT_TOP))
         return "an order that was found before fits the constraints sufficient and length only";
     if (how->samples < 2 || how->samples > 10000000)
         return "lime needs 2 to 10,000,000 samples";
@@ -236,36 +236,6 @@ static int constrain(sis__masked_scorer *v, const sis_method_opt *how, const ran
     return sis__fail(SIS_E_ARGUMENT, "there is no such constraint");
 }
 
-/* The order that was found before, if it is one of the features there are. `seen` (v->features.n) is
- * zeroed. */
-static int take_order(const sis__masked_scorer *v, const sis_method_opt *how, unsigned char *seen,
-                      ranked *r) {
-    size_t present = 0;
-    for (size_t f = 0; f < v->features.n; f++)
-        present += !v->features.absent[f];
-    if (how->n_order != present)
-        return sis__fail(SIS_E_ARGUMENT, "the order has %zu features; the input has %zu",
-                         how->n_order, present);
-    for (; r->n < present; r->n++) {
-        int f = how->order[r->n];
-        if (f < 0 || (size_t)f >= v->features.n || v->features.absent[f] || seen[f])
-            return sis__fail(SIS_E_ARGUMENT, "feature %d of the order is %s", f,
-                             f < 0 || (size_t)f >= v->features.n || v->features.absent[f]
-                                 ? "not in the input"
-                                 : "in it twice");
-        seen[f] = 1;
-        r->order[r->n] = f;
-    }
-    return SIS_OK;
-}
-
-static int repeat_order(const sis__masked_scorer *v, const sis_method_opt *how, ranked *r) {
-    unsigned char *seen = SIS_NEW(unsigned char, v->features.n);
-    int error = seen ? take_order(v, how, seen, r) : SIS_E_NOMEM;
-    free(seen);
-    return error;
-}
-
 /* Attributions -> order. */
 static int find_order(sis__masked_scorer *v, const sis_method_opt *how, sis_rationale *out,
                       ranked *r) {
@@ -287,7 +257,7 @@ static int attribute(sis__masked_scorer *v, const sis_method_opt *how, sis_ratio
     ranked r = {.ranking = {.sum = NAN, .difference = NAN},
                 .order = SIS_NEW_RAW(int, v->features.n)};
     int error = !r.order     ? SIS_E_NOMEM
-                : how->order ? repeat_order(v, how, &r)
+                : how->order ? sis__order_given(v, how, r.order, &r.n)
                              : find_order(v, how, out, &r);
     if (error == SIS_OK)
         error = constrain(v, how, &r, c->score, &size);

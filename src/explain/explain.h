@@ -83,6 +83,8 @@ int sis__lime(sis__masked_scorer *v, const sis_method_opt *how, sis__ranking *ou
 
 /* All features but the absent ones, most important first: *n of them. */
 void sis__order(const sis__masked_scorer *v, const double *importance, int *order, size_t *n);
+/* That of the caller (how->order), if it is one of the features there are. */
+int sis__order_given(const sis__masked_scorer *v, const sis_method_opt *how, int *order, size_t *n);
 
 /* FindSIS: *size is the fewest features from the top that reach the threshold. */
 int sis__order_find(sis__masked_scorer *v, const int *order, size_t n, size_t *size);

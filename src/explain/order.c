@@ -112,3 +112,33 @@ int sis__order_subset(sis__masked_scorer *v, const int *order, size_t size, sis_
     free(present);
     return error;
 }
+
+/* seen (v->features.n) is zeroed. */
+static int take_order(const sis__masked_scorer *v, const sis_method_opt *how, unsigned char *seen,
+                      int *order) {
+    size_t present = 0;
+    for (size_t f = 0; f < v->features.n; f++)
+        present += !v->features.absent[f];
+    if (how->n_order != present)
+        return sis__fail(SIS_E_ARGUMENT, "the order has %zu features; the input has %zu",
+                         how->n_order, present);
+    for (size_t k = 0; k < present; k++) {
+        int f = how->order[k];
+        int there = f >= 0 && (size_t)f < v->features.n && !v->features.absent[f];
+        if (!there || seen[f])
+            return sis__fail(SIS_E_ARGUMENT, "feature %d of the order is %s", f,
+                             there ? "in it twice" : "not in the input");
+        seen[f] = 1;
+        order[k] = f;
+    }
+    return SIS_OK;
+}
+
+int sis__order_given(const sis__masked_scorer *v, const sis_method_opt *how, int *order,
+                     size_t *n) {
+    unsigned char *seen = SIS_NEW(unsigned char, v->features.n);
+    int error = seen ? take_order(v, how, seen, order) : SIS_E_NOMEM;
+    *n = error ? 0 : how->n_order;
+    free(seen);
+    return error;
+}

@@ -5,7 +5,7 @@
  * p features, where backward selection asks p^2/2.
  *
  *     order      most important first: by what masking each alone does (p copies, one batch), by the
- *                gradient (one), or as they come
+ *                gradient (one), as they come, or as the caller has it
  *     shorten    the fewest from its top that are enough, by a search that tries WAYS sizes at a time;
  *                then the same again in the order of what the loss of each would do to these, as long as
  *                that leaves a good part of them out
@@ -321,7 +321,8 @@ int sis__quick(sis__masked_scorer *v, const sis_method_opt *how, sis_collection 
     search c;
     int error = search_init(&c, v);
     if (error == SIS_OK)
-        error = find_order(&c, how->prefer);
+        error = how->order ? sis__order_given(v, how, c.order, &c.n_order)
+                           : find_order(&c, how->prefer);
     if (error == SIS_OK)
         error = sis__disjoint(
             v, &(sis__finder_of_subsets){find_next, &c, c.gone, v->opt->max_subsets}, out);

@@ -74,9 +74,10 @@ static int check_fit(const sis_task_opt *o, const sis__task_method *m) {
     int several = m->contrast || (!m->is_sis && m->how.method >= SIS_METHOD_GRADIENT);
     if (o->lengths && constraint != SIS_CONSTRAINT_LENGTH)
         return sis__fail(SIS_E_OPTION, "--lengths is for --constraint length");
-    if (o->orders && (m->is_sis || several || constraint == SIS_CONSTRAINT_TOP))
-        return sis__fail(SIS_E_OPTION, "--orders is for perturb, ig and lime with --constraint "
-                                       "sufficient or length");
+    if (o->orders && (m->is_sis || (several && m->how.method != SIS_METHOD_QUICK) || m->contrast ||
+                      o->refine || constraint == SIS_CONSTRAINT_TOP))
+        return sis__fail(SIS_E_OPTION, "--orders is for quick, and for perturb, ig and lime with "
+                                       "--constraint sufficient or length");
     if (sis__task_minimal(m) && constraint != SIS_CONSTRAINT_SUFFICIENT)
         return sis__fail(SIS_E_OPTION, "--constraint %s is for other methods than %s",
                          o->constraint, o->method);
@@ -149,7 +150,7 @@ typedef struct {
 static int take_record(sis_task *t, earlier *e, const sis_record *r) {
     size_t at = sis_task_find(t, r->id);
     e->n++;
-    if (strcmp(r->method, e->method) != 0)
+    if (e->method && strcmp(r->method, e->method) != 0)
         return sis__fail(SIS_E_ARGUMENT, "%s: %s: record \"%s\" is of method %s; expected %s",
                          e->option, e->path, r->id, r->method, e->method);
     if (at == SIZE_MAX || e->seen[at])
@@ -197,6 +198,8 @@ int sis__task_method_begin(sis_task *t) {
         m->n_orders = SIS_NEW(size_t, n);
         earlier e = {
             .option = "--orders", .path = o->orders, .method = o->method, .take = take_order};
+        if (m->how.method == SIS_METHOD_QUICK) /* anybody's */
+            e.method = NULL;
         error = m->orders && m->n_orders ? read_earlier(t, &e) : SIS_E_NOMEM;
     }
     return error;

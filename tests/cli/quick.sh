@@ -23,3 +23,10 @@ ask --method quick --constraint length 2>&1 || echo "exit $?"
 ask --method quick --prefer gradient 2>&1 || echo "exit $?"
 ask --method sis --prefer none 2>&1 || echo "exit $?"
 ask --method quick --max-subsets 1 | grep -o '"complete":[a-z]*'
+# an order of the caller's: most important last
+ask --method perturb --trace -o traced.jsonl
+for order in "$(seq -s, 0 99)" "$(seq -s, 99 -1 0)" 1,1; do
+    sed "s/\"order\":[^]]*/\"order\":[$order/" traced.jsonl > order.jsonl
+    ask --method quick --orders order.jsonl --max-subsets 1 2>&1 | grep -o '"features":[^]]*]\|^sis.*'
+done
+ask --method gradient --orders traced.jsonl 2>&1 || echo "exit $?"
