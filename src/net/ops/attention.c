@@ -124,19 +124,31 @@ static void refuse_input(sis__cx *c, size_t i, const char *what) {
 
 /* ---- Attention: x, weights (width, 3 hidden), bias, mask, past, added ------------------------- */
 
+/* The width of queries, which is that of keys; values have what is left of `all`. */
+static int find_width(const int64_t *sizes, size_t n, size_t all, size_t *width) {
+    *width = all / 3;
+    if (!sizes)
+        return all % 3 == 0;
+    if (n != 3 || sizes[0] < 1 || sizes[0] != sizes[1] || sizes[2] < 1 ||
+        (uint64_t)sizes[0] > all / 2 || (uint64_t)sizes[2] != all - 2 * (uint64_t)sizes[0])
+        return 0;
+    *width = (size_t)sizes[0];
+    return 1;
+}
+
 static int attention_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *w = sis__cx_input(c, 1), *b = sis__cx_input(c, 2);
     attention *p = (attention *)sis__cx_own(c, sizeof *p);
+    size_t width = 0;
     size_t n;
-    if (sis__attr_ints(c, "qkv_hidden_sizes", &n))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute qkv_hidden_sizes");
+    const int64_t *sizes = sis__attr_ints(c, "qkv_hidden_sizes", &n);
     sis__attr_find(c, "do_rotary");
     sis__attr_find(c, "past_present_share_buffer");
     sis__cx_float(c, 0);
     sis__cx_float(c, 1);
     refuse_input(c, 4, "past states");
-    if (x->rank != 3 || w->rank != 2 || w->dims[0] != x->dims[2] || w->dims[1] % 3 ||
-        (b && b->count != w->dims[1]))
+    if (x->rank != 3 || w->rank != 2 || w->dims[0] != x->dims[2] ||
+        !find_width(sizes, n, w->dims[1], &width) || (b && b->count != w->dims[1]))
         sis__cx_fail(c, SIS_E_FORMAT, "weights that do not fit the input");
     if (c->error)
         return c->error;
@@ -144,20 +156,26 @@ static int attention_shape(sis__cx *c) {
     p->queries = p->keys = x->dims[1];
     p->projection = x->dims[2];
     p->bias = b ? 2 : SIZE_MAX;
-    read_heads(c, p, w->dims[1] / 3);
+    read_heads(c, p, width);
+    if (c->error)
+        return c->error;
+    p->value_size = (w->dims[1] - 2 * width) / p->heads;
+    if (p->value_size * p->heads != w->dims[1] - 2 * width)
+        return sis__cx_fail(c, SIS_E_FORMAT, "values that do not fit the heads");
     read_mask(c, p, 3);
     read_added(c, p, 5);
     size_t floats = p->queries * w->dims[1];
     c->step->scratch = p->keys * sizeof(double) + floats * sizeof(float) + 64;
     c->step->flops = 2.0 * (double)x->count * (double)w->dims[1];
-    return sis__cx_output(c, 0, SIS__F32, 3, (size_t[]){p->batch, p->queries, p->width});
+    return sis__cx_output(c, 0, SIS__F32, 3,
+                          (size_t[]){p->batch, p->queries, p->heads * p->value_size});
 }
 
 static int attention_forward(const sis__step *s, sis__run *r) {
     const attention *p = (const attention *)s->p.own;
     double *score = (double *)(void *)r->scratch;
     float *qkv = (float *)(void *)(score + p->keys);
-    size_t width = 3 * p->width;
+    size_t out = p->heads * p->value_size, width = 2 * p->width + out;
     const float *w = sis__in(s, r, 1), *bias = sis__in(s, r, 2);
     for (size_t b = 0; b < p->batch; b++) {
         const float *x = sis__in(s, r, 0) + b * p->queries * p->projection;
@@ -170,9 +188,10 @@ static int attention_forward(const sis__step *s, sis__run *r) {
             }
         for (size_t h = 0; h < p->heads; h++) {
             const float *at = qkv + h * p->size;
-            operands o = {at, at + p->width, at + 2 * p->width, width, width, width};
+            const float *v = qkv + 2 * p->width + h * p->value_size;
+            operands o = {at, at + p->width, v, width, width, width};
             attend(s, r, p, &o, b, h, score,
-                   sis__out(s, r, 0) + b * p->queries * p->width + h * p->size);
+                   sis__out(s, r, 0) + b * p->queries * out + h * p->value_size);
         }
     }
     return SIS_OK;
@@ -397,36 +416,66 @@ const sis__op sis__op_bias_gelu = {
 const sis__op sis__op_fast_gelu = {
     1, 2, bias_gelu_shape, bias_gelu_forward, bias_gelu_backward, 0, SIS__MIXES};
 
-/* ---- RotaryEmbedding: x (batch, length, width), positions, cosines, sines --------------------- */
+/* ---- RotaryEmbedding: x, positions, cosines, sines; of the standard x, cosines, sines, positions -- */
 
+/* x is (batch, length, heads * size) or (batch, heads, length, size). Angles are those of positions, or without these
+ * (batch, length, angles). */
 typedef struct {
-    size_t heads, size, turned; /* of each head, and how much of it is turned */
-    int interleaved;
+    size_t batch, length, heads, size, turned; /* turned: how much of each head */
+    size_t at, cosine, angles; /* inputs, at SIZE_MAX: no positions; angles of a token */
+    int interleaved, by_heads;
 } rotary;
 
-static int rotary_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *at = sis__cx_input(c, 1), *t = sis__cx_input(c, 2);
-    rotary *p = (rotary *)sis__cx_own(c, sizeof *p);
-    int interleaved = sis__attr_int(c, "interleaved", 0) != 0;
+static void read_turns(sis__cx *c, rotary *p) {
+    const sis__tensor *x = sis__cx_input(c, 0);
     int64_t heads = sis__attr_int(c, "num_heads", 0);
     int64_t turned = sis__attr_int(c, "rotary_embedding_dim", 0);
-    sis__attr_find(c, "is_packed_batching");
-    sis__attr_find(c, "scale");
+    p->interleaved = sis__attr_int(c, "interleaved", 0) != 0;
+    p->batch = x->dims[0];
+    p->by_heads = x->rank == 4;
+    p->length = x->dims[p->by_heads ? 2 : 1];
+    p->turned = turned > 0 ? (size_t)turned : 2 * p->angles;
+    size_t width = p->by_heads ? x->dims[1] * x->dims[3] : x->dims[2];
+    p->heads = p->by_heads ? x->dims[1]
+               : heads > 0 ? (size_t)heads
+               : p->turned ? width / p->turned
+                           : 0;
+    p->size = p->heads ? width / p->heads : 0;
+    if (p->heads == 0 || p->size * p->heads != width || p->turned > p->size ||
+        p->turned != 2 * p->angles)
+        sis__cx_fail(c, SIS_E_FORMAT, "angles that do not fit the heads");
+}
+
+static int turning_shape(sis__cx *c, size_t position, size_t cosine) {
+    const sis__tensor *x = sis__cx_input(c, 0), *at = sis__cx_input(c, position);
+    const sis__tensor *t = sis__cx_input(c, cosine), *sine = sis__cx_input(c, cosine + 1);
+    rotary *p = (rotary *)sis__cx_own(c, sizeof *p);
     sis__cx_float(c, 0);
-    if (x->rank != 3 || t->rank != 2 || at->dtype != SIS__I64 || t->dtype != SIS__F32 ||
-        sis__cx_input(c, 3)->count != t->count ||
-        (at->count != 1 && at->count != x->dims[0] * x->dims[1]))
+    size_t tokens = x->rank == 3   ? x->dims[0] * x->dims[1]
+                    : x->rank == 4 ? x->dims[0] * x->dims[2]
+                                   : 0;
+    if (tokens == 0 || !t || !sine || t->dtype != SIS__F32 || sine->dtype != SIS__F32 ||
+        sine->count != t->count || t->rank != (at ? 2 : 3) ||
+        (at && (at->dtype != SIS__I64 || (at->count != 1 && at->count != tokens))) ||
+        (!at && t->dims[0] * t->dims[1] != tokens))
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "inputs that do not fit");
     if (c->error)
         return c->error;
-    p->turned = turned > 0 ? (size_t)turned : 2 * t->dims[1];
-    p->heads = heads > 0 ? (size_t)heads : p->turned ? x->dims[2] / p->turned : 0;
-    p->size = p->heads ? x->dims[2] / p->heads : 0;
-    p->interleaved = interleaved;
-    if (p->heads == 0 || p->size * p->heads != x->dims[2] || p->turned > p->size ||
-        p->turned != 2 * t->dims[1])
-        sis__cx_fail(c, SIS_E_FORMAT, "angles that do not fit the heads");
-    return sis__cx_output(c, 0, SIS__F32, 3, x->dims);
+    p->at = at ? position : SIZE_MAX;
+    p->cosine = cosine;
+    p->angles = t->dims[t->rank - 1];
+    read_turns(c, p);
+    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+}
+
+static int rotary_shape(sis__cx *c) {
+    sis__attr_find(c, "is_packed_batching");
+    sis__attr_find(c, "scale");
+    return turning_shape(c, 1, 2);
+}
+
+static int standard_rotary_shape(sis__cx *c) {
+    return turning_shape(c, 3, 1);
 }
 
 static void turn(const rotary *p, const float *cosine, const float *sine, const float *x,
@@ -440,18 +489,33 @@ static void turn(const rotary *p, const float *cosine, const float *sine, const 
     }
 }
 
-static int rotary_forward(const sis__step *s, sis__run *r) {
-    const rotary *p = (const rotary *)s->p.own;
-    const sis__tensor *x = sis__tin(s, r, 0), *t = sis__tin(s, r, 2);
-    const int64_t *at = whole(s, r, 1);
-    for (size_t i = 0; i < x->dims[0] * x->dims[1]; i++) {
-        int64_t place = sis__tin(s, r, 1)->count == 1 ? at[0] + (int64_t)(i % x->dims[1]) : at[i];
+/* The row of angles of token i of all. */
+static int find_angles(const sis__step *s, const sis__run *r, const rotary *p, size_t i,
+                       size_t *angle) {
+    const sis__tensor *t = sis__tin(s, r, p->cosine);
+    int64_t place = (int64_t)i;
+    if (p->at != SIZE_MAX) {
+        const int64_t *at = whole(s, r, p->at);
+        place = sis__tin(s, r, p->at)->count == 1 ? at[0] + (int64_t)(i % p->length) : at[i];
         if (place < 0 || (uint64_t)place >= t->dims[0])
             return sis__fail(SIS_E_ARGUMENT, "position %lld of %zu", (long long)place, t->dims[0]);
+    }
+    *angle = (size_t)place * p->angles;
+    return SIS_OK;
+}
+
+static int rotary_forward(const sis__step *s, sis__run *r) {
+    const rotary *p = (const rotary *)s->p.own;
+    size_t angle = 0;
+    for (size_t i = 0; i < p->batch * p->length; i++) {
+        int error = find_angles(s, r, p, i, &angle);
+        if (error)
+            return error;
         for (size_t h = 0; h < p->heads; h++) {
-            size_t from = i * x->dims[2] + h * p->size, angle = (size_t)place * t->dims[1];
-            turn(p, sis__in(s, r, 2) + angle, sis__in(s, r, 3) + angle, sis__in(s, r, 0) + from,
-                 sis__out(s, r, 0) + from);
+            size_t row = p->by_heads ? (i / p->length * p->heads + h) * p->length + i % p->length
+                                     : i * p->heads + h;
+            turn(p, sis__in(s, r, p->cosine) + angle, sis__in(s, r, p->cosine + 1) + angle,
+                 sis__in(s, r, 0) + row * p->size, sis__out(s, r, 0) + row * p->size);
         }
     }
     return SIS_OK;
@@ -459,6 +523,8 @@ static int rotary_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_rotary_embedding = {
     4, 4, rotary_shape, rotary_forward, sis__no_gradient, 0, SIS__MIXES};
+const sis__op sis__op_standard_rotary = {
+    3, 4, standard_rotary_shape, rotary_forward, sis__no_gradient, 0, SIS__MIXES};
 
 /* ---- Attention of the standard: q, k, v, mask, past keys, past values ---------------------------- */
 

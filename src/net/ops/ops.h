@@ -207,6 +207,7 @@
     X(BIAS_GELU, "ms", "BiasGelu", bias_gelu)                                                      \
     X(FAST_GELU, "ms", "FastGelu", fast_gelu)                                                      \
     X(ROTARY_EMBEDDING, "ms", "RotaryEmbedding", rotary_embedding)                                 \
+    X(STANDARD_ROTARY, "", "RotaryEmbedding", standard_rotary)                                     \
     X(MS_GELU, "ms", "Gelu", gelu)                                                                 \
     /* control.c */                                                                                \
     X(IF, "", "If", if)                                                                            \
