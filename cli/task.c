@@ -106,6 +106,11 @@ const cli_option cli_source_options[] = {
      .more = "A side that gets shorter is averaged by area, one that gets longer is interpolated "
              "(bilinear); the ratio of the sides is not kept. Grey becomes colours that are alike, "
              "colours become their brightness. Results hold the images as the network sees them."},
+    {"normalize", 0, "M/S", CLI_STRING(cli_source, normalize),
+     "give the network (pixel - M) / S, channel by channel", .rare = 1,
+     .more = "imagenet, as networks of torchvision want it; or means and deviations, for all channels "
+             "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
+             "themselves. Networks in .onnx files only."},
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
     {"explain", 0, "NAME", CLI_STRING(cli_source, explain), "input that examples go into",
@@ -193,6 +198,7 @@ void cli_task_options(const cli_source *s, const cli_question *q, sis_task_opt *
     out->model = s->model;
     out->open = cli_opening_opt(&s->open);
     out->open.explain = s->explain;
+    out->open.normalize = s->normalize;
     out->with = s->with.items;
     out->n_with = s->with.n;
     out->input = s->input;

@@ -16,6 +16,7 @@
 typedef struct cli_source {
     const char *model, *input, *rows, *label, *id;
     const char *explain;     /* of several inputs the one that rows go into */
+    const char *normalize;   /* pixels: "imagenet", "0.5/0.5" */
     cli_list with;           /* the others: NAME=FILE or NAME=NUMBER */
     const char *categorical; /* NULL: none, "": whatever holds words, else columns */
     const char *types, *missing, *rows_as;

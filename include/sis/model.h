@@ -119,6 +119,9 @@ typedef struct sis_model_opt {
                                  rows go into; NULL: as sis/net.h says */
     const sis_net_tensor *with; /* and others that are given, by name (sis/net.h) */
     size_t n_with;
+    const char *normalize; /* networks of images (FILE.onnx): they are given (value - mean) / deviation.
+                              "imagenet", or "M[,M...]/S[,S...]": a mean and a deviation for all
+                              channels or for each; NULL: values as they are */
 } sis_model_opt;
 
 /* Every default. */

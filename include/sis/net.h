@@ -136,6 +136,11 @@ int sis_net_ready(const sis_net *net);
  * matter. NULL: no longer. */
 int sis_net_set_input(sis_net *net, const char *name, const sis_net_tensor *value);
 
+/* Rows are pixels from now on, and the network sees (value - mean) / deviation (--normalize): n is the
+ * number of channels of the images it takes, or 1: the same for all values. Once, after inputs are
+ * set. After an error the network can only be freed. */
+int sis_net_normalize(sis_net *net, const double *mean, const double *deviation, size_t n);
+
 /* The id of the token that stands for no token, 0 unless set. */
 int sis_net_set_padding(sis_net *net, int64_t id);
 

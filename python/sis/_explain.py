@@ -93,6 +93,7 @@ class Explainer:
     tokenizer   texts: a callable text -> [(start, end), ...], the words in characters; of a network
                 file, the path of its vocab.txt or tokenizer.json
     fit         images of files (a folder, say) are resized to what the network takes
+    normalize   a network file is given (pixel - mean) / deviation: "imagenet", or "0.5,0.4,0.3/0.2,0.2,0.2"
     batch_size  rows a callable is given at most at once
     progress    True, False, or None: if it takes longer, on a terminal
     """
@@ -101,14 +102,14 @@ class Explainer:
                  below=False, output="top", max_subsets=0, jobs=None, exact=False, memory=0,
                  tokenizer=None, fit=False, batch_size=None, kind=None, timeout=60.0, progress=None,
                  method="sis", keep="score", guarantee="mask", domain="any", smallest=False,
-                 confidence=0.95, samples=0, refine=False):
+                 confidence=0.95, samples=0, refine=False, normalize=None):
         for name, value, known in (("method", method, ("sis", "quick", "contrast")),
                                    ("keep", keep, ("score", "class"))):
             if value not in known:
                 raise Error("%s=%r: expected %s" % (name, value, " or ".join(known)))
         self.method, self.keep, self.guarantee, self.domain = method, keep, guarantee, domain
         self.smallest, self.confidence, self.samples = smallest, confidence, samples
-        self.refine = refine
+        self.refine, self.normalize = refine, normalize
         self.for_all = guarantee == "all" or method == "contrast"
         self.model, self.mask, self.background = model, mask, background
         self.features, self.axis, self.threshold, self.below = features, axis, threshold, below
@@ -117,7 +118,7 @@ class Explainer:
         self.kind, self.timeout, self.progress = kind, timeout, progress
         self.bound = None
         if isinstance(model, (str, os.PathLike)):
-            self.bound = _models.model_for(model, None, batch_size, timeout)
+            self.bound = _models.model_for(model, None, batch_size, timeout, normalize)
 
     @property
     def engine(self):
@@ -230,7 +231,7 @@ class Explainer:
         if self.bound is None:
             few = rows[:32] if isinstance(rows, np.ndarray) else np.asarray(rows[0])[None]
             sample = encoder.batch(few)
-            self.bound = _models.model_for(self.model, sample, self.batch_size, self.timeout)
+            self.bound = _models.model_for(self.model, sample, self.batch_size, self.timeout, self.normalize)
         core = self.bound.bind(encoder, rows[0])
         scores = predict_rows(core, rows, self.jobs)
         outputs = self._outputs(scores, len(rows))
@@ -342,7 +343,7 @@ class Errand:
                 ("guarantee", e.guarantee, "mask"), ("domain", e.domain, "any"),
                 ("smallest", e.smallest, False), ("max-subsets", e.max_subsets, 0),
                 ("confidence", e.confidence, 0.95), ("exact", e.exact, False),
-                ("tokenizer", e.tokenizer, None), ("fit", e.fit, False)):
+                ("tokenizer", e.tokenizer, None), ("fit", e.fit, False), ("normalize", e.normalize, None)):
             if value != default:
                 words.append("--%s" % name if value is True else "--%s=%s" % (name, value))
         return words

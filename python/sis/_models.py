@@ -15,9 +15,9 @@ from ._core import Error
 class Opened:
     """A model that the library runs itself."""
 
-    def __init__(self, spec, name=None, timeout=60.0):
+    def __init__(self, spec, name=None, timeout=60.0, normalize=None):
         self.name = name or str(spec)
-        self.core = _core.Model.open(str(spec), timeout=timeout)
+        self.core = _core.Model.open(str(spec), timeout=timeout, normalize=normalize)
         about = self.core.about()
         self.labels = about["labels"] or None
         self.shape = tuple(about["shape"])
@@ -173,12 +173,14 @@ def native(model, call, labels, name, example):
     return own
 
 
-def model_for(model, example, batch_size=None, timeout=60.0):
+def model_for(model, example, batch_size=None, timeout=60.0, normalize=None):
     """`example`: rows in the shape that a callable is given."""
     if isinstance(model, (Opened, Called)):
         return model
     if isinstance(model, (str, os.PathLike)):
-        return Opened(os.fspath(model), timeout=timeout)
+        return Opened(os.fspath(model), timeout=timeout, normalize=normalize)
+    if normalize is not None:
+        raise Error("normalize: of a network file; normalise inside your own model")
     family, name = kind_of(model), type(model).__name__
     if any(c.__module__.startswith("torch.") and c.__name__ == "Module" for c in type(model).__mro__):
         return torch_model(model, example)

@@ -231,11 +231,12 @@ static int model_init(Model *m, PyObject *args, PyObject *kwargs) {
 static PyTypeObject ModelType;
 
 static PyObject *model_open(PyObject *type, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"spec", "timeout", NULL};
+    static char *names[] = {"spec", "timeout", "normalize", NULL};
     const char *spec;
     sis_model_opt opt;
     sis_model_opt_init(&opt);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|d", names, &spec, &opt.timeout))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s|dz", names, &spec, &opt.timeout,
+                                     &opt.normalize))
         return NULL;
     Model *m = (Model *)PyType_GenericAlloc((PyTypeObject *)type, 0);
     if (!m)

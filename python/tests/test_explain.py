@@ -367,6 +367,15 @@ class Files(unittest.TestCase):
         r = sis.explain(digits, image, 0.7, fit=True, max_subsets=1)
         self.assertEqual(r[0].n_features, 784)
         self.assertEqual(len(r[0].subsets), 1)
+        seven = np.asarray([r[0].values], float).reshape(1, 1, 28, 28)
+        same = sis.explain(digits, seven, 0.5, mask=0.0, normalize="0/1", max_subsets=1)[0]
+        self.assertEqual(same.score, sis.explain(digits, seven, 0.5, mask=0.0, max_subsets=1)[0].score)
+        half = sis.explain(digits, seven, 0.5, mask=0.0, normalize="0.25/0.5", max_subsets=1)[0]
+        other = sis.explain(digits, (seven - 0.25) / 0.5, 0.5, mask=-0.5, max_subsets=1)[0]
+        self.assertAlmostEqual(half.score, other.score, 5)
+        self.assertEqual(half.subsets[0].features, other.subsets[0].features)
+        with self.assertRaisesRegex(sis.Error, "3 channels"):
+            sis.explain(digits, seven, 0.5, normalize="imagenet")
 
     def test_pages_and_clusters(self):
         texts = ["a %s film %d" % (w, i) for i in range(8) for w in ("wonderful", "moving")]

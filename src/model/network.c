@@ -203,6 +203,39 @@ static int set_inputs(sis_net *net, const sis_model_opt *opt) {
     return error ? error : sis_net_ready(net);
 }
 
+/* ---- Pixels -------------------------------------------------------------------------------- */
+
+enum { CHANNELS_MOST = 4 };
+
+/* "0.5,0.4,0.3" up to `end`: how many; 0: it is something else. */
+static size_t parse_numbers(const char *text, char end, double *out, const char **rest) {
+    for (size_t n = 0; n < CHANNELS_MOST;) {
+        char *after;
+        out[n++] = strtod(text, &after);
+        if (after == text || (*after != ',' && *after != end))
+            return 0;
+        *rest = text = after + 1;
+        if (*after == end)
+            return n;
+    }
+    return 0;
+}
+
+/* As torchvision's networks were trained. */
+static const char IMAGENET[] = "0.485,0.456,0.406/0.229,0.224,0.225";
+
+static int normalize(sis_net *net, const char *text) {
+    double mean[CHANNELS_MOST], deviation[CHANNELS_MOST];
+    const char *rest = strcmp(text, "imagenet") == 0 ? IMAGENET : text;
+    size_t n = parse_numbers(rest, '/', mean, &rest);
+    if (n == 0 || parse_numbers(rest, '\0', deviation, &rest) != n)
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--normalize: expected imagenet or MEAN/DEVIATION, as 0.5/0.5 or "
+                         "0.5,0.4,0.3/0.2,0.2,0.2, found \"%s\"",
+                         text);
+    return sis_net_normalize(net, mean, deviation, n);
+}
+
 static int network_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     network_model *m = SIS_NEW(network_model, 1);
     if (!m)
@@ -211,11 +244,13 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
     int error = sis_net_read(spec, &m->net);
     if (error == SIS_OK)
         error = set_inputs(m->net, opt);
+    if (error == SIS_OK && opt->normalize)
+        error = normalize(m->net, opt->normalize);
     if (error == SIS_OK && sis_net_is_token(m->net))
         error = sis__tokens_init(&m->tokens, m->net);
     if (error != SIS_OK) {
         network_close(m);
-        return error == SIS_E_UNSUPPORTED ? run_elsewhere(spec, opt, out) : error;
+        return error == SIS_E_UNSUPPORTED && !opt->normalize ? run_elsewhere(spec, opt, out) : error;
     }
     m->n_outputs = sis_net_outputs(m->net);
     *out = (sis_model){.predict = predict,

@@ -78,6 +78,9 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
     for (size_t i = 0; !kind && i < N_KINDS; i++)
         if (is_of_kind(spec, kinds[i]))
             kind = kinds[i];
+    if (kind && kind != &sis__model_network && opt->normalize)
+        return sis__fail(SIS_E_ARGUMENT, "--normalize: only networks in .onnx files are given pixels "
+                                         "otherwise than they are");
     return kind ? kind->open(spec, opt, out) : unknown(spec);
 }
 

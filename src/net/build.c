@@ -283,18 +283,16 @@ static const char *take_domain(Onnx__ModelProto *doc, Onnx__NodeProto *n, const 
     return op;
 }
 
-int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, const char *outputs) {
-    if (check(b))
-        return check(b);
-    Onnx__GraphProto *g = b->doc->graph;
-    Onnx__NodeProto *n =
+int sis__document_add_node(Onnx__ModelProto *doc, const char *op, const char *inputs,
+                           const char *outputs, Onnx__NodeProto **out) {
+    Onnx__GraphProto *g = doc->graph;
+    Onnx__NodeProto *n = *out =
         (Onnx__NodeProto *)append_message(&onnx__node_proto__descriptor, &g->node, &g->n_node);
     if (!n)
-        return done(b, SIS_E_NOMEM);
-    b->last = n;
-    const char *name = take_domain(b->doc, n, op);
+        return SIS_E_NOMEM;
+    const char *name = take_domain(doc, n, op);
     if (!name || !(n->op_type = sis__strdup(name)))
-        return done(b, SIS_E_NOMEM);
+        return SIS_E_NOMEM;
     int error = add_names(inputs, &n->input, &n->n_input);
     if (!error)
         error = add_names(outputs, &n->output, &n->n_output);
@@ -302,7 +300,13 @@ int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, con
         error = sis__fail(SIS_E_ARGUMENT, "operator %s without an output", op);
     if (!error && !(n->name = sis__strdup(n->output[0])))
         error = SIS_E_NOMEM;
-    return done(b, error);
+    return error;
+}
+
+int sis_net_add_node(sis_net_builder *b, const char *op, const char *inputs, const char *outputs) {
+    if (check(b))
+        return check(b);
+    return done(b, sis__document_add_node(b->doc, op, inputs, outputs, &b->last));
 }
 
 /* ---- Attributes ---------------------------------------------------------------------------- */

@@ -29,6 +29,22 @@ for layout in hwc chw; do
     sis explain -q -m c.onnx -i $layout.npy --kind image --layout $layout --mask zero -t 0.5 |
         grep -o '"kind":"[^"]*"\|"shape":[^]]*]\|"n_features":[0-9]*'
 done
+echo "normalised"
+{
+    head -c 128 chw.npy
+    for c in 1 2 3; do head -c 20 /dev/zero | tr '\0' "\\$c"; done
+} > planes.npy
+few() { sis "$@" -q -m c.onnx --kind image --layout chw | grep -o '"scores":.*\|"subsets":.*,"rest_score":[^,]*'; }
+few predict -i planes.npy > plain.txt
+few predict -i chw.npy --normalize 0,-1,-2/1,1,1 | cmp - plain.txt && echo "one for each channel"
+{
+    head -c 128 chw.npy
+    head -c 60 /dev/zero | tr '\0' '\2'
+} > twos.npy
+few explain -i twos.npy --mask zero -t 0.7 > plain.txt
+few explain -i chw.npy --mask value:-1 --normalize=-1/1 -t 0.7 > same.txt && cmp same.txt plain.txt && grep -o '"features":[^]]*]' plain.txt
+for how in 1,2/1,1 1,2/1 imagenet, 0/0 0/inf '' 1,1,1,1,1/1,1,1,1,1; do sis predict -q -m c.onnx -i chw.npy --kind image --layout chw --normalize "$how" 2>&1; done
+sis predict -q -m "cmd:$SIS_MODELS/sum.sh" -i chw.npy --normalize imagenet 2>&1
 sis explain -q -m c.onnx -i hwc.npy --mask blur:2 -t 0.5 2>&1
 sis explain -q -m c.onnx -i hwc.npy --layout cwh --mask zero -t 0.5 2>&1
 sis explain -q -m "cmd:$SIS_MODELS/sum.sh" -i pets --fit --mask zero -t 0.5 2>&1

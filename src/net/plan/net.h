@@ -58,4 +58,10 @@ int sis__net_plan_row(const sis_net *net, struct sis__plan **plan);
 int sis__document_add_tensor(struct Onnx__GraphProto *g, const char *name, int elem_type,
                              const sis_net_shape *shape, const void *values);
 
+/* A node behind the others; names as sis_net_add_node takes them. */
+struct Onnx__ModelProto;
+struct Onnx__NodeProto;
+int sis__document_add_node(struct Onnx__ModelProto *doc, const char *op, const char *inputs,
+                           const char *outputs, struct Onnx__NodeProto **out);
+
 #endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Pixels as networks of photographs want them: (value - mean) / deviation, channel by channel. Two nodes
+ * in front of all others do it, so that whatever is asked of the network (scores, walks, gradients,
+ * proofs) is asked about pixels.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sis/net.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/proto.h"
+#include "net/plan/net.h"
+
+enum { CHANNELS_MOST = 64, FLOATS = 1 };
+static const char MEAN[] = "sis.normalize.mean", DEVIATION[] = "sis.normalize.deviation",
+                  CENTRED[] = "sis.normalize.centred", NORMALIZED[] = "sis.normalize.normalized";
+
+/* ---- What there is ------------------------------------------------------------------------- */
+
+/* The shape of the numbers, so that they go with the channels of a row. */
+static int find_shape(const sis_net *net, size_t n, sis_net_shape *shape) {
+    sis_net_shape row;
+    sis_net_input_shape(net, &row);
+    *shape = (sis_net_shape){0};
+    if (n == 1)
+        return SIS_OK;
+    if (row.rank == 3 && row.dims[0] == n)
+        *shape = (sis_net_shape){.rank = 3, .dims = {n, 1, 1}};
+    else if (row.rank == 3 && row.dims[2] == n)
+        *shape = (sis_net_shape){.rank = 1, .dims = {n}};
+    else
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--normalize: %zu means are for images of %zu channels; this network does "
+                         "not take such",
+                         n, n);
+    return SIS_OK;
+}
+
+static int check_numbers(const double *mean, const double *deviation, size_t n) {
+    if (n == 0 || n > CHANNELS_MOST)
+        return sis__fail(SIS_E_ARGUMENT, "--normalize: 1 to %d channels", CHANNELS_MOST);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(mean[i]) || !isfinite(deviation[i]) || !(deviation[i] > 0))
+            return sis__fail(SIS_E_ARGUMENT,
+                             "--normalize: means are numbers and deviations are above 0, found "
+                             "%g/%g",
+                             mean[i], deviation[i]);
+    return SIS_OK;
+}
+
+/* Does the document have an input of floats of that name, in a version in which shapes spread? */
+static int check_document(const Onnx__ModelProto *doc, const char *name) {
+    for (size_t i = 0; i < doc->n_opset_import; i++)
+        if (!*doc->opset_import[i]->domain && doc->opset_import[i]->version < 7)
+            return sis__fail(SIS_E_ARGUMENT, "--normalize: the network is of an ONNX version before "
+                                             "7; export it anew");
+    for (size_t i = 0; i < doc->graph->n_input; i++) {
+        const Onnx__ValueInfoProto *v = doc->graph->input[i];
+        if (strcmp(v->name, name) == 0 && v->type &&
+            v->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
+            v->type->tensor_type->elem_type == FLOATS)
+            return SIS_OK;
+    }
+    return sis__fail(SIS_E_ARGUMENT,
+                     "--normalize: this network does not take images as floats, or several inputs at "
+                     "once (--explain NAME picks one)");
+}
+
+/* ---- The document -------------------------------------------------------------------------- */
+
+static int set_text(char **to, const char *text) {
+    char *copy = sis__strdup(text);
+    if (!copy)
+        return SIS_E_NOMEM;
+    free(*to);
+    *to = copy;
+    return SIS_OK;
+}
+
+/* Whoever reads `name` reads `to` from now on, in bodies of loops and branches, too. */
+static int rename_uses(Onnx__GraphProto *g, const char *name, const char *to) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < g->n_node; i++) {
+        Onnx__NodeProto *n = g->node[i];
+        for (size_t k = 0; !error && k < n->n_input; k++)
+            if (strcmp(n->input[k], name) == 0)
+                error = set_text(&n->input[k], to);
+        for (size_t k = 0; !error && k < n->n_attribute; k++) {
+            Onnx__AttributeProto *a = n->attribute[k];
+            if (a->g)
+                error = rename_uses(a->g, name, to);
+            for (size_t j = 0; !error && j < a->n_graphs; j++)
+                error = rename_uses(a->graphs[j], name, to);
+        }
+    }
+    return error;
+}
+
+/* The node comes before those that are there. */
+static int put_in_front(Onnx__ModelProto *doc, const char *op, const char *from, const char *by,
+                        const char *to) {
+    Onnx__GraphProto *g = doc->graph;
+    Onnx__NodeProto *n;
+    char names[128];
+    snprintf(names, sizeof names, "x %s", by);
+    int error = sis__document_add_node(doc, op, names, to, &n);
+    if (!error)
+        error = set_text(&n->input[0], from);
+    if (error)
+        return error;
+    memmove(g->node + 1, g->node, (g->n_node - 1) * sizeof *g->node);
+    g->node[0] = n;
+    return SIS_OK;
+}
+
+static int add_numbers(Onnx__GraphProto *g, const char *name, const sis_net_shape *shape,
+                       const double *values, size_t n) {
+    float single[CHANNELS_MOST];
+    for (size_t i = 0; i < n; i++)
+        single[i] = (float)values[i];
+    return sis__document_add_tensor(g, name, FLOATS, shape, single);
+}
+
+int sis_net_normalize(sis_net *net, const double *mean, const double *deviation, size_t n) {
+    sis_net_shape shape;
+    Onnx__ModelProto *doc = net->doc;
+    const char *input = net->graph.values[net->input].name;
+    int error = check_numbers(mean, deviation, n);
+    if (!error && (error = sis_net_ready(net)) == SIS_OK)
+        error = check_document(doc, input);
+    if (!error)
+        error = find_shape(net, n, &shape);
+    char *name = error ? NULL : sis__strdup(input);
+    if (error || !name)
+        return error ? error : SIS_E_NOMEM;
+    error = rename_uses(doc->graph, name, NORMALIZED);
+    if (!error)
+        error = add_numbers(doc->graph, MEAN, &shape, mean, n);
+    if (!error)
+        error = add_numbers(doc->graph, DEVIATION, &shape, deviation, n);
+    if (!error)
+        error = put_in_front(doc, "Div", CENTRED, DEVIATION, NORMALIZED);
+    if (!error)
+        error = put_in_front(doc, "Sub", name, MEAN, CENTRED);
+    free(name);
+    return error ? error : sis__net_reload(net);
+}
