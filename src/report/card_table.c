@@ -29,7 +29,8 @@ static columns find_columns(const sis__report_example *e, const sis__population 
     return (columns){e, sis__population_has(p, e) ? p : NULL, sis__attribution_most(&e->record)};
 }
 
-/* Several categories at once are a mixture: what is most of it, and how many there are. */
+/* Several categories at once are a mixture: what is most of it, and how many there are. A mask of
+ * zeros is none of them. */
 static void add_mixture(sis__buf *b, const sis_record *r, const double *values, int feature,
                         size_t count) {
     size_t best = sis_record_value(r, feature, 0), others = 0;
@@ -38,13 +39,18 @@ static void add_mixture(sis__buf *b, const sis_record *r, const double *values, 
         best = values[v] > values[best] ? v : best;
         others += values[v] > 0;
     }
+    if (others == 0) {
+        sis__buf_str(b, "none");
+        return;
+    }
     sis__buf_str(b, "mostly ");
     add_name(b, sis_record_value_name(r, best));
     if (others > 1)
         sis__buf_printf(b, ", %zu in all", others);
 }
 
-/* The values of a feature: the category it is, "0.5", "0.5 0.1 0.9", "mostly own, 3 in all". */
+/* The values of a feature: the category it is, "0.5", "0.5 0.1 0.9", "mostly own, 3 in all",
+ * "none". */
 static void add_values(sis__buf *b, const sis_record *r, const double *values, int feature) {
     size_t count, shown;
     sis_record_values(r, feature, &count);
