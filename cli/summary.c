@@ -24,7 +24,7 @@ static const cli_option options[] = {
     {"top", 0, "N", CLI_COUNT(summary_options, top), "only the N most frequent", .unset = "all"},
     {"json", 0, "FILE", CLI_STRING(summary_options, json), "also write it as JSON, a line each",
      .more = "FILE - is standard output, instead of the table."},
-    {"figure", 0, "FILE", CLI_STRING(summary_options, figure),
+    {"plot", 0, "FILE", CLI_STRING(summary_options, figure),
      "also draw it: an .svg, .png or .pdf file",
      .more = "The same drawing as that of sis report: subsets by class, or by right and wrong where "
              "there is one class, beside them the values; of pictures the places of pixels. It has "
@@ -172,13 +172,13 @@ static int draw(const summary_options *o, const sis_report *report) {
                                     write_figure, &f);
     if (status != CLI_DONE)
         return status < 0 ? cli_fail(status) : status;
-    return f.drawn ? CLI_DONE : cli_error("--figure: there are no subsets to draw");
+    return f.drawn ? CLI_DONE : cli_error("--plot: there are no subsets to draw");
 }
 
 static int check_figure(const summary_options *o, const cli_list *args) {
     int status = CLI_DONE;
     if (o->figure && cli_figure_format(o->figure) < 0)
-        return cli_usage("--figure: expected a file that ends in .svg, .png or .pdf, found \"%s\"",
+        return cli_usage("--plot: expected a file that ends in .svg, .png or .pdf, found \"%s\"",
                          o->figure);
     for (size_t i = 0; status == CLI_DONE && i < args->n; i++)
         status = cli_output_spares(o->figure, args->items[i]);
@@ -281,7 +281,7 @@ const cli_command cli_summary = {
     .examples = (const cli_example[]){{"sis summary granted.jsonl", "Features by subsets."},
                                       {"sis summary reviews.jsonl --top 20 --where class=1",
                                        "The words that most subsets of class 1 hold."},
-                                      {"sis summary granted.jsonl --figure granted.svg",
+                                      {"sis summary granted.jsonl --plot granted.svg",
                                        "The same as a picture."},
                                       {0}},
     .description =

@@ -17,5 +17,5 @@ awk '{ if ($1 in letter && letter[$1] != $2) print $1 ": letter " $2 " in " $4 "
        letter[$1] = $2
        if ($2 != "none") { if ($2 in name && name[$2] != $1) print "-" $2 ": " $1 " in " $4 ", " name[$2] " before"; name[$2] = $1 } }' options.txt
 # (--motif names a file for evaluate, and a motif in one for data; --keep a decision for explain, and how many
-# checkpoints stay for train; --figure a file for summary, and which of many, NAME=FILE, for report.)
-grep -v -E '^--(motif|keep|figure) ' options.txt | awk '{ sub(/\..*/, "", $3); if ($1 in value && value[$1] != $3) print $1 ": " $3 " in " $4 ", " value[$1] " before"; value[$1] = $3 }'
+# checkpoints stay for train.)
+grep -v -E '^--(motif|keep) ' options.txt | awk '{ sub(/\..*/, "", $3); if ($1 in value && value[$1] != $3) print $1 ": " $3 " in " $4 ", " value[$1] " before"; value[$1] = $3 }'

@@ -20,18 +20,18 @@ echo "places"
 record i 0 1 '[{"features":[3],"score":0.8}]' '"kind":"image","shape":[2,2],"values":[0,0.5,1,0.25]' | sis summary - -q
 echo "figures"
 texts() { grep -o '>[^<>][^<>]*</text>' "$1" | sed 's/^>//; s/<.text>$//' | tr '\n' '|'; echo; }
-sis summary t.jsonl --figure t.svg -q > drawn.txt && sis summary t.jsonl -q | cmp - drawn.txt
+sis summary t.jsonl --plot t.svg -q > drawn.txt && sis summary t.jsonl -q | cmp - drawn.txt
 texts t.svg
 sis report t.jsonl --figure features=same.svg -q && cmp t.svg same.svg # one drawing for both
-sis summary t.jsonl --figure one.svg --top 1 --where class=1 -q && texts one.svg
-sis summary t.jsonl --figure t.png -q > /dev/null && head -c 4 t.png | tail -c 3 && echo
-sis summary t.jsonl --figure t.pdf -q > /dev/null && head -c 4 t.pdf && echo
-record d 0 1 '[{"features":[3,0,1],"score":0.8}]' '"kind":"dna","sequence":"ACGT"' | sis summary - --figure d.svg -q > /dev/null && texts d.svg
-record i 0 1 '[{"features":[3],"score":0.8}]' '"kind":"image","shape":[2,2],"values":[0,0.5,1,0.25]' | sis summary - --figure i.svg -q > /dev/null && texts i.svg
+sis summary t.jsonl --plot one.svg --top 1 --where class=1 -q && texts one.svg
+sis summary t.jsonl --plot t.png -q > /dev/null && head -c 4 t.png | tail -c 3 && echo
+sis summary t.jsonl --plot t.pdf -q > /dev/null && head -c 4 t.pdf && echo
+record d 0 1 '[{"features":[3,0,1],"score":0.8}]' '"kind":"dna","sequence":"ACGT"' | sis summary - --plot d.svg -q > /dev/null && texts d.svg
+record i 0 1 '[{"features":[3],"score":0.8}]' '"kind":"image","shape":[2,2],"values":[0,0.5,1,0.25]' | sis summary - --plot i.svg -q > /dev/null && texts i.svg
 echo "wrong"
-sis summary t.jsonl --figure t.gif 2>&1
-cp t.jsonl t2.svg; sis summary t2.svg --figure t2.svg 2>&1; cmp t.jsonl t2.svg
-sis summary t.jsonl --where class=7 --figure n.svg -q 2>&1
+sis summary t.jsonl --plot t.gif 2>&1
+cp t.jsonl t2.svg; sis summary t2.svg --plot t2.svg 2>&1; cmp t.jsonl t2.svg
+sis summary t.jsonl --where class=7 --plot n.svg -q 2>&1
 sis summary none.jsonl 2>&1
 sis summary t.jsonl --where colour=red 2>&1 | cut -c 1-40
 true
