@@ -12,7 +12,7 @@
 #include "base/mem.h"
 
 static const double UNIT = 0x1p-23;
-static const double MOST_TIGHT = 2e8; /* work of one time that all nodes are tightened */
+static const double MOST_TIGHT = 5e7; /* work of one time that a node is tightened */
 
 /* x * y where nothing times whatever is nothing. */
 static double times(double x, double y) {
@@ -21,10 +21,14 @@ static double times(double x, double y) {
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static void free_each(double **all, size_t n) {
-    for (size_t k = 0; all && k < n; k++)
-        free(all[k]);
-    free(all);
+/* each: n pointers to anything, and themselves. */
+static void free_each(void *each, size_t n) {
+    void *one;
+    for (size_t k = 0; each && k < n; k++) {
+        memcpy(&one, (char *)each + k * sizeof one, sizeof one);
+        free(one);
+    }
+    free(each);
 }
 
 void sis__bounds_release(sis__bounds *b) {
@@ -37,9 +41,10 @@ void sis__bounds_release(sis__bounds *b) {
     free_each(b->beta, n);
     free_each(b->moved, n);
     free_each(b->point, n);
-    for (size_t k = 0; b->split && k < n; k++)
-        free(b->split[k]);
-    free(b->split);
+    free_each(b->split, n);
+    free_each(b->mark, n);
+    free_each(b->listed, n);
+    free(b->n_listed);
     free(b->goal);
     free(b->mean);
     *b = (sis__bounds){0};
@@ -53,6 +58,24 @@ static int new_each(double ***all, const sis__circuit *c, size_t each) {
     return *all ? SIS_OK : SIS_E_NOMEM;
 }
 
+static int new_lists(sis__bounds *b) {
+    size_t n = b->c->n;
+    b->split = SIS_NEW(signed char *, n);
+    b->mark = SIS_NEW(unsigned char *, n);
+    b->listed = SIS_NEW(uint32_t *, n);
+    b->n_listed = SIS_NEW(size_t, n);
+    if (!b->split || !b->mark || !b->listed || !b->n_listed)
+        return SIS_E_NOMEM;
+    for (size_t k = 0; k < n; k++) {
+        b->split[k] = SIS_NEW(signed char, b->c->nodes[k].n);
+        b->mark[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
+        b->listed[k] = SIS_NEW(uint32_t, b->c->nodes[k].n);
+        if (!b->split[k] || !b->mark[k] || !b->listed[k])
+            return SIS_E_NOMEM;
+    }
+    return SIS_OK;
+}
+
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
     *b = (sis__bounds){.c = c};
     double ***each[] = {&b->low, &b->high, &b->size, &b->alpha, &b->beta, &b->point};
@@ -63,11 +86,10 @@ int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
         error = new_each(each[i], c, 1);
     b->goal = SIS_NEW(double, c->outputs);
     b->mean = SIS_NEW(double, c->width);
-    b->split = SIS_NEW(signed char *, c->n);
-    if (!b->goal || !b->mean || !b->split)
+    if (!b->goal || !b->mean)
         error = SIS_E_NOMEM;
-    for (size_t k = 0; !error && k < c->n; k++)
-        error = (b->split[k] = SIS_NEW(signed char, c->nodes[k].n)) ? SIS_OK : SIS_E_NOMEM;
+    if (!error)
+        error = new_lists(b);
     if (error)
         sis__bounds_release(b);
     return error;
@@ -77,29 +99,22 @@ int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
 
 static void forward_affine(sis__bounds *b, size_t k) {
     const sis__circuit_node *n = &b->c->nodes[k];
-    size_t n_in = b->c->nodes[n->from[0]].n;
-    double *low = b->low[k], *high = b->high[k], *size = b->size[k];
+    const double *l = b->low[n->from[0]], *h = b->high[n->from[0]];
+    double n_in = (double)b->c->nodes[n->from[0]].n;
     for (size_t i = 0; i < n->n; i++) {
-        low[i] = high[i] = n->bias[i];
-        size[i] = fabs(n->bias[i]);
-    }
-    for (size_t j = 0; j < n_in; j++) {
-        double l = b->low[n->from[0]][j], h = b->high[n->from[0]][j], most = fmax(fabs(l), fabs(h));
-        if (l == 0 && h == 0)
-            continue;
-        for (size_t w = n->start[j]; w < n->start[j + 1]; w++) {
-            double v = n->weights[w];
-            low[n->to[w]] += times(v, v > 0 ? l : h);
-            high[n->to[w]] += times(v, v > 0 ? h : l);
-            size[n->to[w]] += times(fabs(v), most);
+        double low = n->bias[i], high = n->bias[i], size = fabs(n->bias[i]);
+        for (size_t w = n->start[i]; w < n->start[i + 1]; w++) {
+            double v = n->weights[w], x = v * l[n->read[w]], y = v * h[n->read[w]];
+            low += v > 0 ? x : y;
+            high += v > 0 ? y : x;
+            size += fmax(fabs(x), fabs(y));
         }
+        double room = (n_in + 4) * UNIT * size;
+        b->size[k][i] = size;
+        b->low[k][i] = isfinite(room) ? low - room : -INFINITY;
+        b->high[k][i] = isfinite(room) ? high + room : INFINITY;
     }
-    for (size_t i = 0; i < n->n; i++) {
-        double room = (double)(n_in + 4) * UNIT * size[i];
-        low[i] = isfinite(room) ? low[i] - room : -INFINITY;
-        high[i] = isfinite(room) ? high[i] + room : INFINITY;
-    }
-    b->work += (double)n->start[n_in];
+    b->work += (double)n->start[n->n];
 }
 
 static void forward_max(sis__bounds *b, size_t k) {
@@ -107,8 +122,8 @@ static void forward_max(sis__bounds *b, size_t k) {
     for (size_t i = 0; i < n->n; i++) {
         b->low[k][i] = b->high[k][i] = -INFINITY;
         for (size_t w = n->start[i]; w < n->start[i + 1]; w++) {
-            b->low[k][i] = fmax(b->low[k][i], b->low[n->from[0]][n->to[w]]);
-            b->high[k][i] = fmax(b->high[k][i], b->high[n->from[0]][n->to[w]]);
+            b->low[k][i] = fmax(b->low[k][i], b->low[n->from[0]][n->read[w]]);
+            b->high[k][i] = fmax(b->high[k][i], b->high[n->from[0]][n->read[w]]);
         }
     }
 }
@@ -133,14 +148,36 @@ static int is_bent(const sis__bounds *b, size_t k) {
            (n->kind != SIS__CIRCUIT_AFFINE || b->c->nodes[n->from[0]].kind != SIS__CIRCUIT_INPUT);
 }
 
+/* The coefficients of a number, which count from now on. */
+static inline double *reach(sis__bounds *b, size_t k, size_t i, size_t lanes) {
+    double *c = b->coef[k] + i * lanes;
+    if (b->local && !b->mark[k][i]) {
+        b->mark[k][i] = 1;
+        b->listed[k][b->n_listed[k]++] = (uint32_t)i;
+        memset(c, 0, lanes * sizeof *c);
+    }
+    return c;
+}
+
+/* How many numbers of a node count, and which is the i-th. */
+static inline size_t count_of(const sis__bounds *b, size_t k) {
+    return b->local ? b->n_listed[k] : b->c->nodes[k].n;
+}
+
+static inline size_t listed(const sis__bounds *b, size_t k, size_t i) {
+    return b->local ? b->listed[k][i] : i;
+}
+
 /* Some numbers of a node, bounded backwards from both sides. */
 static void tighten_some(sis__bounds *b, size_t k, const size_t *which, size_t count) {
     double bound[SIS__BOUNDS_LANES];
     size_t lanes = 2 * count;
-    memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
+    if (!b->local)
+        memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
     for (size_t i = 0; i < count; i++) {
-        b->coef[k][which[i] * lanes + 2 * i] = 1;
-        b->coef[k][which[i] * lanes + 2 * i + 1] = -1;
+        double *c = reach(b, k, which[i], lanes);
+        c[2 * i] = 1;
+        c[2 * i + 1] = -1;
     }
     sis__bounds_back(b, k, lanes, bound);
     for (size_t i = 0; i < count; i++) {
@@ -149,21 +186,56 @@ static void tighten_some(sis__bounds *b, size_t k, const size_t *which, size_t c
     }
 }
 
-/* What a ReLU reads, where its sign is open. */
-static void tighten(sis__bounds *b, size_t k) {
-    size_t which[SIS__BOUNDS_LANES / 2], count = 0, n = b->c->nodes[k].n, open = 0;
-    for (size_t i = 0; i < n; i++)
-        open += b->low[k][i] < 0 && b->high[k][i] > 0;
-    if (!is_bent(b, k) || 2.0 * (double)open * (double)b->c->weights > MOST_TIGHT)
-        return;
-    for (size_t i = 0; i < n; i++) {
-        if (b->low[k][i] < 0 && b->high[k][i] > 0)
-            which[count++] = i;
-        if (count == SIS__BOUNDS_LANES / 2 || (count && i + 1 == n)) {
-            tighten_some(b, k, which, count);
-            count = 0;
+/* Does each number of a node read a small part of what is there? */
+static int is_local(const sis__bounds *b, size_t k) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    return n->kind == SIS__CIRCUIT_AFFINE && 2 * n->start[n->n] < n->n * b->c->nodes[n->from[0]].n;
+}
+
+typedef struct {
+    double key;
+    size_t number;
+} keyed;
+
+static int by_key(const void *a, const void *b) {
+    const keyed *x = (const keyed *)a, *y = (const keyed *)b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Numbers of a node whose sign is open: those together that read the same, or the widest first. */
+static keyed *open_numbers(const sis__bounds *b, size_t k, size_t *count) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    keyed *all = SIS_NEW(keyed, n->n);
+    *count = 0;
+    for (size_t i = 0; all && i < n->n; i++)
+        if (b->low[k][i] < 0 && b->high[k][i] > 0) {
+            double place = b->local && n->start[i] < n->start[i + 1] ? n->read[n->start[i]] : 0;
+            all[*count].key = b->local ? place : -fmin(-b->low[k][i], b->high[k][i]);
+            all[(*count)++].number = i;
         }
+    if (all)
+        qsort(all, *count, sizeof *all, by_key);
+    return all;
+}
+
+/* What a ReLU reads, where its sign is open. Without memory it stays as it is. */
+static void tighten(sis__bounds *b, size_t k) {
+    size_t which[SIS__BOUNDS_LANES / 2], count;
+    double most = b->work + MOST_TIGHT;
+    if (!is_bent(b, k))
+        return;
+    b->local = is_local(b, k);
+    keyed *all = open_numbers(b, k, &count);
+    for (size_t i = 0; all && i < count && b->work < most;) {
+        size_t n = 0;
+        while (i < count && n < SIS__BOUNDS_LANES / 2)
+            which[n++] = all[i++].number;
+        tighten_some(b, k, which, n);
     }
+    free(all);
+    b->local = 0;
 }
 
 /* Slopes before any are tuned: the line that leaves less room. */
@@ -233,44 +305,60 @@ static line line_of(const sis__bounds *b, size_t k, size_t i, double a) {
 }
 
 static void back_relu(sis__bounds *b, size_t k, size_t lanes, double *bound) {
-    double *to = b->coef[b->c->nodes[k].from[0]];
-    const double *at = b->coef[k];
-    for (size_t i = 0; i < b->c->nodes[k].n; i++)
+    size_t from = b->c->nodes[k].from[0];
+    for (size_t t = 0; t < count_of(b, k); t++) {
+        size_t i = listed(b, k, t);
+        const double *at = b->coef[k] + i * lanes;
+        double *to = reach(b, from, i, lanes);
+        line above = line_of(b, k, i, -1), below = line_of(b, k, i, 1);
         for (size_t m = 0; m < lanes; m++) {
-            double a = at[i * lanes + m];
-            if (a != 0) {
-                line v = line_of(b, k, i, a);
-                to[i * lanes + m] += times(a, v.slope);
-                bound[m] += times(a, v.shift);
+            line v = at[m] < 0 ? above : below;
+            if (at[m] != 0) {
+                to[m] += times(at[m], v.slope);
+                bound[m] += times(at[m], v.shift);
             }
             if (b->split[k][i]) /* its sign times what is read is not below 0 */
-                to[i * lanes + m] -= b->split[k][i] * b->beta[k][i];
+                to[m] -= b->split[k][i] * b->beta[k][i];
         }
+    }
+}
+
+/* to += a * v, side by side. */
+static inline void add_times(double *restrict to, const double *restrict a, double v,
+                             size_t lanes) {
+    if (lanes == SIS__BOUNDS_LANES)
+        for (size_t m = 0; m < SIS__BOUNDS_LANES; m++)
+            to[m] += a[m] * v;
+    else
+        for (size_t m = 0; m < lanes; m++)
+            to[m] += a[m] * v;
+}
+
+static int all_zero(const double *a, size_t n) {
+    size_t m = 0;
+    while (m < n && a[m] == 0)
+        m++;
+    return m == n;
 }
 
 static void back_affine(sis__bounds *b, size_t k, size_t lanes, double *bound) {
     const sis__circuit_node *n = &b->c->nodes[k];
-    const double *at = b->coef[k];
-    double *to = b->coef[n->from[0]], room[SIS__BOUNDS_LANES] = {0};
-    size_t n_in = b->c->nodes[n->from[0]].n;
-    for (size_t i = 0; i < n->n; i++)
+    double room[SIS__BOUNDS_LANES] = {0}, n_in = (double)b->c->nodes[n->from[0]].n;
+    for (size_t t = 0; t < count_of(b, k); t++) {
+        size_t i = listed(b, k, t);
+        const double *a = b->coef[k] + i * lanes;
+        if (all_zero(a, lanes))
+            continue;
         for (size_t m = 0; m < lanes; m++) {
-            bound[m] += at[i * lanes + m] * n->bias[i];
-            room[m] += times(fabs(at[i * lanes + m]), b->size[k][i]);
+            bound[m] += a[m] * n->bias[i];
+            room[m] += times(fabs(a[m]), b->size[k][i]);
         }
-    for (size_t j = 0; j < n_in; j++) {
-        double sum[SIS__BOUNDS_LANES] = {0};
-        for (size_t w = n->start[j]; w < n->start[j + 1]; w++) {
-            const double *a = at + n->to[w] * lanes, v = n->weights[w];
-            for (size_t m = 0; m < lanes; m++)
-                sum[m] += a[m] * v;
-        }
-        for (size_t m = 0; m < lanes; m++)
-            to[j * lanes + m] += sum[m];
+        for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
+            add_times(reach(b, n->from[0], n->read[w], lanes), a, n->weights[w], lanes);
+        b->work += (double)((n->start[i + 1] - n->start[i]) * lanes) / 4;
     }
     for (size_t m = 0; m < lanes; m++)
-        bound[m] -= times((double)(n_in + 4) * UNIT, room[m]);
-    b->work += (double)n->start[n_in] * (double)lanes / 4;
+        bound[m] -= times((n_in + 4) * UNIT, room[m]);
 }
 
 /* The two numbers of a group that may be its maximum (the same twice if there is one): returns how many
@@ -278,14 +366,14 @@ static void back_affine(sis__bounds *b, size_t k, size_t lanes, double *bound) {
 static size_t candidates(const sis__bounds *b, size_t k, size_t i, size_t two[2]) {
     const sis__circuit_node *n = &b->c->nodes[k];
     const double *low = b->low[n->from[0]], *high = b->high[n->from[0]];
-    size_t best = n->to[n->start[i]], others = 0;
+    size_t best = n->read[n->start[i]], others = 0;
     for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
-        best = low[n->to[w]] > low[best] ? n->to[w] : best;
+        best = low[n->read[w]] > low[best] ? n->read[w] : best;
     two[0] = two[1] = best;
     for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
-        if (n->to[w] != best && high[n->to[w]] > low[best]) {
+        if (n->read[w] != best && high[n->read[w]] > low[best]) {
             others++;
-            two[1] = n->to[w];
+            two[1] = n->read[w];
         }
     return others > 1 ? others - 1 : 0;
 }
@@ -293,24 +381,24 @@ static size_t candidates(const sis__bounds *b, size_t k, size_t i, size_t two[2]
 /* A maximum is at least any of its group; of two, at most the line through the ends of what they
  * differ by; of more, the highest. */
 static void back_max(sis__bounds *b, size_t k, size_t lanes, double *bound) {
-    const sis__circuit_node *n = &b->c->nodes[k];
-    double *to = b->coef[n->from[0]];
-    const double *low = b->low[n->from[0]], *high = b->high[n->from[0]];
-    for (size_t i = 0; i < n->n; i++) {
-        size_t two[2], more = candidates(b, k, i, two);
+    size_t from = b->c->nodes[k].from[0];
+    const double *low = b->low[from], *high = b->high[from];
+    for (size_t t = 0; t < count_of(b, k); t++) {
+        size_t i = listed(b, k, t), two[2], more = candidates(b, k, i, two);
         double l = low[two[1]] - high[two[0]], u = high[two[1]] - low[two[0]];
         int same = two[0] == two[1], one_line = !more && isfinite(l) && isfinite(u);
         double share = same || u <= 0 ? 0 : l >= 0 ? 1 : u / (u - l);
         double shift = same || u <= 0 || l >= 0 ? 0 : -u * l / (u - l);
+        double *first = reach(b, from, two[0], lanes), *second = reach(b, from, two[1], lanes);
         for (size_t m = 0; m < lanes; m++) {
             double a = b->coef[k][i * lanes + m];
             if (a == 0)
                 continue;
             if (a > 0 || same) {
-                to[two[0] * lanes + m] += a;
+                first[m] += a;
             } else if (one_line) {
-                to[two[0] * lanes + m] += a * (1 - share);
-                to[two[1] * lanes + m] += a * share;
+                first[m] += a * (1 - share);
+                second[m] += a * share;
                 bound[m] += a * shift;
             } else {
                 bound[m] += a * b->high[k][i];
@@ -321,17 +409,41 @@ static void back_max(sis__bounds *b, size_t k, size_t lanes, double *bound) {
 
 static void back_sum(sis__bounds *b, size_t k, size_t lanes, double *bound) {
     const sis__circuit_node *n = &b->c->nodes[k];
-    for (size_t i = 0; i < n->n; i++)
+    for (size_t t = 0; t < count_of(b, k); t++) {
+        size_t i = listed(b, k, t);
+        double *x = reach(b, n->from[0], i, lanes), *y = reach(b, n->from[1], i, lanes);
         for (size_t m = 0; m < lanes; m++) {
             double a = b->coef[k][i * lanes + m];
-            b->coef[n->from[0]][i * lanes + m] += a;
-            b->coef[n->from[1]][i * lanes + m] += n->sign * a;
+            x[m] += a;
+            y[m] += n->sign * a;
             bound[m] -= times(2 * UNIT * fabs(a), b->size[k][i]);
         }
+    }
+}
+
+/* The least of functions of the input; nothing is listed afterwards. */
+static void bound_input(sis__bounds *b, size_t lanes, double *bound) {
+    for (size_t t = 0; t < count_of(b, 0); t++) {
+        size_t j = listed(b, 0, t);
+        for (size_t m = 0; m < lanes; m++) {
+            double a = b->coef[0][j * lanes + m];
+            bound[m] += times(a, a > 0 ? b->low[0][j] : b->high[0][j]);
+        }
+    }
+    for (size_t m = 0; m < lanes; m++)
+        bound[m] = isnan(bound[m]) ? -INFINITY : bound[m];
+}
+
+static void unlist(sis__bounds *b, size_t last) {
+    for (size_t k = 0; k <= last; k++) {
+        for (size_t t = 0; t < b->n_listed[k]; t++)
+            b->mark[k][b->listed[k][t]] = 0;
+        b->n_listed[k] = 0;
+    }
 }
 
 void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) {
-    for (size_t k = 0; k < node; k++)
+    for (size_t k = 0; k < node && !b->local; k++)
         memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
     memset(bound, 0, lanes * sizeof *bound);
     for (size_t k = node; k > 0; k--) {
@@ -341,13 +453,9 @@ void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) 
          : kind == SIS__CIRCUIT_MAX  ? back_max
                                      : back_sum)(b, k, lanes, bound);
     }
-    for (size_t j = 0; j < b->c->width; j++)
-        for (size_t m = 0; m < lanes; m++) {
-            double a = b->coef[0][j * lanes + m];
-            bound[m] += times(a, a > 0 ? b->low[0][j] : b->high[0][j]);
-        }
-    for (size_t m = 0; m < lanes; m++)
-        bound[m] = isnan(bound[m]) ? -INFINITY : bound[m];
+    bound_input(b, lanes, bound);
+    if (b->local)
+        unlist(b, node);
 }
 
 /* ---- Points ---------------------------------------------------------------------------------- */
@@ -356,18 +464,20 @@ void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) 
 static void point_affine(sis__bounds *b, size_t k) {
     const sis__circuit_node *n = &b->c->nodes[k];
     const double *x = b->point[n->from[0]];
-    memcpy(b->point[k], n->bias, n->n * sizeof **b->point);
-    for (size_t j = 0; j < b->c->nodes[n->from[0]].n; j++)
-        for (size_t w = n->start[j]; x[j] != 0 && w < n->start[j + 1]; w++)
-            b->point[k][n->to[w]] += n->weights[w] * x[j];
-    b->work += (double)n->start[b->c->nodes[n->from[0]].n];
+    for (size_t i = 0; i < n->n; i++) {
+        double sum = n->bias[i];
+        for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
+            sum += n->weights[w] * x[n->read[w]];
+        b->point[k][i] = sum;
+    }
+    b->work += (double)n->start[n->n];
 }
 
 static size_t largest(const sis__bounds *b, size_t k, size_t i) {
     const sis__circuit_node *n = &b->c->nodes[k];
-    size_t best = n->to[n->start[i]];
+    size_t best = n->read[n->start[i]];
     for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
-        best = b->point[n->from[0]][n->to[w]] > b->point[n->from[0]][best] ? n->to[w] : best;
+        best = b->point[n->from[0]][n->read[w]] > b->point[n->from[0]][best] ? n->read[w] : best;
     return best;
 }
 

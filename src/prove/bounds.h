@@ -28,6 +28,11 @@ typedef struct sis__bounds {
     double *mean;         /* (width) of the inputs that the last tuning met */
     double *goal;         /* (outputs) the function of the last node that is bounded */
     double work;          /* weights gone through */
+    uint32_t *
+        *listed; /* (nodes) numbers that the functions depend on, where only these are looked at, */
+    size_t *n_listed;     /* (nodes) so many, */
+    unsigned char **mark; /* (nodes) and which these are */
+    int local;
 } sis__bounds;
 
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c);

@@ -29,7 +29,7 @@ typedef struct {
 
 static void node_release(sis__circuit_node *n) {
     free(n->start);
-    free(n->to);
+    free(n->read);
     free(n->weights);
     free(n->bias);
 }
@@ -50,7 +50,7 @@ static int push_node(sis__circuit *c, sis__circuit_node *n, size_t *at) {
         return error;
     }
     if (n->kind == SIS__CIRCUIT_AFFINE)
-        c->weights += n->start[c->nodes[n->from[0]].n];
+        c->weights += n->start[n->n];
     c->widest = n->n > c->widest ? n->n : c->widest;
     *at = c->n;
     c->nodes[c->n++] = *n;
@@ -64,12 +64,13 @@ static int refuse(reading *r, const sis__step *s) {
 
 /* ---- Weights --------------------------------------------------------------------------------- */
 
+/* Weights of one number after the other. */
 typedef struct {
     sis__circuit_node *n;
-    size_t count, to_room, weights_room;
+    size_t count, read_room, weights_room;
 } weight_list;
 
-static int push_weight(weight_list *l, size_t to, double w) {
+static int push_weight(weight_list *l, size_t from, double w) {
     int error = SIS_OK;
     if (w == 0)
         return SIS_OK;
@@ -77,111 +78,116 @@ static int push_weight(weight_list *l, size_t to, double w) {
         return sis__fail(SIS_E_UNSUPPORTED,
                          "a layer has weights that are not finite, or more than %zu of them",
                          MOST_WEIGHTS);
-    error = sis__reserve(&l->n->to, &l->to_room, l->count + 1, sizeof *l->n->to);
+    error = sis__reserve(&l->n->read, &l->read_room, l->count + 1, sizeof *l->n->read);
     if (!error)
         error = sis__reserve(&l->n->weights, &l->weights_room, l->count + 1, sizeof *l->n->weights);
     if (error)
         return error;
-    l->n->to[l->count] = (uint32_t)to;
+    l->n->read[l->count] = (uint32_t)from;
     l->n->weights[l->count++] = w;
     return SIS_OK;
 }
 
-static int open_affine(sis__circuit_node *n, size_t n_in, size_t n_out, size_t from) {
+static int open_affine(sis__circuit_node *n, size_t n_out, size_t from) {
     *n = (sis__circuit_node){.kind = SIS__CIRCUIT_AFFINE, .n = n_out, .from = {from, 0}};
-    n->start = SIS_NEW(size_t, n_in + 1);
+    n->start = SIS_NEW(size_t, n_out + 1);
     n->bias = SIS_NEW(double, n_out);
     return n->start && n->bias ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* The weights of one value: what the operator makes of it alone, less what it makes of nothing. */
-static int probe(const sis__step *s, sis__run *r, float *in, const float *out, weight_list *l,
-                 size_t j) {
+/* The weights of one value: what the operator makes of it alone, less what it makes of nothing (bias). */
+static int probe(const sis__step *s, sis__run *r, float *in, const float *out, const double *bias,
+                 size_t n_out, weight_list *l) {
     const float one = 1024; /* so that a large bias leaves the digits of small weights */
-    in[j] = one;
+    *in = one;
     int error = s->ops->forward(s, r);
-    in[j] = 0;
-    for (size_t i = 0; !error && i < l->n->n; i++)
-        error = push_weight(l, i, ((double)out[i] - l->n->bias[i]) / one);
-    l->n->start[j + 1] = l->count;
+    *in = 0;
+    for (size_t i = 0; !error && i < n_out; i++)
+        error = push_weight(l, i, ((double)out[i] - bias[i]) / one);
     return error;
+}
+
+/* Weights listed by what is read (columns, each value's at start) -> by what is made. */
+static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
+    size_t count = columns->start[columns->n];
+    n->read = SIS_NEW(uint32_t, count + 1);
+    n->weights = SIS_NEW(double, count + 1);
+    if (!n->read || !n->weights)
+        return SIS_E_NOMEM;
+    for (size_t w = 0; w < count; w++)
+        n->start[columns->read[w] + 1]++;
+    for (size_t i = 0; i < n->n; i++)
+        n->start[i + 1] += n->start[i];
+    for (size_t j = columns->n;
+         j-- > 0;) /* from the end: each start[i + 1] comes down to its own begin */
+        for (size_t w = columns->start[j + 1]; w-- > columns->start[j];) {
+            size_t at = --n->start[columns->read[w] + 1];
+            n->read[at] = (uint32_t)j;
+            n->weights[at] = columns->weights[w];
+        }
+    memmove(n->start, n->start + 1, n->n * sizeof *n->start);
+    n->start[n->n] = count;
+    return SIS_OK;
 }
 
 static int ask_affine(const sis__step *s, sis__run *r, int from, int to, sis__circuit_node *n) {
-    size_t n_in = r->plan->tensors[from].count;
     float *in = (float *)r->data[from];
     const float *out = (const float *)r->data[to];
-    weight_list l = {.n = n};
-    memset(in, 0, n_in * sizeof *in);
+    sis__circuit_node columns = {.n = r->plan->tensors[from].count};
+    weight_list l = {.n = &columns};
+    memset(in, 0, columns.n * sizeof *in);
     int error = s->ops->forward(s, r);
     for (size_t i = 0; !error && i < n->n; i++)
         n->bias[i] = out[i];
-    for (size_t j = 0; !error && j < n_in; j++)
-        error = probe(s, r, in, out, &l, j);
+    if (!error && !(columns.start = SIS_NEW(size_t, columns.n + 1)))
+        error = SIS_E_NOMEM;
+    for (size_t j = 0; !error && j < columns.n; j++) {
+        error = probe(s, r, in + j, out, n->bias, n->n, &l);
+        columns.start[j + 1] = l.count;
+    }
+    if (!error)
+        error = turn_over(&columns, n);
+    node_release(&columns);
     return error;
 }
 
-/* The weight with which output o of a channel (of its group) reads input i, along all axes; 0: not. */
-static double conv_weight(const sis__window *w, const float *kernel, const size_t *i,
-                          const size_t *o) {
-    size_t at = 0;
-    for (int a = 0; a < 3; a++) {
-        ptrdiff_t d = (ptrdiff_t)i[a] + w->pad[a] - (ptrdiff_t)(o[a] * w->stride[a]);
-        if (d < 0 || (size_t)d % w->dilation[a] || (size_t)d / w->dilation[a] >= w->kernel[a])
-            return 0;
-        at = at * w->kernel[a] + (size_t)d / w->dilation[a];
-    }
-    return kernel[at];
-}
-
-/* Outputs of one axis that may read input i: first and one past the last. */
-static void readers(const sis__window *w, int a, size_t i, size_t *from, size_t *to) {
-    ptrdiff_t reach = (ptrdiff_t)((w->kernel[a] - 1) * w->dilation[a]);
-    ptrdiff_t at = (ptrdiff_t)i + w->pad[a], stride = (ptrdiff_t)w->stride[a];
-    ptrdiff_t first = at - reach > 0 ? (at - reach + stride - 1) / stride : 0;
-    ptrdiff_t last = at / stride;
-    *from = (size_t)first;
-    *to = (size_t)(last + 1) < w->out[a] ? (size_t)(last + 1) : w->out[a];
-}
-
-/* Weights of the input value at i of a channel. */
-static int read_place(const sis__window *w, const float *weights, weight_list *l, size_t channel,
-                      const size_t *i) {
-    size_t each = w->filters / w->groups, depth = w->channels / w->groups;
-    size_t area = w->kernel[0] * w->kernel[1] * w->kernel[2], from[3], to[3], o[3];
-    size_t group = channel / depth;
+/* What one window reads of a channel, each with a weight of the kernel, or 1 (NULL). */
+static int read_window(const sis__window *w, size_t channel, size_t at, const float *kernel,
+                       weight_list *l) {
+    const size_t o[] = {at / w->out[2] / w->out[1] % w->out[0], at / w->out[2] % w->out[1],
+                        at % w->out[2]};
+    size_t from[3], to[3], k[3];
     int error = SIS_OK;
-    for (int a = 0; a < 3; a++)
-        readers(w, a, i[a], &from[a], &to[a]);
-    for (size_t f = group * each; !error && f < (group + 1) * each; f++) {
-        const float *kernel = weights + (f * depth + channel % depth) * area;
-        for (o[0] = from[0]; o[0] < to[0]; o[0]++)
-            for (o[1] = from[1]; o[1] < to[1]; o[1]++)
-                for (o[2] = from[2]; !error && o[2] < to[2]; o[2]++)
-                    error = push_weight(
-                        l, ((f * w->out[0] + o[0]) * w->out[1] + o[1]) * w->out[2] + o[2],
-                        conv_weight(w, kernel, i, o));
-    }
+    for (size_t a = 0; a < 3; a++)
+        sis__window_span(w, a, o[a], &from[a], &to[a]);
+    for (k[0] = from[0]; k[0] < to[0]; k[0]++)
+        for (k[1] = from[1]; k[1] < to[1]; k[1]++)
+            for (k[2] = from[2]; !error && k[2] < to[2]; k[2]++) {
+                size_t i = channel, place = (k[0] * w->kernel[1] + k[1]) * w->kernel[2] + k[2];
+                for (int a = 0; a < 3; a++)
+                    i = i * w->in[a] + (size_t)((ptrdiff_t)(o[a] * w->stride[a]) - w->pad[a] +
+                                                (ptrdiff_t)(k[a] * w->dilation[a]));
+                error = push_weight(l, i, kernel ? (double)kernel[place] : 1);
+            }
     return error;
 }
 
 static int read_conv(const sis__step *s, const sis__plan *p, sis__circuit_node *n) {
     const sis__window *w = &s->p.window;
     const float *weights = (const float *)p->tensors[s->inputs[1]].data;
-    int biased = s->n_inputs > 2 && s->inputs[2] >= 0;
+    int biased = s->n_inputs > 2 && s->inputs[2] >= 0, error = SIS_OK;
     const float *bias = biased ? (const float *)p->tensors[s->inputs[2]].data : NULL;
-    size_t area = w->out[0] * w->out[1] * w->out[2], i[3], j = 0;
+    size_t area = w->out[0] * w->out[1] * w->out[2], depth = w->channels / w->groups;
+    size_t kernel = w->kernel[0] * w->kernel[1] * w->kernel[2];
     weight_list l = {.n = n};
-    int error = SIS_OK;
-    for (size_t k = 0; bias && k < n->n; k++)
-        n->bias[k] = bias[k / area];
-    for (size_t c = 0; !error && c < w->channels; c++)
-        for (i[0] = 0; i[0] < w->in[0]; i[0]++)
-            for (i[1] = 0; i[1] < w->in[1]; i[1]++)
-                for (i[2] = 0; !error && i[2] < w->in[2]; i[2]++) {
-                    error = read_place(w, weights, &l, c, i);
-                    n->start[++j] = l.count;
-                }
+    for (size_t i = 0; !error && i < n->n; i++) {
+        size_t f = i / area, group = f / (w->filters / w->groups);
+        n->bias[i] = bias ? bias[f] : 0;
+        for (size_t c = 0; !error && c < depth; c++)
+            error =
+                read_window(w, group * depth + c, i % area, weights + (f * depth + c) * kernel, &l);
+        n->start[i + 1] = l.count;
+    }
     return error;
 }
 
@@ -229,7 +235,7 @@ static int read_affine(reading *r, const sis__step *s, int from, int to, size_t 
     size_t source;
     int error = read_tensor(r, from, &source);
     if (!error)
-        error = open_affine(&n, r->plan->tensors[from].count, r->plan->tensors[to].count, source);
+        error = open_affine(&n, r->plan->tensors[to].count, source);
     if (!error)
         error = s->op == SIS__OP_CONV && !is_constant(r->plan, s->inputs[0])
                     ? read_conv(s, r->plan, &n)
@@ -253,28 +259,6 @@ static int read_sum(reading *r, const sis__step *s, size_t *node) {
     return error ? error : push_node(r->c, &n, node);
 }
 
-/* The inputs of one window of a pool. */
-static int read_group(const sis__window *w, size_t at, weight_list *l) {
-    size_t o[3], from[3], to[3], k[3], area = w->out[0] * w->out[1] * w->out[2];
-    size_t channel = at / area;
-    int error = SIS_OK;
-    o[2] = at % w->out[2];
-    o[1] = at / w->out[2] % w->out[1];
-    o[0] = at / w->out[2] / w->out[1] % w->out[0];
-    for (size_t a = 0; a < 3; a++)
-        sis__window_span(w, a, o[a], &from[a], &to[a]);
-    for (k[0] = from[0]; k[0] < to[0]; k[0]++)
-        for (k[1] = from[1]; k[1] < to[1]; k[1]++)
-            for (k[2] = from[2]; !error && k[2] < to[2]; k[2]++) {
-                size_t i = channel;
-                for (int a = 0; a < 3; a++)
-                    i = i * w->in[a] + (size_t)((ptrdiff_t)(o[a] * w->stride[a]) - w->pad[a] +
-                                                (ptrdiff_t)(k[a] * w->dilation[a]));
-                error = push_weight(l, i, 1);
-            }
-    return error;
-}
-
 /* A window for all of an image, of GlobalMaxPool. */
 static sis__window whole_image(const sis__tensor *x) {
     sis__window w = {.n = x->dims[0], .channels = x->dims[1], .filters = x->dims[1], .groups = 1};
@@ -295,8 +279,9 @@ static int read_max(reading *r, const sis__step *s, size_t *node) {
     int error = read_tensor(r, s->inputs[0], &n.from[0]);
     if (!error)
         error = (n.start = SIS_NEW(size_t, n.n + 1)) ? SIS_OK : SIS_E_NOMEM;
+    size_t area = w.out[0] * w.out[1] * w.out[2];
     for (size_t i = 0; !error && i < n.n; i++) {
-        error = read_group(&w, i, &l);
+        error = read_window(&w, i / area, i % area, NULL, &l);
         n.start[i + 1] = l.count;
         if (!error && l.count == n.start[i])
             error = refuse(r, s);
@@ -319,15 +304,14 @@ static int read_linear(reading *r, const sis__step *s, size_t *node) {
         return refuse(r, s);
     error = read_tensor(r, s->inputs[0], &source);
     if (!error)
-        error = open_affine(&n, m->width, m->outputs, source);
-    for (size_t k = 0; !error && m->bias && k < m->outputs; k++)
-        n.bias[k] = pair ? (k ? m->bias[0] : -m->bias[0]) : m->bias[k];
-    for (size_t j = 0; !error && j < m->width; j++) {
-        for (size_t k = 0; !error && k < m->outputs; k++)
-            error = push_weight(&l, k,
-                                pair ? (k ? 1.0 : -1.0) * m->weights[j]
-                                     : (double)m->weights[k * m->width + j]);
-        n.start[j + 1] = l.count;
+        error = open_affine(&n, m->outputs, source);
+    for (size_t k = 0; !error && k < m->outputs; k++) {
+        double sign = pair && k == 0 ? -1 : 1;
+        size_t row = pair ? 0 : k;
+        n.bias[k] = m->bias ? sign * m->bias[row] : 0;
+        for (size_t j = 0; !error && j < m->width; j++)
+            error = push_weight(&l, j, sign * m->weights[row * m->width + j]);
+        n.start[k + 1] = l.count;
     }
     r->c->end = m->post == SIS__POST_LOGISTIC  ? SIS__END_LOGISTIC
                 : m->post == SIS__POST_SOFTMAX ? SIS__END_SHARES
@@ -458,13 +442,12 @@ static int read_booster(const sis__booster *b, sis__circuit *c) {
     size_t at;
     int error = push_node(c, &input, &at);
     if (!error)
-        error = open_affine(&n, f->width, f->n_sums, at);
-    for (size_t k = 0; !error && f->base && k < f->n_sums; k++)
-        n.bias[k] = f->base[k] * scale;
-    for (size_t j = 0; !error && j < f->width; j++) {
-        for (size_t k = 0; !error && k < f->n_sums; k++)
-            error = push_weight(&l, k, f->linear[j * f->n_sums + k] * scale);
-        n.start[j + 1] = l.count;
+        error = open_affine(&n, f->n_sums, at);
+    for (size_t k = 0; !error && k < f->n_sums; k++) {
+        n.bias[k] = f->base ? f->base[k] * scale : 0;
+        for (size_t j = 0; !error && j < f->width; j++)
+            error = push_weight(&l, j, f->linear[j * f->n_sums + k] * scale);
+        n.start[k + 1] = l.count;
     }
     if (!error)
         return push_node(c, &n, &at);

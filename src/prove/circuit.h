@@ -33,20 +33,20 @@ typedef enum sis__circuit_kind {
 
 typedef struct sis__circuit_node {
     sis__circuit_kind kind;
-    size_t n;       /* numbers that it makes */
-    size_t from[2]; /* the nodes it reads; the second of sums alone */
-    double sign;    /* sum: of the second */
-    size_t *start;  /* affine (numbers read + 1): where the weights of each begin; max (n + 1): groups */
-    uint32_t *to;   /* affine: the number each weight goes to; max: the numbers of a group */
-    double *weights;
-    double *bias; /* (n) */
+    size_t n;        /* numbers that it makes */
+    size_t from[2];  /* the nodes it reads; the second of sums alone */
+    double sign;     /* sum: of the second */
+    size_t *start;   /* affine, max (n + 1): where what each number is made of begins in */
+    uint32_t *read;  /* which number of the node that is read, */
+    double *weights; /* affine: times so much */
+    double *bias;    /* (n) */
 } sis__circuit_node;
 
 typedef enum sis__circuit_end { /* what becomes of the last node, as the model answers it */
-    SIS__END_MARGINS,           /* nothing, or the link of the model */
-    SIS__END_SOFTMAX,           /* margins are log odds */
-    SIS__END_LOGISTIC,          /* scores: each by itself */
-    SIS__END_SHARES             /* scores: a softmax */
+                                SIS__END_MARGINS,  /* nothing, or the link of the model */
+                                SIS__END_SOFTMAX,  /* margins are log odds */
+                                SIS__END_LOGISTIC, /* scores: each by itself */
+                                SIS__END_SHARES    /* scores: a softmax */
 } sis__circuit_end;
 
 typedef struct sis__circuit {
