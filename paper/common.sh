@@ -41,6 +41,7 @@ while [ $# -gt 0 ]; do
 done
 mkdir -p "$out/figures"
 paper=$out/paper.md
+[ -e "$paper" ] || rm -f "$out/steps.tsv"
 printf '# %s\n\nNumbers are those of the paper; S is its supplement.\n' "$name" > "$paper"
 
 # some QUICK FULL: one of the two
@@ -60,11 +61,50 @@ spread() {
 
 title() { printf '\n== %s\n' "$*"; }
 
+# timed STEP COMMAND...: it, and into OUT/steps.tsv: the step, its processor seconds, how many times as much a full run is
+more=1
+timed() {
+    step=$1
+    shift
+    times > "$out/before.txt" # not in $( ), which has no children
+    "$@"
+    times > "$out/after.txt"
+    awk -v step="$step" -v more="$(some "$more" 1)" -F '[ms ]+' 'FNR == 2 { t = $1 * 60 + $2 + $3 * 60 + $4; s = t - s }
+        END { printf "%s\t%.2f\t%.4g\n", step, s, more }' "$out/before.txt" "$out/after.txt" >> "$out/steps.tsv"
+    rm "$out/before.txt" "$out/after.txt"
+}
+
+# ratio FULL QUICK [MORE]: FULL / QUICK, times MORE
+ratio() { awk -v a="$1" -v b="$2" -v c="${3:-1}" 'BEGIN { printf "%.4g", a / b * c }'; }
+
 # explain RESULTS OPTIONS...
 explain() {
     results=$1
     shift
-    "$sis" explain "$@" ${jobs:+--jobs "$jobs"} --output "$results" --resume
+    timed "$(basename "$results" .jsonl)" "$sis" explain "$@" ${jobs:+--jobs "$jobs"} --output "$results" --resume
+}
+
+# try COMMAND...: what it prints; if there are too few subsets or examples for it, it says so and the script goes on
+try() {
+    if "$@" 2> "$out/said.txt"; then
+        cat "$out/said.txt" >&2
+    elif grep -q 'no eps can be found\|there is nothing to' "$out/said.txt"; then
+        sed 's/^/Not made. /' "$out/said.txt"
+    else
+        cat "$out/said.txt" >&2
+        exit 1
+    fi
+    rm "$out/said.txt"
+}
+
+# effort METHOD: `fewer`, what it takes if STEPS of ig or SAMPLES of lime are fewer than the paper's; `more` for that, `most` before
+effort() {
+    most=$more
+    case $1 in
+    ig) fewer=${steps:+--steps $steps} && more=$(ratio 300 "${steps:-300}" "$more") ;;
+    lime) fewer=${samples:+--samples $samples} && more=$(ratio 5000 "${samples:-5000}" "$more") ;;
+    *) fewer= ;;
+    esac
 }
 
 # methods PREFIX OPTIONS...: the decisions of PREFIX-sis.jsonl by the other methods, with as many features as
@@ -74,12 +114,9 @@ methods() {
     prefix=$1
     shift
     for method in ig lime perturb; do
-        case $method in
-        ig) fewer=${steps:+--steps $steps} ;;
-        lime) fewer=${samples:+--samples $samples} ;;
-        *) fewer= ;;
-        esac
+        effort $method
         explain "$prefix-$method.jsonl" "$@" --method $method $fewer --trace
+        more=$most
         explain "$prefix-$method-length.jsonl" "$@" --method $method $fewer --constraint length \
             --lengths "$prefix-sis.jsonl" --orders "$prefix-$method.jsonl"
     done
@@ -115,7 +152,7 @@ figure() {
         return
     fi
     case $said in
-    *"there is nothing to draw"*) printf 'Nothing to draw of these examples.\n' >> "$paper" ;;
+    *"there is nothing to draw"* | *"cannot open $out/"*"No such file"*) printf 'Nothing to draw of these examples.\n' >> "$paper" ;;
     *)
         printf '%s\n' "$said" >&2
         exit 1
@@ -123,17 +160,27 @@ figure() {
     esac
 }
 
-# table NUMBER CAPTION COMMAND...: what it prints, here and in paper.md
+# table NUMBER CAPTION COMMAND...: what it prints (see try), here and in paper.md
 table() {
     title "$1: $2"
     entry "$1" "$2"
     shift 2
     printf '```\n' >> "$paper"
-    "$@" > "$out/table.txt"
+    timed "table" try "$@" > "$out/table.txt"
     tee -a "$paper" < "$out/table.txt"
     printf '```\n' >> "$paper"
     rm "$out/table.txt"
 }
 
-# report OPTIONS...: the page
-report() { "$sis" report "$@" --examples "$(some 100 200)" --output "$out/report.html"; }
+# report OPTIONS...: the page, without what was not made
+report() {
+    for word; do
+        shift
+        case $word in
+        "$out"/*.json) [ -e "$word" ] && set -- "$@" "$option" "$word" ;;
+        --clusters | --comparison | --evaluation) option=$word ;;
+        *) set -- "$@" "$word" ;;
+        esac
+    done
+    "$sis" report "$@" --examples "$(some 100 200)" --output "$out/report.html"
+}

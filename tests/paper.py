@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -40,7 +41,8 @@ def test_signed_rank():
 
 def method(name, percent, p, inside):
     s = {"percent": {"mean": percent, "signed_rank_p": p}, "sufficient_examples": 0.4, "pearson_r": 0.5, "pearson_p": 1e-9}
-    return {"name": name, "summary": s, "rationales": [{"subset": 0, "inside": inside}, {"subset": 1, "inside": 0}]}
+    return {"name": name, "summary": s, "rationales": [
+        {"id": "1", "subset": 0, "inside": inside, "percent": percent}, {"id": "1", "subset": 1, "inside": 0, "percent": 9}]}
 
 
 def put(out, value, *names):
@@ -60,17 +62,17 @@ def find(found, where):
 
 def test_claims():
     with tempfile.TemporaryDirectory() as out:
-        check("nothing to test with", set(verdicts(out).values()) == {claims.UNTESTED})
+        check("nothing to test with", set(verdicts(out).values()) == {claims.UNTESTED, claims.UNRUN})
         lengths = [method("sis", 2, None, 0.3), method("ig", 5, 1e-9, 0.1), method("lime", 4, 1e-3, 0.2), method("perturb", 3, 0.01, 0.4)]
-        put(out, {"methods": lengths}, "text", "lstm-first.json")
-        put(out, {"methods": lengths}, "text", "lstm-methods.json")
-        put(out, {"cross": [{"sufficient": 0.1}, {"sufficient": None}], "joint": {"clusters": [
+        put(out, {"methods": lengths, "examples": [1]}, "text", "lstm-first.json")
+        put(out, {"methods": lengths, "examples": [1]}, "text", "lstm-methods.json")
+        put(out, {"scores": {"a_by_b": {"n": 40, "sufficient": 0.1}}, "joint": {"clusters": [
             {"share": {"a": 1}}, {"share": {"a": 0.05, "b": 0.95}}, {"share": {"a": 0.5, "b": 0.5}}]}}, "mnist", "compare.json")
         record = {"status": "explained", "method": "sis", "direction": ">=", "threshold": 0.7, "rest_score": 0.6, "verified": True,
                   "output": 4, "id": "1", "shape": [28, 28], "subsets": [{"features": [0, 1]}]}
-        apart = dict(record, subsets=[{"features": [27, 28]}])  # ends of two rows are no neighbours
-        put(out, json.dumps(record) + "\n", "mnist", "cnn.jsonl")
-        put(out, json.dumps(apart) + "\n", "mnist", "mlp.jsonl")
+        apart = dict(record, subsets=[{"features": [27, 28]}])  # ends of two rows, far from each other
+        put(out, 5 * (json.dumps(record) + "\n"), "mnist", "cnn.jsonl")
+        put(out, 5 * (json.dumps(apart) + "\n"), "mnist", "mlp.jsonl")
         put(out, "id,whole,early\n1,5,5\n2,5,8\n", "mnist", "minimum.csv")
         found = verdicts(out)
         for where in ("Table S2, LSTM", "Table S2, S13", "Figure 9", "Figure 10b", "Section 4.4", "Figure S5", "Proposition 1", "Proposition 2"):
@@ -80,17 +82,24 @@ def test_claims():
         put(out, json.dumps(dict(record, verified=False, rest_score=0.8)) + "\n", "mnist", "cnn.jsonl")
         put(out, "id,whole,early\n1,5,5\n", "mnist", "minimum.csv")
         found = verdicts(out)
-        for where in ("Table S2, LSTM", "Figure S5", "Proposition 1", "Proposition 2"):
+        check("no minimum in one digit says nothing", find(found, "Figure S5") == [claims.UNTESTED])
+        for where in ("Table S2, LSTM", "Proposition 1", "Proposition 2"):
             check("%s should not hold" % where, find(found, where) == [claims.FAILS])
         tests = [{"what": "mean length", "method": w, "sets": 6, "less": 6, "more": 0, "p": 2 / 64} for w in claims.WAYS]
         put(out, {"factors": [], "tests": tests}, "factors", "factors.json")
-        check("six data sets", claims.over_sets("mean length")(claims.Runs(out))[1] == claims.HOLDS)
+        check("six data sets", claims.over_sets(claims.Runs(out), "mean length")[1] == claims.HOLDS)
         tests[1].update(less=4, p=0.125)
         put(out, {"factors": [], "tests": tests}, "factors", "factors.json")
-        check("too few data sets", claims.over_sets("mean length")(claims.Runs(out))[1] == claims.UNTESTED)
+        check("too few data sets", claims.over_sets(claims.Runs(out), "mean length")[1] == claims.UNTESTED)
         os.remove(os.path.join(out, "factors", "factors.json"))
-        put(out, "0m0.1s 0m0s\n2m30.5s 0m1.5s\n", "times", "mnist")
-        check("processor time", abs(claims.times(out)["mnist"] - 152.1) < 1e-9)
+        put(out, "0m0.1s 0m0s\n2m30.5s 0m1.5s\nclock 200\n", "times", "mnist")
+        put(out, "cnn\t100\t10\ntable\t20\t2\n", "mnist", "steps.tsv")
+        spent, clock = claims.times(out)["mnist"]
+        check("processor time", abs(spent - 152.1) < 1e-9 and clock == 200)
+        check("a full run", abs(claims.whole(out, "mnist", spent) - (152.1 + 900 + 20)) < 1e-9)
+        put(out, "sis train: no memory\n", "failed", "beer-aroma")
+        aroma = next(r for r in claims.judge(claims.Runs(out)) if "aroma: SIS" in r["claim"])
+        check("a part that failed", aroma["verdict"] == claims.UNRUN and aroma["ours"].endswith("sis train: no memory"))
         with open(os.devnull, "w") as nowhere:
             stdout, sys.stdout = sys.stdout, nowhere
             claims.main(out, True)
@@ -99,11 +108,31 @@ def test_claims():
         check("a page", text.count("<tr>") == len(claims.CLAIMS) + 1 and "does not hold" in text)
 
 
+def test_too_few():
+    """One pair of reviews that differs says nothing, a contrary difference that is sure does."""
+    names = ("text", "lstm-first.json")
+    with tempfile.TemporaryDirectory() as out:
+        for percent, p, said in ((5, 0.3, claims.UNTESTED), (5, 0.01, claims.HOLDS), (1, 0.01, claims.FAILS)):
+            put(out, {"methods": [method("sis", 2, None, 0)] + [method(w, percent, p, 0) for w in claims.WAYS]}, *names)
+            check("%g %%, p %g: %s" % (percent, p, said), claims.shorter(claims.Runs(out), *names)[1] == said)
+    check("drawn anew", claims.chance([1, 2, 3] * 9, [0, 1, 2] * 9) < 0.01 and claims.chance([1, 2], [2, 1]) > 0.5)
+
+
 def test_cost():
     with tempfile.TemporaryDirectory() as out:
         put(out, "0m0s 0m0s\n0m1s 0m0.5s\n0m0s 0m0s\n1m10s 0m1s\n", "A-times.txt")
         put(out, "0m0s 0m0s\n0m1s 0m0.5s\n", "B-times.txt")  # was not finished
         check("cost", factors.processor_seconds(out, [{"name": "A"}, {"name": "B"}, {"name": "C"}]) == [69.5])
+
+
+def test_all_fail():
+    """A program that always fails: every part is tried, the page is made and says so."""
+    with tempfile.TemporaryDirectory() as out:
+        run = subprocess.run([os.path.join(sys.argv[1], "all"), "--quick", "--data", out, "--out", out], text=True, capture_output=True,
+                             env=dict(os.environ, SIS="false"))
+        check("status of a run that fails: " + run.stderr, run.returncode == 1 and "failed: dna yardsticks mnist text" in run.stderr)
+        rows = json.load(open(os.path.join(out, "claims.json")))
+        check("the page of a run that fails", {r["verdict"] for r in rows} == {claims.UNRUN, claims.UNTESTED})
 
 
 def test_minimum():
@@ -119,5 +148,7 @@ def test_minimum():
 test_signed_rank()
 test_minimum()
 test_cost()
+test_too_few()
 test_claims()
+test_all_fail()
 print("pages of the paper's scripts hold")
