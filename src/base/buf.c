@@ -127,21 +127,38 @@ static uint64_t round_digits(uint64_t m, int e, int place, int n) {
 
 /* Digits (n, no zeros at the end) the first of which counts 10^place, as %g writes them. */
 static void lay_out(const char *digits, int n, int place, char *to) {
-    int small = place < 0 && place >= -4, exponent = place < -4;
-    int point = small ? 0 : exponent ? 1 : place + 1; /* digits before it */
-    for (int i = 0; small && i < -place; i++) {
+    int small = place < 0 && place >= -4, zeros = small        ? -place - 1
+                                                  : place >= n ? place + 1 - n
+                                                               : 0;
+    int point = small ? 0 : place < -4 ? 1 : place + 1; /* digits before it */
+    int whole = point < n ? point : n;
+    if (small)
         *to++ = '0';
-        if (i == 0)
-            *to++ = '.';
-    }
-    for (int i = 0; i < n || i < point; i++) {
-        if (i == point && !small)
-            *to++ = '.';
-        *to++ = i < n ? digits[i] : '0';
-    }
-    if (exponent)
+    memcpy(to, digits, (size_t)whole);
+    to += whole;
+    if (whole < n)
+        *to++ = '.';
+    memset(to, '0', (size_t)zeros);
+    to += zeros;
+    memcpy(to, digits + whole, (size_t)(n - whole));
+    to += n - whole;
+    if (place < -4)
         to += sprintf(to, "e-%02d", -place);
     *to = 0;
+}
+
+/* The last n digits, two a division; 0: there are more. */
+static int split_digits(uint64_t v, int n, char *digits) {
+    for (; n > 1; v /= 100) {
+        unsigned two = (unsigned)(v % 100);
+        digits[--n] = (char)('0' + two % 10);
+        digits[--n] = (char)('0' + two / 10);
+    }
+    if (n == 1) {
+        digits[0] = (char)('0' + v % 10);
+        v /= 10;
+    }
+    return v == 0;
 }
 
 /* 0 if it takes printf: a power of two, a large or tiny number, or one of few that are close to a
@@ -158,9 +175,8 @@ static int write_digits(double v, char *text) {
         found = round_digits(m, e, place, n);
     if (found == 0 || found == UINT64_MAX)
         return 0;
-    for (int i = n -= 1; i-- > 0; found /= 10)
-        digits[i] = (char)('0' + found % 10);
-    if (found != 0 || digits[0] == '0')
+    n--;
+    if (!split_digits(found, n, digits) || digits[0] == '0')
         return 0;
     while (digits[n - 1] == '0')
         n--;

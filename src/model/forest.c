@@ -88,11 +88,14 @@ static int margins_of(forest_walk *w, const int *features, size_t n, double *mar
 /* ---- Candidates that may be the best ---------------------------------------------------------- */
 
 /* A candidate's margin, but for rounding. */
-static double about(forest_walk *w, int feature) {
-    const double *now = sis__forest_walk_change(w->trees, -1);
-    const double *change = sis__forest_walk_change(w->trees, feature);
-    double margin;
-    for (size_t k = 0; k < w->b->forest.n_sums; k++)
+static inline double about(forest_walk *w, const double *now, const double *change) {
+    size_t k = w->output;
+    double margin, own = sis__booster_scaled(w->b, now[k] + change[k]);
+    if (w->b->link != SIS__LINK_SOFTMAX)
+        return own;
+    if (w->b->forest.n_sums == 2)
+        return own - sis__booster_scaled(w->b, now[1 - k] + change[1 - k]);
+    for (k = 0; k < w->b->forest.n_sums; k++)
         w->sums[k] = now[k] + change[k];
     sis__booster_margins(w->b, w->sums, w->rest, w->output, w->output + 1, &margin);
     return margin;
@@ -115,16 +118,21 @@ static double slack(forest_walk *w, double margin) {
 /* The candidates whose margins may be the best into w->final; margins of the others are out of the
  * question, those of features that turn no tree are the present one. */
 static size_t gather(forest_walk *w, const int *features, size_t n, double *margins) {
+    const double *now = sis__forest_walk_change(w->trees, -1);
+    const double *changes = sis__forest_walk_change(w->trees, 0);
+    const uint32_t *turns = sis__forest_walk_turns(w->trees);
     double sign = w->walk.wants, best = -INFINITY, worst = 0;
-    size_t count = 0;
+    size_t count = 0, sums = w->b->forest.n_sums;
     for (size_t i = 0; i < n; i++) {
-        margins[i] = w->reach[i] = w->margin;
-        if (w->b->forest.linear || !sis__forest_walk_idle(w->trees, features[i])) {
+        double reach = w->margin;
+        margins[i] = reach;
+        if (w->b->forest.linear || turns[features[i]] > 0) {
             margins[i] = -sign * INFINITY;
-            w->reach[i] = about(w, features[i]);
+            reach = about(w, now, changes + (size_t)features[i] * sums);
         }
-        best = sign * w->reach[i] > best ? sign * w->reach[i] : best;
-        worst = fabs(w->reach[i]) > worst ? fabs(w->reach[i]) : worst;
+        w->reach[i] = reach;
+        best = sign * reach > best ? sign * reach : best;
+        worst = fabs(reach) > worst ? fabs(reach) : worst;
     }
     best -= 2 * slack(w, worst);
     for (size_t i = 0; i < n; i++)

@@ -85,8 +85,8 @@ static void odds(const double *z, size_t n, double *exps, size_t from, size_t to
 void sis__booster_margins(const sis__booster *b, double *sums, double *rest, size_t from, size_t to,
                           double *margins) {
     size_t n = b->forest.n_sums;
-    for (size_t k = 0; (b->divisor != 1 || b->scale != 1) && k < n; k++)
-        sums[k] = sums[k] / b->divisor * b->scale;
+    for (size_t k = 0; k < n; k++)
+        sums[k] = sis__booster_scaled(b, sums[k]);
     if (b->link == SIS__LINK_SOFTMAX)
         odds(sums, n, rest, from, to, margins);
     else

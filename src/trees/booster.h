@@ -50,6 +50,11 @@ int sis__booster_allocate(sis__booster *b);
 /* Which columns are categorical, and sis__forest_finish(). */
 int sis__booster_finish(sis__booster *b);
 
+/* What is left of a sum after the average and the scale. */
+static inline double sis__booster_scaled(const sis__booster *b, double sum) {
+    return b->divisor != 1 || b->scale != 1 ? sum / b->divisor * b->scale : sum;
+}
+
 /* From sums (n_sums), which are changed, to the margins of outputs from..to. rest (n_sums) is
  * scratch. */
 void sis__booster_margins(const sis__booster *b, double *sums, double *rest, size_t from, size_t to,

@@ -309,8 +309,8 @@ void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, d
         sum_block(w, features + i, n - i < LANES ? n - i : LANES, sums + i * k);
 }
 
-int sis__forest_walk_idle(const sis__forest_walk *w, int feature) {
-    return w->turns[feature] == 0;
+const uint32_t *sis__forest_walk_turns(const sis__forest_walk *w) {
+    return w->turns;
 }
 
 const double *sis__forest_walk_change(const sis__forest_walk *w, int feature) {

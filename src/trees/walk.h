@@ -30,10 +30,11 @@ void sis__forest_walk_mask(sis__forest_walk *w, int feature);
 /* sums (n, n_sums) with each of n features masked too; -1: as it is. */
 void sis__forest_walk_sums(sis__forest_walk *w, const int *features, size_t n, double *sums);
 
-/* Does masking this feature leave every leaf as it is? For forests without a linear part. */
-int sis__forest_walk_idle(const sis__forest_walk *w, int feature);
+/* (n_features) in how many trees masking a feature leads to another leaf. */
+const uint32_t *sis__forest_walk_turns(const sis__forest_walk *w);
 
-/* About what masking it adds to each sum (n_sums); -1: about what the sums are. How much sums in
+/* About what masking a feature adds to each sum (n_sums, those of the next feature follow); -1: about
+ * what the sums are. How much sums in
  * order, present ones or a candidate's, may differ from that is at most bound (n_sums) in this state;
  * 0: not known, since leaves are not added up or not finite. */
 const double *sis__forest_walk_change(const sis__forest_walk *w, int feature);

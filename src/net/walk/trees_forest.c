@@ -79,7 +79,7 @@ static void forest_change(sis__additive *s, int feature, double *change) {
 }
 
 static int forest_idle(sis__additive *s, int feature) {
-    return sis__forest_walk_idle(((forest *)s)->walk, feature);
+    return sis__forest_walk_turns(((forest *)s)->walk)[feature] == 0;
 }
 
 static void forest_round(const sis__additive *s, const double *sums, float *raw) {
