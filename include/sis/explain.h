@@ -98,7 +98,8 @@ typedef struct sis_method_opt {
     sis_method method;
     sis_constraint constraint;
     size_t length;  /* LENGTH: how many; 0: find the collection first */
-    int trace;      /* also the score of every prefix of the order, into subsets[0].trace */
+    int trace;      /* also the score of every prefix of the order, into subsets[0].trace; gradient
+                       and quick, whose first subset is not the top of their order: it comes first */
     uint64_t seed;  /* lime */
     size_t samples; /* lime: random masks, default 5000 */
     double width;   /* lime: of the kernel, default 25; see docs/methods.md */

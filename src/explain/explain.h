@@ -92,6 +92,10 @@ int sis__order_find(sis__masked_scorer *v, const int *order, size_t n, size_t *s
 /* The score after each masking, from the last of the order to the first. */
 int sis__order_trace(sis__masked_scorer *v, const int *order, size_t n, sis_trace *out);
 
+/* The same for a subset that is not the top of its method's order (n of the features, most important
+ * first): the subset comes first, then the order, then what is not in it. */
+int sis__order_trace_first(sis__masked_scorer *v, const int *order, size_t n, sis_subset *s);
+
 /* A subset of the first `size` with its score, and the score of the rest. */
 int sis__order_subset(sis__masked_scorer *v, const int *order, size_t size, sis_collection *out);
 

@@ -53,6 +53,8 @@ typedef struct {
     int *heap;  /* (step) the best of them */
     int *order; /* (n) as they were masked */
     size_t n_order;
+    int *first; /* (n) the order of the first subset turned round, for its trace; or NULL */
+    size_t n_first;
     size_t n_found, n_wanted; /* subsets */
 } search;
 
@@ -343,6 +345,12 @@ static int take_all(search *c, const int *left, size_t n, sis_subset *out) {
     return error;
 }
 
+/* Before pruning changes it. */
+static void keep_first(search *c) {
+    for (c->n_first = 0; c->n_first < c->n_order; c->n_first++)
+        c->first[c->n_first] = c->order[c->n_order - 1 - c->n_first];
+}
+
 static int find_subset(search *c, sis_subset *out) {
     size_t last = 0, n;
     int enough = 0, error = select_backwards(c, &last);
@@ -352,6 +360,8 @@ static int find_subset(search *c, sis_subset *out) {
             return sis__fail(SIS_E_MODEL, "the model answers differently when it is asked again");
         last = enough ? last : last > c->step ? last - c->step : 0;
     }
+    if (c->first && !c->n_found)
+        keep_first(c);
     int *left = c->order + last;
     n = c->n_order - last;
     if (error == SIS_OK)
@@ -402,8 +412,9 @@ static int search_init(search *c, sis__masked_scorer *v, const sis_method_opt *h
     c->live = SIS_NEW(int, v->features.n);
     c->heap = SIS_NEW(int, c->step);
     c->order = SIS_NEW(int, v->features.n);
+    c->first = how->trace ? SIS_NEW(int, v->features.n) : NULL;
     if (!c->now || !c->d_now || !c->scores || !c->value || !c->gone || !c->masked || !c->present ||
-        !c->live || !c->heap || !c->order)
+        !c->live || !c->heap || !c->order || (how->trace && !c->first))
         return SIS_E_NOMEM;
     for (size_t f = 0; f < v->features.n; f++)
         c->gone[f] = v->features.absent[f] || v->features.same[f];
@@ -422,6 +433,7 @@ static void search_release(search *c) {
     free(c->live);
     free(c->heap);
     free(c->order);
+    free(c->first);
 }
 
 static int find_next(void *ctx, sis_subset *out) {
@@ -433,6 +445,8 @@ int sis__gradient(sis__masked_scorer *v, const sis_method_opt *how, sis_collecti
     int error = search_init(&c, v, how);
     if (error == SIS_OK)
         error = sis__disjoint(v, &(sis__finder_of_subsets){find_next, &c, c.gone, c.n_wanted}, out);
+    if (error == SIS_OK && how->trace)
+        error = sis__order_trace_first(v, c.first, c.n_first, &out->subsets[0]);
     search_release(&c);
     return error;
 }

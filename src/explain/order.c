@@ -86,6 +86,27 @@ int sis__order_trace(sis__masked_scorer *v, const int *order, size_t n, sis_trac
     return SIS_OK;
 }
 
+int sis__order_trace_first(sis__masked_scorer *v, const int *order, size_t n, sis_subset *s) {
+    size_t all = v->features.n, m = 0;
+    int *whole = SIS_NEW_RAW(int, all);
+    unsigned char *taken = (unsigned char *)sis__copy(v->features.absent, all, 1);
+    int error = whole && taken ? SIS_OK : SIS_E_NOMEM;
+    for (size_t pass = 0; error == SIS_OK && pass < 3; pass++) {
+        size_t count = pass == 0 ? s->n : pass == 1 ? n : all;
+        for (size_t k = 0; k < count; k++) {
+            int f = pass == 0 ? s->features[k] : pass == 1 ? order[k] : (int)k;
+            if (!taken[f])
+                whole[m++] = f;
+            taken[f] = 1;
+        }
+    }
+    if (error == SIS_OK)
+        error = sis__order_trace(v, whole, m, &s->trace);
+    free(whole);
+    free(taken);
+    return error;
+}
+
 int sis__order_subset(sis__masked_scorer *v, const int *order, size_t size, sis_collection *out) {
     unsigned char *present = SIS_NEW(unsigned char, v->features.n);
     double alone, rest;

@@ -326,6 +326,8 @@ int sis__quick(sis__masked_scorer *v, const sis_method_opt *how, sis_collection 
     if (error == SIS_OK)
         error = sis__disjoint(
             v, &(sis__finder_of_subsets){find_next, &c, c.gone, v->opt->max_subsets}, out);
+    if (error == SIS_OK && how->trace)
+        error = sis__order_trace_first(v, c.order, c.n_order, &out->subsets[0]);
     search_release(&c);
     return error;
 }

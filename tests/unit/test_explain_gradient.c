@@ -53,6 +53,43 @@ static void assert_holds(const sis_model *model, const sis_input *input, const s
     sis_audit_release(&audit);
 }
 
+/* The order of the first subset ends with it, the last feature first; scores are those of predictions. */
+static void assert_trace(const sis_model *model, const sis_input *input, const sis_opt *opt,
+                         const sis_collection *c) {
+    const sis_subset *s = &c->subsets[0];
+    const sis_trace *t = &s->trace;
+    double *x = malloc(input->n_values * sizeof *x), scores[64];
+    char *seen = calloc(input->n_values, 1);
+    sis_input masked = {.values = x, .n_values = input->n_values};
+    memcpy(x, input->values, input->n_values * sizeof *x);
+    assert_int_equal(t->n, input->n_values);
+    assert_float_equal(t->start, c->score, 1e-9);
+    for (size_t k = 0; k < t->n; k++) {
+        assert_false(seen[t->order[k]]++);
+        x[t->order[k]] = input->mask[t->order[k]];
+        assert_int_equal(sis_predict(model, &masked, 1, opt, scores), SIS_OK);
+        assert_float_equal(scores[input->output], t->scores[k], 1e-9);
+        if (k >= t->n - s->n)
+            assert_int_equal(t->order[k], s->features[t->n - 1 - k]);
+    }
+    free(seen);
+    free(x);
+}
+
+/* With a trace, both methods whose first subset is not the top of their order. */
+static void trace_network(const sis_model *model, const sis_input *input, const sis_opt *opt) {
+    static const sis_method methods[] = {SIS_METHOD_GRADIENT, SIS_METHOD_QUICK};
+    for (size_t k = 0; k < 2; k++) {
+        sis_method_opt how = method_opt(methods[k]);
+        sis_rationale found;
+        how.trace = 1;
+        assert_int_equal(sis_explain(model, input, opt, &how, &found), SIS_OK);
+        if (found.collection.n_subsets)
+            assert_trace(model, input, opt, &found.collection);
+        sis_rationale_release(&found);
+    }
+}
+
 /* What was seen over all networks. */
 typedef struct {
     size_t explained, several;
@@ -88,6 +125,8 @@ static void explain_network(sis_net *net, unsigned seed, tally *t) {
         }
         sis_rationale_release(&found);
     }
+    if (seed < 2)
+        trace_network(&model, &input, &opt);
     free(x);
     sis_model_close(&model);
 }
