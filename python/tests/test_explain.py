@@ -536,6 +536,27 @@ class Boosters(unittest.TestCase):
         self.assertGreater(r.counts["explained"], 5)
         self.assertTrue(all(a["holds"] for a in r.verify()))
 
+    def test_lightgbm(self):
+        """Boosters say themselves as text; of the library itself only that method is needed."""
+        try:
+            from sklearn.ensemble import GradientBoostingClassifier
+        except ImportError:
+            self.skipTest("needs scikit-learn")
+        from sis._convert import converted
+        rng = np.random.default_rng(17)
+        x = rng.normal(size=(300, 6))
+        model = GradientBoostingClassifier(n_estimators=15, random_state=0).fit(x, x[:, 0] + x[:, 1] > 0)
+        text = converted(model)[0].decode()
+        booster = type("Booster", (), {"__module__": "lightgbm.basic", "model_to_string": lambda self: text})()
+        wrapper = type("LGBMClassifier", (), {"__module__": "lightgbm.sklearn", "booster_": booster})()
+        for given in (booster, wrapper):
+            explainer = sis.Explainer(given, mask="mean", background=x, threshold=0.8, output=1)
+            r = explainer(x[:30])
+            self.assertIn("walked", explainer.engine)
+            np.testing.assert_allclose([e.score for e in r], model.predict_proba(x[:30])[:, 1], atol=1e-6)
+            self.assertGreater(r.counts["explained"], 3)
+            self.assertTrue(all(a["holds"] for a in r.verify()))
+
     @unittest.skipIf(SANITIZED, "the sanitizer's runtime cannot catch PyTorch's exceptions")
     def test_torch(self):
         try:
