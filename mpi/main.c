@@ -80,11 +80,11 @@ int main(int argc, char **argv) {
     cli_processes_now = spreads && ranks > 1 ? &processes : NULL;
     if (rank == 0) {
         status = cli_main(&cli_sis, argc, argv);
-        if (timed)
-            mpi_spread_tell();
         if (mpi_spread_end() != 0)
             MPI_Abort(MPI_COMM_WORLD,
                       status ? status : CLI_FAILED); /* what is written is flushed */
+        if (timed)
+            mpi_spread_tell();
     } else {
         FILE *said = be_silent();
         leave(said, spreads ? cli_main(&cli_sis, argc, argv) : CLI_DONE);

@@ -2,8 +2,8 @@
  *
  * Handing things out to whoever is free. Costs differ by orders of magnitude from one thing to the
  * next, so nobody gets a share beforehand: each process has as many things as it has threads, and as
- * many more as it has lately done in AHEAD_SECONDS, so that it never waits for a message; fewer
- * towards the end, so that nobody sits on what others could do.
+ * many more as it has lately done while a message goes there and back, so that it seldom waits for
+ * one; fewer towards the end, so that nobody sits on what others could do.
  *
  * Answers are handed on as they come, so that a run that is killed has lost nothing but what was under
  * way. Rank 0 works too. Its thread that talks sleeps until its own crew has an answer, at most
@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-static const double AHEAD_SECONDS = 0.25;
+static const double AHEAD_SECONDS = 0.03; /* and twice the time between messages */
 static const double NAP_SECONDS = 0.002;
 static const double WINDOW_SECONDS = 4; /* of what "lately" means */
 static const double BUNDLE_SECONDS =
@@ -50,16 +50,29 @@ typedef struct {
 } worker;
 static worker *workers; /* (ranks) of rank 0 */
 
-/* What rank 0 was busy with, for --timing. */
+/* For --timing: what rank 0 was busy with, and how long a process that had nothing left to begin with
+ * waited between its answer and what to do next. */
 static struct {
     size_t answers, bundles, chunks;
     double seconds, busy; /* busy: processor time of the thread that leads */
 } timing;
 
+typedef struct {
+    double seconds, times;
+} wait_message; /* as LEFT says */
+static wait_message waits;
+static double idle_since; /* 0: is not */
+
 static double busy_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Between messages of a process. */
+static double bundle_gap(void) {
+    double gap = BUNDLE_SECONDS * ranks;
+    return gap < BUNDLE_MOST ? gap : BUNDLE_MOST;
 }
 
 static int send(const void *bytes, size_t n, int to, int tag) {
@@ -115,9 +128,13 @@ static void send_failure(int code, const char *reason) {
 static int obey(crew *c, sis__buf *room) {
     MPI_Status status;
     int tag;
-    while ((tag = receive(0, room, &status)) > 0 && tag == SIS_MPI_CHUNK)
+    while ((tag = receive(0, room, &status)) > 0 && tag == SIS_MPI_CHUNK) {
         if (crew_put(c, (const size_t *)(const void *)room->data, room->len / sizeof(size_t)) != 0)
             tag = SIS_E_NOMEM;
+        waits.times += idle_since > 0;
+        waits.seconds += idle_since > 0 ? sis__seconds() - idle_since : 0;
+        idle_since = 0;
+    }
     if (tag < 0)
         send_failure(tag, "out of memory");
     over |= tag == SIS_MPI_QUIT;
@@ -126,14 +143,14 @@ static int obey(crew *c, sis__buf *room) {
 
 /* Send what is done, or sleep a little. */
 static void report(crew *c, sis__buf *answers, double *sent) {
-    double gap = BUNDLE_SECONDS * ranks, now = sis__seconds();
+    double gap = bundle_gap(), now = sis__seconds();
     int waiting = crew_waiting(c) > 0;
-    gap = gap < BUNDLE_MOST ? gap : BUNDLE_MOST;
     if (waiting && now - *sent < gap) {
         nap(gap / 2 < 2 * NAP_SECONDS ? gap / 2 : 2 * NAP_SECONDS);
     } else if (crew_take(c, answers, waiting ? 2 * NAP_SECONDS : NAP_SECONDS / 2) > 0) {
         send(answers->data, answers->len, 0, SIS_MPI_ANSWERS);
         *sent = sis__seconds();
+        idle_since = waiting ? 0 : *sent;
     }
 }
 
@@ -143,6 +160,7 @@ static int serve(const cli_work *w) {
     char message[512];
     double sent = 0;
     int error = crew_start(&c, w), told = 0;
+    idle_since = 0;
     if (error != SIS_OK)
         return error;
     sis__buf_init(&room);
@@ -169,7 +187,7 @@ void mpi_spread_leave(const char *reason) {
     sis__buf_init(&room);
     if (reason && !over)
         send_failure(SIS_E_MODEL, reason);
-    send(NULL, 0, 0, SIS_MPI_LEFT);
+    send(&waits, sizeof waits, 0, SIS_MPI_LEFT);
     while (!over)
         over = await(0, &room) == SIS_MPI_QUIT;
     sis__buf_release(&room);
@@ -189,10 +207,10 @@ typedef struct {
 
 /* How many things a worker is to have: one a thread, and some that wait. */
 static size_t wish(const lead *l, const worker *k, size_t *ahead) {
-    double seconds = sis__seconds() - k->since;
+    double seconds = sis__seconds() - k->since, far = AHEAD_SECONDS + 2 * bundle_gap();
     size_t jobs = (size_t)k->ready.jobs, left = l->work->n - l->given;
     size_t fair = jobs * left / (2 * l->jobs);
-    *ahead = k->done && seconds > 0 ? (size_t)((double)k->done * AHEAD_SECONDS / seconds) : 0;
+    *ahead = k->done && seconds > 0 ? (size_t)((double)k->done * far / seconds) : 0;
     *ahead = *ahead < fair ? *ahead : fair;
     return jobs + *ahead;
 }
@@ -354,8 +372,9 @@ void mpi_spread_tell(void) {
     fprintf(
         stderr,
         "sis-mpi: %d processes, %.3f s; rank 0 was busy handing out and writing for %.4f s: %zu "
-        "answers in %zu bundles, %zu chunks\n",
-        ranks, timing.seconds, timing.busy, timing.answers, timing.bundles, timing.chunks);
+        "answers in %zu bundles, %zu chunks; others waited %.0f times for more, %.2f ms each\n",
+        ranks, timing.seconds, timing.busy, timing.answers, timing.bundles, timing.chunks,
+        waits.times, waits.times > 0 ? 1000 * waits.seconds / waits.times : 0);
 }
 
 int mpi_spread_end(void) {
@@ -365,9 +384,15 @@ int mpi_spread_end(void) {
     sis__buf_init(&room);
     for (int r = 1; r < ranks; r++)
         send(NULL, 0, r, SIS_MPI_QUIT);
-    for (int r = 1; r < ranks; r++)
+    for (int r = 1; r < ranks; r++) {
+        wait_message w = {0, 0};
         while (await(r, &room) != SIS_MPI_LEFT)
             continue;
+        if (room.len == sizeof w)
+            memcpy(&w, room.data, sizeof w);
+        waits.seconds += w.seconds;
+        waits.times += w.times;
+    }
     sis__buf_release(&room);
     free(workers);
     workers = NULL;

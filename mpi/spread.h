@@ -81,7 +81,7 @@ int crew_each(const char *bytes, size_t n,
 /* Fill in what the processes do; rank and ranks as MPI says. */
 void mpi_spread_init(cli_processes *p, int rank, int ranks);
 
-/* Of rank 0: what leading has cost, on stderr. */
+/* Of rank 0, after the end: what leading has cost, on stderr. */
 void mpi_spread_tell(void);
 
 /* Of rank 0, at the end: let the others go. Nonzero: work was under way, and they do not listen. */

@@ -110,7 +110,17 @@ fails() {
 }
 part fails
 
-# Processes share cores out; rank 0 does not burn one while it waits.
+# Processes share cores out, and each keeps to its part: a child of theirs may use no other core.
+pins() {
+    printf '#!/bin/sh\ngrep Cpus_allowed_list /proc/self/status >>%s/cores\nexec %s/tests/cli/models/sum.sh\n' "$PWD" "$source" >model.sh
+    chmod +x model.sh
+    run 2 explain -q -m "cmd:./model.sh" -i many.csv --mask zero -t 30000 --max-subsets 1 --rows 0:6 -o pinned.jsonl >log 2>&1 ||
+        fail "pinning: $(cat log)"
+    [ "$(nproc)" -lt 2 ] || [ "$(sort -u cores | wc -l)" -ge 2 ] || fail "two processes, cores of their children: $(cat cores)"
+}
+part pins
+
+# Rank 0 does not burn a core while it waits.
 waits() {
     run 2 explain -q --timing -m "cmd:$source/tests/cli/models/sum.sh 0.2" -i many.csv --mask zero -t 30000 --max-subsets 1 --rows 0:3 \
         -o slow.jsonl >log 2>&1 || fail "waiting: $(cat log)"
