@@ -2,7 +2,8 @@
  *
  * See attack.h. Half of the tries are random completions: in each, a share of the free features
  * that is drawn too gets values that are (often where the model changes). The other half goes down
- * from the worst of these, a feature at a time.
+ * from the worst of these, a feature at a time. Then slopes are followed, if there are some: from the
+ * worst, from the example, and from random completions.
  */
 #include "prove/attack.h"
 
@@ -13,7 +14,7 @@
 #include "base/error.h"
 #include "base/mem.h"
 
-enum { ROWS = 64 };
+enum { ROWS = 64, TRIES_A_SLOPE = 16 };
 
 typedef struct {
     const sis__attack *a;
@@ -75,7 +76,22 @@ static void change_one(fight *f, double *row) {
     row[f->column[k]] = f->a->o->draw(f->a->o, (size_t)f->column[k], &f->r);
 }
 
-static int run(fight *f) {
+static int follow_slopes(fight *f, const unsigned char *kept) {
+    size_t steps = f->n_free && f->a->o->worsen ? f->a->tries / TRIES_A_SLOPE : 0;
+    double *from = f->rows + f->width;
+    int error = SIS_OK;
+    for (size_t i = 0; !error && i < steps; i++) {
+        if (i % 3 == 2)
+            complete(f, from);
+        else
+            memcpy(from, i % 3 ? f->a->o->row : f->worst, f->width * sizeof *from);
+        f->a->o->worsen(f->a->o, kept, from, i / 3, f->rows);
+        error = judge(f, 1);
+    }
+    return error;
+}
+
+static int run(fight *f, const unsigned char *kept) {
     memcpy(f->rows, f->a->o->row, f->width * sizeof *f->rows);
     f->margin = f->a->below ? -INFINITY : INFINITY;
     int error = judge(f, 1);
@@ -87,7 +103,7 @@ static int run(fight *f) {
             (down ? change_one : complete)(f, f->rows + i * f->width);
         error = judge(f, n);
     }
-    return error;
+    return error ? error : follow_slopes(f, kept);
 }
 
 int sis__attack_run(const sis__attack *a, const unsigned char *kept, double *margin, double *row,
@@ -95,7 +111,7 @@ int sis__attack_run(const sis__attack *a, const unsigned char *kept, double *mar
     fight f = {.a = a};
     int error = open_fight(&f, kept);
     if (!error)
-        error = run(&f);
+        error = run(&f, kept);
     if (!error && isnan(f.margin))
         error = sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", a->output);
     *margin = f.margin;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * An adversary: looks for an input that keeps some features and loses the decision, by predictions
- * alone. It proves nothing and needs no proof, so what it finds refutes any.
+ * alone; where the oracle knows slopes, these say where to look. It proves nothing and needs no proof, so
+ * what it finds refutes any.
  */
 #ifndef SIS_PROVE_ATTACK_H
 #define SIS_PROVE_ATTACK_H
@@ -13,8 +14,8 @@
 typedef struct sis__attack {
     const sis_model *model;
     size_t output;
-    int below;            /* the decision is lost by high scores */
-    const sis__oracle *o; /* says which values there are */
+    int below;      /* the decision is lost by high scores */
+    sis__oracle *o; /* says which values there are, and where slopes point to */
     size_t tries;
     uint64_t seed;
 } sis__attack;

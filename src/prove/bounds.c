@@ -43,6 +43,9 @@ void sis__bounds_release(sis__bounds *b) {
     free_each(b->point, n);
     free_each(b->split, n);
     free_each(b->mark, n);
+    free_each(b->other, n);
+    free_each(b->was_low, n);
+    free_each(b->was_high, n);
     free_each(b->listed, n);
     free(b->n_listed);
     free(b->goal);
@@ -62,15 +65,17 @@ static int new_lists(sis__bounds *b) {
     size_t n = b->c->n;
     b->split = SIS_NEW(signed char *, n);
     b->mark = SIS_NEW(unsigned char *, n);
+    b->other = SIS_NEW(unsigned char *, n);
     b->listed = SIS_NEW(uint32_t *, n);
     b->n_listed = SIS_NEW(size_t, n);
-    if (!b->split || !b->mark || !b->listed || !b->n_listed)
+    if (!b->split || !b->mark || !b->other || !b->listed || !b->n_listed)
         return SIS_E_NOMEM;
     for (size_t k = 0; k < n; k++) {
         b->split[k] = SIS_NEW(signed char, b->c->nodes[k].n);
         b->mark[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
+        b->other[k] = SIS_NEW(unsigned char, b->c->nodes[k].n);
         b->listed[k] = SIS_NEW(uint32_t, b->c->nodes[k].n);
-        if (!b->split[k] || !b->mark[k] || !b->listed[k])
+        if (!b->split[k] || !b->mark[k] || !b->other[k] || !b->listed[k])
             return SIS_E_NOMEM;
     }
     return SIS_OK;
@@ -78,7 +83,8 @@ static int new_lists(sis__bounds *b) {
 
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c) {
     *b = (sis__bounds){.c = c};
-    double ***each[] = {&b->low, &b->high, &b->size, &b->alpha, &b->beta, &b->point};
+    double ***each[] = {&b->low,  &b->high,  &b->size,    &b->alpha,
+                        &b->beta, &b->point, &b->was_low, &b->was_high};
     int error = new_each(&b->coef, c, SIS__BOUNDS_LANES);
     if (!error)
         error = new_each(&b->moved, c, 2);
@@ -168,21 +174,41 @@ static inline size_t listed(const sis__bounds *b, size_t k, size_t i) {
     return b->local ? b->listed[k][i] : i;
 }
 
+static void back_to_input(sis__bounds *b, size_t node, size_t lanes, double *bound);
+
+/* Number i of a node from both sides, in lanes m and m + 1: of an affine one what it reads, of others
+ * itself. */
+static void seed(sis__bounds *b, size_t k, size_t i, size_t m, size_t lanes, double *bound) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    if (n->kind != SIS__CIRCUIT_AFFINE) {
+        double *c = reach(b, k, i, lanes);
+        c[m] = 1;
+        c[m + 1] = -1;
+        return;
+    }
+    for (size_t w = n->start[i]; w < n->start[i + 1]; w++) {
+        double *c = reach(b, n->from[0], n->read[w], lanes);
+        c[m] += n->weights[w];
+        c[m + 1] -= n->weights[w];
+    }
+    double room = (double)(b->c->nodes[n->from[0]].n + 4) * UNIT * b->size[k][i];
+    bound[m] = n->bias[i] - room;
+    bound[m + 1] = -n->bias[i] - room;
+    b->work += (double)(n->start[i + 1] - n->start[i]);
+}
+
 /* Some numbers of a node, bounded backwards from both sides. */
 static void tighten_some(sis__bounds *b, size_t k, const size_t *which, size_t count) {
-    double bound[SIS__BOUNDS_LANES];
+    double bound[SIS__BOUNDS_LANES] = {0};
     size_t lanes = 2 * count;
-    if (!b->local)
-        memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
-    for (size_t i = 0; i < count; i++) {
-        double *c = reach(b, k, which[i], lanes);
-        c[2 * i] = 1;
-        c[2 * i + 1] = -1;
-    }
-    sis__bounds_back(b, k, lanes, bound);
-    for (size_t i = 0; i < count; i++) {
-        b->low[k][which[i]] = fmax(b->low[k][which[i]], bound[2 * i]);
-        b->high[k][which[i]] = fmin(b->high[k][which[i]], -bound[2 * i + 1]);
+    for (size_t m = 0; m <= k && !b->local; m++)
+        memset(b->coef[m], 0, b->c->nodes[m].n * lanes * sizeof **b->coef);
+    for (size_t m = 0; m < count; m++)
+        seed(b, k, which[m], 2 * m, lanes, bound);
+    back_to_input(b, b->c->nodes[k].kind == SIS__CIRCUIT_AFFINE ? k - 1 : k, lanes, bound);
+    for (size_t m = 0; m < count; m++) {
+        b->low[k][which[m]] = fmax(b->low[k][which[m]], bound[2 * m]);
+        b->high[k][which[m]] = fmin(b->high[k][which[m]], -bound[2 * m + 1]);
     }
 }
 
@@ -205,12 +231,12 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* Numbers of a node whose sign is open: those together that read the same, or the widest first. */
-static keyed *open_numbers(const sis__bounds *b, size_t k, size_t *count) {
+static keyed *open_numbers(const sis__bounds *b, size_t k, int anew, size_t *count) {
     const sis__circuit_node *n = &b->c->nodes[k];
     keyed *all = SIS_NEW(keyed, n->n);
     *count = 0;
     for (size_t i = 0; all && i < n->n; i++)
-        if (b->low[k][i] < 0 && b->high[k][i] > 0) {
+        if (b->low[k][i] < 0 && b->high[k][i] > 0 && (anew || b->other[k][i])) {
             double place = b->local && n->start[i] < n->start[i + 1] ? n->read[n->start[i]] : 0;
             all[*count].key = b->local ? place : -fmin(-b->low[k][i], b->high[k][i]);
             all[(*count)++].number = i;
@@ -220,14 +246,52 @@ static keyed *open_numbers(const sis__bounds *b, size_t k, size_t *count) {
     return all;
 }
 
+/* Does a number depend on an input whose box is not the one it was? */
+static int is_other(const sis__bounds *b, size_t k, size_t i) {
+    const sis__circuit_node *n = &b->c->nodes[k];
+    const unsigned char *from = b->other[n->from[0]];
+    if (n->kind == SIS__CIRCUIT_INPUT)
+        return b->low[0][i] != b->was_low[0][i] || b->high[0][i] != b->was_high[0][i];
+    if (n->kind == SIS__CIRCUIT_RELU)
+        return from[i];
+    if (n->kind == SIS__CIRCUIT_SUM)
+        return from[i] || b->other[n->from[1]][i];
+    for (size_t w = n->start[i]; w < n->start[i + 1]; w++)
+        if (from[n->read[w]])
+            return 1;
+    return 0;
+}
+
+static void find_others(sis__bounds *b) {
+    for (size_t k = 0; k < b->c->n; k++)
+        for (size_t i = 0; i < b->c->nodes[k].n; i++)
+            b->other[k][i] = !b->remembers || (unsigned char)is_other(b, k, i);
+}
+
+/* Bounds that were tightened before, of numbers for which nothing has changed. */
+static void recall(sis__bounds *b, size_t k) {
+    for (size_t i = 0; i < b->c->nodes[k].n; i++)
+        if (!b->other[k][i]) {
+            b->low[k][i] = fmax(b->low[k][i], b->was_low[k][i]);
+            b->high[k][i] = fmin(b->high[k][i], b->was_high[k][i]);
+        }
+}
+
+static void remember(sis__bounds *b, size_t k) {
+    memcpy(b->was_low[k], b->low[k], b->c->nodes[k].n * sizeof **b->low);
+    memcpy(b->was_high[k], b->high[k], b->c->nodes[k].n * sizeof **b->high);
+}
+
 /* What a ReLU reads, where its sign is open. Without memory it stays as it is. */
-static void tighten(sis__bounds *b, size_t k) {
+static void tighten(sis__bounds *b, size_t k, int anew) {
     size_t which[SIS__BOUNDS_LANES / 2], count;
     double most = b->work + MOST_TIGHT;
     if (!is_bent(b, k))
         return;
     b->local = is_local(b, k);
-    keyed *all = open_numbers(b, k, &count);
+    if (!anew)
+        recall(b, k);
+    keyed *all = open_numbers(b, k, anew, &count);
     for (size_t i = 0; all && i < count && b->work < most;) {
         size_t n = 0;
         while (i < count && n < SIS__BOUNDS_LANES / 2)
@@ -236,6 +300,8 @@ static void tighten(sis__bounds *b, size_t k) {
     }
     free(all);
     b->local = 0;
+    if (!anew)
+        remember(b, k);
 }
 
 /* Slopes before any are tuned: the line that leaves less room. */
@@ -265,6 +331,8 @@ static int forward_relu(sis__bounds *b, size_t k) {
 }
 
 int sis__bounds_forward(sis__bounds *b, int tight) {
+    if (tight == 2)
+        find_others(b);
     for (size_t k = 1; k < b->c->n; k++) {
         const sis__circuit_node *n = &b->c->nodes[k];
         if (n->kind == SIS__CIRCUIT_AFFINE)
@@ -276,10 +344,15 @@ int sis__bounds_forward(sis__bounds *b, int tight) {
         if (n->kind != SIS__CIRCUIT_RELU)
             continue;
         if (tight)
-            tighten(b, n->from[0]);
-        if (!forward_relu(b, k))
+            tighten(b, n->from[0], tight != 2);
+        if (!forward_relu(b, k)) {
+            b->remembers = 0;
             return 0;
+        }
     }
+    if (tight == 2)
+        remember(b, 0);
+    b->remembers |= tight == 2;
     return 1;
 }
 
@@ -309,7 +382,15 @@ static void back_relu(sis__bounds *b, size_t k, size_t lanes, double *bound) {
     for (size_t t = 0; t < count_of(b, k); t++) {
         size_t i = listed(b, k, t);
         const double *at = b->coef[k] + i * lanes;
+        double low = b->low[from][i], high = b->high[from][i];
+        if (high <= 0 && !b->split[k][i])
+            continue;
         double *to = reach(b, from, i, lanes);
+        if (low >= 0 && !b->split[k][i]) {
+            for (size_t m = 0; m < lanes; m++)
+                to[m] += at[m];
+            continue;
+        }
         line above = line_of(b, k, i, -1), below = line_of(b, k, i, 1);
         for (size_t m = 0; m < lanes; m++) {
             line v = at[m] < 0 ? above : below;
@@ -442,10 +523,8 @@ static void unlist(sis__bounds *b, size_t last) {
     }
 }
 
-void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) {
-    for (size_t k = 0; k < node && !b->local; k++)
-        memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
-    memset(bound, 0, lanes * sizeof *bound);
+/* From functions of the nodes up to this one to those of the input, and how small they can be. */
+static void back_to_input(sis__bounds *b, size_t node, size_t lanes, double *bound) {
     for (size_t k = node; k > 0; k--) {
         sis__circuit_kind kind = b->c->nodes[k].kind;
         (kind == SIS__CIRCUIT_AFFINE ? back_affine
@@ -456,6 +535,13 @@ void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) 
     bound_input(b, lanes, bound);
     if (b->local)
         unlist(b, node);
+}
+
+void sis__bounds_back(sis__bounds *b, size_t node, size_t lanes, double *bound) {
+    for (size_t k = 0; k < node; k++)
+        memset(b->coef[k], 0, b->c->nodes[k].n * lanes * sizeof **b->coef);
+    memset(bound, 0, lanes * sizeof *bound);
+    back_to_input(b, node, lanes, bound);
 }
 
 /* ---- Points ---------------------------------------------------------------------------------- */

@@ -33,13 +33,18 @@ typedef struct sis__bounds {
     size_t *n_listed;     /* (nodes) so many, */
     unsigned char **mark; /* (nodes) and which these are */
     int local;
+    double **was_low,
+        **was_high;        /* (nodes) bounds that were tightened last, with the input's box then */
+    unsigned char **other; /* (nodes) numbers that depend on an input whose box is another one */
+    int remembers;         /* there are such */
 } sis__bounds;
 
 int sis__bounds_init(sis__bounds *b, const sis__circuit *c);
 void sis__bounds_release(sis__bounds *b);
 
 /* Intervals of all nodes, by the input's and what is assumed. tight: what ReLUs read is bounded backwards
- * too, where that is not too much work. 0: no input in the box fits what is assumed. */
+ * too, where that is not too much work (2: nothing is assumed; what depends on inputs alone whose box is that of the
+ * last time is not bounded again). 0: no input in the box fits what is assumed. */
 int sis__bounds_forward(sis__bounds *b, int tight);
 
 /* The least that functions of a node can be: b->coef[node] (numbers, lanes) has them. coef[0]: how

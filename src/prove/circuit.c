@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * See circuit.h. Affine operators are read by asking them: their matrix is what they make of one value
- * at a time. Convolutions, which would be asked too often, are read from their windows.
+ * at a time. Convolutions and products by a matrix, which would be asked too often, are read from their
+ * weights.
  */
 #include "prove/circuit.h"
 
@@ -130,15 +131,37 @@ static int turn_over(const sis__circuit_node *columns, sis__circuit_node *n) {
     return SIS_OK;
 }
 
+/* The constant matrix by which a row is multiplied; NULL: it is something else. */
+static const float *matrix_of(const sis__step *s, const sis__plan *p) {
+    const sis__gemm *g = &s->p.gemm;
+    int one = (s->op == SIS__OP_GEMM || s->op == SIS__OP_MATMUL) && g->m == 1 && !g->over.rank &&
+              !g->stacks;
+    return one && s->inputs[1] >= 0 ? (const float *)p->tensors[s->inputs[1]].data : NULL;
+}
+
+static int read_matrix(const sis__gemm *g, const float *b, sis__circuit_node *n) {
+    weight_list l = {.n = n};
+    int error = SIS_OK;
+    for (size_t i = 0; !error && i < g->n; i++) {
+        for (size_t j = 0; !error && j < g->k; j++)
+            error =
+                push_weight(&l, j, (double)g->alpha * b[g->trans_b ? i * g->k + j : j * g->n + i]);
+        n->start[i + 1] = l.count;
+    }
+    return error;
+}
+
 static int ask_affine(const sis__step *s, sis__run *r, int from, int to, sis__circuit_node *n) {
     float *in = (float *)r->data[from];
-    const float *out = (const float *)r->data[to];
+    const float *out = (const float *)r->data[to], *matrix = matrix_of(s, r->plan);
     sis__circuit_node columns = {.n = r->plan->tensors[from].count};
     weight_list l = {.n = &columns};
     memset(in, 0, columns.n * sizeof *in);
     int error = s->ops->forward(s, r);
     for (size_t i = 0; !error && i < n->n; i++)
         n->bias[i] = out[i];
+    if (!error && matrix)
+        return read_matrix(&s->p.gemm, matrix, n);
     if (!error && !(columns.start = SIS_NEW(size_t, columns.n + 1)))
         error = SIS_E_NOMEM;
     for (size_t j = 0; !error && j < columns.n; j++) {

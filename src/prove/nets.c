@@ -14,8 +14,8 @@
 #include "prove/bounds.h"
 
 static const double MOST_WORK = 4e7; /* weights gone through for one question */
-enum { MOST_BRANCHES = 1000 }; /* of one question */
-enum { TUNE_FIRST = 12, TUNE_BRANCH = 6, TUNE_LAST = 120, DOWN = 4 };
+enum { MOST_BRANCHES = 1000 };       /* of one question */
+enum { TUNE_FIRST = 12, TUNE_BRANCH = 6, TUNE_LAST = 120, DOWN = 4, BRANCHES_PAY = 20 };
 
 typedef struct {
     sis__oracle oracle; /* first */
@@ -26,7 +26,9 @@ typedef struct {
     double *margins; /* (outputs) */
     sis__bounds b;
     double slack;
-    size_t branches; /* of this question */
+    size_t branches;   /* of this question */
+    double tight_work; /* of bounding what all ReLUs read, at most */
+    int assumed;       /* bounds are those of an assumption */
 } session;
 
 /* x * y where nothing times whatever is nothing. */
@@ -35,6 +37,11 @@ static double times(double x, double y) {
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
+
+/* Is one function dear to tune? Then bounds are all that there is time for. */
+static int is_large(const session *e) {
+    return 2.0 * TUNE_FIRST * (double)e->c->weights > MOST_WORK;
+}
 
 /* Is the decision about pairs of outputs? */
 static int has_rivals(const session *e) {
@@ -188,6 +195,7 @@ static int split(session *e, size_t node, size_t number, double *example, sis__p
     for (int side = 0; !error && side < 2 && worst == SIS__PROOF_HOLDS; side++) {
         e->b.split[node][number] = (signed char)(side ? -first : first);
         e->b.beta[node][number] = 0;
+        e->assumed = 1;
         error = sis__bounds_forward(&e->b, 1) ? branch(e, TUNE_BRANCH, example, proof)
                                               : (*proof = SIS__PROOF_HOLDS, SIS_OK);
         worst = *proof;
@@ -211,7 +219,8 @@ static int branch(session *e, int steps, double *example, sis__proof *proof) {
     int error = try_corner(e, example, &lost);
     if (lost)
         *proof = SIS__PROOF_FAILS;
-    if (error || lost || e->b.work > MOST_WORK || ++e->branches > MOST_BRANCHES || sis__oracle_late(&e->oracle))
+    if (error || lost || e->b.work + BRANCHES_PAY * e->tight_work > MOST_WORK ||
+        ++e->branches > MOST_BRANCHES || sis__oracle_late(&e->oracle))
         return error;
     if (!open) { /* a linear program: its weights alone are left to find */
         if (sis__bounds_tune(&e->b, TUNE_LAST, needed(e)) > needed(e))
@@ -241,7 +250,9 @@ static int decide(session *e, double *example, sis__proof *proof) {
             break;
         aim(e, j);
         sis__bounds_reset(&e->b);
-        sis__bounds_forward(&e->b, 1);
+        if (e->assumed)
+            sis__bounds_forward(&e->b, 1);
+        e->assumed = 0;
         error = branch(e, TUNE_FIRST, example, proof);
         e->kept_by[j] = INFINITY;
     }
@@ -255,7 +266,8 @@ static int refute(session *e, double *example, int *lost) {
     int error = SIS_OK;
     *lost = 0;
     for (size_t j = 0; !error && !*lost && j < e->c->outputs; j++) {
-        if (!is_rival(e, j) || (e->q.keep_class && e->kept_by[j] > needed(e)))
+        if (!is_rival(e, j) || (e->q.keep_class && e->kept_by[j] > needed(e)) ||
+            (e->q.keep_class && is_large(e) && j != closest(e)))
             continue;
         aim(e, j);
         memcpy(e->b.coef[e->c->n - 1], e->b.goal, e->c->outputs * sizeof *e->b.goal);
@@ -268,9 +280,12 @@ static int refute(session *e, double *example, int *lost) {
 /* Bounds of all rivals, first by intervals, then tightened: 1 if the decision stays. */
 static int prove(session *e, const unsigned char *kept) {
     open_box(e, kept);
+    e->assumed = 0;
     for (int tight = 0; tight < 2; tight++) {
+        double before = e->b.work;
         sis__bounds_reset(&e->b);
-        sis__bounds_forward(&e->b, tight);
+        sis__bounds_forward(&e->b, 2 * tight);
+        e->tight_work = fmax(e->tight_work, e->b.work - before);
         bound_all(e);
         if (kept_least(e) > 0)
             return 1;
@@ -294,7 +309,7 @@ static int session_ask(sis__oracle *o, const unsigned char *kept, sis__proof *pr
     int error = refute(e, example, &lost);
     if (lost)
         *proof = SIS__PROOF_FAILS;
-    return error || lost ? error : decide(e, example, proof);
+    return error || lost || is_large(e) ? error : decide(e, example, proof);
 }
 
 /* ---- Order ----------------------------------------------------------------------------------- */
@@ -341,6 +356,21 @@ static double session_draw(const sis__oracle *o, size_t j, sis__rng *r) {
     }
 }
 
+static void session_worsen(sis__oracle *o, const unsigned char *kept, const double *from,
+                           size_t turn, double *row) {
+    session *e = (session *)o;
+    size_t rivals = has_rivals(e) ? e->c->outputs - 1 : 1, rival = turn % rivals;
+    open_box(e, kept);
+    aim(e, has_rivals(e) && rival >= e->q.input->output ? rival + 1 : rival);
+    for (size_t j = 0; j < e->c->width; j++)
+        e->b.point[0][j] = isnan(from[j]) ? 0 : from[j];
+    sis__bounds_slope(&e->b);
+    take_corner(e, 1000, row);
+    for (size_t j = 0; turn / rivals % 2 && j < e->c->width; j++) /* half of the way */
+        if (e->b.low[0][j] < e->b.high[0][j] && !isnan(row[j]))
+            row[j] = (double)(float)(e->b.point[0][j] + (row[j] - e->b.point[0][j]) / 2);
+}
+
 static void session_free(sis__oracle *o) {
     session *e = (session *)o;
     sis__bounds_release(&e->b);
@@ -381,6 +411,7 @@ int sis__net_oracle(const sis__circuit *c, const sis__net_question *q, size_t n_
                               .ask = session_ask,
                               .harms = session_harms,
                               .draw = session_draw,
+                              .worsen = session_worsen,
                               .free = session_free};
     if (error)
         session_free(&e->oracle);

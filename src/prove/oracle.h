@@ -27,7 +27,8 @@ struct sis__oracle {
     size_t n_features, width;
     const double *row;     /* (width) the example, as the model sees it */
     const int *feature_of; /* (width) -1: never free; NULL: each value is a feature */
-    double deadline; /* by sis__seconds(): questions are given up then; 0: never. Its user's to set */
+    double
+        deadline; /* by sis__seconds(): questions are given up then; 0: never. Its user's to set */
 
     /* kept: n_features flags. HOLDS: proved. FAILS: `example` (width) is an input with the same
      * values of what is kept, without the decision. NONE: not decided. */
@@ -40,6 +41,11 @@ struct sis__oracle {
 
     /* A value that column j may have, at random, often where something changes. */
     double (*draw)(const sis__oracle *o, size_t j, sis__rng *r);
+
+    /* The row that the slopes at `from` point to, of those that keep what is kept, against one rival after
+     * the other by turns; NULL: there are no slopes. Nothing is promised of it. */
+    void (*worsen)(sis__oracle *o, const unsigned char *kept, const double *from, size_t turn,
+                   double *row);
 
     void (*free)(sis__oracle *o);
 };

@@ -379,7 +379,8 @@ typedef struct {
     const int *order;
     const sis__family *enough; /* what is not looked for again */
     sis__family *contrasts;
-    unsigned char *best, *now, *flags; /* (n) enough, and that no feature can be given up: `proved` */
+    unsigned char *best, *now,
+        *flags; /* (n) enough, and that no feature can be given up: `proved` */
     int proved;
 } shrinking;
 
