@@ -58,13 +58,26 @@ typedef struct {
     size_t n_rows, room;
 } Model;
 
+/* A callable holds what holds the model more often than not. */
+static int model_traverse(Model *m, visitproc visit, void *arg) {
+    Py_VISIT(m->call);
+    Py_VISIT(m->raised);
+    return 0;
+}
+
+static int model_clear(Model *m) {
+    Py_CLEAR(m->call);
+    Py_CLEAR(m->raised);
+    return 0;
+}
+
 static void model_dealloc(Model *m) {
+    PyObject_GC_UnTrack(m);
     if (m->opened) {
         Py_BEGIN_ALLOW_THREADS sis_model_close(&m->model);
         Py_END_ALLOW_THREADS
     }
-    Py_XDECREF(m->call);
-    Py_XDECREF(m->raised);
+    model_clear(m);
     for (size_t i = 0; i < m->n_rows; i++)
         Py_DECREF(m->rows[i]);
     PyMem_RawFree((void *)m->rows);
@@ -391,11 +404,13 @@ static PyGetSetDef model_fields[] = {
 static PyTypeObject ModelType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "sis._core.Model",
     .tp_basicsize = sizeof(Model),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_doc = "Model(call, n_outputs, n_values, max_rows=0): anything that predicts",
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)model_init,
     .tp_dealloc = (destructor)model_dealloc,
+    .tp_traverse = (traverseproc)model_traverse,
+    .tp_clear = (inquiry)model_clear,
     .tp_methods = model_methods,
     .tp_getset = model_fields,
 };

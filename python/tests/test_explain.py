@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import unittest
+import weakref
 
 import numpy as np
 
@@ -30,6 +31,11 @@ def lines_without_seconds(data, command=True):
     that it names, where examples lay in memory."""
     left_out = rb'"seconds":[^,]*,' + (b"" if command else rb'|"command":\[[^]]*\],|"(input|mask)_sha256":"\w*",|"mask":"[^"]*",')
     return [re.sub(left_out, b"", line) for line in data.splitlines()]
+
+
+def sum_of_rows():
+    """A callable of its own each time."""
+    return lambda rows: rows.sum(axis=1)
 
 
 class Oracle(unittest.TestCase):
@@ -607,14 +613,23 @@ class Lifetimes(unittest.TestCase):
         x = np.random.default_rng(9).random((1, 8))
         explainer = sis.Explainer(lambda rows: rows.sum(axis=1), mask="zero", threshold=2)
 
-        def grown(times):
+        def grown(explain, times):
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
             for _ in range(times):
-                explainer(x)
+                explain(x)
             gc.collect()
             return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        grown(300)
-        self.assertLess(grown(300 if SANITIZED else 10000), 20000 if SANITIZED else 3000)  # KiB
+        for explain, times in ((explainer, 10000), (lambda x: sis.explain(sum_of_rows(), x, 2, mask="zero"), 3000)):
+            grown(explain, 300)
+            self.assertLess(grown(explain, 300 if SANITIZED else times), 20000 if SANITIZED else 3000)  # KiB
+
+    def test_models_go_with_what_they_hold(self):
+        model = sum_of_rows()
+        gone = weakref.ref(model)
+        sis.explain(model, np.ones((1, 8)), 2, mask="zero")
+        del model
+        gc.collect()
+        self.assertIsNone(gone())
 
     def test_interrupt_keeps_what_was_found(self):
         calls = 0
