@@ -430,6 +430,70 @@ static void softmax_depends_on_what_counts_alone(void **state) {
         }
 }
 
+/* Moments and what is made of them: to the bit on any machine. */
+static void standards_are_the_naive_ones(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 24);
+    const sis__kernels *naive = &sis__kernels_naive;
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= 70; n++) {
+            float *x = fill(&r, n), y[70], want[70];
+            double mean = naive->sum(x, n) / (double)n;
+            assert_true((*kn)->sum(x, n) == naive->sum(x, n));
+            assert_true((*kn)->squares(x, mean, n) == naive->squares(x, mean, n));
+            sis__standard t = {mean, 1.7, x[0], x[n - 1]};
+            (*kn)->standardize(&t, x, y, n);
+            naive->standardize(&t, x, want, n);
+            assert_memory_equal(y, want, n * sizeof *y);
+            free(x);
+        }
+}
+
+/* Random planes, strides, dilations, paddings: within rounding of the naive one, to the bit where
+ * products are fused there, too. */
+static void check_depthwise(const sis__kernels *kn, sis__rng *r) {
+    sis__depthwise p = {.channels = 1 + sis__rng_below(r, 3), .times = 1 + sis__rng_below(r, 2)};
+    p.planes = p.channels * (1 + sis__rng_below(r, 2));
+    p.relu = (int)sis__rng_below(r, 2);
+    for (size_t a = 0; a < 2; a++) {
+        p.kernel[a] = 1 + sis__rng_below(r, 5);
+        p.stride[a] = 1 + sis__rng_below(r, 3);
+        p.dilation[a] = 1 + sis__rng_below(r, 2);
+        p.pad[a] = (ptrdiff_t)sis__rng_below(r, 4) - 1;
+        p.out[a] = 1 + sis__rng_below(r, a ? 50 : 5);
+        size_t seen = (p.out[a] - 1) * p.stride[a] + (p.kernel[a] - 1) * p.dilation[a] + 1;
+        p.in[a] = seen > 3 ? seen - sis__rng_below(r, 3) : seen + 1;
+    }
+    size_t n = p.planes * p.times * p.out[0] * p.out[1];
+    p.x = fill(r, p.planes * p.in[0] * p.in[1]);
+    p.w = fill(r, p.channels * p.times * p.kernel[0] * p.kernel[1]);
+    p.start = sis__rng_below(r, 2) ? fill(r, p.channels * p.times) : NULL;
+    p.room = fill(r, sis__depthwise_room(&p));
+    float *y = p.y = fill(r, n), *want = fill(r, n);
+    kn->depthwise(&p);
+    p.y = want;
+    sis__kernels_naive.depthwise(&p);
+    for (size_t i = 0; i < n; i++)
+        assert_true(strcmp(kn->name, "base") == 0 ? fabsf(y[i] - want[i]) <= 1e-5f
+                                                  : same_bits(y[i], want[i]));
+    free((void *)(uintptr_t)p.x);
+    free((void *)(uintptr_t)p.w);
+    free((void *)(uintptr_t)p.start);
+    free(p.room);
+    free(y);
+    free(want);
+}
+
+static void planes_are_convolved_as_naively(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 25);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int i = 0; i < 400; i++)
+            check_depthwise(*kn, &r);
+}
+
 /* GELU and layer normalisation round after each operator: bits of the single kernels. */
 static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
     float *x = fill(r, 2 * n), *scale = fill(r, n), *shift = fill(r, n), *y = fill(r, 2 * n);
@@ -631,6 +695,8 @@ int main(void) {
         cmocka_unit_test(erf_is_accurate_and_knows_its_limits),
         cmocka_unit_test(rows_are_computed_like_naive_ones),
         cmocka_unit_test(softmax_depends_on_what_counts_alone),
+        cmocka_unit_test(standards_are_the_naive_ones),
+        cmocka_unit_test(planes_are_convolved_as_naively),
         cmocka_unit_test(chains_round_after_each_operator),
         cmocka_unit_test(linear_products_are_products_and_a_bias),
         cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),

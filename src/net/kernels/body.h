@@ -60,6 +60,11 @@ INLINE vec load_some(const float *p, size_t n) {
 INLINE void store_some(float *p, vec v, size_t n) {
     _mm512_mask_storeu_ps(p, lanes_below(n), (__m512)v);
 }
+
+/* The same, and `other` instead of zeros. */
+INLINE vec fill_some(const float *p, size_t n, float other) {
+    return (vec)_mm512_mask_loadu_ps((__m512)all(other), lanes_below(n), p);
+}
 #elif VBYTES == 32
 INLINE __m256i lanes_below(size_t n) {
     ivec count = (int)(n < LANES ? n : LANES) - (ivec){0}, lane = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -70,34 +75,36 @@ INLINE vec load_some(const float *p, size_t n) {
     return (vec)_mm256_maskload_ps(p, lanes_below(n));
 }
 
+INLINE vec fill_some(const float *p, size_t n, float other) {
+    __m256i there = lanes_below(n);
+    return (vec)_mm256_blendv_ps((__m256)all(other), _mm256_maskload_ps(p, there), (__m256)there);
+}
+
 INLINE void store_some(float *p, vec v, size_t n) {
     _mm256_maskstore_ps(p, lanes_below(n), (__m256)v);
 }
 #else
-INLINE vec load_some(const float *p, size_t n) {
+INLINE vec fill_some(const float *p, size_t n, float other) {
+    float copy[LANES];
     if (n >= LANES)
         return load(p);
-#if VBYTES == 64
-    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
-#else
-    float copy[LANES] = {0};
-    memcpy(copy, p, n * sizeof *p);
+    for (size_t i = 0; i < LANES; i++)
+        copy[i] = i < n ? p[i] : other;
     return load(copy);
-#endif
+}
+
+INLINE vec load_some(const float *p, size_t n) {
+    return fill_some(p, n, 0.0f);
 }
 
 INLINE void store_some(float *p, vec v, size_t n) {
+    float copy[LANES];
     if (n >= LANES) {
         store(p, v);
         return;
     }
-#if VBYTES == 64
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
-#else
-    float copy[LANES];
     store(copy, v);
     memcpy(p, copy, n * sizeof *p);
-#endif
 }
 #endif
 
@@ -382,11 +389,8 @@ INLINE vec scale(vec p, vec n) {
 #endif
 }
 
-/* e^x; 0 below -104, infinity above 88.73. Relative error below 2e-7 (denormals excepted). */
-INLINE vec exp_of(vec x) {
-    vec t = within(x, all(-105.0f), all(89.0f));
-    vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
-    vec n = (t * 1.44269504f + magic) - magic;
+/* e^t / 2^n, where n is t / ln 2 rounded. */
+INLINE vec power_rest(vec t, vec n) {
     vec r = t - n * 0.693145752f;
     r = r - n * 1.42860677e-6f;
     vec p = all(1.98756912e-4f);
@@ -395,8 +399,27 @@ INLINE vec exp_of(vec x) {
     p = p * r + 4.16657962e-2f;
     p = p * r + 1.66666657e-1f;
     p = p * r + 0.5f;
-    p = p * r * r + r + 1.0f;
+    return p * r * r + r + 1.0f;
+}
+
+/* e^x; 0 below -104, infinity above 88.73. Relative error below 2e-7 (denormals excepted). */
+INLINE vec exp_of(vec x) {
+    vec t = within(x, all(-105.0f), all(89.0f));
+    vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
+    vec n = (t * 1.44269504f + magic) - magic;
+    return scale(power_rest(t, n), n);
+}
+
+/* The same for x of -87 to 88, where one factor will do: the same bits. */
+INLINE vec exp_normal(vec x) {
+    vec magic = all(12582912.0f);
+    vec n = (x * 1.44269504f + magic) - magic;
+    vec p = power_rest(x, n);
+#if VBYTES == 64
     return scale(p, n);
+#else
+    return p * (vec)((__builtin_convertvector(n, ivec) + 127) << 23);
+#endif
 }
 
 INLINE vec magnitude(vec x) {
@@ -441,7 +464,7 @@ INLINE vec erf_of(vec x) {
     e = e * t - 6.33216321e-1f;
     e = e * t - 1.12958038f;
     e = e * t + 1.88475533e-4f;
-    vec far = 1.0f - exp_of(e);
+    vec far = 1.0f - exp_normal(e);
     far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
     return pick(a < 1.0f, near, far);
 }
@@ -555,6 +578,8 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 
 #include "net/kernels/rows.h"
 
+#include "net/kernels/slide.h"
+
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .name = KERNELS_TEXT,
     .nr = NR,
@@ -562,6 +587,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .gemm = gemm,
     .gemm_packed = gemm_packed,
     .linear = linear,
+    .depthwise = depthwise,
     .exp = map_exp,
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,
@@ -571,6 +597,8 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .mul = mul,
     .div = div_by,
     .sum = sum_of_row,
+    .squares = squares_around,
+    .standardize = standardize,
     .softmax = softmax_rows,
     .gelu = gelu,
     .layer_norm = layer_norm,

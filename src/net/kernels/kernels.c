@@ -106,6 +106,15 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
     }
 }
 
+size_t sis__depthwise_room(sis__depthwise *p) {
+    size_t seen[2];
+    for (size_t a = 0; a < 2; a++)
+        seen[a] = (p->out[a] - 1) * p->stride[a] + (p->kernel[a] - 1) * p->dilation[a] + 1;
+    p->lines = seen[0];
+    p->line = seen[1];
+    return (p->lines + 1) * p->line + 2 * 64; /* 4 vectors behind each are read or written */
+}
+
 /* ---- Naive --------------------------------------------------------------------------------- */
 
 /* b is packed in panels of one column: it is simply b transposed, (n, k). */
@@ -136,6 +145,35 @@ static void naive_gemm_packed(const sis__packed_product *p) {
                 sum += naive_part(p, i, j, part, 0.0f);
             p->c[i * p->ldc + j] = sum;
         }
+}
+
+/* Result (i, j) of a plane for one filter. */
+static float naive_pixel(const sis__depthwise *p, const float *x, const float *w, float start,
+                         size_t i, size_t j) {
+    float total = 0;
+    for (size_t r = 0; r < p->kernel[0]; r++) {
+        ptrdiff_t y = (ptrdiff_t)(i * p->stride[0] + r * p->dilation[0]) - p->pad[0];
+        float sum = r ? 0.0f : start;
+        for (size_t t = 0; t < p->kernel[1]; t++) {
+            ptrdiff_t at = (ptrdiff_t)(j * p->stride[1] + t * p->dilation[1]) - p->pad[1];
+            int there = y >= 0 && y < (ptrdiff_t)p->in[0] && at >= 0 && at < (ptrdiff_t)p->in[1];
+            sum =
+                fmaf(w[r * p->kernel[1] + t], there ? x[y * (ptrdiff_t)p->in[1] + at] : 0.0f, sum);
+        }
+        total = r ? total + sum : sum;
+    }
+    return p->relu && total < 0 ? 0 : total;
+}
+
+static void naive_depthwise(const sis__depthwise *p) {
+    float *y = p->y;
+    for (size_t i = 0; i < p->planes * p->times; i++) {
+        size_t f = i / p->times % p->channels * p->times + i % p->times;
+        for (size_t k = 0; k < p->out[0] * p->out[1]; k++)
+            *y++ = naive_pixel(p, p->x + i / p->times * p->in[0] * p->in[1],
+                               p->w + f * p->kernel[0] * p->kernel[1],
+                               p->start ? p->start[f] : 0.0f, k / p->out[1], k % p->out[1]);
+    }
 }
 
 static void naive_exp(const float *x, float *y, size_t n) {
@@ -184,13 +222,30 @@ NAIVE_ARITHMETIC(mul, *)
 NAIVE_ARITHMETIC(div, /)
 #undef NAIVE_ARITHMETIC
 
+static double add_lanes(double *lanes) {
+    for (size_t half = 8; half; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            lanes[i] += lanes[i + half];
+    return lanes[0];
+}
+
 static double naive_sum(const float *x, size_t n) {
-    double lanes[16] = {0}, sum = 0;
+    double lanes[16] = {0};
     for (size_t i = 0; i < n; i++)
         lanes[i % 16] += (double)x[i];
-    for (size_t i = 0; i < 16; i++)
-        sum += lanes[i];
-    return sum;
+    return add_lanes(lanes);
+}
+
+static double naive_squares(const float *x, double mean, size_t n) {
+    double lanes[16] = {0};
+    for (size_t i = 0; i < n; i++)
+        lanes[i % 16] += ((double)x[i] - mean) * ((double)x[i] - mean);
+    return add_lanes(lanes);
+}
+
+static void naive_standardize(const sis__standard *t, const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = (float)(((double)x[i] - t->mean) * t->rstd) * t->scale + t->shift;
 }
 
 static void naive_softmax(const float *x, float *y, size_t m, size_t n) {
@@ -203,7 +258,7 @@ static void naive_softmax(const float *x, float *y, size_t m, size_t n) {
             y[i] = top == -INFINITY   ? (isnan(x[i]) ? NAN : 0.0f)
                    : x[i] - top < -87 ? 0.0f
                                       : expf(x[i] - top);
-            sum += (double)y[i];
+            sum += ((double)y[i] + 0x1.8p12) - 0x1.8p12;
         }
         for (size_t i = 0; top != -INFINITY && i < n; i++)
             y[i] /= (float)sum;
@@ -221,15 +276,13 @@ static void naive_gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
 
 static void naive_layer_norm(const sis__layer_norm *l, const float *x, float *y, size_t m) {
     for (size_t r = 0; r < m; r++, x += l->n, y += l->n) {
-        double squares[16] = {0}, sum = 0;
+        double squares[16] = {0};
         float mean = (float)(naive_sum(x, l->n) / (double)l->n);
         for (size_t i = 0; i < l->n; i++) {
             volatile float d = x[i] - mean, square = d * d;
             squares[i % 16] += (double)square;
         }
-        for (size_t i = 0; i < 16; i++)
-            sum += squares[i];
-        float deviation = sqrtf((float)(sum / (double)l->n) + l->epsilon);
+        float deviation = sqrtf((float)(add_lanes(squares) / (double)l->n) + l->epsilon);
         for (size_t i = 0; i < l->n; i++) {
             volatile float v = (x[i] - mean) / deviation * l->scale[i];
             y[i] = v + l->shift[i];
@@ -432,6 +485,7 @@ const sis__kernels sis__kernels_naive = {
     .gemm = naive_gemm,
     .gemm_packed = naive_gemm_packed,
     .linear = naive_linear,
+    .depthwise = naive_depthwise,
     .exp = naive_exp,
     .sigmoid = naive_sigmoid,
     .tanh = naive_tanh,
@@ -441,6 +495,8 @@ const sis__kernels sis__kernels_naive = {
     .mul = naive_mul,
     .div = naive_div,
     .sum = naive_sum,
+    .squares = naive_squares,
+    .standardize = naive_standardize,
     .softmax = naive_softmax,
     .gelu = naive_gelu,
     .layer_norm = naive_layer_norm,

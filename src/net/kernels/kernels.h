@@ -72,6 +72,23 @@ typedef struct sis__filters {
     size_t m, channels, rows, run;
 } sis__filters;
 
+/* Convolutions of single planes: each of `planes` planes (in), of which `channels` follow each other,
+ * with `times` filters of its channel. Rows of the kernel are summed apart, the first from `start`, and
+ * added in order. */
+typedef struct sis__depthwise {
+    size_t planes, channels, times;
+    size_t in[2], out[2], kernel[2], stride[2], dilation[2];
+    ptrdiff_t pad[2];   /* in front */
+    const float *x;     /* (planes, in) */
+    const float *w;     /* (channels, times, kernel) */
+    const float *start; /* (channels, times) or NULL */
+    int relu;
+    float *y; /* (planes, times, out) */
+    size_t lines,
+        line; /* that the kernel sees in all, and how long each is: see sis__depthwise_room */
+    float *room;
+} sis__depthwise;
+
 /* Some rows of a matrix, and a factor for each. */
 typedef struct sis__rows {
     const float *w;
@@ -145,6 +162,12 @@ typedef struct sis__layer_norm {
     const float *scale, *shift; /* (n) */
 } sis__layer_norm;
 
+/* How values are brought to mean 0 and deviation 1, and what follows. */
+typedef struct sis__standard {
+    double mean, rstd;
+    float scale, shift;
+} sis__standard;
+
 typedef struct sis__kernels {
     const char *name; /* "avx512", "avx2", "base", "naive" */
     size_t nr;        /* columns of a panel of the packed right side */
@@ -161,6 +184,8 @@ typedef struct sis__kernels {
 
     void (*linear)(const sis__linear_product *p);
 
+    void (*depthwise)(const sis__depthwise *p);
+
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
@@ -169,10 +194,16 @@ typedef struct sis__kernels {
     /* Rows: y[i] = a[i * sa] + b[i * sb] and so on, for sa and sb of 0 or 1. Rounded as the
      * machine's own operations, so the same for all instruction sets. */
     sis__arithmetic *add, *sub, *mul, *div;
-    /* In double, 16 sums side by side (of values i, i + 16, ...), which are then added in order. */
+    /* In double, 16 sums side by side (of values i, i + 16, ...), of which then sum i and i + 8 are
+     * added, i and i + 4, and so on. */
     double (*sum)(const float *x, size_t n);
-    /* Each of m rows: e^(x - largest), below e^-87 0, over the sum of these, which runs in double from the first to
-     * the last, so that values that are 0 might as well not be there. Rows of -infinity become 0. */
+    /* The same of (x - mean)^2. */
+    double (*squares)(const float *x, double mean, size_t n);
+    /* y = (x - mean) * rstd in double, then * scale + shift. */
+    void (*standardize)(const sis__standard *t, const float *x, float *y, size_t n);
+    /* Each of m rows: e^(x - largest), below e^-87 0, over the sum of these, each rounded to a
+     * multiple of 2^-40: exact in any order, and values that are 0 might as well not be there. Rows of
+     * -infinity become 0. */
     void (*softmax)(const float *x, float *y, size_t m, size_t n);
     /* What several operators in a row compute, rounded after each of them. y may be x. */
     void (*gelu)(const sis__gelu *g, const float *x, float *y, size_t n);
@@ -252,6 +283,9 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 /* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
+
+/* Fills lines and line. Floats for the plane with its padding, and for a line of results. */
+size_t sis__depthwise_room(sis__depthwise *p);
 
 /* The weights as the left side (m, k) of a product, k in the order (row, channel, run): for each
  * piece of k its strips of mr rows, each (piece, mr). A piece is a row of the kernel; if there is

@@ -20,6 +20,10 @@ INLINE vec rounded(vec v) {
     return v;
 }
 
+INLINE wide rounded_wide(wide v) {
+    return (wide)rounded((vec)v);
+}
+
 /* ---- Arithmetic ---------------------------------------------------------------------------- */
 
 #define ARITHMETIC(name, operation)                                                                \
@@ -52,12 +56,15 @@ ARITHMETIC(div_by, /)
 
 enum { SUMS = 16, SUM_VECS = SUMS / WIDE };
 
-INLINE double add_lanes(const wide *s) {
-    double sum = 0, lanes[SUMS];
-    UNROLL for (size_t v = 0; v < SUM_VECS; v++) store_wide(lanes + v * WIDE, s[v]);
-    for (size_t i = 0; i < SUMS; i++)
-        sum += lanes[i];
-    return sum;
+/* Lane i and lane i + 8, then i + 4, i + 2 and i + 1. */
+INLINE double add_lanes(wide *s) {
+    double lanes[WIDE];
+    UNROLL for (size_t v = 0; v < 4 && SUM_VECS > 4; v++) s[v] += s[v + 4];
+    UNROLL for (size_t v = 0; v < 2 && SUM_VECS > 2; v++) s[v] += s[v + 2];
+    store_wide(lanes, s[0] + s[1]);
+    UNROLL for (size_t i = 0; i < 4 && WIDE > 4; i++) lanes[i] += lanes[i + 4];
+    UNROLL for (size_t i = 0; i < 2 && WIDE > 2; i++) lanes[i] += lanes[i + 2];
+    return lanes[0] + lanes[1];
 }
 
 /* n >= SUMS values, or fewer and the rest 0, onto SUMS sums. */
@@ -77,66 +84,108 @@ static double sum_of_row(const float *x, size_t n) {
     return add_lanes(s);
 }
 
-/* ---- Softmax ------------------------------------------------------------------------------- */
-
-/* e^(x - largest), or 0 below e^-87. Answers 0 if there is nothing to compare: rows of -infinity (or NaN, which stays). */
-static int exponentials(const float *x, float *y, size_t n) {
-    float top = -INFINITY, lanes[LANES];
-    size_t i = 0;
-    vec most = all(-INFINITY);
-    for (; i + LANES <= n; i += LANES) {
-        vec v = load(x + i);
-        most = pick(v > most, v, most);
-    }
-    if (i < n && i > 0) { /* the last ones once more */
-        vec v = load(x + n - LANES);
-        most = pick(v > most, v, most);
-        i = n;
-    }
-    store(lanes, most);
-    for (size_t k = 0; k < LANES; k++)
-        top = lanes[k] > top ? lanes[k] : top;
-    for (; i < n; i++)
-        top = x[i] > top ? x[i] : top;
-    if (top == -INFINITY) {
-        for (i = 0; i < n; i++)
-            y[i] = x[i] != x[i] ? x[i] : 0.0f;
-        return 0;
-    }
-    for (i = 0; i < n; i += LANES) { /* what would not be a normal number is slow, and nothing */
-        vec d = load_some(x + i, n - i) - top;
-        ivec tiny = d < -87.0f;
-        store_some(y + i, pick(tiny, all(0.0f), exp_of(pick(tiny, all(0.0f), d))), n - i);
-    }
-    return 1;
+/* Squares of distances from a mean, in double. */
+static double squares_around(const float *x, double mean, size_t n) {
+    wide s[SUM_VECS] = {{0}};
+    double rest[SUMS] = {0};
+    for (; n >= SUMS; x += SUMS, n -= SUMS)
+        UNROLL for (size_t v = 0; v < SUM_VECS; v++) {
+            wide d = widen(x + v * WIDE) - mean;
+            s[v] += rounded_wide(d * d);
+        }
+    for (size_t i = 0; i < n; i++)
+        rest[i] = ((double)x[i] - mean) * ((double)x[i] - mean);
+    UNROLL for (size_t v = 0; v < SUM_VECS; v++) s[v] += load_wide(rest + v * WIDE);
+    return add_lanes(s);
 }
 
-enum { TOGETHER = 8 }; /* rows whose sums run side by side */
+/* y = (x - mean) * rstd in double, then * scale + shift. */
+static void standardize(const sis__standard *t, const float *x, float *y, size_t n) {
+    size_t i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        wide low = (widen(x + i) - t->mean) * t->rstd;
+        wide high = (widen(x + i + WIDE) - t->mean) * t->rstd;
+        store(y + i, rounded(joined(narrow(low), narrow(high)) * t->scale) + t->shift);
+    }
+    for (; i < n; i++) {
+        vec v = all((float)(((double)x[i] - t->mean) * t->rstd));
+        y[i] = (rounded(v * t->scale) + t->shift)[0];
+    }
+}
 
-INLINE void sum_in_order(const size_t rows, const float *y, size_t n, double *sums) {
-    double s[TOGETHER] = {0};
-    for (size_t i = 0; i < n; i++)
-        UNROLL for (size_t r = 0; r < rows; r++) s[r] += (double)y[r * n + i];
-    memcpy(sums, s, rows * sizeof *s);
+/* ---- Softmax ------------------------------------------------------------------------------- */
+
+/* The largest of n values, NaN left aside. */
+INLINE float top_of(const float *x, size_t n) {
+    float lanes[LANES];
+    vec most = all(-INFINITY);
+    for (size_t i = 0; i < n; i += LANES) {
+        vec v = fill_some(x + i, n - i, -INFINITY);
+        most = pick(v > most, v, most);
+    }
+    store(lanes, most);
+    UNROLL for (size_t i = 0; i < 8 && LANES > 8; i++) lanes[i] =
+        lanes[i + 8] > lanes[i] ? lanes[i + 8] : lanes[i];
+    UNROLL for (size_t i = 0; i < 4 && LANES > 4; i++) lanes[i] =
+        lanes[i + 4] > lanes[i] ? lanes[i + 4] : lanes[i];
+    UNROLL for (size_t i = 0; i < 2; i++) lanes[i] =
+        lanes[i + 2] > lanes[i] ? lanes[i + 2] : lanes[i];
+    return lanes[1] > lanes[0] ? lanes[1] : lanes[0];
+}
+
+/* Values up to 1 on a grid of 2^-40: sums of up to GRID_SUMS are exact. */
+enum { GRID_SUMS = 4096 };
+
+INLINE void add_on_grid(wide *s, const float *e) {
+    const wide grid = all_wide(0x1.8p12); /* adding it leaves no finer bits */
+    UNROLL for (size_t v = 0; v < SUM_VECS; v++) s[v] += (widen(e + v * WIDE) + grid) - grid;
+}
+
+/* e^(x - top) of n <= SUMS values into y, below e^-87 0, and onto the sums. */
+INLINE void exponentials(wide *s, const float *x, float top, float *y, size_t n) {
+    float e[SUMS];
+    UNROLL for (size_t k = 0; k < SUMS; k += LANES) {
+        size_t left = k < n ? n - k : 0, at = k < n ? k : 0;
+        vec d = (left >= LANES ? load(x + at) : fill_some(x + at, left, -INFINITY)) - top;
+        vec v = exp_normal(within(d, all(-87.0f), all(0.0f)));
+        v = (vec)((ivec)v & ~(d < -87.0f));
+        store(e + k, v);
+        if (left)
+            store_some(y + at, v, left);
+    }
+    add_on_grid(s, e);
+}
+
+/* Up to GRID_SUMS values; the sum. */
+static double exponentials_of(const float *x, float top, float *y, size_t n) {
+    wide s[SUM_VECS] = {{0}};
+    for (; n >= SUMS; x += SUMS, y += SUMS, n -= SUMS)
+        exponentials(s, x, top, y, SUMS);
+    if (n)
+        exponentials(s, x, top, y, n);
+    return add_lanes(s);
+}
+
+static void softmax_row(const float *x, float *y, size_t n) {
+    float top = top_of(x, n), over;
+    double sum = 0;
+    long long whole = 0; /* in units of the grid */
+    for (size_t i = 0; top == -INFINITY && i < n; i++)
+        y[i] = x[i] != x[i] ? x[i] : 0.0f;
+    if (top == -INFINITY)
+        return;
+    for (size_t i = 0; i < n; i += GRID_SUMS) {
+        double some = exponentials_of(x + i, top, y + i, n - i < GRID_SUMS ? n - i : GRID_SUMS);
+        whole += some == some ? (long long)(some * 0x1p40) : 0;
+        sum += some; /* to keep NaN */
+    }
+    over = sum == sum ? (float)((double)whole * 0x1p-40) : NAN;
+    div_by(y, 1, &over, 0, y, n);
 }
 
 static void softmax_rows(const float *x, float *y, size_t m, size_t n) {
-    for (size_t rows; m; m -= rows, x += rows * n, y += rows * n) {
-        double sums[TOGETHER];
-        int some[TOGETHER];
-        rows = m >= TOGETHER ? TOGETHER : 1;
-        for (size_t r = 0; r < rows; r++)
-            some[r] = exponentials(x + r * n, y + r * n, n);
-        if (rows == TOGETHER)
-            sum_in_order(TOGETHER, y, n, sums);
-        else
-            sum_in_order(1, y, n, sums);
-        for (size_t r = 0; r < rows; r++) {
-            float sum = (float)sums[r];
-            if (some[r])
-                div_by(y + r * n, 1, &sum, 0, y + r * n, n);
-        }
-    }
+    for (; m; m--, x += n, y += n)
+        softmax_row(x, y, n);
 }
 
 /* ---- Chains -------------------------------------------------------------------------------- */

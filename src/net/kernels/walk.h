@@ -44,6 +44,20 @@ INLINE half narrow(wide v) {
 #endif
 }
 
+INLINE vec joined(half low, half high) {
+#if defined(__AVX512F__)
+    __m512d wide_low = _mm512_castpd256_pd512((__m256d)low);
+    return (vec)_mm512_insertf64x4(wide_low, (__m256d)high, 1);
+#elif defined(__AVX__)
+    return (vec)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)low), (__m128)high, 1);
+#else
+    float both[LANES];
+    memcpy(both, &low, sizeof low);
+    memcpy(both + WIDE, &high, sizeof high);
+    return load(both);
+#endif
+}
+
 INLINE wide all_wide(double x) {
     return x - (wide){0};
 }

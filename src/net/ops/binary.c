@@ -350,10 +350,33 @@ static void mixed_pow_row(void *ctx, const size_t *offset, size_t out) {
     }
 }
 
+/* Floats; 0: not this operator. */
+static int compare_floats(const mixed *m, const float *a, const float *b, uint8_t *y) {
+    size_t sa = m->sa, sb = m->sb, n = m->n;
+#define COMPARE(name, operation)                                                                   \
+    case name:                                                                                     \
+        for (size_t i = 0; i < n; i++)                                                             \
+            y[i] = a[i * sa] operation b[i * sb];                                                  \
+        return 1;
+    switch (m->op) {
+        COMPARE(SIS__OP_EQUAL, ==)
+        COMPARE(SIS__OP_GREATER, >)
+        COMPARE(SIS__OP_LESS, <)
+        COMPARE(SIS__OP_GREATER_OR_EQUAL, >=)
+        COMPARE(SIS__OP_LESS_OR_EQUAL, <=)
+    default:
+        return 0;
+    }
+#undef COMPARE
+}
+
 static void compare_row(void *ctx, const size_t *offset, size_t out) {
     const mixed *m = (const mixed *)ctx;
     uint8_t *y = (uint8_t *)m->y + out;
     const int64_t *a = (const int64_t *)m->a, *b = (const int64_t *)m->b;
+    if (m->type_a == SIS__F32 && m->type_b == SIS__F32 &&
+        compare_floats(m, (const float *)m->a + offset[0], (const float *)m->b + offset[1], y))
+        return;
     for (size_t i = 0; i < m->n; i++)
         if (m->type_a == SIS__I64 || m->type_a == SIS__TEXT)
             y[i] = (uint8_t)compare_integers(m->op, m->elem, a[offset[0] + i * m->sa],

@@ -19,6 +19,8 @@
  * image is thrown away. With a stride every remainder of the division by it has a plane of its own.
  * Where that would throw away too much (large maps of padding, many filters on small maps), a block
  * of patches is copied into the packed form the kernel wants, small enough to stay in the L2 cache.
+ *
+ * Convolutions of single channels (depthwise) have a kernel of their own, with the same sums.
  */
 #include <stdint.h>
 #include <string.h>
@@ -125,7 +127,31 @@ static size_t view_floats(const sis__window *w, const view *v, size_t nr) {
     return v->planes * v->plane + nr + w->filters / w->groups * v->flat + depth_of(w);
 }
 
+/* Does every group have one channel, of lines and columns? */
+static int is_depthwise(const sis__window *w) {
+    return w->groups == w->channels && w->kernel[0] == 1 && w->in[0] == 1 && w->out[0] == 1 &&
+           w->pad[0] == 0;
+}
+
+static sis__depthwise depthwise_of(const sis__window *w) {
+    sis__depthwise p = {
+        .planes = w->n * w->channels, .channels = w->channels, .times = w->filters / w->groups};
+    for (size_t a = 0; a < 2; a++) {
+        p.in[a] = w->in[a + 1];
+        p.out[a] = w->out[a + 1];
+        p.kernel[a] = w->kernel[a + 1];
+        p.stride[a] = w->stride[a + 1];
+        p.dilation[a] = w->dilation[a + 1];
+        p.pad[a] = w->pad[a + 1];
+    }
+    return p;
+}
+
 static size_t scratch_floats(const sis__window *w, size_t nr) {
+    if (is_depthwise(w)) {
+        sis__depthwise p = depthwise_of(w);
+        return pixels_of(w) ? sis__depthwise_room(&p) : 0;
+    }
     view v = view_of(w, nr);
     return v.used ? view_floats(w, &v, nr) : depth_of(w) * block_of(w, nr);
 }
@@ -394,9 +420,24 @@ static void convolve_points(const sis__step *s, const group *g, const int *place
         kn->relu(g->y, g->y, p.m * pixels);
 }
 
+static int depthwise_forward(const sis__step *s, sis__run *r) {
+    sis__depthwise p = depthwise_of(&s->p.window);
+    p.x = sis__in(s, r, 0);
+    p.w = sis__in(s, r, 1);
+    p.start = sis__in(s, r, 2);
+    p.relu = s->relu;
+    p.y = sis__out(s, r, 0);
+    p.room = (float *)(void *)r->scratch;
+    if (pixels_of(&s->p.window) && sis__depthwise_room(&p))
+        sis__kernels_best()->depthwise(&p);
+    return SIS_OK;
+}
+
 static int conv_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
+    if (is_depthwise(w))
+        return depthwise_forward(s, r);
     view v = view_of(w, kn->nr);
     const float *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
     float *patches = (float *)(void *)r->scratch;

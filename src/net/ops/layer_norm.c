@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "net/kernels/kernels.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
@@ -163,13 +164,10 @@ typedef struct {
 } moments;
 
 static moments moments_of(const normal *p, const float *x) {
-    double sum = 0, squares = 0;
-    for (size_t i = 0; p->centred && i < p->size; i++)
-        sum += x[i];
-    double mean = p->centred ? sum / (double)p->size : 0;
-    for (size_t i = 0; i < p->size; i++)
-        squares += (x[i] - mean) * (x[i] - mean);
-    return (moments){mean, 1 / sqrt(squares / (double)p->size + (double)p->epsilon)};
+    const sis__kernels *kn = sis__kernels_best();
+    double mean = p->centred ? kn->sum(x, p->size) / (double)p->size : 0;
+    double variance = kn->squares(x, mean, p->size) / (double)p->size;
+    return (moments){mean, 1 / sqrt(variance + (double)p->epsilon)};
 }
 
 /* The values of one group, with what Skip- adds to them. */
@@ -194,19 +192,39 @@ static const float *param_of(const sis__step *s, const sis__run *r, int at) {
     return at < 0 ? NULL : sis__in(s, r, (size_t)at);
 }
 
+/* One group, from value `from` of the input on. Runs of values share a parameter, or every value has
+ * its own. */
+static void apply(const normal *p, const moments *m, const float *const *params, const float *x,
+                  size_t from, float *y) {
+    const sis__kernels *kn = sis__kernels_best();
+    const float *scale = params[0], *bias = params[1];
+    sis__standard t = {.mean = m->mean, .rstd = m->rstd, .scale = 1};
+    if (p->inner == 1 && p->params == p->size) {
+        kn->standardize(&t, x, y, p->size);
+        if (scale)
+            kn->mul(y, 1, scale, 1, y, p->size);
+        if (bias)
+            kn->add(y, 1, bias, 1, y, p->size);
+        return;
+    }
+    for (size_t i = 0, n; i < p->size; i += n) {
+        size_t k = (from + i) / p->inner % p->params, left = p->inner - (from + i) % p->inner;
+        n = left < p->size - i ? left : p->size - i;
+        t.scale = scale ? scale[k] : 1;
+        t.shift = bias ? bias[k] : 0;
+        kn->standardize(&t, x + i, y + i, n);
+    }
+}
+
 static int normal_forward(const sis__step *s, sis__run *r) {
     const normal *p = (const normal *)s->p.own;
-    const float *scale = param_of(s, r, p->scale_at), *bias = param_of(s, r, p->bias_at);
+    const float *params[2] = {param_of(s, r, p->scale_at), param_of(s, r, p->bias_at)};
     float *mean = p->mean_out < 0 ? NULL : sis__out(s, r, (size_t)p->mean_out);
     float *rstd = p->rstd_out < 0 ? NULL : sis__out(s, r, (size_t)p->rstd_out);
     for (size_t g = 0; g < p->groups; g++) {
         const float *x = group_of(s, r, g);
         moments m = moments_of(p, x);
-        for (size_t i = 0; i < p->size; i++) {
-            size_t at = g * p->size + i, k = at / p->inner % p->params;
-            float v = (float)((x[i] - m.mean) * m.rstd);
-            sis__out(s, r, 0)[at] = v * (scale ? scale[k] : 1) + (bias ? bias[k] : 0);
-        }
+        apply(p, &m, params, x, g * p->size, sis__out(s, r, 0) + g * p->size);
         if (mean)
             mean[g] = (float)m.mean;
         if (rstd)

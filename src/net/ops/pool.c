@@ -69,7 +69,6 @@ static int global_shape(sis__cx *c) {
         dims[d] = d < 2 ? x->dims[d] : 1;
     w->in[2] = w->kernel[2] = x->count / w->n / w->channels;
     c->step->flops = (double)x->count;
-    c->step->scratch = 2 * sizeof(double); /* as of other averages */
     return sis__cx_output(c, 0, SIS__F32, x->rank, dims);
 }
 
@@ -340,6 +339,15 @@ static void average_plane(const sis__window *w, const float *x, double *sums, co
         }
 }
 
+static int global_average_forward(const sis__step *s, sis__run *r) {
+    const sis__window *w = &s->p.window;
+    size_t n = w->in[2];
+    for (size_t c = 0; c < w->n * w->channels; c++)
+        sis__out(s, r, 0)[c] =
+            (float)(sis__kernels_best()->sum(sis__in(s, r, 0) + c * n, n) / (double)n);
+    return SIS_OK;
+}
+
 static int average_pool_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     double *sums = (double *)(void *)r->scratch, *counts = sums + w->out[2];
@@ -376,7 +384,7 @@ const sis__op sis__op_average_pool = {
 const sis__op sis__op_global_max_pool = {
     1, 1, global_shape, max_pool_forward, max_pool_backward, 0, SIS__MIXES};
 const sis__op sis__op_global_average_pool = {
-    1, 1, global_shape, average_pool_forward, average_pool_backward, 0, SIS__MIXES};
+    1, 1, global_shape, global_average_forward, average_pool_backward, 0, SIS__MIXES};
 
 /* ---- LpPool: the p-th root of the sum of p-th powers -------------------------------------------- */
 

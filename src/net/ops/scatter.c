@@ -256,14 +256,19 @@ static int one_hot_forward(const sis__step *s, sis__run *r) {
     size_t size = sis__dtype_size(sis__tin(s, r, 2)->dtype);
     const char *values = (const char *)sis__in(s, r, 2);
     char *y = (char *)sis__out(s, r, 0);
+    size_t bytes = a->outer * a->size * a->inner * size;
+    for (size_t done = 0, n; done < bytes;
+         done += n) { /* off everywhere, twice as much each time */
+        n = done == 0 ? size : done < bytes - done ? done : bytes - done;
+        memcpy(y + done, done ? y : values, n);
+    }
     for (size_t o = 0; o < a->outer; o++)
         for (size_t in = 0; in < a->inner; in++) {
             double at = sis__number_at(x, sis__in(s, r, 0), o * a->inner + in);
             size_t on = sis__index_in(
                 at >= -9e15 && at <= 9e15 ? (int64_t)at : -1 - (int64_t)a->size, a->size);
-            for (size_t k = 0; k < a->size; k++)
-                memcpy(y + ((o * a->size + k) * a->inner + in) * size,
-                       values + (k == on ? size : 0), size);
+            if (on < a->size)
+                memcpy(y + ((o * a->size + on) * a->inner + in) * size, values + size, size);
         }
     return SIS_OK;
 }

@@ -10,6 +10,11 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
+/* Groups whose exponentials are computed at once. */
+static size_t rows_together(const sis__axis *a) {
+    return a->size && a->size < 512 ? 512 / a->size : 1;
+}
+
 static int softmax_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__axis *a = &c->step->p.axis;
@@ -23,7 +28,7 @@ static int softmax_shape(sis__cx *c) {
     a->outer = a->size = a->inner = 1;
     for (size_t d = 0; d < x->rank; d++)
         *(d < a->axis ? &a->outer : d == a->axis || old ? &a->size : &a->inner) *= x->dims[d];
-    c->step->scratch = a->size * sizeof(float);
+    c->step->scratch = rows_together(a) * a->size * sizeof(float);
     c->step->flops = 10.0 * (double)x->count;
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
@@ -65,9 +70,31 @@ static int softmax_forward(const sis__step *s, sis__run *r) {
     return SIS_OK;
 }
 
+/* Groups that lie side by side: the exponentials of several at once. */
+static void log_softmax_rows(const sis__axis *a, const float *x, float *y, size_t rows, float *e) {
+    for (size_t o = 0; o < rows; o++)
+        centre(a, x + o * a->size, y + o * a->size);
+    sis__kernels_best()->exp(y, e, rows * a->size);
+    for (size_t o = 0; o < rows; o++, y += a->size, e += a->size) {
+        double sum = 0;
+        for (size_t i = 0; i < a->size; i++)
+            sum += e[i];
+        float shift = (float)log(sum);
+        for (size_t i = 0; i < a->size; i++)
+            y[i] -= shift;
+    }
+}
+
 static int log_softmax_forward(const sis__step *s, sis__run *r) {
     const sis__axis *a = &s->p.axis;
     float *e = (float *)r->scratch;
+    for (size_t o = 0, rows; a->inner == 1 && a->size && o < a->outer; o += rows) {
+        rows = rows_together(a) < a->outer - o ? rows_together(a) : a->outer - o;
+        log_softmax_rows(a, sis__in(s, r, 0) + o * a->size, sis__out(s, r, 0) + o * a->size, rows,
+                         e);
+    }
+    if (a->inner == 1)
+        return SIS_OK;
     for (size_t o = 0; o < a->outer; o++)
         for (size_t in = 0; in < a->inner; in++) {
             size_t at = o * a->size * a->inner + in;

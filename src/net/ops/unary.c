@@ -499,12 +499,34 @@ static void cast_one(const sis__tensor *t, const sis__run *r, const void *x, siz
                                                          : integer_at(t, x, i));
 }
 
+/* The common ones, without a choice for each value. 0: it is none of these. */
+static int cast_all(const sis__tensor *t, const void *x, int elem, void *y) {
+    const uint8_t *bits = (const uint8_t *)x;
+    const int64_t *whole = (const int64_t *)x;
+    int from = t->dtype, wide = elem == SIS__FLOAT || elem == SIS__DOUBLE;
+    if (from == SIS__BOOL && wide)
+        for (size_t i = 0; i < t->count; i++)
+            ((float *)y)[i] = bits[i];
+    else if (from == SIS__BOOL && sis__elem_dtype(elem) == SIS__I64)
+        for (size_t i = 0; i < t->count; i++)
+            ((int64_t *)y)[i] = bits[i];
+    else if (from == SIS__I64 && wide && t->elem != SIS__UINT64)
+        for (size_t i = 0; i < t->count; i++)
+            ((float *)y)[i] = (float)whole[i];
+    else if (from == SIS__F32 && sis__elem_dtype(elem) == SIS__BOOL)
+        for (size_t i = 0; i < t->count; i++)
+            ((uint8_t *)y)[i] = ((const float *)x)[i] != 0;
+    else
+        return 0;
+    return 1;
+}
+
 static int cast_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *t = sis__tin(s, r, 0);
     const void *x = sis__in(s, r, 0);
     void *y = sis__out(s, r, 0);
     int elem = s->p.unary.to, error = SIS_OK;
-    if (x == y)
+    if (x == y || cast_all(t, x, elem, y))
         return SIS_OK;
     for (size_t i = 0; i < t->count && !error; i++)
         if (elem != SIS__STRING)

@@ -22,11 +22,39 @@ typedef struct {
     sis__run *r;
 } where_ctx;
 
+/* Loops for each pair of steps, which compilers turn into vectors. */
+static void pick_floats(const where_ctx *w, const uint8_t *pick, const size_t *offset, float *y) {
+    const sis__broadcast *b = &w->s->p.broadcast;
+    const float *one = sis__in(w->s, w->r, 1) + offset[1],
+                *two = sis__in(w->s, w->r, 2) + offset[2];
+    size_t n = sis__broadcast_length(b), sp = sis__broadcast_step(b, 0);
+    size_t s1 = sis__broadcast_step(b, 1), s2 = sis__broadcast_step(b, 2);
+#define PICK(i1, i2)                                                                               \
+    for (size_t i = 0; i < n; i++)                                                                 \
+    y[i] = pick[i] ? one[i1] : two[i2]
+    if (sp != 1 || s1 > 1 || s2 > 1)
+        for (size_t i = 0; i < n; i++)
+            y[i] = pick[i * sp] ? one[i * s1] : two[i * s2];
+    else if (s1 && s2)
+        PICK(i, i);
+    else if (s1)
+        PICK(i, 0);
+    else if (s2)
+        PICK(0, i);
+    else
+        PICK(0, 0);
+#undef PICK
+}
+
 static void where_row(void *ctx, const size_t *offset, size_t out) {
     const where_ctx *w = (const where_ctx *)ctx;
     const sis__broadcast *b = &w->s->p.broadcast;
     const uint8_t *pick = (const uint8_t *)(const void *)sis__in(w->s, w->r, 0) + offset[0];
     size_t size = sis__dtype_size(sis__tout(w->s, w->r, 0)->dtype);
+    if (size == sizeof(float)) {
+        pick_floats(w, pick, offset, sis__out(w->s, w->r, 0) + out);
+        return;
+    }
     char *y = (char *)sis__out(w->s, w->r, 0) + out * size;
     for (size_t i = 0, n = sis__broadcast_length(b); i < n; i++) {
         size_t from = pick[i * sis__broadcast_step(b, 0)] ? 1 : 2;

@@ -40,7 +40,7 @@ struct sis__cache {
     kept_made *made;
 };
 
-static const size_t run_bytes = (size_t)4 << 20; /* memory a run of many rows should stay below */
+static const size_t run_bytes = (size_t)1 << 20; /* memory a run of many rows should stay below */
 static const size_t max_chunk = 256;
 static const size_t max_geometries = 8;
 static const double max_probe_flops = 1.2e9;
