@@ -25,11 +25,39 @@ typedef struct {
     size_t at;
 } ranked;
 
-static int by_largest(const void *a, const void *b) {
-    const ranked *x = (const ranked *)a, *y = (const ranked *)b;
-    if (x->value != y->value)
-        return x->value > y->value ? -1 : 1;
-    return x->at < y->at ? -1 : 1;
+/* Is x to be taken before y? Of equal values the first; NaN last. */
+static int goes_first(const ranked *x, const ranked *y) {
+    if (x->value != y->value && !isnan(x->value) && !isnan(y->value))
+        return x->value > y->value;
+    if (isnan(x->value) != isnan(y->value))
+        return isnan(y->value);
+    return x->at < y->at;
+}
+
+/* A heap: the first of all lies in front, and none goes before the one above it. */
+static void sift_down(ranked *list, size_t n, size_t i) {
+    ranked moved = list[i];
+    for (size_t below; (below = 2 * i + 1) < n; i = below) {
+        below += below + 1 < n && goes_first(&list[below + 1], &list[below]);
+        if (!goes_first(&list[below], &moved))
+            break;
+        list[i] = list[below];
+    }
+    list[i] = moved;
+}
+
+static void make_heap(ranked *list, size_t n) {
+    for (size_t i = n / 2; i-- > 0;)
+        sift_down(list, n, i);
+}
+
+/* Takes the first out of a heap of n > 0. */
+static size_t take_first(ranked *list, size_t n) {
+    size_t at = list[0].at;
+    list[0] = list[n - 1];
+    if (n > 1)
+        sift_down(list, n - 1, 0);
+    return at;
 }
 
 static int top_k_shape(sis__cx *c) {
@@ -71,15 +99,16 @@ static int top_k_forward(const sis__step *s, sis__run *r) {
                 double v = sis__number_at(t, sis__in(s, r, 0), at);
                 list[i] = (ranked){p->smallest ? -v : v, i};
             }
-            qsort(list, p->axis.size, sizeof *list, by_largest);
+            make_heap(list, p->axis.size);
             for (size_t i = 0; i < p->k; i++) {
+                size_t best = take_first(list, p->axis.size - i);
                 size_t to = (o * p->k + i) * p->axis.inner + in;
-                size_t from = (o * p->axis.size + list[i].at) * p->axis.inner + in;
+                size_t from = (o * p->axis.size + best) * p->axis.inner + in;
                 if (sis__out(s, r, 0))
                     memcpy((char *)sis__out(s, r, 0) + to * size,
                            (const char *)sis__in(s, r, 0) + from * size, size);
                 if (sis__out(s, r, 1))
-                    ((int64_t *)(void *)sis__out(s, r, 1))[to] = (int64_t)list[i].at;
+                    ((int64_t *)(void *)sis__out(s, r, 1))[to] = (int64_t)best;
             }
         }
     return SIS_OK;
@@ -255,45 +284,59 @@ typedef struct {
     int centred;
 } suppression;
 
-static void corners(const suppression *p, const float *b, double *out) {
-    double half_w = 0.5 * (double)b[2], half_h = 0.5 * (double)b[3];
-    double a[4] = {b[0], b[1], b[2], b[3]};
-    if (p->centred) {
-        a[0] = b[0] - half_w;
-        a[1] = b[1] - half_h;
-        a[2] = b[0] + half_w;
-        a[3] = b[1] + half_h;
+/* Corners with the smaller numbers first, and the area. */
+typedef struct {
+    double low[2], high[2], area;
+} corners;
+
+static corners corners_of(const suppression *p, size_t i) {
+    const float *b = p->boxes + 4 * i;
+    corners c;
+    for (size_t a = 0; a < 2; a++) {
+        double half = 0.5 * (double)b[2 + a];
+        double one = p->centred ? b[a] - half : (double)b[a];
+        double two = p->centred ? b[a] + half : (double)b[2 + a];
+        c.low[a] = one < two ? one : two;
+        c.high[a] = one < two ? two : one;
     }
-    out[0] = fmin(a[0], a[2]);
-    out[1] = fmin(a[1], a[3]);
-    out[2] = fmax(a[0], a[2]);
-    out[3] = fmax(a[1], a[3]);
+    c.area = (c.high[0] - c.low[0]) * (c.high[1] - c.low[1]);
+    return c;
 }
 
 /* Do two boxes share more than their share allows? */
-static int overlaps(const suppression *p, size_t i, size_t j) {
-    double a[4], b[4];
-    corners(p, p->boxes + 4 * i, a);
-    corners(p, p->boxes + 4 * j, b);
-    double w = fmin(a[2], b[2]) - fmax(a[0], b[0]), h = fmin(a[3], b[3]) - fmax(a[1], b[1]);
-    double both = w > 0 && h > 0 ? w * h : 0;
-    double all = (a[2] - a[0]) * (a[3] - a[1]) + (b[2] - b[0]) * (b[3] - b[1]) - both;
+static int overlaps(const suppression *p, const corners *a, const corners *b) {
+    double side[2];
+    for (size_t k = 0; k < 2; k++) {
+        double low = a->low[k] > b->low[k] ? a->low[k] : b->low[k];
+        double high = a->high[k] < b->high[k] ? a->high[k] : b->high[k];
+        side[k] = high - low;
+        if (!(side[k] > 0))
+            return 0;
+    }
+    double both = side[0] * side[1], all = a->area + b->area - both;
     return both > 0 && all > 0 && both / all > (double)p->overlap;
 }
 
+typedef struct {
+    size_t at;
+    corners box;
+} kept_box;
+
 /* Boxes of one class that stay, best first; returns how many. */
-static size_t suppress(const suppression *p, ranked *list, size_t *kept) {
+static size_t suppress(const suppression *p, ranked *list, kept_box *kept) {
     size_t n = 0, stay = 0;
     for (size_t i = 0; i < p->n_boxes; i++)
         if (p->scores[i] > p->least)
             list[n++] = (ranked){p->scores[i], i};
-    qsort(list, n, sizeof *list, by_largest);
-    for (size_t i = 0; i < n && stay < p->most; i++) {
+    make_heap(list, n);
+    for (; n && stay < p->most; n--) {
+        kept_box next = {.at = take_first(list, n)};
         size_t k = 0;
-        while (k < stay && !overlaps(p, kept[k], list[i].at))
+        next.box = corners_of(p, next.at);
+        while (k < stay && !overlaps(p, &kept[k].box, &next.box))
             k++;
         if (k == stay)
-            kept[stay++] = list[i].at;
+            kept[stay++] = next;
     }
     return stay;
 }
@@ -305,7 +348,8 @@ static double number_of(sis__cx *c, size_t i, double missing) {
 
 static void keep_boxes(sis__cx *c, suppression *p, size_t n, size_t classes) {
     ranked *list = SIS_NEW(ranked, p->n_boxes);
-    size_t *kept = SIS_NEW(size_t, p->n_boxes), rows = 0, cap = n * classes * p->n_boxes;
+    kept_box *kept = SIS_NEW(kept_box, p->n_boxes);
+    size_t rows = 0, cap = n * classes * (p->most < p->n_boxes ? p->most : p->n_boxes);
     const float *boxes = p->boxes, *scores = p->scores;
     int64_t *found = SIS_NEW(int64_t, 3 * cap);
     if (!list || !kept || !found)
@@ -317,7 +361,7 @@ static void keep_boxes(sis__cx *c, suppression *p, size_t n, size_t classes) {
         for (size_t k = 0; k < stay; k++, rows++) {
             found[3 * rows] = (int64_t)(i / classes);
             found[3 * rows + 1] = (int64_t)(i % classes);
-            found[3 * rows + 2] = (int64_t)kept[k];
+            found[3 * rows + 2] = (int64_t)kept[k].at;
         }
     }
     int64_t *y = known_ints(c, 0, 2, (size_t[]){rows, 3});
