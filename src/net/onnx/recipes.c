@@ -22,18 +22,39 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/onnx/levels.h"
 #include "net/onnx/proto.h"
 
-enum { MAX_STEPS = 9 };
+enum { MAX_STEPS = 13 };
 
 #define POOL "kernel_shape strides pads auto_pad ceil_mode count_include_pad dilations"
 #define TO_CHANNELS "{perm=0 3 1 2}" /* of images */
 #define TO_LAST "{perm=0 2 3 1}"
 
-static const struct recipe {
+typedef struct recipe {
     const char *name;
     const char *steps[MAX_STEPS];
-} recipes[] = {
+} recipe;
+
+/* Quantised operators in levels, where these fit (net/onnx/levels.h). */
+static const recipe in_levels[] = {
+    {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y"}},
+    {"DequantizeLinear", {"sis.Lift 0 2 > l", "Mul l 1 > y"}},
+    {"QLinearConv",
+     {"sis.Lift 0 2 > a", "sis.Lift 3 5 > w", "sis.Lift 8 > b", "Conv a w b > s {*}",
+      "sis.Factor 1 4 6 3 > f", "sis.Levels s f 7 > l", "sis.Settle l 7 > y"}},
+    {"ConvInteger",
+     {"sis.Lift 0 2 > a", "sis.Lift 1 3 > w", "Conv a w > s {*}", "sis.Settle s > y"}},
+    {"MatMulInteger",
+     {"sis.Lift 0 2 > a {from_end=2}", "sis.Lift 1 3 > b {from_end=1}", "MatMul a b > s",
+      "sis.Settle s > y"}},
+    {"QLinearAdd",
+     {"sis.Lift 0 2 > a", "sis.Lift 2 > b", "Add a b > c", "sis.Lift 3 5 > d", "sis.Lift 5 > e",
+      "Add d e > f", "sis.Sums 1 2 4 5 6 7 > g h i j", "sis.Fused c g i > k", "sis.Fused f h k > m",
+      "sis.Levels m j 7 > n {raw=1}", "sis.Lift 7 > o", "Sub n o > l", "sis.Settle l 7 > y"}},
+};
+
+static const recipe recipes[] = {
     /* the same under another name */
     {"Pad", {"Pad 0 1 2 > y {*}"}},
     {"Trilu", {"Trilu 0 1 > y {*}"}},
@@ -101,7 +122,8 @@ typedef struct {
     const Onnx__NodeProto *from;
     Onnx__NodeProto *made[MAX_STEPS];
     size_t n;
-    uint64_t used; /* attributes of `from` that steps have taken */
+    uint64_t used;    /* attributes of `from` that steps have taken */
+    unsigned missing; /* letters that stand for nothing */
 } cook;
 
 static const Onnx__AttributeProto *attribute(const cook *k, const char *name, size_t n,
@@ -132,6 +154,8 @@ static char *node_name(const cook *k, const char *word, size_t n) {
     size_t output = *word == 'y' ? 0 : *word == 'z' ? 1 : *word == 'x' ? 2 : SIZE_MAX;
     if (isdigit((unsigned char)*word))
         return sis__strdup(input_of(k, (size_t)strtoul(word, NULL, 10)));
+    if (n == 1 && *word >= 'a' && *word <= 'z' && k->missing >> (*word - 'a') & 1)
+        return sis__strdup("");
     if (output != SIZE_MAX)
         return sis__strdup(output < k->from->n_output ? k->from->output[output] : "");
     snprintf(local, sizeof local, "/sis.%.*s", (int)n, word);
@@ -352,7 +376,22 @@ static int scale(cook *k, Onnx__NodeProto *n) {
     return add_float(n, "alpha", a ? a->f : 1.0f);
 }
 
+/* Is the only input of a step missing? Then it makes nothing, and its result is missing, too. */
+static int is_idle(cook *k, const char *step) {
+    const char *at = step + strcspn(step, " ") + 1;
+    char *end;
+    if (!isdigit((unsigned char)*at))
+        return 0;
+    size_t input = strtoul(at, &end, 10);
+    if (strncmp(end, " > ", 3) != 0 || *input_of(k, input))
+        return 0;
+    k->missing |= 1u << (end[3] - 'a');
+    return 1;
+}
+
 static int add_step(cook *k, const char *step) {
+    if (is_idle(k, step))
+        return SIS_OK;
     int so = holds(k, &step);
     size_t length = strcspn(step, " ");
     Onnx__NodeProto *n = start(k, so ? step : "Identity", so ? length : 8);
@@ -372,17 +411,26 @@ static int add_step(cook *k, const char *step) {
 
 /* ---- All nodes ------------------------------------------------------------------------------- */
 
-static const struct recipe *recipe_of(const Onnx__NodeProto *n) {
-    if (!n->domain || !n->op_type || strcmp(n->domain, "com.microsoft") != 0)
-        return NULL;
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
-        if (strcmp(recipes[i].name, n->op_type) == 0)
-            return n->n_output && *n->output[0] ? &recipes[i] : NULL;
+static const recipe *recipe_in(const recipe *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
     return NULL;
 }
 
+static const recipe *recipe_of(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
+    if (!n->op_type || n->n_output == 0 || !*n->output[0])
+        return NULL;
+    const recipe *r = recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type);
+    if (r && sis__levels_fit(g, n))
+        return r;
+    if (!n->domain || strcmp(n->domain, "com.microsoft") != 0)
+        return NULL;
+    return recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type);
+}
+
 /* The nodes of a recipe in k; none if an attribute is left that no step takes. */
-static int follow(cook *k, const struct recipe *r) {
+static int follow(cook *k, const recipe *r) {
     int error = SIS_OK;
     for (size_t i = 0; i < MAX_STEPS && r->steps[i] && !error; i++)
         error = add_step(k, r->steps[i]);
@@ -398,9 +446,8 @@ static int follow(cook *k, const struct recipe *r) {
 }
 
 /* Append what a node becomes to a list; the node is freed, or is it. */
-static int cook_node(Onnx__NodeProto *n, Onnx__NodeProto ***list, size_t *count) {
+static int cook_node(const recipe *r, Onnx__NodeProto *n, Onnx__NodeProto ***list, size_t *count) {
     cook k = {.from = n};
-    const struct recipe *r = recipe_of(n);
     int error = r ? follow(&k, r) : SIS_OK;
     if (error || k.n == 0)
         return error ? error : sis__proto_append(list, count, n);
@@ -417,25 +464,32 @@ static int cook_node(Onnx__NodeProto *n, Onnx__NodeProto ***list, size_t *count)
 
 static int cook_graph(Onnx__GraphProto *g) {
     int error = SIS_OK, found = 0;
+    const recipe **chosen = (const recipe **)sis__alloc(g->n_node + 1, sizeof *chosen);
+    if (!chosen)
+        return SIS_E_NOMEM;
     for (size_t i = 0; i < g->n_node && !error; i++) {
-        found |= recipe_of(g->node[i]) != NULL;
+        chosen[i] = recipe_of(g, g->node[i]);
+        found |= chosen[i] != NULL;
         for (size_t k = 0; k < g->node[i]->n_attribute && !error; k++)
             if (g->node[i]->attribute[k]->g)
                 error = cook_graph(g->node[i]->attribute[k]->g);
     }
-    if (error || !found)
+    if (error || !found) {
+        free((void *)chosen);
         return error;
+    }
     Onnx__NodeProto **list = NULL;
     size_t count = 0, done = 0;
-    while (done < g->n_node && !(error = cook_node(g->node[done], &list, &count)))
+    while (done < g->n_node && !(error = cook_node(chosen[done], g->node[done], &list, &count)))
         done++;
+    free((void *)chosen);
     for (; done < g->n_node; done++) /* after a failure: what is left goes with the document */
         if (sis__proto_append(&list, &count, g->node[done]) != SIS_OK)
             sis__proto_free(&g->node[done]->base);
     free((void *)g->node);
     g->node = list;
     g->n_node = count;
-    return error;
+    return error ? error : sis__levels_join(g);
 }
 
 int sis__recipes_apply(Onnx__ModelProto *doc) {

@@ -171,6 +171,12 @@
     X(QLINEAR_MUL, "ms", "QLinearMul", qlinear_mul)                                                \
     X(QLINEAR_CONCAT, "ms", "QLinearConcat", qlinear_concat)                                       \
     X(UNPACK, "sis", "Unpack", unpack)                                                             \
+    X(LIFT, "sis", "Lift", lift)                                                                   \
+    X(LEVELS, "sis", "Levels", levels)                                                             \
+    X(SETTLE, "sis", "Settle", settle)                                                             \
+    X(FACTOR, "sis", "Factor", factor)                                                             \
+    X(SUMS, "sis", "Sums", sums)                                                                   \
+    X(FUSED, "sis", "Fused", fused)                                                                \
     /* parts of recipes, in move.c and unary.c */                                                  \
     X(SWAP, "sis", "Swap", swap)                                                                   \
     X(TIMES, "sis", "Times", times)                                                                \

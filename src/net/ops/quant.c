@@ -1051,3 +1051,211 @@ static int unpack_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_unpack = {2, 3, unpack_shape, unpack_forward, NULL, 0, SIS__MIXES};
+
+/* ---- Levels (net/onnx/levels.h) -------------------------------------------------------------- */
+
+/* Integers, less their zero points: one, or one for each index of the first axis, or of one counted from the
+ * end. */
+static int lift_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
+    scaling *p = (scaling *)sis__cx_own(c, sizeof *p);
+    size_t from_end = (size_t)sis__attr_int(c, "from_end", 0);
+    need_whole(c, 0);
+    if (zero)
+        need_whole(c, 1);
+    if (c->error)
+        return c->error;
+    size_t axis = from_end && from_end <= x->rank ? x->rank - from_end : 0;
+    *p = (scaling){.axis = {.outer = 1, .size = 1, .inner = x->count}, .block = 1, .per = 1};
+    if (zero && zero->count != 1) {
+        if (x->rank == 0 || zero->count != x->dims[axis])
+            return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
+        sis__axis_around(x, axis, &p->axis);
+        p->step = 1;
+    }
+    sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    return c->error;
+}
+
+static int lift_forward(const sis__step *s, sis__run *r) {
+    const scaling *p = (const scaling *)s->p.own;
+    const int64_t *x = whole(s, r, 0), *zero = whole(s, r, 1);
+    float *y = sis__out(s, r, 0);
+    for (size_t i = 0; i < p->axis.outer * p->axis.size; i++) {
+        int64_t z = zero ? zero[i % p->axis.size * p->step] : 0;
+        for (size_t k = 0; k < p->axis.inner; k++)
+            *y++ = (float)(*x++ - z);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_lift = {1, 2, lift_shape, lift_forward, NULL, 0, SIS__MIXES};
+
+/* Levels and a zero point (none: 0, int32) -> integers */
+static int settle_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
+    sis__cx_float(c, 0);
+    if (zero)
+        need_whole(c, 1);
+    if (!c->error && zero && zero->count != 1)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
+    sis__cx_output(c, 0, SIS__I64, x->rank, x->dims);
+    sis__cx_elem(c, 0, zero ? zero->elem : SIS__INT32);
+    return c->error;
+}
+
+static int settle_forward(const sis__step *s, sis__run *r) {
+    const float *x = sis__in(s, r, 0);
+    int64_t *y = (int64_t *)(void *)sis__out(s, r, 0), zero = whole(s, r, 1) ? *whole(s, r, 1) : 0;
+    for (size_t i = 0, n = sis__tin(s, r, 0)->count; i < n; i++)
+        y[i] = (int64_t)(int32_t)x[i] + zero;
+    return SIS_OK;
+}
+
+const sis__op sis__op_settle = {1, 2, settle_shape, settle_forward, NULL, 0, SIS__MIXES};
+
+/* What is fixed about levels, in the one number that parameters of broadcasting have room for. */
+typedef struct {
+    int zero, is_signed, over; /* over: divided by the factor */
+} level_kind;
+
+static int pack_kind(const level_kind *k) {
+    return (k->zero + 1024) * 4 + k->is_signed * 2 + k->over;
+}
+
+static level_kind kind_of(int choice) {
+    return (level_kind){choice / 4 - 1024, choice / 2 % 2, choice % 2};
+}
+
+/* x, factor, zero point (a constant; none: 0, uint8) -> x times or over the factor as levels. `raw`: nothing
+ * but the type is wanted of the zero point. */
+static int levels_shape(sis__cx *c) {
+    const sis__tensor *zero = sis__cx_input(c, 2);
+    size_t rank, dims[SIS__MAX_RANK];
+    level_kind k = {.over = sis__attr_int(c, "over", 0) != 0};
+    int raw = sis__attr_int(c, "raw", 0) != 0;
+    sis__cx_float(c, 0);
+    sis__cx_float(c, 1);
+    if (zero && (!is_byte(zero) || !zero->data || zero->count != 1))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a zero point that is no constant of 8 bits");
+    if (c->error)
+        return c->error;
+    k.zero = zero && !raw ? (int)*(const int64_t *)zero->data : 0;
+    k.is_signed = zero && zero->elem == SIS__INT8;
+    c->step->n_inputs = 2; /* the zero point is known from here on */
+    sis__cx_broadcast(c, 2, &rank, dims);
+    c->step->p.broadcast.choice = pack_kind(&k);
+    sis__cx_output(c, 0, SIS__F32, rank, dims);
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    if (!c->error)
+        c->step->flops = 4.0 * (double)c->plan->tensors[c->step->outputs[0]].count;
+    return c->error;
+}
+
+static void levels_row(void *ctx, const size_t *offset, size_t out) {
+    const pair *v = (const pair *)ctx;
+    const sis__broadcast *b = &v->s->p.broadcast;
+    level_kind k = kind_of(b->choice);
+    const float *x = sis__in(v->s, v->r, 0) + offset[0], *f = sis__in(v->s, v->r, 1) + offset[1];
+    float *y = sis__out(v->s, v->r, 0) + out;
+    float least = (float)((k.is_signed ? -128 : 0) - k.zero), none = (float)-k.zero;
+    float most = (float)((k.is_signed ? 127 : 255) - k.zero);
+    size_t n = sis__broadcast_length(b), sx = sis__broadcast_step(b, 0),
+           sf = sis__broadcast_step(b, 1);
+    if (k.over)
+        for (size_t i = 0; i < n; i++)
+            y[i] = nearest_within(x[i * sx] / f[i * sf], least, most, none);
+    else if (sx == 1 && sf == 0)
+        for (size_t i = 0; i < n; i++)
+            y[i] = nearest_within(x[i] * *f, least, most, none);
+    else if (sx == 1 && sf == 1)
+        for (size_t i = 0; i < n; i++)
+            y[i] = nearest_within(x[i] * f[i], least, most, none);
+    else
+        for (size_t i = 0; i < n; i++)
+            y[i] = nearest_within(x[i * sx] * f[i * sf], least, most, none);
+}
+
+static int levels_forward(const sis__step *s, sis__run *r) {
+    sis__broadcast_rows(&s->p.broadcast, levels_row, &(pair){s, r});
+    return SIS_OK;
+}
+
+const sis__op sis__op_levels = {2, 3, levels_shape, levels_forward, NULL, 0, SIS__MAPS};
+
+/* Scales of x, of weights (one, or one for each filter) and of the result, and weights -> what sums are
+ * multiplied with, along the axis of channels */
+static int factor_shape(sis__cx *c) {
+    const sis__tensor *scale = sis__cx_input(c, 1), *w = sis__cx_input(c, 3);
+    size_t dims[SIS__MAX_RANK], rank = scale->count > 1 && w->rank >= 2 ? w->rank - 1 : 0;
+    for (size_t i = 0; i < 3; i++)
+        sis__cx_float(c, i);
+    for (size_t d = 0; d < rank; d++)
+        dims[d] = d ? 1 : scale->count;
+    return sis__cx_output(c, 0, SIS__F32, rank, dims);
+}
+
+static int factor_forward(const sis__step *s, sis__run *r) {
+    for (size_t i = 0, n = sis__tout(s, r, 0)->count; i < n; i++) {
+        float scale = *sis__in(s, r, 0) * sis__in(s, r, 1)[i];
+        sis__out(s, r, 0)[i] = scale / *sis__in(s, r, 2);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_factor = {4, 4, factor_shape, factor_forward, NULL, 0, SIS__MIXES};
+
+/* What QLinearAdd multiplies its two sides with and adds, from scale and zero point of each and of the result;
+ * and 1. */
+static int sums_shape(sis__cx *c) {
+    for (size_t i = 0; i < 6; i += 2) {
+        sis__cx_float(c, i);
+        need_whole(c, i + 1);
+    }
+    for (size_t i = 0; i < 4; i++)
+        sis__cx_output(c, i, SIS__F32, 0, NULL);
+    return c->error;
+}
+
+static int sums_forward(const sis__step *s, sis__run *r) {
+    float to = *sis__in(s, r, 4), one = *sis__in(s, r, 0) / to, two = *sis__in(s, r, 2) / to;
+    float at = fmaf(one, (float)*whole(s, r, 1), two * (float)*whole(s, r, 3));
+    float results[4] = {one, two, (float)*whole(s, r, 5) - at, 1};
+    for (size_t i = 0; i < 4; i++)
+        if (sis__out(s, r, i))
+            *sis__out(s, r, i) = results[i];
+    return SIS_OK;
+}
+
+const sis__op sis__op_sums = {6, 6, sums_shape, sums_forward, NULL, 0, SIS__MIXES};
+
+/* a * b + c, rounded once if a is a byte */
+static int fused_shape(sis__cx *c) {
+    size_t rank, dims[SIS__MAX_RANK];
+    for (size_t i = 0; i < 3; i++)
+        sis__cx_float(c, i);
+    sis__cx_broadcast(c, 3, &rank, dims);
+    return sis__cx_output(c, 0, SIS__F32, rank, dims);
+}
+
+static void fused_row(void *ctx, const size_t *offset, size_t out) {
+    const pair *v = (const pair *)ctx;
+    const sis__broadcast *w = &v->s->p.broadcast;
+    size_t by[3];
+    const float *in[3];
+    for (size_t i = 0; i < 3; i++) {
+        by[i] = sis__broadcast_step(w, i);
+        in[i] = sis__in(v->s, v->r, i) + offset[i];
+    }
+    for (size_t i = 0, n = sis__broadcast_length(w); i < n; i++)
+        sis__out(v->s, v->r, 0)[out + i] =
+            (float)((double)in[0][i * by[0]] * (double)in[1][i * by[1]] + (double)in[2][i * by[2]]);
+}
+
+static int fused_forward(const sis__step *s, sis__run *r) {
+    sis__broadcast_rows(&s->p.broadcast, fused_row, &(pair){s, r});
+    return SIS_OK;
+}
+
+const sis__op sis__op_fused = {3, 3, fused_shape, fused_forward, NULL, 0, SIS__MAPS};

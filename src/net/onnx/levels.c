@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * See levels.h.
+ */
+#include "net/onnx/levels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/onnx/graph.h"
+#include "net/onnx/proto.h"
+
+static const char *name_of(const Onnx__NodeProto *n, size_t input) {
+    return input < n->n_input && n->input[input] ? n->input[input] : "";
+}
+
+static int is(const Onnx__NodeProto *n, const char *domain, const char *type) {
+    return n->op_type && strcmp(n->op_type, type) == 0 &&
+           strcmp(n->domain ? n->domain : "", domain) == 0;
+}
+
+static const Onnx__NodeProto *producer_of(const Onnx__GraphProto *g, const char *name) {
+    for (size_t i = 0; i < g->n_node; i++)
+        for (size_t k = 0; k < g->node[i]->n_output; k++)
+            if (strcmp(g->node[i]->output[k], name) == 0)
+                return g->node[i];
+    return NULL;
+}
+
+/* ---- Constants ------------------------------------------------------------------------------- */
+
+static const Onnx__TensorProto *constant_of(const Onnx__GraphProto *g, const char *name) {
+    for (size_t i = 0; i < g->n_initializer; i++)
+        if (g->initializer[i]->name && strcmp(g->initializer[i]->name, name) == 0)
+            return g->initializer[i];
+    const Onnx__NodeProto *n = producer_of(g, name);
+    for (size_t i = 0; n && is(n, "", "Constant") && i < n->n_attribute; i++)
+        if (n->attribute[i]->t)
+            return n->attribute[i]->t;
+    return NULL;
+}
+
+/* A constant; free d->owned. */
+static int decode_plain(const Onnx__GraphProto *g, const char *name, sis__decoded *d) {
+    const Onnx__TensorProto *t = *name ? constant_of(g, name) : NULL;
+    *d = (sis__decoded){0};
+    if (t && sis__tensor_decode(t, NULL, d) == SIS_OK)
+        return 1;
+    *d = (sis__decoded){0};
+    return 0;
+}
+
+/* Give constant values the shape that a Reshape says, if it says all of it. */
+static int reshape(const Onnx__GraphProto *g, const Onnx__NodeProto *n, sis__decoded *d) {
+    sis__decoded shape;
+    size_t count = 1, known = 0;
+    if (decode_plain(g, name_of(n, 1), &shape) && shape.dtype == SIS__I64 &&
+        shape.count <= SIS__MAX_RANK)
+        for (; known < shape.count && ((const int64_t *)shape.data)[known] > 0; known++) {
+            d->dims[known] = ((const int64_t *)shape.data)[known];
+            count *= (size_t)d->dims[known];
+        }
+    d->rank = known;
+    int fits = shape.count && known == shape.count && count == d->count;
+    free(shape.owned);
+    return fits;
+}
+
+/* Input i as a constant of that type, or one reshaped; free d->owned. */
+static int decode(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t i, sis__dtype type,
+                  sis__decoded *d) {
+    int found = decode_plain(g, name_of(n, i), d);
+    const Onnx__NodeProto *from = found ? NULL : producer_of(g, name_of(n, i));
+    if (from && is(from, "", "Reshape"))
+        found = decode_plain(g, name_of(from, 0), d) && reshape(g, from, d);
+    if (!found) {
+        free(d->owned);
+        *d = (sis__decoded){0};
+        return 0;
+    }
+    if (d->dtype == type && d->count > 0)
+        return 1;
+    free(d->owned);
+    *d = (sis__decoded){0};
+    return 0;
+}
+
+static int is_byte(int elem) {
+    return elem == SIS__UINT8 || elem == SIS__INT8;
+}
+
+/* Is input i a scale: one number, or n? */
+static int is_scale(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t i, size_t most) {
+    sis__decoded d;
+    int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
+    free(d.owned);
+    return fits;
+}
+
+/* Is it a zero point of 8 bits, or missing where that is allowed? */
+static int is_zero(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t i, int missing) {
+    sis__decoded d;
+    if (!*name_of(n, i))
+        return missing;
+    int fits = decode(g, n, i, SIS__I64, &d) && is_byte(d.elem) && d.count == 1;
+    free(d.owned);
+    return fits;
+}
+
+/* ---- Exact sums ------------------------------------------------------------------------------ */
+
+/* Weights (outputs, terms), or (terms, outputs) if `columns`, and what is added to their sums. */
+typedef struct {
+    sis__decoded w, zero, bias;
+    size_t outputs, terms;
+    int columns;
+} layer;
+
+/* Do all sums of one output stay below 2^24, whatever levels (at most 255) they are of? */
+static int is_exact(const layer *l, size_t j) {
+    const int64_t *w = (const int64_t *)l->w.data, *zero = (const int64_t *)l->zero.data;
+    double most = l->bias.data ? (double)llabs(((const int64_t *)l->bias.data)[j]) : 0;
+    int64_t z = zero ? zero[l->zero.count > 1 ? j : 0] : 0;
+    for (size_t k = 0; k < l->terms; k++)
+        most += 255 * (double)llabs(w[l->columns ? k * l->outputs + j : j * l->terms + k] - z);
+    return most < 0x1p24;
+}
+
+/* Inputs of a product: weights, their zero points, and a bias (SIZE_MAX: none). */
+static int layer_fits(const Onnx__GraphProto *g, const Onnx__NodeProto *n, layer *l,
+                      const size_t *at) {
+    int fits = decode(g, n, at[0], SIS__I64, &l->w) && is_byte(l->w.elem) && l->w.rank >= 2;
+    if (fits) {
+        l->outputs = (size_t)l->w.dims[l->columns ? l->w.rank - 1 : 0];
+        l->terms = l->outputs ? l->w.count / l->outputs : 0;
+        fits = l->outputs > 0 && (!l->columns || l->w.rank == 2);
+    }
+    if (fits && *name_of(n, at[1]))
+        fits = decode(g, n, at[1], SIS__I64, &l->zero) &&
+               (l->zero.count == 1 || l->zero.count == l->outputs);
+    if (fits && *name_of(n, at[2]))
+        fits = decode(g, n, at[2], SIS__I64, &l->bias) && l->bias.count == l->outputs;
+    for (size_t j = 0; fits && j < l->outputs; j++)
+        fits = is_exact(l, j);
+    free(l->w.owned);
+    free(l->zero.owned);
+    free(l->bias.owned);
+    return fits;
+}
+
+/* ---- Operators ------------------------------------------------------------------------------- */
+
+static int has_attribute(const Onnx__NodeProto *n, const char *name) {
+    for (size_t i = 0; i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, name) == 0)
+            return 1;
+    return 0;
+}
+
+int sis__levels_fit(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
+    layer l = {.columns = is(n, "", "MatMulInteger")};
+    if (is(n, "", "QuantizeLinear"))
+        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
+               !has_attribute(n, "block_size");
+    if (is(n, "", "DequantizeLinear"))
+        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && !constant_of(g, name_of(n, 0));
+    if (is(n, "", "QLinearConv"))
+        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 6, 1) &&
+               is_zero(g, n, 7, 0) && layer_fits(g, n, &l, (const size_t[]){3, 5, 8}) &&
+               is_scale(g, n, 4, l.outputs);
+    if (is(n, "", "ConvInteger"))
+        return layer_fits(g, n, &l, (const size_t[]){1, 3, SIZE_MAX});
+    if (is(n, "", "MatMulInteger"))
+        return layer_fits(g, n, &l, (const size_t[]){1, 3, SIZE_MAX});
+    return is(n, "com.microsoft", "QLinearAdd") && is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) &&
+           is_scale(g, n, 4, 1) && is_zero(g, n, 5, 0) && is_scale(g, n, 6, 1) &&
+           is_zero(g, n, 7, 0);
+}
+
+/* ---- Neighbours ------------------------------------------------------------------------------ */
+
+/* Are two zero points the same? */
+static int same_zero(const Onnx__GraphProto *g, const Onnx__NodeProto *a,
+                     const Onnx__NodeProto *b) {
+    sis__decoded d[2];
+    if (strcmp(name_of(a, 1), name_of(b, 1)) == 0)
+        return 1;
+    int one = decode(g, a, 1, SIS__I64, &d[0]), two = decode(g, b, 1, SIS__I64, &d[1]);
+    int same = one && two && d[0].count == 1 && d[1].count == 1 &&
+               *(const int64_t *)d[0].data == *(const int64_t *)d[1].data;
+    free(d[0].owned);
+    free(d[1].owned);
+    return same;
+}
+
+static int is_cast_to_float(const Onnx__NodeProto *n) {
+    for (size_t i = 0; is(n, "", "Cast") && i < n->n_attribute; i++)
+        if (n->attribute[i]->name && strcmp(n->attribute[i]->name, "to") == 0)
+            return n->attribute[i]->i == SIS__FLOAT;
+    return 0;
+}
+
+/* Let n pass on a value. */
+static int become_identity(Onnx__NodeProto *n, const char *value) {
+    char *type = sis__strdup("Identity"), *domain = sis__strdup(""), *name = sis__strdup(value);
+    if (!type || !domain || !name) {
+        free(type);
+        free(domain);
+        free(name);
+        return SIS_E_NOMEM;
+    }
+    free(n->op_type);
+    free(n->domain);
+    n->op_type = type;
+    n->domain = domain;
+    for (size_t i = 0; i < n->n_attribute; i++)
+        sis__proto_free(&n->attribute[i]->base);
+    n->n_attribute = 0;
+    for (size_t i = 0; i < n->n_input; i++)
+        free(n->input[i]);
+    n->n_input = 1;
+    n->input[0] = name;
+    return SIS_OK;
+}
+
+int sis__levels_join(Onnx__GraphProto *g) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < g->n_node && !error; i++) {
+        Onnx__NodeProto *n = g->node[i];
+        int lifts = is(n, "sis", "Lift"), casts = is_cast_to_float(n);
+        const Onnx__NodeProto *from = lifts || casts ? producer_of(g, name_of(n, 0)) : NULL;
+        if (!from || !is(from, "sis", "Settle"))
+            continue;
+        if (lifts ? same_zero(g, n, from) : !*name_of(from, 1))
+            error = become_identity(n, name_of(from, 0));
+    }
+    return error;
+}
