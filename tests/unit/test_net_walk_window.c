@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "net/walk/walk.h"
+#include "net/window/window.h"
 #include "support_net.h"
 #include "support_nets.h"
 
@@ -233,6 +234,130 @@ static void failing_allocations_are_reported(void **state) {
     }
 }
 
+/* ---- Rounding --------------------------------------------------------------------------------- */
+
+enum { SIDE = 7, PLACES = SIDE * SIDE, FILTERS = 4, SEEN = (SIDE - 2) * (SIDE - 2) };
+
+static struct {
+    int wants;
+    double said[PLACES]; /* by `bounds`, of each feature */
+    size_t learnt, tight;
+} spied;
+
+static void spy_bounds(sis__ruled *r, int wants, const int *features, size_t n, double *most) {
+    sis__rule_window.bounds(r, wants, features, n, most);
+    spied.wants = wants;
+    for (size_t k = 0; k < n; k++)
+        spied.said[features[k]] = most[k];
+}
+
+static void spy_learn(sis__ruled *r, int feature, double margin) {
+    double said = spied.said[feature];
+    if (isfinite(said)) {
+        assert_true(spied.wants * margin <= said);
+        spied.learnt++;
+        spied.tight += said - spied.wants * margin < 1e-3 * fabs(said);
+    }
+    sis__rule_window.learn(r, feature, margin);
+}
+
+static void add_positive(sis_net_builder *b, const char *name, const sis_net_shape *shape,
+                         sis__rng *r) {
+    float w[8 * FILTERS * SEEN];
+    size_t n = 1;
+    for (size_t i = 0; i < shape->rank; i++)
+        n *= shape->dims[i];
+    for (size_t i = 0; i < n; i++)
+        w[i] = (float)(0.1 + sis__rng_uniform(r));
+    sis_net_add_param(b, name, shape, w);
+}
+
+/* Whatever is masked makes every value larger, and the margin by just what the bound adds up. */
+static sis_net *build_growing(sis__rng *r) {
+    sis_net_builder *b = sis_net_builder_new("growing");
+    sis_net *net;
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, SIDE, SIDE));
+    add_positive(b, "k", SHAPE(FILTERS, 1, 3, 3), r);
+    sis_net_add_node(b, "Conv", "x k", "c");
+    sis_net_add_node(b, "Relu", "c", "d");
+    sis_net_add_node(b, "Flatten", "d", "f");
+    add_positive(b, "w", SHAPE(FILTERS * SEEN, 8), r);
+    sis_net_add_node(b, "Gemm", "f w", "g");
+    sis_net_add_node(b, "Relu", "g", "h");
+    add_positive(b, "v", SHAPE(8, 1), r);
+    sis_net_add_node(b, "Gemm", "h v", "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    return net;
+}
+
+static void probe_all(sis_walk *w) {
+    int features[PLACES];
+    double margins[PLACES], now;
+    unsigned char masked[PLACES] = {0};
+    assert_int_equal(w->ops->reset(w, masked, &now), SIS_OK);
+    for (int j = 0; j < PLACES; j++)
+        features[j] = j;
+    for (size_t n = PLACES; n > 0; n--) {
+        size_t best = 0;
+        w->wants = 1;
+        assert_int_equal(w->ops->probe(w, features, n, margins), SIS_OK);
+        for (size_t k = 1; k < n; k++)
+            best = margins[k] > margins[best] ? k : best;
+        assert_int_equal(w->ops->mask(w, features[best], &now), SIS_OK);
+        features[best] = features[n - 1];
+    }
+}
+
+/* Where a bound is what the margin grows by and nothing more, only what it allows for rounding keeps
+ * margins, which are rounded, below it. */
+static void bounds_allow_for_rounding(void **state) {
+    (void)state;
+    sis__rule rule = sis__rule_window;
+    rule.bounds = spy_bounds;
+    rule.learn = spy_learn;
+    memset(&spied, 0, sizeof spied);
+    for (unsigned seed = 0; seed < 20; seed++) {
+        sis__rng r;
+        sis_walk *w;
+        double x[PLACES], z[PLACES];
+        sis__rng_init(&r, seed);
+        sis_net *net = build_growing(&r);
+        for (size_t i = 0; i < PLACES; i++) {
+            x[i] = 0;
+            z[i] = 1 + 0.01 * sis__rng_uniform(&r);
+        }
+        sis_input input = {.values = x, .mask = z, .n_values = PLACES};
+        if (sis__walk_by(&rule, net, &input, &(sis_net_walk_opt){0}, &w) != SIS_OK)
+            fail_msg("%s", sis_error_detail());
+        probe_all(w);
+        w->ops->free(w);
+        sis_net_free(net);
+    }
+    printf("%zu bounds held, %zu of them tight\n", spied.learnt, spied.tight);
+    assert_true(spied.tight > 200);
+}
+
+/* Sums may be off by what the squares of all that was added to them allow, with every mask more. */
+static void sums_allow_for_every_mask(void **state) {
+    (void)state;
+    double change = 3, sum = 1, slack = 0, length = 1, squares = 1;
+    unsigned char live = 1;
+    sis__kept kept = {.squares = 9};
+    sis__prefix f = {.store = {.wide = &change}};
+    sis__keep_point s = {.kind = SIS__KEEP_MEAN, .kept = &kept, .cut = {.width = 1}};
+    s.linear = (sis__cut_linear){.sums = &sum, .slack = &slack, .length = &length, .live = &live};
+    s.linear.squares = s.linear.most_squares = squares;
+    for (size_t masks = 1; masks <= 32; masks++) {
+        double before = slack;
+        sis__sums_before(&f, &s, 0);
+        squares += kept.squares;
+        assert_true(sum == 1 + 3 * (double)masks && s.linear.squares == squares);
+        assert_true(s.linear.most_squares >= squares && slack >= before && slack > 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_probe_agrees_with_full_passes),
@@ -241,6 +366,8 @@ int main(void) {
         cmocka_unit_test(who_answers_makes_no_difference),
         cmocka_unit_test(masks_need_no_question),
         cmocka_unit_test(costs_choose),
+        cmocka_unit_test(bounds_allow_for_rounding),
+        cmocka_unit_test(sums_allow_for_every_mask),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
