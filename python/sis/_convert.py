@@ -179,9 +179,9 @@ def converted(model):
                      "linear model, walked" if kind is linear else "trees, walked")
 
 
-def agrees(core, call, rows):
-    """Does the converted model answer as the estimator, on these rows?"""
+def agrees(core, wanted, rows):
+    """Does the converted model answer these rows as wanted?"""
     rows = np.ascontiguousarray(rows, dtype=np.float64)
-    wanted = np.asarray(call(rows), dtype=float).reshape(len(rows), -1)
+    wanted = np.asarray(wanted, dtype=float).reshape(len(rows), -1)
     got = np.frombuffer(core.predict(rows, len(rows))).reshape(len(rows), -1)
     return got.shape == wanted.shape and np.allclose(got, wanted, rtol=1e-5, atol=1e-6)

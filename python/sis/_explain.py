@@ -116,9 +116,23 @@ class Explainer:
         self.output, self.max_subsets, self.jobs, self.exact = output, max_subsets, jobs, exact
         self.memory, self.tokenizer, self.fit, self.batch_size = memory, tokenizer, fit, batch_size
         self.kind, self.timeout, self.progress = kind, timeout, progress
+        if batch_size is not None and batch_size < 1:
+            raise Error("batch_size=%r: expected at least 1" % (batch_size,))
+        self._open()
+
+    def _open(self):
+        """A file is opened at once; anything else is looked at with the first example."""
         self.bound = None
-        if isinstance(model, (str, os.PathLike)):
-            self.bound = _models.model_for(model, None, batch_size, timeout, normalize)
+        if isinstance(self.model, (str, os.PathLike)):
+            self.bound = _models.model_for(self.model, None, self.batch_size, self.timeout, self.normalize)
+
+    def __getstate__(self):
+        """Copies, also those for another process, make their own of what runs the model."""
+        return {k: v for k, v in self.__dict__.items() if k != "bound"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._open()
 
     @property
     def engine(self):
@@ -169,7 +183,9 @@ class Explainer:
             if not 0 <= share <= 100:
                 raise Error("threshold=%r: expected a number, or p0 to p100" % (threshold,))
             return float(np.percentile(scores[np.arange(len(scores)), outputs], share))
-        return float(threshold)
+        if np.size(threshold) != 1:
+            raise Error("threshold: one number is for all examples, here are %d" % np.size(threshold))
+        return float(np.ravel(threshold)[0])
 
     def _examples(self, encoder, rows, outputs, ids, labels):
         width = max(len(r) for r in rows)
@@ -228,10 +244,11 @@ class Explainer:
         rows = encoder.rows(X)
         if len(rows) == 0:
             raise Error("there are no examples")
+        ids, labels = one_each(ids, "ids", len(rows)), one_each(labels, "labels", len(rows))
         if self.bound is None:
             few = rows[:32] if isinstance(rows, np.ndarray) else np.asarray(rows[0])[None]
-            sample = encoder.batch(few)
-            self.bound = _models.model_for(self.model, sample, self.batch_size, self.timeout, self.normalize)
+            self.bound = _models.model_for(self.model, encoder.batch(few), self.batch_size, self.timeout,
+                                           self.normalize, few)
         core = self.bound.bind(encoder, rows[0])
         scores = predict_rows(core, rows, self.jobs)
         outputs = self._outputs(scores, len(rows))
@@ -282,6 +299,16 @@ class Explainer:
         return _core.made(None if file is None else os.fspath(file),
                           self.mask if isinstance(self.mask, str) else None, len(examples),
                           samples if samples > 1 else 0).decode()
+
+
+def one_each(given, what, n):
+    """Ids or labels of n examples, by their order: the index of a Series is not looked at."""
+    if given is None:
+        return None
+    given = list(given)
+    if len(given) != n:
+        raise Error("%s: %d are given for %d examples" % (what, len(given), n))
+    return given
 
 
 def unbounded(rows):

@@ -90,7 +90,10 @@ def feature_map(features, axis, shape, names):
     if axis is not None:
         if features is not None:
             raise Error("give features= or axis=, not both")
-        axes = [a % len(shape) for a in np.atleast_1d(axis)]
+        axes = np.atleast_1d(axis).tolist()
+        if not all(isinstance(a, int) and -len(shape) <= a < len(shape) for a in axes):
+            raise Error("axis=%r: an example has the axes 0 to %d" % (axis, len(shape) - 1))
+        axes = [a % len(shape) for a in axes]
         kept = [1 if d in axes else n for d, n in enumerate(shape)]
         numbers = np.arange(int(np.prod(kept))).reshape(kept)
         return np.broadcast_to(numbers, shape).astype(np.intc).ravel(), None
@@ -140,11 +143,21 @@ class Encoder:
         if background is None:
             raise Error('mask=%r needs data to take it from: give background=, for example the '
                         'training data' % (spec,))
-        rows = self.rows(background)
-        return np.asarray(rows)
+        rows = np.asarray(self.rows(background))
+        if len(rows) == 0:
+            raise Error("background: there are no rows in it")
+        return rows
 
     def center(self, spec, rows):
-        return mean(rows) if spec == "mean" else np.median(rows, axis=0)
+        """The mean or the median of the values that are there."""
+        return np.array([self.center_of(spec, k, column[~np.isnan(column)])
+                         for k, column in enumerate(rows.T)]) if np.isnan(rows).any() else (
+            mean(rows) if spec == "mean" else np.median(rows, axis=0))
+
+    def center_of(self, spec, k, column):
+        if column.size == 0:
+            return np.nan
+        return mean(column[:, None])[0] if spec == "mean" else np.median(column)
 
     def masks(self, spec, background, width):
         if isinstance(spec, HotDeck):
@@ -177,10 +190,19 @@ class Encoder:
         return {}
 
 
+def from_tensor(x):
+    """A tensor of PyTorch as an array; numpy has no bfloat16."""
+    x = x.detach().cpu()
+    return (x.float() if x.is_floating_point() and x.element_size() < 4 else x).numpy()
+
+
 def numbers(x, what):
     """An array of finite or missing numbers as float64; objects and texts are refused."""
+    if hasattr(x, "toarray"):
+        raise Error("%s: this matrix is sparse; give %s.toarray()" % (what, what))
     try:
-        x = np.asarray(x)
+        x = from_tensor(x) if hasattr(x, "detach") else x
+        x = x.astype(float).filled(np.nan) if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
         if x.dtype.kind == "O":
             x = x.astype(float)
     except (TypeError, ValueError) as e:
@@ -244,16 +266,29 @@ class FrameEncoder(Encoder):
         self.dtypes = list(frame.dtypes)
         self.width = len(self.names)
         self.shape = (self.width,)
-        self.categories = [None] * self.width
-        for k, c in enumerate(self.columns):
-            if not self.numeric(self.dtypes[k]):
-                parts = [frame[c]] + ([background[c]] if is_frame(background) else [])
-                seen = {v for p in parts for v in p[p.notna()].unique()}
-                self.categories[k] = sorted(seen, key=str)
+        twice = [c for k, c in enumerate(self.columns) if c in self.columns[:k]]
+        if twice:
+            raise Error("X: two columns are called %r; a feature needs a name of its own" % (twice[0],))
+        self.categories = [None if self.numeric(d) else self.known(c, frame, background)
+                           for c, d in zip(self.columns, self.dtypes)]
 
     @staticmethod
     def numeric(dtype):
-        return getattr(dtype, "kind", "O") in "fiub" and not hasattr(dtype, "categories")
+        return getattr(dtype, "kind", "O") in "fiu" and not hasattr(dtype, "categories")
+
+    @staticmethod
+    def known(c, frame, background):
+        """The categories of a column: in the order of its type, which models count them in, where it
+        has one; then what else there is."""
+        if frame.dtypes[c].kind == "b":
+            return [False, True]
+        first = list(getattr(frame.dtypes[c], "categories", ()))
+        parts = [frame[c]] + ([background[c]] if is_frame(background) and c in background.columns else [])
+        try:
+            seen = {v for p in parts for v in p[p.notna()].unique()}
+        except TypeError:
+            raise Error("X: column %r holds neither numbers nor words" % (c,)) from None
+        return first + sorted(seen.difference(first), key=str)
 
     def rows(self, frame):
         if not is_frame(frame):
@@ -263,10 +298,16 @@ class FrameEncoder(Encoder):
             if c not in frame.columns:
                 raise Error("there is no column %r; the examples have it" % (c,))
             if self.categories[k] is None:
-                out[:, k] = np.asarray(frame[c], dtype=float)
+                try:
+                    out[:, k] = frame[c].to_numpy(dtype=float, na_value=np.nan)
+                except (TypeError, ValueError) as e:
+                    raise Error("column %r: expected numbers, as in the examples (%s)" % (c, e)) from None
             else:
                 place = {v: j for j, v in enumerate(self.categories[k])}
                 out[:, k] = [place.get(v, np.nan) for v in frame[c]]
+                strange = frame[c][np.isnan(out[:, k]) & frame[c].notna().to_numpy()]
+                if len(strange):
+                    raise Error("column %r: %r is in neither X nor background" % (c, strange.iloc[0]))
         return out
 
     def batch(self, rows):
@@ -278,23 +319,38 @@ class FrameEncoder(Encoder):
                 known = np.asarray(self.categories[k] + [None], dtype=object)
                 code = np.where(np.isnan(values), len(known) - 1, values).astype(int)
                 columns[c] = pandas.Series(known[code]).astype(self.dtypes[k])
-            elif self.dtypes[k].kind in "iub" and np.all(values == np.rint(values)):
-                columns[c] = values.astype(self.dtypes[k])
             else:
-                columns[c] = values.astype(self.dtypes[k] if self.dtypes[k].kind == "f" else float)
+                columns[c] = self.typed(pandas, values, self.dtypes[k])
         return pandas.DataFrame(columns, columns=self.columns)
 
+    @staticmethod
+    def typed(pandas, values, dtype):
+        """Numbers in the type of their column; means of integers are no integers."""
+        missing = np.isnan(values)
+        own = isinstance(dtype, np.dtype)
+        if dtype.kind != "f" and not np.all((values == np.rint(values)) | (missing & (not own))):
+            dtype = np.dtype(float) if own else "Float64"
+        return values.astype(dtype) if own else pandas.Series(values).astype(dtype)
+
     def center(self, spec, rows):
-        centre = np.empty(self.width)
-        for k in range(self.width):
-            column = rows[:, k][~np.isnan(rows[:, k])]
-            if column.size == 0:
-                centre[k] = np.nan
-            elif self.categories[k] is not None:
-                centre[k] = np.argmax(np.bincount(column.astype(int)))
-            else:
-                centre[k] = mean(column[:, None])[0] if spec == "mean" else np.median(column)
-        return centre
+        return np.array([self.center_of(spec, k, column[~np.isnan(column)]) for k, column in enumerate(rows.T)])
+
+    def center_of(self, spec, k, column):
+        if column.size and self.categories[k] is not None:
+            return np.argmax(np.bincount(column.astype(int)))
+        return super().center_of(spec, k, column)
+
+    def masks(self, spec, background, width):
+        masks = super().masks(spec, background, width)
+        number = np.ndim(spec) == 0 and (spec == "zero" or isinstance(spec, (int, float, np.number)) and spec == spec)
+        for k, known in enumerate(self.categories):
+            if known is None or known == [False, True]:
+                continue
+            places = masks[:, k][~np.isnan(masks[:, k])]
+            if number or not np.isin(places, np.arange(len(known))).all():
+                raise Error("mask: column %r holds categories, and a number is none of them; give \"mean\" "
+                            "(the most frequent one), or a dict with a value for each column" % (self.columns[k],))
+        return masks
 
     def values_of_mask(self, spec):
         if hasattr(spec, "to_frame") and not is_frame(spec):
@@ -339,6 +395,7 @@ class TextEncoder(Encoder):
     def spans(self, text):
         if self.tokenizer is not None:
             return [(int(a), int(b)) for a, b in self.tokenizer(text)]
+        text = text.replace("\0", " ")  # ends a string of C
         raw = text.encode()
         return [(len(raw[:a].decode()), len(raw[:b].decode())) for a, b in _core.words(text)]
 
@@ -383,6 +440,4 @@ def encoder_for(x, background=None, tokenizer=None):
         return TextEncoder(x, tokenizer)
     if tokenizer is not None:
         raise Error("tokenizer= is for texts")
-    if hasattr(x, "detach"):  # a torch tensor
-        x = x.detach().cpu().numpy()
     return ArrayEncoder(x)

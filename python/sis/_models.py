@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Anything that predicts -> a model of the library. `engine` says in words what was chosen:
 a network or a forest that the library itself runs, with walks, or a Python function that it calls."""
+import contextlib
 import os
 import tempfile
 import warnings
@@ -10,6 +11,7 @@ import numpy as np
 from . import _core
 from ._convert import agrees, converted
 from ._core import Error
+from ._inputs import from_tensor, is_frame
 
 
 class Opened:
@@ -56,20 +58,20 @@ class Called:
         if type(answer) is np.ndarray and answer.dtype == np.float64 and answer.shape == (n,) and (
                 outputs == 1) and answer.flags.c_contiguous:
             return answer
-        if hasattr(answer, "detach"):
-            answer = answer.detach().cpu().numpy()
         try:
-            answer = np.asarray(answer)
-            if answer.dtype.kind not in "fiub":
-                answer = answer.astype(float) if answer.dtype.kind == "O" and None not in (
-                    answer.ravel().tolist()) else np.asarray("no numbers")
-            y = np.ascontiguousarray(answer, dtype=np.float64)
+            y = np.asarray(from_tensor(answer) if hasattr(answer, "detach") else answer)
+            if y.dtype.kind not in "fiub":
+                y = y.astype(float) if y.dtype.kind == "O" and None not in (
+                    y.ravel().tolist()) else np.asarray("no numbers")
+            y = np.ascontiguousarray(y, dtype=np.float64)
         except (TypeError, ValueError):
             raise Error("the model answered %s; expected numbers, a score (or a list of scores) "
                         "for each of %d inputs" % (type(answer).__name__, n)) from None
         if y.ndim == 0 or len(y) != n:
             raise Error("the model was given %d inputs and answered %s; expected (%d,) or "
                         "(%d, outputs)" % (n, "shape %s" % (y.shape,), n, n))
+        if y.size == 0:
+            raise Error("the model answered shape %s, without a score" % (y.shape,))
         y = y.reshape(n, -1)
         if outputs is not None and y.shape[1] != outputs:
             raise Error("the model answered %d scores for an input, and %d for another"
@@ -119,6 +121,18 @@ def sklearn_call(model):
                 % type(model).__name__)
 
 
+@contextlib.contextmanager
+def evaluating(module):
+    """Without dropout; afterwards every part is in the mode it was in, whatever happened."""
+    modes = [(m, m.training) for m in module.modules()]
+    module.eval()
+    try:
+        yield
+    finally:
+        for m, training in modes:
+            m.training = training
+
+
 def torch_model(model, example):
     """A module as a network of ours, where the engine can run it and answers the same; else called
     in batches, on the device it is on."""
@@ -132,25 +146,22 @@ def torch_model(model, example):
         return x.to(first.dtype) if x.is_floating_point() else x
 
     def call(batch):
-        was = model.training
-        model.eval()
-        with torch.no_grad():
+        with evaluating(model), torch.no_grad():
             y = model(tensor(batch))
-        model.train(was)
-        return y.detach().cpu().numpy()
+        if not hasattr(y, "detach"):
+            raise Error("the module answered %s; expected a tensor of scores: wrap it in a function that "
+                        "picks one" % type(y).__name__)
+        return y
 
     try:
-        was = model.training
-        model.eval()
         buffer = io.BytesIO()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), evaluating(model):
             warnings.simplefilter("ignore")
             torch.onnx.export(model, tensor(example[:1]), buffer, input_names=["x"],
                               output_names=["y"], dynamic_axes={"x": {0: "n"}, "y": {0: "n"}})
-        model.train(was)
         own = from_bytes(buffer.getvalue(), ".onnx", name)
         rows = np.asarray(example, dtype=float).reshape(len(example), -1)
-        if agrees(own.bind(None, rows[0]), lambda _: call(example), rows):
+        if agrees(own.bind(None, rows[0]), from_tensor(call(example)), rows):
             return own
     except Exception:  # whatever the exporter or the engine cannot do, the module itself can
         pass
@@ -165,7 +176,7 @@ def native(model, call, labels, name, example):
     data, ending, engine = found
     try:
         own = from_bytes(data, ending, name)
-        if not agrees(own.bind(None, example[0]), call, example):
+        if not agrees(own.bind(None, example[0]), call(example), example):
             return None
     except Error:
         return None
@@ -173,8 +184,52 @@ def native(model, call, labels, name, example):
     return own
 
 
-def model_for(model, example, batch_size=None, timeout=60.0, normalize=None):
-    """`example`: rows in the shape that a callable is given."""
+def booster_bytes(model, family):
+    """A booster as its own file; of a wrapper that stopped early, the trees that it predicts with."""
+    if family == "lightgbm":
+        return getattr(model, "booster_", model).model_to_string().encode(), ".txt"
+    booster = model.get_booster() if hasattr(model, "get_booster") else model
+    best = getattr(model, "best_iteration", None) if booster is not model else None
+    whole = best is None or best + 1 >= booster.num_boosted_rounds()
+    return bytes((booster if whole else booster[:best + 1]).save_raw("json")), ".json"
+
+
+def booster_call(model, family):
+    """What a booster itself answers, one score of two classes; None if it cannot be asked."""
+    if family == "xgboost" and not hasattr(model, "get_booster"):
+        import xgboost
+
+        def ask(x):
+            named = {} if is_frame(x) else {"feature_names": model.feature_names,
+                                            "feature_types": model.feature_types}
+            return model.predict(xgboost.DMatrix(x, enable_categorical=is_frame(x), **named))
+        return ask
+    verb = getattr(model, "predict_proba", None) or getattr(model, "predict", None)
+
+    def call(x):
+        y = np.asarray(verb(x))
+        return y[:, 1] if y.ndim == 2 and y.shape[1] == 2 else y
+    return call if callable(verb) else None
+
+
+def booster_model(model, family, example, rows, batch_size):
+    """A booster as trees of ours, if they answer as it does: it may take -999 for missing, or count
+    categories in another way. Else it is asked itself."""
+    name = type(model).__name__
+    call = booster_call(model, family)
+    trained = getattr(model.get_booster() if hasattr(model, "get_booster") else model, "feature_names", None)
+    if is_frame(example) and isinstance(trained, list) and [str(c) for c in example.columns] != trained:
+        raise Error("X has the columns %s; the model was trained on %s: give X[[...]] with these, in this order"
+                    % (", ".join(map(str, example.columns)), ", ".join(trained)))
+    own = from_bytes(*booster_bytes(model, family), name)
+    hole = getattr(model, "missing", np.nan)  # what stands for a missing value
+    if call is None or (hole != hole and agrees(own.bind(None, rows[0]), call(example), rows)):
+        return own
+    return Called(call, name, None, batch_size, "%s, called in batches" % family)
+
+
+def model_for(model, example, batch_size=None, timeout=60.0, normalize=None, rows=None):
+    """`example`: rows in the shape that a callable is given; `rows`: the same as the library's."""
     if isinstance(model, (Opened, Called)):
         return model
     if isinstance(model, (str, os.PathLike)):
@@ -184,12 +239,8 @@ def model_for(model, example, batch_size=None, timeout=60.0, normalize=None):
     family, name = kind_of(model), type(model).__name__
     if any(c.__module__.startswith("torch.") and c.__name__ == "Module" for c in type(model).__mro__):
         return torch_model(model, example)
-    if family == "xgboost":
-        booster = model.get_booster() if hasattr(model, "get_booster") else model
-        return from_bytes(bytes(booster.save_raw("json")), ".json", name)
-    if family == "lightgbm":
-        booster = getattr(model, "booster_", model)
-        return from_bytes(booster.model_to_string().encode(), ".txt", name)
+    if family in ("xgboost", "lightgbm"):
+        return booster_model(model, family, example, rows, batch_size)
     if hasattr(model, "predict") and hasattr(model, "get_params"):
         call, labels, verb = sklearn_call(model)
         own = native(model, call, labels, name, example)

@@ -196,6 +196,13 @@ class Results:
         self._parsed = [None] * len(self.lines)
         self._explainer, self._core, self._examples = explainer, core, examples
 
+    def __getstate__(self):
+        """Copies, also those for another process, are as if loaded: without the model."""
+        return {"lines": self.lines, "made": self._made}
+
+    def __setstate__(self, state):
+        self.__init__(state["lines"], made=state["made"])
+
     def __len__(self):
         return len(self.lines)
 
@@ -265,8 +272,9 @@ class Results:
 
     def report(self, path, title=None):
         """Write a page that shows every example; the browser needs nothing else."""
+        page = _core.page(self.lines, os.path.basename(os.fspath(path)), title, False)
         with open(path, "wb") as f:
-            f.write(_core.page(self.lines, os.path.basename(os.fspath(path)), title, False))
+            f.write(page)
         return path
 
     def to_frame(self):
@@ -280,7 +288,9 @@ class Results:
             found = [dict(head, subset=k, size=len(s), subset_score=s.score, features=s.features,
                           names=s.names, values=s.values) for k, s in enumerate(e.subsets)]
             rows += found or [dict(head, subset=None, size=0)]
-        return pandas.DataFrame(rows)
+        return pandas.DataFrame(rows, columns=[
+            "id", "status", "output", "label", "threshold", "score", "masked_score", "subset", "size",
+            "subset_score", "features", "names", "values"])
 
     # ---- All of them together ---------------------------------------------------------------
 
@@ -316,10 +326,12 @@ class Results:
         """Check every claim again with full passes: a list of dicts with "holds" and, if that is
         False, "reason". Results that were loaded need the model and the examples."""
         core, examples = self._core, self._examples
+        if not self.lines:
+            return []
         if model is not None or examples is None:
             if model is None or X is None:
-                raise Error("verify: results that were loaded need the model and the examples: "
-                            "verify(model, X, mask=...)")
+                raise Error("verify: results that were loaded, copied or added need the model and the "
+                            "examples: verify(model, X, mask=...)")
             from ._explain import Errand, Explainer
             explainer = Explainer(model, output=[e.output for e in self], **options)
             ids = [e.id for e in self]

@@ -456,9 +456,20 @@ static PyObject *item(PyObject *dict, const char *key) {
     return o == Py_None ? NULL : o;
 }
 
+/* A str as a string of C, which a NUL would end. */
+static const char *text_of(PyObject *o) {
+    Py_ssize_t n;
+    const char *text = PyUnicode_AsUTF8AndSize(o, &n);
+    if (text && strlen(text) != (size_t)n) {
+        PyErr_SetString(Error, "a text, name, id or label holds a null character");
+        return NULL;
+    }
+    return text;
+}
+
 static const char *text_item(PyObject *dict, const char *key) {
     PyObject *o = item(dict, key);
-    return o ? PyUnicode_AsUTF8(o) : NULL;
+    return o ? text_of(o) : NULL;
 }
 
 static int buffer_item(PyObject *dict, const char *key, size_t size, Py_buffer *b, size_t *n) {
@@ -491,7 +502,7 @@ static int texts_item(PyObject *dict, const char *key, const char ***texts, size
         return -1;
     }
     for (size_t i = 0; i < *n; i++)
-        if (!((*texts)[i] = PyUnicode_AsUTF8(PyList_GET_ITEM(list, (Py_ssize_t)i))))
+        if (!((*texts)[i] = text_of(PyList_GET_ITEM(list, (Py_ssize_t)i))))
             return -1;
     return 0;
 }
@@ -949,7 +960,7 @@ static PyObject *task(PyObject *self, PyObject *args, PyObject *kwargs) {
     e.opt.opened = &e.j.m->model;
     int error = SIS_OK;
     if (strcmp(e.kind, "file") == 0)
-        e.opt.input = PyUnicode_AsUTF8(e.strings);
+        error = (e.opt.input = text_of(e.strings)) ? SIS_OK : SIS_E_ARGUMENT;
     else
         error = errand_data(&e);
     if (error == SIS_OK)

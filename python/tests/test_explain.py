@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 import ast
+import copy
 import doctest
 import gc
 import json
 import os
 import pathlib
+import pickle
 import re
 import resource
 import signal
@@ -263,7 +265,10 @@ class Arrays(unittest.TestCase):
                                ("outputs", dict(mask=0, output=3)), ("no column", dict(mask=0, features=[[9]])),
                                ("two groups", dict(mask=0, features=[[0], [0, 1]])),
                                ("not both", dict(mask=0, features=[[0]], axis=0)),
-                               ("images", dict(mask=0, features=sis.Grid(2))), ("texts", dict(mask=0, tokenizer=len))):
+                               ("images", dict(mask=0, features=sis.Grid(2))), ("texts", dict(mask=0, tokenizer=len)),
+                               ("0 to 0", dict(mask=0, axis=1)), ("one number", dict(mask=0, threshold=[1, 2])),
+                               ("batch_size", dict(mask=0, batch_size=0)), ("no rows", dict(background=x[:0])),
+                               ("labels: 1", dict(mask=0, labels=[1])), ("ids: 3", dict(mask=0, ids="abc"))):
             with self.assertRaisesRegex(sis.Error, words):
                 sis.explain(model, x, **dict(dict(threshold=1), **options))
 
@@ -273,6 +278,14 @@ class Arrays(unittest.TestCase):
                            (np.array([2, 3]), [2, 3]), (lambda b: b.max(axis=0), [2, 5])):
             r = sis.explain(lambda rows: rows[:, 0], x, 3, mask=mask, background=back)
             self.assertEqual(r[0].data["mask"], want)
+
+    def test_means_are_of_the_values_that_are_there(self):
+        back = np.array([[np.nan, np.nan, 1.0], [2.0, np.nan, 3.0], [4.0, np.nan, 8.0]])
+        for mask, want in (("mean", [3, None, 4]), ("median", [3, None, 3])):
+            r = sis.explain(lambda rows: rows[:, 0], np.full((1, 3), 9.0), 5, mask=mask, background=back)
+            self.assertEqual(r[0].data["mask"], want)
+        r = sis.explain(lambda rows: np.isnan(rows[:, 0]) * 1.0, np.ma.masked_array([[5.0, 6.0]], [[True, False]]), 1, mask=0)
+        self.assertTrue(np.isnan(r[0].values[0]))
 
     def test_hot_deck_repeats(self):
         rng = np.random.default_rng(3)
@@ -442,6 +455,41 @@ class Frames(unittest.TestCase):
         table = r.to_frame()
         self.assertEqual(list(table["names"])[0], ("home",))
 
+    def test_labels_go_by_order(self):
+        """Also those of a Series whose index is another, as after a split."""
+        pd = self.pandas
+        frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[2, 0, 1])
+        for labels in (pd.Series(["x", "y", "z"], index=[2, 0, 1]), pd.Series(["x", "y", "z"], index=[7, 8, 9])):
+            r = sis.explain(lambda rows: rows["a"], frame, 1, mask=0, labels=labels, ids=labels)
+            self.assertEqual([(e.id, e.label) for e in r], [("x", "x"), ("y", "y"), ("z", "z")])
+
+    def test_types_of_columns(self):
+        pd = self.pandas
+        frame = pd.DataFrame({"count": pd.array([1, None, 4], dtype="Int64"), "ok": [True, False, True],
+                              "maybe": pd.array([True, None, True], dtype="boolean"),
+                              "size": pd.Categorical(["S", "L", "S"], categories=["S", "M", "L"])})
+        seen = set()
+
+        def model(rows):
+            seen.update(str(t) for t in rows.dtypes)
+            return rows["count"].fillna(0).astype(float) + rows["size"].cat.codes
+        r = sis.explain(model, frame, 3, background=frame)
+        self.assertEqual(seen, {"Int64", "Float64", "bool", "boolean", "category"})
+        self.assertEqual([e.score for e in r], [1, 2, 4])
+        self.assertEqual(r[2].data["value_names"][-3:], ["size=S", "size=M", "size=L"])
+        for words, x, options in (("two columns", pd.DataFrame([[1, 2]], columns=["a", "a"]), {}),
+                                  ("neither", pd.DataFrame({"a": [[1], [2, 3]]}), {}),
+                                  ("categories", frame, dict(mask="zero")), ("categories", frame, dict(mask=2)),
+                                  ("'XL'", frame, dict(mask=dict(count=1, ok=True, maybe=True, size="XL"))),
+                                  ("no rows", frame, dict(background=frame[:0]))):
+            with self.assertRaisesRegex(sis.Error, words):
+                sis.explain(lambda rows: np.ones(len(rows)), x, 1, **dict(dict(background=x), **options))
+
+    def test_frames_of_results_have_all_columns(self):
+        r = sis.explain(lambda rows: rows[:, 0], np.ones((2, 2)), 5, mask=0)
+        self.assertEqual(list(r.to_frame()["names"].isna()), [True, True])
+        self.assertEqual(len(r[:0].to_frame()["names"]), 0)
+
     def test_missing_values_reach_the_model(self):
         frame = self.pandas.DataFrame({"a": [1.0, np.nan], "b": ["x", None]})
         r = sis.explain(lambda rows: rows["a"].isna() * 1.0 + rows["b"].isna(), frame, 1.5,
@@ -542,6 +590,36 @@ class Boosters(unittest.TestCase):
         self.assertGreater(r.counts["explained"], 5)
         self.assertTrue(all(a["holds"] for a in r.verify()))
 
+    def test_xgboost_answers_as_it_does_itself(self):
+        """Stopped early, with a number for missing, with categories that are not in alphabetical order."""
+        try:
+            import pandas
+            import xgboost
+        except ImportError:
+            self.skipTest("needs XGBoost and pandas")
+        rng = np.random.default_rng(18)
+        x = rng.normal(size=(300, 3))
+        y = (x[:, 0] + 2 * rng.normal(size=300) > 0).astype(int)
+        early = xgboost.XGBClassifier(n_estimators=40, learning_rate=0.5, early_stopping_rounds=2, n_jobs=1)
+        early.fit(x[:150], y[:150], eval_set=[(x[150:], y[150:])], verbose=False)
+        self.assertLess(early.best_iteration, early.get_booster().num_boosted_rounds() - 1)
+        holes = np.where(rng.random(x.shape) < 0.3, -999, x)
+        table = pandas.DataFrame({"x": x[:, 0], "c": pandas.Categorical(
+            rng.choice(["red", "green", "amber"], 300), categories=["red", "green", "amber"])})
+        options = dict(n_estimators=10, max_depth=3, n_jobs=1)
+        coloured = xgboost.XGBClassifier(tree_method="hist", enable_categorical=True, max_cat_to_onehot=1, **options)
+        coloured.fit(table, (table.c == "red") | (table.x > 1))
+        for model, data, engine in ((early, x, "walked"), (coloured, table, "walked"),
+                                    (coloured.get_booster(), table, "walked"),
+                                    (xgboost.XGBClassifier(missing=-999, **options).fit(holes, y), holes, "xgboost, called")):
+            explainer = sis.Explainer(model, background=data, threshold=0.5)
+            r = explainer(data[:40])
+            self.assertIn(engine, explainer.engine)
+            want = (coloured if data is table else model).predict_proba(data[:40])[:, 1]
+            np.testing.assert_allclose([e.score for e in r], want, atol=1e-5)
+        with self.assertRaisesRegex(sis.Error, "trained on x, c"):
+            sis.explain(coloured, table[["c", "x"]], 0.5, background=table)
+
     def test_lightgbm(self):
         """Boosters say themselves as text; of the library itself only that method is needed."""
         try:
@@ -585,6 +663,20 @@ class Boosters(unittest.TestCase):
         odd = sis.Explainer(Odd(), mask="zero", threshold=1)
         odd(x)
         self.assertEqual(odd.engine, "torch, called in batches")
+        model.train()
+        model[1].eval()                        # a part that is not trained any more stays so
+        sis.explain(model, x, 0.6, mask="zero")
+        self.assertEqual([m.training for m in model], [True, False, True, True])
+
+        class Two(nn.Linear):
+            def forward(self, rows):
+                return super().forward(rows), rows
+        two = Two(6, 1)
+        with self.assertRaisesRegex(sis.Error, "answered tuple"):
+            sis.explain(two, x, 0, mask="zero")
+        self.assertTrue(two.training)
+        r = sis.explain(nn.Linear(6, 1).bfloat16(), torch.tensor(x).bfloat16().requires_grad_(), 0, mask="zero")
+        self.assertEqual(len(r), 10)
 
 
 class Lifetimes(unittest.TestCase):
@@ -631,6 +723,18 @@ class Lifetimes(unittest.TestCase):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_copies(self):
+        x = np.random.default_rng(19).random((3, 1))
+        network = os.path.join(SOURCE, "models", "mnist-mlp.onnx")
+        for explainer, rows in ((sis.Explainer(np.ravel, mask=0, threshold=0.1), x),
+                                (sis.Explainer(network, mask=0, threshold=0.1), np.ones((1, 28, 28)))):
+            r = explainer(rows)
+            for again in (copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))):
+                self.assertEqual(again(r), r)
+                self.assertEqual(again(r).made, r.made)
+                self.assertEqual(again(r).verify(explainer.model, rows, mask=0), r.verify())
+                self.assertEqual(lines_without_seconds(again(explainer)(rows).lines[0]), lines_without_seconds(r.lines[0]))
+
     def test_interrupt_keeps_what_was_found(self):
         calls = 0
 
@@ -653,6 +757,14 @@ class Lifetimes(unittest.TestCase):
         with self.assertRaises(sis.Interrupted):
             sis.explain(os.path.join(SOURCE, "models", name), x, 0.01, mask="zero", jobs=1, output=0)
         self.assertLess(time.monotonic() - began, 60)
+
+
+class Texts(unittest.TestCase):
+    def test_a_nul_ends_no_text(self):
+        r = sis.explain(lambda texts: [float("b" in t) for t in texts], ["a\0x b c"], 1)
+        self.assertEqual(r[0].subsets[0].names, ("b",))
+        with self.assertRaisesRegex(ValueError, "null"):
+            sis.explain(os.path.join(SOURCE, "models", "imdb-cnn.onnx"), ["good\0 bad"], 0.8)
 
 
 class Compat(unittest.TestCase):
