@@ -115,6 +115,10 @@ def test_too_few():
         for percent, p, said in ((5, 0.3, claims.UNTESTED), (5, 0.01, claims.HOLDS), (1, 0.01, claims.FAILS)):
             put(out, {"methods": [method("sis", 2, None, 0)] + [method(w, percent, p, 0) for w in claims.WAYS]}, *names)
             check("%g %%, p %g: %s" % (percent, p, said), claims.shorter(claims.Runs(out), *names)[1] == said)
+    for share, n, said in ((0.1, 40, claims.HOLDS), (0.4, 40, claims.UNTESTED), (0.4, 400, claims.HOLDS), (0.9, 40, claims.FAILS), (0.5, 400, claims.FAILS)):
+        check("%g of %d" % (share, n), claims.judged_below("", [(0, 500), (share, n)], 0.5)[1] == said)
+    low, high = claims.interval(0.5, 10)  # by hand: 0.5 -+ 0.2634
+    check("Wilson's interval", abs(low - 0.2366) < 1e-3 and abs(high - 0.7634) < 1e-3)
     check("drawn anew", claims.chance([1, 2, 3] * 9, [0, 1, 2] * 9) < 0.01 and claims.chance([1, 2], [2, 1]) > 0.5)
 
 
