@@ -62,7 +62,7 @@ def case(name, nodes, feeds, const=None, outputs=None, opset=17, raw=()):
     model = h.make_model(graph, opset_imports=[h.make_opsetid("", opset), h.make_opsetid(ML, 5 if opset > 20 else 3),
                                                h.make_opsetid(MS, 1)])
     model.ir_version = 10 if opset > 20 else 8
-    data = {k: {"type": kind(v), "dims": list(v.shape), "data": v.ravel().tolist()} for k, v in feeds.items()}
+    data = {k: {"type": kind(v), "dims": list(v.shape), "data": ["NaN" if x != x else x for x in v.ravel().tolist()]} for k, v in feeds.items()}
     cases.append({"name": name, "model": model.SerializeToString().hex(), "inputs": data, "outputs": outputs,
                   "given": [numpy_helper.from_array(v).SerializeToString().hex() for v in feeds.values()]})
 
@@ -277,6 +277,19 @@ case("tree_ensemble_5", op("TreeEnsemble", "x", "y", ML, aggregate_function=1, n
                            nodes_truenodeids=[1, 0, 1], nodes_trueleafs=[0, 1, 1], nodes_falsenodeids=[2, 2, 3], nodes_falseleafs=[0, 1, 1],
                            leaf_targetids=[0, 1, 0, 1], leaf_weights=tensor(np.array([5.23, 12.12, -12.23, 7.21], np.float32))),
      {"x": np.array([[1.2], [3.4], [-0.12], [1.66], [4.14], [1.77]], np.float32)}, opset=21)
+case("tree_ensemble_member", op("TreeEnsemble", "x", "y", ML, aggregate_function=1, n_targets=4, post_transform=0, tree_roots=[0],
+                                nodes_featureids=[0, 0, 0], nodes_modes=tensor(np.array([0, 6, 6], np.uint8)), nodes_splits=tensor(np.array([11, 232344.0, 2], np.float32)),
+                                nodes_truenodeids=[1, 0, 1], nodes_trueleafs=[0, 1, 1], nodes_falsenodeids=[2, 2, 3], nodes_falseleafs=[1, 0, 1],
+                                leaf_targetids=[0, 1, 2, 3], leaf_weights=tensor(np.array([1, 10, 1000, 100], np.float32)),
+                                membership_values=tensor(np.array([1.2, 3.7, 8, 9, np.nan, 12, 7, np.nan], np.float32))),
+     {"x": np.array([[1.2], [3.4], [-0.12], [np.nan], [12], [7], [8], [11.5]], np.float32)}, opset=21)
+for name, how, post in (("average", 0, 0), ("min", 2, 0), ("max", 3, 0), ("code_1", 1, 1), ("code_2", 1, 2), ("code_3", 1, 3)):
+    case("tree_ensemble_" + name, op("TreeEnsemble", "x", "y", ML, aggregate_function=how, n_targets=2, post_transform=post, tree_roots=[0, 1, 3],
+                                     nodes_featureids=[0, 1, 0, 1], nodes_modes=tensor(np.array([1, 3, 4, 5], np.uint8)),
+                                     nodes_splits=tensor(np.array([0.5, -1.25, 2, 3], np.float32)), nodes_missing_value_tracks_true=[1, 0, 1, 0],
+                                     nodes_truenodeids=[0, 2, 2, 1], nodes_trueleafs=[1, 0, 1, 1], nodes_falsenodeids=[1, 1, 3, 1], nodes_falseleafs=[1, 1, 1, 1],
+                                     leaf_targetids=[0, 1, 0, 1], leaf_weights=tensor(np.array([0.75, -0.5, 1.5, 0.125], np.float32))),
+         {"x": np.array([[0.5, 0], [0.25, -2], [2, 3], [np.nan, 1], [1, np.nan], [2, 7]], np.float32)}, opset=21)
 words = np.array(["It is a good day, isn't it?", "no", "x y zz  12_b"], dtype=object)
 case("tokenizer_expression", op("Tokenizer", "x", "y", MS, mark=0, mincharnum=2, pad_value="#", tokenexp="[a-zA-Z0-9_]+"), {"x": words})
 case("tokenizer_word_class", op("Tokenizer", "x", "y", MS, mark=1, mincharnum=1, pad_value="#", tokenexp=r"\w+"), {"x": words})

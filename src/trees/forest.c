@@ -13,7 +13,30 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
+float sis__forest_listed(const sis__forest *f, size_t member) {
+    float v;
+    memcpy(&v, &f->members[member], sizeof v);
+    return v;
+}
+
+static int is_listed(const sis__forest *f, const sis__tree_node *n, double x) {
+    size_t from = n->from, to = n->to;
+    while (from < to) {
+        size_t at = from + (to - from) / 2;
+        double v = (double)sis__forest_listed(f, at);
+        if (v == x)
+            return 1;
+        if (v < x)
+            from = at + 1;
+        else
+            to = at;
+    }
+    return 0;
+}
+
 int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x) {
+    if (n->mode == SIS__NODE_ONE_OF)
+        return is_listed(f, n, x);
     if (!(x >= n->value) || !(x < 32.0 * (double)(n->to - n->from)))
         return 0;
     uint32_t category = (uint32_t)x;
@@ -71,7 +94,7 @@ void sis__forest_sums(const sis__forest *f, const double *row, double *sums, uns
 
 static int check_node(const sis__forest *f, size_t i) {
     const sis__tree_node *n = &f->nodes[i];
-    if (n->mode == SIS__NODE_LEAF || n->mode == SIS__NODE_IN) {
+    if (n->mode == SIS__NODE_LEAF || n->mode >= SIS__NODE_IN) {
         size_t most = n->mode == SIS__NODE_LEAF ? f->n_weights : f->n_members;
         if (n->from > n->to || n->to > most)
             return sis__fail(SIS_E_FORMAT, "node %zu has weights or categories that are not there",

@@ -24,14 +24,15 @@ typedef enum sis__node_mode {
     SIS__NODE_GT,
     SIS__NODE_EQ,
     SIS__NODE_NEQ,
-    SIS__NODE_IN /* x, its fraction cut off, is one of a set of categories */
+    SIS__NODE_IN,    /* x, its fraction cut off, is one of a set of categories */
+    SIS__NODE_ONE_OF /* x is one of a list of floats */
 } sis__node_mode;
 
 typedef struct sis__tree_node {
     double value;      /* what x is compared with; IN: below it, x is no category */
     uint32_t feature;  /* column of the row */
     uint32_t yes, no;  /* children */
-    uint32_t from, to; /* leaf: its range of weights; IN: its range of words of `members` */
+    uint32_t from, to; /* leaf: its range of weights; IN, ONE_OF: its range of `members` */
     unsigned char mode;
     unsigned char missing_yes;  /* NaN goes to the yes side */
     unsigned char zero_missing; /* and 0 goes where NaN goes */
@@ -52,9 +53,10 @@ typedef struct sis__forest {
     uint32_t *roots;   /* (n_trees) */
     uint32_t *targets; /* (n_weights) the sum each goes to */
     double *weights;   /* (n_weights) */
-    uint32_t *members; /* sets of categories, 32 to a word */
-    double *base;      /* (n_sums) what sums begin with; NULL: 0 */
-    double *linear;    /* (width, n_sums) behind the trees, each value times this is added, but for
+    uint32_t
+        *members;   /* sets of categories, 32 to a word; lists of floats, sorted, as their bits */
+    double *base;   /* (n_sums) what sums begin with; NULL: 0 */
+    double *linear; /* (width, n_sums) behind the trees, each value times this is added, but for
                           NaN; NULL: none */
     sis__aggregate how;
     int single; /* rows are rounded to float, and so is every product and every sum on the way */
@@ -83,7 +85,8 @@ typedef struct sis__forest_alloc {
 int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reached);
 void sis__forest_release(sis__forest *f);
 
-/* Is x, its fraction cut off, one of the categories of an IN node? */
+/* Is x one of the categories or floats of an IN or ONE_OF node? */
+float sis__forest_listed(const sis__forest *f, size_t member);
 int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x);
 
 /* Does x go to the yes side? */

@@ -20,30 +20,21 @@ static int known_output(sis__cx *c, sis__dtype t, size_t rank, const size_t *dim
 }
 
 /* A tensor among the attributes; what had to be converted belongs to the plan. */
-static void decode(sis__cx *c, const Onnx__TensorProto *t, sis__decoded *d) {
-    int error = sis__tensor_decode(t, c->plan->graph->words, d);
-    if (!error && d->owned)
-        error = sis__plan_own(c->plan, d->owned);
-    if (error && !c->error)
-        c->error = sis__fail_in(error, "operator %s", c->node->proto->op_type);
-}
-
-static int tensor_constant(sis__cx *c, const Onnx__TensorProto *t) {
-    sis__decoded d;
+static int tensor_constant(sis__cx *c, const sis__decoded *d) {
     size_t dims[SIS__MAX_RANK];
-    decode(c, t, &d);
-    for (size_t i = 0; i < d.rank; i++)
-        dims[i] = (size_t)d.dims[i];
-    known_output(c, d.dtype, d.rank, dims, d.data);
-    sis__cx_elem(c, 0, d.elem);
+    for (size_t i = 0; i < d->rank; i++)
+        dims[i] = (size_t)d->dims[i];
+    known_output(c, d->dtype, d->rank, dims, d->data);
+    sis__cx_elem(c, 0, d->elem);
     return c->error;
 }
 
 static int constant_shape(sis__cx *c) {
     const Onnx__AttributeProto *a;
+    sis__decoded d;
     size_t n;
-    if ((a = sis__attr_find(c, "value")) && a->t)
-        return tensor_constant(c, a->t);
+    if (sis__attr_tensor(c, "value", &d) || c->error)
+        return c->error ? c->error : tensor_constant(c, &d);
     if ((a = sis__attr_find(c, "value_float")))
         return known_output(c, SIS__F32, 0, NULL, &a->f);
     if ((a = sis__attr_find(c, "value_int")))
@@ -121,15 +112,11 @@ static int constant_of_shape_shape(sis__cx *c) {
                                 (long long)v[d]);
         dims[d] = (size_t)v[d];
     }
-    const Onnx__AttributeProto *a = sis__attr_find(c, "value");
-    if (a && a->t) {
-        sis__decoded d;
-        decode(c, a->t, &d);
-        if (c->error)
-            return c->error;
+    sis__decoded d;
+    if (sis__attr_tensor(c, "value", &d)) {
         if (d.count != 1 || d.dtype == SIS__OTHER)
             return sis__cx_fail(c, SIS_E_UNSUPPORTED, "the value must be one number, not %s",
-                                sis__elem_name(a->t->data_type));
+                                sis__elem_name(d.elem));
         f->dtype = d.dtype;
         f->elem = d.elem;
         memcpy(f->value, d.data, sis__dtype_size(d.dtype));

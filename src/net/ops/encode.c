@@ -199,14 +199,8 @@ static size_t read_list(sis__cx *c, const char *const *names, sis__dtype *type,
 /* The numbers of a tensor attribute, as lists above. */
 static size_t read_tensor(sis__cx *c, const char *name, sis__dtype *type, const int64_t **whole,
                           const float **floats) {
-    const Onnx__AttributeProto *a = sis__attr_find(c, name);
     sis__decoded d;
-    if (!a || !a->t || c->error)
-        return 0;
-    c->error = sis__tensor_decode(a->t, c->plan->graph->words, &d);
-    if (!c->error && d.owned)
-        c->error = sis__plan_own(c->plan, d.owned);
-    if (c->error)
+    if (!sis__attr_tensor(c, name, &d))
         return 0;
     *type = d.dtype;
     if (d.dtype == SIS__F32)

@@ -278,6 +278,7 @@
     /* linear.c, trees.c */                                                                        \
     X(LINEAR_CLASSIFIER, "ml", "LinearClassifier", linear_classifier)                              \
     X(LINEAR_REGRESSOR, "ml", "LinearRegressor", linear_regressor)                                 \
+    X(TREE_ENSEMBLE, "ml", "TreeEnsemble", tree_ensemble)                                          \
     X(TREE_ENSEMBLE_CLASSIFIER, "ml", "TreeEnsembleClassifier", tree_ensemble_classifier)          \
     X(TREE_ENSEMBLE_REGRESSOR, "ml", "TreeEnsembleRegressor", tree_ensemble_regressor)
 

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * TreeEnsembleClassifier and TreeEnsembleRegressor of ai.onnx.ml: x (n, width) -> scores (n,
- * outputs).
+ * TreeEnsembleClassifier, TreeEnsembleRegressor and TreeEnsemble of ai.onnx.ml: x (n, width) ->
+ * scores (n, outputs).
  *
- * The file names nodes by (tree, node); here they are numbered in file order and children are found
- * once, by binary search in a sorted list of names. A node with two parents, or a tree without
- * exactly one root from which all of it is reached, is refused; what is left cannot loop. A leaf's
- * weights are a range of (output, weight) pairs. Each row goes down each tree; sums run in double
- * over trees in the order of their numbers.
+ * Files of the first two name nodes by (tree, node); here they are numbered in file order and children
+ * are found once, by binary search in a sorted list of names. A node with two parents, or a tree
+ * without exactly one root from which all of it is reached, is refused; what is left cannot loop. A
+ * leaf's weights are a range of (output, weight) pairs. TreeEnsemble numbers nodes and leaves itself;
+ * each mention of a leaf becomes a node. Each row goes down each tree; sums run in double over trees
+ * in the order of their numbers.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,6 +233,156 @@ static void read_aggregate(sis__cx *c, sis__trees *t) {
     t->forest.how = (sis__aggregate)sis__attr_choice(c, "aggregate_function", names, 4);
 }
 
+/* ---- TreeEnsemble ------------------------------------------------------------------------------ */
+
+/* Lists of one entry a node; a child is a number of a node or, as a flag says, of a leaf. */
+typedef struct {
+    const int64_t *features, *modes, *yes, *yes_leaf, *no, *no_leaf, *missing, *targets;
+    const float *splits, *weights, *members;
+    size_t n, n_leaves, n_members, member; /* member: where the next node's set begins */
+} ensemble_lists;
+
+/* A tensor of floats or of integers. */
+static size_t tensor_of(sis__cx *c, const char *name, sis__dtype type, const void **data) {
+    sis__decoded d;
+    if (sis__attr_tensor(c, name, &d) && d.dtype != type)
+        sis__cx_fail(c, SIS_E_FORMAT, "%s is of another type", name);
+    *data = d.data;
+    return c->error ? 0 : d.count;
+}
+
+static int read_ensemble(sis__cx *c, ensemble_lists *l) {
+    const void *data;
+    size_t n;
+    l->features = sis__attr_ints(c, "nodes_featureids", &l->n);
+    ints_of(c, "nodes_truenodeids", l->n, &l->yes);
+    ints_of(c, "nodes_trueleafs", l->n, &l->yes_leaf);
+    ints_of(c, "nodes_falsenodeids", l->n, &l->no);
+    ints_of(c, "nodes_falseleafs", l->n, &l->no_leaf);
+    l->missing = sis__attr_ints(c, "nodes_missing_value_tracks_true", &n);
+    if (l->missing && n != l->n)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", n);
+    n = tensor_of(c, "nodes_modes", SIS__I64, &data);
+    l->modes = (const int64_t *)data;
+    if (n != l->n || n == 0)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
+    n = tensor_of(c, "nodes_splits", SIS__F32, &data);
+    l->splits = (const float *)data;
+    if (n != l->n)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_splits has %zu entries instead of %zu", n, l->n);
+    l->targets = sis__attr_ints(c, "leaf_targetids", &l->n_leaves);
+    n = tensor_of(c, "leaf_weights", SIS__F32, &data);
+    l->weights = (const float *)data;
+    if (n != l->n_leaves)
+        sis__cx_fail(c, SIS_E_FORMAT, "leaf_weights has %zu entries instead of %zu", n,
+                     l->n_leaves);
+    l->n_members = tensor_of(c, "membership_values", SIS__F32, &data);
+    l->members = (const float *)data;
+    sis__attr_find(c, "nodes_hitrates");
+    return c->error;
+}
+
+static int compare_floats(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The set of the next node that tests membership: it ends at NaN, or with the last. */
+static int take_members(sis__cx *c, sis__forest *f, ensemble_lists *l, sis__tree_node *n) {
+    size_t from = l->member, to = from;
+    if (from >= l->n_members)
+        return sis__cx_fail(c, SIS_E_FORMAT, "membership_values has fewer sets than nodes ask for");
+    while (to < l->n_members && !isnan(l->members[to]))
+        to++;
+    memcpy(f->members + from, l->members + from, (to - from) * sizeof *f->members);
+    qsort(f->members + from, to - from, sizeof *f->members, compare_floats);
+    n->from = (uint32_t)from;
+    n->to = (uint32_t)to;
+    l->member = to + 1;
+    return c->error;
+}
+
+/* A child's number; each mention of a leaf becomes a node of its own. */
+static uint32_t child_of(sis__cx *c, sis__trees *t, const ensemble_lists *l, int64_t id, int leaf) {
+    sis__forest *f = &t->forest;
+    if (id < 0 || (size_t)id >= (leaf ? l->n_leaves : l->n)) {
+        sis__cx_fail(c, SIS_E_FORMAT, "a node has a child that is not there");
+        return 0;
+    }
+    if (!leaf)
+        return (uint32_t)id;
+    if (l->targets[id] < 0 || (size_t)l->targets[id] >= t->outputs)
+        sis__cx_fail(c, SIS_E_FORMAT, "leaf %lld belongs to no output", (long long)id);
+    f->targets[f->n_weights] = (uint32_t)l->targets[id];
+    f->weights[f->n_weights] = l->weights[id];
+    f->nodes[f->n_nodes] = (sis__tree_node){
+        .mode = SIS__NODE_LEAF, .from = (uint32_t)f->n_weights, .to = (uint32_t)f->n_weights + 1};
+    f->n_weights++;
+    return (uint32_t)f->n_nodes++;
+}
+
+static int build_test(sis__cx *c, sis__trees *t, ensemble_lists *l, size_t i) {
+    sis__forest *f = &t->forest;
+    sis__tree_node *n = &f->nodes[i];
+    if (l->modes[i] < 0 || l->modes[i] > 6)
+        return sis__cx_fail(c, SIS_E_UNSUPPORTED, "node mode %lld", (long long)l->modes[i]);
+    if (l->features[i] < 0 || (size_t)l->features[i] >= f->width)
+        return sis__cx_fail(c, SIS_E_FORMAT, "feature %lld of an input of %zu columns",
+                            (long long)l->features[i], f->width);
+    n->mode = l->modes[i] == 6 ? SIS__NODE_ONE_OF : (unsigned char)(SIS__NODE_LEQ + l->modes[i]);
+    n->value = l->splits[i];
+    n->feature = (uint32_t)l->features[i];
+    n->missing_yes = (l->missing && l->missing[i]) || n->mode == SIS__NODE_NEQ;
+    n->yes = child_of(c, t, l, l->yes[i], l->yes_leaf[i] != 0);
+    n->no = child_of(c, t, l, l->no[i], l->no_leaf[i] != 0);
+    return n->mode == SIS__NODE_ONE_OF ? take_members(c, f, l, n) : c->error;
+}
+
+static int build_ensemble(sis__cx *c, sis__trees *t) {
+    sis__forest *f = &t->forest;
+    ensemble_lists l = {0};
+    read_ensemble(c, &l);
+    const int64_t *roots = sis__attr_ints(c, "tree_roots", &f->n_trees);
+    if (!c->error && (l.n > INT32_MAX / 4 || l.n_members > INT32_MAX || t->outputs > OUTPUTS_MOST))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "more nodes or outputs than are supported");
+    if (c->error)
+        return c->error;
+    f->nodes = (sis__tree_node *)sis__cx_alloc(c, 3 * l.n, sizeof *f->nodes);
+    f->targets = (uint32_t *)sis__cx_alloc(c, 2 * l.n, sizeof *f->targets);
+    f->weights = (double *)sis__cx_alloc(c, 2 * l.n, sizeof *f->weights);
+    f->members = (uint32_t *)sis__cx_alloc(c, l.n_members, sizeof *f->members);
+    f->roots = (uint32_t *)sis__cx_alloc(c, f->n_trees, sizeof *f->roots);
+    if (c->error)
+        return c->error;
+    f->n_nodes = l.n;
+    f->n_members = l.n_members;
+    for (size_t i = 0; i < f->n_trees; i++)
+        f->roots[i] = roots[i] < 0 || roots[i] > INT32_MAX ? UINT32_MAX : (uint32_t)roots[i];
+    for (size_t i = 0; i < l.n && !c->error; i++)
+        build_test(c, t, &l, i);
+    return c->error;
+}
+
+/* ---- What all of them have in common ---------------------------------------------------------- */
+
+/* The standard says that 1 is softmax and 2 logistic. ONNX Runtime, where such models run, has it the
+ * other way round, and what decides there is what is to be explained. */
+static void read_codes(sis__cx *c, sis__trees *t) {
+    static const sis__post posts[] = {SIS__POST_NONE, SIS__POST_LOGISTIC, SIS__POST_SOFTMAX,
+                                      SIS__POST_SOFTMAX_ZERO};
+    static const sis__aggregate how[] = {SIS__TREES_AVERAGE, SIS__TREES_SUM, SIS__TREES_MIN,
+                                         SIS__TREES_MAX};
+    int64_t code = sis__attr_int(c, "aggregate_function", 1);
+    int64_t post = sis__attr_int(c, "post_transform", 0);
+    if (code < 0 || code > 3 || post < 0 || post > 3)
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "aggregate_function %lld, post_transform %lld",
+                     (long long)code, (long long)post);
+    if (c->error)
+        return;
+    t->forest.how = how[code];
+    t->post = posts[post];
+}
+
 static void *get(void *ctx, size_t n, size_t size) {
     return sis__cx_alloc((sis__cx *)ctx, n, size);
 }
@@ -251,7 +403,7 @@ static int finish(sis__cx *c, sis__trees *t) {
     return c->error;
 }
 
-static int build(sis__cx *c, sis__trees *t) {
+static int build_named(sis__cx *c, sis__trees *t) {
     sis__forest *f = &t->forest;
     node_lists l = {0};
     weight_lists w = {0};
@@ -274,6 +426,11 @@ static int build(sis__cx *c, sis__trees *t) {
         build_weights(c, t, &w, names);
     if (!c->error)
         read_base(c, t);
+    return c->error;
+}
+
+static int build(sis__cx *c, sis__trees *t) {
+    (c->step->op == SIS__OP_TREE_ENSEMBLE ? build_ensemble : build_named)(c, t);
     return c->error ? c->error : finish(c, t);
 }
 
@@ -295,6 +452,7 @@ static int build_once(sis__cx *c, sis__trees *t) {
     if (!arena)
         return c->error = SIS_E_NOMEM;
     arena->net = plan->net;
+    arena->graph = plan->graph;
     c->plan = arena;
     build(c, t);
     sis__trees *copy = (sis__trees *)sis__cx_alloc(c, 1, sizeof *copy);
@@ -312,9 +470,13 @@ static int trees_shape(sis__cx *c, int classifier) {
     sis__trees *t = c->step->p.trees = (sis__trees *)sis__cx_alloc(c, 1, sizeof *t);
     if (!t)
         return SIS_E_NOMEM;
+    int coded = c->step->op == SIS__OP_TREE_ENSEMBLE; /* choices are numbers, not words */
     t->classifier = classifier;
     sis__rows_read(c, &t->n, &t->forest.width);
-    sis__post_read(c, &t->post);
+    if (coded)
+        read_codes(c, t);
+    else
+        sis__post_read(c, &t->post);
     if (classifier) {
         sis__dtype type;
         sis__labels_read(c, &t->outputs, &t->labels, &type);
@@ -325,7 +487,8 @@ static int trees_shape(sis__cx *c, int classifier) {
         if (targets < 1 || targets > INT32_MAX)
             return sis__cx_fail(c, SIS_E_FORMAT, "%lld targets", (long long)targets);
         t->outputs = (size_t)targets;
-        read_aggregate(c, t);
+        if (!coded)
+            read_aggregate(c, t);
     }
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
     if (!c->error)
@@ -415,3 +578,4 @@ const sis__op sis__op_tree_ensemble_classifier = {1,    1, classifier_shape, tre
                                                   NULL, 0, SIS__MIXES};
 const sis__op sis__op_tree_ensemble_regressor = {1,    1, regressor_shape, trees_forward,
                                                  NULL, 0, SIS__MIXES};
+const sis__op sis__op_tree_ensemble = {1, 1, regressor_shape, trees_forward, NULL, 0, SIS__MIXES};

@@ -278,6 +278,19 @@ const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n) {
     return a ? a->floats : NULL;
 }
 
+int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
+    const Onnx__AttributeProto *a = sis__attr_find(c, name);
+    *out = (sis__decoded){0};
+    if (!a || !a->t || c->error)
+        return 0;
+    int error = sis__tensor_decode(a->t, c->plan->graph->words, out);
+    if (!error && out->owned)
+        error = sis__plan_own(c->plan, out->owned);
+    if (error)
+        c->error = sis__fail_in(error, "operator %s", c->node->proto->op_type);
+    return error == SIS_OK;
+}
+
 size_t sis__attr_texts(sis__cx *c, const char *name) {
     const Onnx__AttributeProto *a = find_typed(c, name, TYPE(STRINGS));
     return a ? a->n_strings : 0;

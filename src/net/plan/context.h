@@ -97,6 +97,8 @@ void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, 
 const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n);
 const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n);
 size_t sis__attr_texts(sis__cx *c, const char *name); /* only how many there are */
+/* A tensor, kept as long as the plan; 1, or 0 if it is absent or an error is set. */
+int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out);
 const struct Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name);
 /* The number in `names` of an attribute that names one of n choices; the first if absent. */
 int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n);
