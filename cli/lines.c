@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "records.h"
 #include "task.h"
 
 /* ---- How it was made ------------------------------------------------------------------------- */
@@ -300,7 +301,7 @@ static char *run_of(const char *path) {
     sis_record r;
     sis_made made = {0};
     char *text = NULL;
-    if (strcmp(path, "-") == 0 || sis_results_open(path, &file) != SIS_OK)
+    if (cli_records_once(path) || sis_results_open(path, &file) != SIS_OK)
         return NULL; /* reading it will say what is wrong */
     if (sis_results_next(file, &r) > 0 && r.made && sis_made_parse(r.made, &made) == SIS_OK &&
         made.shards > 1) {

@@ -20,6 +20,9 @@ typedef int cli_visit(void *ctx, sis_record *r);
  * CLI_FAILED after one line. A file without any is an error; standard input may be empty. */
 int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx);
 
+/* Standard input, a pipe and what <(...) of a shell names are gone once they are read. */
+int cli_records_once(const char *path);
+
 /* ---- By id ----------------------------------------------------------------------------------- */
 
 /* A whole file. */

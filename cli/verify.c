@@ -83,10 +83,11 @@ static int count_records(audit *a) {
     for (size_t i = 0; i < a->paths->n; i++) {
         sis_results *file;
         size_t before = a->n;
-        if (strcmp(a->paths->items[i], "-") == 0) {
+        if (cli_records_once(a->paths->items[i])) {
             a->n = SIZE_MAX;
-            return cli_processes_now ? cli_error("-: the records of a pipe cannot be shared out "
-                                                 "among processes; name a file")
+            return cli_processes_now ? cli_error("%s: the records of a pipe cannot be shared out "
+                                                 "among processes; name a file",
+                                                 a->paths->items[i])
                                      : CLI_DONE;
         }
         int found = sis_results_open(a->paths->items[i], &file);
@@ -342,9 +343,13 @@ static int verify_as_made(const verify_options *o, const cli_list *args) {
 
 static int run(const void *p, const cli_list *args) {
     const verify_options *o = (const verify_options *)p;
-    int piped = strcmp(args->items[0], "-") == 0; /* and so read once */
-    return piped && o->source.model && o->source.input ? verify_all(o, args)
-                                                       : verify_as_made(o, args);
+    if (!cli_records_once(args->items[0]))
+        return verify_as_made(o, args);
+    if (o->source.model && o->source.input)
+        return verify_all(o, args);
+    return cli_usage("--model MODEL and --input FILE are missing; only a file that can be read "
+                     "twice says how it was made, and %s is a pipe",
+                     args->items[0]);
 }
 
 const cli_command cli_verify = {

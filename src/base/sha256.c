@@ -95,6 +95,8 @@ int sis__sha256_file(const char *path, char text[SIS__SHA256_TEXT]) {
     struct stat st;
     sis__sha256 s;
     size_t n;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) /* opening a pipe again waits for ever */
+        return 0;
     FILE *f = fopen(path, "rb");
     if (!f)
         return 0;

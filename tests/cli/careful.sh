@@ -24,6 +24,15 @@ echo "escape sequences"
 sis explain -q -m 'cmd:read l; printf "{\"error\":\"\\\\u001b]0;x\\\\u0007\\\\u009b31m\\\\u202eend\"}\n"; read l' -i in.csv --mask zero -t 1 2>&1 | sed 's/.*says: //'
 printf 'a\033[31m,b\302\2332J\n1,2\n' > escape.csv
 sis explain -q -m "$model" -i escape.csv --mask zero -t 1 | sis show - | grep masked
+echo "pipes are read once, and whole"
+cat out.jsonl | sis verify -q - 2>&1
+mkfifo pipe.jsonl pipe.csv
+cat out.jsonl > pipe.jsonl &
+timeout 20 sis verify -q -m "$model" -i in.csv --mask zero pipe.jsonl | sed 's/"score".*//'
+cat out.jsonl > pipe.jsonl &
+timeout 20 sis summary -q pipe.jsonl
+cat in.csv > pipe.csv &
+timeout 20 sis explain -q -m "$model" -i pipe.csv --mask zero -t 1 | wc -l
 echo "a full disk"
 sis explain -q -m "$model" -i in.csv --mask zero -t 1 -o /dev/full 2>&1
 echo "Ctrl-C ends the children too"
