@@ -88,7 +88,27 @@ void sis__buf_printf(sis__buf *b, const char *format, ...) {
  * writes them. For most numbers that takes integers of 128 bits instead of printf: m * 2^e times a
  * power of ten is an exact integer, shifted. */
 
-__extension__ typedef unsigned __int128 wide;
+typedef struct {
+    uint64_t high, low;
+} wide;
+
+static wide multiply(uint64_t a, uint64_t b) {
+    const uint64_t half = UINT32_MAX;
+    uint64_t low = (a & half) * (b & half);
+    uint64_t one = (a >> 32) * (b & half) + (low >> 32);
+    uint64_t other = (a & half) * (b >> 32) + (one & half);
+    return (wide){(a >> 32) * (b >> 32) + (one >> 32) + (other >> 32), other << 32 | (low & half)};
+}
+
+/* The lowest n bits, and what stands above them, which fits 64; n < 128. */
+static wide low_bits(wide v, int n) {
+    uint64_t mask = ((uint64_t)1 << n % 64) - 1;
+    return n < 64 ? (wide){0, v.low & mask} : (wide){v.high & mask, v.low};
+}
+
+static uint64_t high_bits(wide v, int n) {
+    return n < 64 ? v.low >> n | v.high << 1 << (63 - n) : v.high >> (n - 64);
+}
 
 enum { LEAST = -11, MOST = 17, POWERS = 28 };
 
@@ -118,11 +138,14 @@ static uint64_t round_digits(uint64_t m, int e, int place, int n) {
     if (k < 0 || k >= POWERS || shift < 1 || shift > 120)
         return UINT64_MAX;
     uint64_t five = power_of_five(k);
-    wide product = (wide)m * five, one = (wide)1 << shift, rest = product & (one - 1);
-    uint64_t digits = (uint64_t)(product >> shift);
-    int up = rest > one / 2 || (rest == one / 2 && (digits & 1));
-    wide off = up ? one - rest : rest; /* the next double is `five` away */
-    return 2 * off < five ? digits + (uint64_t)up : 0;
+    wide product = multiply(m, five), rest = low_bits(product, shift);
+    wide below = low_bits(product, shift - 1); /* the half */
+    uint64_t digits = high_bits(product, shift), half = high_bits(product, shift - 1) & 1;
+    int up = half && (below.high || below.low || digits & 1);
+    if (up) /* 2^shift - rest */
+        rest = low_bits((wide){~rest.high + !rest.low, 0 - rest.low}, shift);
+    /* The next double is `five` away, which is odd. */
+    return rest.high == 0 && rest.low <= five / 2 ? digits + (uint64_t)up : 0;
 }
 
 /* Digits (n, no zeros at the end) the first of which counts 10^place, as %g writes them. */
