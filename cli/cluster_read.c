@@ -90,10 +90,8 @@ static int find_model(cli_subsets *s, const char *model, size_t *number) {
     for (*number = 0; *number < s->n_models; ++*number)
         if (strcmp(s->models[*number], model) == 0)
             return CLI_DONE;
-    void *models = s->models;
-    if (cli_grow(&models, &s->models_room, s->n_models, sizeof *s->models) != CLI_DONE)
+    if (cli_grow(&s->models, &s->models_room, s->n_models, sizeof *s->models) != CLI_DONE)
         return CLI_FAILED;
-    s->models = models;
     s->models[s->n_models] = strdup(model);
     return s->models[s->n_models] ? (s->n_models++, CLI_DONE) : cli_error("out of memory");
 }
@@ -123,10 +121,8 @@ static int is_energy(const cli_subsets *s) {
 }
 
 static int add_subset(cli_subsets *s, const sis_record *r, size_t k, const char *path) {
-    void *items = s->items;
-    if (cli_grow(&items, &s->items_room, s->n, sizeof *s->items) != CLI_DONE)
+    if (cli_grow(&s->items, &s->items_room, s->n, sizeof *s->items) != CLI_DONE)
         return CLI_FAILED;
-    s->items = items;
     if (sis_points_add_subset(s->points, r, k) != SIS_OK)
         return cli_error("%s: %s", path, sis_error_detail());
     cli_subset *item = &s->items[s->n];
@@ -160,7 +156,6 @@ static void count_output(cli_subsets *s, const sis_record *r) {
 
 int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
     const char *path = s->files[file];
-    void *origins = s->origins;
     s->n_records++;
     s->statuses[r->collection.status]++;
     if (r->collection.n_subsets == 0)
@@ -175,8 +170,7 @@ int cli_subsets_add(cli_subsets *s, const sis_record *r, size_t file) {
     if (status == CLI_DONE)
         status = find_model(s, r->model, &origin.model);
     if (status == CLI_DONE)
-        status = cli_grow(&origins, &s->origins_room, s->n_origins, sizeof *s->origins);
-    s->origins = origins;
+        status = cli_grow(&s->origins, &s->origins_room, s->n_origins, sizeof *s->origins);
     if (status != CLI_DONE)
         return status;
     origin.id = strdup(r->id);

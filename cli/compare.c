@@ -54,30 +54,30 @@ static int take_record(void *ctx, sis_record *r) {
     cli_side *s = &c->sides[side];
     if (r->collection.status == SIS_STATUS_ERROR || !cli_record_is_output(r, c->o->class))
         return CLI_DONE;
-    if (s->shelf.n > 0 && (r->threshold != s->threshold || r->below != s->below))
+    if (s->results.n > 0 && (r->threshold != s->threshold || r->below != s->below))
         return cli_error(
             "%s: record \"%s\" is of a decision %s %g, those before %s %g; compare one "
             "decision at a time",
-            s->shelf.path, r->id, r->below ? "<=" : ">=", r->threshold,
+            s->results.path, r->id, r->below ? "<=" : ">=", r->threshold,
             s->below ? "<=" : ">=", s->threshold);
     s->threshold = r->threshold;
     s->below = r->below;
     int status = cli_subsets_add(&c->subsets, r, side);
-    return status == CLI_DONE ? cli_shelf_add(&s->shelf, r) : status;
+    return status == CLI_DONE ? cli_results_add(&s->results, r) : status;
 }
 
 /* Where the subsets of each record begin; those of the first at `from`. */
 static int find_items(cli_side *s, size_t from) {
-    s->first_item = cli_grab(s->shelf.n, sizeof *s->first_item);
-    for (size_t i = 0; s->first_item && i < s->shelf.n; i++) {
+    s->first_item = cli_grab(s->results.n, sizeof *s->first_item);
+    for (size_t i = 0; s->first_item && i < s->results.n; i++) {
         s->first_item[i] = from;
-        from += s->shelf.records[i].collection.n_subsets;
+        from += s->results.records[i].collection.n_subsets;
     }
     return s->first_item ? CLI_DONE : CLI_FAILED;
 }
 
 static int read_side(cli_comparison *c, size_t side) {
-    cli_shelf *s = &c->sides[side].shelf;
+    cli_results *s = &c->sides[side].results;
     reader to = {c, side};
     size_t from = c->subsets.n;
     int status = cli_records_each(s->path, SIZE_MAX, take_record, &to);
@@ -86,7 +86,7 @@ static int read_side(cli_comparison *c, size_t side) {
                          c->o->class ? " of --class " : "", c->o->class ? c->o->class : "");
     if (status == CLI_DONE)
         status = find_items(&c->sides[side], from);
-    return status == CLI_DONE ? cli_shelf_sort(s, 1) : status;
+    return status == CLI_DONE ? cli_results_sort(s, 1) : status;
 }
 
 static int read_all(cli_comparison *c, const cli_list *args) {
@@ -97,13 +97,13 @@ static int read_all(cli_comparison *c, const cli_list *args) {
     c->subsets.n_files = 2;
     int status = CLI_DONE;
     for (size_t k = 0; k < 2; k++)
-        c->subsets.files[k] = c->sides[k].shelf.path = args->items[k];
+        c->subsets.files[k] = c->sides[k].results.path = args->items[k];
     for (size_t k = 0; k < 2 && status == CLI_DONE; k++)
         status = read_side(c, k);
     if (status == CLI_DONE && c->sides[0].below != c->sides[1].below)
         status = cli_error("%s holds decisions %s, %s decisions %s: they cannot be compared",
-                           c->sides[0].shelf.path,
-                           c->sides[0].below ? "<=" : ">=", c->sides[1].shelf.path,
+                           c->sides[0].results.path,
+                           c->sides[0].below ? "<=" : ">=", c->sides[1].results.path,
                            c->sides[1].below ? "<=" : ">=");
     return status == CLI_DONE ? cli_subsets_check(&c->subsets, "compare") : status;
 }
@@ -112,9 +112,9 @@ static int read_all(cli_comparison *c, const cli_list *args) {
 static void note_other_models(const cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         const cli_side *s = &c->sides[k];
-        if (!cli_same_model(s->shelf.records[0].model, s->spec))
+        if (!cli_same_model(s->results.records[0].model, s->spec))
             cli_note(c->o->common.quiet, "%s was made with model %s, --model-%c is %s",
-                     s->shelf.path, s->shelf.records[0].model, "ab"[k], s -> spec);
+                     s->results.path, s->results.records[0].model, "ab"[k], s -> spec);
     }
 }
 
@@ -126,9 +126,9 @@ static int same_output(const sis_record *a, const sis_record *b) {
 }
 
 static void count_decisions(cli_comparison *c) {
-    for (size_t i = 0; i < c->sides[0].shelf.n; i++) {
-        const sis_record *a = &c->sides[0].shelf.records[i],
-                         *b = cli_shelf_find(&c->sides[1].shelf, a->id);
+    for (size_t i = 0; i < c->sides[0].results.n; i++) {
+        const sis_record *a = &c->sides[0].results.records[i],
+                         *b = cli_results_find(&c->sides[1].results, a->id);
         if (!b)
             continue;
         c->decisions.common++;
@@ -149,7 +149,7 @@ static int distance_of(const cli_comparison *c, cli_difference *d) {
     double sum = 0;
     for (size_t k = 0; k < 2; k++) {
         first[k] = c->sides[k].first_item[d->records[k]];
-        n[k] = c->sides[k].shelf.records[d->records[k]].collection.n_subsets;
+        n[k] = c->sides[k].results.records[d->records[k]].collection.n_subsets;
     }
     for (size_t k = 0; k < 2; k++)
         for (size_t i = 0; i < n[k]; i++) {
@@ -177,15 +177,15 @@ static int farthest_first(const void *a, const void *b) {
 static int find_differences(cli_comparison *c) {
     const cli_side *a = &c->sides[0], *b = &c->sides[1];
     int status = CLI_DONE;
-    c->differences = cli_grab(a->shelf.n, sizeof *c->differences);
+    c->differences = cli_grab(a->results.n, sizeof *c->differences);
     if (!c->differences)
         return CLI_FAILED;
-    for (size_t i = 0; i < a->shelf.n && status == CLI_DONE; i++) {
-        const sis_record *other = cli_shelf_find(&b->shelf, a->shelf.records[i].id);
-        if (!other || !a->shelf.records[i].collection.n_subsets || !other->collection.n_subsets)
+    for (size_t i = 0; i < a->results.n && status == CLI_DONE; i++) {
+        const sis_record *other = cli_results_find(&b->results, a->results.records[i].id);
+        if (!other || !a->results.records[i].collection.n_subsets || !other->collection.n_subsets)
             continue;
         cli_difference *d = &c->differences[c->n_differences++];
-        *d = (cli_difference){{i, (size_t)(other - b->shelf.records)}, 0};
+        *d = (cli_difference){{i, (size_t)(other - b->results.records)}, 0};
         status = distance_of(c, d);
     }
     qsort(c->differences, c->n_differences, sizeof *c->differences, farthest_first);
@@ -232,9 +232,9 @@ static int own_scores(cli_comparison *c, size_t side) {
     const cli_side *s = &c->sides[side];
     double *scores = cli_grab(c->cross[side].n, sizeof *scores);
     size_t n = 0;
-    for (size_t i = 0; scores && i < s->shelf.n; i++)
-        for (size_t k = 0; k < s->shelf.records[i].collection.n_subsets; k++)
-            scores[n++] = s->shelf.records[i].collection.subsets[k].score;
+    for (size_t i = 0; scores && i < s->results.n; i++)
+        for (size_t k = 0; k < s->results.records[i].collection.n_subsets; k++)
+            scores[n++] = s->results.records[i].collection.subsets[k].score;
     int status = scores ? n ? cli_quantiles(scores, n, c->own[side]) : CLI_DONE : CLI_FAILED;
     free(scores);
     return status;
@@ -257,7 +257,7 @@ static int score_all(cli_comparison *c) {
 static void release(cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         cli_side *s = &c->sides[k];
-        cli_shelf_release(&s->shelf);
+        cli_results_release(&s->results);
         free(s->first_item);
         sis_model_close(&s->model);
         free(c->cross[k].scores);

@@ -19,7 +19,7 @@
 
 /* One results file and its model. */
 typedef struct cli_side {
-    cli_shelf shelf;
+    cli_results results;
     const char *spec;   /* the model */
     size_t *first_item; /* (records) the first of its subsets among all that are clustered */
     double threshold;   /* of all records */

@@ -47,9 +47,9 @@ static int find_output(const cli_side *by, size_t n_outputs, const sis_record *r
 
 /* The mask that the results of the model have for inputs of n values, or NULL. */
 static const double *own_mask(const cli_side *by, size_t n) {
-    for (size_t i = 0; i < by->shelf.n; i++)
-        if (by->shelf.records[i].mask && by->shelf.records[i].n_values == n)
-            return by->shelf.records[i].mask;
+    for (size_t i = 0; i < by->results.n; i++)
+        if (by->results.records[i].mask && by->results.records[i].n_values == n)
+            return by->results.records[i].mask;
     return NULL;
 }
 
@@ -74,7 +74,7 @@ static int find_mask(const cli_side *by, const sis_record *r, mask *m) {
                ? CLI_DONE
                : cli_error("record \"%s\": neither %s nor %s say what a missing feature looks "
                            "like to %s",
-                           r->id, by->shelf.path, by->spec, by->spec);
+                           r->id, by->results.path, by->spec, by->spec);
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
@@ -85,7 +85,7 @@ static int contains(const int *sorted, size_t n, int feature) {
 
 /* Does the model read texts: by a vocabulary of its own, or by itself, as its results show? */
 static int reads_texts(const cli_side *by) {
-    const sis_record *own = by->shelf.n ? &by->shelf.records[0] : NULL;
+    const sis_record *own = by->results.n ? &by->results.records[0] : NULL;
     if (by->net)
         return sis_net_is_token(by->net) && sis_net_meta_get(by->net, SIS_NET_META_VOCABULARY);
     return own && own->words && !own->values;
@@ -93,10 +93,10 @@ static int reads_texts(const cli_side *by) {
 
 /* All records have this, by a place in them. */
 static int all_have(const cli_side *of, size_t offset) {
-    int all = of->shelf.n > 0;
-    for (size_t i = 0; all && i < of->shelf.n; i++) {
+    int all = of->results.n > 0;
+    for (size_t i = 0; all && i < of->results.n; i++) {
         const void *what;
-        memcpy(&what, (const char *)&of->shelf.records[i] + offset, sizeof what);
+        memcpy(&what, (const char *)&of->results.records[i] + offset, sizeof what);
         all = what != NULL;
     }
     return all;
@@ -104,14 +104,14 @@ static int all_have(const cli_side *of, size_t offset) {
 
 /* The words of all records as texts. */
 static int words_of(const cli_side *of, sis_data_with *with, sis_data **out) {
-    size_t n = of->shelf.n, all = 0, at = 0;
+    size_t n = of->results.n, all = 0, at = 0;
     for (size_t i = 0; i < n; i++)
-        all += of->shelf.records[i].n_words;
+        all += of->results.records[i].n_words;
     const char **words = cli_grab(all, sizeof *words);
     size_t *n_words = cli_grab(n, sizeof *n_words);
     int status = words && n_words ? CLI_DONE : CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < n; i++) {
-        const sis_record *r = &of->shelf.records[i];
+        const sis_record *r = &of->results.records[i];
         n_words[i] = r->n_words;
         for (size_t k = 0; k < r->n_words; k++)
             words[at++] = r->words[k];
@@ -124,12 +124,12 @@ static int words_of(const cli_side *of, sis_data_with *with, sis_data **out) {
 }
 
 static int sequences_of(const cli_side *of, sis_data_with *with, sis_data **out) {
-    const char **letters = cli_grab(of->shelf.n, sizeof *letters);
+    const char **letters = cli_grab(of->results.n, sizeof *letters);
     if (!letters)
         return CLI_FAILED;
-    for (size_t i = 0; i < of->shelf.n; i++)
-        letters[i] = of->shelf.records[i].sequence;
-    int status = cli_fail(sis_data_from_sequences(letters, of->shelf.n, with, out));
+    for (size_t i = 0; i < of->results.n; i++)
+        letters[i] = of->results.records[i].sequence;
+    int status = cli_fail(sis_data_from_sequences(letters, of->results.n, with, out));
     free(letters);
     return status;
 }
@@ -141,11 +141,11 @@ typedef struct {
 } evidence;
 
 static int open_evidence(const cli_side *of, const cli_side *by, size_t jobs, evidence *e) {
-    const char **ids = cli_grab(of->shelf.n, sizeof *ids);
-    sis_data_with with = {.name = of->shelf.path, .ids = ids};
+    const char **ids = cli_grab(of->results.n, sizeof *ids);
+    sis_data_with with = {.name = of->results.path, .ids = ids};
     int status = ids ? CLI_DONE : CLI_FAILED;
-    for (size_t i = 0; ids && i < of->shelf.n; i++)
-        ids[i] = of->shelf.records[i].id;
+    for (size_t i = 0; ids && i < of->results.n; i++)
+        ids[i] = of->results.records[i].id;
     if (status == CLI_DONE && reads_texts(by) && all_have(of, offsetof(sis_record, words)))
         status = words_of(of, &with, &e->data);
     else if (status == CLI_DONE && all_have(of, offsetof(sis_record, sequence)))
@@ -188,7 +188,7 @@ static int encode_example(const cli_side *by, const evidence *e, size_t i, const
 
 /* Does the model that scores take the two axes the other way round? As its own results show. */
 static int is_turned(const cli_side *by, const sis_record *r) {
-    const sis_record *own = by->shelf.n ? &by->shelf.records[0] : NULL;
+    const sis_record *own = by->results.n ? &by->results.records[0] : NULL;
     return own && own->rank == 2 && r->rank == 2 && own->shape[0] == r->shape[1] &&
            own->shape[1] == r->shape[0] && own->shape[0] != own->shape[1];
 }
@@ -287,7 +287,7 @@ static int count_sufficient(const cli_side *by, cli_cross *out) {
 
 /* The subsets of record i. */
 static int score_record(const cli_side *of, size_t i, batch *b) {
-    const sis_record *r = &of->shelf.records[i];
+    const sis_record *r = &of->results.records[i];
     int status = CLI_DONE;
     for (size_t k = 0; status == CLI_DONE && k < r->collection.n_subsets; k++) {
         double *row = NULL;
@@ -306,8 +306,8 @@ int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cro
     size_t total = 0;
     batch *b = cli_grab(1, sizeof *b);
     *out = (cli_cross){0};
-    for (size_t i = 0; i < of->shelf.n; i++)
-        total += of->shelf.records[i].collection.n_subsets;
+    for (size_t i = 0; i < of->results.n; i++)
+        total += of->results.records[i].collection.n_subsets;
     out->scores = cli_grab(total, sizeof *out->scores);
     if (!b || !out->scores) {
         free(b);
@@ -315,7 +315,7 @@ int cli_cross_score(const cli_side *of, const cli_side *by, size_t jobs, cli_cro
     }
     *b = (batch){.by = by, .jobs = jobs, .out = out};
     int status = total ? open_evidence(of, by, jobs, &b->evidence) : CLI_DONE;
-    for (size_t i = 0; status == CLI_DONE && i < of->shelf.n; i++)
+    for (size_t i = 0; status == CLI_DONE && i < of->results.n; i++)
         status = score_record(of, i, b);
     if (status == CLI_DONE)
         status = score_batch(b);

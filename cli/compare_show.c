@@ -20,16 +20,16 @@ static void print_decisions(const cli_comparison *c) {
     for (size_t k = 0; k < 2; k++) {
         const cli_side *s = &c->sides[k];
         size_t n = c->cross[k].n, features = 0, decided = 0;
-        for (size_t i = 0; i < s->shelf.n; i++) {
-            decided += (size_t)cli_is_decided(&s->shelf.records[i]);
-            for (size_t j = 0; j < s->shelf.records[i].collection.n_subsets; j++)
-                features += s->shelf.records[i].collection.subsets[j].n;
+        for (size_t i = 0; i < s->results.n; i++) {
+            decided += (size_t)cli_is_decided(&s->results.records[i]);
+            for (size_t j = 0; j < s->results.records[i].collection.n_subsets; j++)
+                features += s->results.records[i].collection.subsets[j].n;
         }
         printf("%c  ", letters[k]);
-        cli_print_safe(stdout, cli_last_part(s->shelf.path));
+        cli_print_safe(stdout, cli_last_part(s->results.path));
         printf(", ");
         cli_print_safe(stdout, cli_last_part(s->spec));
-        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->shelf.n,
+        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->results.n,
                s->below ? "<=" : ">=", s->threshold, n);
         if (n)
             printf(" of %.1f features on average", (double)features / (double)n);
@@ -95,7 +95,7 @@ static const cli_subset *item_of(const cli_comparison *c, size_t side, const cli
                                  size_t k) {
     const cli_side *s = &c->sides[side];
     size_t record = d->records[side];
-    return k < s->shelf.records[record].collection.n_subsets
+    return k < s->results.records[record].collection.n_subsets
                ? &c->subsets.items[s->first_item[record] + k]
                : NULL;
 }
@@ -127,7 +127,7 @@ static void draw_both(const cli_comparison *c, const cli_difference *d) {
 
 static void print_difference(const cli_comparison *c, const cli_difference *d) {
     printf("\nexample ");
-    cli_print_safe(stdout, c->sides[0].shelf.records[d->records[0]].id);
+    cli_print_safe(stdout, c->sides[0].results.records[d->records[0]].id);
     printf("   %.3g apart\n", d->distance);
     if (c->page.means) {
         draw_both(c, d);
@@ -166,9 +166,9 @@ int cli_comparison_print(const cli_comparison *c) {
 
 static sis_side side_of(const cli_comparison *c, size_t k) {
     const cli_side *s = &c->sides[k];
-    return (sis_side){.results = s->shelf.path,
+    return (sis_side){.results = s->results.path,
                       .model = s->spec,
-                      .n = s->shelf.n,
+                      .n = s->results.n,
                       .subsets = c->cross[k].n,
                       .threshold = s->threshold,
                       .below = s->below};
@@ -190,7 +190,7 @@ static void list_differences(const cli_comparison *c, size_t n, sis_difference *
     for (size_t i = 0; i < n; i++) {
         const cli_difference *d = &c->differences[i];
         const cli_subset *item;
-        out[i].id = c->sides[0].shelf.records[d->records[0]].id;
+        out[i].id = c->sides[0].results.records[d->records[0]].id;
         out[i].distance = d->distance;
         for (size_t side = 0; side < 2; side++) {
             out[i].patterns[side] = patterns;

@@ -18,24 +18,24 @@ double eval_enough(const sis_record *r, double score) {
 
 /* One file, one method, one model. */
 static int check_uniform(const eval_method *m) {
-    const sis_record *first = &m->shelf.records[0];
-    if (m->shelf.n == 0)
+    const sis_record *first = &m->results.records[0];
+    if (m->results.n == 0)
         return cli_error("%s: is empty; expected records as sis explain writes them",
-                         m->shelf.path);
-    for (size_t i = 1; i < m->shelf.n; i++) {
-        const sis_record *r = &m->shelf.records[i];
+                         m->results.path);
+    for (size_t i = 1; i < m->results.n; i++) {
+        const sis_record *r = &m->results.records[i];
         if (strcmp(r->method, first->method) != 0)
             return cli_error("%s: record \"%s\" is of method %s, the first is of %s; expected one "
                              "file for each method",
-                             m->shelf.path, r->id, r->method, first->method);
+                             m->results.path, r->id, r->method, first->method);
         if (strcmp(r->constraint ? r->constraint : "", first->constraint ? first->constraint : ""))
             return cli_error(
                 "%s: record \"%s\" was made under another --constraint than the first; "
                 "expected one file for each",
-                m->shelf.path, r->id);
+                m->results.path, r->id);
         if (!cli_same_model(r->model, first->model))
-            return cli_error("%s: record \"%s\" is of model %s, the first is of %s", m->shelf.path,
-                             r->id, r->model, first->model);
+            return cli_error("%s: record \"%s\" is of model %s, the first is of %s",
+                             m->results.path, r->id, r->model, first->model);
     }
     return CLI_DONE;
 }
@@ -65,24 +65,25 @@ static const char *difference(const sis_record *a, const sis_record *b) {
 
 /* The same examples, model and decisions in both files. */
 static int check_pair(const eval_method *a, const eval_method *b) {
-    if (!cli_same_model(a->shelf.records[0].model, b->shelf.records[0].model))
+    if (!cli_same_model(a->results.records[0].model, b->results.records[0].model))
         return cli_error("%s is of model %s, %s of %s; methods are compared on one model",
-                         a->shelf.path, a->shelf.records[0].model, b->shelf.path,
-                         b->shelf.records[0].model);
-    for (size_t i = 0; i < a->shelf.n || i < b->shelf.n; i++) {
-        const char *ida = i < a->shelf.n ? cli_shelf_at(&a->shelf, i)->id : NULL;
-        const char *idb = i < b->shelf.n ? cli_shelf_at(&b->shelf, i)->id : NULL;
+                         a->results.path, a->results.records[0].model, b->results.path,
+                         b->results.records[0].model);
+    for (size_t i = 0; i < a->results.n || i < b->results.n; i++) {
+        const char *ida = i < a->results.n ? cli_results_at(&a->results, i)->id : NULL;
+        const char *idb = i < b->results.n ? cli_results_at(&b->results, i)->id : NULL;
         int order = !ida ? 1 : !idb ? -1 : strcmp(ida, idb);
         if (order != 0)
             return cli_error("%s has no record \"%s\", which %s has; methods are compared on the "
                              "same examples",
-                             order < 0 ? b->shelf.path : a->shelf.path, order < 0 ? ida : idb,
-                             order < 0 ? a->shelf.path : b->shelf.path);
-        const char *field = difference(cli_shelf_at(&a->shelf, i), cli_shelf_at(&b->shelf, i));
+                             order < 0 ? b->results.path : a->results.path, order < 0 ? ida : idb,
+                             order < 0 ? a->results.path : b->results.path);
+        const char *field =
+            difference(cli_results_at(&a->results, i), cli_results_at(&b->results, i));
         if (field)
             return cli_error("record \"%s\": field \"%s\" differs between %s and %s; methods are "
                              "compared on the same decisions",
-                             ida, field, a->shelf.path, b->shelf.path);
+                             ida, field, a->results.path, b->results.path);
     }
     return CLI_DONE;
 }
@@ -109,7 +110,7 @@ static char *method_name(const sis_record *r) {
 /* Files that would have the same name are called by that of the file. */
 static int name_methods(evaluation *ev) {
     for (size_t k = 0; k < ev->n_methods; k++)
-        if (!(ev->methods[k].name = method_name(&ev->methods[k].shelf.records[0])))
+        if (!(ev->methods[k].name = method_name(&ev->methods[k].results.records[0])))
             return cli_error("out of memory");
     for (size_t k = 0; k < ev->n_methods; k++) {
         size_t alike = 0;
@@ -117,14 +118,14 @@ static int name_methods(evaluation *ev) {
             if (strcmp(ev->methods[j].name, ev->methods[k].name) != 0)
                 continue;
             free(ev->methods[j].name);
-            if (!(ev->methods[j].name = stem(ev->methods[j].shelf.path)))
+            if (!(ev->methods[j].name = stem(ev->methods[j].results.path)))
                 return cli_error("out of memory");
             alike++;
         }
         if (!alike)
             continue;
         free(ev->methods[k].name);
-        if (!(ev->methods[k].name = stem(ev->methods[k].shelf.path)))
+        if (!(ev->methods[k].name = stem(ev->methods[k].results.path)))
             return cli_error("out of memory");
     }
     return CLI_DONE;
@@ -134,7 +135,8 @@ static int name_methods(evaluation *ev) {
 
 static int explained_by_all(const evaluation *ev, const char *id) {
     for (size_t k = 0; k < ev->n_methods; k++)
-        if (cli_shelf_find(&ev->methods[k].shelf, id)->collection.status != SIS_STATUS_EXPLAINED)
+        if (cli_results_find(&ev->methods[k].results, id)->collection.status !=
+            SIS_STATUS_EXPLAINED)
             return 0;
     return 1;
 }
@@ -142,17 +144,17 @@ static int explained_by_all(const evaluation *ev, const char *id) {
 /* The examples, in the order of the first file, and where each method speaks of them. */
 static int choose_examples(evaluation *ev) {
     const eval_method *first = &ev->methods[0];
-    ev->n_shared = first->shelf.n;
+    ev->n_shared = first->results.n;
     ev->examples = cli_grab(ev->n_shared, sizeof *ev->examples);
     if (!ev->examples)
         return CLI_FAILED;
     for (size_t i = 0; i < ev->n_shared; i++)
-        if (explained_by_all(ev, first->shelf.records[i].id))
-            ev->examples[ev->n_examples++] =
-                (eval_example){.record = &first->shelf.records[i], .human_score = NAN, .qhs = NAN};
+        if (explained_by_all(ev, first->results.records[i].id))
+            ev->examples[ev->n_examples++] = (eval_example){
+                .record = &first->results.records[i], .human_score = NAN, .qhs = NAN};
     if (ev->n_examples == 0)
         return cli_error("there is nothing to compare: no example is explained in %s",
-                         ev->n_methods > 1 ? "every file" : first->shelf.path);
+                         ev->n_methods > 1 ? "every file" : first->results.path);
     return CLI_DONE;
 }
 
@@ -200,7 +202,7 @@ static int list_rationales(const evaluation *ev, eval_method *m) {
     if (!m->of || !m->first)
         return CLI_FAILED;
     for (size_t e = 0; e < ev->n_examples; e++) {
-        m->of[e] = cli_shelf_find(&m->shelf, ev->examples[e].record->id);
+        m->of[e] = cli_results_find(&m->results, ev->examples[e].record->id);
         m->first[e + 1] = m->first[e] + count_of(ev, m->of[e]);
     }
     m->n_items = m->first[ev->n_examples];
@@ -219,8 +221,8 @@ int eval_read(evaluation *ev, const cli_list *paths) {
     ev->n_methods = paths->n;
     for (size_t k = 0; status == CLI_DONE && k < paths->n; k++) {
         eval_method *m = &ev->methods[k];
-        m->shelf.path = paths->items[k];
-        status = cli_shelf_read(&m->shelf, 1);
+        m->results.path = paths->items[k];
+        status = cli_results_read(&m->results, 1);
         if (status == CLI_DONE)
             status = check_uniform(m);
         if (status == CLI_DONE && k > 0)

@@ -28,9 +28,7 @@ static void put(table *t, const char *format, ...) __attribute__((format(printf,
 static void put(table *t, const char *format, ...) {
     if (t->status != CLI_DONE)
         return;
-    void *cells = t->cells;
-    t->status = cli_grow(&cells, &t->room, t->n, sizeof *t->cells);
-    t->cells = cells;
+    t->status = cli_grow(&t->cells, &t->room, t->n, sizeof *t->cells);
     if (t->status != CLI_DONE)
         return;
     va_list args;
@@ -122,7 +120,7 @@ static int print_counts(const evaluation *ev) {
         size_t all, most;
         eval_count(ev, m, &all, &most);
         put(&t, "%s", m->name);
-        put(&t, "%s", cli_last_part(m->shelf.path));
+        put(&t, "%s", cli_last_part(m->results.path));
         put(&t, "%zu", m->n_items);
         put(&t, "%.2f", (double)all / (double)ev->n_examples);
         put(&t, "%zu", most);

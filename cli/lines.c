@@ -94,9 +94,7 @@ static int find_row(const sis_record *r, const char *path, size_t *row) {
 }
 
 int cli_lines_note(cli_lines *l, const cli_line *line) {
-    void *items = l->items;
-    int status = cli_grow(&items, &l->room, l->n, sizeof *l->items);
-    l->items = items;
+    int status = cli_grow(&l->items, &l->room, l->n, sizeof *l->items);
     if (status == CLI_DONE)
         l->items[l->n++] = *line;
     return status;
@@ -207,7 +205,6 @@ static int arrange(cli_lines *l, const size_t *rows, size_t n_rows, size_t *slot
         slots[rows[i]] = 0;
     }
     free(l->items);
-    l->items = items;
     l->n = l->room = n;
     for (size_t row = 0; row < l->made.examples; row++)
         if (slots[row])
@@ -317,9 +314,7 @@ static char *run_of(const char *path) {
 }
 
 int cli_parts_add(cli_parts *p, const char *path, const char **source) {
-    void *items = p->items;
-    int status = cli_grow(&items, &p->room, p->n, sizeof *p->items);
-    p->items = items;
+    int status = cli_grow(&p->items, &p->room, p->n, sizeof *p->items);
     if (status != CLI_DONE)
         return status;
     char *run = run_of(path);

@@ -37,11 +37,9 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
 
 /* ---- By id ----------------------------------------------------------------------------------- */
 
-int cli_shelf_add(void *shelf, sis_record *r) {
-    cli_shelf *s = shelf;
-    void *records = s->records;
-    int status = cli_grow(&records, &s->room, s->n, sizeof *s->records);
-    s->records = records;
+int cli_results_add(void *results, sis_record *r) {
+    cli_results *s = results;
+    int status = cli_grow(&s->records, &s->room, s->n, sizeof *s->records);
     if (status != CLI_DONE)
         return status;
     s->records[s->n++] = *r;
@@ -49,7 +47,7 @@ int cli_shelf_add(void *shelf, sis_record *r) {
     return CLI_DONE;
 }
 
-int cli_shelf_sort(cli_shelf *s, int once) {
+int cli_results_sort(cli_results *s, int once) {
     const char **ids = s->n ? cli_grab(s->n, sizeof *ids) : NULL;
     if (s->n && !ids)
         return CLI_FAILED;
@@ -65,26 +63,26 @@ int cli_shelf_sort(cli_shelf *s, int once) {
                  : CLI_DONE;
 }
 
-int cli_shelf_read(cli_shelf *s, int once) {
-    int status = cli_records_each(s->path, SIZE_MAX, cli_shelf_add, s);
-    return status == CLI_DONE ? cli_shelf_sort(s, once) : status;
+int cli_results_read(cli_results *s, int once) {
+    int status = cli_records_each(s->path, SIZE_MAX, cli_results_add, s);
+    return status == CLI_DONE ? cli_results_sort(s, once) : status;
 }
 
-const sis_record *cli_shelf_find(const cli_shelf *s, const char *id) {
+const sis_record *cli_results_find(const cli_results *s, const char *id) {
     size_t at = sis__ids_find(&s->ids, id);
     return at == SIZE_MAX ? NULL : &s->records[at];
 }
 
-const sis_record *cli_shelf_at(const cli_shelf *s, size_t i) {
+const sis_record *cli_results_at(const cli_results *s, size_t i) {
     return &s->records[s->ids.items[i].at];
 }
 
-void cli_shelf_release(cli_shelf *s) {
+void cli_results_release(cli_results *s) {
     for (size_t i = 0; i < s->n; i++)
         sis_record_release(&s->records[i]);
     free(s->records);
     sis__ids_release(&s->ids);
-    *s = (cli_shelf){0};
+    *s = (cli_results){0};
 }
 
 /* ---- Against the task ------------------------------------------------------------------------ */

@@ -26,27 +26,27 @@ int cli_records_once(const char *path);
 /* ---- By id ----------------------------------------------------------------------------------- */
 
 /* A whole file. */
-typedef struct cli_shelf {
+typedef struct cli_results {
     const char *path;    /* borrowed */
     sis_record *records; /* (n) in the order of the file */
     size_t n, room;
-    sis__ids ids; /* after cli_shelf_sort */
-} cli_shelf;
+    sis__ids ids; /* after cli_results_sort */
+} cli_results;
 
-/* Take a record, which is zeroed: a cli_visit with a shelf as its context. */
-int cli_shelf_add(void *shelf, sis_record *r);
+/* Take a record, which is zeroed: a cli_visit whose context is a cli_results. */
+int cli_results_add(void *results, sis_record *r);
 
 /* All is there: now records can be found. With `once`, two of the same id are an error. */
-int cli_shelf_sort(cli_shelf *s, int once);
+int cli_results_sort(cli_results *s, int once);
 
 /* Read all of s->path and sort it. */
-int cli_shelf_read(cli_shelf *s, int once);
+int cli_results_read(cli_results *s, int once);
 
 /* The record of that id, or NULL; the i-th by id. */
-const sis_record *cli_shelf_find(const cli_shelf *s, const char *id);
-const sis_record *cli_shelf_at(const cli_shelf *s, size_t i);
+const sis_record *cli_results_find(const cli_results *s, const char *id);
+const sis_record *cli_results_at(const cli_results *s, size_t i);
 
-void cli_shelf_release(cli_shelf *s);
+void cli_results_release(cli_results *s);
 
 /* ---- Against the task ------------------------------------------------------------------------ */
 

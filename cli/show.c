@@ -171,7 +171,7 @@ static void print_beside(const cli_page *p, column *columns, size_t n, size_t wi
 typedef struct {
     const cli_page *page;
     const char *first;
-    cli_shelf *others; /* (n) */
+    cli_results *others; /* (n) */
     size_t n;
 } neighbours;
 
@@ -185,7 +185,7 @@ static int show_example(void *ctx, sis_record *r) {
     int status = columns ? CLI_DONE : CLI_FAILED;
     int beside = width >= COLUMN && p->width > GAP * b->n;
     for (size_t i = 0; status == CLI_DONE && i < files; i++) {
-        const sis_record *shown = i == 0 ? r : cli_shelf_find(&b->others[i - 1], r->id);
+        const sis_record *shown = i == 0 ? r : cli_results_find(&b->others[i - 1], r->id);
         const char *path = i == 0 ? b->first : b->others[i - 1].path;
         char *text = column_text(p, path, shown, beside ? width : p->width);
         columns[i] = (column){.text = text, .at = text};
@@ -210,12 +210,12 @@ static int show_beside(cli_page *p, const cli_list *args) {
         return CLI_FAILED;
     for (size_t i = 0; status == CLI_DONE && i < b.n; i++) {
         b.others[i].path = args->items[i + 1];
-        status = cli_shelf_read(&b.others[i], 0);
+        status = cli_results_read(&b.others[i], 0);
     }
     if (status == CLI_DONE)
         status = cli_records_each(b.first, SIZE_MAX, show_example, &b);
     for (size_t i = 0; i < b.n; i++)
-        cli_shelf_release(&b.others[i]);
+        cli_results_release(&b.others[i]);
     free(b.others);
     return status;
 }

@@ -114,7 +114,7 @@ static int add_parts(parts *all, const char *text, size_t n, size_t feature) {
             end++;
         if (end == from)
             break;
-        if (cli_grow((void **)&all->items, &all->room, all->n, sizeof *all->items) != CLI_DONE)
+        if (cli_grow(&all->items, &all->room, all->n, sizeof *all->items) != CLI_DONE)
             return 0;
         all->items[all->n] = (part){.text = text + from,
                                     .n = end - from,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "output.h"
 #include "spread.h"
 
@@ -108,9 +109,10 @@ const cli_option cli_source_options[] = {
              "colours become their brightness. Results hold the images as the network sees them."},
     {"normalize", 0, "M/S", CLI_STRING(cli_source, normalize),
      "give the network (pixel - M) / S, channel by channel", .rare = 1,
-     .more = "imagenet, as networks of torchvision want it; or means and deviations, for all channels "
-             "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
-             "themselves. Networks in .onnx files only."},
+     .more =
+         "imagenet, as networks of torchvision want it; or means and deviations, for all channels "
+         "(0.5/0.5) or for each (0.5,0.4,0.3/0.2,0.2,0.2). Masks and results hold the pixels "
+         "themselves. Networks in .onnx files only."},
     CLI_ROWS(cli_source, rows),
     CLI_JOBS(cli_source, jobs, "threads; cmd: children, http: connections"),
     {"explain", 0, "NAME", CLI_STRING(cli_source, explain), "input that examples go into",
@@ -325,16 +327,8 @@ void *cli_grab(size_t n, size_t size) {
     return p;
 }
 
-int cli_grow(void **items, size_t *room, size_t n, size_t size) {
-    if (n < *room)
-        return CLI_DONE;
-    size_t wanted = *room ? *room + *room / 2 + 1 : 64;
-    void *p = wanted > SIZE_MAX / size ? NULL : realloc(*items, wanted * size);
-    if (!p)
-        return cli_error("out of memory");
-    *items = p;
-    *room = wanted;
-    return CLI_DONE;
+int cli_grow(void *items, size_t *room, size_t n, size_t size) {
+    return sis__reserve(items, room, n + 1, size) == SIS_OK ? CLI_DONE : cli_error("out of memory");
 }
 
 int cli_whole(const char *text, long *value) {

@@ -101,8 +101,8 @@ int cli_same_model(const char *a, const char *b);
 /* n zeroed items, or NULL after an error line. */
 void *cli_grab(size_t n, size_t size);
 
-/* Room for one more of n items of `size` bytes. CLI_DONE, or CLI_FAILED after an error line. */
-int cli_grow(void **items, size_t *room, size_t n, size_t size);
+/* Room for one more of n items of `size` bytes, to which `items` points: &x->items. CLI_DONE, or CLI_FAILED after an error line. */
+int cli_grow(void *items, size_t *room, size_t n, size_t size);
 
 /* A whole number and nothing else. */
 int cli_whole(const char *text, long *value);

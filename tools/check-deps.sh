@@ -84,5 +84,8 @@ for f in $(find include/sis src -name "*.[ch]" | sort); do
     esac
 done
 
+# A T ** is no void **: what takes any pointer's address takes a void * (see sis__reserve).
+grep -n '(void \*\*)&' $(find src cli mpi python/src -name "*.[ch]") && bad=1
+
 [ "$bad" = 0 ] && echo "include rules hold"
 exit "$bad"
