@@ -30,7 +30,8 @@ int cli_records_each(const char *path, size_t most, cli_visit *visit, void *ctx)
     sis_results_close(file);
     if (status == CLI_DONE && found < 0)
         status = cli_fail(found);
-    else if (n == 0 && most > 0 && !cli_records_once(path)) /* what fills a pipe speaks for itself */
+    else if (n == 0 && most > 0 &&
+             !cli_records_once(path)) /* what fills a pipe speaks for itself */
         status = cli_error("%s: holds no records", path);
     return status;
 }

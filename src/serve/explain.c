@@ -92,6 +92,38 @@ static int read_ask(const json_t *from, sis__ask *ask) {
     return error;
 }
 
+static const char *const KNOWN[] = {"threshold", "class", "mask",        "method",
+                                    "below",     "trace", "max_subsets", NULL};
+
+static int is_known(const char *name) {
+    size_t i = 0;
+    while (KNOWN[i] && strcmp(KNOWN[i], name) != 0)
+        i++;
+    return KNOWN[i] != NULL;
+}
+
+/* A question that is put in another place or in other words would be answered as if it had not been
+ * asked. Clients of the Open Inference Protocol put words of their own there. */
+static int check_names(const json_t *body, enum sis__form form) {
+    const json_t *asked = json_object_get(body, "parameters");
+    for (size_t i = 0; KNOWN[i]; i++)
+        if (json_object_get(body, KNOWN[i]))
+            return sis__fail(SIS_E_OPTION,
+                             "\"%s\" belongs into \"parameters\": {\"parameters\":"
+                             "{\"%s\":...}}",
+                             KNOWN[i], KNOWN[i]);
+    if (asked && !json_is_object(asked))
+        return sis__fail(SIS_E_FORMAT, "\"parameters\": expected an object");
+    for (void *at = json_object_iter((json_t *)asked); at && form != SIS__FORM_V2;
+         at = json_object_iter_next((json_t *)asked, at))
+        if (!is_known(json_object_iter_key(at)))
+            return sis__fail(SIS_E_OPTION,
+                             "parameters: there is no \"%.40s\"; expected threshold, "
+                             "below, class, mask, method, max_subsets or trace",
+                             json_object_iter_key(at));
+    return SIS_OK;
+}
+
 /* ---- Begin and end --------------------------------------------------------------------------- */
 
 static int read_instances(work *w) {
@@ -115,7 +147,8 @@ static int parse_body(work *w) {
                          why.column, why.text);
     if (!json_is_object(w->body))
         return sis__fail(SIS_E_FORMAT, "the body is no JSON object");
-    return read_ask(json_object_get(w->body, "parameters"), &w->ask);
+    int error = check_names(w->body, w->form);
+    return error ? error : read_ask(json_object_get(w->body, "parameters"), &w->ask);
 }
 
 /* The task, known to who watches the clock. */
