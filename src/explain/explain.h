@@ -32,7 +32,8 @@ typedef struct sis__masked_scorer {
     sis__prepared_input features;
     double (*link)(double);
     size_t evaluations;
-    double fraction;        /* how far the work is */
+    double fraction;        /* how far the work is, */
+    double stretch;         /* and how much further when the copies asked for now are scored */
     double began;           /* seconds */
     int limited, cut;       /* do the limits of the options count? has one been reached? */
     size_t room;            /* rows that go to the model at once */

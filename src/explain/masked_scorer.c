@@ -109,9 +109,11 @@ static int add_answer(const sis__masked_scorer *v, size_t at, size_t s, double *
 int sis__scorer_margins(sis__masked_scorer *v, const sis__copies *copies, double *margins) {
     size_t n_rows = copies->n * v->features.n_samples, width = v->in->n_values;
     const double *mask = copies->mask ? copies->mask : v->in->mask;
+    double step = v->stretch / (double)n_rows;
     int error = SIS_OK;
     for (size_t first = 0, count; error == SIS_OK && first < n_rows; first += count) {
         count = n_rows - first < v->room ? n_rows - first : v->room;
+        v->fraction += step * (double)count;
         for (size_t k = 0; k < count; k++) {
             size_t s = (first + k) % v->features.n_samples;
             if (s == 0 || k == 0)
@@ -123,6 +125,7 @@ int sis__scorer_margins(sis__masked_scorer *v, const sis__copies *copies, double
             error = add_answer(v, k, (first + k) % v->features.n_samples,
                                &margins[(first + k) / v->features.n_samples]);
     }
+    v->stretch = 0;
     return error;
 }
 

@@ -38,8 +38,30 @@ typedef struct {
     unsigned char *needed;  /* (n) found by dividing */
     int *left;              /* (n_left) what is still searched, most important first */
     size_t n_left;
-    double *loss; /* (n) what the loss of a feature does, the more the worse */
+    double *loss;       /* (n) what the loss of a feature does, the more the worse */
+    double from, share; /* of all progress: where this subset begins, and how much of it this is */
+    size_t divided;     /* of what is divided: looked at */
+    size_t n_found;
 } search;
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+/* A subset is shortened (up to FOUND of it), divided (up to DIVIDED) and settled. */
+static const double FOUND = 0.5, DIVIDED = 0.8, ORDERED = 0.3;
+
+/* So much of this subset is done; with the next copies: so much more. */
+static void tell(search *c, double part, double more) {
+    double now = c->from + part * c->share;
+    c->v->fraction = now > c->v->fraction ? now : c->v->fraction;
+    c->v->stretch = c->from + (part + more) * c->share - c->v->fraction;
+    c->v->stretch = c->v->stretch > 0 ? c->v->stretch : 0;
+}
+
+/* The next subset takes half of what is left, or its share if it is known how many there may be. */
+static void tell_next(search *c, size_t found, size_t most) {
+    c->from = c->v->fraction;
+    c->share = (1 - c->from) / (most > found ? (double)(most - found) : 2);
+}
 
 /* ---- Questions ----------------------------------------------------------------------------- */
 
@@ -137,6 +159,8 @@ static int divide(search *c, int grown, const int *part, size_t n) {
     double margin;
     if (grown)
         error = ask(c, &enough, &margin);
+    if (enough || n == 1)
+        tell(c, FOUND + (DIVIDED - FOUND) * (double)(c->divided += n) / (double)c->n_left, 0);
     if (error != SIS_OK || enough)
         return error;
     if (n == 1) {
@@ -163,6 +187,7 @@ static int divide_left(search *c) {
     size_t n = c->n_left, kept = 0;
     memset(c->needed, 0, c->v->features.n);
     memset(c->present, 0, c->v->features.n);
+    c->divided = 0;
     int error = divide(c, 0, c->left, n), *others = SIS_NEW_RAW(int, n);
     if (error == SIS_OK && !others)
         error = SIS_E_NOMEM;
@@ -202,7 +227,8 @@ static int grow(search *c, size_t most, double *margin) {
 /* Drop the least needed feature as long as there is one that is not needed. */
 static int settle(search *c, size_t most, double *margin) {
     int spare = 1, error = grow(c, most, margin);
-    while (error == SIS_OK && spare) {
+    for (double part = DIVIDED; error == SIS_OK && spare; part += (1 - part) / 2) {
+        tell(c, part, (1 - part) / 2);
         error = rank_left(c, &spare);
         if (error == SIS_OK && spare && c->n_left == 1)
             return inconsistent(); /* the fully masked input was not enough before */
@@ -218,7 +244,7 @@ static int settle(search *c, size_t most, double *margin) {
 static int find_subset(search *c, sis_subset *out) {
     int spare = 1, error;
     size_t before;
-    double margin;
+    double margin, part = 0;
     c->n_left = 0;
     for (size_t k = 0; k < c->n_order; k++)
         if (!c->gone[c->order[k]])
@@ -226,6 +252,8 @@ static int find_subset(search *c, sis_subset *out) {
     error = shorten(c);
     do {
         before = c->n_left;
+        part += (FOUND - part) / 4;
+        tell(c, part, (FOUND - part) / 4);
         if (error == SIS_OK)
             error = rank_left(c, &spare);
         if (error == SIS_OK && spare)
@@ -314,12 +342,15 @@ static void search_release(search *c) {
 }
 
 static int find_next(void *ctx, sis_subset *out) {
-    return find_subset((search *)ctx, out);
+    search *c = (search *)ctx;
+    tell_next(c, c->n_found++, c->v->opt->max_subsets);
+    return find_subset(c, out);
 }
 
 int sis__quick(sis__masked_scorer *v, const sis_method_opt *how, sis_collection *out) {
     search c;
     int error = search_init(&c, v);
+    v->stretch = ORDERED;
     if (error == SIS_OK)
         error = how->order ? sis__order_given(v, how, c.order, &c.n_order)
                            : find_order(&c, how->prefer);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
 #include "task/task.h"
@@ -220,14 +221,20 @@ static int find_refined(const sis_task *t, const sis_example *e, const sis_model
                         const sis_opt *opt, sis_rationale *out) {
     sis_example by_pixels = *e;
     sis_input parts = e->input;
+    sis_opt later = *opt;
+    double began = sis__seconds();
     int *whole = SIS_NEW_RAW(int, e->input.n_values);
     int error = whole ? sis__task_parts_load(t, &by_pixels, 0, whole) : SIS_E_NOMEM;
     parts.feature_of = whole;
     if (error == SIS_OK)
         error = t->method.is_sis ? sis_collect(model, &parts, opt, &out->collection)
                                  : sis_explain(model, &parts, opt, &t->method.how, out);
+    if (opt->time_limit > 0) /* what is left of it; some has to be, 0 is none */
+        later.time_limit = fmax(1e-6, opt->time_limit - (sis__seconds() - began));
     if (error == SIS_OK)
-        error = sis__task_refine(t, &by_pixels, model, opt, whole, out);
+        error = sis__task_refine(t, &by_pixels, model, &later, whole, out);
+    if (error == SIS_OK)
+        out->collection.seconds = sis__seconds() - began;
     free(whole);
     return error;
 }

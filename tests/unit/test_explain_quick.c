@@ -70,6 +70,45 @@ static void draw(example *e, uint64_t seed, size_t width) {
     e->opt.below = full < none;
 }
 
+typedef struct {
+    double last;
+    size_t told, steps, back;
+} history;
+
+static int keep_history(void *ctx, const sis_progress *p) {
+    history *h = (history *)ctx;
+    h->back += p->walk < h->last || p->walk > 1;
+    h->steps += p->walk > h->last;
+    h->last = p->walk;
+    h->told++;
+    return 0;
+}
+
+static void progress_goes_on_and_never_back(void **state) {
+    (void)state;
+    size_t told = 0, steps = 0;
+    for (uint64_t seed = 0; seed < rounds(60); seed++) {
+        example e;
+        sis_rationale r;
+        history h = {0};
+        sis_method_opt how;
+        draw(&e, seed, WIDTH);
+        e.opt.progress = keep_history;
+        e.opt.progress_ctx = &h;
+        e.opt.max_subsets = seed % 3;
+        sis_method_opt_init(&how);
+        how.method = SIS_METHOD_QUICK;
+        assert_int_equal(sis_explain(&e.model, &e.input, &e.opt, &how, &r), SIS_OK);
+        assert_int_equal(h.back, 0);
+        if (r.collection.n_subsets > 0)
+            assert_true(h.last > (e.opt.max_subsets == r.collection.n_subsets ? 0.89 : 0.5));
+        told += h.told;
+        steps += h.steps;
+        sis_rationale_release(&r);
+    }
+    assert_true(5 * steps > told); /* it does not stand still */
+}
+
 static void collections_hold_what_they_promise(void **state) {
     (void)state;
     size_t explained = 0, several = 0;
@@ -169,6 +208,7 @@ static void failing_allocations_are_reported(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(collections_hold_what_they_promise),
+        cmocka_unit_test(progress_goes_on_and_never_back),
         cmocka_unit_test(questions_grow_with_the_logarithm),
         cmocka_unit_test(subsets_are_cut_off_as_asked),
         cmocka_unit_test(failing_allocations_are_reported),
