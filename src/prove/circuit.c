@@ -228,6 +228,7 @@ static int is_affine(int op) {
     case SIS__OP_MUL:
     case SIS__OP_DIV:
     case SIS__OP_BATCH_NORMALIZATION:
+    case SIS__OP_SCALER:
         return 1;
     default:
         return 0;
@@ -348,6 +349,29 @@ static int read_linear(reading *r, const sis__step *s, size_t *node) {
     return error;
 }
 
+/* Are there two numbers, one the opposite of the other? */
+static int is_pair(const sis__circuit_node *n) {
+    size_t half = n->n == 2 ? n->start[1] : 0;
+    if (n->n != 2 || n->start[2] != 2 * half || n->bias[0] != -n->bias[1])
+        return 0;
+    for (size_t w = 0; w < half; w++)
+        if (n->read[w] != n->read[half + w] || n->weights[w] != -n->weights[half + w])
+            return 0;
+    return 1;
+}
+
+/* Scores of a linear model, which are positive, divided by their sum: a softmax and the two sides of a
+ * logistic function have a sum of 1 already. */
+static int read_normalizer(reading *r, const sis__step *s, int from, size_t *node) {
+    sis__circuit *c = r->c;
+    int error = read_tensor(r, from, node);
+    if (!error && (s->p.norm.kind != SIS__NORM_L1 || !r->linear || r->linear != *node))
+        return refuse(r, s);
+    if (!error && c->end == SIS__END_LOGISTIC && !is_pair(&c->nodes[*node]))
+        c->end = SIS__END_RATIOS;
+    return error;
+}
+
 static int read_step(reading *r, const sis__step *s, int to, size_t *node) {
     const sis__plan *p = r->plan;
     int from = only_input(p, s);
@@ -361,6 +385,8 @@ static int read_step(reading *r, const sis__step *s, int to, size_t *node) {
         return refuse(r, s);
     if (s->op == SIS__OP_MAX_POOL || s->op == SIS__OP_GLOBAL_MAX_POOL)
         return read_max(r, s, node);
+    if (s->op == SIS__OP_NORMALIZER)
+        return read_normalizer(r, s, from, node);
     if (is_affine(s->op))
         return read_affine(r, s, from, to, node);
     if (s->op != SIS__OP_RELU && s->ops->trait != SIS__KEEPS)

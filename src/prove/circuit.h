@@ -42,11 +42,13 @@ typedef struct sis__circuit_node {
     double *bias;    /* (n) */
 } sis__circuit_node;
 
-typedef enum sis__circuit_end { /* what becomes of the last node, as the model answers it */
-                                SIS__END_MARGINS,  /* nothing, or the link of the model */
-                                SIS__END_SOFTMAX,  /* margins are log odds */
-                                SIS__END_LOGISTIC, /* scores: each by itself */
-                                SIS__END_SHARES    /* scores: a softmax */
+/* What becomes of the last node, as the model answers it. */
+typedef enum sis__circuit_end {
+    SIS__END_MARGINS,  /* nothing, or the link of the model */
+    SIS__END_SOFTMAX,  /* margins are log odds */
+    SIS__END_LOGISTIC, /* scores: each by itself */
+    SIS__END_SHARES,   /* scores: a softmax */
+    SIS__END_RATIOS    /* scores: logistic ones, divided by their sum; their order is known */
 } sis__circuit_end;
 
 typedef struct sis__circuit {

@@ -11,14 +11,20 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "net/ops/encode.h"
 #include "net/ops/ops.h"
 #include "net/ops/trees.h"
 #include "net/plan/net.h"
 
+enum { MOST_FRONT = 8 };
+
 struct sis__ensemble {
     sis__plan *plan; /* whose memory the trees are in */
     const sis__trees *t;
-    sis__booster b; /* a view of t */
+    sis__booster b;                     /* a view of t */
+    sis__tree_node *nodes;              /* its nodes, if something stands in front of the trees */
+    const sis__step *front[MOST_FRONT]; /* of each value by itself, from the trees to the input */
+    size_t n_front;
 };
 
 /* ---- Reading --------------------------------------------------------------------------------- */
@@ -41,17 +47,136 @@ static const sis__step *maker_of(const sis__plan *p, int *tensor) {
     return NULL;
 }
 
-/* The trees that make the scores of the input itself; NULL: there are none such. */
-static const sis__trees *find_trees(const sis_net *net, const sis__plan *p) {
+/* The step whose scores are the output, if it is a tree ensemble. */
+static const sis__step *find_trees(const sis_net *net, const sis__plan *p) {
     int output = net->output;
     const sis__step *s = maker_of(p, &output);
     int classifier = s && s->ops == &sis__op_tree_ensemble_classifier;
-    if (!s || (!classifier && s->ops != &sis__op_tree_ensemble_regressor) ||
-        s->outputs[classifier ? 1 : 0] != output)
-        return NULL;
-    int input = s->inputs[0];
-    return maker_of(p, &input) == NULL && input == net->input ? s->p.trees : NULL;
+    return s && (classifier || s->ops == &sis__op_tree_ensemble_regressor) &&
+                   s->outputs[classifier ? 1 : 0] == output
+               ? s
+               : NULL;
 }
+
+/* What stands between the input and the trees: 0 if that is not of each value by itself. */
+static int find_front(sis__ensemble *e, const sis_net *net, int tensor) {
+    const sis__step *s;
+    size_t width = e->plan->tensors[net->input].count;
+    while ((s = maker_of(e->plan, &tensor))) {
+        if (e->n_front == MOST_FRONT || e->plan->tensors[tensor].count != width ||
+            e->plan->tensors[tensor].dtype != SIS__F32 ||
+            (s->ops != &sis__op_scaler && s->ops != &sis__op_imputer))
+            return 0;
+        e->front[e->n_front++] = s;
+        tensor = s->inputs[0];
+    }
+    return tensor == net->input;
+}
+
+/* ---- In front of the trees ------------------------------------------------------------------- */
+
+/* A value of a column as the trees see it. */
+typedef struct {
+    const sis__ensemble *e;
+    sis__run *run;
+    float *in;
+    const float *out;
+    size_t column;
+} passing;
+
+static float pass(const passing *p, float x) {
+    p->in[p->column] = x;
+    for (size_t i = p->e->n_front; i-- > 0;)
+        p->e->front[i]->ops->forward(p->e->front[i], p->run);
+    return p->out[p->column];
+}
+
+/* Floats as integers in the same order. */
+static float at_rank(int32_t rank) {
+    uint32_t bits = rank < 0 ? (uint32_t)INT32_MIN - (uint32_t)rank : (uint32_t)rank;
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static int32_t rank_of(float v) {
+    int32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits < 0 ? (int32_t)((uint32_t)INT32_MIN - (uint32_t)bits) : bits;
+}
+
+/* The first value that a test of what is passed on answers otherwise than for the values below it;
+ * infinite if there is none. Tests are of order, and what is in front keeps the order. */
+static double turn_of(const passing *p, const sis__forest *f, const sis__tree_node *n) {
+    int32_t low = rank_of(-FLT_MAX), high = rank_of(FLT_MAX);
+    int below = n->mode == SIS__NODE_LEQ || n->mode == SIS__NODE_LT; /* the answer at the low end */
+    if (sis__forest_yes(f, n, (double)pass(p, FLT_MAX)) == below)
+        return INFINITY;
+    while (low < high) {
+        int32_t middle = (int32_t)(low + ((int64_t)high - low) / 2);
+        if (sis__forest_yes(f, n, (double)pass(p, at_rank(middle))) != below)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return (double)at_rank(low);
+}
+
+/* The same test about the value itself. */
+static int move_test(passing *p, const sis__forest *f, sis__tree_node *n) {
+    const sis__tree_node before = *n;
+    p->column = n->feature;
+    if (n->mode > SIS__NODE_GT)
+        return sis__fail(
+            SIS_E_UNSUPPORTED,
+            "nothing can be proved of a tree ensemble that tests for equality (BRANCH_EQ, "
+            "BRANCH_NEQ) behind a Scaler or Imputer");
+    float missing = pass(p, NAN);
+    n->missing_yes = (unsigned char)sis__forest_yes(f, &before, (double)missing);
+    n->value = turn_of(p, f, &before);
+    n->mode = n->mode == SIS__NODE_LEQ || n->mode == SIS__NODE_LT ? SIS__NODE_LT : SIS__NODE_GTE;
+    return SIS_OK;
+}
+
+/* Does a column keep its order on the way? By the signs of its scales, and what an Imputer replaces. */
+static int check_front(const sis__ensemble *e) {
+    size_t width = e->t->forest.width;
+    for (size_t i = 0; i < e->n_front; i++) {
+        const sis__norm *m = &e->front[i]->p.norm;
+        for (size_t j = 0; e->front[i]->ops == &sis__op_scaler && j < width; j++)
+            if (!(m->scale[j * m->scale_step] >= 0))
+                return sis__fail(
+                    SIS_E_UNSUPPORTED,
+                    "nothing can be proved of trees behind a Scaler whose scale %zu is "
+                    "negative or not a number",
+                    j);
+        if (e->front[i]->ops == &sis__op_imputer && !sis__imputer_of_nan(e->front[i]))
+            return sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of trees behind an Imputer "
+                                                "that replaces a number; it can if it replaces "
+                                                "missing values (NaN)");
+    }
+    return SIS_OK;
+}
+
+static int move_tests(sis__ensemble *e, const sis_net *net, int trees_input) {
+    const sis__forest *f = &e->t->forest;
+    passing p = {.e = e};
+    e->nodes = (sis__tree_node *)sis__copy(f->nodes, f->n_nodes, sizeof *f->nodes);
+    int error = e->nodes ? sis__run_new(e->plan, &p.run) : SIS_E_NOMEM;
+    if (!error) {
+        p.in = (float *)p.run->data[net->input];
+        p.out = (const float *)p.run->data[trees_input];
+        memset(p.in, 0, f->width * sizeof *p.in);
+        error = check_front(e);
+    }
+    for (size_t i = 0; !error && i < f->n_nodes; i++)
+        if (e->nodes[i].mode != SIS__NODE_LEAF)
+            error = move_test(&p, f, &e->nodes[i]);
+    sis__run_free(p.run);
+    return error;
+}
+
+/* ---- Ensembles ------------------------------------------------------------------------------- */
 
 static int view(sis__ensemble *e) {
     const sis__trees *t = e->t;
@@ -60,11 +185,23 @@ static int view(sis__ensemble *e) {
     *b = (sis__booster){.forest = t->forest, .divisor = 1, .scale = 1};
     if (mean)
         b->divisor = (double)t->forest.n_trees;
+    b->forest.nodes = e->nodes ? e->nodes : t->forest.nodes;
     b->forest.single = 1; /* rows are floats, and so are sums in the end */
     b->forest.base = SIS_NEW(double, t->forest.n_sums);
     for (size_t k = 0; b->forest.base && t->base && k < t->forest.n_sums; k++)
         b->forest.base[k] = t->base[k] * b->divisor;
     return b->forest.base ? SIS_OK : SIS_E_NOMEM;
+}
+
+static int check_trees(const sis__trees *t) {
+    if (t->post == SIS__POST_SOFTMAX_ZERO)
+        return sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of a tree ensemble that leaves "
+                                            "sums of 0 out of its softmax (SOFTMAX_ZERO)");
+    if (t->forest.how == SIS__TREES_MIN || t->forest.how == SIS__TREES_MAX)
+        return sis__fail(SIS_E_UNSUPPORTED,
+                         "nothing can be proved of a tree ensemble whose score is the least or the "
+                         "largest of its trees' (MIN, MAX); it can of sums and means");
+    return SIS_OK;
 }
 
 int sis__ensemble_new(const sis_model *model, sis__ensemble **out) {
@@ -74,13 +211,15 @@ int sis__ensemble_new(const sis_model *model, sis__ensemble **out) {
         return SIS_OK;
     sis__ensemble *e = SIS_NEW(sis__ensemble, 1);
     int error = e ? sis__net_plan_row(net, &e->plan) : SIS_E_NOMEM;
-    if (!error)
-        e->t = find_trees(net, e->plan);
-    int fits = !error && e->t && e->plan->tensors[net->input].dtype == SIS__F32 && e->t->n == 1 &&
-               e->t->forest.width == model->n_values;
-    if (fits && e->t->post == SIS__POST_SOFTMAX_ZERO)
-        error = sis__fail(SIS_E_UNSUPPORTED, "nothing can be proved of a tree ensemble that leaves "
-                                             "sums of 0 out of its softmax (SOFTMAX_ZERO)");
+    const sis__step *s = error ? NULL : find_trees(net, e->plan);
+    int fits = s && e->plan->tensors[net->input].dtype == SIS__F32 && s->p.trees->n == 1 &&
+               s->p.trees->forest.width == model->n_values && find_front(e, net, s->inputs[0]);
+    if (fits) {
+        e->t = s->p.trees;
+        error = check_trees(e->t);
+    }
+    if (fits && !error && e->n_front)
+        error = move_tests(e, net, s->inputs[0]);
     if (fits && !error)
         error = view(e);
     if (fits && !error) {
@@ -97,6 +236,7 @@ void sis__ensemble_free(sis__ensemble *e) {
     if (e->b.forest.single) /* there is a view, whose base is its own */
         free(e->b.forest.base);
     sis__plan_free(e->plan);
+    free(e->nodes);
     free(e);
 }
 
@@ -112,9 +252,11 @@ size_t sis__ensemble_outputs(const sis__ensemble *e) {
 
 void sis__ensemble_scores(const sis__ensemble *e, const double *row, const sis__ensemble_scratch *t,
                           float *scores) {
-    for (size_t j = 0; j < e->t->forest.width; j++)
+    sis__forest f = e->t->forest;
+    f.nodes = e->b.forest.nodes;
+    for (size_t j = 0; j < f.width; j++)
         t->row[j] = (double)(float)row[j];
-    sis__forest_sums(&e->t->forest, t->row, t->sums, t->seen);
+    sis__forest_sums(&f, t->row, t->sums, t->seen);
     sis__trees_round(e->t, t->sums, scores);
     sis__trees_finish(e->t, scores);
 }
@@ -123,25 +265,10 @@ int sis__ensemble_decided(const sis__ensemble_decision *d, const float *scores, 
     for (size_t k = 0; d->keep_class && k < outputs; k++)
         if (scores[k] > scores[d->output])
             return 0;
-    double score = (double)scores[d->output];
-    return d->keep_class || (d->below ? score <= d->threshold : score >= d->threshold);
+    return d->keep_class || sis_decided((double)scores[d->output], d->threshold, d->below);
 }
 
 /* ---- Where a decision begins ----------------------------------------------------------------- */
-
-/* Floats as integers in the same order. */
-static float at_rank(int32_t rank) {
-    uint32_t bits = rank < 0 ? (uint32_t)INT32_MIN - (uint32_t)rank : (uint32_t)rank;
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static int32_t rank_of(float v) {
-    int32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits < 0 ? (int32_t)((uint32_t)INT32_MIN - (uint32_t)bits) : bits;
-}
 
 static int decided_at(const sis__ensemble *e, const sis__ensemble_decision *d, float raw,
                       float *scores) {
@@ -174,8 +301,8 @@ int sis__ensemble_cut_of(const sis__ensemble *e, const sis__ensemble_decision *d
     if (!t->single && t->post == SIS__POST_SOFTMAX)
         return sis__fail(
             SIS_E_UNSUPPORTED,
-            "of several classes only that one stays on top can be proved, not that its "
-            "probability does");
+            "of several classes only that one stays on top can be proved (--keep class), not "
+            "that its probability reaches a threshold");
     float *scores = SIS_NEW(float, t->outputs);
     if (!scores)
         return SIS_E_NOMEM;

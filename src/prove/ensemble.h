@@ -3,7 +3,9 @@
  * The tree ensemble of an ONNX file as what proofs about boosters need to know (trees.h): a forest that
  * reads floats, and what becomes of its sums. They are added in double, divided (by the number of trees,
  * for means), a base is added, the result is rounded to float, and a function of floats makes scores of
- * it. That function is only asked, never inverted: where a decision begins is found by bisection.
+ * it. That function is only asked, never inverted: where a decision begins is found by bisection. So is
+ * where each test of a tree turns, if a Scaler or an Imputer stands in front of the trees: the same trees
+ * that test the input itself.
  */
 #ifndef SIS_PROVE_ENSEMBLE_H
 #define SIS_PROVE_ENSEMBLE_H

@@ -458,8 +458,8 @@ static int check_question(const sis__prover *p, const sis__prove_question *q) {
     if (q->what != SIS__PROVE_CLASS && b->link == SIS__LINK_SOFTMAX)
         return sis__fail(
             SIS_E_UNSUPPORTED,
-            "of several classes only that one stays on top can be proved, not that its "
-            "probability does");
+            "of several classes only that one stays on top can be proved (--keep class), not "
+            "that its probability reaches a threshold");
     if (q->what == SIS__PROVE_CLASS && b->forest.n_sums < 2)
         return sis__fail(SIS_E_ARGUMENT, "a model of one output has no classes; ask for a "
                                          "threshold");

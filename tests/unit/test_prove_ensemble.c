@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "support_net.h"
 
-enum { COLUMNS = 4, OUTPUTS = 3, NODES = 400, WEIGHTS = 1200, GRID = 3, VALUES = 3 * GRID + 4 };
+enum { COLUMNS = 4, OUTPUTS = 3, NODES = 400, WEIGHTS = 1200, GRID = 3, VALUES = 6 * GRID + 4 };
 
 /* The attributes of an ensemble while it grows. */
 typedef struct {
@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     size_t outputs;
-    int classifier, single, coarse, base;
+    int classifier, single, coarse, base, scaled;
     const char *post, *aggregate;
     sis_model model;
     sis_prover *prover;
@@ -41,6 +41,7 @@ typedef struct {
 
 static growth g;
 static const float grid[GRID] = {-0.1f, 0.3f, 1};
+static const float offset[COLUMNS] = {0.25f, -1, 3, 0}, scale[COLUMNS] = {2, 0.5f, 0.3f, 1};
 
 static void grow_leaf(const subject *s, int64_t tree, int64_t id, sis__rng *r) {
     for (size_t k = 0; k < (s->single ? 1 : s->outputs); k++) {
@@ -64,7 +65,7 @@ static int64_t grow(const subject *s, int64_t tree, int64_t *next, size_t depth,
     g.features[at] = leaf ? 0 : (int64_t)sis__rng_below(r, COLUMNS);
     g.values[at] = leaf ? 0 : grid[sis__rng_below(r, GRID)];
     g.missing[at] = (int64_t)sis__rng_below(r, 2);
-    g.modes[at] = leaf ? "LEAF" : modes[sis__rng_below(r, 6)];
+    g.modes[at] = leaf ? "LEAF" : modes[sis__rng_below(r, s->scaled ? 4 : 6)];
     g.yes[at] = g.no[at] = 0;
     if (leaf) {
         grow_leaf(s, tree, id, r);
@@ -104,8 +105,18 @@ static void build(subject *s, sis__rng *r) {
         grow(s, t, &next, 1 + sis__rng_below(r, 3), r);
     }
     sis_net_add_input(b, "x", 0, SHAPE(0, COLUMNS));
+    if (s->scaled) {
+        sis_net_add_node(b, "ml.Scaler", s->scaled == 2 ? "whole" : "x", "scaled");
+        sis_net_attr_floats(b, "offset", offset, COLUMNS);
+        sis_net_attr_floats(b, "scale", scale, COLUMNS);
+    }
+    if (s->scaled == 2) {
+        sis_net_add_node(b, "ml.Imputer", "x", "whole");
+        sis_net_attr_floats(b, "imputed_value_floats", grid, 1);
+        sis_net_attr_float(b, "replaced_value_float", NAN);
+    }
     sis_net_add_node(b, s->classifier ? "ml.TreeEnsembleClassifier" : "ml.TreeEnsembleRegressor",
-                     "x", s->classifier ? "label y" : "y");
+                     s->scaled ? "scaled" : "x", s->classifier ? "label y" : "y");
     if (s->classifier) {
         sis_net_attr_ints(b, "classlabels_int64s", labels, s->outputs);
     } else {
@@ -146,6 +157,7 @@ static void draw_subject(subject *s, uint64_t seed, sis__rng *r) {
     double scores[OUTPUTS];
     *s = (subject){.classifier = seed % 3 != 0, .coarse = seed % 2, .base = seed % 5 < 2};
     s->outputs = s->classifier ? 2 + seed / 3 % 2 : 1 + seed % 2;
+    s->scaled = seed % 4 == 3 ? 1 + seed / 4 % 2 : 0;
     s->single = s->classifier && s->outputs == 2 && seed % 4 < 2;
     s->opt.keep_class = s->outputs > 1 && sis__rng_below(r, 3) > 0;
     s->post = posts[sis__rng_below(r, s->opt.keep_class ? 3 : 2)];
@@ -177,17 +189,42 @@ static void draw_subject(subject *s, uint64_t seed, sis__rng *r) {
 
 /* ---- Trying out ------------------------------------------------------------------------------ */
 
+static int add_value(const subject *s, size_t j, double x, double *v, size_t n) {
+    if (!s->opt.low || (x >= s->low[j] && x <= s->high[j]))
+        v[n++] = x;
+    return (int)n;
+}
+
+/* Values at which a test of a column's scaled value turns, both sides of it, by looking at all near. */
+static size_t list_turns(const subject *s, size_t j, float at, double *v, size_t n) {
+    float x = at / scale[j] + offset[j];
+    int before = -2;
+    for (int i = 0; i < 200; i++)
+        x = nextafterf(x, -9);
+    for (int i = 0; i < 400; i++, x = nextafterf(x, 9)) {
+        float z = (x - offset[j]) * scale[j];
+        int side = (z > at) - (z < at);
+        if (before != -2 && side != before) {
+            n = (size_t)add_value(s, j, (double)nextafterf(x, -9), v, n);
+            n = (size_t)add_value(s, j, (double)x, v, n);
+        }
+        before = side;
+    }
+    return n;
+}
+
 /* What a free column is tried with: thresholds, the floats beside them, ends of the domain. */
 static size_t list_values(const subject *s, size_t j, double *v) {
     size_t n = 0;
     v[n++] = s->x[j];
-    for (size_t i = 0; i < 3 * GRID + 2; i++) {
+    for (size_t i = 0; s->scaled && i < GRID; i++)
+        n = list_turns(s, j, grid[i], v, n);
+    for (size_t i = s->scaled ? 3 * GRID : 0; i < 3 * GRID + 2; i++) {
         float at = grid[i / 3 % GRID];
         double x = i % 3 == 0 ? at : (double)nextafterf(at, i % 3 == 1 ? -9 : 9);
         if (i >= 3 * GRID)
             x = s->opt.low ? (i == 3 * GRID ? s->low[j] : s->high[j]) : i == 3 * GRID ? -9 : 9;
-        if (!s->opt.low || (x >= s->low[j] && x <= s->high[j]))
-            v[n++] = x;
+        n = (size_t)add_value(s, j, x, v, n);
     }
     if (s->opt.missing && s->missing[j])
         v[n++] = NAN;
@@ -297,9 +334,45 @@ static void subsets_pass_the_audit_and_failing_allocations_are_reported(void **s
     }
 }
 
+/* ---- What cannot be proved -------------------------------------------------------------------- */
+
+static void assert_refused(subject *s, const char *words) {
+    sis__rng r;
+    sis__rng_init(&r, 7);
+    build(s, &r);
+    assert_int_equal(sis_prover_new(&s->model, &s->prover), SIS_E_UNSUPPORTED);
+    assert_message_has(words);
+    sis_model_close(&s->model);
+}
+
+static void other_ensembles_are_refused_in_words(void **state) {
+    (void)state;
+    subject least = {.outputs = 1, .post = "NONE", .aggregate = "MIN"};
+    subject largest = {.outputs = 1, .post = "NONE", .aggregate = "MAX"};
+    subject zero = {.outputs = 3, .classifier = 1, .post = "SOFTMAX_ZERO"};
+    assert_refused(&least, "the least or the largest");
+    assert_refused(&largest, "the least or the largest");
+    assert_refused(&zero, "SOFTMAX_ZERO");
+    sis__rng r;
+    int holds, first = 0;
+    sis__rng_init(&r, 4);
+    subject s = {.outputs = 3, .classifier = 1, .post = "SOFTMAX"};
+    build(&s, &r); /* a probability of several classes */
+    sis_prove_opt_init(&s.opt);
+    s.opt.threshold = 0;
+    s.input = (sis_input){.values = s.x, .n_values = COLUMNS};
+    assert_int_equal(sis_prover_new(&s.model, &s.prover), SIS_OK);
+    assert_int_equal(sis_prove_check(s.prover, &s.input, &s.opt, &first, 1, &holds, NULL),
+                     SIS_E_UNSUPPORTED);
+    assert_message_has("--keep class");
+    sis_prover_free(s.prover);
+    sis_model_close(&s.model);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(proofs_agree_with_trying_everything),
+        cmocka_unit_test(other_ensembles_are_refused_in_words),
         cmocka_unit_test(subsets_pass_the_audit_and_failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,6 +130,10 @@ static int is_missing(const imputer *p, float v) {
     return isnan(p->missing) ? isnan(v) : v == p->missing;
 }
 
+int sis__imputer_of_nan(const sis__step *s) {
+    return isnan(((const imputer *)s->p.own)->missing);
+}
+
 static int imputer_forward(const sis__step *s, sis__run *r) {
     const imputer *p = (const imputer *)s->p.own;
     const float *x = sis__in(s, r, 0);

@@ -173,16 +173,16 @@ const sis__op sis__op_scaler = {
 
 /* ---- Normalizer: each row divided by its largest value, L1 or L2 norm ------------------------ */
 
-enum { BY_MAX, BY_L1, BY_L2 };
-
 static int normalizer_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__norm *m = &c->step->p.norm;
     char kind[8];
     sis__cx_float(c, 0);
     sis__attr_text(c, "norm", "MAX", kind, sizeof kind);
-    m->kind = kind[0] == 'M' ? BY_MAX : kind[0] == 'L' && kind[1] == '1' ? BY_L1 : BY_L2;
-    if (x->rank == 0 || (m->kind == BY_L2 && kind[0] != 'L'))
+    m->kind = kind[0] == 'M'                     ? SIS__NORM_MAX
+              : kind[0] == 'L' && kind[1] == '1' ? SIS__NORM_L1
+                                                 : SIS__NORM_L2;
+    if (x->rank == 0 || (m->kind == SIS__NORM_L2 && kind[0] != 'L'))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "norm %s", kind);
     m->channels = x->dims[x->rank - 1];
     m->outer = m->channels ? x->count / m->channels : 0;
@@ -190,12 +190,12 @@ static int normalizer_shape(sis__cx *c) {
 }
 
 static double norm_of(const sis__norm *m, const float *x) {
-    double v = m->kind == BY_MAX ? -INFINITY : 0;
+    double v = m->kind == SIS__NORM_MAX ? -INFINITY : 0;
     for (size_t i = 0; i < m->channels; i++)
-        v = m->kind == BY_MAX  ? fmax(v, x[i])
-            : m->kind == BY_L1 ? v + fabs(x[i])
-                               : v + (double)x[i] * x[i];
-    return m->kind == BY_L2 ? sqrt(v) : v;
+        v = m->kind == SIS__NORM_MAX  ? fmax(v, x[i])
+            : m->kind == SIS__NORM_L1 ? v + fabs(x[i])
+                                      : v + (double)x[i] * x[i];
+    return m->kind == SIS__NORM_L2 ? sqrt(v) : v;
 }
 
 static int normalizer_forward(const sis__step *s, sis__run *r) {
@@ -221,9 +221,9 @@ static int normalizer_backward(const sis__step *s, sis__run *r) {
         for (size_t i = 0; i < m->channels; i++)
             dot += (double)dy[i] * x[i];
         for (size_t i = 0; i < m->channels; i++) {
-            double slope = m->kind == BY_L2   ? x[i] / norm
-                           : m->kind == BY_L1 ? (x[i] > 0) - (x[i] < 0)
-                                              : x[i] == (float)norm;
+            double slope = m->kind == SIS__NORM_L2   ? x[i] / norm
+                           : m->kind == SIS__NORM_L1 ? (x[i] > 0) - (x[i] < 0)
+                                                     : x[i] == (float)norm;
             dx[i] += norm != 0 ? (float)((dy[i] - dot * slope / norm) / norm) : dy[i];
         }
     }

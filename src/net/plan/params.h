@@ -98,6 +98,8 @@ typedef struct sis__pad {
     int64_t begin[SIS__MAX_RANK]; /* may be negative: cuts */
 } sis__pad;
 
+typedef enum sis__norm_kind { SIS__NORM_MAX, SIS__NORM_L1, SIS__NORM_L2 } sis__norm_kind;
+
 /* BatchNormalization: y = x * scale[c] + shift[c] over x (outer, channels, inner).
  * Scaler: y = (x - shift[c]) * scale[c] over (outer, channels). Normalizer: rows of `channels`. */
 typedef struct sis__norm {
@@ -105,7 +107,7 @@ typedef struct sis__norm {
     float epsilon;
     const float *scale, *shift;    /* BatchNormalization: NULL if the statistics are not constant */
     size_t scale_step, shift_step; /* Scaler: 0 if one number serves all columns */
-    int kind;                      /* Normalizer */
+    sis__norm_kind kind;           /* Normalizer */
 } sis__norm;
 
 /* LSTM and GRU. x (seq, batch, input), or (batch, seq, input) with batch_first. Gates in ONNX order
