@@ -387,6 +387,9 @@ def lacking(runs, part, what):
         return "not given: " + NEEDS[key], UNTESTED
     if not os.path.isdir(os.path.join(runs.out, part)):
         return "not run: no results of " + part, UNRUN
+    ended = os.path.join(runs.out, "times", part)
+    if not os.path.exists(ended) or not os.path.getsize(ended):
+        return "not run: %s has not ended" % part, UNRUN
     return "not made: %s (too few subsets; see %s.log)" % (what, part), UNTESTED
 
 

@@ -97,6 +97,10 @@ def test_claims():
         spent, clock = claims.times(out)["mnist"]
         check("processor time", abs(spent - 152.1) < 1e-9 and clock == 200)
         check("a full run", abs(claims.whole(out, "mnist", spent) - (152.1 + 900 + 20)) < 1e-9)
+        os.remove(os.path.join(out, "mnist", "compare.json"))
+        check("too few subsets", find(verdicts(out), "Figure 9") == [claims.UNTESTED])
+        put(out, "", "times", "mnist")
+        check("a part that was broken off", find(verdicts(out), "Figure 9") == [claims.UNRUN])
         put(out, "sis train: no memory\n", "failed", "beer-aroma")
         aroma = next(r for r in claims.judge(claims.Runs(out)) if "aroma: SIS" in r["claim"])
         check("a part that failed", aroma["verdict"] == claims.UNRUN and aroma["ours"].endswith("sis train: no memory"))
