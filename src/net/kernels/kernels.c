@@ -112,7 +112,8 @@ size_t sis__depthwise_room(sis__depthwise *p) {
         seen[a] = (p->out[a] - 1) * p->stride[a] + (p->kernel[a] - 1) * p->dilation[a] + 1;
     p->lines = seen[0];
     p->line = seen[1];
-    return (p->lines + 1) * p->line + 2 * 64; /* 4 vectors behind each are read or written */
+    p->ahead = p->lines * p->line < 512 ? 8 : 1;
+    return (p->ahead * p->lines + 1) * p->line + 2 * 64; /* 4 vectors behind are read or written */
 }
 
 /* ---- Naive --------------------------------------------------------------------------------- */

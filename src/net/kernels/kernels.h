@@ -84,8 +84,9 @@ typedef struct sis__depthwise {
     const float *start; /* (channels, times) or NULL */
     int relu;
     float *y; /* (planes, times, out) */
-    size_t lines,
-        line; /* that the kernel sees in all, and how long each is: see sis__depthwise_room */
+    /* See sis__depthwise_room: lines that the kernel sees in all, how long each is, planes copied at
+     * once. */
+    size_t lines, line, ahead;
     float *room;
 } sis__depthwise;
 
@@ -284,7 +285,7 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
 
-/* Fills lines and line. Floats for the plane with its padding, and for a line of results. */
+/* Fills lines, line and ahead. Floats for planes with their padding, and for a line of results. */
 size_t sis__depthwise_room(sis__depthwise *p);
 
 /* The weights as the left side (m, k) of a product, k in the order (row, channel, run): for each

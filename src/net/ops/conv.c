@@ -127,10 +127,11 @@ static size_t view_floats(const sis__window *w, const view *v, size_t nr) {
     return v->planes * v->plane + nr + w->filters / w->groups * v->flat + depth_of(w);
 }
 
-/* Does every group have one channel, of lines and columns? */
+/* Does every group have one channel, of lines and columns, and hardly more filters than that? Tiles of
+ * products are for more. */
 static int is_depthwise(const sis__window *w) {
-    return w->groups == w->channels && w->kernel[0] == 1 && w->in[0] == 1 && w->out[0] == 1 &&
-           w->pad[0] == 0;
+    return w->groups == w->channels && w->filters <= 2 * w->groups && w->kernel[0] == 1 &&
+           w->in[0] == 1 && w->out[0] == 1 && w->pad[0] == 0;
 }
 
 static sis__depthwise depthwise_of(const sis__window *w) {
@@ -147,7 +148,15 @@ static sis__depthwise depthwise_of(const sis__window *w) {
     return p;
 }
 
+/* Examples whose pixels fill a panel together, where one has too few. */
+static size_t together(const sis__window *w, size_t nr) {
+    size_t pixels = pixels_of(w);
+    return pixels && 2 * pixels <= nr && w->n > 1 ? nr / pixels : 1;
+}
+
 static size_t scratch_floats(const sis__window *w, size_t nr) {
+    if (together(w, nr) > 1)
+        return (depth_of(w) + w->filters / w->groups) * nr;
     if (is_depthwise(w)) {
         sis__depthwise p = depthwise_of(w);
         return pixels_of(w) ? sis__depthwise_room(&p) : 0;
@@ -420,6 +429,35 @@ static void convolve_points(const sis__step *s, const group *g, const int *place
         kn->relu(g->y, g->y, p.m * pixels);
 }
 
+/* One group of several examples, whose pixels are side by side in one panel.
+ * room: (depth + filters of the group, nr). */
+static void convolve_together(const sis__step *s, const group *g, size_t n, float *room) {
+    const sis__window *w = &s->p.window;
+    const sis__kernels *kn = sis__kernels_best();
+    size_t pixels = pixels_of(w), in = w->channels * w->in[0] * w->in[1] * w->in[2];
+    float *sums = room + depth_of(w) * kn->nr;
+    sis__packed_product p = {.m = w->filters / w->groups,
+                             .n = n * pixels,
+                             .k = depth_of(w),
+                             .parts = rows_of(w),
+                             .a = g->weights,
+                             .b = room,
+                             .row_start = g->bias,
+                             .c = sums,
+                             .ldc = kn->nr};
+    if (p.n < kn->nr)
+        memset(room, 0, p.k * kn->nr * sizeof *room);
+    for (size_t i = 0; i < n; i++)
+        copy_patches(w, g->x + i * in, 0, pixels, room + i * pixels, kn->nr);
+    kn->gemm_packed(&p);
+    if (s->relu)
+        kn->relu(sums, sums, p.m * kn->nr);
+    for (size_t i = 0; i < n; i++)
+        for (size_t f = 0; f < p.m; f++)
+            for (size_t k = 0; k < pixels; k++)
+                g->y[(i * w->filters + f) * pixels + k] = sums[f * kn->nr + i * pixels + k];
+}
+
 static int depthwise_forward(const sis__step *s, sis__run *r) {
     sis__depthwise p = depthwise_of(&s->p.window);
     p.x = sis__in(s, r, 0);
@@ -436,9 +474,10 @@ static int depthwise_forward(const sis__step *s, sis__run *r) {
 static int conv_forward(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
-    if (is_depthwise(w))
+    size_t some = together(w, kn->nr);
+    if (some == 1 && is_depthwise(w))
         return depthwise_forward(s, r);
-    view v = view_of(w, kn->nr);
+    view v = some > 1 ? (view){0} : view_of(w, kn->nr);
     const float *f = sis__in(s, r, 1), *b = sis__in(s, r, 2);
     float *patches = (float *)(void *)r->scratch;
     float *packed = patches + scratch_floats(w, kn->nr); /* if weights are not constant */
@@ -454,13 +493,15 @@ static int conv_forward(const sis__step *s, sis__run *r) {
                            &(sis__filters){f + g * per * depth, per, w->channels / w->groups,
                                            rows_of(w), w->kernel[2]},
                            packed);
-        for (size_t i = 0; i < w->n; i++) {
+        for (size_t i = 0; i < w->n; i += some) {
             size_t at = i * w->groups + g;
             group one = {.weights = weights,
                          .bias = b ? b + g * per : NULL,
                          .x = sis__in(s, r, 0) + at * (w->channels / w->groups) * in,
                          .y = sis__out(s, r, 0) + at * per * pixels_of(w)};
-            if (v.points)
+            if (some > 1)
+                convolve_together(s, &one, w->n - i < some ? w->n - i : some, patches);
+            else if (v.points)
                 convolve_points(s, &one, place, patches);
             else if (v.used)
                 convolve_view(s, &one, &v, place, patches);

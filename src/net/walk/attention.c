@@ -675,6 +675,7 @@ static int attention_open(const sis__net_input *s, sis__ruled **out) {
 }
 
 const sis__rule sis__rule_attention = {.name = "attention",
+                                       .pays_from = 500,
                                        .open = attention_open,
                                        .close = attention_close,
                                        .reset = attention_reset,
