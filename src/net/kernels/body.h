@@ -80,8 +80,25 @@ INLINE vec fill_some(const float *p, size_t n, float other) {
     return (vec)_mm256_blendv_ps((__m256)all(other), _mm256_maskload_ps(p, there), (__m256)there);
 }
 
+/* In pieces: stores with a mask are slow on some machines. */
 INLINE void store_some(float *p, vec v, size_t n) {
-    _mm256_maskstore_ps(p, lanes_below(n), (__m256)v);
+    __m128 four = _mm256_castps256_ps128((__m256)v);
+    if (n >= LANES) {
+        store(p, v);
+        return;
+    }
+    if (n & 4) {
+        _mm_storeu_ps(p, four);
+        four = _mm256_extractf128_ps((__m256)v, 1);
+        p += 4;
+    }
+    if (n & 2) {
+        _mm_storel_pi((__m64 *)(void *)p, four);
+        four = _mm_movehl_ps(four, four);
+        p += 2;
+    }
+    if (n & 1)
+        _mm_store_ss(p, four);
 }
 #else
 INLINE vec fill_some(const float *p, size_t n, float other) {

@@ -40,7 +40,9 @@ struct sis__cache {
     kept_made *made;
 };
 
-static const size_t run_bytes = (size_t)1 << 20; /* memory a run of many rows should stay below */
+/* Memory a run of many rows should stay below, so that it stays in the L2 cache; and one of up to 16, which fill the
+ * tiles of products. */
+static const size_t run_bytes = (size_t)1 << 20, most_bytes = (size_t)4 << 20;
 static const size_t max_chunk = 256;
 static const size_t max_geometries = 8;
 static const double max_probe_flops = 1.2e9;
@@ -480,7 +482,7 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     g->flops = one->flops;
     g->chunk = 1;
     for (int log2_rows = 1; together && ((size_t)1 << log2_rows) <= max_chunk; log2_rows++) {
-        if (log2_rows > 1 && (one->arena << log2_rows) > run_bytes)
+        if (log2_rows > 1 && (one->arena << log2_rows) > (log2_rows > 4 ? run_bytes : most_bytes))
             break;
         if ((error = runs_together(net, embedded, g, log2_rows, &together)) != 0)
             return error;
