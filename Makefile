@@ -35,8 +35,9 @@ tests:
 	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DSIS_TESTS=ON $(CMAKE_FLAGS) >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS) -- --no-print-directory
 
+# One test more than there are cores: some of them wait (for time-outs, servers, a browser).
 test: tests
-	@cd $(BUILD) && ctest -j $(JOBS) --output-on-failure; status=$$?; \
+	@cd $(BUILD) && ctest -j $$(($(JOBS) + 1)) --output-on-failure; status=$$?; \
 	    $(CURDIR)/tools/slowest.sh .; exit $$status
 
 # The unit tests once more, compiled to count lines.

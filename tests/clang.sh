@@ -1,5 +1,6 @@
 #!/bin/sh
-# Every C file is clean under clang with the warnings gcc is given.
+# Every C file is clean under clang with the warnings gcc is given. What the fuzzers are built of has been
+# compiled that way already, warnings as errors: it is not read again.
 #   clang.sh BUILD
 build=$(cd "${1:-build}" && pwd) || exit 1
 cd "$(dirname "$0")/.." || exit 1
@@ -7,7 +8,12 @@ command -v clang >/dev/null 2>&1 || {
     echo "skipped: clang is not installed"
     exit 77
 }
-git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' > /tmp/sis-clang.$$ || exit 1
+git ls-files '*.c' 2>/dev/null | grep -v '^tests/fuzz/' |
+    while read -r file; do
+        object=$build/fuzz/CMakeFiles/sis_objects_fuzz.dir/$file.o
+        [ -e "$object" ] && [ "$object" -nt "$file" ] || echo "$file"
+    done > /tmp/sis-clang.$$
+[ -s /tmp/sis-clang.$$ ] || exit 1
 status=0
 cairo=$(pkg-config --cflags cairo)
 python=$(/usr/bin/python3 -c "import sysconfig; print(sysconfig.get_paths()['include'])" 2>/dev/null)

@@ -14,7 +14,7 @@ case ${1-} in
 mpi) needed="$needed libopenmpi-dev openmpi-bin" ;;
 test)
     needed="$needed libcmocka-dev libonnx-testdata python3-onnx clang libclang-rt-dev"
-    wanted="$wanted libopenmpi-dev openmpi-bin $python python3-pandas python3-sklearn python3-xgboost
+    wanted="$wanted lld libopenmpi-dev openmpi-bin $python python3-pandas python3-sklearn python3-xgboost
         jupyter-nbconvert python3-ipykernel python3-matplotlib"
     ;;
 python) needed="$needed $python" ;;
