@@ -148,6 +148,18 @@ double sis_comparison_agreement(const sis_comparison *comparison);
 
 /* ---- Evaluations: sis evaluate --json --------------------------------------------------------- */
 
+/* What is measured with --yardsticks, --human and the like (sis/evaluate.h), of a rationale and summed up. */
+#define SIS_YARDSTICKS(X)                                                                          \
+    X(STABLE, "stable")                                                                            \
+    X(SUFFICIENCY, "sufficiency")                                                                  \
+    X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
+    X(PGI, "pgi")                                                                                  \
+    X(PGU, "pgu")                                                                                  \
+    X(TOKEN_F1, "token_f1")                                                                        \
+    X(IOU_F1, "iou_f1")                                                                            \
+    X(SAME, "same")                                                                                \
+    X(JACCARD, "jaccard")
+
 /* What is measured of a rationale. */
 #define SIS_MEASURES(X)                                                                            \
     X(LENGTH, "length")                                                                            \
@@ -164,15 +176,7 @@ double sis_comparison_agreement(const sis_comparison *comparison);
     X(AROUND, "around")                                                                            \
     X(HALF, "half")                                                                                \
     X(HALF_HOLDS, "half_holds")                                                                    \
-    X(STABLE, "stable")                                                                            \
-    X(SUFFICIENCY, "sufficiency")                                                                  \
-    X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
-    X(PGI, "pgi")                                                                                  \
-    X(PGU, "pgu")                                                                                  \
-    X(TOKEN_F1, "token_f1")                                                                        \
-    X(IOU_F1, "iou_f1")                                                                            \
-    X(SAME, "same")                                                                                \
-    X(JACCARD, "jaccard")
+    SIS_YARDSTICKS(X)
 #define SIS_MEASURE_NUMBER(code, name) SIS_MEASURE_##code,
 typedef enum sis_measure { SIS_MEASURES(SIS_MEASURE_NUMBER) SIS_N_MEASURES } sis_measure;
 #undef SIS_MEASURE_NUMBER
@@ -205,15 +209,7 @@ typedef struct sis_quantity {
     X(SCORE, "score")                                                                              \
     X(MARKED, "marked")                                                                            \
     X(DIVERGENCE, "divergence")                                                                    \
-    X(STABLE, "stable")                                                                            \
-    X(SUFFICIENCY, "sufficiency")                                                                  \
-    X(COMPREHENSIVENESS, "comprehensiveness")                                                      \
-    X(PGI, "pgi")                                                                                  \
-    X(PGU, "pgu")                                                                                  \
-    X(TOKEN_F1, "token_f1")                                                                        \
-    X(IOU_F1, "iou_f1")                                                                            \
-    X(SAME, "same")                                                                                \
-    X(JACCARD, "jaccard")                                                                          \
+    SIS_YARDSTICKS(X)                                                                              \
     X(IMPORTANCE, "importance")
 #define SIS_QUANTITY_NUMBER(code, name) SIS_QUANTITY_##code,
 enum { SIS_QUANTITIES(SIS_QUANTITY_NUMBER) SIS_N_QUANTITIES };
