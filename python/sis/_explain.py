@@ -208,6 +208,8 @@ class Explainer:
                 e["low"], e["high"] = (np.ascontiguousarray(v, dtype=float) for v in box)
             if owner is not None:
                 e["feature_map"] = owner
+                if e.get("shown"):  # columns of categories as several values
+                    e["shown"]["feature_map"] = owner[e["shown"]["feature_map"]]
             if owner is not None or names is not None:
                 e["names"] = names
             if self.bound.labels and len(self.bound.labels) > outputs[i]:
@@ -240,7 +242,8 @@ class Explainer:
 
     def prepare(self, X, threshold=None, ids=None, labels=None):
         """The examples as the library takes them, and the threshold in force."""
-        encoder = _inputs.encoder_for(X, self.background, self.tokenizer)
+        others = self.mask.background if isinstance(self.mask, _inputs.HotDeck) else None
+        encoder = _inputs.encoder_for(X, self.background if others is None else others, self.tokenizer)
         rows = encoder.rows(X)
         if len(rows) == 0:
             raise Error("there are no examples")

@@ -198,6 +198,8 @@ def from_tensor(x):
 
 def numbers(x, what):
     """An array of finite or missing numbers as float64; objects and texts are refused."""
+    if hasattr(x, "to_frame") and x.dtype == object:
+        raise Error("%s: a row of a frame whose columns have several types is given as frame.iloc[[i]]" % what)
     if hasattr(x, "toarray"):
         raise Error("%s: this matrix is sparse; give %s.toarray()" % (what, what))
     try:

@@ -82,11 +82,14 @@ class Explanation:
         if self.data.get("words") or values is None:
             return self._name(feature)
         at = self._values_of(feature)
-        if titles and len(at) > 1:
-            chosen = [titles[v].rpartition("=")[2] for v in at if values[v] == 1]
-            if len(chosen) == 1:
-                return chosen[0]
-        return values[at[0]] if len(at) == 1 else tuple(values[v] for v in at)
+        if not titles or len(at) == 1:
+            return values[at[0]] if len(at) == 1 else tuple(values[v] for v in at)
+        columns = {}  # several values of a column are its categories, of which one is 1
+        for v in at:
+            columns.setdefault(titles[v].rpartition("=")[0] or titles[v], []).append(v)
+        found = [values[of[0]] if len(of) == 1 else
+                 next((titles[v].rpartition("=")[2] for v in of if values[v] == 1), None) for of in columns.values()]
+        return found[0] if len(found) == 1 else tuple(found)
 
     @property
     def values(self):
@@ -147,6 +150,10 @@ def sentence(e):
         ", verified" if e.verified else "")
 
 
+def shown(value):
+    return "missing" if value is None else value if isinstance(value, str) else "%.6g" % value
+
+
 def draw(e):
     """An explanation as lines of text."""
     yield sentence(e)
@@ -163,8 +170,7 @@ def draw(e):
             continue
         yield head
         for name, value in list(zip(s.names, s.values))[:12]:
-            yield "          %s = %s" % (name, "missing" if value is None else value if isinstance(
-                value, (str, tuple)) else "%.6g" % value)
+            yield "          %s = %s" % (name, ", ".join(map(shown, value)) if isinstance(value, tuple) else shown(value))
         if len(s) > 12:
             yield "          and %d more" % (len(s) - 12)
 

@@ -455,6 +455,20 @@ class Frames(unittest.TestCase):
         table = r.to_frame()
         self.assertEqual(list(table["names"])[0], ("home",))
 
+    def test_groups_of_columns_with_categories(self):
+        pd = self.pandas
+        people = pd.DataFrame({"income": [50.0, 20.0], "debt": [1.0, 9.0], "home": ["own", "rent"], "job": ["a", "b"]})
+        back = pd.DataFrame({"income": [30.0], "debt": [5.0], "home": ["none"], "job": ["c"]})
+        groups = {"money": ["income", "debt"], "life": ["home", "job"]}
+        r = sis.explain(lambda rows: rows["income"] / 100 + (rows["home"] == "own") * (rows["job"] == "a"), people, 0.9,
+                        mask=sis.HotDeck(back, samples=1), features=groups)
+        self.assertEqual(r[0].subsets[0].names, ("life",))
+        self.assertEqual(r[0].subsets[0].values, (("own", "a"),))
+        self.assertIn("life = own, a", repr(r[0]))
+        self.assertTrue(all(a["holds"] for a in r.verify()))
+        with self.assertRaisesRegex(sis.Error, "iloc"):
+            sis.explain(lambda rows: rows["income"], people.iloc[0], 0.9, background=people)
+
     def test_labels_go_by_order(self):
         """Also those of a Series whose index is another, as after a split."""
         pd = self.pandas
