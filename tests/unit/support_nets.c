@@ -424,6 +424,25 @@ static int build_exported(sis__rng *r, sis_net **out) {
     return finish_flat(&s, out);
 }
 
+/* Convolutions between quantised values, as quantisers write them. */
+static int build_quantised(sis__rng *r, sis_net **out) {
+    size_t size[2] = {between(r, 9, 12), between(r, 9, 12)};
+    sketch s = sketch_of(r, 1, 2, size);
+    image_input(&s);
+    sis_net_add_param(s.b, "step", SHAPE(1), (float[]){0.02f});
+    for (int k = 0; k < 2; k++) {
+        append(&s, "QuantizeLinear", "step");
+        append(&s, "DequantizeLinear", "step");
+        add_conv(&s, k ? 6 : 12, 1);
+        append(&s, "Relu", "");
+        if (chance(r, 0.3))
+            add_pool(&s);
+    }
+    append(&s, "QuantizeLinear", "step");
+    append(&s, "DequantizeLinear", "step");
+    return finish_flat(&s, out);
+}
+
 /* Dense layers at every position, then a mean over positions. */
 static int build_positions(sis__rng *r, sis_net **out) {
     size_t length = between(r, 12, 24), dim = between(r, 3, 8);
@@ -461,6 +480,6 @@ const window_family window_families[] = {
     {"text", build_text, 0},         {"embedded text", build_text, 1},
     {"branches", build_branches, 0}, {"middle", build_middle, 0},
     {"exported", build_exported, 0}, {"positions", build_positions, 0},
-    {"volume", build_volume, 0},
+    {"volume", build_volume, 0},     {"quantised", build_quantised, 0},
 };
 const size_t n_window_families = sizeof window_families / sizeof *window_families;

@@ -165,7 +165,7 @@ int sis__levels_fit(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
         return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
                !has_attribute(n, "block_size");
     if (is(n, "", "DequantizeLinear"))
-        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && !constant_of(g, name_of(n, 0));
+        return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !constant_of(g, name_of(n, 0));
     if (is(n, "", "QLinearConv"))
         return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 0) && is_scale(g, n, 6, 1) &&
                is_zero(g, n, 7, 0) && layer_fits(g, n, &l, (const size_t[]){3, 5, 8}) &&

@@ -38,7 +38,7 @@ typedef struct recipe {
 
 /* Quantised operators in levels, where these fit (net/onnx/levels.h). */
 static const recipe in_levels[] = {
-    {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y"}},
+    {"QuantizeLinear", {"sis.Levels 0 1 2 > l {over=1}", "sis.Settle l 2 > y {bytes=1}"}},
     {"DequantizeLinear", {"sis.Lift 0 2 > l", "Mul l 1 > y"}},
     {"QLinearConv",
      {"sis.Lift 0 2 > a", "sis.Lift 3 5 > w", "sis.Lift 8 > b", "Conv a w b > s {*}",

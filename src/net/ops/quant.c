@@ -1092,16 +1092,17 @@ static int lift_forward(const sis__step *s, sis__run *r) {
 
 const sis__op sis__op_lift = {1, 2, lift_shape, lift_forward, NULL, 0, SIS__MIXES};
 
-/* Levels and a zero point (none: 0, int32) -> integers */
+/* Levels and a zero point (none: 0, int32, or `bytes`: uint8) -> integers */
 static int settle_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0), *zero = sis__cx_input(c, 1);
+    int bytes = sis__attr_int(c, "bytes", 0) != 0;
     sis__cx_float(c, 0);
     if (zero)
         need_whole(c, 1);
     if (!c->error && zero && zero->count != 1)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu zero points", zero->count);
     sis__cx_output(c, 0, SIS__I64, x->rank, x->dims);
-    sis__cx_elem(c, 0, zero ? zero->elem : SIS__INT32);
+    sis__cx_elem(c, 0, zero ? zero->elem : bytes ? SIS__UINT8 : SIS__INT32);
     return c->error;
 }
 
