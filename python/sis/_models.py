@@ -2,6 +2,7 @@
 """Anything that predicts -> a model of the library. `engine` says in words what was chosen:
 a network or a forest that the library itself runs, with walks, or a Python function that it calls."""
 import contextlib
+import json
 import os
 import tempfile
 import warnings
@@ -25,13 +26,33 @@ class Opened:
         self.shape = tuple(about["shape"])
         self.mask = np.frombuffer(about["mask"], np.float32).astype(float)
         self.kind = about["meta"].get("sis.kind")
+        self.columns = about["names"] or columns_in(about["meta"])
         self.engine = ("network, walked" if about["network"] else
                        "walked" if self.core.walks else "called in batches")
 
     def bind(self, encoder, row):
+        if encoder is not None and encoder.kind == "table":
+            check_columns(encoder.names, self.columns)
         if self.core.n_outputs == 0:
             self.core.measure(np.ascontiguousarray(row, dtype=float))
         return self.core
+
+
+def columns_in(meta):
+    """What a network says its values are called."""
+    try:
+        found = json.loads(meta.get("sis.names", "null"))
+    except ValueError:
+        found = None
+    return [str(c) for c in found] if isinstance(found, list) else None
+
+
+def check_columns(given, trained):
+    """Values go by their place, so the columns of a frame have to be those of the model. Names that
+    have nothing in common (Column_0 ...) say nothing."""
+    if trained and given != trained and set(given) & set(trained):
+        raise Error("X has the columns %s; the model was trained on %s: give X[[...]] with these, in this order"
+                    % (", ".join(given), ", ".join(trained)))
 
 
 def from_bytes(data, ending, name):
@@ -217,11 +238,9 @@ def booster_model(model, family, example, rows, batch_size):
     categories in another way. Else it is asked itself."""
     name = type(model).__name__
     call = booster_call(model, family)
-    trained = getattr(model.get_booster() if hasattr(model, "get_booster") else model, "feature_names", None)
-    if is_frame(example) and isinstance(trained, list) and [str(c) for c in example.columns] != trained:
-        raise Error("X has the columns %s; the model was trained on %s: give X[[...]] with these, in this order"
-                    % (", ".join(map(str, example.columns)), ", ".join(trained)))
     own = from_bytes(*booster_bytes(model, family), name)
+    if is_frame(example):
+        check_columns([str(c) for c in example.columns], own.columns)
     hole = getattr(model, "missing", np.nan)  # what stands for a missing value
     if call is None or (hole != hole and agrees(own.bind(None, rows[0]), call(example), rows)):
         return own

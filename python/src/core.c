@@ -325,7 +325,15 @@ static PyObject *model_predict(Model *m, PyObject *args) {
     return out;
 }
 
-/* about() -> dict: what an opened network carries. */
+/* A text of a file to a list. */
+static int list_add(PyObject *list, const char *text) {
+    PyObject *o = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    int bad = !o || PyList_Append(list, o) != 0;
+    Py_XDECREF(o);
+    return bad;
+}
+
+/* about() -> dict: what an opened network carries, and what the values of a forest are called. */
 static PyObject *model_about(Model *m, PyObject *none) {
     (void)none;
     const sis_net *net = m->opened ? sis_model_net(&m->model) : NULL;
@@ -341,10 +349,13 @@ static PyObject *model_about(Model *m, PyObject *none) {
     for (size_t k = 0; !bad && net && k < m->model.n_outputs; k++) {
         if (sis_net_label(net, k, label, sizeof label) != SIS_OK)
             break;
-        PyObject *text = PyUnicode_DecodeUTF8(label, (Py_ssize_t)strlen(label), "replace");
-        bad = !text || PyList_Append(labels, text) != 0;
-        Py_XDECREF(text);
+        bad = list_add(labels, label);
     }
+    const char *const *called = m->opened ? sis_model_names(&m->model) : NULL;
+    PyObject *names = PyList_New(0);
+    bad |= !names;
+    for (size_t k = 0; !bad && called && k < m->model.n_values; k++)
+        bad = list_add(names, called[k]);
     size_t n = 0;
     const float *mask = net ? sis_net_mask(net, &n) : NULL;
     PyObject *shape = PyList_New(0);
@@ -356,15 +367,16 @@ static PyObject *model_about(Model *m, PyObject *none) {
         bad = !size || PyList_Append(shape, size) != 0;
         Py_XDECREF(size);
     }
-    PyObject *out =
-        bad || !shape
-            ? NULL
-            : Py_BuildValue("{s:O,s:O,s:O,s:O,s:y#,s:O}", "network", net ? Py_True : Py_False,
-                            "meta", meta, "labels", labels, "shape", shape, "mask",
-                            mask ? (const char *)mask : "", (Py_ssize_t)(n * sizeof *mask),
-                            "tokens", net && sis_net_is_token(net) ? Py_True : Py_False);
+    PyObject *out = bad || !shape
+                        ? NULL
+                        : Py_BuildValue("{s:O,s:O,s:O,s:O,s:O,s:y#,s:O}", "names", names, "network",
+                                        net ? Py_True : Py_False, "meta", meta, "labels", labels,
+                                        "shape", shape, "mask", mask ? (const char *)mask : "",
+                                        (Py_ssize_t)(n * sizeof *mask), "tokens",
+                                        net && sis_net_is_token(net) ? Py_True : Py_False);
     Py_XDECREF(meta);
     Py_XDECREF(labels);
+    Py_XDECREF(names);
     Py_XDECREF(shape);
     return out;
 }

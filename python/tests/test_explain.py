@@ -344,6 +344,22 @@ class Files(unittest.TestCase):
                   dict(threshold=0.8, background=frame), ["-t", "0.8", "--mask", "mean:" + file])
 
     @unittest.skipUnless(PROGRAM, "needs the program")
+    def test_columns_are_those_of_the_file(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("needs pandas")
+        table = pandas.read_csv(os.path.join(SOURCE, "examples", "credit.csv"))
+        for name in ("examples/credit-trees.json", "models/credit.onnx"):
+            explainer = sis.Explainer(os.path.join(SOURCE, name), background=table, threshold=0.8)
+            want = explainer(table).counts
+            for other in (table[table.columns[::-1]], table.rename(columns={"age": "years"})):
+                with self.assertRaisesRegex(sis.Error, "trained on age, income"):
+                    explainer(other)
+            unnamed = table.set_axis(range(8), axis=1)
+            r = sis.explain(os.path.join(SOURCE, name), unnamed, 0.8, background=unnamed)
+            self.assertEqual(r.counts, want)
+
     def test_texts_and_sequences_of_networks(self):
         folder = tempfile.mkdtemp()
         texts = ["A wonderful film: superb, moving, a joy.", "Dull. What a waste of time!", "Great fun"]
