@@ -119,7 +119,8 @@ typedef struct sis_model_opt {
                                  rows go into; NULL: as sis/net.h says */
     const sis_net_tensor *with; /* and others that are given, by name (sis/net.h) */
     size_t n_with;
-    const char *normalize; /* networks of images (FILE.onnx): they are given (value - mean) / deviation.
+    const char
+        *normalize; /* networks of images (FILE.onnx): they are given (value - mean) / deviation.
                               "imagenet", or "M[,M...]/S[,S...]": a mean and a deviation for all
                               channels or for each; NULL: values as they are */
 } sis_model_opt;
@@ -170,9 +171,10 @@ typedef struct sis_piece {
     size_t length;
 } sis_piece;
 
-/* From now on rows of a cmd: or http: model are texts: each value is the number of a piece from 0,
- * or NaN for none, and the model is sent the pieces one behind the other. `pieces` are borrowed
- * until the model is closed. SIS_E_UNSUPPORTED for other kinds, and for a server's model of which
+/* From now on rows of a cmd: or http: model, or of a network whose one input is a string, are texts:
+ * each value is the number of a piece from 0, or NaN for none, and the model is sent the pieces one
+ * behind the other. A network has no walk and no gradient then. `pieces` are borrowed until the model
+ * is closed. SIS_E_UNSUPPORTED for other kinds, and for a server's model of which
  * it is known that it takes numbers. Not while the model is in use. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n);
 

@@ -147,6 +147,9 @@ int sis_net_set_padding(sis_net *net, int64_t id);
 /* What stands for a text in a row: the same number for the same text as long as the network lives. */
 int sis_net_word(const sis_net *net, const char *text, float *value);
 
+/* Bytes of all texts that the network has seen, which it keeps. */
+size_t sis_net_words_size(const sis_net *net);
+
 /* Evaluate the model once as its file describes it: all its inputs by name, in any order, and all
  * outputs in the file's order. Shapes may depend on values. sis_net_tensors_free(*outputs,
  * *n_outputs); texts among them live as long as the network. */

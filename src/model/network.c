@@ -67,6 +67,8 @@ static int check_outputs(const network_model *m, const sis_net_batch *b) {
 
 static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
     const network_model *m = (const network_model *)ctx;
+    if (m->texts)
+        return sis__texts_margins(m->texts, rows, n, n_values, m->n_outputs, margins);
     sis_net_batch b = batch_of(m, n, n_values);
     int error = check_outputs(m, &b);
     if (error == SIS_OK)
@@ -153,6 +155,7 @@ static void network_close(void *ctx) {
     if (!m->borrowed)
         sis_net_free(m->net);
     sis__mixed_free(&m->mixed);
+    sis__texts_free(m->texts);
     free(m->tokens.mask);
     free(m);
 }
@@ -165,6 +168,7 @@ static int network_share(void *ctx, void **out) {
         return SIS_E_NOMEM;
     twin->borrowed = 1;
     twin->mixed = (sis__mixed){0};
+    twin->texts = NULL;
     if (m->tokens.mask)
         twin->tokens.mask = (float *)sis__copy(m->tokens.mask, m->tokens.dim, sizeof(float));
     if (m->tokens.mask && !twin->tokens.mask) {
@@ -183,10 +187,16 @@ static int network_take_rows(void *ctx, const sis_row_form *form) {
     return sis__mixed_init(&m->mixed, m->net, form);
 }
 
+static int network_take_texts(void *ctx, const sis_piece *pieces, size_t n) {
+    network_model *m = (network_model *)ctx;
+    sis__texts_free(m->texts);
+    return sis__texts_new(m->net, pieces, n, &m->texts);
+}
+
 /* Only asked of networks of free length. */
 static int network_measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
     network_model *m = (network_model *)ctx;
-    sis_net_batch b = batch_of(m, 1, n_values);
+    sis_net_batch b = batch_of(m, 1, m->texts ? 1 : n_values);
     (void)row;
     int error = sis_net_batch_outputs(m->net, &b, n_outputs);
     m->n_outputs = error == SIS_OK ? *n_outputs : 0;
@@ -250,7 +260,8 @@ static int network_open(const char *spec, const sis_model_opt *opt, sis_model *o
         error = sis__tokens_init(&m->tokens, m->net);
     if (error != SIS_OK) {
         network_close(m);
-        return error == SIS_E_UNSUPPORTED && !opt->normalize ? run_elsewhere(spec, opt, out) : error;
+        return error == SIS_E_UNSUPPORTED && !opt->normalize ? run_elsewhere(spec, opt, out)
+                                                             : error;
     }
     m->n_outputs = sis_net_outputs(m->net);
     *out = (sis_model){.predict = predict,
@@ -312,6 +323,7 @@ const sis__model_kind sis__model_network = {
     .open = network_open,
     .measure = network_measure,
     .predict = predict,
+    .take_texts = network_take_texts,
     .take_rows = network_take_rows,
     .share = network_share,
     .close = network_close,

@@ -33,6 +33,19 @@ int sis__tokens_embed(const sis__tokens *t, const double *ids, size_t n, float *
 int sis__tokens_walk(const sis__tokens *t, const sis_net *net, const sis_input *input,
                      const sis_net_walk_opt *opt, sis_walk **out);
 
+/* ---- texts.c ------------------------------------------------------------------------------- */
+
+/* How texts become rows of a network that takes one. Safe to share by threads. */
+typedef struct sis__texts sis__texts;
+
+/* `pieces` are borrowed. SIS_E_UNSUPPORTED: the network takes something else. */
+int sis__texts_new(const sis_net *net, const sis_piece *pieces, size_t n, sis__texts **out);
+void sis__texts_free(sis__texts *t);
+
+/* margins (n, n_outputs) of rows (n, n_values) of numbers of pieces, NaN for none. */
+int sis__texts_margins(sis__texts *t, const double *rows, size_t n, size_t n_values,
+                       size_t n_outputs, double *margins);
+
 /* ---- mixed.c ------------------------------------------------------------------------------- */
 
 /* How rows of a table become rows of a network that takes words. */
@@ -56,8 +69,9 @@ typedef struct network_model {
     int borrowed; /* the network belongs to another handle */
     sis__tokens tokens;
     sis__mixed mixed;
-    size_t n_outputs; /* 0: not measured yet */
-    int always_walk;  /* whatever that costs: for tests */
+    sis__texts *texts; /* NULL: rows are no texts */
+    size_t n_outputs;  /* 0: not measured yet */
+    int always_walk;   /* whatever that costs: for tests */
 } network_model;
 
 #endif

@@ -79,8 +79,9 @@ int sis_model_open(const char *spec, const sis_model_opt *opt, sis_model *out) {
         if (is_of_kind(spec, kinds[i]))
             kind = kinds[i];
     if (kind && kind != &sis__model_network && opt->normalize)
-        return sis__fail(SIS_E_ARGUMENT, "--normalize: only networks in .onnx files are given pixels "
-                                         "otherwise than they are");
+        return sis__fail(SIS_E_ARGUMENT,
+                         "--normalize: only networks in .onnx files are given pixels "
+                         "otherwise than they are");
     return kind ? kind->open(spec, opt, out) : unknown(spec);
 }
 
@@ -119,12 +120,22 @@ int sis_model_describe(const sis_model *model, char **text) {
     return kind->describe(model->ctx, text);
 }
 
+/* Walks and slopes are those of other rows. */
+static int forget_rows(sis_model *model) {
+    model->n_values = 0;
+    model->walk_new = NULL;
+    model->gradient = NULL;
+    return SIS_OK;
+}
+
 /* Told by predict, since the context of a caller's own model is anything. */
 int sis_model_take_texts(sis_model *model, const sis_piece *pieces, size_t n) {
     const sis__model_kind *kind = kind_of(model);
-    return kind && kind->take_texts
-               ? kind->take_texts(model->ctx, pieces, n)
-               : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models take texts");
+    int error = kind && kind->take_texts
+                    ? kind->take_texts(model->ctx, pieces, n)
+                    : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks whose "
+                                                   "input is a string take texts");
+    return error == SIS_OK ? forget_rows(model) : error;
 }
 
 int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
@@ -133,12 +144,7 @@ int sis_model_take_rows(sis_model *model, const sis_row_form *form) {
                     ? kind->take_rows(model->ctx, form)
                     : sis__fail(SIS_E_UNSUPPORTED, "only cmd: and http: models and networks with "
                                                    "inputs of strings take rows with words");
-    if (error == SIS_OK) { /* walks and slopes are those of other rows */
-        model->n_values = 0;
-        model->walk_new = NULL;
-        model->gradient = NULL;
-    }
-    return error;
+    return error == SIS_OK ? forget_rows(model) : error;
 }
 
 int sis_model_share(const sis_model *model, sis_model *out) {

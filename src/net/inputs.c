@@ -413,6 +413,10 @@ int sis_net_takes_words(const sis_net *net) {
     return words;
 }
 
+size_t sis_net_words_size(const sis_net *net) {
+    return sis__words_size(net->graph.words);
+}
+
 int sis_net_word(const sis_net *net, const char *text, float *value) {
     int64_t id;
     int error = sis__words_put(net->graph.words, text, strlen(text), &id);

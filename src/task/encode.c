@@ -124,7 +124,8 @@ static int check_vocabulary(sis__task_encoding *e) {
     if (!e->token)
         return sis__fail(SIS_E_ARGUMENT,
                          "--input: holds texts, but this model takes no token ids; only networks "
-                         "with a vocabulary, cmd: and http: models take texts");
+                         "with a vocabulary or an input of strings, cmd: and http: models take "
+                         "texts");
     if (!json)
         return sis__fail(
             SIS_E_ARGUMENT,
@@ -164,7 +165,9 @@ int sis__task_encode_begin(sis_task *t) {
     t->encoding.texts = 1;
     if (t->encoding.tokenizer)
         return SIS_OK;
-    return t->encoding.net ? check_vocabulary(&t->encoding) : sis__task_pieces_begin(t);
+    const sis_net *net = t->encoding.net;
+    return net && !sis_net_takes_words(net) ? check_vocabulary(&t->encoding)
+                                            : sis__task_pieces_begin(t);
 }
 
 /* Token ids that a row of the network has; 0: as many as there are words. */
@@ -417,8 +420,9 @@ static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     const sis_net *net = t->encoding.net;
     size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
     char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
-    if (wanted == 0 || t->encoding.rows.wanted || (wanted == width && !is_other_size(net, data, row) &&
-                        !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
+    if (wanted == 0 || t->encoding.rows.wanted ||
+        (wanted == width && !is_other_size(net, data, row) &&
+         !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))
         return SIS_OK;
     put_example(data, row, found);
     put_wanted(&t->encoding, takes);

@@ -131,3 +131,10 @@ const char *sis__words_get(sis__words *w, int64_t id, size_t *n) {
     pthread_mutex_unlock(&w->lock);
     return text;
 }
+
+size_t sis__words_size(sis__words *w) {
+    pthread_mutex_lock(&w->lock);
+    size_t bytes = w->bytes;
+    pthread_mutex_unlock(&w->lock);
+    return bytes;
+}

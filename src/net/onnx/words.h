@@ -21,4 +21,7 @@ int sis__words_put(sis__words *w, const void *text, size_t n, int64_t *id);
 /* The text of a number (ends with 0 too); "" for a number that none has. */
 const char *sis__words_get(sis__words *w, int64_t id, size_t *n);
 
+/* Bytes of all of them. */
+size_t sis__words_size(sis__words *w);
+
 #endif

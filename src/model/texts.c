@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts for a network whose one input is a string, as pipelines of scikit-learn with a vectorizer
+ * are exported: a row is the pieces of a text that are left, one behind the other.
+ *
+ * A network keeps every text it has seen, since numbers stand for them in its tensors. A search asks
+ * about thousands of different ones, so it has a copy of the network, which is opened again when it
+ * has seen TEXTS_MOST.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "model/network.h"
+#include "model/request.h"
+
+enum { ROWS = 16 };
+static const size_t TEXTS_MOST = (size_t)64 << 20; /* bytes */
+
+struct sis__texts {
+    sis_net *net;
+    void *bytes; /* (n_bytes) the network's file */
+    size_t n_bytes;
+    const sis_piece *pieces;
+    size_t n_pieces;
+    pthread_rwlock_t lock; /* of net; held for reading while it runs */
+};
+
+void sis__texts_free(sis__texts *t) {
+    if (!t)
+        return;
+    sis_net_free(t->net);
+    free(t->bytes);
+    pthread_rwlock_destroy(&t->lock);
+    free(t);
+}
+
+int sis__texts_new(const sis_net *net, const sis_piece *pieces, size_t n, sis__texts **out) {
+    *out = NULL;
+    if (!sis_net_takes_words(net) || sis_net_values(net) != 1)
+        return sis__fail(SIS_E_UNSUPPORTED, "this network does not take one text a row; give it a "
+                                            "table with a column for each input");
+    sis__texts *t = SIS_NEW(sis__texts, 1);
+    if (!t)
+        return SIS_E_NOMEM;
+    pthread_rwlock_init(&t->lock, NULL);
+    t->pieces = pieces;
+    t->n_pieces = n;
+    int error = sis_net_pack(net, &t->bytes, &t->n_bytes);
+    if (error == SIS_OK)
+        error = sis_net_parse(t->bytes, t->n_bytes, &t->net);
+    if (error == SIS_OK)
+        *out = t;
+    else
+        sis__texts_free(t);
+    return error;
+}
+
+/* A network that has seen no text takes the place of one that has seen many. */
+static int renew(sis__texts *t) {
+    int error = SIS_OK;
+    sis_net *next = NULL;
+    pthread_rwlock_wrlock(&t->lock);
+    if (sis_net_words_size(t->net) > TEXTS_MOST)
+        error = sis_net_parse(t->bytes, t->n_bytes, &next);
+    if (next) {
+        sis_net_free(t->net);
+        t->net = next;
+    }
+    pthread_rwlock_unlock(&t->lock);
+    return error;
+}
+
+/* What stands for the text of a row. */
+static int read_row(const sis__texts *t, const double *row, size_t n, float *value) {
+    sis__request r = {.pieces = t->pieces, .n_pieces = t->n_pieces};
+    sis__buf_init(&r.text);
+    int error = sis__request_raw(&r, row, n);
+    if (error == SIS_OK)
+        error = sis__buf_error(&r.text);
+    if (error == SIS_OK)
+        error = sis_net_word(t->net, r.text.len ? r.text.data : "", value);
+    sis__buf_release(&r.text);
+    return error;
+}
+
+int sis__texts_margins(sis__texts *t, const double *rows, size_t n, size_t n_values,
+                       size_t n_outputs, double *margins) {
+    int error = SIS_OK;
+    for (size_t first = 0, count; error == SIS_OK && first < n; first += count) {
+        float values[ROWS];
+        count = n - first < ROWS ? n - first : ROWS;
+        pthread_rwlock_rdlock(&t->lock);
+        int full = sis_net_words_size(t->net) > TEXTS_MOST;
+        for (size_t i = 0; error == SIS_OK && i < count; i++)
+            error = read_row(t, rows + (first + i) * n_values, n_values, &values[i]);
+        const sis_net_batch b = {.rows = values, .n_rows = count, .n_values = 1, .jobs = 1};
+        if (error == SIS_OK)
+            error = sis_net_margins(t->net, &b, margins + first * n_outputs);
+        pthread_rwlock_unlock(&t->lock);
+        if (error == SIS_OK && full)
+            error = renew(t);
+    }
+    return error;
+}
