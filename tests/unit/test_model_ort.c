@@ -282,6 +282,16 @@ static int is_recorded(const json_t *wanted, const double *scores, size_t n) {
     return same;
 }
 
+/* Sums of two 8-bit products are cut to 16 bits by processors without instructions for four of them; what was
+ * recorded was not. */
+static int saturates(void) {
+#ifdef __x86_64__
+    return !__builtin_cpu_supports("avx512vnni");
+#else
+    return 0;
+#endif
+}
+
 /* Is one of the recorded outputs of floating point what was found? They stand in no order. Also if
  * there is none: lists of dictionaries could not be recorded. */
 static int was_recorded(const json_t *run, const double *scores, size_t n) {
@@ -325,8 +335,8 @@ static int try_model(const char *path, const json_t *run) {
     int same = memcmp(scores, again, sizeof(double) * n * model.n_outputs) == 0;
     free(
         again); /* one model draws random numbers, one scales by the largest value of the batch, and of
-                    8-bit products ONNX Runtime's sums depend on the processor (saturation) */
-    if (same && !strstr(path, "model_quant") && !strstr(path, "model_int8") &&
+                    8-bit products ONNX Runtime saturates pairs of sums where the processor has no others */
+    if (same && !strstr(path, "model_quant") && !(strstr(path, "model_int8") && saturates()) &&
         !was_recorded(run, scores, n * model.n_outputs))
         fail_msg("%s: other scores than recorded, the first %g", path, scores[0]);
     free(rows);

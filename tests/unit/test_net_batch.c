@@ -78,6 +78,43 @@ static void rows_run_together_where_that_is_the_same(void **state) {
 
 /* A plan that keeps every tensor and one that reuses memory, overwrites inputs and fuses steps
  * compute the same. */
+/* Too dear to be compared with rows run alone, but all rows go into one mean: they must not run together. */
+static void rows_of_one_mean_run_alone(void **state) {
+    (void)state;
+    enum { N = 448 };
+    sis_net_builder *b = sis_net_builder_new("mean over rows");
+    sis_net *net;
+    sis__rng r;
+    sis__rng_init(&r, 3);
+    float *w = (float *)malloc(sizeof(float) * N * N),
+          *x = (float *)malloc(sizeof(float) * 2 * N * N);
+    float alone[2 * N], both[2 * N];
+    for (size_t i = 0; i < 2 * N * N; i++)
+        x[i] = (float)sis__rng_uniform(&r);
+    memcpy(w, x, sizeof(float) * N * N);
+    sis_net_add_input(b, "x", 0, &(sis_net_shape){3, {0, N, N}});
+    sis_net_add_param(b, "w", &(sis_net_shape){2, {N, N}}, w);
+    sis_net_add_node(b, "MatMul", "x w", "a");
+    sis_net_add_node(b, "ReduceMean", "a", "m");
+    sis_net_attr_ints(b, "axes", (int64_t[]){0}, 1);
+    sis_net_add_node(b, "Sub", "a m", "s");
+    sis_net_add_node(b, "ReduceMax", "s", "y");
+    sis_net_attr_ints(b, "axes", (int64_t[]){2}, 1);
+    sis_net_attr_int(b, "keepdims", 0);
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    for (size_t i = 0; i < 2; i++) {
+        sis_net_batch one = {.rows = x + i * N * N, .n_rows = 1, .n_values = (size_t)N * N};
+        assert_int_equal(sis_net_forward(net, &one, alone + i * N), 0);
+    }
+    sis_net_batch two = {.rows = x, .n_rows = 2, .n_values = (size_t)N * N};
+    assert_int_equal(sis_net_forward(net, &two, both), 0);
+    assert_memory_equal(both, alone, sizeof both);
+    sis_net_free(net);
+    free(w);
+    free(x);
+}
+
 static void reusing_memory_changes_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
@@ -213,6 +250,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(rows_run_together_where_that_is_the_same),
+        cmocka_unit_test(rows_of_one_mean_run_alone),
         cmocka_unit_test(reusing_memory_changes_nothing),
         cmocka_unit_test(callers_may_share_a_network),
         cmocka_unit_test(margins_and_scores_agree),

@@ -435,6 +435,23 @@ static int compare_runs(const sis_net *net, int embedded, sis__geometry *g, int 
     return error == SIS_E_NOMEM ? error : SIS_OK;
 }
 
+/* Does a step look at all rows at once: scales of the largest value, sums over the first axis? */
+static int sees_all_rows(const sis__plan *p) {
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const sis__step *s = &p->steps[i];
+        const sis__reduce *e = &s->p.reduce;
+        if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR)
+            return 1;
+        if (s->op < SIS__OP_REDUCE_MAX || s->op > SIS__OP_REDUCE_LOG_SUM_EXP)
+            continue;
+        for (size_t k = 0; k < e->n_reduced; k++)
+            if (e->reduced[k] > 1 &&
+                e->reduced[k] * e->reduced_stride[k] == p->tensors[s->inputs[0]].count)
+                return 1;
+    }
+    return 0;
+}
+
 /* May 2^log2_rows rows be run together? An error means no. Plans of two rows are compared with
  * single runs, and those of more that rest on a guess; see Reshape. */
 static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int log2_rows,
@@ -451,7 +468,7 @@ static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int
     if (y->count != n * g->n_outputs || y->dtype != SIS__F32)
         return SIS_OK;
     int any = net->graph.values[net->input].dims[0] < 0; /* made for any number of rows */
-    int likely = any && !plan->widened;
+    int likely = any && !plan->widened && !sees_all_rows(plan);
     if (plan->flops > (likely ? brief_probe_flops : max_probe_flops) ||
         plan->arena + plan->scratch > max_probe_bytes) {
         *together = likely;
