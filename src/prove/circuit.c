@@ -421,12 +421,13 @@ static int read_tensor(reading *r, int tensor, size_t *node) {
 static int unsupported(const reading *r) {
     const char *name =
         r->refused ? sis__node_name(&r->plan->graph->nodes[r->refused->node]) : "that is not there";
-    return sis__fail(SIS_E_UNSUPPORTED,
-                     "nothing can be proved of this network for every value because of the node "
-                     "%s; it can of dense layers, convolutions, pools, sums and ReLU, of linear "
-                     "models, and of trees: ensembles that read the input itself in ONNX files, "
-                     "and files of XGBoost and LightGBM",
-                     name);
+    return sis__fail(
+        SIS_E_UNSUPPORTED,
+        "nothing can be proved of this network for every value because of the node "
+        "%s; it can of dense layers, convolutions, pools, sums and ReLU, of linear "
+        "models, and of trees: ensembles in ONNX files that read the input, if need be "
+        "through a Scaler or Imputer, and files of XGBoost and LightGBM",
+        name);
 }
 
 static int read_net(reading *r) {
