@@ -12,6 +12,9 @@ from ._core import Error
 from ._results import Results
 
 
+INHERITED = []  # models that a process that was forked must not close
+
+
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C while explaining; `results` holds what was found until then."""
 
@@ -122,9 +125,16 @@ class Explainer:
 
     def _open(self):
         """A file is opened at once; anything else is looked at with the first example."""
-        self.bound = None
+        self.bound, self.process = None, os.getpid()
         if isinstance(self.model, (str, os.PathLike)):
             self.bound = _models.model_for(self.model, None, self.batch_size, self.timeout, self.normalize)
+
+    def _own(self):
+        """A forked process asks a program or server through pipes of its own: through those of the
+        first, each would read the answers of the other."""
+        if self.process != os.getpid() and isinstance(self.model, str) and self.model.startswith(("cmd:", "http")):
+            INHERITED.append(self.bound)  # to end it is for the first
+            self._open()
 
     def __getstate__(self):
         """Copies, also those for another process, make their own of what runs the model."""
@@ -283,6 +293,7 @@ class Explainer:
         """Explain every example of X: an array (n, ...), a frame, a list of texts, or the path
         (pathlib.Path) of a file for a model that the library runs itself."""
         core, examples, lines = None, None, []
+        self._own()
         try:
             errand = Errand.of(self, X, threshold, ids, labels)
             if errand is not None:

@@ -4,6 +4,7 @@ import copy
 import doctest
 import gc
 import json
+import multiprocessing
 import os
 import pathlib
 import pickle
@@ -764,6 +765,27 @@ class Lifetimes(unittest.TestCase):
                 self.assertEqual(again(r).made, r.made)
                 self.assertEqual(again(r).verify(explainer.model, rows, mask=0), r.verify())
                 self.assertEqual(lines_without_seconds(again(explainer)(rows).lines[0]), lines_without_seconds(r.lines[0]))
+
+    @unittest.skipIf(SANITIZED, "slow to fork")
+    def test_forked_processes_do_not_share_a_program(self):
+        explainer = sis.Explainer("cmd:" + os.path.join(SOURCE, "examples", "credit.sh"), mask="zero", threshold=0.5)
+        rows = np.array([[34, 52000, 4000, 12000, 0, 3, 8, 0.15]]) * (1 + 0.1 * np.arange(4)[:, None])
+        want = [e.score for e in explainer(rows)]
+
+        def work(queue):
+            queue.put([[e.score for e in explainer(rows)] for _ in range(3)])
+        context = multiprocessing.get_context("fork")
+        queue = context.Queue()
+        workers = [context.Process(target=work, args=(queue,), daemon=True) for _ in range(3)]
+        for w in workers:
+            w.start()
+        try:
+            self.assertEqual([queue.get(timeout=30) for _ in workers], [[want] * 3] * 3)
+        finally:
+            for w in workers:
+                w.terminate()
+                w.join()
+        self.assertEqual([e.score for e in explainer(rows)], want)
 
     def test_interrupt_keeps_what_was_found(self):
         calls = 0
