@@ -382,14 +382,14 @@ def lacking(runs, part, what):
     failed = os.path.join(runs.out, "failed", part)
     if os.path.exists(failed):
         return "not run: %s failed: %s" % (part, open(failed).read().strip() or "no reason given"), UNRUN
-    key = "human" if "human" in what else part.split("-")[0]
-    if key in NEEDS and (key == "human" or not os.path.isdir(os.path.join(runs.out, part))):
-        return "not given: " + NEEDS[key], UNTESTED
+    key = part.split("-")[0]
     if not os.path.isdir(os.path.join(runs.out, part)):
-        return "not run: no results of " + part, UNRUN
+        return ("not given: " + NEEDS[key], UNTESTED) if key in NEEDS else ("not run: no results of " + part, UNRUN)
     ended = os.path.join(runs.out, "times", part)
     if not os.path.exists(ended) or not os.path.getsize(ended):
         return "not run: %s has not ended" % part, UNRUN
+    if "human" in what:
+        return "not given: " + NEEDS["human"], UNTESTED
     return "not made: %s (too few subsets; see %s.log)" % (what, part), UNTESTED
 
 
