@@ -339,11 +339,13 @@ class Results:
                 raise Error("verify: results that were loaded, copied or added need the model and the "
                             "examples: verify(model, X, mask=...)")
             from ._explain import Errand, Explainer
+            kept = self[0].data.get("keep")  # the records say what they claim
+            options = dict({"keep": kept} if kept else {}, **options)
             explainer = Explainer(model, output=[e.output for e in self], **options)
-            ids = [e.id for e in self]
-            examples = Errand.of(explainer, X, self[0].threshold, ids, None)
+            ids, threshold = [e.id for e in self], None if kept else self[0].threshold
+            examples = Errand.of(explainer, X, threshold, ids, None)
             if examples is None:
-                core, examples, _ = explainer.prepare(X, self[0].threshold, ids=ids)
+                core, examples, _ = explainer.prepare(X, threshold, ids=ids)
             else:
                 explainer.output = "top"
         if callable(examples):

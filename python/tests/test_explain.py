@@ -766,6 +766,14 @@ class Lifetimes(unittest.TestCase):
                 self.assertEqual(again(r).verify(explainer.model, rows, mask=0), r.verify())
                 self.assertEqual(lines_without_seconds(again(explainer)(rows).lines[0]), lines_without_seconds(r.lines[0]))
 
+    def test_loaded_results_that_keep_a_class_are_verified(self):
+        def model(rows):
+            return np.c_[rows.sum(axis=1), np.full(len(rows), 2.0)]
+        r = sis.explain(model, np.eye(3) * 5, keep="class", mask=0)
+        self.assertEqual(r.counts, {"explained": 3})
+        for options in ({}, {"keep": "class"}):
+            self.assertEqual(copy.deepcopy(r).verify(model, np.eye(3) * 5, mask=0, **options), r.verify())
+
     @unittest.skipIf(SANITIZED, "slow to fork")
     def test_forked_processes_do_not_share_a_program(self):
         explainer = sis.Explainer("cmd:" + os.path.join(SOURCE, "examples", "credit.sh"), mask="zero", threshold=0.5)
