@@ -37,7 +37,7 @@ INLINE wide exp_below(wide x) {
 
 /* Column j of up to WIDE rows; those that are missing repeat the last. */
 INLINE wide column(const float *z, size_t rows, size_t n, size_t j) {
-    wide v;
+    wide v = {0};
     UNROLL for (size_t i = 0; i < WIDE; i++) v[i] = (double)z[(i < rows ? i : rows - 1) * n + j];
     return v;
 }

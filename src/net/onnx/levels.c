@@ -12,6 +12,9 @@
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
 
+/* Names are looked up one by one; real networks have some thousand nodes. */
+static const size_t NODES_MOST = 10000;
+
 static const char *name_of(const Onnx__NodeProto *n, size_t input) {
     return input < n->n_input && n->input[input] ? n->input[input] : "";
 }
@@ -58,9 +61,12 @@ static int reshape(const Onnx__GraphProto *g, const Onnx__NodeProto *n, sis__dec
     size_t count = 1, known = 0;
     if (decode_plain(g, name_of(n, 1), &shape) && shape.dtype == SIS__I64 &&
         shape.count <= SIS__MAX_RANK)
-        for (; known < shape.count && ((const int64_t *)shape.data)[known] > 0; known++) {
-            d->dims[known] = ((const int64_t *)shape.data)[known];
-            count *= (size_t)d->dims[known];
+        for (; known < shape.count; known++) {
+            int64_t dim = ((const int64_t *)shape.data)[known];
+            if (dim <= 0 || (uint64_t)dim > d->count / count) /* more than there are */
+                break;
+            d->dims[known] = dim;
+            count *= (size_t)dim;
         }
     d->rank = known;
     int fits = shape.count && known == shape.count && count == d->count;
@@ -138,10 +144,11 @@ static int layer_fits(const Onnx__GraphProto *g, const Onnx__NodeProto *n, layer
         fits = l->outputs > 0 && (!l->columns || l->w.rank == 2);
     }
     if (fits && *name_of(n, at[1]))
-        fits = decode(g, n, at[1], SIS__I64, &l->zero) &&
+        fits = decode(g, n, at[1], SIS__I64, &l->zero) && is_byte(l->zero.elem) &&
                (l->zero.count == 1 || l->zero.count == l->outputs);
     if (fits && *name_of(n, at[2]))
-        fits = decode(g, n, at[2], SIS__I64, &l->bias) && l->bias.count == l->outputs;
+        fits = decode(g, n, at[2], SIS__I64, &l->bias) && l->bias.elem == SIS__INT32 &&
+               l->bias.count == l->outputs;
     for (size_t j = 0; fits && j < l->outputs; j++)
         fits = is_exact(l, j);
     free(l->w.owned);
@@ -161,6 +168,8 @@ static int has_attribute(const Onnx__NodeProto *n, const char *name) {
 
 int sis__levels_fit(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
     layer l = {.columns = is(n, "", "MatMulInteger")};
+    if (g->n_node > NODES_MOST)
+        return 0;
     if (is(n, "", "QuantizeLinear"))
         return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
                !has_attribute(n, "block_size");

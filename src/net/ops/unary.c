@@ -503,7 +503,8 @@ static void cast_one(const sis__tensor *t, const sis__run *r, const void *x, siz
 static int cast_all(const sis__tensor *t, const void *x, int elem, void *y) {
     const uint8_t *bits = (const uint8_t *)x;
     const int64_t *whole = (const int64_t *)x;
-    int from = t->dtype, wide = elem == SIS__FLOAT || elem == SIS__DOUBLE;
+    sis__dtype from = t->dtype;
+    int wide = elem == SIS__FLOAT || elem == SIS__DOUBLE;
     if (from == SIS__BOOL && wide)
         for (size_t i = 0; i < t->count; i++)
             ((float *)y)[i] = bits[i];
