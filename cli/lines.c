@@ -205,6 +205,7 @@ static int arrange(cli_lines *l, const size_t *rows, size_t n_rows, size_t *slot
         slots[rows[i]] = 0;
     }
     free(l->items);
+    l->items = items;
     l->n = l->room = n;
     for (size_t row = 0; row < l->made.examples; row++)
         if (slots[row])
