@@ -234,8 +234,8 @@ def table(costs, bundle, record, last, delay, name, each):
 
 
 def main():
-    build, n, most, parts = os.path.abspath(sys.argv[1]), 24, 100, "123"
-    rounds = 2
+    build, n, most, parts = os.path.abspath(sys.argv[1]), 16, 400, "123"
+    rounds = 1
     for name, value in zip(sys.argv[2::2], sys.argv[3::2]):
         n = int(value) if name == "--reviews" else n
         most = int(value) if name == "--words" else most
