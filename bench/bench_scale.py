@@ -72,12 +72,10 @@ def efficiency(build, folder, n, most, rounds):
     write_reviews(folder + "/reviews.txt", n, most)
     ask = ["explain", "-q", "-m", SOURCE + "/models/imdb-lstm.onnx", "-i", "reviews.txt",
            "-t", "0.5", "--max-subsets", "1", "--force", "-o"]
-    threads, ranks = (None,), (None,)
-    for _ in range(rounds):
-        one = timed([build + "/sis"] + ask + ["threads.jsonl", "--jobs", "2"], folder)
-        two = timed(mpi(build, 2, ask + ["ranks.jsonl", "--jobs", "1", "--timing"]), folder)
-        threads = min(threads, one) if threads[0] else one
-        ranks = min(ranks, two) if ranks[0] else two
+    runs = [(timed([build + "/sis"] + ask + ["threads.jsonl", "--jobs", "2"], folder),
+             timed(mpi(build, 2, ask + ["ranks.jsonl", "--jobs", "1", "--timing"]), folder))
+            for _ in range(rounds)]
+    threads, ranks = (min(run) for run in zip(*runs))
     costs = seconds_of(folder + "/threads.jsonl")
     inside = float(re.search(r"processes, ([0-9.]+) s", ranks[2]).group(1))
     waited = float(re.search(r"([0-9.]+) ms each", ranks[2]).group(1)) / 1000

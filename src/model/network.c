@@ -23,9 +23,10 @@ enum { ROWS = 256 };
 static sis_net_batch batch_of(const network_model *m, size_t n, size_t n_values) {
     int embedded = m->tokens.matrix != NULL;
     return (sis_net_batch){.n_rows = n,
-                           .n_values = m->mixed.items ? m->mixed.n
-                                       : embedded     ? n_values * m->tokens.dim
-                                                      : n_values,
+                           .n_values = m->texts         ? 1
+                                       : m->mixed.items ? m->mixed.n
+                                       : embedded       ? n_values * m->tokens.dim
+                                                        : n_values,
                            .embedded = embedded,
                            .jobs = 1};
 }
@@ -67,10 +68,10 @@ static int check_outputs(const network_model *m, const sis_net_batch *b) {
 
 static int predict(void *ctx, const double *rows, size_t n, size_t n_values, double *margins) {
     const network_model *m = (const network_model *)ctx;
-    if (m->texts)
-        return sis__texts_margins(m->texts, rows, n, n_values, m->n_outputs, margins);
     sis_net_batch b = batch_of(m, n, n_values);
     int error = check_outputs(m, &b);
+    if (error == SIS_OK && m->texts)
+        return sis__texts_margins(m->texts, rows, n, n_values, m->n_outputs, margins);
     if (error == SIS_OK)
         error = convert(m, rows, n_values, &b);
     if (error == SIS_OK)
@@ -196,11 +197,15 @@ static int network_take_texts(void *ctx, const sis_piece *pieces, size_t n) {
 /* Only asked of networks of free length. */
 static int network_measure(void *ctx, const double *row, size_t n_values, size_t *n_outputs) {
     network_model *m = (network_model *)ctx;
-    sis_net_batch b = batch_of(m, 1, m->texts ? 1 : n_values);
+    sis_net_batch b = batch_of(m, 1, n_values);
     (void)row;
     int error = sis_net_batch_outputs(m->net, &b, n_outputs);
     m->n_outputs = error == SIS_OK ? *n_outputs : 0;
-    return error;
+    return error == SIS_OK && *n_outputs == 0
+               ? sis__fail(SIS_E_UNSUPPORTED,
+                           "how many scores this network gives depends on what "
+                           "it is asked; export it with a fixed number of outputs")
+               : error;
 }
 
 /* Which input rows go into, and what the others are. */

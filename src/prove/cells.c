@@ -56,17 +56,8 @@ static int add_members(survey *s, const sis__tree_node *n) {
     return error;
 }
 
-static int add_listed(survey *s, const sis__tree_node *n) {
-    int error = SIS_OK;
-    for (uint32_t i = n->from; !error && i < n->to; i++)
-        error = add_around(s, (double)sis__forest_listed(s->f, i));
-    return error;
-}
-
 static int add_node(survey *s, const sis__tree_node *n) {
-    int error = n->mode == SIS__NODE_IN       ? add_members(s, n)
-                : n->mode == SIS__NODE_ONE_OF ? add_listed(s, n)
-                                              : add_around(s, n->value);
+    int error = n->mode == SIS__NODE_IN ? add_members(s, n) : add_around(s, n->value);
     if (!error && n->zero_missing)
         error = add_around(s, -(double)1e-35f);
     return !error && n->zero_missing ? add_around(s, (double)1e-35f) : error;

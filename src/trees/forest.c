@@ -13,7 +13,7 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-float sis__forest_listed(const sis__forest *f, size_t member) {
+static float listed(const sis__forest *f, size_t member) {
     float v;
     memcpy(&v, &f->members[member], sizeof v);
     return v;
@@ -23,7 +23,7 @@ static int is_listed(const sis__forest *f, const sis__tree_node *n, double x) {
     size_t from = n->from, to = n->to;
     while (from < to) {
         size_t at = from + (to - from) / 2;
-        double v = (double)sis__forest_listed(f, at);
+        double v = (double)listed(f, at);
         if (v == x)
             return 1;
         if (v < x)

@@ -25,7 +25,7 @@ typedef enum sis__node_mode {
     SIS__NODE_EQ,
     SIS__NODE_NEQ,
     SIS__NODE_IN,    /* x, its fraction cut off, is one of a set of categories */
-    SIS__NODE_ONE_OF /* x is one of a list of floats */
+    SIS__NODE_ONE_OF /* x is one of a list of floats; src/prove is given no forest with such */
 } sis__node_mode;
 
 typedef struct sis__tree_node {
@@ -86,7 +86,6 @@ int sis__forest_finish(sis__forest *f, const sis__forest_alloc *a, size_t *reach
 void sis__forest_release(sis__forest *f);
 
 /* Is x one of the categories or floats of an IN or ONE_OF node? */
-float sis__forest_listed(const sis__forest *f, size_t member);
 int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x);
 
 /* Does x go to the yes side? */

@@ -336,17 +336,22 @@ typedef struct {
     float *y;
 } group;
 
+/* The product that a group is, but for its size and where it goes. b: packed patches, or a view of the input. */
+static sis__packed_product product_of(const sis__window *w, const group *g, const float *b) {
+    return (sis__packed_product){.m = w->filters / w->groups,
+                                 .k = depth_of(w),
+                                 .parts = rows_of(w),
+                                 .a = g->weights,
+                                 .b = b,
+                                 .row_start = g->bias};
+}
+
 static void convolve(const sis__step *s, const group *g, float *patches) {
     const sis__window *w = &s->p.window;
     const sis__kernels *kn = sis__kernels_best();
     size_t pixels = pixels_of(w), block = block_of(w, kn->nr);
-    sis__packed_product p = {.m = w->filters / w->groups,
-                             .k = depth_of(w),
-                             .parts = rows_of(w),
-                             .a = g->weights,
-                             .b = patches,
-                             .row_start = g->bias,
-                             .ldc = pixels};
+    sis__packed_product p = product_of(w, g, patches);
+    p.ldc = pixels;
     for (size_t from = 0; from < pixels; from += block) {
         p.n = pixels - from < block ? pixels - from : block;
         p.c = g->y + from;
@@ -377,16 +382,11 @@ static void convolve_view(const sis__step *s, const group *g, const view *v, con
                           float *room) {
     const sis__window *w = &s->p.window;
     float *sums = room + v->planes * v->plane + sis__kernels_best()->nr;
-    sis__packed_product p = {.m = w->filters / w->groups,
-                             .k = depth_of(w),
-                             .parts = rows_of(w),
-                             .a = g->weights,
-                             .b = room,
-                             .row_start = g->bias,
-                             .c = sums,
-                             .ldc = v->flat,
-                             .place = place};
+    sis__packed_product p = product_of(w, g, room);
     size_t at[3];
+    p.c = sums;
+    p.ldc = v->flat;
+    p.place = place;
     memset(sums - sis__kernels_best()->nr, 0, sis__kernels_best()->nr * sizeof *sums);
     for (at[0] = 0; at[0] < w->out[0]; at[0]++)
         for (at[1] = 0; at[1] < w->out[1]; at[1] += v->rows)
@@ -436,15 +436,10 @@ static void convolve_together(const sis__step *s, const group *g, size_t n, floa
     const sis__kernels *kn = sis__kernels_best();
     size_t pixels = pixels_of(w), in = w->channels * w->in[0] * w->in[1] * w->in[2];
     float *sums = room + depth_of(w) * kn->nr;
-    sis__packed_product p = {.m = w->filters / w->groups,
-                             .n = n * pixels,
-                             .k = depth_of(w),
-                             .parts = rows_of(w),
-                             .a = g->weights,
-                             .b = room,
-                             .row_start = g->bias,
-                             .c = sums,
-                             .ldc = kn->nr};
+    sis__packed_product p = product_of(w, g, room);
+    p.n = n * pixels;
+    p.c = sums;
+    p.ldc = kn->nr;
     if (p.n < kn->nr)
         memset(room, 0, p.k * kn->nr * sizeof *room);
     for (size_t i = 0; i < n; i++)

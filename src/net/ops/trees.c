@@ -43,6 +43,15 @@ static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
     return c->error;
 }
 
+/* Where missing values go, an entry a node; NULL: to the no side. */
+static const int64_t *missing_of(sis__cx *c, size_t n) {
+    size_t count;
+    const int64_t *v = sis__attr_ints(c, "nodes_missing_value_tracks_true", &count);
+    if (v && count != n)
+        sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", count);
+    return v;
+}
+
 static int read_nodes(sis__cx *c, node_lists *l) {
     size_t n;
     l->trees = sis__attr_ints(c, "nodes_treeids", &l->n);
@@ -50,9 +59,7 @@ static int read_nodes(sis__cx *c, node_lists *l) {
     ints_of(c, "nodes_featureids", l->n, &l->features);
     ints_of(c, "nodes_truenodeids", l->n, &l->yes);
     ints_of(c, "nodes_falsenodeids", l->n, &l->no);
-    l->missing = sis__attr_ints(c, "nodes_missing_value_tracks_true", &n);
-    if (l->missing && n != l->n)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", n);
+    l->missing = missing_of(c, l->n);
     l->values = sis__attr_floats(c, "nodes_values", &n);
     if (n != l->n)
         sis__cx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
@@ -259,9 +266,7 @@ static int read_ensemble(sis__cx *c, ensemble_lists *l) {
     ints_of(c, "nodes_trueleafs", l->n, &l->yes_leaf);
     ints_of(c, "nodes_falsenodeids", l->n, &l->no);
     ints_of(c, "nodes_falseleafs", l->n, &l->no_leaf);
-    l->missing = sis__attr_ints(c, "nodes_missing_value_tracks_true", &n);
-    if (l->missing && n != l->n)
-        sis__cx_fail(c, SIS_E_FORMAT, "nodes_missing_value_tracks_true has %zu entries", n);
+    l->missing = missing_of(c, l->n);
     n = tensor_of(c, "nodes_modes", SIS__I64, &data);
     l->modes = (const int64_t *)data;
     if (n != l->n || n == 0)
