@@ -335,6 +335,103 @@ case("cum_sum", op("CumSum", "x a", "y", exclusive=1, reverse=1), {"x": f(2, 4)}
 case("bitwise", op("BitwiseXor", "x z", "y"), {"x": ints(0, 99, 4, t=np.int32), "z": ints(0, 99, 4, t=np.int32)}, opset=18)
 case("mod_float", op("Mod", "x z", "y", fmod=1), {"x": f(4), "z": f(4) + 2})
 
+# ---- Attention with what came before ------------------------------------------------------------------------------
+heads = dict(num_heads=2, kv_num_heads=1)
+case("attention_ms_mask_past", op("Attention", "x w b m p", "y n", MS, num_heads=2), {"x": f(2, 2, 4), "m": np.array([[1, 0, 1, 1, 1], [1, 1, 1, 1, 0]], np.int32), "p": f(2, 2, 2, 3, 2)},
+     {"w": f(4, 12), "b": f(12)})
+case("attention_ms_present", op("Attention", "x w b", "y n", MS, num_heads=2), {"x": f(2, 3, 4)}, {"w": f(4, 12), "b": f(12)})
+case("attention_ms_uni_mask", op("Attention", "x w b m", "y", MS, num_heads=2, unidirectional=1), {"x": f(2, 3, 4), "m": np.array([[0, 1, 1], [1, 1, 0]], np.int32)}, {"w": f(4, 12), "b": f(12)})
+case("q_attention_past", op("QAttention", "x w b xs ws - xz wz p", "y n", MS, num_heads=2, unidirectional=1), {"x": ints(0, 255, 1, 2, 4, t=u8), "p": f(2, 1, 2, 3, 2)},
+     {"w": ints(-60, 60, 4, 12, t=s8), "b": f(12), "xs": np.array(0.02, np.float32), "ws": np.array(0.01, np.float32), "xz": np.array(128, u8), "wz": np.array(0, s8)})
+case("mha_uni_past_bias", op("MultiHeadAttention", "q k v b - - pk pv", "y nk nv", MS, num_heads=2, unidirectional=1),
+     {"q": f(2, 3, 4), "k": f(2, 3, 4), "v": f(2, 3, 4), "pk": f(2, 2, 2, 2), "pv": f(2, 2, 2, 2)}, {"b": f(12)})
+case("mha_cross", op("MultiHeadAttention", "q k v", "y", MS, num_heads=2), {"q": f(2, 3, 4), "k": f(2, 2, 5, 2), "v": f(2, 2, 5, 2)})
+case("gqa_past", op("GroupQueryAttention", "q k v pk pv s t c d", "y nk nv", MS, do_rotary=1, **heads),
+     {"q": f(2, 1, 32), "k": f(2, 1, 16), "v": f(2, 1, 16), "pk": f(2, 1, 3, 16), "pv": f(2, 1, 3, 16), "s": np.array([3, 3], np.int32), "t": np.array([4], np.int32)}, {"c": f(8, 8), "d": f(8, 8)})
+case("gqa_packed", op("GroupQueryAttention", "q - - pk pv s t", "y nk nv", MS, local_window_size=2, softcap=1.5, **heads),
+     {"q": f(1, 4, 32), "pk": f(1, 1, 0, 8), "pv": f(1, 1, 0, 8), "s": np.array([3], np.int32), "t": np.array([4], np.int32)})
+case("gqa_interleaved", op("GroupQueryAttention", "q k v - - s t c d", "y nk nv", MS, do_rotary=1, rotary_interleaved=1, scale=0.5, **heads),
+     {"q": f(1, 3, 32), "k": f(1, 3, 16), "v": f(1, 3, 16), "s": np.array([2], np.int32), "t": np.array([3], np.int32)}, {"c": f(8, 8), "d": f(8, 8)})
+case("attention_23_cap_mask", op("Attention", "q k v m", "y", q_num_heads=4, kv_num_heads=2, softcap=0.5), {"q": f(2, 3, 16), "k": f(2, 5, 8), "v": f(2, 5, 8), "m": f(3, 5)}, opset=23)
+case("attention_23_causal_past", op("Attention", "q k v - pk pv", "y nk nv", is_causal=1), {"q": f(2, 2, 3, 4), "k": f(2, 2, 3, 4), "v": f(2, 2, 3, 4), "pk": f(2, 2, 2, 4), "pv": f(2, 2, 2, 4)}, opset=23)
+
+# ---- Recurrent layers with other activations, or quantised -----------------------------------------------------------
+for layer, gates in (("LSTM", 4), ("GRU", 3), ("RNN", 1)):
+    forms = {"LSTM": [dict(activations=["Sigmoid", "Relu", "Relu"]), dict(clip=0.5),
+                      dict(activations=["HardSigmoid", "Tanh", "LeakyRelu", "Sigmoid", "Elu", "ScaledTanh"], activation_alpha=[0.25, 0.1, 0.9, 1.2], activation_beta=[0.4, 0.7])],
+             "GRU": [dict(activations=["Sigmoid", "Relu"]), dict(clip=0.5), dict(activations=["Sigmoid", "Relu"], linear_before_reset=1),
+                     dict(activations=["HardSigmoid", "Tanh", "HardSigmoid", "Softsign"], activation_alpha=[0.2, 0.3], activation_beta=[0.5, 0.6])],
+             "RNN": [dict(activations=["LeakyRelu"], activation_alpha=[0.3]), dict(activations=["Softplus", "Affine"], activation_alpha=[0.5], activation_beta=[0.1]),
+                     dict(activations=["ThresholdedRelu", "Softsign"], activation_alpha=[0.5])]}[layer]
+    for i, form in enumerate(forms):
+        ways = 2 if len(form.get("activations", [])) in ({"LSTM": 6, "GRU": 4, "RNN": 2}[layer],) else 1
+        case(f"activations_{layer}_{i}", op(layer, "x w r b", "y h", hidden_size=3, direction="bidirectional" if ways == 2 else "forward", **form),
+             {"x": f(4, 2, 2)}, {"w": f(ways, 3 * gates, 2), "r": f(ways, 3 * gates, 3), "b": f(ways, 6 * gates)}, opset=14)
+case("dynamic_quantize_lstm_columns", op("DynamicQuantizeLSTM", "x w r b - - - - ws wz rs rz", "y h c", MS, hidden_size=3, direction="bidirectional"),
+     {"x": f(4, 2, 2)}, {"w": ints(-60, 60, 2, 2, 12, t=s8), "r": ints(-60, 60, 2, 3, 12, t=s8), "b": f(2, 24), "ws": np.abs(f(2, 12)) * 0.01 + np.float32(0.01), "wz": np.zeros((2, 12), s8),
+                         "rs": np.abs(f(2, 12)) * 0.01 + np.float32(0.01), "rz": np.zeros((2, 12), s8)})
+
+# ---- Tables of small integers, crops, operators that the standard has given up ---------------------------------------
+case("gather_block_nibbles", op("GatherBlockQuantized", "w i s z", "y", MS, gather_axis=0, quantize_axis=1, block_size=16, bits=4),
+     {"i": np.array([[2, 0], [1, -1]])}, {"w": ints(0, 255, 3, 16, t=u8), "s": np.abs(f(3, 2)) + 0.1, "z": ints(0, 255, 3, 1, t=u8)})
+case("gather_block_nibbles_default", op("GatherBlockQuantized", "w i s", "y", MS, gather_axis=0, quantize_axis=1, block_size=16, bits=4),
+     {"i": np.array([[2, 0]])}, {"w": ints(0, 255, 3, 16, t=u8), "s": np.abs(f(3, 2)) + 0.1})
+for elem in (21, 22):
+    four = T(name="w", data_type=elem, dims=[3, 32], raw_data=ints(0, 255, 48, t=u8).tobytes())
+    case(f"gather_block_{elem}", op("GatherBlockQuantized", "w i s", "y", MS, gather_axis=0, quantize_axis=1, block_size=16),
+         {"i": np.array([[2, 0]])}, {"s": np.abs(f(3, 2)) + 0.1}, opset=21, raw=[four])
+case("crop_nearest", op("CropAndResize", "x r i s", "y", MS, mode="nearest", extrapolation_value=1.5),
+     {"x": f(2, 2, 6, 5), "r": np.array([[-0.2, 0, 0.5, 1.5], [0.2, 0.3, 0.9, 1.0]], np.float32), "i": np.array([1, 0], np.int32)}, {"s": np.array([3, 4], np.int32)})
+case("crop_one_pixel", op("CropAndResize", "x r i s", "y", MS), {"x": f(1, 2, 6, 5), "r": np.array([[0.1, 0, 0.5, 0.7]], np.float32), "i": np.array([0], np.int32)}, {"s": np.array([1, 1], np.int32)})
+case("tensor_scatter_circular", op("TensorScatter", "x u i", "y", mode="circular", axis=1), {"x": f(2, 4, 3), "u": f(2, 2, 3), "i": np.array([3, 1])}, opset=24)
+case("gather_nd_ms", op("GatherND", "x i", "y", MS), {"x": f(2, 3, 4), "i": np.array([[1], [0]])})
+case("old_affine", op("Affine", "x", "y", alpha=2.0, beta=1.0), {"x": f(2, 3)}, opset=7)
+case("old_scale", op("Scale", "x", "y", scale=2.0), {"x": f(2, 3)}, opset=7)
+case("old_scaled_tanh", op("ScaledTanh", "x", "y", alpha=0.5, beta=2.0), {"x": f(2, 3)}, opset=7)
+case("old_softplus", op("ParametricSoftplus", "x", "y", alpha=0.5, beta=2.0), {"x": f(2, 3)}, opset=7)
+case("old_image_scaler", op("ImageScaler", "x", "y", scale=0.5, bias=[0.1, 0.2, 0.3]), {"x": f(2, 3, 2, 2)}, opset=7)
+case("old_crop", op("Crop", "x", "y", border=[1, 0, 2, 1]), {"x": f(2, 3, 4, 5)}, opset=7)
+case("old_crop_scale", op("Crop", "x", "y", border=[1, 1, 0, 0], scale=[2, 3]), {"x": f(2, 3, 4, 5)}, opset=7)
+case("old_dynamic_slice", op("DynamicSlice", "x s e a", "y"), {"x": f(2, 3, 4)}, {"s": np.array([1]), "e": np.array([3]), "a": np.array([2])}, opset=7)
+
+# ---- Exported for training, or long ago ----------------------------------------------------------------------------------
+batch = {"s": f(3), "b": f(3), "m": f(3), "v": np.abs(f(3)) + np.float32(0.1)}
+case("batch_norm_training", op("BatchNormalization", "x s b m v", "y n w", training_mode=1, momentum=0.8), {"x": f(4, 3, 2, 2)}, batch, opset=15)
+case("batch_norm_five_outputs", op("BatchNormalization", "x s b m v", "y n w o p"), {"x": f(4, 3, 2, 2)}, batch, outputs=["y"], opset=9)
+case("dropout_mask_10", op("Dropout", "x", "y m"), {"x": f(2, 3)}, opset=10)
+case("mvn_across", op("MeanVarianceNormalization", "x", "y", across_channels=1, normalize_variance=1), {"x": f(2, 3, 2, 2)}, opset=7)
+case("mvn_channels", op("MeanVarianceNormalization", "x", "y", across_channels=0, normalize_variance=1), {"x": f(2, 3, 2, 2)}, opset=7)
+case("reshape_1", op("Reshape", "x", "y", shape=[0, -1]), {"x": f(2, 3, 4)}, opset=1)
+for post in ("NONE", "SOFTMAX", "SOFTMAX_ZERO"):
+    case(f"linear_one_row_{post}", op("LinearClassifier", "x", "l p", ML, coefficients=f(4).tolist(), intercepts=[0.1], classlabels_ints=[3, 5], post_transform=post), {"x": f(6, 4)})
+case("label_encoder_nan", op("LabelEncoder", "x", "y", ML, keys_floats=[1.0, float("nan")], values_floats=[5.0, 6.0], default_float=-1.0), {"x": np.array([1, np.nan, 3], np.float32)})
+case("trees_doubles", op("TreeEnsembleRegressor", "x", "y", ML, nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+                         nodes_truenodeids=[1, 0, 0], nodes_falsenodeids=[2, 0, 0], nodes_values_as_tensor=numpy_helper.from_array(np.array([0.3, 0, 0])),
+                         nodes_hitrates_as_tensor=numpy_helper.from_array(np.ones(3)), target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0],
+                         target_weights_as_tensor=numpy_helper.from_array(np.array([0.5, -1.5])), base_values_as_tensor=numpy_helper.from_array(np.array([0.25])), n_targets=1),
+     {"x": f(4, 2).astype(np.float64)})
+
+# ---- A function whose attribute has a value of its own: field 11, which this version of onnx does not write -------------------
+def field(number, data):
+    head = []
+    for n in (number << 3 | 2, len(data)):
+        while n > 127:
+            head.append(n & 127 | 128)
+            n >>= 7
+        head.append(n)
+    return bytes(head) + data
+
+
+leaky = op("LeakyRelu", "a", "b")
+leaky.attribute.add(name="alpha", ref_attr_name="slope", type=1)
+for given in ({}, {"slope": 0.7}):
+    case("function_default_" + str(len(given)), op("Bend", "x", "y", "own", **given), {"x": f(2, 3)})
+    model = bytes.fromhex(cases[-1]["model"]) + field(8, h.make_opsetid("own", 1).SerializeToString()) + field(
+        25, h.make_function("own", "Bend", ["a"], ["b"], [leaky], [h.make_opsetid("", 17)]).SerializeToString() +
+        field(11, h.make_attribute("slope", 0.3).SerializeToString()))
+    cases[-1]["model"] = model.hex()
+
+
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
 const arrays = {float32: Float32Array, float64: Float64Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 
@@ -44,6 +45,20 @@ void *sis__realloc(void *p, size_t n, size_t size) {
         return refuse(n, size);
     void *q = realloc(p, bytes(n, size));
     return q ? q : refuse(n, size);
+}
+
+void *sis__large_pages(void *p, size_t n, size_t size) {
+#ifdef MADV_HUGEPAGE
+    const uintptr_t page = 4096, least = (uintptr_t)4 << 20;
+    uintptr_t from = ((uintptr_t)p + page - 1) / page * page;
+    uintptr_t to = ((uintptr_t)p + n * size) / page * page;
+    if (p && to > from && to - from >= least)
+        (void)madvise((char *)p + (from - (uintptr_t)p), to - from, MADV_HUGEPAGE);
+#else
+    (void)n;
+    (void)size;
+#endif
+    return p;
 }
 
 void *sis__copy(const void *p, size_t n, size_t size) {

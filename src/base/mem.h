@@ -17,6 +17,10 @@ void *sis__alloc_raw(size_t n, size_t size);
 /* `p` grown or shrunk to n items; NULL leaves `p` as it was. */
 void *sis__realloc(void *p, size_t n, size_t size);
 
+/* Ask the system for large pages where n items at p are still untouched: what is read here and there in
+ * many megabytes spends its time on finding pages otherwise. Returns p, which may be NULL. */
+void *sis__large_pages(void *p, size_t n, size_t size);
+
 /* A copy of n items. */
 void *sis__copy(const void *p, size_t n, size_t size);
 

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "net/kernels/kernels.h"
 #include "net/onnx/external.h"
@@ -277,30 +277,11 @@ int sis_net_parse(const void *bytes, size_t n, sis_net **out) {
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-static int read_all(FILE *f, const char *path, char **bytes, size_t *n) {
-    struct stat st;
-    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode))
-        return sis__fail(SIS_E_IO, "%s is not a file", path);
-    if (st.st_size > INT32_MAX)
-        return sis__fail(SIS_E_UNSUPPORTED, "%s is larger than 2 GB", path);
-    *n = (size_t)st.st_size;
-    *bytes = SIS_NEW_RAW(char, *n);
-    if (!*bytes)
-        return SIS_E_NOMEM;
-    if (fread(*bytes, 1, *n, f) != *n)
-        return sis__fail(SIS_E_IO, "cannot read %s", path);
-    return SIS_OK;
-}
-
 int sis_net_read(const char *path, sis_net **out) {
     char *bytes = NULL;
     size_t n = 0;
     *out = NULL;
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return sis__fail(SIS_E_IO, "cannot open %s: %s", path, strerror(errno));
-    int error = read_all(f, path, &bytes, &n);
-    fclose(f);
+    int error = sis__file_read(path, &bytes, &n);
     if (!error && (error = parse(bytes, n, path, out)) != 0 && error != SIS_E_NOMEM)
         sis__fail_in(error, "%s", path);
     free(bytes);

@@ -212,6 +212,30 @@ static void batch_norm(sis_net_builder *b) {
     NODE("BatchNormalization", "x s p m v", "y");
 }
 
+/* Operators that the standard has given up. */
+static void old_operators(sis_net_builder *b) {
+    NODE("ImageScaler", "x", "a");
+    sis_net_attr_float(b, "scale", 0.5f);
+    sis_net_attr_floats(b, "bias", (float[]){0.1f, 0.2f, 0.3f}, 3);
+    NODE("Crop", "a", "c");
+    INTS("border", 1, 0, 0, 1);
+    NODE("Affine", "c", "d");
+    sis_net_attr_float(b, "alpha", 1.5f);
+    sis_net_attr_float(b, "beta", 0.1f);
+    NODE("ScaledTanh", "d", "e");
+    sis_net_attr_float(b, "alpha", 0.8f);
+    sis_net_attr_float(b, "beta", 1.2f);
+    NODE("ParametricSoftplus", "e", "f");
+    sis_net_attr_float(b, "alpha", 0.8f);
+    sis_net_attr_float(b, "beta", 1.2f);
+    NODE("Scale", "f", "g");
+    sis_net_attr_float(b, "scale", 2.0f);
+    param(b, "p", SHAPE(3));
+    NODE("Mul", "g p", "y"); /* p along the channels */
+    sis_net_attr_int(b, "axis", 1);
+    sis_net_attr_int(b, "broadcast", 1);
+}
+
 static void tables(sis_net_builder *b) {
     NODE("ml.Scaler", "x", "s");
     sis_net_attr_floats(b, "offset", (float[]){0.5f}, 1);
@@ -624,6 +648,7 @@ const operator_case operator_cases[] = {
     {"Softmax, LogSoftmax", {3, {0, 3, 4}}, softmax},
     {"reductions", {3, {0, 4, 3}}, reductions},
     {"BatchNormalization", {4, {0, 3, 2, 2}}, batch_norm},
+    {"operators of old", {4, {0, 3, 3, 2}}, old_operators},
     {"tables", {2, {0, 4}}, tables},
     {"Normalizer by maximum", {2, {0, 4}}, normalizer_max},
     {"views", {3, {0, 3, 4}}, views},

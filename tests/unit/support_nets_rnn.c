@@ -227,7 +227,7 @@ void check_collections(const subject *s, sis__rng *r, int n) {
     memset(none, 1, s->n_features);
     double nothing = full_margin(s, none, -1);
     free(none);
-    for (int k = 0; k < n; k++) {
+    for (size_t k = 0; k < rounds((size_t)n); k++) {
         double t = nothing + (whole - nothing) * sis__rng_uniform(r);
         opt.threshold = s->model.link ? s->model.link(t) : t;
         opt.below = whole < nothing;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A row's result does not depend, to the bit, on how many rows are beside it, where it stands or
- * how many threads work: for a few random networks of every family.
+ * how many threads work: for a few random networks of every family. Nor on what was asked before:
+ * recurrent layers go on from the states of rows that began alike.
  */
 #include "support.h"
 
@@ -76,8 +77,71 @@ static void rows_run_together_where_that_is_the_same(void **state) {
     }
 }
 
-/* A plan that keeps every tensor and one that reuses memory, overwrites inputs and fuses steps
- * compute the same. */
+/* ---- Rows that begin or end alike, in recurrent layers ------------------------------------- */
+
+enum { ALIKE = 9 };
+
+static int build_named(const char *name, sis_net **net) {
+    for (size_t i = 0; i < n_families; i++)
+        if (strcmp(families[i].name, name) == 0)
+            return families[i].build(3, net);
+    for (size_t i = 0; i < n_operator_cases; i++)
+        if (strcmp(operator_cases[i].name, name) == 0)
+            return build_operator(&operator_cases[i], net);
+    return -1;
+}
+
+/* The scores of one row by a network that has seen no other. */
+static void score_afresh(const char *name, const float *row, size_t p, float *scores) {
+    sis_net *net;
+    assert_int_equal(build_named(name, &net), 0);
+    assert_int_equal(sis_net_forward(net, &(sis_net_batch){row, 1, p, 0, 1}, scores), 0);
+    sis_net_free(net);
+}
+
+/* Rows of the network that are like `base` in front or behind, but for some values. */
+static void make_alike(sis__rng *r, const float *base, float *x, size_t n, size_t p) {
+    size_t same = sis__rng_below(r, p + 1), behind = sis__rng_below(r, 2);
+    for (size_t i = 0; i < n; i++)
+        memcpy(x + i * p + (behind ? p - same : 0), base + (behind ? p - same : 0),
+               same * sizeof *x);
+    if (sis__rng_below(r, 3) == 0)
+        x[sis__rng_below(r, n) * p + sis__rng_below(r, p)] = base[0];
+}
+
+static void check_alike(const char *name) {
+    sis_net *net;
+    sis__rng r;
+    size_t p;
+    sis__rng_init(&r, 31);
+    assert_int_equal(build_named(name, &net), 0);
+    size_t k = sis_net_outputs(net);
+    float *base = random_rows(net, &r, 1, &p);
+    float *scores = (float *)malloc(ALIKE * k * sizeof *scores), *alone = scores + (ALIKE - 1) * k;
+    for (size_t round = 0; round < 30; round++) {
+        size_t n = 1 + sis__rng_below(&r, ALIKE - 1);
+        float *x = random_rows(net, &r, n, &p);
+        make_alike(&r, base, x, n, p);
+        assert_int_equal(sis_net_forward(net, &(sis_net_batch){x, n, p, 0, 1}, scores), 0);
+        for (size_t i = 0; i < n; i++) {
+            score_afresh(name, x + i * p, p, alone);
+            assert_memory_equal(scores + i * k, alone, k * sizeof *alone);
+        }
+        free(x);
+    }
+    free(base);
+    free(scores);
+    sis_net_free(net);
+}
+
+static void rows_that_begin_alike_are_as_if_alone(void **state) {
+    (void)state;
+    check_alike("lstm");
+    check_alike("bilstm");
+    check_alike("gru");
+    check_alike("LSTM, batch first");
+}
+
 /* Too dear to be compared with rows run alone, but all rows go into one mean: they must not run together. */
 static void rows_of_one_mean_run_alone(void **state) {
     (void)state;
@@ -115,6 +179,8 @@ static void rows_of_one_mean_run_alone(void **state) {
     free(x);
 }
 
+/* A plan that keeps every tensor and one that reuses memory, overwrites inputs and fuses steps
+ * compute the same. */
 static void reusing_memory_changes_nothing(void **state) {
     (void)state;
     for (size_t i = 0; i < n_families; i++) {
@@ -250,6 +316,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_do_not_depend_on_their_neighbours),
         cmocka_unit_test(rows_run_together_where_that_is_the_same),
+        cmocka_unit_test(rows_that_begin_alike_are_as_if_alone),
         cmocka_unit_test(rows_of_one_mean_run_alone),
         cmocka_unit_test(reusing_memory_changes_nothing),
         cmocka_unit_test(callers_may_share_a_network),

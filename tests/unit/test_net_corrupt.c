@@ -339,8 +339,9 @@ static void long_chains_are_quick(void **state) {
     char in[32] = "x", out[32];
     float x[4] = {1, -2, 3, -4}, y[4];
     sis_net_add_input(b, "x", 0, SHAPE(0, 4));
-    for (int i = 0; i < 20000; i++) {
-        snprintf(out, sizeof out, "v%d", i);
+    size_t length = 2 * rounds(10000);
+    for (size_t i = 0; i < length; i++) {
+        snprintf(out, sizeof out, "v%zu", i);
         sis_net_add_node(b, i % 2 ? "Relu" : "Identity", in, out);
         memcpy(in, out, sizeof in);
     }
@@ -350,8 +351,33 @@ static void long_chains_are_quick(void **state) {
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 1 && y[1] == 0 && y[2] == 3 && y[3] == 0);
     sis_net_free(net);
-    printf("a chain of 20000 nodes: %.2f s\n", cpu_seconds() - start);
+    printf("a chain of %zu nodes: %.2f s\n", length, cpu_seconds() - start);
     assert_true(cpu_seconds() - start < LONG);
+}
+
+/* A window that lies in the padding has the lowest number there is. */
+static void windows_of_padding_are_the_lowest_integer(void **state) {
+    (void)state;
+    sis_net_builder *b = sis_net_builder_new("padding");
+    sis_net *net;
+    float x[8] = {1, 2, 3, 4, 5, 6, 7, 8}, y[64];
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1, 2, 4));
+    sis_net_add_node(b, "Cast", "x", "i");
+    sis_net_attr_int(b, "to", 3);
+    sis_net_add_node(b, "MaxPool", "i", "m");
+    sis_net_attr_ints(b, "kernel_shape", (int64_t[]){1, 2}, 2);
+    sis_net_attr_ints(b, "pads", (int64_t[]){0, 4, 0, 0}, 4);
+    sis_net_add_node(b, "Cast", "m", "f");
+    sis_net_attr_int(b, "to", 1);
+    sis_net_add_node(b, "Flatten", "f", "y");
+    sis_net_add_output(b, "y");
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    sis_net_batch batch = {x, 1, 8, 0, 1};
+    assert_int_equal(sis_net_outputs(net), 14);
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    assert_true(y[2] == -128 && y[3] == 1 && y[6] == 4 && y[9] == -128 && y[13] == 8);
+    sis_net_free(net);
 }
 
 /* Operators whose results are as large as a number in the file says. */
@@ -392,6 +418,7 @@ int main(void) {
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(many_empty_nodes_are_bounded),
         cmocka_unit_test(long_chains_are_quick),
+        cmocka_unit_test(windows_of_padding_are_the_lowest_integer),
         cmocka_unit_test(sizes_from_constants_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

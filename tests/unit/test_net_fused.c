@@ -122,6 +122,21 @@ static void embeddings_are_added_and_normalised(void **state) {
     check(b, "y", ids, 3, embedded, 12);
 }
 
+static void old_broadcasting_begins_at_its_axis(void **state) {
+    (void)state;
+    float row[12];
+    double want[12];
+    sis_net_builder *b = begin();
+    sis_net_add_param(b, "p", SHAPE(3), (const float[]){10, 20, 30});
+    sis_net_add_node(b, "Sub", "x p", "y");
+    sis_net_attr_int(b, "axis", 1);
+    sis_net_attr_int(b, "broadcast", 1);
+    row_of(row);
+    for (size_t i = 0; i < 12; i++)
+        want[i] = (double)(row[i] - 10 * (float)(i / 4 + 1));
+    check(b, "y", row, 12, want, 12);
+}
+
 /* Numbers that stand for texts: 5 is "red", 9 "green", 2 "red green". */
 static void name_colours(sis_net_builder *b) {
     sis_net_add_input(b, "x", 1, SHAPE(0, 3));
@@ -180,6 +195,7 @@ int main(void) {
         cmocka_unit_test(heads_attend_apart),
         cmocka_unit_test(pairs_are_turned_by_their_place),
         cmocka_unit_test(embeddings_are_added_and_normalised),
+        cmocka_unit_test(old_broadcasting_begins_at_its_axis),
         cmocka_unit_test(categories_are_mapped_and_labels_encoded),
         cmocka_unit_test(texts_are_cut_between_separators),
     };

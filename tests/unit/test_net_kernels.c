@@ -597,6 +597,30 @@ static void lines_are_added_in_order_and_their_maxima_found(void **state) {
     free(x);
 }
 
+/* Windows of several places, overlapping, of any number of channels. */
+static void maxima_of_windows_are_those_of_lines(void **state) {
+    (void)state;
+    enum { PLACES = 4, WINDOWS = 3, MOST = 70 };
+    sis__rng r;
+    sis__rng_init(&r, 5);
+    float *x = fill(&r, 2 * (PLACES + WINDOWS) * MOST), y[2][WINDOWS * MOST];
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (size_t n = 1; n <= MOST; n++)
+            for (size_t count = 1; count <= PLACES; count++) {
+                const float *first[PLACES];
+                for (size_t k = 0; k < count; k++)
+                    first[k] = x + (k / 2 * (PLACES + WINDOWS) + k % 2) * n;
+                sis__window_maxima m = {
+                    .x = first, .count = count, .n = WINDOWS, .step = 2 * n, .channels = n};
+                x[n] = n % 3 ? 0.25f : NAN;
+                (*kn)->window_maxima(&m, y[0]);
+                sis__kernels_naive.window_maxima(&m, y[1]);
+                assert_memory_equal(y[0], y[1], WINDOWS * n * sizeof *x);
+                x[n] = 0.25f;
+            }
+    free(x);
+}
+
 /* The logarithm of what is left of a softmax: as exact as double allows, the same for every row
  * whether it is asked for alone or with others. */
 static void rests_are_exact_and_independent(void **state) {
@@ -700,6 +724,7 @@ int main(void) {
         cmocka_unit_test(chains_round_after_each_operator),
         cmocka_unit_test(linear_products_are_products_and_a_bias),
         cmocka_unit_test(lines_are_added_in_order_and_their_maxima_found),
+        cmocka_unit_test(maxima_of_windows_are_those_of_lines),
         cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(cells_agree_with_naive_ones),

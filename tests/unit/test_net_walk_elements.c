@@ -137,7 +137,7 @@ static void walks_follow_whatever_maps_each_value(void **state) {
 static void collections_are_those_of_full_passes(void **state) {
     (void)state;
     static const char *const names[] = {"Gelu", "Erf", "HardSwish", "Mish", "Selu", "ms.QuickGelu"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < rounds(sizeof names / sizeof *names); i++) {
         sis__rng r;
         walk_case c;
         sis__rng_init(&r, 100 + (unsigned)i);

@@ -307,7 +307,8 @@ static void little_memory_gives_the_same(void **state) {
     sis__rng_init(&r, 3);
     deviation d = {0};
     int made = 0, refused = 0;
-    for (int k = 0; k < 40; k++) {
+    int step = rounds(40) < 40 ? 7 : 1; /* 7 shares no factor with the kinds below */
+    for (int k = 0; k < 40; k += step) {
         shape p = {.length = 120,
                    .dim = 2,
                    .layers = 2,
@@ -333,7 +334,7 @@ static void little_memory_gives_the_same(void **state) {
         subject_release(&s);
     }
     assert_true(d.worst == 0);
-    assert_true(made > 20 && refused > 3);
+    assert_true(made * step > 20 && refused * step > 3);
 }
 
 static const shape simple = {.length = 6,

@@ -176,7 +176,7 @@ static void costs_choose(void **state) {
     walk_case c;
     sis__rng r;
     sis_walk *w;
-    for (unsigned seed = 0; seed < 40; seed++) {
+    for (unsigned seed = 0; seed < rounds(40); seed++) {
         draw_case(&window_families[0], 7000 + seed, &c, &r);
         int few = c.n_features < 20;
         int walks = sis_net_walk(c.net, &c.input, NULL, &w) == SIS_OK;

@@ -331,6 +331,27 @@ INLINE size_t filled(size_t rows, size_t n, const float *a, size_t a_row, int k0
     return count;
 }
 
+enum { UNSEEN = 15 };
+
+/* What is not 0 in the columns of a strip. Where that is most of them all are taken, and none looked
+ * for in the next UNSEEN strips. */
+INLINE size_t list_filled(size_t rows, size_t depth, const float *a, size_t a_row, size_t *unseen,
+                          int *index) {
+    size_t count = 0;
+    if (*unseen > 0) { /* the list is still that of all */
+        --*unseen;
+        return depth;
+    }
+    for (size_t p = 0; p < depth; p += LANES)
+        count += filled(rows, depth - p, a + p, a_row, (int)p, index + count);
+    if (8 * count < 7 * depth)
+        return count;
+    *unseen = UNSEEN;
+    for (size_t p = 0; p < depth; p++)
+        index[p] = (int)p;
+    return depth;
+}
+
 /* gemm for rows of a that lie side by side and a finite b: columns of a that are 0 in a whole strip
  * add nothing and are left out. */
 static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_row, const float *b,
@@ -338,12 +359,11 @@ static void gemm_filled(size_t m, size_t n, size_t k, const float *a, size_t a_r
     float strip[MR * STEP];
     int index[KC];
     for (size_t from = 0; from < k; from += KC) {
-        size_t depth = k - from < KC ? k - from : KC;
+        size_t depth = k - from < KC ? k - from : KC, unseen = 0;
         for (size_t i = 0; i < m; i += MR) {
-            size_t rows = m - i < MR ? m - i : MR, count = 0;
+            size_t rows = m - i < MR ? m - i : MR;
             const float *at = a + i * a_row + from;
-            for (size_t p = 0; p < depth; p += LANES)
-                count += filled(rows, depth - p, at + p, a_row, (int)p, index + count);
+            size_t count = list_filled(rows, depth, at, a_row, &unseen, index);
             if (count == depth)
                 copy_strip(rows, depth, at, a_row, 1, strip);
             for (size_t r = 0; count < depth && r < rows; r++)
@@ -628,6 +648,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .gemm_placed = gemm_placed,
     .columns_placed = columns_placed,
     .max_up = max_up,
+    .window_maxima = window_maxima,
     .add_up = add_up,
     .dense = dense,
     .dense_wide = dense_wide,

@@ -382,6 +382,14 @@ static void naive_max_up(const float *const *x, size_t count, size_t n, float *y
         naive_max_row(y, x[k], 1, n);
 }
 
+static void naive_window_maxima(const sis__window_maxima *m, float *y) {
+    for (size_t i = 0; i < m->n; i++, y += m->channels) {
+        memcpy(y, m->x[0] + i * m->step, m->channels * sizeof *y);
+        for (size_t k = 1; k < m->count; k++)
+            naive_max_row(y, m->x[k] + i * m->step, 1, m->channels);
+    }
+}
+
 static void naive_add_up(const float *const *x, size_t count, size_t n, int relu, float *y) {
     for (size_t i = 0; i < n; i++) {
         float sum = x[0][i];
@@ -512,6 +520,7 @@ const sis__kernels sis__kernels_naive = {
     .gemm_placed = naive_gemm_placed,
     .columns_placed = naive_columns_placed,
     .max_up = naive_max_up,
+    .window_maxima = naive_window_maxima,
     .add_up = naive_add_up,
     .add_rows = naive_add_rows,
     .add_max = naive_add_max,

@@ -115,6 +115,13 @@ typedef struct sis__maxima {
     int relu;
 } sis__maxima;
 
+/* Windows side by side, each of which sees `count` places with all their channels: those of the first,
+ * and by how much the next one's lie behind. */
+typedef struct sis__window_maxima {
+    const float *const *x; /* (count) */
+    size_t count, n, step, channels;
+} sis__window_maxima;
+
 /* Values that may be off, what they are compared with, and what each counts for. */
 typedef struct sis__near {
     const float *x, *error, *y, *weight; /* (n) */
@@ -242,6 +249,8 @@ typedef struct sis__kernels {
     void (*columns_placed)(const sis__column_product *p);
     /* y (n) = the largest of x[0], ..., x[count - 1], as max_row finds it. */
     void (*max_up)(const float *const *x, size_t count, size_t n, float *y);
+    /* y (n, channels) = the same of each window. */
+    void (*window_maxima)(const sis__window_maxima *m, float *y);
     /* y (n) = x[0] + x[1] + ... + x[count - 1], a negative sum to 0 if a Relu follows. */
     void (*add_up)(const float *const *x, size_t count, size_t n, int relu, float *y);
     /* y (n) += sum over t of d[t] * row index[t] of w, rows ldw apart. */

@@ -389,6 +389,32 @@ static void max_up(const float *const *x, size_t count, size_t n, float *y) {
     store_some(y + i, top, n - i);
 }
 
+/* vecs vectors of channels from c on, of window i. */
+INLINE void window_block(const size_t vecs, const sis__window_maxima *m, size_t at, float *y) {
+    vec top[4];
+    UNROLL for (size_t v = 0; v < vecs; v++) top[v] = load(m->x[0] + at + v * LANES);
+    for (size_t k = 1; k < m->count; k++)
+        UNROLL for (size_t v = 0; v < vecs; v++) top[v] =
+            larger_of(load(m->x[k] + at + v * LANES), top[v]);
+    UNROLL for (size_t v = 0; v < vecs; v++) store(y + v * LANES, top[v]);
+}
+
+static void window_maxima(const sis__window_maxima *m, float *y) {
+    for (size_t i = 0; i < m->n; i++, y += m->channels) {
+        size_t at = i * m->step, c = 0, n = m->channels;
+        for (; c + 4 * LANES <= n; c += 4 * LANES)
+            window_block(4, m, at + c, y + c);
+        for (; c + LANES <= n; c += LANES)
+            window_block(1, m, at + c, y + c);
+        if (c == n)
+            continue;
+        vec top = load_some(m->x[0] + at + c, n - c);
+        for (size_t k = 1; k < m->count; k++)
+            top = larger_of(load_some(m->x[k] + at + c, n - c), top);
+        store_some(y + c, top, n - c);
+    }
+}
+
 /* One vector of join_maxima: y, and which elements may have changed. */
 INLINE vec join_maxima_at(const sis__maxima *t, size_t i, size_t n, ivec *changed) {
     vec top = load_some(t->inside + i, n), base = load_some(t->base + i, n);
@@ -452,6 +478,26 @@ static size_t changes(sis__compared *c) {
         _mm512_storeu_si512(c->index + found, _mm512_maskz_compress_epi32(differ, number));
         _mm512_storeu_pd(c->change + found, _mm512_maskz_compress_pd(differ, step));
         found += (size_t)__builtin_popcount(differ);
+    }
+#elif defined(__AVX__)
+    const __m256d zero = _mm256_setzero_pd();
+    for (; i + 4 <= c->n; i += 4) {
+        __m256d d = _mm256_sub_pd(_mm256_cvtps_pd(_mm_loadu_ps(c->now + i)),
+                                  _mm256_cvtps_pd(_mm_loadu_ps(c->base + i)));
+        __m256d kept = _mm256_loadu_pd(c->kept + i), step = _mm256_sub_pd(d, kept);
+        int differ = _mm256_movemask_pd(_mm256_cmp_pd(step, zero, _CMP_NEQ_UQ));
+        if (!differ)
+            continue;
+        c->more_nonzero +=
+            __builtin_popcount((unsigned)_mm256_movemask_pd(_mm256_cmp_pd(d, zero, _CMP_NEQ_UQ))) -
+            __builtin_popcount(
+                (unsigned)_mm256_movemask_pd(_mm256_cmp_pd(kept, zero, _CMP_NEQ_UQ)));
+        _mm256_storeu_pd(c->kept + i, d);
+        for (int lane = 0; lane < 4; lane++) {
+            c->index[found] = c->first + (int)i + lane;
+            c->change[found] = step[lane];
+            found += (size_t)(differ >> lane & 1);
+        }
     }
 #endif
     for (; i < c->n; i++) {

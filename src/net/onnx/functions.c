@@ -20,11 +20,18 @@
 enum { MAX_ROUNDS = 32 };
 static const size_t max_nodes = 1 << 17, max_bytes = (size_t)512 << 20;
 
+/* Attributes with a value of their own, for calls without them. */
+typedef struct {
+    Onnx__AttributeProto **list;
+    size_t n;
+} defaults;
+
 typedef struct {
     Onnx__ModelProto *doc;
     sis__names words, pairs; /* domains and names of functions; both numbers of each */
     size_t *first;           /* (pairs) the function of that name */
     int *depth;              /* (n_functions) how deep calls go inside it */
+    defaults *defaults;      /* (n_functions) */
     size_t calls;            /* so far */
     size_t nodes;            /* in all graphs */
     size_t bytes;            /* of all copies */
@@ -34,12 +41,42 @@ typedef struct {
 /* One call: what names of the function become. */
 typedef struct {
     const Onnx__FunctionProto *f;
+    const defaults *defaults;
     const Onnx__NodeProto *call;
     size_t number;
 } call;
 
 static const char *text(const char *s) {
     return s ? s : "";
+}
+
+/* ---- Defaults ---------------------------------------------------------------------------------- */
+
+static int add_default(void *ctx, const void *bytes, size_t n) {
+    defaults *d = (defaults *)ctx;
+    ProtobufCMessage *m;
+    int error = sis__proto_parse(&onnx__attribute_proto__descriptor, bytes, n, &m);
+    if (!error && (error = sis__proto_append(&d->list, &d->n, m)) != SIS_OK)
+        sis__proto_free(m);
+    return error;
+}
+
+static int read_defaults(const expander *e) {
+    enum { ATTRIBUTE_PROTO = 11 }; /* since version 9 of the format */
+    int error = SIS_OK;
+    for (size_t i = 0; i < e->doc->n_functions && !error; i++)
+        error = sis__proto_each(&e->doc->functions[i]->base, ATTRIBUTE_PROTO, add_default,
+                                &e->defaults[i]);
+    return error;
+}
+
+static void free_defaults(const expander *e) {
+    for (size_t i = 0; e->defaults && i < e->doc->n_functions; i++) {
+        for (size_t k = 0; k < e->defaults[i].n; k++)
+            sis__proto_free(&e->defaults[i].list[k]->base);
+        free((void *)e->defaults[i].list);
+    }
+    free(e->defaults);
 }
 
 /* ---- Which function a node calls -------------------------------------------------------------- */
@@ -49,7 +86,8 @@ static int list_functions(expander *e) {
     int error = SIS_OK;
     e->first = SIS_NEW(size_t, doc->n_functions);
     e->depth = SIS_NEW(int, doc->n_functions);
-    if (!e->first || !e->depth)
+    e->defaults = SIS_NEW(defaults, doc->n_functions);
+    if (!e->first || !e->depth || !e->defaults)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < doc->n_functions && !error; i++) {
         const char *domain = text(doc->functions[i]->domain), *name = text(doc->functions[i]->name);
@@ -191,6 +229,8 @@ static int resolve(const call *c, const Onnx__AttributeProto *a, Onnx__Attribute
     ProtobufCMessage *copy;
     const Onnx__AttributeProto *from =
         find_attribute(c->call->attribute, c->call->n_attribute, a->ref_attr_name);
+    if (!from)
+        from = find_attribute(c->defaults->list, c->defaults->n, a->ref_attr_name);
     *out = NULL;
     if (!from)
         return SIS_OK;
@@ -258,9 +298,10 @@ static int add_versions(Onnx__ModelProto *doc, const Onnx__FunctionProto *f) {
 }
 
 /* The nodes of one call, appended to a list. */
-static int add_call(expander *e, const Onnx__FunctionProto *f, const Onnx__NodeProto *n,
-                    Onnx__NodeProto ***list, size_t *count) {
-    call c = {.f = f, .call = n, .number = ++e->calls};
+static int add_call(expander *e, size_t number, const Onnx__NodeProto *n, Onnx__NodeProto ***list,
+                    size_t *count) {
+    const Onnx__FunctionProto *f = e->doc->functions[number];
+    call c = {.f = f, .defaults = &e->defaults[number], .call = n, .number = ++e->calls};
     int error = add_versions(e->doc, f);
     e->expanded = 1;
     e->nodes += f->n_node;
@@ -299,9 +340,9 @@ static int expand_graph(expander *e, Onnx__GraphProto *g) {
     for (; done < g->n_node && !error; done++) {
         Onnx__NodeProto *n = g->node[done];
         long called = called_by(e, n);
-        const Onnx__FunctionProto *f = called >= 0 ? e->doc->functions[called] : NULL;
-        error = f ? add_call(e, f, n, &list, &count) : sis__proto_append(&list, &count, n);
-        if (!error && f)
+        error = called >= 0 ? add_call(e, (size_t)called, n, &list, &count)
+                            : sis__proto_append(&list, &count, n);
+        if (!error && called >= 0)
             sis__proto_free(&n->base);
     }
     if (error) /* what was not taken over goes with the rest of the document */
@@ -316,6 +357,8 @@ static int expand_graph(expander *e, Onnx__GraphProto *g) {
 
 static int expand(expander *e) {
     int error = list_functions(e);
+    if (!error)
+        error = read_defaults(e);
     if (!error)
         error = refuse_recursion(e);
     for (e->expanded = 1; e->expanded && !error;) {
@@ -332,6 +375,7 @@ int sis__functions_expand(Onnx__ModelProto *doc) {
     int error = expand(&e);
     sis__names_release(&e.words);
     sis__names_release(&e.pairs);
+    free_defaults(&e);
     free(e.first);
     free(e.depth);
     return error;

@@ -12,9 +12,6 @@
 #include "net/onnx/graph.h"
 #include "net/onnx/proto.h"
 
-/* Names are looked up one by one; real networks have some thousand nodes. */
-static const size_t NODES_MOST = 10000;
-
 static const char *name_of(const Onnx__NodeProto *n, size_t input) {
     return input < n->n_input && n->input[input] ? n->input[input] : "";
 }
@@ -24,20 +21,52 @@ static int is(const Onnx__NodeProto *n, const char *domain, const char *type) {
            strcmp(n->domain ? n->domain : "", domain) == 0;
 }
 
-static const Onnx__NodeProto *producer_of(const Onnx__GraphProto *g, const char *name) {
+/* ---- Who makes what -------------------------------------------------------------------------- */
+
+/* The number of a name, a new one if it is not there yet. */
+static int number_of(sis__levels *l, const char *name, uint32_t *number) {
+    return sis__names_add(&l->names, name ? name : "", name ? strlen(name) : 0, number);
+}
+
+int sis__levels_index(sis__levels *l, const Onnx__GraphProto *g) {
+    size_t most = g->n_initializer + 1;
+    int error = SIS_OK;
+    uint32_t k;
+    *l = (sis__levels){0};
     for (size_t i = 0; i < g->n_node; i++)
-        for (size_t k = 0; k < g->node[i]->n_output; k++)
-            if (strcmp(g->node[i]->output[k], name) == 0)
-                return g->node[i];
-    return NULL;
+        most += g->node[i]->n_output;
+    l->constants = (const Onnx__TensorProto **)sis__alloc(most, sizeof *l->constants);
+    l->producers = (const Onnx__NodeProto **)sis__alloc(most, sizeof *l->producers);
+    if (!l->constants || !l->producers)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < g->n_initializer && !error; i++)
+        if (!(error = number_of(l, g->initializer[i]->name, &k)) && !l->constants[k])
+            l->constants[k] = g->initializer[i];
+    for (size_t i = 0; i < g->n_node && !error; i++)
+        for (size_t j = 0; j < g->node[i]->n_output && !error; j++)
+            if (!(error = number_of(l, g->node[i]->output[j], &k)) && !l->producers[k])
+                l->producers[k] = g->node[i];
+    return error;
+}
+
+void sis__levels_release(sis__levels *l) {
+    sis__names_release(&l->names);
+    free((void *)l->constants);
+    free((void *)l->producers);
+    *l = (sis__levels){0};
+}
+
+static const Onnx__NodeProto *producer_of(const sis__levels *g, const char *name) {
+    uint32_t k = sis__names_find(&g->names, name, strlen(name));
+    return k == UINT32_MAX ? NULL : g->producers[k];
 }
 
 /* ---- Constants ------------------------------------------------------------------------------- */
 
-static const Onnx__TensorProto *constant_of(const Onnx__GraphProto *g, const char *name) {
-    for (size_t i = 0; i < g->n_initializer; i++)
-        if (g->initializer[i]->name && strcmp(g->initializer[i]->name, name) == 0)
-            return g->initializer[i];
+static const Onnx__TensorProto *constant_of(const sis__levels *g, const char *name) {
+    uint32_t k = sis__names_find(&g->names, name, strlen(name));
+    if (k != UINT32_MAX && g->constants[k])
+        return g->constants[k];
     const Onnx__NodeProto *n = producer_of(g, name);
     for (size_t i = 0; n && is(n, "", "Constant") && i < n->n_attribute; i++)
         if (n->attribute[i]->t)
@@ -46,7 +75,7 @@ static const Onnx__TensorProto *constant_of(const Onnx__GraphProto *g, const cha
 }
 
 /* A constant; free d->owned. */
-static int decode_plain(const Onnx__GraphProto *g, const char *name, sis__decoded *d) {
+static int decode_plain(const sis__levels *g, const char *name, sis__decoded *d) {
     const Onnx__TensorProto *t = *name ? constant_of(g, name) : NULL;
     *d = (sis__decoded){0};
     if (t && sis__tensor_decode(t, NULL, d) == SIS_OK)
@@ -56,7 +85,7 @@ static int decode_plain(const Onnx__GraphProto *g, const char *name, sis__decode
 }
 
 /* Give constant values the shape that a Reshape says, if it says all of it. */
-static int reshape(const Onnx__GraphProto *g, const Onnx__NodeProto *n, sis__decoded *d) {
+static int reshape(const sis__levels *g, const Onnx__NodeProto *n, sis__decoded *d) {
     sis__decoded shape;
     size_t count = 1, known = 0;
     if (decode_plain(g, name_of(n, 1), &shape) && shape.dtype == SIS__I64 &&
@@ -75,7 +104,7 @@ static int reshape(const Onnx__GraphProto *g, const Onnx__NodeProto *n, sis__dec
 }
 
 /* Input i as a constant of that type, or one reshaped; free d->owned. */
-static int decode(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t i, sis__dtype type,
+static int decode(const sis__levels *g, const Onnx__NodeProto *n, size_t i, sis__dtype type,
                   sis__decoded *d) {
     int found = decode_plain(g, name_of(n, i), d);
     const Onnx__NodeProto *from = found ? NULL : producer_of(g, name_of(n, i));
@@ -98,7 +127,7 @@ static int is_byte(int elem) {
 }
 
 /* Is input i a scale: one number, or n? */
-static int is_scale(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t i, size_t most) {
+static int is_scale(const sis__levels *g, const Onnx__NodeProto *n, size_t i, size_t most) {
     sis__decoded d;
     int fits = decode(g, n, i, SIS__F32, &d) && (d.count == 1 || d.count == most);
     free(d.owned);
@@ -106,7 +135,7 @@ static int is_scale(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t 
 }
 
 /* Is it a zero point of 8 bits, or missing where that is allowed? */
-static int is_zero(const Onnx__GraphProto *g, const Onnx__NodeProto *n, size_t i, int missing) {
+static int is_zero(const sis__levels *g, const Onnx__NodeProto *n, size_t i, int missing) {
     sis__decoded d;
     if (!*name_of(n, i))
         return missing;
@@ -135,8 +164,7 @@ static int is_exact(const layer *l, size_t j) {
 }
 
 /* Inputs of a product: weights, their zero points, and a bias (SIZE_MAX: none). */
-static int layer_fits(const Onnx__GraphProto *g, const Onnx__NodeProto *n, layer *l,
-                      const size_t *at) {
+static int layer_fits(const sis__levels *g, const Onnx__NodeProto *n, layer *l, const size_t *at) {
     int fits = decode(g, n, at[0], SIS__I64, &l->w) && is_byte(l->w.elem) && l->w.rank >= 2;
     if (fits) {
         l->outputs = (size_t)l->w.dims[l->columns ? l->w.rank - 1 : 0];
@@ -166,10 +194,8 @@ static int has_attribute(const Onnx__NodeProto *n, const char *name) {
     return 0;
 }
 
-int sis__levels_fit(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
+int sis__levels_fit(const sis__levels *g, const Onnx__NodeProto *n) {
     layer l = {.columns = is(n, "", "MatMulInteger")};
-    if (g->n_node > NODES_MOST)
-        return 0;
     if (is(n, "", "QuantizeLinear"))
         return is_scale(g, n, 1, 1) && is_zero(g, n, 2, 1) && !has_attribute(n, "output_dtype") &&
                !has_attribute(n, "block_size");
@@ -191,8 +217,7 @@ int sis__levels_fit(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
 /* ---- Neighbours ------------------------------------------------------------------------------ */
 
 /* Are two zero points the same? */
-static int same_zero(const Onnx__GraphProto *g, const Onnx__NodeProto *a,
-                     const Onnx__NodeProto *b) {
+static int same_zero(const sis__levels *g, const Onnx__NodeProto *a, const Onnx__NodeProto *b) {
     sis__decoded d[2];
     if (strcmp(name_of(a, 1), name_of(b, 1)) == 0)
         return 1;
@@ -235,15 +260,17 @@ static int become_identity(Onnx__NodeProto *n, const char *value) {
 }
 
 int sis__levels_join(Onnx__GraphProto *g) {
-    int error = SIS_OK;
+    sis__levels l;
+    int error = sis__levels_index(&l, g);
     for (size_t i = 0; i < g->n_node && !error; i++) {
         Onnx__NodeProto *n = g->node[i];
         int lifts = is(n, "sis", "Lift"), casts = is_cast_to_float(n);
-        const Onnx__NodeProto *from = lifts || casts ? producer_of(g, name_of(n, 0)) : NULL;
+        const Onnx__NodeProto *from = lifts || casts ? producer_of(&l, name_of(n, 0)) : NULL;
         if (!from || !is(from, "sis", "Settle"))
             continue;
-        if (lifts ? same_zero(g, n, from) : !*name_of(from, 1))
+        if (lifts ? same_zero(&l, n, from) : !*name_of(from, 1))
             error = become_identity(n, name_of(from, 0));
     }
+    sis__levels_release(&l);
     return error;
 }

@@ -12,12 +12,26 @@
 #ifndef SIS_NET_ONNX_LEVELS_H
 #define SIS_NET_ONNX_LEVELS_H
 
+#include "base/names.h"
+
 struct Onnx__GraphProto;
 struct Onnx__NodeProto;
+struct Onnx__TensorProto;
+
+/* Which initializer and which node each name of a graph is, by their numbers; NULL: none. */
+typedef struct sis__levels {
+    sis__names names;
+    const struct Onnx__TensorProto **constants;
+    const struct Onnx__NodeProto **producers;
+} sis__levels;
+
+/* Release it after a failure, too. The graph must stay as it is in the meantime. */
+int sis__levels_index(sis__levels *l, const struct Onnx__GraphProto *g);
+void sis__levels_release(sis__levels *l);
 
 /* May this node be computed in levels? Its scales, zero points and weights must be constants, and sums small
  * enough to be exact. */
-int sis__levels_fit(const struct Onnx__GraphProto *g, const struct Onnx__NodeProto *n);
+int sis__levels_fit(const sis__levels *g, const struct Onnx__NodeProto *n);
 
 /* Leave out every Lift of what was settled just before. */
 int sis__levels_join(struct Onnx__GraphProto *g);

@@ -50,35 +50,45 @@ static int skip(cursor *c, uint64_t n) {
     return 0;
 }
 
+/* The next field and its bytes; those of a number alone are none. */
+static int next_field(cursor *c, uint64_t *tag, cursor *inside) {
+    uint64_t n = 0;
+    if (read_varint(c, tag) != 0)
+        return -1;
+    switch (*tag & 7) {
+    case 0:
+        if (read_varint(c, &n) != 0)
+            return -1;
+        n = 0;
+        break;
+    case 1:
+        n = 8;
+        break;
+    case 2:
+        if (read_varint(c, &n) != 0)
+            return -1;
+        break;
+    case 5:
+        n = 4;
+        break;
+    default:
+        return -1;
+    }
+    *inside = *c;
+    if (skip(c, n) != 0)
+        return -1;
+    inside->end = c->p;
+    return 0;
+}
+
 static int scan(const ProtobufCMessageDescriptor *type, cursor c, int depth) {
     if (depth > MAX_DEPTH)
         return -1;
     while (c.p < c.end) {
-        uint64_t tag, n = 0;
-        if (read_varint(&c, &tag) != 0)
+        uint64_t tag;
+        cursor inside;
+        if (next_field(&c, &tag, &inside) != 0)
             return -1;
-        switch (tag & 7) {
-        case 0:
-            if (read_varint(&c, &n) != 0)
-                return -1;
-            continue;
-        case 1:
-            n = 8;
-            break;
-        case 2:
-            if (read_varint(&c, &n) != 0)
-                return -1;
-            break;
-        case 5:
-            n = 4;
-            break;
-        default:
-            return -1;
-        }
-        cursor inside = c;
-        if (skip(&c, n) != 0)
-            return -1;
-        inside.end = c.p;
         const ProtobufCFieldDescriptor *f = (tag & 7) == 2 ? find_field(type, tag >> 3) : NULL;
         if (f && f->type == PROTOBUF_C_TYPE_MESSAGE &&
             scan((const ProtobufCMessageDescriptor *)f->descriptor, inside, depth + 1) != 0)
@@ -142,6 +152,23 @@ int sis__proto_pack(const ProtobufCMessage *m, uint8_t **bytes, size_t *n) {
         return SIS_E_NOMEM;
     protobuf_c_message_pack(m, *bytes);
     return SIS_OK;
+}
+
+int sis__proto_each(const ProtobufCMessage *m, unsigned field,
+                    int (*each)(void *ctx, const void *bytes, size_t n), void *ctx) {
+    uint8_t *bytes;
+    size_t n;
+    uint64_t tag;
+    int error = sis__proto_pack(m, &bytes, &n);
+    if (error)
+        return error;
+    for (cursor c = {bytes, bytes + n}, in; c.p < c.end && !error;)
+        if (next_field(&c, &tag, &in) != 0)
+            break;
+        else if (tag == ((uint64_t)field << 3 | 2))
+            error = each(ctx, in.p, (size_t)(in.end - in.p));
+    free(bytes);
+    return error;
 }
 
 int sis__proto_append(void *items, size_t *n, void *item) {

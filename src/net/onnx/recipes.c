@@ -63,6 +63,7 @@ static const recipe recipes[] = {
     {"GridSample", {"GridSample 0 1 > y {*}"}},
     {"QuantizeLinear", {"QuantizeLinear 0 1 2 > y {*}"}},
     {"DequantizeLinear", {"DequantizeLinear 0 1 2 > y {*}"}},
+    {"GatherND", {"GatherND 0 1 > y"}},
     {"MatMulInteger16", {"MatMulInteger 0 1 > y"}},
     {"Unique", {"Unique 0 > y a z x {sorted=0}"}}, /* z and x: see node_name */
     /* fused */
@@ -104,17 +105,60 @@ static const recipe recipes[] = {
     {"MatMulIntegerToFloat",
      {"MatMulInteger 0 1 4 5 > i", "Cast i > f {to=1}", "Mul 2 3 > t", "Mul f t > g",
       "?6 Add g 6 > y"}},
+    {"DynamicQuantizeLSTM",
+     {"DynamicQuantizeLinear 0 > q s o", "DequantizeLinear q s o > d", "sis.Columns 1 8 9 > w",
+      "sis.Columns 2 10 11 > r", "sis.LSTM d w r 3 4 5 6 7 > y z x {*}"}},
     {"MatMulNBits",
      {"sis.Unpack 1 2 3 > w {K N bits block_size -accuracy_level}", "MatMul 0 w > a",
       "?5 Add a 5 > y"}},
+    {"Attention", {"MatMul 0 1 > a", "?2 Add a 2 > b", "sis.Attention b 3 4 5 > y z {*}"}},
     {"QAttention",
-     {"DequantizeLinear 0 3 6 > a", "DequantizeLinear 1 4 7 > b {axis=1}",
-      "ms.Attention a b 2 5 8 > y z {*}"}},
+     {"DequantizeLinear 0 3 6 > a", "DequantizeLinear 1 4 7 > b {axis=1}", "MatMul a b > c",
+      "?2 Add c 2 > d", "sis.Attention d 5 8 > y z {*}"}},
     {"QEmbedLayerNormalization",
      {"DequantizeLinear 2 8 13 > a", "DequantizeLinear 3 9 14 > b",
       "?4 DequantizeLinear 4 10 15 > c", "DequantizeLinear 5 11 16 > d",
       "DequantizeLinear 6 12 17 > e", "ms.EmbedLayerNormalization 0 1 a b c d e 7 > y z {*}"}},
 };
+
+/* Of the standard, before they were taken out. */
+static const recipe old[] = {
+    {"DynamicSlice", {"Slice 0 1 2 3 > y"}},
+};
+
+/* Of the standard, in forms of their own: broadcasting as it was before opset 7, and statistics of the batch, which files have
+ * that were exported for training. */
+#define OLD(name)                                                                                  \
+    {                                                                                              \
+        "broadcast", {                                                                             \
+            name, {                                                                                \
+                "sis.Align 1 0 > a {axis -broadcast -consumed_inputs}", name " 0 a > y"            \
+            }                                                                                      \
+        }                                                                                          \
+    }
+#define IN_TRAINING                                                                                \
+    "sis.BatchNormalization 0 1 2 3 4 > y z x {epsilon momentum -training_mode -spatial -is_test " \
+    "-consumed_inputs}"
+static const struct form {
+    const char *with; /* an attribute that is not 0 */
+    recipe recipe;
+} forms[] = {
+    OLD("Add"),
+    OLD("Sub"),
+    OLD("Mul"),
+    OLD("Div"),
+    OLD("Pow"),
+    OLD("And"),
+    OLD("Or"),
+    OLD("Xor"),
+    OLD("Equal"),
+    OLD("Greater"),
+    OLD("Less"),
+    {"training_mode", {"BatchNormalization", {IN_TRAINING}}},
+    {"several outputs", {"BatchNormalization", {IN_TRAINING}}},
+};
+#undef OLD
+#undef IN_TRAINING
 
 /* ---- One node -------------------------------------------------------------------------------- */
 
@@ -418,13 +462,36 @@ static const recipe *recipe_in(const recipe *list, size_t n, const char *name) {
     return NULL;
 }
 
-static const recipe *recipe_of(const Onnx__GraphProto *g, const Onnx__NodeProto *n) {
+/* Is a node in that form? */
+static int is_in(const struct form *f, const Onnx__NodeProto *n) {
+    size_t at;
+    cook k = {.from = n};
+    const Onnx__AttributeProto *a = attribute(&k, f->with, strlen(f->with), &at);
+    int several = n->n_output > 1 && strcmp(f->with, "several outputs") == 0;
+    return strcmp(f->recipe.name, n->op_type) == 0 && ((a && a->i != 0) || several);
+}
+
+static const recipe *form_of(const Onnx__NodeProto *n) {
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (is_in(&forms[i], n))
+            return &forms[i].recipe;
+    return recipe_in(old, sizeof old / sizeof *old, n->op_type);
+}
+
+static const recipe *level_recipe(const Onnx__NodeProto *n) {
+    return n->op_type ? recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type)
+                      : NULL;
+}
+
+static const recipe *recipe_of(const sis__levels *g, const Onnx__NodeProto *n) {
     if (!n->op_type || n->n_output == 0 || !*n->output[0])
         return NULL;
-    const recipe *r = recipe_in(in_levels, sizeof in_levels / sizeof *in_levels, n->op_type);
+    const recipe *r = level_recipe(n);
     if (r && sis__levels_fit(g, n))
         return r;
-    if (!n->domain || strcmp(n->domain, "com.microsoft") != 0)
+    if (!n->domain || !*n->domain || strcmp(n->domain, "ai.onnx") == 0)
+        return form_of(n);
+    if (strcmp(n->domain, "com.microsoft") != 0)
         return NULL;
     return recipe_in(recipes, sizeof recipes / sizeof *recipes, n->op_type);
 }
@@ -462,18 +529,32 @@ static int cook_node(const recipe *r, Onnx__NodeProto *n, Onnx__NodeProto ***lis
     return error;
 }
 
+/* The recipe of each node, or NULL; *found: is there any? Names are numbered only if some operator asks for them. */
+static int choose(const Onnx__GraphProto *g, const recipe **chosen, int *found) {
+    sis__levels l = {0};
+    int asks = 0, error = SIS_OK;
+    for (size_t i = 0; i < g->n_node; i++)
+        asks |= level_recipe(g->node[i]) != NULL;
+    if (asks)
+        error = sis__levels_index(&l, g);
+    for (size_t i = 0; i < g->n_node && !error; i++) {
+        chosen[i] = recipe_of(&l, g->node[i]);
+        *found |= chosen[i] != NULL;
+    }
+    sis__levels_release(&l);
+    return error;
+}
+
 static int cook_graph(Onnx__GraphProto *g) {
-    int error = SIS_OK, found = 0;
+    int found = 0;
     const recipe **chosen = (const recipe **)sis__alloc(g->n_node + 1, sizeof *chosen);
     if (!chosen)
         return SIS_E_NOMEM;
-    for (size_t i = 0; i < g->n_node && !error; i++) {
-        chosen[i] = recipe_of(g, g->node[i]);
-        found |= chosen[i] != NULL;
+    int error = choose(g, chosen, &found);
+    for (size_t i = 0; i < g->n_node && !error; i++)
         for (size_t k = 0; k < g->node[i]->n_attribute && !error; k++)
             if (g->node[i]->attribute[k]->g)
                 error = cook_graph(g->node[i]->attribute[k]->g);
-    }
     if (error || !found) {
         free((void *)chosen);
         return error;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Fused operators of transformers, as ONNX Runtime's optimizer writes them: Attention,
- * MultiHeadAttention, EmbedLayerNormalization, BiasGelu, FastGelu, RotaryEmbedding; and Attention of the standard (opset 23). Queries, keys and
- * values are (batch, length, heads * head size); scores run in double.
+ * Attention: MultiHeadAttention and GroupQueryAttention of ONNX Runtime, Attention of its optimizer behind the product with its
+ * weights (net/onnx/recipes.c), Attention of the standard (opset 23), and RotaryEmbedding. They differ in where rows of queries, keys and values lie, and
+ * in what hides keys; one function computes them all. Scores run in double.
  */
 #include <math.h>
 #include <string.h>
@@ -11,118 +11,339 @@
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
 
+static const size_t NONE = SIZE_MAX; /* an input, output or bias that is not there */
+
+static const int64_t *whole(const sis__step *s, const sis__run *r, size_t i) {
+    return (const int64_t *)(const void *)sis__in(s, r, i);
+}
+
 /* ---- One attention --------------------------------------------------------------------------- */
 
+/* Where the rows of queries, keys, values or results lie. */
 typedef struct {
-    size_t batch, queries, keys, heads, size, value_size, width;
-    float scale, hidden; /* of scores; what a masked one gets */
-    int causal;
-    size_t projection;        /* Attention: length of x, whose weights and bias give q, k and v */
-    size_t mask, bias, added; /* inputs, SIZE_MAX: none */
-    size_t mask_rank;
+    size_t input, offset, batch, head, row,
+        size;                       /* distances from one to the next; size of a row */
+    size_t past, past_offset;       /* input: rows before them, (batch, heads, past, size) */
+    size_t present, present_offset; /* output: all rows, the same way */
+    size_t bias;                    /* where theirs begins */
+} side;
+
+/* Something added to scores, or what hides keys where it is 0. */
+typedef struct {
+    size_t input, step[4]; /* over batch, heads, queries, all keys; 0: broadcast */
+} term;
+
+/* Angles that queries and keys are turned by. */
+typedef struct {
+    size_t cosine, at; /* inputs: cosines, sines behind them; positions */
+    size_t angles;     /* of a row: half of what is turned */
+    int interleaved;
+} turns;
+
+typedef struct {
+    size_t batch, heads, shared, queries, keys, past; /* shared: heads of keys */
+    side q, k, v, y;
+    term terms[2];
+    turns turns;
+    size_t bias;
+    size_t
+        lengths; /* input: how many keys a batch has; twice as many values: where they begin, too */
+    size_t counts;      /* input: one less than all keys of a batch, past ones among them */
+    size_t sinks;       /* input: the score of nothing at all, for each head */
+    size_t window;      /* a query sees so many keys up to its own; 0: all */
+    float scale, cap;   /* scores beyond the cap flatten out; 0: none */
+    float hidden;       /* added to the score of a key that is hidden */
+    int causal, smooth; /* smooth: a sink of 0 */
 } attention;
 
-/* May query i see key j of batch b? The mask is (batch, keys), (batch, queries, keys), lengths
- * (batch), or none. */
-static int sees(const sis__step *s, const sis__run *r, const attention *p, size_t b, size_t i,
-                size_t j) {
-    if (p->causal && j > i + (p->keys - p->queries))
+static attention *new_attention(sis__cx *c) {
+    attention *p = (attention *)sis__cx_own(c, sizeof *p);
+    if (!p)
+        return NULL;
+    side none = {.past = NONE, .present = NONE, .bias = NONE};
+    p->q = p->k = p->v = p->y = none;
+    p->terms[0].input = p->terms[1].input = p->turns.cosine = p->turns.at = NONE;
+    p->bias = p->lengths = p->counts = p->sinks = NONE;
+    p->hidden = -INFINITY;
+    return p;
+}
+
+/* Rows of heads side by side, or head by head. */
+static void lay(side *d, int flat, size_t heads, size_t rows, size_t size) {
+    d->size = size;
+    d->batch = heads * rows * size;
+    d->head = flat ? size : rows * size;
+    d->row = flat ? heads * size : size;
+}
+
+/* Half of x by the angles, the rest as it is. */
+static void turn(const turns *t, const float *cosine, const float *sine, const float *x, float *y) {
+    for (size_t i = 0; i < t->angles; i++) {
+        size_t a = t->interleaved ? 2 * i : i, b = t->interleaved ? 2 * i + 1 : i + t->angles;
+        float first = x[a], second = x[b];
+        y[a] = first * cosine[i] - second * sine[i];
+        y[b] = second * cosine[i] + first * sine[i];
+    }
+}
+
+static int turn_at(const sis__step *s, const sis__run *r, const turns *t, int64_t place, float *x) {
+    size_t most = sis__tin(s, r, t->cosine)->dims[0];
+    if (place < 0 || (uint64_t)place >= most)
+        return sis__fail(SIS_E_ARGUMENT, "position %lld of %zu", (long long)place, most);
+    size_t at = (size_t)place * t->angles;
+    turn(t, sis__in(s, r, t->cosine) + at, sis__in(s, r, t->cosine + 1) + at, x, x);
+    return SIS_OK;
+}
+
+/* Row j of batch b and head h, with its bias, turned. Values are not turned. */
+static int take_row(const sis__step *s, const sis__run *r, const attention *p, const side *d,
+                    const size_t *at, float *to) {
+    size_t b = at[0], h = at[1], j = at[2], past = at[3];
+    const float *from =
+        sis__in(s, r, d->input) + d->offset + b * d->batch + h * d->head + j * d->row;
+    memcpy(to, from, d->size * sizeof *to);
+    for (size_t i = 0; d->bias != NONE && i < d->size; i++)
+        to[i] += sis__in(s, r, p->bias)[d->bias + h * d->size + i];
+    if (p->turns.cosine == NONE || d == &p->v)
+        return SIS_OK;
+    const int64_t *places = p->turns.at != NONE ? whole(s, r, p->turns.at) : NULL;
+    return turn_at(s, r, &p->turns, places ? places[b * p->queries + j] : (int64_t)(past + j), to);
+}
+
+/* All keys or values of a head, `past` of them from before; they go to `to` and the output for them. */
+static int gather(const sis__step *s, const sis__run *r, const attention *p, const side *d,
+                  const size_t *at, float *to) {
+    size_t b = at[0], h = at[1], past = at[3], all = p->past + p->keys, head = b * p->shared + h;
+    int error = SIS_OK;
+    if (past)
+        memcpy(to, sis__in(s, r, d->past) + d->past_offset + head * p->past * d->size,
+               past * d->size * sizeof *to);
+    for (size_t j = 0; j < p->keys && !error; j++)
+        error = take_row(s, r, p, d, (size_t[]){b, h, j, past}, to + (past + j) * d->size);
+    memset(to + (past + p->keys) * d->size, 0, (p->past - past) * d->size * sizeof *to);
+    if (d->present != NONE && sis__out(s, r, d->present))
+        memcpy(sis__out(s, r, d->present) + d->present_offset + head * all * d->size, to,
+               all * d->size * sizeof *to);
+    return error;
+}
+
+/* What a term adds to a score: its value, or what hides a key. */
+static double term_at(const sis__step *s, const sis__run *r, const attention *p, const term *t,
+                      const size_t *at) {
+    if (t->input == NONE)
         return 0;
-    if (p->mask == SIZE_MAX)
+    size_t place =
+        at[0] * t->step[0] + at[1] * t->step[1] + at[2] * t->step[2] + at[3] * t->step[3];
+    sis__dtype type = sis__tin(s, r, t->input)->dtype;
+    if (type == SIS__F32)
+        return (double)sis__in(s, r, t->input)[place];
+    int seen = type == SIS__BOOL
+                   ? ((const uint8_t *)(const void *)sis__in(s, r, t->input))[place] != 0
+                   : whole(s, r, t->input)[place] != 0;
+    return seen ? 0 : (double)p->hidden;
+}
+
+/* Does batch b have key j? */
+static int is_there(const sis__step *s, const sis__run *r, const attention *p, size_t b, size_t j) {
+    if (p->lengths == NONE)
         return 1;
-    const int64_t *m = (const int64_t *)(const void *)sis__in(s, r, p->mask);
-    return p->mask_rank == 1   ? (int64_t)j < m[b]
-           : p->mask_rank == 2 ? m[b * p->keys + j] != 0
-                               : m[(b * p->queries + i) * p->keys + j] != 0;
+    const int64_t *m = whole(s, r, p->lengths);
+    int begins = sis__tin(s, r, p->lengths)->count == 2 * p->batch;
+    return (int64_t)j < m[b] && (!begins || (int64_t)j >= m[p->batch + b]);
 }
 
-/* added (batch or 1, heads or 1, queries, keys) */
-static double added_at(const sis__step *s, const sis__run *r, const attention *p, size_t b,
-                       size_t h, size_t i, size_t j) {
-    if (p->added == SIZE_MAX)
-        return 0;
-    const sis__tensor *t = sis__tin(s, r, p->added);
-    size_t at =
-        ((t->dims[0] == 1 ? 0 : b) * t->dims[1] + (t->dims[1] == 1 ? 0 : h)) * p->queries + i;
-    return (double)sis__in(s, r, p->added)[at * p->keys + j];
+/* The score of key j for query i; at is (batch, head, i, j), past how many keys stand before the first query's. */
+static double score_of(const sis__step *s, const sis__run *r, const attention *p, const size_t *at,
+                       size_t past, double dot) {
+    size_t own = at[2] + past, j = at[3];
+    if ((p->causal && j > own) || (p->window && j + p->window <= own))
+        return -(double)INFINITY;
+    double score = dot * (double)p->scale;
+    if (p->cap > 0)
+        score = (double)p->cap * tanh(score / (double)p->cap);
+    score += term_at(s, r, p, &p->terms[0], at) + term_at(s, r, p, &p->terms[1], at);
+    return is_there(s, r, p, at[0], j) ? score : score + (double)p->hidden;
 }
 
-/* Rows of q, k and v: start and distance from row to row. */
 typedef struct {
-    const float *q, *k, *v;
-    size_t q_step, k_step, v_step;
-} operands;
+    double *score;    /* (all keys) */
+    float *q, *k, *v; /* a query; all keys and values of a head */
+    size_t past;      /* of this batch */
+} desk;
 
-static void attend(const sis__step *s, const sis__run *r, const attention *p, const operands *o,
-                   size_t b, size_t h, double *score, float *y) {
-    for (size_t i = 0; i < p->queries; i++) {
-        const float *q = o->q + i * o->q_step;
-        double top = -(double)INFINITY, sum = 0;
-        for (size_t j = 0; j < p->keys; j++) {
-            const float *k = o->k + j * o->k_step;
-            double dot = 0;
-            for (size_t d = 0; d < p->size; d++)
-                dot += (double)q[d] * (double)k[d];
-            score[j] = dot * (double)p->scale + added_at(s, r, p, b, h, i, j);
-            score[j] += sees(s, r, p, b, i, j) ? 0 : (double)p->hidden;
-            top = score[j] > top ? score[j] : top;
-        }
-        for (size_t j = 0; j < p->keys; j++)
-            sum += score[j] = exp(score[j] - top);
-        for (size_t d = 0; d < p->value_size; d++) {
-            double v = 0;
-            for (size_t j = 0; j < p->keys; j++)
-                v += score[j] * (double)o->v[j * o->v_step + d];
-            y[i * p->heads * p->value_size + d] = (float)(v / sum);
-        }
+static void attend(const sis__step *s, sis__run *r, const attention *p, const desk *d,
+                   const size_t *at) {
+    size_t b = at[0], h = at[1], i = at[2], all = d->past + p->keys, size = p->v.size;
+    double top = -(double)INFINITY, sum = 0, *score = d->score;
+    float *y = sis__out(s, r, 0) + b * p->y.batch + h * p->y.head + i * p->y.row;
+    for (size_t j = 0; j < all; j++) {
+        double dot = 0;
+        for (size_t e = 0; e < p->q.size; e++)
+            dot += (double)d->q[e] * (double)d->k[j * p->q.size + e];
+        score[j] = score_of(s, r, p, (size_t[]){b, h, i, j}, d->past, dot);
+        top = score[j] > top ? score[j] : top;
+    }
+    if (p->smooth || p->sinks != NONE) {
+        double sink = p->sinks != NONE ? (double)sis__in(s, r, p->sinks)[h] : 0;
+        top = sink > top ? sink : top;
+        sum = exp(sink - top);
+    }
+    for (size_t j = 0; j < all; j++)
+        sum += score[j] = isinf(top) ? 0 : exp(score[j] - top);
+    for (size_t e = 0; e < size; e++) {
+        double v = 0;
+        for (size_t j = 0; j < all && sum > 0; j++)
+            v += score[j] * (double)d->v[j * size + e];
+        y[e] = sum > 0 ? (float)(v / sum) : 0;
     }
 }
 
-static void read_heads(sis__cx *c, attention *p, size_t width) {
-    int64_t heads = sis__attr_int(c, "num_heads", 0);
-    float scale = sis__attr_float(c, "scale", 0),
-          hidden = sis__attr_float(c, "mask_filter_value", -10000);
-    p->causal = sis__attr_int(c, "unidirectional", 0) != 0;
-    if (heads < 1 || heads > INT32_MAX || width % (size_t)(heads > 0 ? heads : 1)) {
-        sis__cx_fail(c, SIS_E_FORMAT, "%lld heads for a width of %zu", (long long)heads, width);
+/* How many keys of a batch are from before. */
+static int find_past(const sis__step *s, const sis__run *r, const attention *p, size_t b,
+                     size_t *past) {
+    *past = p->past;
+    if (p->counts == NONE || p->past == 0)
+        return SIS_OK;
+    int64_t n = whole(s, r, p->counts)[b];
+    if (n < (int64_t)p->queries - 1 || (uint64_t)n >= p->past + p->queries)
+        return sis__fail(SIS_E_ARGUMENT, "%lld keys and one of batch %zu, of at most %zu",
+                         (long long)n, b, p->past + p->queries);
+    *past = (size_t)n + 1 - p->queries;
+    return SIS_OK;
+}
+
+static int attention_forward(const sis__step *s, sis__run *r) {
+    const attention *p = (const attention *)s->p.own;
+    size_t all = p->past + p->keys, group = p->heads / p->shared;
+    desk d = {.score = (double *)(void *)r->scratch};
+    d.k = (float *)(void *)(d.score + all);
+    d.v = d.k + all * p->k.size;
+    d.q = d.v + all * p->v.size;
+    int error = SIS_OK;
+    for (size_t n = 0; n < p->batch * p->shared && !error; n++) {
+        size_t b = n / p->shared, g = n % p->shared;
+        error = find_past(s, r, p, b, &d.past);
+        if (!error)
+            error = gather(s, r, p, &p->k, (size_t[]){b, g, 0, d.past}, d.k);
+        if (!error)
+            error = gather(s, r, p, &p->v, (size_t[]){b, g, 0, d.past}, d.v);
+        for (size_t i = 0; i < group * p->queries && sis__out(s, r, 0) && !error; i++) {
+            size_t h = g * group + i / p->queries, at[4] = {b, h, i % p->queries, d.past};
+            error = take_row(s, r, p, &p->q, at, d.q);
+            if (!error)
+                attend(s, r, p, &d, at);
+        }
+    }
+    return error;
+}
+
+/* ---- What they have in common ------------------------------------------------------------------ */
+
+/* Past keys or values of a side: the input's number, whose rows begin at `parts` of it. */
+static void read_past(sis__cx *c, attention *p, side *d, size_t input, size_t part, size_t parts) {
+    const sis__tensor *t = sis__cx_input(c, input);
+    if (!t || c->error)
         return;
-    }
-    p->heads = (size_t)heads;
-    p->width = width;
-    p->size = p->value_size = width / p->heads;
-    p->scale = scale != 0 ? scale : 1 / sqrtf((float)p->size);
-    p->hidden = hidden;
+    size_t at = parts > 1, heads = p->batch * p->shared;
+    p->past = t->rank == 4 + at ? t->dims[2 + at] : 0;
+    if (t->dtype != SIS__F32 || t->rank != 4 + at || t->dims[at] != p->batch ||
+        t->dims[1 + at] != p->shared || t->dims[3 + at] != d->size || (at && t->dims[0] != parts))
+        sis__cx_fail(c, SIS_E_FORMAT, "past keys or values that do not fit");
+    d->past = input;
+    d->past_offset = part * heads * p->past * d->size;
 }
 
-static void read_mask(sis__cx *c, attention *p, size_t input) {
+/* A term of rank up to 4 whose axes are these of (batch, heads, queries, all keys). */
+static void read_term(sis__cx *c, const attention *p, term *t, size_t input, const size_t *axes) {
     const sis__tensor *m = sis__cx_input(c, input);
-    p->mask = SIZE_MAX;
-    if (!m)
+    size_t dims[4] = {p->batch, p->heads, p->queries, p->past + p->keys}, step = 1;
+    if (!m || c->error)
         return;
-    p->mask = input;
-    p->mask_rank = m->rank;
-    size_t want = m->rank == 1   ? p->batch
-                  : m->rank == 2 ? p->batch * p->keys
-                                 : p->batch * p->queries * p->keys;
-    if (m->dtype != SIS__I64 || m->rank < 1 || m->rank > 3 || m->count != want)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes, %zu values", m->rank, m->count);
+    t->input = input;
+    for (size_t i = m->rank; i-- > 0; step *= m->dims[i]) {
+        if (m->dims[i] != dims[axes[i]] && m->dims[i] != 1)
+            sis__cx_fail(c, SIS_E_FORMAT, "a mask or bias that does not fit");
+        t->step[axes[i]] = m->dims[i] == 1 ? 0 : step;
+    }
 }
 
 static void read_added(sis__cx *c, attention *p, size_t input) {
-    const sis__tensor *t = sis__cx_input(c, input);
-    p->added = t ? input : SIZE_MAX;
-    if (t && (t->dtype != SIS__F32 || t->rank != 4 || t->dims[2] != p->queries ||
-              t->dims[3] != p->keys || (t->dims[0] != 1 && t->dims[0] != p->batch) ||
-              (t->dims[1] != 1 && t->dims[1] != p->heads)))
+    const sis__tensor *m = sis__cx_input(c, input);
+    if (m && (m->rank != 4 || m->dtype != SIS__F32))
         sis__cx_fail(c, SIS_E_FORMAT, "an attention bias that does not fit");
+    read_term(c, p, &p->terms[1], input, (const size_t[]){0, 1, 2, 3});
 }
 
-static void refuse_input(sis__cx *c, size_t i, const char *what) {
-    if (sis__cx_input(c, i))
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s", what);
+/* The mask of ONNX Runtime's operators: lengths, (batch, keys), or (batch, queries, keys). */
+static void read_mask(sis__cx *c, attention *p, size_t input) {
+    static const size_t axes[][4] = {{0}, {0}, {0, 3}, {0, 2, 3}, {0, 1, 2, 3}};
+    const sis__tensor *m = sis__cx_input(c, input);
+    if (!m || c->error)
+        return;
+    if (m->dtype != SIS__I64 || m->rank < 1 || m->rank > 4 ||
+        (m->rank == 1 && m->count != p->batch && m->count != 2 * p->batch))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes, %zu values", m->rank, m->count);
+    else if (m->rank == 1)
+        p->lengths = input;
+    else
+        read_term(c, p, &p->terms[0], input, axes[m->rank]);
 }
 
-/* ---- Attention: x, weights (width, 3 hidden), bias, mask, past, added ------------------------- */
+/* Heads of queries and of keys; with `width` numbers for all those of queries. */
+static void set_heads(sis__cx *c, attention *p, int64_t heads, int64_t shared) {
+    if (heads < 1 || heads > INT32_MAX || shared < 1 || heads % shared) {
+        sis__cx_fail(c, SIS_E_FORMAT, "%lld heads that share %lld", (long long)heads,
+                     (long long)shared);
+        heads = shared = 1;
+    }
+    p->heads = (size_t)heads;
+    p->shared = (size_t)shared;
+}
+
+/* The size of heads that take up so much together. */
+static size_t size_of(sis__cx *c, size_t width, size_t heads) {
+    if (width % heads)
+        sis__cx_fail(c, SIS_E_FORMAT, "%zu heads for a width of %zu", heads, width);
+    return width / heads;
+}
+
+static void read_scale(sis__cx *c, attention *p) {
+    float scale = sis__attr_float(c, "scale", 0);
+    p->scale = scale != 0 ? scale : 1 / sqrtf((float)p->q.size);
+}
+
+/* Numbers that ONNX Runtime's own two have. */
+static void read_hidden(sis__cx *c, attention *p) {
+    p->hidden = sis__attr_float(c, "mask_filter_value", -10000);
+    p->causal = sis__attr_int(c, "unidirectional", 0) != 0;
+}
+
+/* Results, and memory for a run. flat: heads of results side by side. */
+static int finish(sis__cx *c, attention *p, int flat) {
+    size_t all = p->past + p->keys;
+    if (c->error)
+        return c->error;
+    if ((p->k.past == NONE) != (p->v.past == NONE) || p->k.size != p->q.size)
+        return sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values that do not fit");
+    lay(&p->y, flat, p->heads, p->queries, p->v.size);
+    c->step->scratch =
+        all * sizeof(double) + (all * (p->k.size + p->v.size) + p->q.size) * sizeof(float) + 64;
+    c->step->flops = 4.0 * (double)(p->batch * p->heads * p->queries) * (double)(all * p->q.size);
+    size_t rows[3] = {p->batch, p->queries, p->heads * p->v.size};
+    size_t full[4] = {p->batch, p->heads, p->queries, p->v.size};
+    return sis__cx_output(c, 0, SIS__F32, flat ? 3 : 4, flat ? rows : full);
+}
+
+/* Outputs 1 and 2: all keys and all values. */
+static int finish_present(sis__cx *c, attention *p) {
+    size_t all = p->past + p->keys;
+    p->k.present = 1;
+    p->v.present = 2;
+    sis__cx_output(c, 1, SIS__F32, 4, (size_t[]){p->batch, p->shared, all, p->k.size});
+    return sis__cx_output(c, 2, SIS__F32, 4, (size_t[]){p->batch, p->shared, all, p->v.size});
+}
+
+/* ---- Attention of ONNX Runtime: products with weights, mask, past, added ------------------------- */
 
 /* The width of queries, which is that of keys; values have what is left of `all`. */
 static int find_width(const int64_t *sizes, size_t n, size_t all, size_t *width) {
@@ -136,313 +357,255 @@ static int find_width(const int64_t *sizes, size_t n, size_t all, size_t *width)
     return 1;
 }
 
-static int attention_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *w = sis__cx_input(c, 1), *b = sis__cx_input(c, 2);
-    attention *p = (attention *)sis__cx_own(c, sizeof *p);
-    size_t width = 0;
-    size_t n;
+/* Queries, keys and values lie side by side in input 0; this many numbers are queries. */
+static void unpack(attention *p, const sis__tensor *x, size_t width) {
+    side *sides[3] = {&p->q, &p->k, &p->v};
+    for (size_t i = 0; i < 3; i++) {
+        size_t size = sides[i]->size;
+        sides[i]->input = 0;
+        sides[i]->batch = x->dims[1] * x->dims[2];
+        sides[i]->head = size;
+        sides[i]->row = x->dims[2];
+    }
+    p->k.offset = width;
+    p->v.offset = width + p->shared * p->k.size;
+}
+
+static int packed_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    attention *p = new_attention(c);
+    size_t n, width = 0;
     const int64_t *sizes = sis__attr_ints(c, "qkv_hidden_sizes", &n);
-    sis__attr_find(c, "do_rotary");
+    int64_t heads = sis__attr_int(c, "num_heads", 0);
     sis__attr_find(c, "past_present_share_buffer");
     sis__cx_float(c, 0);
-    sis__cx_float(c, 1);
-    refuse_input(c, 4, "past states");
-    if (x->rank != 3 || w->rank != 2 || w->dims[0] != x->dims[2] ||
-        !find_width(sizes, n, w->dims[1], &width) || (b && b->count != w->dims[1]))
+    if (sis__attr_int(c, "do_rotary", 0))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute do_rotary");
+    if (x->rank != 3 || !find_width(sizes, n, x->rank == 3 ? x->dims[2] : 0, &width))
         sis__cx_fail(c, SIS_E_FORMAT, "weights that do not fit the input");
     if (c->error)
         return c->error;
     p->batch = x->dims[0];
     p->queries = p->keys = x->dims[1];
-    p->projection = x->dims[2];
-    p->bias = b ? 2 : SIZE_MAX;
-    read_heads(c, p, width);
-    if (c->error)
-        return c->error;
-    p->value_size = (w->dims[1] - 2 * width) / p->heads;
-    if (p->value_size * p->heads != w->dims[1] - 2 * width)
-        return sis__cx_fail(c, SIS_E_FORMAT, "values that do not fit the heads");
-    read_mask(c, p, 3);
-    read_added(c, p, 5);
-    size_t floats = p->queries * w->dims[1];
-    c->step->scratch = p->keys * sizeof(double) + floats * sizeof(float) + 64;
-    c->step->flops = 2.0 * (double)x->count * (double)w->dims[1];
-    return sis__cx_output(c, 0, SIS__F32, 3,
-                          (size_t[]){p->batch, p->queries, p->heads * p->value_size});
-}
-
-static int attention_forward(const sis__step *s, sis__run *r) {
-    const attention *p = (const attention *)s->p.own;
-    double *score = (double *)(void *)r->scratch;
-    float *qkv = (float *)(void *)(score + p->keys);
-    size_t out = p->heads * p->value_size, width = 2 * p->width + out;
-    const float *w = sis__in(s, r, 1), *bias = sis__in(s, r, 2);
-    for (size_t b = 0; b < p->batch; b++) {
-        const float *x = sis__in(s, r, 0) + b * p->queries * p->projection;
-        for (size_t i = 0; i < p->queries; i++)
-            for (size_t j = 0; j < width; j++) {
-                double sum = bias ? (double)bias[j] : 0;
-                for (size_t k = 0; k < p->projection; k++)
-                    sum += (double)x[i * p->projection + k] * (double)w[k * width + j];
-                qkv[i * width + j] = (float)sum;
-            }
-        for (size_t h = 0; h < p->heads; h++) {
-            const float *at = qkv + h * p->size;
-            const float *v = qkv + 2 * p->width + h * p->value_size;
-            operands o = {at, at + p->width, v, width, width, width};
-            attend(s, r, p, &o, b, h, score,
-                   sis__out(s, r, 0) + b * p->queries * out + h * p->value_size);
-        }
+    set_heads(c, p, heads, heads);
+    p->q.size = p->k.size = size_of(c, width, p->heads);
+    p->v.size = size_of(c, x->dims[2] - 2 * width, p->heads);
+    unpack(p, x, width);
+    read_scale(c, p);
+    read_hidden(c, p);
+    read_past(c, p, &p->k, 2, 0, 2);
+    read_past(c, p, &p->v, 2, 1, 2);
+    read_mask(c, p, 1);
+    read_added(c, p, 3);
+    size_t all = p->past + p->keys;
+    if (p->k.size == p->v.size) {
+        p->k.present = p->v.present = 1;
+        p->v.present_offset = p->batch * p->heads * all * p->k.size;
+        sis__cx_output(c, 1, SIS__F32, 5, (size_t[]){2, p->batch, p->heads, all, p->k.size});
     }
-    return SIS_OK;
+    return finish(c, p, 1);
 }
 
-const sis__op sis__op_attention = {
-    2, 7, attention_shape, attention_forward, sis__no_gradient, 0, SIS__MIXES};
+const sis__op sis__op_packed_attention = {
+    1, 5, packed_shape, attention_forward, sis__no_gradient, 0, SIS__MIXES};
 
-/* ---- MultiHeadAttention: q, k, v, bias, key padding mask, added ------------------------------- */
+/* ---- MultiHeadAttention: q, k, v, bias, key padding mask, added, past keys, past values ----------- */
+
+/* Keys or values: (batch, length, heads * size), or from elsewhere (batch, heads, length, size). */
+static void read_side(sis__cx *c, attention *p, side *d, size_t input, size_t heads) {
+    const sis__tensor *t = sis__cx_input(c, input);
+    if (!t || t->dtype != SIS__F32 || t->rank < 3 || t->rank > 4 || t->dims[0] != p->batch ||
+        (t->rank == 4 && t->dims[1] != heads)) {
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "queries, keys and values that are not of three axes");
+        return;
+    }
+    size_t rows = t->dims[t->rank - 2];
+    d->input = input;
+    lay(d, t->rank == 3, heads, rows, t->rank == 3 ? size_of(c, t->dims[2], heads) : t->dims[3]);
+}
 
 static int multi_head_shape(sis__cx *c) {
     const sis__tensor *q = sis__cx_input(c, 0), *k = sis__cx_input(c, 1), *v = sis__cx_input(c, 2);
-    attention *p = (attention *)sis__cx_own(c, sizeof *p);
+    const sis__tensor *bias = sis__cx_input(c, 3);
+    attention *p = new_attention(c);
+    int64_t heads = sis__attr_int(c, "num_heads", 0);
     sis__cx_float(c, 0);
-    refuse_input(c, 6, "past states");
-    if (!k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3 || k->dims[1] != v->dims[1] ||
-        q->dims[2] != k->dims[2] || q->dims[0] != k->dims[0] || k->dims[0] != v->dims[0])
+    if (q->rank != 3 || !k || !v || k->rank < 3 || v->rank != k->rank ||
+        k->dims[k->rank - 2] != v->dims[k->rank - 2])
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "queries, keys and values that are not of three axes");
     if (c->error)
         return c->error;
     p->batch = q->dims[0];
     p->queries = q->dims[1];
-    p->keys = k->dims[1];
-    read_heads(c, p, q->dims[2]);
-    p->bias = sis__cx_input(c, 3) ? 3 : SIZE_MAX;
-    if (p->bias != SIZE_MAX && sis__cx_input(c, 3)->count != 2 * q->dims[2] + v->dims[2])
+    p->keys = k->dims[k->rank - 2];
+    set_heads(c, p, heads, heads);
+    read_side(c, p, &p->q, 0, p->heads);
+    read_side(c, p, &p->k, 1, p->heads);
+    read_side(c, p, &p->v, 2, p->heads);
+    read_scale(c, p);
+    read_hidden(c, p);
+    read_past(c, p, &p->k, 6, 0, 1);
+    read_past(c, p, &p->v, 7, 0, 1);
+    if (bias &&
+        (bias->dtype != SIS__F32 || bias->count != p->heads * (p->q.size + p->k.size + p->v.size)))
         sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
-    if (p->heads && v->dims[2] % p->heads)
-        sis__cx_fail(c, SIS_E_FORMAT, "values of %zu for %zu heads", v->dims[2], p->heads);
-    p->value_size = p->heads ? v->dims[2] / p->heads : 0;
+    p->bias = bias ? 3 : NONE;
+    p->q.bias = bias ? 0 : NONE;
+    p->k.bias = bias && k->rank == 3 ? p->heads * p->q.size : NONE;
+    p->v.bias = bias && k->rank == 3 ? p->heads * (p->q.size + p->k.size) : NONE;
     read_mask(c, p, 4);
     read_added(c, p, 5);
-    c->step->scratch = p->keys * sizeof(double) +
-                       (p->queries * p->width + p->keys * (p->width + v->dims[2])) * sizeof(float) +
-                       64;
-    c->step->flops =
-        4.0 * (double)p->batch * (double)p->queries * (double)p->keys * (double)p->width;
-    return sis__cx_output(c, 0, SIS__F32, 3, (size_t[]){p->batch, p->queries, v->dims[2]});
-}
-
-/* Rows of an input of one batch with their bias. */
-static const float *with_bias(const sis__step *s, const sis__run *r, size_t input, size_t b,
-                              size_t first, float *to) {
-    const attention *p = (const attention *)s->p.own;
-    const sis__tensor *t = sis__tin(s, r, input);
-    size_t n = t->dims[1] * t->dims[2];
-    const float *from = sis__in(s, r, input) + b * n;
-    const float *bias = p->bias == SIZE_MAX ? NULL : sis__in(s, r, p->bias) + first;
-    for (size_t i = 0; i < n; i++)
-        to[i] = from[i] + (bias ? bias[i % t->dims[2]] : 0);
-    return to;
-}
-
-static int multi_head_forward(const sis__step *s, sis__run *r) {
-    const attention *p = (const attention *)s->p.own;
-    double *score = (double *)(void *)r->scratch;
-    float *memory = (float *)(void *)(score + p->keys);
-    size_t out = p->heads * p->value_size;
-    for (size_t b = 0; b < p->batch; b++) {
-        const float *q = with_bias(s, r, 0, b, 0, memory);
-        const float *k = with_bias(s, r, 1, b, p->width, memory + p->queries * p->width);
-        const float *v =
-            with_bias(s, r, 2, b, 2 * p->width, memory + (p->queries + p->keys) * p->width);
-        for (size_t h = 0; h < p->heads; h++) {
-            operands o = {q + h * p->size, k + h * p->size, v + h * p->value_size,
-                          p->width,        p->width,        out};
-            attend(s, r, p, &o, b, h, score,
-                   sis__out(s, r, 0) + b * p->queries * out + h * p->value_size);
-        }
-    }
-    return SIS_OK;
+    finish_present(c, p);
+    return finish(c, p, 1);
 }
 
 const sis__op sis__op_multi_head_attention = {
-    1, 8, multi_head_shape, multi_head_forward, sis__no_gradient, 0, SIS__MIXES};
+    1, 10, multi_head_shape, attention_forward, sis__no_gradient, 0, SIS__MIXES};
 
-/* ---- EmbedLayerNormalization ----------------------------------------------------------------- */
+/* ---- GroupQueryAttention ------------------------------------------------------------------------- */
 
-/* ids, segments, word, position and segment embeddings, gamma, beta, mask, positions
- * -> y, lengths of the mask, sum of embeddings */
-enum { IDS, SEGMENTS, WORDS, POSITIONS, TYPES, GAMMA, BETA, MASK, PLACES };
+/* q, k, v, past keys, past values, keys of each batch less one, most keys, cosines, sines, positions, added, sinks. Without k and v
+ * these lie behind q in its rows. */
+enum { PAST_KEYS = 3, PAST_VALUES, COUNTS, MOST, COSINES, SINES, PLACED, ADDED, SINKS };
 
-static int embed_shape(sis__cx *c) {
-    const sis__tensor *ids = sis__cx_input(c, IDS), *words = sis__cx_input(c, WORDS);
-    const sis__tensor *positions = sis__cx_input(c, POSITIONS);
-    c->step->p.unary.alpha = sis__attr_float(c, "epsilon", 1e-12f);
-    sis__attr_find(c, "mask_index_type");
-    for (size_t i = WORDS; i <= BETA; i++)
-        if (i != TYPES && !sis__cx_input(c, i))
-            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
-    size_t hidden = words->rank == 2 ? words->dims[1] : 0;
-    if (ids->dtype != SIS__I64 || ids->rank != 2 || words->rank != 2 || positions->rank != 2 ||
-        positions->dims[1] != hidden || sis__cx_input(c, GAMMA)->count != hidden ||
-        sis__cx_input(c, BETA)->count != hidden)
-        sis__cx_fail(c, SIS_E_FORMAT, "embeddings that do not fit");
-    for (size_t i = WORDS; i <= BETA; i++)
-        if (sis__cx_input(c, i))
-            sis__cx_float(c, i);
-    if (!c->error && (sis__cx_input(c, SEGMENTS) != NULL) != (sis__cx_input(c, TYPES) != NULL))
-        sis__cx_fail(c, SIS_E_FORMAT, "segments without their embeddings");
+static void read_group_turns(sis__cx *c, attention *p) {
+    const sis__tensor *t = sis__cx_input(c, COSINES), *u = sis__cx_input(c, SINES),
+                      *at = sis__cx_input(c, PLACED);
+    p->turns.interleaved = sis__attr_int(c, "rotary_interleaved", 0) != 0;
+    if (!sis__attr_int(c, "do_rotary", 0) || c->error)
+        return;
+    if (!t || !u || t->dtype != SIS__F32 || t->rank != 2 || u->count != t->count ||
+        u->dtype != SIS__F32 || 2 * t->dims[1] > p->q.size ||
+        (at && (at->dtype != SIS__I64 || at->count != p->batch * p->queries)))
+        sis__cx_fail(c, SIS_E_FORMAT, "angles that do not fit the heads");
+    p->turns.cosine = COSINES;
+    p->turns.at = at ? PLACED : NONE;
+    p->turns.angles = t && t->rank == 2 ? t->dims[1] : 0;
+}
+
+static void read_group_sides(sis__cx *c, attention *p) {
+    const sis__tensor *q = sis__cx_input(c, 0), *k = sis__cx_input(c, 1);
+    size_t packed = k ? 0 : 2 * p->shared;
+    p->q.size = p->k.size = p->v.size = size_of(c, q->dims[2], p->heads + packed);
+    if (!k) {
+        unpack(p, q, p->heads * p->q.size);
+        return;
+    }
+    read_side(c, p, &p->q, 0, p->heads);
+    read_side(c, p, &p->k, 1, p->shared);
+    read_side(c, p, &p->v, 2, p->shared);
+    if (k->rank != 3 || !sis__cx_input(c, 2) || k->dims[1] != p->keys ||
+        sis__cx_input(c, 2)->count != k->count)
+        sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values that do not fit");
+}
+
+static int group_shape(sis__cx *c) {
+    const sis__tensor *q = sis__cx_input(c, 0), *counts = sis__cx_input(c, COUNTS),
+                      *sinks = sis__cx_input(c, SINKS);
+    attention *p = new_attention(c);
+    int64_t heads = sis__attr_int(c, "num_heads", 0), shared = sis__attr_int(c, "kv_num_heads", 0);
+    int64_t window = sis__attr_int(c, "local_window_size", -1);
+    sis__cx_float(c, 0);
+    if (q->rank != 3)
+        sis__cx_fail(c, SIS_E_FORMAT, "queries of %zu axes", q->rank);
     if (c->error)
         return c->error;
-    size_t dims[3] = {ids->dims[0], ids->dims[1], hidden};
-    sis__cx_output(c, 0, SIS__F32, 3, dims);
-    sis__cx_elem(c, 0, SIS__FLOAT);
-    sis__cx_output(c, 1, SIS__I64, 1, dims);
-    sis__cx_elem(c, 1, SIS__INT32);
-    sis__cx_output(c, 2, SIS__F32, 3, dims);
-    sis__cx_elem(c, 2, SIS__FLOAT);
-    c->step->scratch = hidden * sizeof(double) + 64;
-    return c->error;
+    p->batch = q->dims[0];
+    p->queries = p->keys = q->dims[1];
+    p->causal = 1;
+    p->window = window > 0 ? (size_t)window : 0;
+    p->cap = sis__attr_float(c, "softcap", 0);
+    p->smooth = sis__attr_int(c, "smooth_softmax", 0) == 1;
+    set_heads(c, p, heads, shared);
+    read_group_sides(c, p);
+    read_scale(c, p);
+    read_past(c, p, &p->k, PAST_KEYS, 0, 1);
+    read_past(c, p, &p->v, PAST_VALUES, 0, 1);
+    read_group_turns(c, p);
+    read_added(c, p, ADDED);
+    if (!counts || counts->dtype != SIS__I64 || counts->count != p->batch ||
+        (sinks && (sinks->dtype != SIS__F32 || sinks->count != p->heads)))
+        sis__cx_fail(c, SIS_E_FORMAT, "lengths that do not fit the batch");
+    p->counts = COUNTS;
+    p->sinks = sinks ? SINKS : NONE;
+    finish_present(c, p);
+    return finish(c, p, 1);
 }
 
-/* Row `id` of an embedding matrix, or NULL. */
-static const float *row_of(const sis__step *s, const sis__run *r, size_t matrix, int64_t id) {
-    const sis__tensor *t = sis__tin(s, r, matrix);
-    return id >= 0 && (uint64_t)id < t->dims[0] ? sis__in(s, r, matrix) + (size_t)id * t->dims[1]
-                                                : NULL;
+/* Keys may lie in the middle of what is left out, so the first input alone is always there. */
+const sis__op sis__op_group_query_attention = {
+    1, 12, group_shape, attention_forward, sis__no_gradient, 0, SIS__MIXES};
+
+/* ---- Attention of the standard: q, k, v, mask, past keys, past values, lengths -------------------- */
+
+/* Three axes are (batch, length, heads * size), four (batch, heads, length, size). */
+static int standard_shape(sis__cx *c) {
+    const sis__tensor *q = sis__cx_input(c, 0), *k = sis__cx_input(c, 1), *v = sis__cx_input(c, 2),
+                      *mask = sis__cx_input(c, 3), *lengths = sis__cx_input(c, 6);
+    attention *p = new_attention(c);
+    int64_t heads = sis__attr_int(c, "q_num_heads", 0),
+            shared = sis__attr_int(c, "kv_num_heads", 0);
+    float cap = sis__attr_float(c, "softcap", 0);
+    int causal = sis__attr_int(c, "is_causal", 0) != 0;
+    sis__attr_find(c, "softmax_precision");
+    sis__attr_find(c, "qk_matmul_output_mode");
+    if (sis__cx_float(c, 0) == SIS_OK &&
+        (q->rank < 3 || q->rank > 4 || k->rank != q->rank || v->rank != q->rank ||
+         k->dims[k->rank - 2] != v->dims[k->rank - 2]))
+        sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values that do not fit");
+    if (c->error)
+        return c->error;
+    int flat = q->rank == 3;
+    p->batch = q->dims[0];
+    p->queries = q->dims[q->rank - 2];
+    p->keys = k->dims[k->rank - 2];
+    p->cap = cap;
+    p->causal = causal;
+    set_heads(c, p, flat ? heads : (int64_t)q->dims[1], flat ? shared : (int64_t)k->dims[1]);
+    read_side(c, p, &p->q, 0, p->heads);
+    read_side(c, p, &p->k, 1, p->shared);
+    read_side(c, p, &p->v, 2, p->shared);
+    read_scale(c, p);
+    read_past(c, p, &p->k, 4, 0, 1);
+    read_past(c, p, &p->v, 5, 0, 1);
+    if (mask && (mask->rank < 1 || mask->rank > 4 || mask->dtype == SIS__I64))
+        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes", mask->rank);
+    read_term(c, p, &p->terms[0], 3,
+              (const size_t[]){0, 1, 2, 3} + (mask && mask->rank <= 4 ? 4 - mask->rank : 0));
+    if (lengths && (lengths->dtype != SIS__I64 || lengths->count != p->batch))
+        sis__cx_fail(c, SIS_E_FORMAT, "lengths that do not fit the batch");
+    p->lengths = lengths ? 6 : NONE;
+    finish_present(c, p);
+    return finish(c, p, flat);
 }
 
-static const int64_t *whole(const sis__step *s, const sis__run *r, size_t i) {
-    return (const int64_t *)(const void *)sis__in(s, r, i);
-}
-
-static int embed_token(const sis__step *s, sis__run *r, size_t at, size_t hidden) {
-    size_t length = sis__tin(s, r, IDS)->dims[1];
-    const float *gamma = sis__in(s, r, GAMMA), *beta = sis__in(s, r, BETA);
-    int64_t place = sis__in(s, r, PLACES) ? whole(s, r, PLACES)[at] : (int64_t)(at % length);
-    const float *word = row_of(s, r, WORDS, whole(s, r, IDS)[at]);
-    const float *position = row_of(s, r, POSITIONS, place), *type = NULL;
-    if (sis__in(s, r, SEGMENTS))
-        type = row_of(s, r, TYPES, whole(s, r, SEGMENTS)[at]);
-    if (!word || !position || (sis__in(s, r, SEGMENTS) && !type))
-        return sis__fail(SIS_E_ARGUMENT, "token %lld is not in the vocabulary",
-                         (long long)whole(s, r, IDS)[at]);
-    double *sum = (double *)(void *)r->scratch, mean = 0, variance = 0;
-    for (size_t i = 0; i < hidden; i++) {
-        sum[i] = (double)word[i] + (double)position[i] + (type ? (double)type[i] : 0);
-        mean += sum[i] / (double)hidden;
-    }
-    for (size_t i = 0; i < hidden; i++)
-        variance += (sum[i] - mean) * (sum[i] - mean) / (double)hidden;
-    double rstd = 1 / sqrt(variance + (double)s->p.unary.alpha);
-    for (size_t i = 0; i < hidden; i++) {
-        sis__out(s, r, 0)[at * hidden + i] =
-            (float)((sum[i] - mean) * rstd * (double)gamma[i] + (double)beta[i]);
-        if (sis__out(s, r, 2))
-            sis__out(s, r, 2)[at * hidden + i] = (float)sum[i];
-    }
-    return SIS_OK;
-}
-
-static int embed_forward(const sis__step *s, sis__run *r) {
-    const sis__tensor *ids = sis__tin(s, r, IDS);
-    int error = SIS_OK;
-    for (size_t i = 0; i < ids->count && !error; i++)
-        error = embed_token(s, r, i, sis__tout(s, r, 0)->dims[2]);
-    for (size_t b = 0; sis__out(s, r, 1) && b < ids->dims[0]; b++) {
-        int64_t n = 0;
-        for (size_t i = 0; sis__in(s, r, MASK) && i < ids->dims[1]; i++)
-            n += whole(s, r, MASK)[b * ids->dims[1] + i] != 0;
-        ((int64_t *)(void *)sis__out(s, r, 1))[b] = n;
-    }
-    return error;
-}
-
-/* Segments may be left out in the middle, so the first input alone is always there. */
-const sis__op sis__op_embed_layer_normalization = {
-    1, 9, embed_shape, embed_forward, sis__no_gradient, 0, SIS__MIXES};
-
-/* ---- BiasGelu, FastGelu: x, bias -------------------------------------------------------------- */
-
-static int bias_gelu_shape(sis__cx *c) {
-    const sis__tensor *x = sis__cx_input(c, 0), *b = sis__cx_input(c, 1);
-    sis__cx_float(c, 0);
-    if (b &&
-        (b->dtype != SIS__F32 || b->rank != 1 || x->rank == 0 || b->count != x->dims[x->rank - 1]))
-        sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
-    return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
-}
-
-static double inner(double x) {
-    return 0.7978845608028654 * (x + 0.044715 * x * x * x);
-}
-
-static double gelu(int fast, double x) {
-    return fast ? 0.5 * x * (1 + tanh(inner(x))) : 0.5 * x * (1 + erf(x * 0.7071067811865476));
-}
-
-static double gelu_slope(int fast, double x) {
-    if (!fast)
-        return 0.5 * (1 + erf(x * 0.7071067811865476)) + x * 0.3989422804014327 * exp(-0.5 * x * x);
-    double t = tanh(inner(x));
-    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * 0.7978845608028654 * (1 + 0.134145 * x * x);
-}
-
-static int bias_gelu_forward(const sis__step *s, sis__run *r) {
-    const float *x = sis__in(s, r, 0), *b = sis__in(s, r, 1);
-    size_t n = b ? sis__tin(s, r, 1)->count : 1;
-    for (size_t i = 0; i < sis__tin(s, r, 0)->count; i++)
-        sis__out(s, r, 0)[i] =
-            (float)gelu(s->op == SIS__OP_FAST_GELU, (double)(x[i] + (b ? b[i % n] : 0)));
-    return SIS_OK;
-}
-
-static int bias_gelu_backward(const sis__step *s, sis__run *r) {
-    const float *x = sis__in(s, r, 0), *b = sis__in(s, r, 1), *dy = sis__dout(s, r, 0);
-    size_t n = b ? sis__tin(s, r, 1)->count : 1;
-    for (size_t i = 0; i < sis__tin(s, r, 0)->count; i++) {
-        double v = (double)(x[i] + (b ? b[i % n] : 0));
-        float d = (float)(dy[i] * gelu_slope(s->op == SIS__OP_FAST_GELU, v));
-        if (sis__din(s, r, 0))
-            sis__din(s, r, 0)[i] += d;
-        if (b && sis__din(s, r, 1))
-            sis__din(s, r, 1)[i % n] += d;
-    }
-    return SIS_OK;
-}
-
-const sis__op sis__op_bias_gelu = {
-    1, 2, bias_gelu_shape, bias_gelu_forward, bias_gelu_backward, 0, SIS__MIXES};
-const sis__op sis__op_fast_gelu = {
-    1, 2, bias_gelu_shape, bias_gelu_forward, bias_gelu_backward, 0, SIS__MIXES};
+const sis__op sis__op_standard_attention = {
+    3, 7, standard_shape, attention_forward, sis__no_gradient, 0, SIS__MIXES};
 
 /* ---- RotaryEmbedding: x, positions, cosines, sines; of the standard x, cosines, sines, positions -- */
 
 /* x is (batch, length, heads * size) or (batch, heads, length, size). Angles are those of positions, or without these
  * (batch, length, angles). */
 typedef struct {
-    size_t batch, length, heads, size, turned; /* turned: how much of each head */
-    size_t at, cosine, angles; /* inputs, at SIZE_MAX: no positions; angles of a token */
-    int interleaved, by_heads;
+    size_t batch, length, heads, size;
+    turns turns;
+    int by_heads;
 } rotary;
 
 static void read_turns(sis__cx *c, rotary *p) {
     const sis__tensor *x = sis__cx_input(c, 0);
     int64_t heads = sis__attr_int(c, "num_heads", 0);
-    int64_t turned = sis__attr_int(c, "rotary_embedding_dim", 0);
-    p->interleaved = sis__attr_int(c, "interleaved", 0) != 0;
+    int64_t told = sis__attr_int(c, "rotary_embedding_dim", 0);
+    size_t turned = 2 * p->turns.angles;
+    p->turns.interleaved = sis__attr_int(c, "interleaved", 0) != 0;
     p->batch = x->dims[0];
     p->by_heads = x->rank == 4;
     p->length = x->dims[p->by_heads ? 2 : 1];
-    p->turned = turned > 0 ? (size_t)turned : 2 * p->angles;
     size_t width = p->by_heads ? x->dims[1] * x->dims[3] : x->dims[2];
-    p->heads = p->by_heads ? x->dims[1]
-               : heads > 0 ? (size_t)heads
-               : p->turned ? width / p->turned
-                           : 0;
+    p->heads = p->by_heads ? x->dims[1] : heads > 0 ? (size_t)heads : turned ? width / turned : 0;
     p->size = p->heads ? width / p->heads : 0;
-    if (p->heads == 0 || p->size * p->heads != width || p->turned > p->size ||
-        p->turned != 2 * p->angles)
+    if (p->heads == 0 || p->size * p->heads != width || turned > p->size ||
+        (told > 0 && (size_t)told != turned))
         sis__cx_fail(c, SIS_E_FORMAT, "angles that do not fit the heads");
 }
 
@@ -461,9 +624,9 @@ static int turning_shape(sis__cx *c, size_t position, size_t cosine) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "inputs that do not fit");
     if (c->error)
         return c->error;
-    p->at = at ? position : SIZE_MAX;
-    p->cosine = cosine;
-    p->angles = t->dims[t->rank - 1];
+    p->turns.at = at ? position : NONE;
+    p->turns.cosine = cosine;
+    p->turns.angles = t->dims[t->rank - 1];
     read_turns(c, p);
     return sis__cx_output(c, 0, SIS__F32, x->rank, x->dims);
 }
@@ -478,29 +641,18 @@ static int standard_rotary_shape(sis__cx *c) {
     return turning_shape(c, 3, 1);
 }
 
-static void turn(const rotary *p, const float *cosine, const float *sine, const float *x,
-                 float *y) {
-    size_t half = p->turned / 2;
-    memcpy(y, x, p->size * sizeof *y);
-    for (size_t i = 0; i < half; i++) {
-        size_t a = p->interleaved ? 2 * i : i, b = p->interleaved ? 2 * i + 1 : i + half;
-        y[a] = x[a] * cosine[i] - x[b] * sine[i];
-        y[b] = x[b] * cosine[i] + x[a] * sine[i];
-    }
-}
-
 /* The row of angles of token i of all. */
 static int find_angles(const sis__step *s, const sis__run *r, const rotary *p, size_t i,
                        size_t *angle) {
-    const sis__tensor *t = sis__tin(s, r, p->cosine);
+    const sis__tensor *t = sis__tin(s, r, p->turns.cosine);
     int64_t place = (int64_t)i;
-    if (p->at != SIZE_MAX) {
-        const int64_t *at = whole(s, r, p->at);
-        place = sis__tin(s, r, p->at)->count == 1 ? at[0] + (int64_t)(i % p->length) : at[i];
+    if (p->turns.at != NONE) {
+        const int64_t *at = whole(s, r, p->turns.at);
+        place = sis__tin(s, r, p->turns.at)->count == 1 ? at[0] + (int64_t)(i % p->length) : at[i];
         if (place < 0 || (uint64_t)place >= t->dims[0])
             return sis__fail(SIS_E_ARGUMENT, "position %lld of %zu", (long long)place, t->dims[0]);
     }
-    *angle = (size_t)place * p->angles;
+    *angle = (size_t)place * p->turns.angles;
     return SIS_OK;
 }
 
@@ -514,8 +666,11 @@ static int rotary_forward(const sis__step *s, sis__run *r) {
         for (size_t h = 0; h < p->heads; h++) {
             size_t row = p->by_heads ? (i / p->length * p->heads + h) * p->length + i % p->length
                                      : i * p->heads + h;
-            turn(p, sis__in(s, r, p->cosine) + angle, sis__in(s, r, p->cosine + 1) + angle,
-                 sis__in(s, r, 0) + row * p->size, sis__out(s, r, 0) + row * p->size);
+            const float *x = sis__in(s, r, 0) + row * p->size;
+            float *y = sis__out(s, r, 0) + row * p->size;
+            memcpy(y, x, p->size * sizeof *y);
+            turn(&p->turns, sis__in(s, r, p->turns.cosine) + angle,
+                 sis__in(s, r, p->turns.cosine + 1) + angle, x, y);
         }
     }
     return SIS_OK;
@@ -525,162 +680,3 @@ const sis__op sis__op_rotary_embedding = {
     4, 4, rotary_shape, rotary_forward, sis__no_gradient, 0, SIS__MIXES};
 const sis__op sis__op_standard_rotary = {
     3, 4, standard_rotary_shape, rotary_forward, sis__no_gradient, 0, SIS__MIXES};
-
-/* ---- Attention of the standard: q, k, v, mask, past keys, past values ---------------------------- */
-
-/* Three axes are (batch, length, heads * size), four (batch, heads, length, size). Heads of queries share those of keys. */
-typedef struct {
-    size_t batch, heads, shared, queries, keys, past, size, value_size; /* shared: heads of keys */
-    int flat, causal;
-    float scale, cap;
-    size_t mask_step[4]; /* over batch, heads, queries, keys; 0: broadcast */
-} standard;
-
-enum { Q, K, V, SEEN, PAST_K, PAST_V };
-
-/* How far apart values of the mask lie along each axis of (batch, heads, queries, all keys). */
-static void read_standard_mask(sis__cx *c, standard *p) {
-    const sis__tensor *m = sis__cx_input(c, SEEN);
-    size_t dims[4] = {p->batch, p->heads, p->queries, p->past + p->keys}, step = 1;
-    if (!m)
-        return;
-    if (m->rank < 1 || m->rank > 4 || m->dtype == SIS__I64)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "a mask of %zu axes", m->rank);
-    for (size_t d = 4, i = m->rank; !c->error && i-- > 0; step *= m->dims[i]) {
-        d--;
-        if (m->dims[i] != dims[d] && m->dims[i] != 1)
-            sis__cx_fail(c, SIS_E_FORMAT, "a mask that does not fit");
-        p->mask_step[d] = m->dims[i] == 1 ? 0 : step;
-    }
-}
-
-static void read_standard_heads(sis__cx *c, standard *p) {
-    const sis__tensor *q = sis__cx_input(c, Q), *k = sis__cx_input(c, K), *v = sis__cx_input(c, V);
-    int64_t heads = sis__attr_int(c, "q_num_heads", 0),
-            shared = sis__attr_int(c, "kv_num_heads", 0);
-    size_t at = p->flat ? 1 : 2;
-    p->heads = p->flat ? (size_t)(heads > 0 ? heads : 0) : q->dims[1];
-    p->shared = p->flat ? (size_t)(shared > 0 ? shared : 0) : k->dims[1];
-    p->queries = q->dims[at];
-    p->keys = k->dims[at];
-    size_t wide[3] = {q->dims[at + 1], k->dims[at + 1], v->dims[at + 1]};
-    if (p->heads == 0 || p->shared == 0 || p->heads % p->shared ||
-        (p->flat && (wide[0] % p->heads || wide[1] % p->shared || wide[2] % p->shared))) {
-        sis__cx_fail(c, SIS_E_FORMAT, "%zu heads that share %zu", p->heads, p->shared);
-        return;
-    }
-    p->size = p->flat ? wide[0] / p->heads : wide[0];
-    p->value_size = p->flat ? wide[2] / p->shared : wide[2];
-    if ((p->flat ? wide[1] / p->shared : wide[1]) != p->size || v->dims[at] != p->keys ||
-        k->dims[0] != p->batch || v->dims[0] != p->batch || (!p->flat && v->dims[1] != p->shared))
-        sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values that do not fit");
-}
-
-static int standard_shape(sis__cx *c) {
-    const sis__tensor *q = sis__cx_input(c, Q), *past = sis__cx_input(c, PAST_K),
-                      *old = sis__cx_input(c, PAST_V);
-    standard *p = (standard *)sis__cx_own(c, sizeof *p);
-    float scale = sis__attr_float(c, "scale", 0), cap = sis__attr_float(c, "softcap", 0);
-    int causal = sis__attr_int(c, "is_causal", 0) != 0;
-    sis__attr_find(c, "softmax_precision");
-    sis__attr_find(c, "qk_matmul_output_mode");
-    for (size_t i = Q; i <= V; i++)
-        if (sis__cx_float(c, i) == SIS_OK && sis__cx_input(c, i)->rank != q->rank)
-            sis__cx_fail(c, SIS_E_FORMAT, "queries, keys and values of different axes");
-    if (q->rank < 3 || q->rank > 4 || (past != NULL) != (old != NULL))
-        sis__cx_fail(c, SIS_E_FORMAT, "queries of %zu axes", q->rank);
-    if (c->error)
-        return c->error;
-    *p = (standard){.batch = q->dims[0], .flat = q->rank == 3, .causal = causal, .cap = cap};
-    read_standard_heads(c, p);
-    if (!c->error && past &&
-        (past->rank != 4 || old->rank != 4 || past->dims[0] != p->batch ||
-         past->dims[1] != p->shared || past->dims[3] != p->size ||
-         old->count != p->batch * p->shared * past->dims[2] * p->value_size))
-        sis__cx_fail(c, SIS_E_FORMAT, "past keys and values that do not fit");
-    if (c->error)
-        return c->error;
-    p->past = past ? past->dims[2] : 0;
-    p->scale = scale != 0 ? scale : 1 / sqrtf((float)p->size);
-    read_standard_mask(c, p);
-    size_t all = p->past + p->keys;
-    c->step->scratch = all * sizeof(double) + 64;
-    c->step->flops = 4.0 * (double)(p->batch * p->heads * p->queries) * (double)(all * p->size);
-    size_t flat[3] = {p->batch, p->queries, p->heads * p->value_size};
-    size_t full[4] = {p->batch, p->heads, p->queries, p->value_size};
-    sis__cx_output(c, 0, SIS__F32, q->rank, p->flat ? flat : full);
-    sis__cx_output(c, 1, SIS__F32, 4, (size_t[]){p->batch, p->shared, all, p->size});
-    sis__cx_output(c, 2, SIS__F32, 4, (size_t[]){p->batch, p->shared, all, p->value_size});
-    return c->error;
-}
-
-/* Row j of head g of the keys or values of a batch, past ones first. */
-static const float *row_at(const sis__step *s, const sis__run *r, const standard *p, size_t input,
-                           const size_t *at) {
-    size_t size = input == K ? p->size : p->value_size, b = at[0], g = at[1], j = at[2];
-    if (j < p->past)
-        return sis__in(s, r, input == K ? PAST_K : PAST_V) +
-               ((b * p->shared + g) * p->past + j) * size;
-    j -= p->past;
-    return sis__in(s, r, input) +
-           (p->flat ? (b * p->keys + j) * p->shared + g : (b * p->shared + g) * p->keys + j) * size;
-}
-
-/* The score of a key, -infinity if it is hidden. */
-static double score_of(const sis__step *s, const sis__run *r, const standard *p, const size_t *at,
-                       size_t j) {
-    size_t b = at[0], h = at[1], i = at[2], g = h / (p->heads / p->shared);
-    const float *q = sis__in(s, r, Q) + (p->flat ? (b * p->queries + i) * p->heads + h
-                                                 : (b * p->heads + h) * p->queries + i) *
-                                            p->size;
-    const float *k = row_at(s, r, p, K, (size_t[]){b, g, j});
-    const sis__tensor *m = sis__tin(s, r, SEEN);
-    size_t place =
-        b * p->mask_step[0] + h * p->mask_step[1] + i * p->mask_step[2] + j * p->mask_step[3];
-    double dot = 0;
-    if ((p->causal && j > i + p->past) ||
-        (m && m->dtype == SIS__BOOL &&
-         !((const uint8_t *)(const void *)sis__in(s, r, SEEN))[place]))
-        return -(double)INFINITY;
-    for (size_t d = 0; d < p->size; d++)
-        dot += (double)q[d] * (double)k[d];
-    dot = dot * (double)p->scale +
-          (m && m->dtype == SIS__F32 ? (double)sis__in(s, r, SEEN)[place] : 0);
-    return p->cap > 0 ? (double)p->cap * tanh(dot / (double)p->cap) : dot;
-}
-
-static void standard_query(const sis__step *s, sis__run *r, const standard *p, const size_t *at) {
-    double *score = (double *)(void *)r->scratch, top = -(double)INFINITY, sum = 0;
-    size_t b = at[0], h = at[1], i = at[2], all = p->past + p->keys, g = h / (p->heads / p->shared);
-    float *y = sis__out(s, r, 0) + (p->flat ? (b * p->queries + i) * p->heads + h
-                                            : (b * p->heads + h) * p->queries + i) *
-                                       p->value_size;
-    for (size_t j = 0; j < all; j++)
-        top = (score[j] = score_of(s, r, p, at, j)) > top ? score[j] : top;
-    for (size_t j = 0; j < all; j++)
-        sum += score[j] = isinf(top) ? 0 : exp(score[j] - top);
-    for (size_t d = 0; d < p->value_size; d++) {
-        double v = 0;
-        for (size_t j = 0; j < all && sum > 0; j++)
-            v += score[j] * (double)row_at(s, r, p, V, (size_t[]){b, g, j})[d];
-        y[d] = sum > 0 ? (float)(v / sum) : 0;
-    }
-}
-
-static int standard_forward(const sis__step *s, sis__run *r) {
-    const standard *p = (const standard *)s->p.own;
-    size_t all = p->past + p->keys, n = p->heads * p->queries;
-    for (size_t i = 0; sis__out(s, r, 0) && i < p->batch * n; i++)
-        standard_query(s, r, p, (size_t[]){i / n, i % n / p->queries, i % p->queries});
-    for (size_t o = 1; o < 3; o++)
-        for (size_t i = 0, size = o == 1 ? p->size : p->value_size;
-             sis__out(s, r, o) && i < p->batch * p->shared * all; i++)
-            memcpy(sis__out(s, r, o) + i * size,
-                   row_at(s, r, p, o == 1 ? K : V,
-                          (size_t[]){i / all / p->shared, i / all % p->shared, i % all}),
-                   size * sizeof(float));
-    return SIS_OK;
-}
-
-const sis__op sis__op_standard_attention = {
-    3, 6, standard_shape, standard_forward, sis__no_gradient, 0, SIS__MIXES};

@@ -14,24 +14,9 @@
 
 /* ---- Shapes -------------------------------------------------------------------------------- */
 
-/* Before opset 7 broadcasting had to be asked for, and the second input could be aligned at an axis
- * of the first. Aligned at the end is what everybody means now. */
-static void old_broadcast(sis__cx *c) {
-    const sis__tensor *a = sis__cx_input(c, 0), *b = sis__cx_input(c, 1);
-    if (c->node->opset >= 7)
-        return;
-    sis__attr_find(c, "broadcast");
-    int64_t axis = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank);
-    if (axis != (int64_t)a->rank - (int64_t)b->rank && b->count != 1)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                     "broadcasting at axis %lld; export the model with opset 7 or later",
-                     (long long)axis);
-}
-
 static int arithmetic_shape(sis__cx *c) {
     size_t rank, dims[SIS__MAX_RANK];
     sis__cx_same_types(c, 0, 2);
-    old_broadcast(c);
     sis__cx_broadcast(c, 2, &rank, dims);
     if (sis__cx_input(c, 0)->dtype == SIS__BOOL)
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "arithmetic of bool");

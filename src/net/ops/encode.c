@@ -168,6 +168,7 @@ typedef struct {
     size_t n;
     int64_t missing;
     float float_missing;
+    int finds_nan; /* NaN is a key like others, since version 4 */
 } mapping;
 
 static int mapping_output(sis__cx *c, const mapping *m) {
@@ -257,6 +258,7 @@ static int label_encoder_shape(sis__cx *c) {
         if (n != m->n)
             sis__cx_fail(c, SIS_E_FORMAT, "%zu keys for %zu values", m->n, n);
     }
+    m->finds_nan = c->node->opset >= 4;
     read_defaults(c, m);
     return mapping_output(c, m);
 }
@@ -287,7 +289,7 @@ static size_t find_key(const mapping *m, const void *x, size_t i) {
     for (size_t k = m->n; k-- > 0;)
         if (m->from == SIS__F32) {
             float v = ((const float *)x)[i];
-            if (v == m->float_keys[k] || (isnan(v) && isnan(m->float_keys[k])))
+            if (v == m->float_keys[k] || (m->finds_nan && isnan(v) && isnan(m->float_keys[k])))
                 return k;
         } else if (((const int64_t *)x)[i] == m->keys[k]) {
             return k;

@@ -13,10 +13,12 @@
 #include "net/ops/recurrent.h"
 
 static int gru_shape(sis__cx *c) {
-    sis__recurrent_shape(c, 3);
-    if (c->step->p.recurrent.clip != 0)
-        sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute clip");
-    return c->error;
+    return sis__recurrent_shape(c, 3);
+}
+
+/* What the activations of a direction are if they are not the kernels'. */
+static const sis__squash *other_squash(const sis__pass *a) {
+    return a->p->squash ? a->p->squash + a->d * 2 : a->p->clip != 0 ? sis__squash_usual : NULL;
 }
 
 /* Recurrent bias of the candidate, where it is reset together with h. */
@@ -32,7 +34,10 @@ void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates
     for (size_t b = 0; b < rows; b++) {
         const float *r = gates + b * gh + hidden, *before = h + b * hidden;
         float *to = term + b * hidden;
-        kn->sigmoid(gates + b * gh, gates + b * gh, 2 * hidden);
+        if (!g->squash)
+            kn->sigmoid(gates + b * gh, gates + b * gh, 2 * hidden);
+        for (size_t j = 0; g->squash && j < 2 * hidden; j++)
+            gates[b * gh + j] = sis__squash_at(g->squash, g->clip, gates[b * gh + j]);
         for (size_t j = 0; j < hidden; j++)
             to[j] = g->linear_before_reset ? (g->rb ? g->rb[j] : 0) : r[j] * before[j];
     }
@@ -48,37 +53,45 @@ void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates
     }
 }
 
-/* All rows at time t. gates (batch, 3*hidden): projection in; z, r and candidate (before tanh) out.
- * term (batch, hidden): with linear_before_reset h . rn^T + rb, else r h; h is updated. */
-static void step(const sis__pass *a, size_t t, float *gates, float *term) {
+/* h = z h + (1 - z) n */
+static void slow_cell(const sis__pass *a, const sis__squash *by, const float *gates, float *h) {
+    size_t hidden = a->p->hidden;
+    for (size_t j = 0; j < hidden; j++) {
+        float n = sis__squash_at(by, a->p->clip, gates[2 * hidden + j]);
+        h[j] = gates[j] * h[j] + (1 - gates[j]) * n;
+    }
+}
+
+/* All rows at time t. gates (rows, 3*hidden): projection in; z, r and candidate (before tanh) out.
+ * term (rows, hidden): with linear_before_reset h . rn^T + rb, else r h; h is updated. */
+static void record_step(const sis__pass *a, size_t t, float *gates, float *term) {
     const sis__recurrent *p = a->p;
     const sis__kernels *kn = sis__kernels_best();
     size_t hidden = p->hidden, gh = 3 * hidden;
-    sis__gru g = {hidden, p->linear_before_reset, a->rz, a->rh, reset_bias(a)};
-    sis__gru_gates(&g, p->batch, a->h, gates, term);
-    for (size_t b = 0; b < p->batch; b++)
-        if (sis__pass_alive(a, t, b))
+    const sis__squash *by = other_squash(a);
+    sis__gru g = {hidden, p->linear_before_reset, a->rz, a->rh, reset_bias(a), by, p->clip};
+    sis__gru_gates(&g, a->rows, a->h, gates, term);
+    for (size_t b = 0; b < a->rows; b++)
+        if (!sis__pass_alive(a, t, b))
+            continue;
+        else if (by)
+            slow_cell(a, by + 1, gates + b * gh, a->h + b * hidden);
+        else
             kn->gru(gates + b * gh, gates + b * gh + 2 * hidden, a->h + b * hidden,
                     a->h + b * hidden, hidden);
 }
 
+static void step(const sis__pass *a, size_t t, float *gates) {
+    record_step(a, t, gates, a->spare);
+}
+
 static int gru_forward(const sis__step *s, sis__run *r) {
     const sis__recurrent *p = &s->p.recurrent;
-    size_t block = sis__pass_block(p), gh = 3 * p->hidden;
     float *final = sis__out(s, r, 1);
     for (size_t d = 0; d < p->directions; d++) {
         sis__pass a;
         sis__pass_begin(&a, s, r, d);
-        for (size_t done = 0; done < p->seq; done += block) {
-            size_t n = p->seq - done < block ? p->seq - done : block;
-            size_t from = a.backwards ? p->seq - done - n : done;
-            sis__pass_project(&a, from, n, a.gates);
-            for (size_t k = 0; k < n; k++) {
-                size_t i = a.backwards ? n - 1 - k : k;
-                step(&a, from + i, a.gates + i * p->batch * gh, a.spare);
-                sis__pass_emit(&a, from + i);
-            }
-        }
+        sis__pass_run(&a, step);
         for (size_t b = 0; final && b < p->batch; b++)
             memcpy(final + sis__row_state(p, d, b) * p->hidden, a.h + b * p->hidden,
                    p->hidden * sizeof *final);
@@ -130,7 +143,7 @@ static void record(tape *t, const sis__step *s, sis__run *r, size_t d) {
     for (size_t k = 0; k < p->seq; k++) {
         size_t at = time_at(t, k);
         memcpy(t->h + at * state, t->a.h, state * sizeof(float));
-        step(&t->a, at, t->gates + at * 3 * state, t->term + at * state);
+        record_step(&t->a, at, t->gates + at * 3 * state, t->term + at * state);
     }
 }
 
@@ -219,6 +232,8 @@ static void weights_backward(tape *t) {
 static int gru_backward(const sis__step *s, sis__run *r) {
     const sis__recurrent *p = &s->p.recurrent;
     const float *dfinal = sis__dout(s, r, 1);
+    if (p->squash || p->clip != 0)
+        return sis__fail(SIS_E_UNSUPPORTED, "with clipping or other activations");
     for (size_t d = 0; d < p->directions; d++) {
         tape t;
         record(&t, s, r, d);

@@ -303,7 +303,7 @@ const sis__op sis__op_group_normalization = {
 
 static int mean_variance_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
-    static const int64_t usual[] = {0, 2, 3};
+    static const int64_t usual[] = {0, 2, 3}, every[] = {0, 1, 2, 3};
     sis__reduce *e = &c->step->p.reduce;
     size_t n, stride[SIS__MAX_RANK];
     unsigned char over[SIS__MAX_RANK] = {0};
@@ -312,6 +312,13 @@ static int mean_variance_shape(sis__cx *c) {
     if (n == 0) {
         axes = usual;
         n = 3;
+    }
+    if (c->node->opset < 9) { /* these had no axes, but a choice */
+        int64_t across = sis__attr_int(c, "across_channels", 0);
+        if (!sis__attr_int(c, "normalize_variance", 1))
+            sis__cx_fail(c, SIS_E_UNSUPPORTED, "attribute normalize_variance = 0");
+        axes = across ? every : usual;
+        n = across ? 4 : 3;
     }
     for (size_t i = 0; i < n; i++)
         over[sis__cx_axis(c, axes[i], x->rank)] = 1;

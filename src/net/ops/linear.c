@@ -116,7 +116,9 @@ static int regressor_shape(sis__cx *c) {
         sis__cx_fail(c, SIS_E_FORMAT, "coefficients for %zu targets instead of %lld", l->rows,
                      (long long)targets);
     l->outputs = l->rows;
-    return sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__cx_output(c, 0, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    return c->error;
 }
 
 static int classifier_shape(sis__cx *c) {
@@ -128,13 +130,16 @@ static int classifier_shape(sis__cx *c) {
     if (c->error)
         return c->error;
     l->scores_at = 1;
-    if (l->rows != l->outputs &&
-        !(l->rows == 1 && l->outputs == 2 && l->post == SIS__POST_LOGISTIC))
+    if (l->rows != l->outputs && !(l->rows == 1 && l->outputs == 2))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu rows of coefficients for %zu classes",
                             l->rows, l->outputs);
+    if (l->rows < l->outputs && l->post != SIS__POST_LOGISTIC)
+        l->post = SIS__POST_NONE; /* ONNX Runtime leaves both scores as they are */
     sis__cx_output(c, 0, type, 1, &l->n);
     sis__cx_elem(c, 0, type == SIS__TEXT ? SIS__STRING : SIS__INT64);
-    return sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__cx_output(c, 1, SIS__F32, 2, (size_t[]){l->n, l->outputs});
+    sis__cx_elem(c, 1, SIS__FLOAT);
+    return c->error;
 }
 
 /* ---- Forward and gradient -------------------------------------------------------------------- */
@@ -143,7 +148,7 @@ static int classifier_shape(sis__cx *c) {
 void sis__linear_finish(const sis__linear *l, float *scores) {
     if (l->rows < l->outputs) { /* one row of weights: the second class's */
         scores[1] = scores[0];
-        scores[0] = -scores[0];
+        scores[0] = l->post == SIS__POST_LOGISTIC ? -scores[0] : 1 - scores[0];
     }
     sis__post_apply(l->post, scores, l->outputs);
 }
@@ -159,6 +164,12 @@ static void score_row(const sis__step *s, const sis__run *r, size_t row, float *
     sis__linear_finish(l, scores);
 }
 
+/* The largest; of one row of weights the second if its sum is above 0. */
+static size_t label_of(const sis__linear *l, const float *scores) {
+    return l->rows < l->outputs && l->post == SIS__POST_NONE ? scores[1] > 0
+                                                             : sis__best_of(scores, l->outputs);
+}
+
 static int linear_forward(const sis__step *s, sis__run *r) {
     const sis__linear *l = &s->p.linear;
     float *scores = sis__out(s, r, (size_t)l->scores_at), *one = (float *)(void *)r->scratch;
@@ -168,7 +179,7 @@ static int linear_forward(const sis__step *s, sis__run *r) {
         if (scores)
             memcpy(scores + i * l->outputs, one, l->outputs * sizeof *one);
         if (labels)
-            labels[i] = l->labels[sis__best_of(one, l->outputs)];
+            labels[i] = l->labels[label_of(l, one)];
     }
     return SIS_OK;
 }

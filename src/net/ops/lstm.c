@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * LSTM. Per step: gates i o f g = activation(x . w^T + h . r^T + b); c = f c + i g; h = o tanh(c).
- * Peepholes, clipping and coupled gates take a plain loop; everything else the kernel.
+ * Peepholes, clipping, coupled gates and other activations take a plain loop; everything else the kernel. Of dynamically quantised
+ * layers h is one of 256 numbers when it is multiplied.
  */
 #include <string.h>
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
 #include "net/kernels/product.h"
+#include "net/ops/axes.h"
 #include "net/ops/ops.h"
+#include "net/ops/quant.h"
 #include "net/ops/recurrent.h"
 
 /* What forward leaves for backward, per direction: gates, and the states before each time. */
@@ -32,43 +35,42 @@ static int lstm_shape(sis__cx *c) {
 /* ---- Cells --------------------------------------------------------------------------------- */
 
 static int is_plain(const sis__pass *a) {
-    return !sis__in(a->s, a->r, SIS__P) && a->p->clip == 0 && !a->p->input_forget;
-}
-
-static float bounded(float v, float clip) {
-    return clip > 0 ? (v > clip ? clip : v < -clip ? -clip : v) : v;
-}
-
-static float squash(float v, int hyperbolic) {
-    const sis__kernels *kn = sis__kernels_best();
-    (hyperbolic ? kn->tanh : kn->sigmoid)(&v, &v, 1);
-    return v;
+    return !sis__in(a->s, a->r, SIS__P) && a->p->clip == 0 && !a->p->input_forget && !a->p->squash;
 }
 
 static void slow_cell(const sis__pass *a, float *gates, float *c, float *h) {
     const sis__recurrent *p = a->p;
     const float *peep = sis__in(a->s, a->r, SIS__P);
+    const sis__squash *by = p->squash ? p->squash + a->d * 3 : sis__squash_usual;
     peep = peep ? peep + a->d * 3 * p->hidden : NULL;
     for (size_t j = 0; j < p->hidden; j++) {
         float *i = gates + j, *o = i + p->hidden, *f = o + p->hidden, *g = f + p->hidden;
         *i += peep ? peep[j] * c[j] : 0;
         *f += peep ? peep[2 * p->hidden + j] * c[j] : 0;
-        *i = squash(bounded(*i, p->clip), 0);
-        *f = p->input_forget ? 1 - *i : squash(bounded(*f, p->clip), 0);
-        *g = squash(bounded(*g, p->clip), 1);
+        *i = sis__squash_at(&by[0], p->clip, *i);
+        *f = p->input_forget ? 1 - *i : sis__squash_at(&by[0], p->clip, *f);
+        *g = sis__squash_at(&by[1], p->clip, *g);
         c[j] = *f * c[j] + *i * *g;
-        *o = squash(bounded(*o + (peep ? peep[p->hidden + j] * c[j] : 0), p->clip), 0);
-        h[j] = *o * squash(c[j], 1);
+        *o = sis__squash_at(&by[0], p->clip, *o + (peep ? peep[p->hidden + j] * c[j] : 0));
+        h[j] = *o * sis__squash_at(&by[2], 0, c[j]);
     }
 }
 
-/* All rows at time t; gates (batch, 4*hidden) hold the projection and receive the activations. */
+/* h as a product sees it. */
+static const float *multiplied(const sis__pass *a) {
+    if (a->s->op != SIS__OP_BYTE_LSTM)
+        return a->h;
+    sis__bytes_round(a->h, a->rows * a->p->hidden, a->spare);
+    return a->spare;
+}
+
+/* All rows at time t; gates (rows, 4*hidden) hold the projection and receive the activations. */
 static void step(const sis__pass *a, size_t t, float *gates) {
     const sis__recurrent *p = a->p;
     const sis__kernels *kn = sis__kernels_best();
     size_t gh = 4 * p->hidden;
-    kn->gemm(p->batch, gh, p->hidden, a->h, p->hidden, 1, a->rz, gates, gh);
-    for (size_t b = 0; b < p->batch; b++) {
+    kn->gemm(a->rows, gh, p->hidden, multiplied(a), p->hidden, 1, a->rz, gates, gh);
+    for (size_t b = 0; b < a->rows; b++) {
         if (!sis__pass_alive(a, t, b))
             continue;
         if (is_plain(a))
@@ -87,22 +89,6 @@ static void put_states(const sis__pass *a) {
         for (size_t b = 0; sis__out(a->s, a->r, i + 1) && b < p->batch; b++)
             memcpy(sis__out(a->s, a->r, i + 1) + sis__row_state(p, a->d, b) * p->hidden,
                    state[i] + b * p->hidden, p->hidden * sizeof(float));
-}
-
-/* Without a tape: gates for a block of times at once. */
-static void plain_direction(sis__pass *a) {
-    const sis__recurrent *p = a->p;
-    size_t block = sis__pass_block(p), gh = 4 * p->hidden;
-    for (size_t done = 0; done < p->seq; done += block) {
-        size_t n = p->seq - done < block ? p->seq - done : block;
-        size_t from = a->backwards ? p->seq - done - n : done;
-        sis__pass_project(a, from, n, a->gates);
-        for (size_t k = 0; k < n; k++) {
-            size_t i = a->backwards ? n - 1 - k : k;
-            step(a, from + i, a->gates + i * p->batch * gh);
-            sis__pass_emit(a, from + i);
-        }
-    }
 }
 
 /* ---- Tape: everything that going back through time needs ------------------------------------- */
@@ -155,7 +141,7 @@ static int lstm_forward(const sis__step *s, sis__run *r) {
         if (s->tape)
             record_direction(&t);
         else
-            plain_direction(&t.a);
+            sis__pass_run(&t.a, step);
         put_states(&t.a);
     }
     return SIS_OK;
@@ -268,7 +254,8 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
         tape t;
         tape_begin(&t, s, r, d);
         if (!is_plain(&t.a))
-            return sis__fail(SIS_E_UNSUPPORTED, "with peepholes, clipping or coupled gates");
+            return sis__fail(SIS_E_UNSUPPORTED,
+                             "with peepholes, clipping, coupled gates or other activations");
         receive_final(&t);
         for (size_t k = p->seq; k-- > 0;)
             step_backward(&t, time_at(&t.a, k));
@@ -279,3 +266,4 @@ static int lstm_backward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_lstm = {3, 8, lstm_shape, lstm_forward, lstm_backward, 0, SIS__MIXES};
+const sis__op sis__op_byte_lstm = {3, 8, lstm_shape, lstm_forward, sis__no_gradient, 0, SIS__MIXES};

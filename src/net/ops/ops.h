@@ -91,6 +91,10 @@
     X(IS_NAN, "", "IsNaN", is_nan)                                                                 \
     X(IS_INF, "", "IsInf", is_inf)                                                                 \
     X(BITWISE_NOT, "", "BitwiseNot", bitwise_not)                                                  \
+    X(AFFINE, "", "Affine", affine)                                                                \
+    X(SCALE, "", "Scale", scale)                                                                   \
+    X(SCALED_TANH, "", "ScaledTanh", scaled_tanh)                                                  \
+    X(PARAMETRIC_SOFTPLUS, "", "ParametricSoftplus", parametric_softplus)                          \
     X(CAST_LIKE, "", "CastLike", cast_like)                                                        \
     X(QUICK_GELU, "ms", "QuickGelu", quick_gelu)                                                   \
     X(NOT, "", "Not", not )                                                                        \
@@ -114,6 +118,8 @@
     X(REDUCE_LOG_SUM_EXP, "", "ReduceLogSumExp", reduce_log_sum_exp)                               \
     /* norm.c */                                                                                   \
     X(BATCH_NORMALIZATION, "", "BatchNormalization", batch_normalization)                          \
+    X(BATCH_STATISTICS, "sis", "BatchNormalization", batch_statistics)                             \
+    X(IMAGE_SCALER, "", "ImageScaler", image_scaler)                                               \
     X(NORMALIZER, "ml", "Normalizer", normalizer)                                                  \
     X(SCALER, "ml", "Scaler", scaler)                                                              \
     /* layer_norm.c */                                                                             \
@@ -138,6 +144,8 @@
     X(SCATTER_ELEMENTS, "", "ScatterElements", scatter_elements)                                   \
     X(SCATTER, "", "Scatter", scatter)                                                             \
     X(SCATTER_ND, "", "ScatterND", scatter_nd)                                                     \
+    X(TENSOR_SCATTER, "", "TensorScatter", tensor_scatter)                                         \
+    X(NGRAM_REPEAT_BLOCK, "ms", "NGramRepeatBlock", ngram_repeat_block)                            \
     X(ONE_HOT, "", "OneHot", one_hot)                                                              \
     /* rearrange.c */                                                                              \
     X(DEPTH_TO_SPACE, "", "DepthToSpace", depth_to_space)                                          \
@@ -170,6 +178,8 @@
     X(QLINEAR_ADD, "ms", "QLinearAdd", qlinear_add)                                                \
     X(QLINEAR_MUL, "ms", "QLinearMul", qlinear_mul)                                                \
     X(QLINEAR_CONCAT, "ms", "QLinearConcat", qlinear_concat)                                       \
+    X(GATHER_BLOCK_QUANTIZED, "ms", "GatherBlockQuantized", gather_block_quantized)                \
+    X(COLUMNS, "sis", "Columns", columns)                                                          \
     X(UNPACK, "sis", "Unpack", unpack)                                                             \
     X(LIFT, "sis", "Lift", lift)                                                                   \
     X(LEVELS, "sis", "Levels", levels)                                                             \
@@ -184,6 +194,7 @@
     X(GRID_SAMPLE, "", "GridSample", grid_sample)                                                  \
     X(AFFINE_GRID, "", "AffineGrid", affine_grid)                                                  \
     X(ROI_ALIGN, "", "RoiAlign", roi_align)                                                        \
+    X(CROP_AND_RESIZE, "ms", "CropAndResize", crop_and_resize)                                     \
     X(MAX_ROI_POOL, "", "MaxRoiPool", max_roi_pool)                                                \
     X(DEFORM_CONV, "", "DeformConv", deform_conv)                                                  \
     /* signal.c */                                                                                 \
@@ -203,12 +214,13 @@
     X(ZEROS, "sis", "Zeros", zeros)                                                                \
     X(POSITIONS, "sis", "Positions", positions)                                                    \
     X(LENGTHS, "sis", "Lengths", lengths)                                                          \
-    /* einsum.c, rnn.c, attention.c */                                                             \
+    /* einsum.c, rnn.c, attention.c, embed.c */                                                    \
     X(EINSUM, "", "Einsum", einsum)                                                                \
     X(RNN, "", "RNN", rnn)                                                                         \
-    X(ATTENTION, "ms", "Attention", attention)                                                     \
+    X(PACKED_ATTENTION, "sis", "Attention", packed_attention)                                      \
     X(STANDARD_ATTENTION, "", "Attention", standard_attention)                                     \
     X(MULTI_HEAD_ATTENTION, "ms", "MultiHeadAttention", multi_head_attention)                      \
+    X(GROUP_QUERY_ATTENTION, "ms", "GroupQueryAttention", group_query_attention)                   \
     X(EMBED_LAYER_NORMALIZATION, "ms", "EmbedLayerNormalization", embed_layer_normalization)       \
     X(BIAS_GELU, "ms", "BiasGelu", bias_gelu)                                                      \
     X(FAST_GELU, "ms", "FastGelu", fast_gelu)                                                      \
@@ -232,6 +244,7 @@
     X(OPTIONAL_GET_ELEMENT, "", "OptionalGetElement", optional_get_element)                        \
     X(OPTIONAL_HAS_ELEMENT, "", "OptionalHasElement", optional_has_element)                        \
     /* view.c */                                                                                   \
+    X(ALIGN, "sis", "Align", align)                                                                \
     X(RESHAPE, "", "Reshape", reshape)                                                             \
     X(FLATTEN, "", "Flatten", flatten)                                                             \
     X(SQUEEZE, "", "Squeeze", squeeze)                                                             \
@@ -242,6 +255,7 @@
     /* move.c */                                                                                   \
     X(TRANSPOSE, "", "Transpose", transpose)                                                       \
     X(SLICE, "", "Slice", slice)                                                                   \
+    X(CROP, "", "Crop", crop)                                                                      \
     X(EXPAND, "", "Expand", expand)                                                                \
     /* join.c */                                                                                   \
     X(CONCAT, "", "Concat", concat)                                                                \
@@ -258,6 +272,7 @@
     X(RANGE, "", "Range", range)                                                                   \
     /* lstm.c, gru.c */                                                                            \
     X(LSTM, "", "LSTM", lstm)                                                                      \
+    X(BYTE_LSTM, "sis", "LSTM", byte_lstm)                                                         \
     X(GRU, "", "GRU", gru)                                                                         \
     /* encode.c, svm.c, text.c */                                                                  \
     X(ARRAY_FEATURE_EXTRACTOR, "ml", "ArrayFeatureExtractor", array_feature_extractor)             \
@@ -296,5 +311,9 @@ SIS__OPS(SIS__OP_DECLARE)
 /* The operator of a node, or NULL; *id is its number or -1. domain as in the file. */
 const sis__op *sis__op_find(const char *domain, const char *name, int *id);
 const char *sis__op_name(int id);
+
+/* unary.c: of one value, for operators that apply them inside. */
+float sis__softplus(float x);
+float sis__hard_sigmoid(float x, float alpha, float beta);
 
 #endif

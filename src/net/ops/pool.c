@@ -187,9 +187,10 @@ static void max_plane(const sis__window *w, const float *x, float *y) {
         }
 }
 
-/* Integers of 8 bits as floats, which hold them exactly. */
+/* Integers of 8 bits as floats, which hold them exactly. A window of padding alone has their lowest. */
 static int max_pool_bytes(const sis__step *s, sis__run *r) {
     const sis__window *w = &s->p.window;
+    const int64_t lowest = sis__tin(s, r, 0)->elem == SIS__INT8 ? INT8_MIN : 0;
     size_t in = plane_of(w->in), out = plane_of(w->out);
     float *x = (float *)(void *)r->scratch, *y = x + in;
     if (sis__out(s, r, 1))
@@ -199,7 +200,8 @@ static int max_pool_bytes(const sis__step *s, sis__run *r) {
             x[i] = (float)((const int64_t *)(const void *)sis__in(s, r, 0))[c * in + i];
         max_plane(w, x, y);
         for (size_t i = 0; i < out; i++)
-            ((int64_t *)(void *)sis__out(s, r, 0))[c * out + i] = (int64_t)y[i];
+            ((int64_t *)(void *)sis__out(s, r, 0))[c * out + i] =
+                y[i] == -INFINITY ? lowest : (int64_t)y[i];
     }
     return SIS_OK;
 }

@@ -21,6 +21,7 @@
 #include "net/ops/axes.h"
 #include "net/ops/broadcast.h"
 #include "net/ops/ops.h"
+#include "net/ops/quant.h"
 #include "net/ops/sliding.h"
 
 static int64_t saturate(int elem, double v) {
@@ -183,16 +184,33 @@ static int dynamic_shape(sis__cx *c) {
     return c->error;
 }
 
-static int dynamic_forward(const sis__step *s, sis__run *r) {
-    const float *x = sis__in(s, r, 0);
+/* Scale and zero point that hold n values and 0. */
+static float fit_bytes(const float *x, size_t n, int64_t *zero) {
     float low = 0, high = 0;
-    size_t n = sis__tin(s, r, 0)->count;
     for (size_t i = 0; i < n; i++) {
         low = x[i] < low ? x[i] : low;
         high = x[i] > high ? x[i] : high;
     }
     float scale = high == low ? 1.0f : (high - low) / 255.0f;
-    int64_t zero = saturate(SIS__UINT8, (double)rintf(0.0f - low / scale));
+    *zero = saturate(SIS__UINT8, (double)rintf(0.0f - low / scale));
+    return scale;
+}
+
+void sis__bytes_round(const float *x, size_t n, float *y) {
+    int64_t zero;
+    float scale = fit_bytes(x, n, &zero);
+    for (size_t i = 0; i < n; i++) {
+        int64_t level;
+        quantize_alike(x + i, 1, scale, zero, SIS__UINT8, &level);
+        y[i] = (float)(level - zero) * scale;
+    }
+}
+
+static int dynamic_forward(const sis__step *s, sis__run *r) {
+    const float *x = sis__in(s, r, 0);
+    size_t n = sis__tin(s, r, 0)->count;
+    int64_t zero;
+    float scale = fit_bytes(x, n, &zero);
     if (sis__out(s, r, 0))
         quantize_alike(x, n, scale, zero, SIS__UINT8, (int64_t *)(void *)sis__out(s, r, 0));
     if (sis__out(s, r, 1))
@@ -1051,6 +1069,133 @@ static int unpack_forward(const sis__step *s, sis__run *r) {
 }
 
 const sis__op sis__op_unpack = {2, 3, unpack_shape, unpack_forward, NULL, 0, SIS__MIXES};
+
+/* ---- GatherBlockQuantized: table, indices, scales, zero points ------------------------------------ */
+
+/* A table of integers, those of a block along one axis with one scale. In bytes of `bits` bits they lie side by side along the last axis. */
+typedef struct {
+    sis__axis from, blocks; /* around the axes that are chosen from and cut into blocks */
+    size_t bits, block, per_line;
+    int packed;
+} table;
+
+/* Sizes of the table with `bits` bits a number. */
+static void read_table(sis__cx *c, table *p, size_t gather, size_t cut, sis__tensor *whole_table) {
+    const sis__tensor *x = sis__cx_input(c, 0), *scale = sis__cx_input(c, 2),
+                      *zero = sis__cx_input(c, 3);
+    size_t last = x->rank - 1, per = p->packed ? 8 / p->bits : 1;
+    *whole_table = *x;
+    whole_table->dims[last] *= per;
+    whole_table->count *= per;
+    sis__axis_around(whole_table, gather, &p->from);
+    sis__axis_around(whole_table, cut, &p->blocks);
+    p->per_line = (p->blocks.size + p->block - 1) / p->block;
+    size_t scales = p->blocks.outer * p->per_line * p->blocks.inner;
+    size_t zeros = p->packed ? p->blocks.outer * ((p->per_line + per - 1) / per) : scales;
+    if (scale->count != scales || (zero && zero->count != zeros) || (p->packed && cut != last))
+        sis__cx_fail(c, SIS_E_FORMAT, "scales or zero points that do not fit");
+}
+
+static int block_gather_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0), *i = sis__cx_input(c, 1);
+    table *p = (table *)sis__cx_own(c, sizeof *p);
+    sis__tensor all;
+    int64_t bits = sis__attr_int(c, "bits", 4), block = sis__attr_int(c, "block_size", 128);
+    size_t gather = sis__cx_axis(c, sis__attr_int(c, "gather_axis", 0), x->rank);
+    size_t cut = sis__cx_axis(c, sis__attr_int(c, "quantize_axis", 1), x->rank), rank = 0;
+    need_whole(c, 0);
+    need_whole(c, 1);
+    sis__cx_float(c, 2);
+    if (sis__cx_input(c, 3))
+        need_whole(c, 3);
+    if (!c->error && (block < 1 || block > 1 << 20 || (bits != 4 && bits != 8) || x->rank == 0 ||
+                      x->rank + i->rank > SIS__MAX_RANK + 1))
+        sis__cx_fail(c, SIS_E_FORMAT, "blocks of %lld", (long long)block);
+    if (c->error)
+        return c->error;
+    p->bits = (size_t)bits;
+    p->block = (size_t)block;
+    p->packed = x->elem == SIS__UINT8 && bits < 8;
+    read_table(c, p, gather, cut, &all);
+    size_t dims[2 * SIS__MAX_RANK];
+    for (size_t d = 0; d < gather; d++)
+        dims[rank++] = all.dims[d];
+    for (size_t d = 0; d < i->rank; d++)
+        dims[rank++] = i->dims[d];
+    for (size_t d = gather + 1; d < x->rank; d++)
+        dims[rank++] = all.dims[d];
+    sis__cx_output(c, 0, SIS__F32, rank, dims);
+    sis__cx_elem(c, 0, sis__cx_input(c, 2)->elem);
+    return c->error;
+}
+
+static float table_value(const sis__step *s, const sis__run *r, const table *p, size_t at) {
+    size_t line = at / (p->blocks.size * p->blocks.inner),
+           place = at / p->blocks.inner % p->blocks.size;
+    size_t block = place / p->block;
+    size_t scale = (line * p->per_line + block) * p->blocks.inner + at % p->blocks.inner;
+    size_t per = p->packed ? 8 / p->bits : 1, zeros = (p->per_line + per - 1) / per;
+    const int64_t *x = whole(s, r, 0), *zero = whole(s, r, 3);
+    int64_t z = sis__tin(s, r, 0)->elem == SIS__UINT8 ? (int64_t)1 << (p->bits - 1) : 0;
+    if (!p->packed)
+        return (float)(x[at] - (zero ? zero[scale] : z)) * sis__in(s, r, 2)[scale];
+    if (zero)
+        z = bits_at(zero + line * zeros, p->bits, block);
+    return (float)(bits_at(x, p->bits, at) - z) * sis__in(s, r, 2)[scale];
+}
+
+static int block_gather_forward(const sis__step *s, sis__run *r) {
+    const table *p = (const table *)s->p.own;
+    size_t n = sis__tin(s, r, 1)->count, inner = p->from.inner;
+    for (size_t i = 0; i < p->from.outer * n; i++) {
+        size_t row = sis__index_in(whole(s, r, 1)[i % n], p->from.size);
+        if (row == SIZE_MAX)
+            return sis__fail(SIS_E_ARGUMENT, "index %lld into an axis of %zu",
+                             (long long)whole(s, r, 1)[i % n], p->from.size);
+        for (size_t k = 0; k < inner; k++)
+            sis__out(s, r, 0)[i * inner + k] =
+                table_value(s, r, p, (i / n * p->from.size + row) * inner + k);
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_gather_block_quantized = {
+    3, 4, block_gather_shape, block_gather_forward, sis__no_gradient, 0, SIS__MIXES};
+
+/* ---- Weights of recurrent layers: (directions, k, n) -> (directions, n, k) ------------------------ */
+
+/* Scales and zero points are for a direction, or for each of its n columns. */
+static int columns_shape(sis__cx *c) {
+    const sis__tensor *w = sis__cx_input(c, 0), *scale = sis__cx_input(c, 1);
+    const sis__tensor *zero = sis__cx_input(c, 2);
+    need_whole(c, 0);
+    sis__cx_float(c, 1);
+    if (zero)
+        need_whole(c, 2);
+    if (!c->error && (w->rank != 3 || (zero && zero->count != scale->count) ||
+                      (scale->count != w->dims[0] && scale->count != w->dims[0] * w->dims[2])))
+        sis__cx_fail(c, SIS_E_FORMAT, "weights, scales or zero points that do not fit");
+    if (c->error)
+        return c->error;
+    sis__cx_output(c, 0, SIS__F32, 3, (size_t[]){w->dims[0], w->dims[2], w->dims[1]});
+    sis__cx_elem(c, 0, SIS__FLOAT);
+    return c->error;
+}
+
+static int columns_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *w = sis__tin(s, r, 0), *scale = sis__tin(s, r, 1);
+    size_t k = w->dims[1], n = w->dims[2];
+    int each = scale->count != w->dims[0];
+    for (size_t i = 0; i < w->count; i++) {
+        size_t d = i / (k * n), row = i / n % k, column = i % n, at = each ? d * n + column : d;
+        int64_t zero = whole(s, r, 2) ? whole(s, r, 2)[at] : 0;
+        sis__out(s, r, 0)[(d * n + column) * k + row] =
+            (float)(whole(s, r, 0)[i] - zero) * sis__in(s, r, 1)[at];
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_columns = {2, 3, columns_shape, columns_forward, NULL, 0, SIS__MIXES};
 
 /* ---- Levels (net/onnx/levels.h) -------------------------------------------------------------- */
 

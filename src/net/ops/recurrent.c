@@ -4,7 +4,9 @@
  */
 #include "net/ops/recurrent.h"
 
+#include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/error.h"
 #include "net/kernels/kernels.h"
@@ -14,23 +16,102 @@
 
 /* ---- Attributes ---------------------------------------------------------------------------- */
 
-/* Only the activations an operator has by default, written out or not. */
-static int check_activations(sis__cx *c, size_t directions, size_t gates) {
+enum { SIGMOID, TANH, RELU, SOFTSIGN, SOFTPLUS, LEAKY, THRESHOLDED, ELU, AFFINE, SCALED, HARD };
+
+/* Names, how many numbers each takes, and these if the file has none. */
+static const struct {
+    const char *name;
+    int numbers;
+    float alpha, beta;
+} squashes[] = {[SIGMOID] = {"Sigmoid", 0, 0, 0},
+                [TANH] = {"Tanh", 0, 0, 0},
+                [RELU] = {"Relu", 0, 0, 0},
+                [SOFTSIGN] = {"Softsign", 0, 0, 0},
+                [SOFTPLUS] = {"Softplus", 0, 0, 0},
+                [LEAKY] = {"LeakyRelu", 1, 0.01f, 0},
+                [THRESHOLDED] = {"ThresholdedRelu", 1, 1, 0},
+                [ELU] = {"Elu", 1, 1, 0},
+                [AFFINE] = {"Affine", 2, 1, 0},
+                [SCALED] = {"ScaledTanh", 2, 1, 1},
+                [HARD] = {"HardSigmoid", 2, 0.2f, 0.5f}};
+
+const sis__squash sis__squash_usual[3] = {{SIGMOID, 0, 0}, {TANH, 0, 0}, {TANH, 0, 0}};
+
+static int squash_named(const char *name, size_t length) {
+    for (int i = 0; i < (int)(sizeof squashes / sizeof *squashes); i++)
+        if (strlen(squashes[i].name) == length && strncasecmp(squashes[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+/* Numbers are listed for those alone that take some. */
+const sis__squash *sis__squash_read(sis__cx *c, const char *const *usual, size_t each, size_t n) {
+    const Onnx__AttributeProto *list = sis__attr_find(c, "activations");
+    size_t n_alpha, n_beta, alphas = 0, betas = 0;
+    const float *alpha = sis__attr_floats(c, "activation_alpha", &n_alpha);
+    const float *beta = sis__attr_floats(c, "activation_beta", &n_beta);
+    sis__squash *all = (sis__squash *)sis__cx_alloc(c, n, sizeof *all);
+    int other = 0;
+    for (size_t i = 0; all && i < n; i++) {
+        const char *name = usual[i % each];
+        size_t length = strlen(name);
+        if (list && list->n_strings > i) {
+            name = (const char *)list->strings[i].data;
+            length = list->strings[i].len;
+        }
+        int how = squash_named(name, length);
+        if (how < 0) {
+            sis__cx_fail(c, SIS_E_UNSUPPORTED, "activation %.*s", (int)(length < 40 ? length : 40),
+                         name);
+            return NULL;
+        }
+        other |= how != squash_named(usual[i % each], strlen(usual[i % each]));
+        all[i] = (sis__squash){how, squashes[how].alpha, squashes[how].beta};
+        if (squashes[how].numbers > 0 && alphas < n_alpha)
+            all[i].alpha = alpha[alphas++];
+        if (squashes[how].numbers > 1 && betas < n_beta)
+            all[i].beta = beta[betas++];
+    }
+    return other ? all : NULL;
+}
+
+float sis__squash_at(const sis__squash *a, float clip, float v) {
+    const sis__kernels *kn = sis__kernels_best();
+    v = clip > 0 ? (v > clip ? clip : v < -clip ? -clip : v) : v;
+    switch (a->how) {
+    case SIGMOID:
+        kn->sigmoid(&v, &v, 1);
+        return v;
+    case TANH:
+        kn->tanh(&v, &v, 1);
+        return v;
+    case RELU:
+        return v > 0 ? v : 0;
+    case SOFTSIGN:
+        return v / (1 + fabsf(v));
+    case SOFTPLUS:
+        return sis__softplus(v);
+    case LEAKY:
+        return v > 0 ? v : a->alpha * v;
+    case THRESHOLDED:
+        return v > a->alpha ? v : 0;
+    case ELU:
+        return v > 0 ? v : a->alpha * expm1f(v);
+    case AFFINE:
+        return a->alpha * v + a->beta;
+    case SCALED:
+        return a->alpha * tanhf(a->beta * v);
+    default: /* HARD */
+        return sis__hard_sigmoid(v, a->alpha, a->beta);
+    }
+}
+
+/* The usual ones of a layer. */
+static void read_activations(sis__cx *c, sis__recurrent *p) {
     static const char *const lstm[] = {"Sigmoid", "Tanh", "Tanh"};
     static const char *const gru[] = {"Sigmoid", "Tanh"};
-    size_t each = gates == 4 ? 3 : 2;
-    const Onnx__AttributeProto *a = sis__attr_find(c, "activations");
-    sis__attr_find(c, "activation_alpha");
-    sis__attr_find(c, "activation_beta");
-    for (size_t i = 0; a && i < a->n_strings; i++) {
-        const char *name = (gates == 4 ? lstm : gru)[i % each];
-        const ProtobufCBinaryData *s = &a->strings[i];
-        if (a->n_strings != each * directions || s->len != strlen(name) ||
-            memcmp(s->data, name, s->len) != 0)
-            return sis__cx_fail(c, SIS_E_UNSUPPORTED,
-                                "activations other than Sigmoid and Tanh in their usual places");
-    }
-    return c->error;
+    size_t each = p->gates == 4 ? 3 : 2;
+    p->squash = sis__squash_read(c, p->gates == 4 ? lstm : gru, each, each * p->directions);
 }
 
 static void read_direction(sis__cx *c, sis__recurrent *p) {
@@ -51,7 +132,7 @@ static int read_attributes(sis__cx *c, sis__recurrent *p) {
     if (p->gates == 4)
         forget = sis__attr_int(c, "input_forget", 0);
     sis__attr_find(c, "output_sequence"); /* of old versions; what is named is computed */
-    check_activations(c, p->directions, p->gates);
+    read_activations(c, p);
     p->batch_first = layout != 0;
     p->linear_before_reset = linear != 0;
     p->input_forget = forget != 0;
@@ -257,7 +338,8 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
     const sis__recurrent *p = &s->p.recurrent;
     size_t gh = p->gates * p->hidden, early = p->gates == 4 ? gh : 2 * p->hidden;
     char *free = r->scratch;
-    *a = (sis__pass){.s = s, .r = r, .p = p, .d = d, .backwards = p->reverse || d == 1};
+    *a = (sis__pass){
+        .s = s, .r = r, .p = p, .d = d, .backwards = p->reverse || d == 1, .rows = p->batch};
     a->bias = take(&free, gh);
     a->gates = take(&free, sis__pass_block(p) * p->batch * gh);
     a->h = take(&free, p->batch * p->hidden);
@@ -275,23 +357,25 @@ void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d) {
     start_state(a, SIS__H0, p->h_batch, a->h);
     if (p->gates == 4)
         start_state(a, SIS__C0, p->c_batch, a->c);
+    else
+        memset(a->c, 0, p->batch * p->hidden * sizeof *a->c);
 }
 
 void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates) {
     const sis__recurrent *p = a->p;
     const sis__kernels *kn = sis__kernels_best();
     const float *x = sis__in(a->s, a->r, SIS__X);
-    size_t gh = p->gates * p->hidden;
-    for (size_t i = 0; i < n * p->batch; i++)
+    size_t gh = p->gates * p->hidden, next = p->batch_first ? p->input : p->batch * p->input;
+    for (size_t i = 0; i < n * a->rows; i++)
         memcpy(gates + i * gh, a->bias, gh * sizeof *gates);
-    if (!p->batch_first) {
+    if (!p->batch_first && a->rows == p->batch) {
         kn->gemm(n * p->batch, gh, p->input, x + from * p->batch * p->input, p->input, 1, a->w,
                  gates, gh);
         return;
     }
-    for (size_t b = 0; b < p->batch; b++)
-        kn->gemm(n, gh, p->input, x + row_x(p, from, b) * p->input, p->input, 1, a->w,
-                 gates + b * gh, p->batch * gh);
+    for (size_t b = 0; b < a->rows; b++)
+        kn->gemm(n, gh, p->input, x + row_x(p, from, b) * p->input, next, 1, a->w, gates + b * gh,
+                 a->rows * gh);
 }
 
 int sis__pass_alive(const sis__pass *a, size_t t, size_t b) {
@@ -305,10 +389,140 @@ void sis__pass_emit(const sis__pass *a, size_t t) {
     for (size_t b = 0; y && b < p->batch; b++) {
         float *to = y + sis__row_y(p, t, a->d, b) * p->hidden;
         if (sis__pass_alive(a, t, b))
-            memcpy(to, a->h + b * p->hidden, p->hidden * sizeof *y);
+            memcpy(to, a->h + (b < a->rows ? b : 0) * p->hidden, p->hidden * sizeof *y);
         else
             memset(to, 0, p->hidden * sizeof *y);
     }
+}
+
+/* ---- All times ----------------------------------------------------------------------------- */
+
+static int alike_at(const sis__pass *a, size_t t) {
+    const sis__recurrent *p = a->p;
+    const float *x = sis__in(a->s, a->r, SIS__X), *first = x + row_x(p, t, 0) * p->input;
+    for (size_t b = 1; b < p->batch; b++)
+        if (memcmp(first, x + row_x(p, t, b) * p->input, p->input * sizeof *x) != 0 ||
+            sis__pass_alive(a, t, b) != sis__pass_alive(a, t, 0))
+            return 0;
+    return 1;
+}
+
+static int states_alike(const sis__pass *a) {
+    size_t hidden = a->p->hidden, rest = (a->p->batch - 1) * hidden * sizeof(float);
+    return memcmp(a->h, a->h + hidden, rest) == 0 && memcmp(a->c, a->c + hidden, rest) == 0;
+}
+
+static size_t time_at(const sis__pass *a, size_t k) {
+    return a->backwards ? a->p->seq - 1 - k : k;
+}
+
+/* How many times, in the order of this direction, leave all rows in the same state. */
+static size_t times_alike(const sis__pass *a) {
+    size_t n = 0;
+    if (!states_alike(a))
+        return 0;
+    while (n < a->p->seq && alike_at(a, time_at(a, n)))
+        n++;
+    return n;
+}
+
+/* What the last rows that were alike began with, in the order of this direction, and the states that
+ * it led to: the next rows of a network begin with the same padding. */
+typedef struct {
+    size_t *n;        /* times */
+    float *start;     /* (2, hidden) states in front of them */
+    float *x, *h, *c; /* (seq, input), (seq, hidden) */
+} head;
+
+static int is_constant(const sis__pass *a, size_t input) {
+    return !sis__in(a->s, a->r, input) || a->r->plan->tensors[a->s->inputs[input]].data;
+}
+
+static int head_find(const sis__pass *a, head *m) {
+    const sis__recurrent *p = a->p;
+    enum { COUNT = 16, MOST = 1 << 22 };
+    size_t floats = COUNT + 2 * p->hidden + p->seq * (p->input + 2 * p->hidden);
+    floats = (floats + 15) / 16 * 16;
+    if (floats > MOST || !p->w_packed[a->d] || !p->r_packed[a->d] || !is_constant(a, SIS__B) ||
+        sis__in(a->s, a->r, SIS__LENGTHS) || sis__in(a->s, a->r, SIS__P))
+        return 0;
+    float *at = (float *)sis__run_keep(a->r, a->s, p->directions * floats * sizeof(float));
+    if (!at)
+        return 0;
+    at += a->d * floats;
+    m->n = (size_t *)(void *)at;
+    m->start = at + COUNT;
+    m->x = m->start + 2 * p->hidden;
+    m->h = m->x + p->seq * p->input;
+    m->c = m->h + p->seq * p->hidden;
+    return 1;
+}
+
+static const float *first_row(const sis__pass *a, size_t k) {
+    return sis__in(a->s, a->r, SIS__X) + row_x(a->p, time_at(a, k), 0) * a->p->input;
+}
+
+/* How many of the first `most` times are those of before; the states behind them, and y. */
+static size_t recall(const sis__pass *a, const head *m, size_t most) {
+    const sis__recurrent *p = a->p;
+    size_t n = 0, row = p->input * sizeof(float), state = p->hidden * sizeof(float);
+    if (memcmp(m->start, a->h, state) != 0 || memcmp(m->start + p->hidden, a->c, state) != 0)
+        *m->n = 0;
+    memcpy(m->start, a->h, state);
+    memcpy(m->start + p->hidden, a->c, state);
+    for (; n < most && n < *m->n && memcmp(m->x + n * p->input, first_row(a, n), row) == 0; n++) {
+        memcpy(a->h, m->h + n * p->hidden, state);
+        sis__pass_emit(a, time_at(a, n));
+    }
+    if (n > 0)
+        memcpy(a->c, m->c + (n - 1) * p->hidden, state);
+    return n;
+}
+
+static void remember(const sis__pass *a, const head *m, size_t k) {
+    const sis__recurrent *p = a->p;
+    memcpy(m->x + k * p->input, first_row(a, k), p->input * sizeof(float));
+    memcpy(m->h + k * p->hidden, a->h, p->hidden * sizeof(float));
+    memcpy(m->c + k * p->hidden, a->c, p->hidden * sizeof(float));
+    *m->n = k + 1;
+}
+
+static void run_times(const sis__pass *a, sis__pass_step step, const head *m, size_t k,
+                      size_t end) {
+    const sis__recurrent *p = a->p;
+    size_t block = sis__pass_block(p), gh = p->gates * p->hidden;
+    while (k < end) {
+        size_t n = end - k < block ? end - k : block;
+        size_t from = a->backwards ? p->seq - k - n : k;
+        sis__pass_project(a, from, n, a->gates);
+        for (size_t last = k + n; k < last; k++) {
+            size_t t = time_at(a, k);
+            step(a, t, a->gates + (t - from) * a->rows * gh);
+            sis__pass_emit(a, t);
+            if (m->n)
+                remember(a, m, k);
+        }
+    }
+}
+
+static void spread_state(const sis__pass *a, float *state) {
+    for (size_t b = 1; b < a->p->batch; b++)
+        memcpy(state + b * a->p->hidden, state, a->p->hidden * sizeof *state);
+}
+
+void sis__pass_run(sis__pass *a, sis__pass_step step) {
+    head m = {0};
+    size_t alike = times_alike(a), known = 0;
+    a->rows = 1;
+    if (alike > 0 && head_find(a, &m))
+        known = recall(a, &m, alike);
+    run_times(a, step, &m, known, alike);
+    a->rows = a->p->batch;
+    if (alike > 0) {
+        spread_state(a, a->h);
+        spread_state(a, a->c);
+    }
+    run_times(a, step, &(head){0}, alike, a->p->seq);
 }
 
 /* ---- Gradient ------------------------------------------------------------------------------ */

@@ -4,7 +4,9 @@
  *
  * One direction at a time, `gates` (times, batch, gates*hidden) for a block of times is filled with
  * bias + x . w^T by matrix products over all rows of the block; each time step then adds h . r^T to
- * its rows and runs the cell on each. A block is short enough to stay in the cache.
+ * its rows and runs the cell on each. A block is short enough to stay in the cache. As long as all
+ * rows of a batch begin alike, one row is computed for all, and not even that if the run before
+ * began so: padding in front of texts is gone through once.
  */
 #ifndef SIS_NET_OPS_RECURRENT_H
 #define SIS_NET_OPS_RECURRENT_H
@@ -16,6 +18,13 @@ enum { SIS__X, SIS__W, SIS__R, SIS__B, SIS__LENGTHS, SIS__H0, SIS__C0, SIS__P };
 
 int sis__recurrent_shape(sis__cx *c, size_t gates);
 
+/* Activations of n places (directions, those of each in order), kept with the plan; places beyond the list have `usual`, repeated.
+ * NULL: all are the usual ones. */
+const sis__squash *sis__squash_read(sis__cx *c, const char *const *usual, size_t each, size_t n);
+extern const sis__squash sis__squash_usual[3]; /* of an LSTM; the first two of a GRU */
+/* Values between -clip and clip (0: any), then squashed. */
+float sis__squash_at(const sis__squash *a, float clip, float v);
+
 /* One direction under way. */
 typedef struct sis__pass {
     const sis__step *s;
@@ -23,6 +32,7 @@ typedef struct sis__pass {
     const sis__recurrent *p;
     size_t d; /* direction */
     int backwards;
+    size_t rows; /* that are computed: 1 as long as all are alike, else all of the batch */
     const float *w, *rz, *rh; /* packed, see sis__recurrent */
     float *bias;              /* (gates*hidden) that goes into every projection */
     float *gates;             /* (block, batch, gates*hidden) */
@@ -34,7 +44,7 @@ typedef struct sis__pass {
 /* Lay out scratch memory, pack weights that are not constant, set h and c to the initial states. */
 void sis__pass_begin(sis__pass *a, const sis__step *s, sis__run *r, size_t d);
 
-/* gates = bias + x . w^T for times from..from+n-1. */
+/* gates (n, a->rows, gates*hidden) = bias + x . w^T for times from..from+n-1. */
 void sis__pass_project(const sis__pass *a, size_t from, size_t n, float *gates);
 
 /* Is time t still within row b's sequence? */
@@ -50,12 +60,19 @@ size_t sis__row_state(const sis__recurrent *p, size_t d, size_t b);
 /* h of every row into y at time t (zero where the sequence has ended). */
 void sis__pass_emit(const sis__pass *a, size_t t);
 
+/* All times, first to last in this direction, without keeping anything but y. step: a->rows rows at
+ * time t, whose projections are in `gates`. */
+typedef void (*sis__pass_step)(const sis__pass *a, size_t t, float *gates);
+void sis__pass_run(sis__pass *a, sis__pass_step step);
+
 /* GRU: what a step needs beside its rows. */
 typedef struct sis__gru {
     size_t hidden;
     int linear_before_reset;
     const float *rz, *rh; /* packed */
     const float *rb;      /* (hidden) recurrent bias of the candidate if it is reset, else NULL */
+    const sis__squash *squash; /* of z and r; NULL: sigmoid, not clipped */
+    float clip;
 } sis__gru;
 
 /* gates (rows, 3*hidden): projection in; z, r and candidate before tanh out. h (rows, hidden) is

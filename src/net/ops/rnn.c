@@ -3,41 +3,21 @@
  * RNN: h = f(x . w^T + h . r^T + b) at each time. x (seq, batch, input), or (batch, seq, input) with
  * layout 1; w (directions, hidden, input), r (directions, hidden, hidden), b (directions, 2 hidden).
  */
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "net/onnx/proto.h"
 #include "net/ops/axes.h"
 #include "net/ops/ops.h"
+#include "net/ops/recurrent.h"
 
 enum { X, W, R, B, LENGTHS, H0 };
-enum { TANH, RELU, SIGMOID };
 
 typedef struct {
     size_t seq, batch, input, hidden, directions;
     int reverse, batch_first;
-    int how[2]; /* of each direction */
+    const sis__squash *squash; /* of each direction */
     float clip;
 } rnn;
-
-static void read_activations(sis__cx *c, rnn *p) {
-    static const char *const names[] = {"Tanh", "Relu", "Sigmoid"};
-    const Onnx__AttributeProto *a = sis__attr_find(c, "activations");
-    sis__attr_find(c, "activation_alpha");
-    sis__attr_find(c, "activation_beta");
-    for (size_t d = 0; a && a->n_strings && d < p->directions; d++) {
-        const ProtobufCBinaryData *s = &a->strings[d < a->n_strings ? d : 0];
-        int found = -1;
-        for (int i = 0; i < 3; i++)
-            if (s->len == strlen(names[i]) && memcmp(s->data, names[i], s->len) == 0)
-                found = i;
-        if (found < 0)
-            sis__cx_fail(c, SIS_E_UNSUPPORTED, "activation %.*s", (int)(s->len < 40 ? s->len : 40),
-                         (const char *)s->data);
-        p->how[d] = found;
-    }
-}
 
 static void check_shapes(sis__cx *c, const rnn *p) {
     const sis__tensor *w = sis__cx_input(c, W), *r = sis__cx_input(c, R);
@@ -73,7 +53,8 @@ static int rnn_shape(sis__cx *c) {
     p->reverse = direction == 1;
     p->batch_first = layout;
     p->clip = clip;
-    read_activations(c, p);
+    static const char *const usual[] = {"Tanh"};
+    p->squash = sis__squash_read(c, usual, 1, p->directions);
     check_shapes(c, p);
     size_t y[4] = {p->seq, p->directions, p->batch, p->hidden};
     size_t y_first[4] = {p->batch, p->seq, p->directions, p->hidden};
@@ -85,14 +66,6 @@ static int rnn_shape(sis__cx *c) {
     c->step->flops = 2.0 * (double)(p->seq * p->batch * p->directions) * (double)p->hidden *
                      (double)(p->input + p->hidden);
     return c->error;
-}
-
-static float activate(const rnn *p, size_t d, double v) {
-    double bound = (double)p->clip;
-    v = bound > 0 ? (v > bound ? bound : v < -bound ? -bound : v) : v;
-    return (float)(p->how[d] == TANH   ? tanh(v)
-                   : p->how[d] == RELU ? (v > 0 ? v : 0)
-                                       : 1 / (1 + exp(-v)));
 }
 
 /* h of one row at one time from h before it. */
@@ -108,7 +81,8 @@ static void step(const sis__step *s, const sis__run *r, size_t d, const float *x
             sum += (double)x[i] * (double)w[j * p->input + i];
         for (size_t i = 0; i < p->hidden; i++)
             sum += (double)before[i] * (double)u[j * p->hidden + i];
-        h[j] = activate(p, d, sum);
+        h[j] =
+            sis__squash_at(p->squash ? &p->squash[d] : &sis__squash_usual[1], p->clip, (float)sum);
     }
 }
 

@@ -235,6 +235,78 @@ static int affine_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_affine_grid = {2, 2,         affine_shape, affine_forward, sis__no_gradient,
                                      0, SIS__MIXES};
 
+/* ---- CropAndResize: x (n, channels, height, width), regions, image of each, (height, width) ---------- */
+
+typedef struct {
+    size_t out[2];
+    int nearest;
+    float outside;
+} crops;
+
+static int crop_and_resize_shape(sis__cx *c) {
+    static const char *const modes[] = {"bilinear", "nearest"};
+    const sis__tensor *x = sis__cx_input(c, 0), *b = sis__cx_input(c, 1), *i = sis__cx_input(c, 2);
+    crops *p = (crops *)sis__cx_own(c, sizeof *p);
+    int nearest = sis__attr_choice(c, "mode", modes, 2);
+    float outside = sis__attr_float(c, "extrapolation_value", 0);
+    size_t n;
+    const int64_t *size = sis__cx_ints(c, 3, &n);
+    sis__cx_float(c, 0);
+    sis__cx_float(c, 1);
+    if (!c->error && (x->rank != 4 || b->rank != 2 || b->dims[1] != 4 || i->dtype != SIS__I64 ||
+                      i->count != b->dims[0] || n != 2 || size[0] < 1 || size[1] < 1 ||
+                      size[0] > 1 << 16 || size[1] > 1 << 16 || x->count == 0))
+        sis__cx_fail(c, SIS_E_FORMAT, "regions that do not fit");
+    if (c->error)
+        return c->error;
+    *p = (crops){{(size_t)size[0], (size_t)size[1]}, nearest, outside};
+    return sis__cx_output(c, 0, SIS__F32, 4,
+                          (size_t[]){b->dims[0], x->dims[1], p->out[0], p->out[1]});
+}
+
+/* Where pixel i of n between two edges (0 to 1) lies in a line of `size`. */
+static float cropped_at(float from, float to, size_t i, size_t n, size_t size) {
+    float last = (float)(size - 1);
+    return n > 1 ? from * last + (float)i * ((to - from) * last / (float)(n - 1))
+                 : 0.5f * (from + to) * last;
+}
+
+static float crop_value(const crops *p, const float *x, const size_t *in, float y, float left) {
+    if (!(y >= 0 && y <= (float)(in[0] - 1) && left >= 0 && left <= (float)(in[1] - 1)))
+        return p->outside;
+    if (p->nearest)
+        return x[(size_t)roundf(y) * in[1] + (size_t)roundf(left)];
+    const float *above = x + (size_t)floorf(y) * in[1], *below = x + (size_t)ceilf(y) * in[1];
+    size_t a = (size_t)floorf(left), b = (size_t)ceilf(left);
+    float right = left - floorf(left);
+    float top = above[a] + (above[b] - above[a]) * right;
+    float bottom = below[a] + (below[b] - below[a]) * right;
+    return top + (bottom - top) * (y - floorf(y));
+}
+
+static int crop_and_resize_forward(const sis__step *s, sis__run *r) {
+    const crops *p = (const crops *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
+    size_t pixels = p->out[0] * p->out[1], planes = x->dims[1];
+    for (size_t i = 0; i < y->count; i++) {
+        size_t region = i / pixels / planes, row = i % pixels / p->out[1], column = i % p->out[1];
+        const float *b = sis__in(s, r, 1) + 4 * region;
+        size_t image =
+            sis__index_in(((const int64_t *)(const void *)sis__in(s, r, 2))[region], x->dims[0]);
+        if (image == SIZE_MAX)
+            return sis__fail(SIS_E_ARGUMENT, "a region of an image that is not there");
+        const float *plane =
+            sis__in(s, r, 0) + (image * planes + i / pixels % planes) * x->dims[2] * x->dims[3];
+        sis__out(s, r, 0)[i] =
+            crop_value(p, plane, x->dims + 2, cropped_at(b[0], b[2], row, p->out[0], x->dims[2]),
+                       cropped_at(b[1], b[3], column, p->out[1], x->dims[3]));
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_crop_and_resize = {
+    4, 4, crop_and_resize_shape, crop_and_resize_forward, sis__no_gradient, 0, SIS__MIXES};
+
 /* ---- RoiAlign, MaxRoiPool: x (n, channels, height, width), regions -> (regions, channels, h, w) -- */
 
 typedef struct {

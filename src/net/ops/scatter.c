@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Values chosen or replaced one by one, by indices that may depend on the input: GatherElements,
- * GatherND, ScatterElements (and its old name Scatter), ScatterND, OneHot. All but the additions
+ * GatherND, ScatterElements (and its old name Scatter), ScatterND, TensorScatter, NGramRepeatBlock, OneHot. All but the additions
  * of the scattering ones work on any type.
  */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -223,6 +224,92 @@ const sis__op sis__op_gather_nd = {
     2, 2, nd_shape, gather_nd_forward, gather_nd_backward, 0, SIS__MIXES_TEXTS};
 const sis__op sis__op_scatter_nd = {
     3, 3, nd_shape, scatter_nd_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+
+/* ---- TensorScatter: x (batch, ...), rows to put in along an axis, where they begin in each batch ------ */
+
+static int tensor_scatter_shape(sis__cx *c) {
+    static const char *const modes[] = {"linear", "circular"};
+    const sis__tensor *x = sis__cx_input(c, 0), *u = sis__cx_input(c, 1), *w = sis__cx_input(c, 2);
+    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+    int circular = sis__attr_choice(c, "mode", modes, 2);
+    size_t axis = sis__cx_axis(c, sis__attr_int(c, "axis", -2), x->rank);
+    int fits = u->rank == x->rank && u->dtype == x->dtype && axis > 0;
+    for (size_t d = 0; fits && d < x->rank; d++)
+        fits = d == axis ? u->dims[d] <= x->dims[d] : u->dims[d] == x->dims[d];
+    if (!fits || (w && (w->dtype != SIS__I64 || w->count != x->dims[0])))
+        sis__cx_fail(c, SIS_E_FORMAT, "inputs that do not fit each other");
+    if (c->error)
+        return c->error;
+    sis__axis_around(x, axis, &p->axis);
+    p->how = circular;
+    p->batches = x->dims[0];
+    p->width = u->dims[axis];
+    return sis__cx_output(c, 0, x->dtype, x->rank, x->dims);
+}
+
+static int tensor_scatter_forward(const sis__step *s, sis__run *r) {
+    const picks *p = (const picks *)s->p.own;
+    const sis__tensor *x = sis__tin(s, r, 0);
+    const int64_t *from = (const int64_t *)(const void *)sis__in(s, r, 2);
+    size_t bytes = p->axis.inner * sis__dtype_size(x->dtype);
+    char *y = (char *)sis__out(s, r, 0);
+    if (y != (const char *)sis__in(s, r, 0))
+        memcpy(y, sis__in(s, r, 0), x->count * sis__dtype_size(x->dtype));
+    for (size_t o = 0; o < p->axis.outer; o++) {
+        int64_t start = from ? from[o / (p->axis.outer / p->batches)] : 0;
+        for (size_t i = 0; i < p->width; i++) {
+            if (start < 0 || start > INT32_MAX || (!p->how && (size_t)start + i >= p->axis.size))
+                return bad_index(start, p->axis.size);
+            size_t at = ((size_t)start + i) % p->axis.size;
+            memcpy(y + (o * p->axis.size + at) * bytes,
+                   (const char *)sis__in(s, r, 1) + (o * p->width + i) * bytes, bytes);
+        }
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_tensor_scatter = {
+    2, 3, tensor_scatter_shape, tensor_scatter_forward, sis__no_gradient, 0, SIS__MIXES_TEXTS};
+
+/* ---- NGramRepeatBlock: ids (n, length), scores (n, words): no word that would repeat an n-gram -------- */
+
+static int ngram_shape(sis__cx *c) {
+    const sis__tensor *ids = sis__cx_input(c, 0), *x = sis__cx_input(c, 1);
+    int64_t size = sis__attr_int(c, "ngram_size", 0);
+    picks *p = (picks *)sis__cx_own(c, sizeof *p);
+    sis__cx_float(c, 1);
+    if (!c->error && (ids->dtype != SIS__I64 || ids->rank != 2 || x->rank != 2 ||
+                      x->dims[0] != ids->dims[0] || size < 1 || size > INT32_MAX))
+        sis__cx_fail(c, SIS_E_FORMAT, "ids and scores that do not fit");
+    if (c->error)
+        return c->error;
+    p->width = (size_t)size;
+    sis__cx_output(c, 0, SIS__F32, 2, x->dims);
+    sis__cx_elem(c, 0, x->elem);
+    return c->error;
+}
+
+static int ngram_forward(const sis__step *s, sis__run *r) {
+    const sis__tensor *ids = sis__tin(s, r, 0), *x = sis__tin(s, r, 1);
+    size_t length = ids->dims[1], size = ((const picks *)s->p.own)->width, words = x->dims[1];
+    float *y = sis__out(s, r, 0);
+    memcpy(y, sis__in(s, r, 1), x->count * sizeof *y);
+    for (size_t b = 0; b < ids->dims[0] && length >= size; b++) {
+        const int64_t *row = (const int64_t *)(const void *)sis__in(s, r, 0) + b * length;
+        for (size_t i = 0; i + size <= length; i++) {
+            if (memcmp(row + i, row + length - size + 1, (size - 1) * sizeof *row) != 0)
+                continue;
+            int64_t word = row[i + size - 1];
+            if (word < 0 || (uint64_t)word >= words)
+                return bad_index(word, words);
+            y[b * words + (size_t)word] = -INFINITY;
+        }
+    }
+    return SIS_OK;
+}
+
+const sis__op sis__op_ngram_repeat_block = {
+    2, 2, ngram_shape, ngram_forward, sis__no_gradient, 0, SIS__MIXES};
 
 /* ---- OneHot: indices, depth, (off, on) ------------------------------------------------------- */
 

@@ -121,6 +121,11 @@ int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t)
 void sis__window_span(const sis__window *w, size_t axis, size_t o, size_t *from, size_t *to) {
     ptrdiff_t start = (ptrdiff_t)(o * w->stride[axis]) - w->pad[axis];
     ptrdiff_t step = (ptrdiff_t)w->dilation[axis], in = (ptrdiff_t)w->in[axis];
+    if (start >= 0 && start + (ptrdiff_t)(w->kernel[axis] - 1) * step < in) { /* all of it */
+        *from = 0;
+        *to = w->kernel[axis];
+        return;
+    }
     ptrdiff_t first = start < 0 ? (-start + step - 1) / step : 0;
     ptrdiff_t end = start >= in ? 0 : (in - start + step - 1) / step;
     *to = (size_t)(end < (ptrdiff_t)w->kernel[axis] ? end : (ptrdiff_t)w->kernel[axis]);

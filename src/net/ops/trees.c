@@ -43,6 +43,20 @@ static int ints_of(sis__cx *c, const char *name, size_t n, const int64_t **v) {
     return c->error;
 }
 
+/* A list of floats, or of doubles in a tensor called NAME_as_tensor. */
+static const float *floats_of(sis__cx *c, const char *name, size_t *n) {
+    char other[64];
+    sis__decoded d;
+    const float *v = sis__attr_floats(c, name, n);
+    snprintf(other, sizeof other, "%s_as_tensor", name);
+    if (!sis__attr_tensor(c, other, &d) || *n)
+        return v;
+    if (d.dtype != SIS__F32)
+        sis__cx_fail(c, SIS_E_FORMAT, "%s is of another type", other);
+    *n = c->error ? 0 : d.count;
+    return c->error ? NULL : (const float *)d.data;
+}
+
 /* Where missing values go, an entry a node; NULL: to the no side. */
 static const int64_t *missing_of(sis__cx *c, size_t n) {
     size_t count;
@@ -60,11 +74,12 @@ static int read_nodes(sis__cx *c, node_lists *l) {
     ints_of(c, "nodes_truenodeids", l->n, &l->yes);
     ints_of(c, "nodes_falsenodeids", l->n, &l->no);
     l->missing = missing_of(c, l->n);
-    l->values = sis__attr_floats(c, "nodes_values", &n);
+    l->values = floats_of(c, "nodes_values", &n);
     if (n != l->n)
         sis__cx_fail(c, SIS_E_FORMAT, "nodes_values has %zu entries instead of %zu", n, l->n);
     l->modes = sis__attr_find(c, "nodes_modes");
     sis__attr_find(c, "nodes_hitrates");
+    sis__attr_find(c, "nodes_hitrates_as_tensor");
     if (!l->modes || l->modes->n_strings != l->n || l->n == 0)
         sis__cx_fail(c, SIS_E_FORMAT, "nodes_modes does not name one mode a node");
     return c->error;
@@ -173,7 +188,7 @@ static int read_weights(sis__cx *c, int classifier, weight_lists *w) {
     w->trees = sis__attr_ints(c, classifier ? "class_treeids" : "target_treeids", &w->n);
     ints_of(c, classifier ? "class_nodeids" : "target_nodeids", w->n, &w->nodes);
     ints_of(c, classifier ? "class_ids" : "target_ids", w->n, &w->ids);
-    w->weights = sis__attr_floats(c, classifier ? "class_weights" : "target_weights", &n);
+    w->weights = floats_of(c, classifier ? "class_weights" : "target_weights", &n);
     if (n != w->n)
         sis__cx_fail(c, SIS_E_FORMAT, "%zu weights instead of %zu", n, w->n);
     return c->error;
@@ -224,7 +239,7 @@ static int build_weights(sis__cx *c, sis__trees *t, const weight_lists *w, const
 
 static int read_base(sis__cx *c, sis__trees *t) {
     size_t n;
-    t->base = sis__attr_floats(c, "base_values", &n);
+    t->base = floats_of(c, "base_values", &n);
     if (c->error || n == 0) {
         t->base = NULL;
         return c->error;
@@ -496,6 +511,8 @@ static int trees_shape(sis__cx *c, int classifier) {
             read_aggregate(c, t);
     }
     sis__cx_output(c, classifier ? 1 : 0, SIS__F32, 2, (size_t[]){t->n, t->outputs});
+    if (c->step->op != SIS__OP_TREE_ENSEMBLE)
+        sis__cx_elem(c, classifier ? 1 : 0, SIS__FLOAT);
     if (!c->error)
         build_once(c, t);
     c->step->scratch =

@@ -43,6 +43,10 @@ static int constants_shape(sis__cx *c, const constants *k) {
     X(times, "alpha", NULL, 1.0f, 0)                                                               \
     X(quick_gelu, "alpha", NULL, 1.702f, 0)                                                        \
     X(hard_sigmoid, "alpha", "beta", 0.2f, 0.5f)                                                   \
+    X(affine, "alpha", "beta", 1.0f, 0)                                                            \
+    X(scaled_tanh, "alpha", "beta", 1.0f, 1.0f)                                                    \
+    X(parametric_softplus, "alpha", "beta", 1.0f, 1.0f)                                            \
+    X(scale, "scale", NULL, 1.0f, 0)                                                               \
     X(selu, "alpha", "gamma", 1.67326319217681884765625f, 1.05070102214813232421875f)              \
     X(shrink, "lambd", "bias", 0.5f, 0.0f)
 
@@ -62,17 +66,17 @@ static int gelu_shape(sis__cx *c) {
     return unary_shape(c);
 }
 
-static float softplus(float x) {
+float sis__softplus(float x) {
     return x > 0 ? x + log1pf(expf(-x)) : log1pf(expf(x));
+}
+
+float sis__hard_sigmoid(float x, float alpha, float beta) {
+    float y = alpha * x + beta;
+    return y < 0 ? 0 : y > 1 ? 1 : y;
 }
 
 static float sigmoid(float x) {
     return x >= 0 ? 1 / (1 + expf(-x)) : expf(x) / (1 + expf(x));
-}
-
-static float hard_sigmoid(float x, float alpha, float beta) {
-    float y = alpha * x + beta;
-    return y < 0 ? 0 : y > 1 ? 1 : y;
 }
 
 static float tanh_argument(float x) {
@@ -96,7 +100,7 @@ static float swish_slope(float x, float alpha) {
 }
 
 static float mish_slope(float x) {
-    float t = tanhf(softplus(x));
+    float t = tanhf(sis__softplus(x));
     return t + x * (1 - t * t) * sigmoid(x);
 }
 
@@ -126,13 +130,19 @@ static float mish_slope(float x) {
     X(acosh, unary_shape, acoshf(x), 1 / sqrtf(x * x - 1))                                         \
     X(atanh, unary_shape, atanhf(x), 1 / (1 - x * x))                                              \
     X(softsign, unary_shape, x / (1 + fabsf(x)), 1 / ((1 + fabsf(x)) * (1 + fabsf(x))))            \
-    X(softplus, unary_shape, softplus(x), sigmoid(x))                                              \
-    X(hard_sigmoid, hard_sigmoid_shape, hard_sigmoid(x, alpha, beta), y > 0 && y < 1 ? alpha : 0)  \
-    X(hard_swish, unary_shape, x *hard_sigmoid(x, 1.0f / 6, 0.5f),                                 \
+    X(softplus, unary_shape, sis__softplus(x), sigmoid(x))                                         \
+    X(hard_sigmoid, hard_sigmoid_shape, sis__hard_sigmoid(x, alpha, beta),                         \
+      y > 0 && y < 1 ? alpha : 0)                                                                  \
+    X(affine, affine_shape, alpha *x + beta, alpha)                                                \
+    X(scale, scale_shape, alpha *x, alpha)                                                         \
+    X(scaled_tanh, scaled_tanh_shape, alpha *tanhf(beta *x), beta *(alpha - y * y / alpha))        \
+    X(parametric_softplus, parametric_softplus_shape, alpha *sis__softplus(beta *x),               \
+      alpha *beta *sigmoid(beta *x))                                                               \
+    X(hard_swish, unary_shape, x *sis__hard_sigmoid(x, 1.0f / 6, 0.5f),                            \
       x <= -3  ? 0                                                                                 \
       : x >= 3 ? 1                                                                                 \
                : x / 3 + 0.5f)                                                                     \
-    X(mish, unary_shape, x *tanhf(softplus(x)), mish_slope(x))                                     \
+    X(mish, unary_shape, x *tanhf(sis__softplus(x)), mish_slope(x))                                \
     X(swish, swish_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                             \
     X(quick_gelu, quick_gelu_shape, x *sigmoid(alpha *x), swish_slope(x, alpha))                   \
     X(shrink, shrink_shape, shrink(x, alpha, beta), fabsf(x) > alpha ? 1 : 0)

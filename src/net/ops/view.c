@@ -46,7 +46,8 @@ static int reshape_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     size_t n, dims[SIS__MAX_RANK], known = 1, open = SIZE_MAX;
     int64_t zero = sis__attr_int(c, "allowzero", 0);
-    const int64_t *target = sis__cx_ints(c, 1, &n);
+    const int64_t *target = c->step->n_inputs > 1 ? sis__cx_ints(c, 1, &n)
+                                                  : sis__attr_ints(c, "shape", &n); /* opset 1 */
     if (c->error)
         return c->error;
     if (n > SIS__MAX_RANK)
@@ -77,6 +78,24 @@ static int reshape_shape(sis__cx *c) {
     if (count != x->count)
         return sis__cx_fail(c, SIS_E_FORMAT, "%zu values into a shape of %zu", x->count, count);
     return view(c, n, dims);
+}
+
+/* Ones behind the axes of the first input, so that those stand at `axis` of the second's: what broadcasting was before
+ * opset 7. Without it nothing is added. */
+static int align_shape(sis__cx *c) {
+    const sis__tensor *b = sis__cx_input(c, 0), *a = sis__cx_input(c, 1);
+    size_t dims[SIS__MAX_RANK], rank = b->rank;
+    int64_t axis = sis__attr_int(c, "axis", (int64_t)a->rank - (int64_t)b->rank);
+    c->step->n_inputs = 1; /* nothing but its shape is wanted of the other */
+    memcpy(dims, b->dims, sizeof dims);
+    axis = axis < 0 && b->rank <= a->rank ? axis + (int64_t)a->rank : axis;
+    if (axis < 0 || (uint64_t)axis + b->rank > a->rank)
+        return b->count == 1 ? view(c, rank, dims)
+                             : sis__cx_fail(c, SIS_E_FORMAT, "broadcasting at axis %lld of %zu",
+                                            (long long)axis, a->rank);
+    while ((size_t)axis + rank < a->rank)
+        dims[rank++] = 1;
+    return view(c, rank, dims);
 }
 
 static int flatten_shape(sis__cx *c) {
@@ -164,7 +183,9 @@ static int dropout_shape(sis__cx *c) {
     if (training && !is_zero(training, SIS__BOOL) && !is_zero(ratio, SIS__F32))
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "training mode; export the model for inference");
     sis__cx_float(c, 0);
+    sis__attr_find(c, "is_test"); /* before opset 7 */
     sis__cx_output(c, 1, SIS__BOOL, x->rank, x->dims);
+    c->step->p.unary.to = c->node->opset >= 12; /* ONNX Runtime's mask was 0 before */
     if (!c->plan->training)
         return identity_shape(c);
     c->step->p.unary.alpha = ratio && ratio->data ? *(const float *)ratio->data : 0.0f;
@@ -198,7 +219,7 @@ static int dropout_forward(const sis__step *s, sis__run *r) {
     const sis__tensor *t = sis__tin(s, r, 0);
     size_t rows = r->plan->training ? t->dims[0] : 0, width = rows ? t->count / rows : 0;
     if (sis__out(s, r, 1))
-        memset(sis__out(s, r, 1), 1, sis__tout(s, r, 1)->count);
+        memset(sis__out(s, r, 1), s->p.unary.to, sis__tout(s, r, 1)->count);
     if (!r->plan->training)
         return view_forward(s, r);
     for (size_t i = 0; i < rows; i++)
@@ -224,7 +245,8 @@ static int zip_map_shape(sis__cx *c) {
     return identity_shape(c);
 }
 
-const sis__op sis__op_reshape = {2, 2, reshape_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_align = {2, 2, align_shape, view_forward, view_backward, 0, SIS__KEEPS};
+const sis__op sis__op_reshape = {1, 2, reshape_shape, view_forward, view_backward, 0, SIS__KEEPS};
 const sis__op sis__op_flatten = {1, 1, flatten_shape, view_forward, view_backward, 0, SIS__KEEPS};
 const sis__op sis__op_squeeze = {1, 2, squeeze_shape, view_forward, view_backward, 0, SIS__KEEPS};
 const sis__op sis__op_unsqueeze = {1, 2,         unsqueeze_shape, view_forward, view_backward,

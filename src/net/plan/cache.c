@@ -440,7 +440,7 @@ static int sees_all_rows(const sis__plan *p) {
     for (size_t i = 0; i < p->n_steps; i++) {
         const sis__step *s = &p->steps[i];
         const sis__reduce *e = &s->p.reduce;
-        if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR)
+        if (s->op == SIS__OP_DYNAMIC_QUANTIZE_LINEAR || s->op == SIS__OP_BATCH_STATISTICS)
             return 1;
         if (s->op < SIS__OP_REDUCE_MAX || s->op > SIS__OP_REDUCE_LOG_SUM_EXP)
             continue;

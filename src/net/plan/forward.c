@@ -49,9 +49,13 @@ sis__piece sis__piece_at(size_t chunk, size_t n_rows, int fill, size_t i) {
 
 /* ---- Margins ------------------------------------------------------------------------------- */
 
+static int has_softmax(const sis_net *net) {
+    return net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+}
+
 void sis__margins(const sis_net *net, const float *z, size_t m, size_t n, size_t c, double *y,
                   size_t step) {
-    int softmax = net->final == SIS__FINAL_SOFTMAX || net->final == SIS__FINAL_LOG_SOFTMAX;
+    int softmax = has_softmax(net);
     if (softmax)
         sis__kernels_best()->log_rest(z, m, n, c, y, step);
     for (size_t i = 0; i < m; i++)
@@ -81,15 +85,23 @@ int sis__batch_check(const sis_net *net, const sis_net_batch *b, sis__geometry *
     return sis__cache_geometry(net, b->embedded, b->n_values, g);
 }
 
+/* Those of all outputs of m rows. */
+static void all_margins(const sis_net *net, const float *z, size_t m, size_t k, double *y) {
+    int softmax = has_softmax(net);
+    for (size_t c = 0; softmax && c < k; c++)
+        sis__margins(net, z, m, k, c, y + c, k);
+    for (size_t i = 0; !softmax && i < m * k; i++)
+        y[i] = (double)z[i];
+}
+
 static void collect(const job *j, const sis__run *r, const sis__piece *p) {
     size_t k = j->g->n_outputs;
     if (j->scores) {
         memcpy(j->scores + p->row * k, r->data[j->net->output], p->n * k * sizeof *j->scores);
         return;
     }
-    const float *z = (const float *)r->data[j->net->pre_output];
-    for (size_t c = 0; c < k; c++)
-        sis__margins(j->net, z, p->n, k, c, j->margins + p->row * k + c, k);
+    all_margins(j->net, (const float *)r->data[j->net->pre_output], p->n, k,
+                j->margins + p->row * k);
 }
 
 /* One row of a network whose shapes depend on values. */
@@ -100,8 +112,8 @@ static int run_by_value(const job *j, size_t row) {
         return sis__cache_evaluate(j->net, j->g, 0, values, j->scores + row * k);
     float *z = SIS_NEW(float, k);
     int error = z ? sis__cache_evaluate(j->net, j->g, 1, values, z) : SIS_E_NOMEM;
-    for (size_t c = 0; c < k && !error; c++)
-        sis__margins(j->net, z, 1, k, c, j->margins + row * k + c, k);
+    if (!error)
+        all_margins(j->net, z, 1, k, j->margins + row * k);
     free(z);
     return error;
 }

@@ -158,6 +158,7 @@ static int check_inputs(compiler *k, sis__cx *c) {
 
 static int check_attributes(sis__cx *c) {
     const Onnx__NodeProto *p = c->node->proto;
+    sis__attr_find(c, "consumed_inputs"); /* the first versions': where results may be put */
     for (size_t i = 0; i < p->n_attribute; i++)
         if (i >= 64 || !(c->seen >> i & 1))
             return sis__cx_fail(c, SIS_E_UNSUPPORTED,

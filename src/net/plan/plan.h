@@ -159,6 +159,7 @@ typedef struct sis__run {
     char *base;    /* start of the arena, aligned to 64; tapes lie at base + step->tape_at */
     char *arena, *scratch_block, *grads; /* the memory behind all that */
     int borrowed; /* that memory, and initializers' gradients, are another's */
+    void **kept;  /* (n_steps) see sis__run_keep; NULL: nothing so far */
     /* Training plans: which units Dropout drops. A row's choice depends on `dropout` (0: none) and
      * its number first_row + i, not on the rows beside it. */
     uint64_t dropout;
@@ -167,6 +168,10 @@ typedef struct sis__run {
 
 int sis__run_new(const sis__plan *p, sis__run **out);
 void sis__run_free(sis__run *r);
+
+/* Memory that a step keeps from one forward to the next, always asked for with the same size; zeroed
+ * at first. NULL: there is none, so nothing may depend on it. */
+void *sis__run_keep(sis__run *r, const sis__step *s, size_t bytes);
 
 /* Memory that runs of different plans use one after the other; zeroed at first. */
 typedef struct sis__memory {

@@ -150,7 +150,23 @@ void sis__run_free(sis__run *r) {
     free(r->arena);
     free(r->scratch_block);
     free(r->grads);
+    for (size_t i = 0; r->kept && i < r->plan->n_steps; i++)
+        free(r->kept[i]);
+    free((void *)r->kept);
     free(r);
+}
+
+void *sis__run_keep(sis__run *r, const sis__step *s, size_t bytes) {
+    size_t i = 0;
+    while (i < r->plan->n_steps && s != &r->plan->steps[i])
+        i++;
+    if (i == r->plan->n_steps) /* a copy, which constants are folded with */
+        return NULL;
+    if (!r->kept)
+        r->kept = SIS_NEW(void *, r->plan->n_steps);
+    if (r->kept && !r->kept[i])
+        r->kept[i] = SIS_NEW(char, bytes);
+    return r->kept ? r->kept[i] : NULL;
 }
 
 int sis__run_forward(sis__run *r) {

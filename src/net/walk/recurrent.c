@@ -78,7 +78,7 @@ static int is_plain(const sis__step *s, const sis__run *r) {
         if (!is_fixed(s, r, i))
             return 0;
     return p->batch == 1 && p->w_packed[0] && p->r_packed[0] && p->clip == 0 && !p->input_forget &&
-           !sis__tin(s, r, SIS__P) && is_whole(s, r);
+           !p->squash && !sis__tin(s, r, SIS__P) && is_whole(s, r);
 }
 
 static void cell_release(recurrent_cell *c) {
@@ -144,7 +144,7 @@ static void cell_step(const recurrent_cell *c, size_t n, float *gates, float *h,
         lstm_step(c, n, gates, h, state);
         return;
     }
-    sis__gru g = {c->hidden, c->linear_before_reset, c->rz, c->rh, c->reset_bias};
+    sis__gru g = {c->hidden, c->linear_before_reset, c->rz, c->rh, c->reset_bias, NULL, 0};
     sis__gru_gates(&g, n, h, gates, spare);
     for (size_t i = 0; i < n; i++)
         sis__kernels_best()->gru(gates + i * c->width, gates + i * c->width + 2 * c->hidden,

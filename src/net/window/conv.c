@@ -11,6 +11,7 @@
  * and every output sees its values at the same offsets from its first. The terms come in the order
  * of a full pass, so the sums are the same to the bit.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,13 +113,55 @@ int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed
 
 /* ---- Lines ---------------------------------------------------------------------------------- */
 
-/* Where the sums of a row of the kernel for outputs (z, y, x ...) stand in a part that holds those
- * of all rows: (z, y, row, x, filter). */
-static float *sums_at(const sis__layer *l, const sis__part *p, int z, int y, size_t row, int x) {
-    const sis__box *b = &p->box;
-    size_t ny = (size_t)(b->hi[1] - b->lo[1]), nx = (size_t)(b->hi[2] - b->lo[2]);
-    size_t line = ((size_t)(z - b->lo[0]) * ny + (size_t)(y - b->lo[1])) * sis__conv_rows(l) + row;
-    return p->at + (line * nx + (size_t)(x - b->lo[2])) * l->w.filters;
+/* Floats of the sums of a row of the kernel for a line of outputs. */
+static size_t line_size(const sis__layer *l, const sis__box *b) {
+    return (size_t)(b->hi[2] - b->lo[2]) * l->w.filters;
+}
+
+/* What output o sees first along an axis. */
+static int first_seen(const sis__window *w, size_t d, int o) {
+    return o * (int)w->stride[d] - (int)w->pad[d];
+}
+
+/* The first row of the kernel along an axis by which output o sees some lines, or ones behind. */
+static size_t first_row(const sis__window *w, size_t d, int o, const sis__box *lines) {
+    int missing = lines->lo[d] - first_seen(w, d, o), step = (int)w->dilation[d];
+    return missing <= 0 ? 0 : (size_t)(step == 1 ? missing : (missing + step - 1) / step);
+}
+
+/* Where the first of the sums for outputs (z, y, x ...) stands. */
+static float *sums_of(const sis__layer *l, const sis__row_sums *s, int z, int y, int x) {
+    const sis__box *b = &s->box;
+    size_t ny = (size_t)(b->hi[1] - b->lo[1]);
+    size_t place = (size_t)(z - b->lo[0]) * ny + (size_t)(y - b->lo[1]);
+    return s->at + place * s->rows[0] * s->rows[1] * line_size(l, b) +
+           (size_t)(x - b->lo[2]) * l->w.filters;
+}
+
+/* Where those of one row stand. */
+static float *sums_at(const sis__layer *l, const sis__row_sums *s, int z, int y, size_t row,
+                      int x) {
+    size_t kz = row / l->w.kernel[1] - first_row(&l->w, 0, z, &s->lines);
+    size_t ky = row % l->w.kernel[1] - first_row(&l->w, 1, y, &s->lines);
+    return sums_of(l, s, z, y, x) + (kz * s->rows[1] + ky) * line_size(l, &s->box);
+}
+
+/* Those of all rows for the outputs of a box. */
+static sis__row_sums all_sums(const sis__layer *l, float *at, const sis__box *box) {
+    const sis__box all = {{INT_MIN / 2, INT_MIN / 2, 0}, {INT_MAX, INT_MAX, 0}};
+    return (sis__row_sums){at, *box, all, {l->w.kernel[0], l->w.kernel[1]}};
+}
+
+sis__row_sums sis__conv_own(const sis__prefix *f, const sis__layer *l, size_t j) {
+    sis__row_sums own = {.box = f->maps[l->out].box[j], .lines = f->maps[l->in[0]].box[j]};
+    if (f->store.single)
+        own.at = f->store.single + f->points[l->conv.point].kept[j].in;
+    for (size_t d = 0; d < 2; d++) {
+        size_t step = l->w.dilation[d];
+        size_t rows = ((size_t)(own.lines.hi[d] - own.lines.lo[d]) + step - 1) / step;
+        own.rows[d] = rows < l->w.kernel[d] ? rows : l->w.kernel[d];
+    }
+    return own;
 }
 
 /* n positions of a line of the input from x = lo on, zeros outside the map. */
@@ -214,7 +257,7 @@ static int is_seen(const sis__window *w, const int *at, const sis__box *r) {
 /* What line (z, y) of the input adds to the outputs of box r that see it, at most a block of them
  * side by side. */
 static void queue_line(sis__prefix *f, const sis__layer *l, const sis__part *in, const int *at,
-                       const sis__box *r, const sis__part *to) {
+                       const sis__box *r, const sis__row_sums *to) {
     const sis__window *w = &l->w;
     sis__queue *q = &f->scratch.queue;
     size_t n = (size_t)(r->hi[2] - r->lo[2]), width = seen_by(w, n);
@@ -247,7 +290,7 @@ static int smaller(int a, int b) {
 }
 
 void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
-                     const sis__box *lines, const sis__box *r, const sis__part *to) {
+                     const sis__box *lines, const sis__box *r, const sis__row_sums *to) {
     sis__box b = *r;
     for (b.lo[2] = r->lo[2]; b.lo[2] < r->hi[2]; b.lo[2] = b.hi[2]) {
         b.hi[2] = smaller(b.lo[2] + l->conv.block[2], r->hi[2]);
@@ -262,8 +305,8 @@ void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
 static void run_block(sis__prefix *f, const sis__layer *l, const sis__part *in,
                       const sis__part *out, const sis__box *b) {
     const sis__kernels *kn = sis__kernels_best();
-    sis__part sums = l->conv.sums ? (sis__part){l->conv.sums, f->maps[l->out].whole}
-                                  : (sis__part){f->scratch.products, *b};
+    const sis__row_sums sums = l->conv.sums ? all_sums(l, l->conv.sums, &f->maps[l->out].whole)
+                                            : all_sums(l, f->scratch.products, b);
     size_t n = (size_t)(b->hi[2] - b->lo[2]) * l->w.filters, rows = sis__conv_rows(l);
     sis__box lines = *b;
     for (size_t d = 0; d < 2; d++) {
@@ -306,36 +349,38 @@ sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j) {
     return sis__box_empty(out) ? *out : b;
 }
 
-/* Does row d of the kernel along an axis see the changed lines from output o? */
-static int sees(const sis__window *w, size_t d, int o, size_t k, const sis__box *changed) {
-    int at = o * (int)w->stride[d] - (int)w->pad[d] + (int)(k * w->dilation[d]);
-    return at >= changed->lo[d] && at < changed->hi[d];
-}
-
 /* f->scratch.lines: the sums of each row of the kernel for outputs (z, y, x ...) with feature j masked too.
  * Those that see none of its lines are the base's. */
 static void find_lines(const sis__prefix *f, const sis__layer *l, size_t j, int z, int y, int x) {
     const sis__window *w = &l->w;
-    const sis__part base = {l->conv.sums, f->maps[l->out].whole};
-    const sis__part own = {f->store.single + f->points[l->conv.point].kept[j].in,
-                           f->maps[l->out].box[j]};
-    const sis__box *changed = &f->maps[l->in[0]].box[j];
-    for (size_t row = 0; row < sis__conv_rows(l); row++) {
-        int mine = sees(w, 0, z, row / w->kernel[1], changed) &&
-                   sees(w, 1, y, row % w->kernel[1], changed);
-        f->scratch.lines[row] = sums_at(l, mine ? &own : &base, z, y, row, x);
+    const sis__row_sums base = all_sums(l, l->conv.sums, &f->maps[l->out].whole),
+                        own = sis__conv_own(f, l, j);
+    const sis__box *lines = &own.lines;
+    const float *theirs = sums_of(l, &base, z, y, x), *mine = sums_of(l, &own, z, y, x);
+    size_t their_line = line_size(l, &base.box), my_line = line_size(l, &own.box), row = 0;
+    int at_z = first_seen(w, 0, z), from = first_seen(w, 1, y);
+    for (size_t kz = 0; kz < w->kernel[0]; kz++, at_z += (int)w->dilation[0]) {
+        int plane = at_z >= lines->lo[0] && at_z < lines->hi[0], at_y = from;
+        const float *next = mine;
+        for (size_t ky = 0; ky < w->kernel[1]; ky++, row++, at_y += (int)w->dilation[1]) {
+            int sees = plane && at_y >= lines->lo[1] && at_y < lines->hi[1];
+            f->scratch.lines[row] = sees ? next : theirs;
+            next += sees ? my_line : 0;
+            theirs += their_line;
+        }
+        mine += plane ? own.rows[1] * my_line : 0;
     }
 }
 
 void sis__conv_kept(const sis__prefix *f, const sis__layer *l, size_t j, const int *at, size_t n,
                     int relu, float *y) {
     find_lines(f, l, j, at[0], at[1], at[2]);
-    sis__kernels_best()->add_up(f->scratch.lines, sis__conv_rows(l), n * l->w.filters, relu, y);
+    f->kernels->add_up(f->scratch.lines, sis__conv_rows(l), n * l->w.filters, relu, y);
 }
 
 void sis__conv_adopt(sis__prefix *f, const sis__layer *l, size_t j) {
     const sis__map *m = &f->maps[l->out];
-    const sis__part base = {l->conv.sums, m->whole};
+    const sis__row_sums base = all_sums(l, l->conv.sums, &m->whole);
     const sis__box *b = &m->box[j];
     size_t n = (size_t)(b->hi[2] - b->lo[2]);
     SIS__EACH_ROW(b, z, y) {

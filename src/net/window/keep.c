@@ -23,11 +23,19 @@
 
 /* ---- Room ----------------------------------------------------------------------------------- */
 
+/* Floats that are kept of a convolution for feature j. */
+static size_t own_floats(const sis__prefix *f, const sis__layer *l, size_t j) {
+    const sis__row_sums own = sis__conv_own(f, l, j);
+    return sis__box_volume(&own.box) * l->w.filters * own.rows[0] * own.rows[1];
+}
+
 /* Floats that keeping a convolution takes. */
 static double conv_floats(const sis__prefix *f, const sis__layer *l) {
     const sis__map *out = &f->maps[l->out];
-    return ((double)sis__positions(out) + sis__box_total(f, out)) *
-           (double)(out->channels * sis__conv_rows(l));
+    double floats = (double)sis__positions(out) * (double)(out->channels * sis__conv_rows(l));
+    for (size_t j = 0; j < f->s->in.n; j++)
+        floats += (double)own_floats(f, l, j);
+    return floats;
 }
 
 /* Floats that the cuts take. */
@@ -102,6 +110,18 @@ static void fuse(sis__prefix *f) {
     }
 }
 
+/* How far back each map's values of a candidate are computed from. */
+static void find_first(sis__prefix *f) {
+    for (size_t i = 0; i < f->n_layers; i++) {
+        const sis__layer *l = &f->layers[i];
+        int *first = &f->maps[l->out].first;
+        *first = l->out;
+        for (size_t k = 0; k < l->n_in && !sis__layer_kept(l); k++)
+            if (f->maps[l->in[k]].first < *first)
+                *first = f->maps[l->in[k]].first;
+    }
+}
+
 /* Place for n values in a store of which `*used` are taken. */
 static size_t room_for(size_t *used, size_t n) {
     size_t at = *used;
@@ -114,9 +134,10 @@ static void place_kept(sis__prefix *f, sis__keep_point *s) {
     const sis__map *m = &f->maps[s->map];
     int wide = s->kind == SIS__KEEP_DENSE || s->kind == SIS__KEEP_MEAN;
     size_t n = f->s->in.n, *used = wide ? &f->store.n_wide : &f->store.n_single;
-    size_t copies = s->kind == SIS__KEEP_CONV ? sis__conv_rows(&f->layers[s->layer]) : 1;
     for (size_t j = 0; j < n && s->kind != SIS__KEEP_MAX; j++)
-        s->kept[j].in = room_for(used, sis__box_volume(&m->box[j]) * m->channels * copies);
+        s->kept[j].in =
+            room_for(used, s->kind == SIS__KEEP_CONV ? own_floats(f, &f->layers[s->layer], j)
+                                                     : sis__box_volume(&m->box[j]) * m->channels);
     /* What cuts read at every step lies together. */
     for (size_t j = 0; j < n; j++)
         s->kept[j].out = room_for(used, wide                       ? s->linear.padded
@@ -228,9 +249,12 @@ static int scratch_init(sis__prefix *f) {
     f->scratch.change = (double *)sis__prefix_alloc(f, row + 16, sizeof *f->scratch.change);
     f->scratch.need = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.need);
     f->scratch.work = (sis__box *)sis__prefix_alloc(f, f->n_layers + 1, sizeof *f->scratch.work);
-    f->store.single =
-        (float *)sis__prefix_own(f, sis__alloc_raw(f->store.n_single + 1, sizeof *f->store.single));
-    f->store.wide = (double *)sis__prefix_alloc(f, f->store.n_wide, sizeof *f->store.wide);
+    f->store.single = (float *)sis__prefix_own(
+        f, sis__large_pages(sis__alloc_raw(f->store.n_single + 1, sizeof *f->store.single),
+                            f->store.n_single, sizeof *f->store.single));
+    f->store.wide =
+        (double *)sis__large_pages(sis__prefix_alloc(f, f->store.n_wide, sizeof *f->store.wide),
+                                   f->store.n_wide, sizeof *f->store.wide);
     if (!f->scratch.totals || !f->scratch.index || !f->scratch.outside || !f->scratch.change ||
         !f->scratch.need || !f->scratch.work || !f->store.single || !f->store.wide)
         return SIS_E_NOMEM;
@@ -243,6 +267,7 @@ int sis__keep_init(sis__prefix *f) {
     choose_convolutions(f);
     place_convolutions(f);
     fuse(f);
+    find_first(f);
     mark_needed(f);
     for (size_t i = 0; i < f->n_layers && !error; i++) {
         sis__layer *l = &f->layers[i];
@@ -284,7 +309,8 @@ static void update_whole(sis__prefix *f, sis__keep_point *s, size_t j) {
 static void update_conv(sis__prefix *f, sis__keep_point *s, size_t j) {
     const sis__kept *p = &s->kept[j];
     const sis__layer *l = &f->layers[s->layer];
-    sis__box r = f->maps[s->map].box[j], to = r;
+    const sis__row_sums to = sis__conv_own(f, l, j);
+    sis__box r = to.box;
     r.lo[2] = p->dirty.lo[2];
     r.hi[2] = p->dirty.hi[2];
     sis__box see = sis__layer_field(l, &f->maps[l->in[0]], &r);
@@ -293,7 +319,7 @@ static void update_conv(sis__prefix *f, sis__keep_point *s, size_t j) {
         see.hi[d] = p->dirty.hi[d];
     }
     sis__part in = sis__prefix_evaluate(f, j, l->in[0], &see);
-    sis__conv_queue(f, l, &in, &p->dirty, &r, &(sis__part){f->store.single + p->in, to});
+    sis__conv_queue(f, l, &in, &p->dirty, &r, &to);
 }
 
 void sis__keep_update(sis__prefix *f, sis__keep_point *s, size_t j) {

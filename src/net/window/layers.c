@@ -82,23 +82,44 @@ static const float *seen(const sis__layer *l, const sis__part *in, const int *o,
     return sis__part_at(in, l->w.channels, at[0], at[1], at[2]);
 }
 
+/* Maxima of n outputs side by side that see as much, from output o on. */
 static void pool_max(const sis__prefix *f, const sis__layer *l, const sis__part *in, const int *o,
-                     float *y) {
-    span s = span_of(&l->w, o);
-    size_t k[3], n = 0;
-    for (k[0] = s.from[0]; k[0] < s.to[0]; k[0]++)
-        for (k[1] = s.from[1]; k[1] < s.to[1]; k[1]++) {
-            k[2] = s.from[2];
-            if (k[2] == s.to[2])
+                     const span *s, size_t n, float *y) {
+    size_t k[3], channels = l->w.channels, step = l->w.dilation[2] * channels;
+    sis__window_maxima m = {
+        .x = f->scratch.lines, .n = n, .step = l->w.stride[2] * channels, .channels = channels};
+    for (k[0] = s->from[0]; k[0] < s->to[0]; k[0]++)
+        for (k[1] = s->from[1]; k[1] < s->to[1]; k[1]++) {
+            k[2] = s->from[2];
+            if (k[2] == s->to[2])
                 continue;
             const float *x = seen(l, in, o, k);
-            for (; k[2] < s.to[2]; k[2]++, x += l->w.dilation[2] * l->w.channels)
-                f->scratch.lines[n++] = x;
+            for (; k[2] < s->to[2]; k[2]++, x += step)
+                f->scratch.lines[m.count++] = x;
         }
-    if (n)
-        sis__kernels_best()->max_up(f->scratch.lines, n, l->w.channels, y);
-    for (size_t c = 0; !n && c < l->w.channels; c++)
+    if (m.count)
+        f->kernels->window_maxima(&m, y);
+    for (size_t c = 0; !m.count && c < n * channels; c++)
         y[c] = -INFINITY;
+}
+
+/* A row of outputs: those at the edges see less than the others. */
+static void pool_max_row(const sis__prefix *f, const sis__layer *l, const sis__part *in, int *o,
+                         int end, float *y) {
+    span s = span_of(&l->w, o);
+    while (o[2] < end) {
+        span next = s;
+        int x = o[2] + 1;
+        for (; x < end; x++) {
+            sis__window_span(&l->w, 2, (size_t)x, &next.from[2], &next.to[2]);
+            if (next.from[2] != s.from[2] || next.to[2] != s.to[2])
+                break;
+        }
+        pool_max(f, l, in, o, &s, (size_t)(x - o[2]), y);
+        y += (size_t)(x - o[2]) * l->w.channels;
+        o[2] = x;
+        s = next;
+    }
 }
 
 /* As net/ops/pool.c divides. */
@@ -131,13 +152,12 @@ static void pool_average(const sis__prefix *f, const sis__layer *l, const sis__p
 
 static void run_pool(sis__prefix *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                      const sis__box *r) {
-    SIS__EACH_ROW(r, z, y)
-    for (int x = r->lo[2]; x < r->hi[2]; x++) {
-        int o[3] = {z, y, x};
-        float *to = sis__part_at(out, l->w.channels, z, y, x);
+    SIS__EACH_ROW(r, z, y) {
+        int o[3] = {z, y, r->lo[2]};
+        float *to = sis__part_at(out, l->w.channels, z, y, o[2]);
         if (l->kind == SIS__LAYER_MAX)
-            pool_max(f, l, in, o, to);
-        else
+            pool_max_row(f, l, in, o, r->hi[2], to);
+        for (; o[2] < r->hi[2]; o[2]++, to += l->w.channels)
             pool_average(f, l, in, o, to);
     }
 }
@@ -246,8 +266,8 @@ static int adds_plainly(const sis__prefix *f, const sis__layer *l) {
     return maps > 0;
 }
 
-static void add_row(const sis__layer *l, const sis__part *in, const int *p, size_t n,
-                    size_t channels, float *y) {
+static void add_row(const sis__prefix *f, const sis__layer *l, const sis__part *in, const int *p,
+                    size_t n, size_t channels, float *y) {
     const float *x[2];
     size_t step[2];
     for (size_t i = 0; i < 2; i++) {
@@ -258,7 +278,7 @@ static void add_row(const sis__layer *l, const sis__part *in, const int *p, size
     }
     size_t together = step[0] == step[1] ? n : 1;
     for (size_t i = 0; i < n; i += together) {
-        sis__kernels_best()->add_up(x, 2, together * channels, 0, y + i * channels);
+        f->kernels->add_up(x, 2, together * channels, 0, y + i * channels);
         x[0] += step[0];
         x[1] += step[1];
     }
@@ -276,11 +296,11 @@ static void run_elements(sis__prefix *f, const sis__layer *l, const sis__part *i
         float *to = sis__part_at(out, channels, z, y, r->lo[2]);
         const float *x = sis__part_at(&in[0], channels, z, y, r->lo[2]);
         if (l->kind == SIS__LAYER_RELU)
-            sis__kernels_best()->relu(x, to, n * channels);
+            f->kernels->relu(x, to, n * channels);
         else if (l->kind == SIS__LAYER_AFFINE)
             affine_row(l, x, to, n, channels);
         else if (plain)
-            add_row(l, in, (int[]){z, y, r->lo[2]}, n, channels, to);
+            add_row(f, l, in, (int[]){z, y, r->lo[2]}, n, channels, to);
         else
             stage_run(&g, l, in, channels, (int[]){z, y, r->lo[2]},
                       sis__box_at(&m->whole, z, y, r->lo[2]), to);
@@ -336,19 +356,14 @@ void sis__layer_base(sis__prefix *f, size_t layer, const sis__box *r) {
 
 /* ---- Candidates ---------------------------------------------------------------------------- */
 
-/* Is something kept that tells what a layer makes of a candidate? */
-static int is_kept(const sis__layer *l) {
-    return l->fused || (l->kind == SIS__LAYER_CONV && l->conv.point >= 0);
-}
-
 /* Which box of each map is needed for need[map], and which part of it the candidate changes. */
 static void request(sis__prefix *f, size_t j, int map) {
-    for (int m = map; m >= 1; m--) {
+    for (int m = map; m >= 1 && m >= f->maps[map].first; m--) {
         const sis__layer *l = &f->layers[m - 1];
         if (sis__box_empty(&f->scratch.need[m]))
             continue;
         f->scratch.work[m] = sis__box_meet(&f->scratch.need[m], &f->maps[m].box[j]);
-        if (sis__box_empty(&f->scratch.work[m]) || is_kept(l))
+        if (sis__box_empty(&f->scratch.work[m]) || sis__layer_kept(l))
             continue;
         for (size_t i = 0; i < l->n_in; i++) {
             sis__box field = sis__layer_field(l, &f->maps[l->in[i]], &f->scratch.work[m]);
@@ -408,7 +423,7 @@ static void run_candidate(sis__prefix *f, size_t j, int map) {
     sis__part in[SIS__LAYER_INPUTS];
     for (size_t i = 0; i < l->n_in; i++)
         in[i] = (sis__part){f->maps[l->in[i]].window, f->scratch.need[l->in[i]]};
-    if (!sis__box_empty(r) && !is_kept(l))
+    if (!sis__box_empty(r) && !sis__layer_kept(l))
         run_layer(f, l, in, &out, r);
     else if (!sis__box_empty(r))
         copy_kept(f, j, l->fused ? &f->layers[l->in[0] - 1] : l, l->fused, &out, r);
@@ -416,13 +431,14 @@ static void run_candidate(sis__prefix *f, size_t j, int map) {
 }
 
 sis__part sis__prefix_evaluate(sis__prefix *f, size_t j, int map, const sis__box *r) {
-    for (int m = 0; m < map; m++)
+    int first = f->maps[map].first;
+    for (int m = first; m < map; m++)
         f->scratch.need[m] = (sis__box){{0}, {0}};
     f->scratch.need[map] = *r;
     request(f, j, map);
-    if (!sis__box_empty(&f->scratch.need[0]))
+    if (first == 0 && !sis__box_empty(&f->scratch.need[0]))
         mask_input(f, j, &(sis__part){f->maps[0].window, f->scratch.need[0]});
-    for (int m = 1; m <= map; m++)
+    for (int m = first > 0 ? first : 1; m <= map; m++)
         if (!sis__box_empty(&f->scratch.need[m]))
             run_candidate(f, j, m);
     return (sis__part){f->maps[map].window, *r};

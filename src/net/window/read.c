@@ -876,6 +876,7 @@ int sis__prefix_new(const sis__net_input *s, sis__prefix **out) {
         return SIS_E_NOMEM;
     reader r = {.f = f};
     f->s = s;
+    f->kernels = sis__kernels_best();
     int error = sis__net_input_plan(s, -1, &f->plan);
     if (!error) {
         r.plan = f->plan;

@@ -145,6 +145,7 @@ typedef struct sis__map {
     sis__box *box; /* (n_features) where masking each can change it */
     float *window; /* a candidate's values */
     int needed;    /* for some keep point */
+    int first;     /* of a candidate's values, those of no map before are asked for */
 } sis__map;
 
 typedef enum sis__layer_kind {
@@ -192,6 +193,11 @@ typedef struct sis__layer {
     sis__operand operands[SIS__LAYER_INPUTS]; /* ELEMENTS: of each input of the step */
     int fused; /* RELU: of what is kept for a convolution, without a copy in between */
 } sis__layer;
+
+/* Is something kept that tells what a layer makes of a candidate? */
+static inline int sis__layer_kept(const sis__layer *l) {
+    return l->fused || (l->kind == SIS__LAYER_CONV && l->conv.point >= 0);
+}
 
 /* ---- Keep points ---------------------------------------------------------------------------- */
 
@@ -314,6 +320,7 @@ typedef struct sis__owned {
 
 typedef struct sis__prefix {
     const sis__net_input *s;
+    const sis__kernels *kernels;
     sis__plan *plan; /* one row, from the input to what the last activation reads */
     sis__map *maps;  /* (n_layers + 1) */
     sis__layer *layers;
@@ -377,14 +384,26 @@ int sis__conv_init(sis__prefix *f, sis__layer *l, const float *w, int transposed
 void sis__conv_run(sis__prefix *f, const sis__layer *l, const sis__part *in, const sis__part *out,
                    const sis__box *r);
 
+/* Sums of rows of the kernel for the outputs of a box, (z, y, row, x, filter): of those rows that see
+ * some lines (z, y) of the input, which are rows[0] times rows[1] for an output at most. */
+typedef struct sis__row_sums {
+    float *at;
+    sis__box box, lines;
+    size_t rows[2];
+} sis__row_sums;
+
+/* Those that are kept for feature j, if the convolution is kept: of the lines that it changes. As
+ * long as there is no store, only how many they are. */
+sis__row_sums sis__conv_own(const sis__prefix *f, const sis__layer *l, size_t j);
+
 /* What feature j changes of a convolution: lines (z, y) of its input, and outputs x along them. */
 sis__box sis__conv_lines(const sis__prefix *f, const sis__layer *l, size_t j);
 
 /* Compute what `lines` of the input add to the outputs of box r, from a part that holds what these
- * see, into a part that holds the sums of r: not before the queue is flushed, which the lines of
+ * see, into sums that hold those of r: not before the queue is flushed, which the lines of
  * another convolution do first. */
 void sis__conv_queue(sis__prefix *f, const sis__layer *l, const sis__part *in,
-                     const sis__box *lines, const sis__box *r, const sis__part *to);
+                     const sis__box *lines, const sis__box *r, const sis__row_sums *to);
 void sis__conv_flush(sis__prefix *f);
 
 /* n outputs from position `at` on with feature j masked too, from what is kept. */
