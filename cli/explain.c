@@ -190,6 +190,7 @@ static int write_line(cli_explaining *w, cli_line *place, const char *line) {
 static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
     cli_explaining *w = ctx;
     brief b;
+    char number[SIS_ID_SIZE];
     memcpy(&b, answer, sizeof b);
     sis_collection c = {.status = b.status,
                         .score = b.score,
@@ -197,17 +198,17 @@ static int take_record(void *ctx, size_t i, const void *answer, size_t n) {
                         .message = b.why[0] ? b.why : NULL};
     w->unsettled |= w->n_written > 0 && i < w->last;
     w->last = i;
-    cli_explain_count(w, sis_task_id(w->task, i), &c);
+    cli_explain_count(w, sis_task_id(w->task, i, number), &c);
     cli_line place = {.row = sis_task_row(w->task, i), .length = n - sizeof b};
     return write_line(w, &place, (const char *)answer + sizeof b);
 }
 
 /* What the first record says of the whole file. */
-static int tell_made(cli_explaining *w) {
+static int tell_made(const cli_explaining *w, char **made) {
     cli_list words = {0};
     int status = cli_words_of(&cli_explain, w->o, &words);
     if (status == CLI_DONE)
-        status = cli_fail(sis_task_made(w->task, words.items, words.n, &w->made));
+        status = cli_fail(sis_task_made(w->task, words.items, words.n, made));
     cli_words_release(&words);
     return status;
 }
@@ -224,8 +225,8 @@ static int begin_output(cli_explaining *w) {
         w->todo[i] = i;
     if (w->o->resume)
         status = cli_explain_resume(w, &keep);
-    if (status == CLI_DONE && keep <= 0)
-        status = tell_made(w);
+    if (status == CLI_DONE && (keep <= 0 || w->other_rows))
+        status = tell_made(w, keep <= 0 ? &w->made : &w->made_anew);
     return status == CLI_DONE ? cli_output_open(&w->out, w->o->output, keep) : status;
 }
 
@@ -351,9 +352,9 @@ static int explain(cli_explaining *w) {
     if (status == CLI_FAILED && w->o->output && !w->broken)
         cli_note(0, "what was found before is in %s; --resume goes on from there", w->o->output);
     status = status == CLI_DONE ? closed : status;
-    if (status == CLI_DONE && w->unsettled)
+    if (status == CLI_DONE && (w->unsettled || w->made_anew))
         status = w->lines.n ? cli_lines_settle_noted(&w->lines, w->o->output, w->made)
-                            : cli_lines_settle(w->o->output);
+                            : cli_lines_settle(w->o->output, w->made_anew);
     cli_interrupt_names(NULL);
     if (status == CLI_DONE)
         conclude(w);
@@ -390,6 +391,7 @@ static int run(const void *p, const cli_list *args) {
         status = cli_leads() ? explain(&w) : serve(&w);
     free(w.todo);
     free(w.made);
+    free(w.made_anew);
     cli_lines_release(&w.lines);
     sis_task_free(w.task);
     return status;

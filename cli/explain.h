@@ -41,6 +41,8 @@ typedef struct cli_explaining {
     sis_task *task;
     cli_output out;
     char *made; /* how the file is made, for its first record; NULL: the file says it already */
+    char *made_anew;    /* the same of a file that says so of other --rows; else NULL */
+    int other_rows;     /* it does */
     cli_lines lines;    /* of such a file, where they are in it, if they come out of order */
     long long bytes;    /* of it so far */
     cli_things *things; /* while there is work */

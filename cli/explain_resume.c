@@ -124,7 +124,7 @@ static int same_origin(const cli_explaining *w, const sis_made *was, const sis_m
     return CLI_DONE;
 }
 
-static int check_origin(const cli_explaining *w, const char *made) {
+static int check_origin(cli_explaining *w, const char *made) {
     char *now = NULL;
     sis_made was = {0}, is = {0};
     int status = cli_fail(sis_made_parse(made, &was));
@@ -134,6 +134,7 @@ static int check_origin(const cli_explaining *w, const char *made) {
         status = cli_fail(sis_made_parse(now, &is));
     if (status == CLI_DONE)
         status = same_origin(w, &was, &is);
+    w->other_rows = strcmp(was.rows ? was.rows : "", is.rows ? is.rows : "") != 0;
     sis_made_release(&was);
     sis_made_release(&is);
     free(now);

@@ -282,10 +282,15 @@ int cli_lines_write(const cli_lines *l, const char *made, cli_output *out) {
     return status;
 }
 
-void cli_lines_release(cli_lines *l) {
+static void forget_made(cli_lines *l) {
     sis_made_release(&l->made);
     free(l->made_json);
     free(l->made_part);
+    l->made_json = l->made_part = NULL;
+}
+
+void cli_lines_release(cli_lines *l) {
+    forget_made(l);
     free(l->items);
     free((void *)l->paths);
     *l = (cli_lines){0};
@@ -366,9 +371,13 @@ static int settle(cli_lines *l, const char *path) {
     return status == CLI_DONE && l->n ? replace_file(l, path) : status;
 }
 
-int cli_lines_settle(const char *path) {
+int cli_lines_settle(const char *path, const char *made) {
     cli_lines l = {0};
     int status = cli_lines_add(&l, path);
+    if (status == CLI_DONE && made) {
+        forget_made(&l);
+        status = take_made(&l, path, made);
+    }
     if (status == CLI_DONE)
         status = settle(&l, path);
     cli_lines_release(&l);

@@ -50,8 +50,9 @@ int cli_line_remake(const char *line, size_t n, const char *made, char **out, si
 void cli_lines_release(cli_lines *l);
 
 /* Bring the records of a results file into the order of its run, in its place: a new file takes the
- * place of the old one at once. */
-int cli_lines_settle(const char *path);
+ * place of the old one at once. `made`: what its first record is to say of how it was made; NULL: what
+ * it says. */
+int cli_lines_settle(const char *path, const char *made);
 
 /* The same of a file whose lines have been noted one by one as they were written, so that it need not
  * be read to know them; made: how the run was made, as the first of them says. */

@@ -57,9 +57,9 @@ static int work(void *ctx, cli_things *things) {
 
 static int write_scores(void *ctx, size_t i, const void *scores, size_t bytes) {
     predicting *w = ctx;
-    char *line;
+    char *line, number[SIS_ID_SIZE];
     size_t n, outputs = bytes / sizeof(double);
-    int error = sis_scores_format(sis_task_id(w->task, i), scores, outputs, &line, &n);
+    int error = sis_scores_format(sis_task_id(w->task, i, number), scores, outputs, &line, &n);
     if (error)
         return error;
     w->broken |= cli_output_write(&w->out, line, n) != CLI_DONE;

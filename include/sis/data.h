@@ -59,7 +59,8 @@
  * Every value is finite and every text is UTF-8; whatever else a file holds is an error that says
  * where.
  *
- * Ownership: what the accessors return is borrowed and lives as long as the data set.
+ * Ownership: what the accessors return is borrowed and lives as long as the data set; with
+ * opt.memory what they return of an example lives until the same thread asks for another example.
  * Threads: a data set does not change once it is read; any number of threads may use it.
  */
 #ifndef SIS_DATA_H
@@ -126,6 +127,10 @@ typedef struct sis_data_opt {
     int more_names;     /* names only adds to the categories of columns: those of the file are there
                        too, and columns stand as in the file. Default 0 */
     sis_missing missing; /* what an absent value is */
+    size_t memory;       /* bytes: of texts, sequences and tables that take more, a few blocks of
+                            examples are held at a time, and others are read from the file again
+                            when they are asked for; of a pipe and of what is gzipped, from a copy in
+                            a temporary file. Default 0: all examples are held */
 } sis_data_opt;
 
 /* Every default. */
@@ -174,6 +179,10 @@ const char *sis_data_note(const sis_data *data);
 /* The features that a person marked in example i as what matters, *n of them, each once; NULL if
  * the file has none. Of a text: numbers of words. */
 const int *sis_data_human(const sis_data *data, size_t i, size_t *n);
+
+/* Why examples could not be read again (opt.memory): the file has changed, say. What the accessors
+ * returned of them is empty. 0: nothing went wrong. */
+int sis_data_error(const sis_data *data);
 
 /* ---- What columns hold --------------------------------------------------------------------- */
 

@@ -206,8 +206,9 @@ int sis_task_decide(sis_task *task, const char *threshold, int below, const char
 /* Examples of a task are numbered from 0 in their order; shards and rows leave some of the file
  * out. */
 size_t sis_task_count(const sis_task *task);
-const char *sis_task_id(const sis_task *task, size_t i);    /* no two are the same */
-size_t sis_task_row(const sis_task *task, size_t i);        /* its number in the data set */
+const char *sis_task_id(const sis_task *task, size_t i,
+                        char number[SIS_ID_SIZE]);   /* as sis_data_id; no two are the same */
+size_t sis_task_row(const sis_task *task, size_t i); /* its number in the data set */
 size_t sis_task_find(const sis_task *task, const char *id); /* SIZE_MAX: there is none */
 const sis_data *sis_task_data(const sis_task *task);        /* NULL: none was given */
 const sis_model *sis_task_model(const sis_task *task);
@@ -227,12 +228,12 @@ int sis_task_opt_made(const sis_task_opt *opt, size_t examples, const char *cons
 /* An example as the model is asked about it. Released with sis_example_release. */
 typedef struct sis_example {
     size_t row;         /* its number in the data set */
-    const char *id;     /* borrowed from the task */
+    char *id;           /* what it is called */
     sis_input input;    /* values, mask, features, output */
     const char *excuse; /* why nothing can be asked about it: it has no words. Else NULL */
     size_t n_words;     /* of models that take words, where features are words */
     char **words;       /* (n_words) of each feature, as it was written */
-    const char *text;   /* of texts: the whole, borrowed from the data set */
+    char *text;         /* of texts: the whole */
     int *spans;         /* (2 n_words) start and end of each feature in it, in characters */
     size_t n_human;
     int *human;      /* (n_human) texts: features that a person marked; NULL: not known */
@@ -252,7 +253,8 @@ int sis_task_load(const sis_task *task, size_t i, sis_example *out);
 void sis_example_release(sis_example *example);
 
 /* The record of an example and what was found for it; NULL: what it is, without an answer.
- * Everything in it is borrowed from the three. */
+ * Everything in it is borrowed from the three, and lives until this thread asks the task for another
+ * example. */
 void sis_task_record(const sis_task *task, sis_example *example, const sis_rationale *found,
                      sis_record *record);
 

@@ -107,6 +107,7 @@ int sis__cells_next(sis__cells *t) {
 int sis__cells_row(sis__cells *t) {
     while (sis__source_peek(&t->source) != SIS__SOURCE_END) {
         t->row_line = t->line;
+        t->row_offset = t->source.offset;
         int code = sis__cells_next(t);
         if (code != SIS_OK)
             return code;

@@ -20,6 +20,7 @@ typedef struct sis__cells {
     int quoted;      /* it was in quotes */
     int last;        /* it ends its row */
     size_t row_line; /* where its row began */
+    size_t row_offset;
 } sis__cells;
 
 int sis__cells_open(sis__cells *t, const char *path, char separator);

@@ -53,6 +53,11 @@ int sis__column_add(sis__column *c, const char *cell, uint16_t *code) {
     return error;
 }
 
+uint16_t sis__column_find(const sis__column *c, const char *cell) {
+    uint32_t number = c->full ? 0 : sis__names_find(&c->cells, cell, strlen(cell));
+    return number == UINT32_MAX ? 0 : (uint16_t)number;
+}
+
 int sis__column_is_category(const sis__column *c) {
     return c->type == SIS__COLUMN_CATEGORY || (c->type == SIS__COLUMN_ANY && c->words > 0);
 }
@@ -64,22 +69,30 @@ typedef struct {
     int category; /* NUMBER, or which of the column's cells; UNWANTED: one that the file lacks */
 } value;
 
-typedef struct {
-    const sis__columns *t;
-    const sis_data_opt *opt;
-    value *values; /* (n) */
+struct sis__layout {
+    const char *path;
+    const sis__column *columns; /* (width) */
+    size_t width;
+    sis_missing missing;
+    const sis_data_opt *opt;    /* while it is made */
+    int given;                  /* values were named, and other categories are an error */
+    unsigned char *is_category; /* (width) */
+    value *values;              /* (n) */
     size_t n, room;
-    sis__strings names;
-} layout;
+    sis__strings list;  /* what values are called, while it is made */
+    const char **names; /* (n) then */
+    int names_owned;
+};
+typedef sis__layout layout;
 
 /* Is it no feature? */
 static int is_aside(const layout *l, size_t column) {
-    return l->t->columns[column].type >= SIS__COLUMN_IGNORE;
+    return l->columns[column].type >= SIS__COLUMN_IGNORE;
 }
 
 /* Is this category an absent value, and such are none? */
 static int is_absent(const layout *l, const sis__column *c, size_t cell) {
-    return l->opt->missing >= SIS_MISSING_ALL && c->absent[cell];
+    return l->missing >= SIS_MISSING_ALL && c->absent[cell];
 }
 
 static int add_value(layout *l, size_t column, int category, const char *name) {
@@ -87,8 +100,8 @@ static int add_value(layout *l, size_t column, int category, const char *name) {
     if (code != SIS_OK)
         return code;
     l->values[l->n++] = (value){column, category};
-    sis__strings_add(&l->names, name);
-    return sis__buf_error(&l->names.text);
+    sis__strings_add(&l->list, name);
+    return sis__buf_error(&l->list.text);
 }
 
 static int too_many(const layout *l, size_t column) {
@@ -96,7 +109,7 @@ static int too_many(const layout *l, size_t column) {
     return sis__fail(SIS_E_FORMAT,
                      "%s, column \"%s\": more than %d different cells, and not all are numbers; "
                      "leave the column out (type ignore), or mend the cells that are no numbers",
-                     l->t->path, sis__cell_excerpt(l->t->columns[column].name, name),
+                     l->path, sis__cell_excerpt(l->columns[column].name, name),
                      SIS__CATEGORIES_MOST);
 }
 
@@ -138,7 +151,7 @@ static void gather(const layout *l, const sis__column *c, sortable *out, size_t 
 
 /* "column=category" for each category, sorted. */
 static int add_categories(layout *l, size_t column) {
-    const sis__column *c = &l->t->columns[column];
+    const sis__column *c = &l->columns[column];
     size_t n = 0;
     sortable *sorted = SIS_NEW(sortable, c->cells.n + l->opt->n_names);
     sis__buf name;
@@ -160,21 +173,21 @@ static int add_categories(layout *l, size_t column) {
     return code;
 }
 
-/* A column of numbers is wanted, and the cell of this row is none. */
-static int no_number(const layout *l, size_t column, size_t row, size_t line) {
+/* A column of numbers is wanted, and this cell of this row is none. */
+static int no_number(const layout *l, size_t column, size_t row, size_t line, uint16_t cell_code) {
     char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE];
-    const sis__column *c = &l->t->columns[column];
+    const sis__column *c = &l->columns[column];
     sis__cell_excerpt(c->name, name);
     if (c->full) /* which cell it was is no longer known */
         return sis__fail(SIS_E_FORMAT,
                          "%s, row %zu (line %zu), column \"%s\": expected a finite number%s",
-                         l->t->path, row, line, name, c->words ? "" : SIS__SAY_MISSING);
-    const char *found = cell_text(c, l->t->codes[row * l->t->width + column]);
+                         l->path, row, line, name, c->words ? "" : SIS__SAY_MISSING);
+    const char *found = cell_text(c, cell_code);
     return sis__fail(
         SIS_E_FORMAT,
-        "%s, row %zu (line %zu), column \"%s\": expected a finite number, found %s%s%s%s",
-        l->t->path, row, line, name, *found ? "\"" : "an empty cell",
-        sis__cell_excerpt(found, cell), *found ? "\"" : "",
+        "%s, row %zu (line %zu), column \"%s\": expected a finite number, found %s%s%s%s", l->path,
+        row, line, name, *found ? "\"" : "an empty cell", sis__cell_excerpt(found, cell),
+        *found ? "\"" : "",
         sis__cell_decimal_comma(found) ? SIS__DECIMAL_POINT
         : c->words                     ? ""
                                        : SIS__SAY_MISSING);
@@ -182,19 +195,19 @@ static int no_number(const layout *l, size_t column, size_t row, size_t line) {
 
 /* A column of numbers. */
 static int add_number(layout *l, size_t column) {
-    const sis__column *c = &l->t->columns[column];
+    const sis__column *c = &l->columns[column];
     if (sis__column_is_category(c))
-        return no_number(l, column, c->word_row, c->word_line);
-    if (c->missing && l->opt->missing == SIS_MISSING_ERROR)
-        return no_number(l, column, c->missing_row, c->missing_line);
+        return no_number(l, column, c->word_row, c->word_line, c->word_code);
+    if (c->missing && l->missing == SIS_MISSING_ERROR)
+        return no_number(l, column, c->missing_row, c->missing_line, c->missing_code);
     return add_value(l, column, NUMBER, c->name);
 }
 
 /* The values as the file has them. */
 static int lay_out(layout *l) {
     int code = SIS_OK;
-    for (size_t k = 0; k < l->t->width && code == SIS_OK; k++) {
-        const sis__column *c = &l->t->columns[k];
+    for (size_t k = 0; k < l->width && code == SIS_OK; k++) {
+        const sis__column *c = &l->columns[k];
         if (is_aside(l, k))
             continue;
         int categories = sis__column_is_category(c) || is_named_category(l, c);
@@ -209,8 +222,8 @@ static int lay_out(layout *l) {
 /* The value called so: a column of numbers, or a category of a column of words. */
 static int add_named(layout *l, const char *name) {
     char excerpt[SIS__EXCERPT_SIZE];
-    for (size_t k = 0; k < l->t->width; k++) {
-        const sis__column *c = &l->t->columns[k];
+    for (size_t k = 0; k < l->width; k++) {
+        const sis__column *c = &l->columns[k];
         size_t n = strlen(c->name);
         if (is_aside(l, k) || strncmp(name, c->name, n) != 0)
             continue;
@@ -221,53 +234,50 @@ static int add_named(layout *l, const char *name) {
             return add_value(l, k, cell == UINT32_MAX ? UNWANTED : (int)cell, name);
         }
     }
-    return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\"", l->t->path,
+    return sis__fail(SIS_E_FORMAT, "%s: has no column for the value \"%s\"", l->path,
                      sis__cell_excerpt(name, excerpt));
 }
 
-static int lay_out_named(layout *l, const sis_data_opt *opt) {
+static int lay_out_named(layout *l) {
     int code = SIS_OK;
-    for (size_t k = 0; k < opt->n_names && code == SIS_OK; k++)
-        code = add_named(l, opt->names[k]);
+    for (size_t k = 0; k < l->opt->n_names && code == SIS_OK; k++)
+        code = add_named(l, l->opt->names[k]);
     return code;
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 /* The cell of this row is none of the column's categories; say which there are. */
-static int unknown_category(const layout *l, size_t row, size_t column) {
+static int unknown_category(const layout *l, size_t row, size_t column, uint16_t found) {
     enum { MOST = 8 };
-    const sis__column *c = &l->t->columns[column];
-    const char *found = cell_text(c, l->t->codes[row * l->t->width + column]);
-    const char *text = l->names.text.data; /* "column=category", each with its NUL */
+    const sis__column *c = &l->columns[column];
     char name[SIS__EXCERPT_SIZE], cell[SIS__EXCERPT_SIZE],
         list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
     size_t n = 0, used = 0;
-    for (size_t v = 0; v < l->n; v++, text += strlen(text) + 1)
+    for (size_t v = 0; v < l->n; v++) /* "column=category" */
         if (l->values[v].column == column && n++ < MOST && used < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", n > 1 ? ", " : "",
-                                     sis__cell_excerpt(text + strlen(c->name) + 1, cell));
+                                     sis__cell_excerpt(l->names[v] + strlen(c->name) + 1, cell));
     return sis__fail(SIS_E_FORMAT,
                      "%s, row %zu, column \"%s\": \"%s\" is not among the known categories: %s%s",
-                     l->t->path, row, sis__cell_excerpt(c->name, name),
-                     sis__cell_excerpt(found, cell), list, n > MOST ? ", ..." : "");
+                     l->path, row, sis__cell_excerpt(c->name, name),
+                     sis__cell_excerpt(cell_text(c, found), cell), list, n > MOST ? ", ..." : "");
 }
 
 /* Is the category of each column among the values? One that is absent may be none of them: then
- * all are. Only asked where values were given. */
-static int check_known(const layout *l, size_t row, const unsigned char *is_category,
-                       double *values) {
-    for (size_t k = 0; k < l->t->width; k++) {
-        const sis__column *c = &l->t->columns[k];
+ * all are. Only asked where values were given. `codes` are those of the row. */
+static int check_known(const layout *l, size_t row, const uint16_t *codes, double *values) {
+    for (size_t k = 0; k < l->width; k++) {
+        const sis__column *c = &l->columns[k];
         double sum = 0;
-        if (!is_category[k])
+        if (!l->is_category[k])
             continue;
         for (size_t v = 0; v < l->n; v++)
             sum += l->values[v].column == k ? values[v] : 0;
         if (sum == 1 || isnan(sum))
             continue;
-        if (l->opt->missing == SIS_MISSING_ERROR || !c->absent[l->t->codes[row * l->t->width + k]])
-            return unknown_category(l, row, k);
+        if (l->missing == SIS_MISSING_ERROR || !c->absent[codes[k]])
+            return unknown_category(l, row, k, codes[k]);
         for (size_t v = 0; v < l->n; v++)
             values[v] = l->values[v].column == k ? NAN : values[v];
     }
@@ -280,35 +290,51 @@ static double value_at(const layout *l, const value *x, const double *numbers,
     uint16_t code = codes[x->column];
     if (x->category == NUMBER)
         return numbers[x->column];
-    return is_absent(l, &l->t->columns[x->column], code) ? NAN : code == x->category;
+    return is_absent(l, &l->columns[x->column], code) ? NAN : code == x->category;
 }
 
-static int fill(const layout *l, int given, double *out) {
-    const sis__columns *t = l->t;
-    unsigned char *is_category = SIS_NEW(unsigned char, t->width);
-    int code = is_category ? SIS_OK : SIS_E_NOMEM;
-    for (size_t v = 0; code == SIS_OK && v < l->n; v++)
-        is_category[l->values[v].column] = l->values[v].category != NUMBER;
+static int fill(const layout *l, const sis__columns *t, double *out) {
+    int code = SIS_OK;
     for (size_t i = 0; code == SIS_OK && i < t->height; i++, out += l->n) {
+        const uint16_t *codes = t->codes + i * t->width;
         for (size_t v = 0; v < l->n; v++)
-            out[v] = value_at(l, &l->values[v], t->numbers + i * t->width, t->codes + i * t->width);
-        if (given)
-            code = check_known(l, i, is_category, out);
+            out[v] = value_at(l, &l->values[v], t->numbers + i * t->width, codes);
+        if (l->given)
+            code = check_known(l, t->first + i, codes, out);
     }
-    free(is_category);
     return code;
 }
+
+int sis__layout_rows(const sis__layout *l, const sis__columns *t, sis_data **out) {
+    if (l->n > VALUES_MOST / t->height)
+        return sis__fail(SIS_E_FORMAT, "%s: %zu rows of %zu values are too many", l->path,
+                         t->height, l->n);
+    double *numbers = SIS_NEW_RAW(double, l->n * t->height);
+    int code = numbers ? fill(l, t, numbers) : SIS_E_NOMEM;
+    if (code != SIS_OK) {
+        free(numbers);
+        return code;
+    }
+    sis__packed rows = {.type = sis__packed_type_find('f', sizeof(double)),
+                        .rank = 2,
+                        .dims = {t->height, l->n},
+                        .n = l->n * t->height,
+                        .bytes = (unsigned char *)numbers};
+    return sis__data_from_rows(l->path, SIS_KIND_TABLE, &rows, NULL, out);
+}
+
+/* ---- The layout as a whole ------------------------------------------------------------------ */
 
 /* Number the features, one a column, in the order of their values. */
 static int map_features(const layout *l, sis_data *data) {
     sis__strings names = {0};
-    int *feature = SIS_NEW(int, l->t->width), n = 0;
+    int *feature = SIS_NEW(int, l->width), n = 0;
     data->map = SIS_NEW(int, l->n);
     for (size_t v = 0; feature && data->map && v < l->n; v++) {
         size_t column = l->values[v].column;
         if (feature[column] == 0) {
             feature[column] = ++n;
-            sis__strings_add(&names, l->t->columns[column].name);
+            sis__strings_add(&names, l->columns[column].name);
         }
         data->map[v] = feature[column] - 1;
     }
@@ -320,42 +346,56 @@ static int map_features(const layout *l, sis_data *data) {
     return data->feature_names ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* ---- The data set -------------------------------------------------------------------------- */
-
-static int make_rows(layout *l, int given, sis_data **out) {
-    if (l->n == 0 || l->n > VALUES_MOST / l->t->height)
-        return sis__fail(SIS_E_FORMAT, "%s: %zu rows of %zu values %s", l->t->path, l->t->height,
-                         l->n, l->n ? "are too many" : "leave nothing to explain");
-    double *numbers = SIS_NEW_RAW(double, l->n * l->t->height);
-    int code = numbers ? fill(l, given, numbers) : SIS_E_NOMEM;
-    const char **names = code == SIS_OK ? sis__strings_finish(&l->names) : NULL;
-    if (code == SIS_OK && !names)
-        code = SIS_E_NOMEM;
-    if (code != SIS_OK) {
-        free(numbers);
-        return code;
-    }
-    sis__packed rows = {.type = sis__packed_type_find('f', sizeof(double)),
-                        .rank = 2,
-                        .dims = {l->t->height, l->n},
-                        .n = l->n * l->t->height,
-                        .bytes = (unsigned char *)numbers};
-    return sis__data_from_rows(l->t->path, SIS_KIND_TABLE, &rows, names, out);
+int sis__layout_name(sis__layout *l, sis_data *data) {
+    data->names = l->names;
+    l->names_owned = 0;
+    return map_features(l, data);
 }
 
-int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out) {
-    layout l = {.t = t, .opt = opt};
-    int given = opt->names && !opt->more_names;
-    int code = given ? lay_out_named(&l, opt) : lay_out(&l);
-    if (code == SIS_OK)
-        code = make_rows(&l, given, out);
-    if (code == SIS_OK)
-        code = map_features(&l, *out);
+int sis__layout_is_strict(const sis__layout *l) {
+    return l->given;
+}
+
+void sis__layout_free(sis__layout *l) {
+    if (!l)
+        return;
+    sis__strings_release(&l->list);
+    if (l->names_owned)
+        free(l->names);
+    free(l->values);
+    free(l->is_category);
+    free(l);
+}
+
+static int lay_out_all(layout *l) {
+    int code = l->given ? lay_out_named(l) : lay_out(l);
+    if (code == SIS_OK && l->n == 0)
+        code = sis__fail(SIS_E_FORMAT, "%s: its columns leave nothing to explain", l->path);
+    if (code != SIS_OK)
+        return code;
+    l->names = sis__strings_finish(&l->list);
+    l->names_owned = 1;
+    l->is_category = SIS_NEW(unsigned char, l->width);
+    for (size_t v = 0; l->is_category && v < l->n; v++)
+        l->is_category[l->values[v].column] = l->values[v].category != NUMBER;
+    return l->names && l->is_category ? SIS_OK : SIS_E_NOMEM;
+}
+
+int sis__layout_new(const sis__columns *t, const sis_data_opt *opt, sis__layout **out) {
+    layout *l = *out = SIS_NEW(layout, 1);
+    if (!l)
+        return SIS_E_NOMEM;
+    *l = (layout){.path = t->path,
+                  .columns = t->columns,
+                  .width = t->width,
+                  .missing = opt->missing,
+                  .opt = opt,
+                  .given = opt->names && !opt->more_names};
+    int code = lay_out_all(l);
+    l->opt = NULL;
     if (code != SIS_OK) {
-        sis_data_free(*out);
+        sis__layout_free(l);
         *out = NULL;
     }
-    sis__strings_release(&l.names);
-    free(l.values);
     return code;
 }

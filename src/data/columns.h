@@ -34,7 +34,8 @@ typedef struct sis__column {
     size_t words, missing;      /* cells that are no number, but for those without a value */
     size_t word_row, word_line; /* the first word is in this row, which begins on this line */
     size_t missing_row, missing_line;
-    int full; /* there were more than SIS__CATEGORIES_MOST */
+    uint16_t word_code, missing_code; /* and is this cell */
+    int full;                         /* there were more than SIS__CATEGORIES_MOST */
 } sis__column;
 
 void sis__column_release(sis__column *c);
@@ -42,6 +43,9 @@ void sis__column_release(sis__column *c);
 /* The number of the cell among the different ones, into *code. Asks for nothing more once the
  * column is full: *code is then 0. 0 or SIS_E_NOMEM. */
 int sis__column_add(sis__column *c, const char *cell, uint16_t *code);
+
+/* The same of a column that has had all its cells. */
+uint16_t sis__column_find(const sis__column *c, const char *cell);
 
 /* Does it hold categories, as far as it was read? */
 int sis__column_is_category(const sis__column *c);
@@ -57,7 +61,7 @@ size_t sis__columns_find(const sis__column *columns, size_t n, const char *name,
 /* There is no such column: which there are. SIS_E_ARGUMENT. */
 int sis__columns_none(const sis__column *columns, size_t n, const char *path, const char *wanted);
 
-/* A table as it was read. */
+/* A table as it was read, or some rows of it. */
 typedef struct sis__columns {
     const char *path;
     size_t width, height;
@@ -65,10 +69,19 @@ typedef struct sis__columns {
     const double *numbers; /* (height, width) where the cell is one, NaN where none is */
     const uint16_t *codes; /* (height, width) */
     int has_header;
+    size_t first; /* the number of the first row */
 } sis__columns;
 
-/* The data set of such a table, with the values of opt. */
-int sis__columns_finish(const sis__columns *t, const sis_data_opt *opt, sis_data **out);
+/* The values of such a table as opt wants them; lives no longer than t->columns. And rows of it as a
+ * data set, without the names and features of values, which are given to a data set by itself. */
+typedef struct sis__layout sis__layout;
+int sis__layout_new(const sis__columns *t, const sis_data_opt *opt, sis__layout **out);
+void sis__layout_free(sis__layout *l);
+int sis__layout_rows(const sis__layout *l, const sis__columns *t, sis_data **out);
+int sis__layout_name(sis__layout *l, sis_data *data);
+
+/* May the values of a row still be wrong: categories that were not named? */
+int sis__layout_is_strict(const sis__layout *l);
 
 /* What is in its columns, for sis_columns_read. */
 int sis__columns_describe(const sis__columns *t, sis_columns *out);

@@ -4,7 +4,9 @@
  * example; where the caller allows it, also absent values, categories, a column of labels and one of
  * ids (columns.c, types.c).
  *
- * Cells come one at a time (cells.c), so memory holds the numbers and one cell, never the text.
+ * Cells come one at a time (cells.c), so memory holds the numbers and one cell, never the text. Of a
+ * table in blocks (blocks.h) what its columns are and how values are laid out stays, and rows are
+ * read again by that.
  */
 #include "data/data.h"
 
@@ -19,23 +21,30 @@
 #include "base/mem.h"
 #include "base/order.h"
 #include "base/utf8.h"
+#include "data/blocks.h"
 #include "data/cell.h"
 #include "data/cells.h"
 #include "data/columns.h"
 
 typedef struct {
     sis__cells in;
+    char *path;           /* owned */
     const char **names;   /* (width) the header, or c0, c1, ... */
+    int names_lent;       /* they are the data set's by now */
     const char **first;   /* (width) without a header: the cells of the first row */
     size_t width, height; /* columns; rows so far */
-    double *numbers;      /* (height, width) */
+    size_t dropped;       /* of these, no longer held */
+    double *numbers;      /* (height - dropped, width) */
     size_t used, room;
+    sis__marks marks;
 
     /* Cells as text too, where columns may be more than numbers; else NULL. */
     const sis_data_opt *opt;
     sis__column *columns; /* (width) */
-    uint16_t *codes;      /* (height, width) */
+    int complete;         /* they have had all cells */
+    uint16_t *codes;      /* (height - dropped, width) */
     size_t codes_room;
+    sis__layout *layout;      /* of a table in blocks */
     int all_types;            /* any cell is fine: only what there is matters */
     size_t label, id;         /* columns; SIZE_MAX: none */
     sis__strings labels, ids; /* so far */
@@ -243,14 +252,16 @@ static int is_allowed(const table *t, const sis__column *c, int number, int abse
 }
 
 /* Count a cell that is no number; the first of each sort is remembered for messages. */
-static void count_cell(const table *t, sis__column *c, int absent) {
+static void count_cell(const table *t, sis__column *c, int absent, uint16_t cell) {
     if (absent && c->missing++ == 0) {
         c->missing_row = t->height;
         c->missing_line = t->in.row_line;
+        c->missing_code = cell;
     }
     if (!absent && c->words++ == 0) {
         c->word_row = t->height;
         c->word_line = t->in.row_line;
+        c->word_code = cell;
     }
 }
 
@@ -265,11 +276,17 @@ static int keep_label(table *t) {
 /* Remember the cell as text, and what kind of column it makes. */
 static int keep_text(table *t, size_t column, int number, int absent) {
     sis__column *c = &t->columns[column];
+    uint16_t *cell = &t->codes[t->used + column];
     if (!is_allowed(t, c, number, absent))
         return bad_cell(t, column);
-    if (!number)
-        count_cell(t, c, absent);
-    return sis__column_add(c, sis__cells_text(&t->in), &t->codes[t->used + column]);
+    if (t->complete) {
+        *cell = sis__column_find(c, sis__cells_text(&t->in));
+        return SIS_OK;
+    }
+    int code = sis__column_add(c, sis__cells_text(&t->in), cell);
+    if (code == SIS_OK && !number)
+        count_cell(t, c, absent, *cell);
+    return code;
 }
 
 /* The cell is what its row is called. */
@@ -308,9 +325,27 @@ static int keep_cell(table *t, size_t column) {
                                                                       : bad_cell(t, column);
 }
 
+static void drop_rows(table *t) {
+    sis__strings_release(&t->labels);
+    sis__strings_release(&t->ids);
+    free(t->numbers);
+    free(t->codes);
+    t->numbers = NULL;
+    t->codes = NULL;
+    t->used = t->room = t->codes_room = 0;
+    t->dropped = t->height;
+}
+
 /* Room for another row. */
 static int reserve_row(table *t) {
-    int code = sis__reserve(&t->numbers, &t->room, t->used + t->width, sizeof *t->numbers);
+    size_t held = t->used * (sizeof *t->numbers + (t->columns ? sizeof *t->codes : 0)) +
+                  t->labels.text.len + t->ids.text.len;
+    int code =
+        sis__marks_add(&t->marks, (sis__mark){t->height, t->in.row_offset, t->in.row_line}, held);
+    if (code > 0)
+        drop_rows(t);
+    if (code >= 0)
+        code = sis__reserve(&t->numbers, &t->room, t->used + t->width, sizeof *t->numbers);
     if (code == SIS_OK && t->columns)
         code = sis__reserve(&t->codes, &t->codes_room, t->used + t->width, sizeof *t->codes);
     return code;
@@ -372,16 +407,21 @@ static int keep_first(table *t) {
     return code;
 }
 
+static int read_rows(table *t) {
+    int code = SIS_OK, found = 0;
+    while (code == SIS_OK && (found = sis__cells_row(&t->in)) > 0)
+        code = read_row(t);
+    return code == SIS_OK ? found : code;
+}
+
 static int read_table(table *t) {
-    int code = read_header(t), found = 0;
+    int code = read_header(t);
     if (code == SIS_OK)
         code = begin_columns(t);
     if (code == SIS_OK && t->first)
         code = keep_first(t);
-    while (code == SIS_OK && (found = sis__cells_row(&t->in)) > 0)
-        code = read_row(t);
-    if (code == SIS_OK && found < 0)
-        code = found;
+    if (code == SIS_OK)
+        code = read_rows(t);
     if (code == SIS_OK && t->height == 0)
         code =
             sis__fail(SIS_E_FORMAT, "%s: has a header but no rows of numbers", t->in.source.name);
@@ -389,32 +429,26 @@ static int read_table(table *t) {
 }
 
 /* The numbers as they are, which become the data set's. */
-static int finish_numbers(table *t, const char *path, sis_data **out) {
+static int take_numbers(table *t, sis_data **out) {
     void *fitted = sis__realloc(t->numbers, t->used, sizeof *t->numbers);
     sis__packed rows = {.type = sis__packed_type_find('f', sizeof(double)),
                         .rank = 2,
-                        .dims = {t->height, t->width},
+                        .dims = {t->height - t->dropped, t->width},
                         .n = t->used,
                         .bytes = (unsigned char *)(fitted ? fitted : t->numbers)};
-    int code = sis__data_from_rows(path, SIS_KIND_TABLE, &rows, t->names, out);
     t->numbers = NULL;
-    t->names = NULL;
-    return code;
+    return sis__data_from_rows(t->in.source.name, SIS_KIND_TABLE, &rows, NULL, out);
 }
 
 static sis__columns columns_of(const table *t) {
     return (sis__columns){.path = t->in.source.name,
                           .width = t->width,
-                          .height = t->height,
+                          .height = t->height - t->dropped,
                           .columns = t->columns,
                           .numbers = t->numbers,
                           .codes = t->codes,
-                          .has_header = t->first == NULL};
-}
-
-static int finish_columns(const table *t, sis_data **out) {
-    sis__columns columns = columns_of(t);
-    return sis__columns_finish(&columns, t->opt, out);
+                          .has_header = t->first == NULL,
+                          .first = t->dropped};
 }
 
 /* Labels or ids go along with the rows. */
@@ -426,28 +460,123 @@ static int finish_texts(sis__strings *texts, void (*set)(sis_data *, const char 
     return list ? SIS_OK : SIS_E_NOMEM;
 }
 
-static void release_table(table *t) {
-    for (size_t k = 0; t->columns && k < t->width; k++)
-        sis__column_release(&t->columns[k]);
-    free(t->columns);
-    free(t->codes);
-    sis__strings_release(&t->labels);
-    sis__strings_release(&t->ids);
-    free(t->numbers);
-    free(t->names);
-    free(t->first);
-    sis__cells_close(&t->in);
-}
-
-/* The data set of a table that was opened. */
-static int take_table(table *t, const char *path, sis_data **out) {
-    int code = read_table(t);
-    if (code == SIS_OK)
-        code = t->columns ? finish_columns(t, out) : finish_numbers(t, path, out);
+/* The rows that are held as a data set, but for the names of their values. */
+static int take_rows(table *t, sis_data **out) {
+    sis__columns columns = columns_of(t);
+    int code = t->layout ? sis__layout_rows(t->layout, &columns, out) : take_numbers(t, out);
     if (code == SIS_OK && t->label != SIZE_MAX)
         code = finish_texts(&t->labels, sis__data_set_labels, *out);
     if (code == SIS_OK && t->id != SIZE_MAX)
         code = finish_texts(&t->ids, sis__data_set_ids, *out);
+    return code;
+}
+
+static void release_columns(table *t) {
+    for (size_t k = 0; t->columns && k < t->width; k++)
+        sis__column_release(&t->columns[k]);
+    free(t->columns);
+    sis__layout_free(t->layout);
+    if (!t->names_lent)
+        free(t->names);
+    free(t->first);
+    free(t->path);
+}
+
+static void release_table(table *t) {
+    drop_rows(t);
+    release_columns(t);
+    free(t->marks.items);
+    sis__cells_close(&t->in);
+}
+
+/* ---- Tables in blocks ---------------------------------------------------------------------- */
+
+/* What a section needs to know: a table without rows, and what it was asked for. */
+typedef struct {
+    table table;
+    sis_data_opt opt;
+} whole;
+
+static void free_whole(void *how) {
+    release_columns(&((whole *)how)->table);
+    free(how);
+}
+
+static int read_section(const void *how, const sis__section *section, sis_data **out) {
+    table t = ((const whole *)how)->table;
+    t.in = (sis__cells){.separator = t.in.separator, .line = section->at->line};
+    t.height = t.dropped = section->at->example;
+    int code = sis__source_section(&t.in.source, section->from, section->at->offset, section->end);
+    if (code == SIS_OK)
+        code = read_rows(&t);
+    if (code == SIS_OK)
+        code = take_rows(&t, out);
+    drop_rows(&t);
+    sis__cells_close(&t.in);
+    return code;
+}
+
+/* What values are called, and of which features they are. */
+static int name_values(table *t, sis_data *data) {
+    if (t->layout)
+        return sis__layout_name(t->layout, data);
+    data->names = t->names;
+    t->names_lent = 1;
+    return SIS_OK;
+}
+
+static int take_blocks(table *t, sis_data **out) {
+    static const sis__blocks_reader reader = {read_section, free_whole};
+    whole *w = SIS_NEW(whole, 1);
+    if (!w)
+        return SIS_E_NOMEM;
+    drop_rows(t);
+    w->opt = (sis_data_opt){.missing = t->opt->missing, .categorical = t->opt->categorical};
+    w->table = (table){.in.separator = t->in.separator,
+                       .path = t->path,
+                       .names = t->names,
+                       .width = t->width,
+                       .opt = &w->opt,
+                       .columns = t->columns,
+                       .complete = 1,
+                       .layout = t->layout,
+                       .label = t->label,
+                       .id = t->id};
+    sis__marks marks = t->marks;
+    t->path = NULL;
+    t->names = NULL;
+    t->columns = NULL;
+    t->layout = NULL;
+    t->marks = (sis__marks){0};
+    int code = sis__blocks_new(&t->in.source, &marks, t->height, &reader, w, out);
+    if (code == SIS_OK)
+        sis__blocks_lack(*out, t->id == SIZE_MAX, t->label == SIZE_MAX, 1);
+    if (code == SIS_OK && w->table.layout && sis__layout_is_strict(w->table.layout))
+        code = sis__blocks_check(*out);
+    return code == SIS_OK ? name_values(&w->table, *out) : code;
+}
+
+/* ---- Tables -------------------------------------------------------------------------------- */
+
+static int lay_out(table *t) {
+    sis__columns columns = columns_of(t);
+    columns.path = t->path;
+    return t->columns ? sis__layout_new(&columns, t->opt, &t->layout) : SIS_OK;
+}
+
+/* The data set of a table that was opened. */
+static int take_table(table *t, sis_data **out) {
+    t->marks.memory = t->opt->memory;
+    t->path = sis__strdup(t->in.source.name);
+    int code = t->path ? read_table(t) : SIS_E_NOMEM;
+    if (code == SIS_OK)
+        code = lay_out(t);
+    if (code == SIS_OK && t->marks.over)
+        code = take_blocks(t, out);
+    else if (code == SIS_OK) {
+        code = take_rows(t, out);
+        code = code == SIS_OK ? name_values(t, *out) : code;
+    }
     if (code != SIS_OK) {
         sis_data_free(*out);
         *out = NULL;
@@ -455,13 +584,19 @@ static int take_table(table *t, const char *path, sis_data **out) {
     return code;
 }
 
+static int open_table(table *t, const char *path, char separator) {
+    int code = sis__cells_open(&t->in, path, separator);
+    return code == SIS_OK && t->opt->memory ? sis__source_keep(&t->in.source, t->opt->memory)
+                                            : code;
+}
+
 static int read_separated(const char *path, char separator, const sis_data_opt *opt,
                           sis_data **out) {
     table t = {.opt = opt};
     *out = NULL;
-    int code = sis__cells_open(&t.in, path, separator);
+    int code = open_table(&t, path, separator);
     if (code == SIS_OK)
-        code = take_table(&t, path, out);
+        code = take_table(&t, out);
     release_table(&t);
     return code;
 }
@@ -469,10 +604,10 @@ static int read_separated(const char *path, char separator, const sis_data_opt *
 int sis__data_read_standard(const char *path, const sis_data_opt *opt, sis_data **out) {
     table t = {.opt = opt};
     *out = NULL;
-    int code = sis__cells_open(&t.in, path, ',');
+    int code = open_table(&t, path, ',');
     if (code == SIS_OK)
         code = sis__source_peek(&t.in.source) == '{' ? sis__data_take_jsonl(&t.in.source, opt, out)
-                                                     : take_table(&t, path, out);
+                                                     : take_table(&t, out);
     release_table(&t);
     return code;
 }

@@ -43,6 +43,7 @@ struct sis_data {
     const char **names;  /* one allocation, owned; NULL: none */
     const char **labels; /* (count) from a file of their own; the same */
     sis__image_view view;
+    int in_blocks; /* it is one of blocks.h */
     char note[96]; /* what is to be known of how it was read; "": nothing */
 
     /* Where features are not as the kind has them: owned, else NULL. */

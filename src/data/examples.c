@@ -4,7 +4,7 @@
  */
 #include "data/examples.h"
 
-#include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,12 +78,12 @@ static int no_values(const sis_data *data, size_t i, double *out) {
                      data->name);
 }
 
+static void drop_pools(sis__examples *e);
+
 static void free_examples(sis_data *data) {
     sis__examples *e = (sis__examples *)data;
-    sis__buf_release(&e->text);
-    free(e->items);
-    free(e->ints);
-    free(e->numbers);
+    drop_pools(e);
+    free(e->marks.items);
     free(e);
 }
 
@@ -136,11 +136,45 @@ sis__examples *sis__examples_new(const char *path, sis_kind kind) {
     return e;
 }
 
-sis__example *sis__examples_add(sis__examples *e) {
-    int code = sis__reserve(&e->items, &e->items_room, e->base.count + 1, sizeof *e->items);
+static size_t bytes_held(const sis__examples *e) {
+    return e->n * sizeof *e->items + e->text.len + e->n_ints * sizeof *e->ints +
+           e->n_numbers * sizeof *e->numbers;
+}
+
+/* What the examples that are held have beside themselves. */
+static void note_fields(sis__examples *e) {
+    for (size_t k = 0; k < e->n; k++) {
+        e->has_id |= e->items[k].id != SIS__NONE;
+        e->has_label |= e->items[k].label != SIS__NONE;
+        e->has_human |= e->items[k].human != SIS__NONE;
+    }
+}
+
+static void drop_pools(sis__examples *e) {
+    sis__buf_release(&e->text);
+    free(e->items);
+    free(e->ints);
+    free(e->numbers);
+    e->items = NULL;
+    e->ints = NULL;
+    e->numbers = NULL;
+    e->n = e->items_room = e->n_ints = e->ints_room = e->n_numbers = e->numbers_room = 0;
+}
+
+sis__example *sis__examples_add(sis__examples *e, size_t offset, size_t line) {
+    int code = sis__buf_error(&e->text);
+    if (code == SIS_OK)
+        code = sis__marks_add(&e->marks, (sis__mark){e->base.count, offset, line}, bytes_held(e));
+    if (code > 0) {
+        note_fields(e);
+        drop_pools(e);
+    }
+    if (code >= 0)
+        code = sis__reserve(&e->items, &e->items_room, e->n + 1, sizeof *e->items);
     if (code != SIS_OK)
         return NULL;
-    sis__example *x = &e->items[e->base.count++];
+    e->base.count++;
+    sis__example *x = &e->items[e->n++];
     *x = (sis__example){.text = SIS__NONE,
                         .id = SIS__NONE,
                         .label = SIS__NONE,
@@ -179,5 +213,66 @@ int sis__examples_finish(sis__examples *e, int code, sis_data **out) {
         *out = &e->base;
     else
         sis_data_free(&e->base);
+    return code;
+}
+
+int sis__examples_finish_blocks(sis__examples *e, int code, sis__source *s,
+                                const sis__blocks_reader *reader, void *how, sis_data **out) {
+    if (code != SIS_OK || !e->marks.over) {
+        (reader->free ? reader->free : free)(how);
+        return sis__examples_finish(e, code, out);
+    }
+    note_fields(e);
+    drop_pools(e);
+    sis__marks marks = e->marks;
+    e->marks = (sis__marks){0};
+    code = sis__blocks_new(s, &marks, e->base.count, reader, how, out);
+    if (code == SIS_OK)
+        sis__blocks_lack(*out, !e->has_id, !e->has_label, !e->has_human);
+    sis_data_free(&e->base);
+    return code;
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+/* What a section needs: the format, and behind it what it has learned. */
+typedef struct {
+    const sis__line_format *format;
+    max_align_t learned[];
+} line_how;
+
+static int read_section(const void *how, const sis__section *section, sis_data **out) {
+    const line_how *h = (const line_how *)how;
+    sis__lines l = {.number = section->at->line - 1};
+    int code = sis__source_section(&l.source, section->from, section->at->offset, section->end);
+    sis__examples *e = code == SIS_OK ? sis__examples_new(l.source.name, h->format->kind) : NULL;
+    code = code != SIS_OK ? code : e ? h->format->read(&l, (void *)h->learned, e) : SIS_E_NOMEM;
+    if (e)
+        code = sis__examples_finish(e, code, out);
+    sis__lines_close(&l);
+    return code;
+}
+
+int sis__examples_of_lines(const char *path, const sis__line_format *format, const void *how,
+                           size_t memory, sis_data **out) {
+    static const sis__blocks_reader reader = {read_section, NULL};
+    sis__lines l = {0};
+    line_how *h = (line_how *)sis__alloc(1, sizeof *h + format->size);
+    sis__examples *e = h ? sis__examples_new(path, format->kind) : NULL;
+    int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
+    if (code == SIS_OK && memory)
+        code = sis__source_keep(&l.source, memory);
+    if (code == SIS_OK) {
+        e->marks.memory = memory;
+        h->format = format;
+        if (how)
+            memcpy(h->learned, how, format->size);
+        code = format->read(&l, h->learned, e);
+    }
+    if (e)
+        code = sis__examples_finish_blocks(e, code, &l.source, &reader, h, out);
+    else
+        free(h);
+    sis__lines_close(&l);
     return code;
 }

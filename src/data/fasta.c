@@ -30,7 +30,7 @@ static int add_letters(const sis__lines *l, const char *line, sis__examples *e) 
 
 /* End the sequence that began at x->text. */
 static int end_sequence(const sis__lines *l, size_t line, sis__examples *e) {
-    sis__example *x = &e->items[e->base.count - 1];
+    sis__example *x = &e->items[e->n - 1];
     x->rank = 2;
     x->shape[0] = 4;
     x->shape[1] = e->text.len - x->text;
@@ -47,7 +47,7 @@ static int end_sequence(const sis__lines *l, size_t line, sis__examples *e) {
 static int begin_sequence(const sis__lines *l, sis__examples *e) {
     const char *name = l->line.data + 1 + strspn(l->line.data + 1, " \t");
     size_t n = strcspn(name, " \t");
-    sis__example *x = sis__examples_add(e);
+    sis__example *x = sis__examples_add(e, l->start, l->number);
     if (!x)
         return SIS_E_NOMEM;
     if (n > 0)
@@ -56,8 +56,9 @@ static int begin_sequence(const sis__lines *l, sis__examples *e) {
     return sis__buf_error(&e->text);
 }
 
-static int read_sequences(sis__lines *l, sis__examples *e) {
+static int read_sequences(sis__lines *l, void *how, sis__examples *e) {
     int found, code = SIS_OK;
+    (void)how;
     size_t began = 0;
     while (code == SIS_OK && (found = sis__lines_next(l)) != 0) {
         const char *line = l->line.data;
@@ -92,8 +93,8 @@ static size_t stem_length(const char *path) {
     return n - 1; /* the name has an extension, or it would not be read as FASTA */
 }
 
-/* Label i from a line of one or two numbers. */
-static int add_label(sis__lines *l, size_t i, sis__examples *e) {
+/* A label from a line of one or two numbers. */
+static int add_label(const sis__lines *l, sis__strings *labels) {
     char first[64];
     const char *at = l->line.data + strspn(l->line.data, " \t");
     size_t n = strcspn(at, " \t");
@@ -104,28 +105,31 @@ static int add_label(sis__lines *l, size_t i, sis__examples *e) {
     first[n] = '\0';
     if (!sis__cell_number(first, &v))
         return sis__lines_fail(l, "expected a number as the label");
-    e->items[i].label = sis__examples_text(e, first, n);
-    return sis__buf_error(&e->text);
+    sis__strings_add(labels, first);
+    return sis__buf_error(&labels->text);
 }
 
-static int read_labels(sis__lines *l, const char *path, sis__examples *e) {
+static int read_labels(sis__lines *l, const char *path, sis_data *data) {
+    sis__strings labels = {0};
     int found = 0, code = sis__lines_open(l, path);
-    size_t i = 0;
     while (code == SIS_OK && (found = sis__lines_next(l)) > 0) {
         if (sis__lines_blank(l))
             continue;
-        code = i < e->base.count ? add_label(l, i++, e)
-                                 : sis__lines_fail(l, "more labels than there are sequences");
+        code = labels.n < data->count ? add_label(l, &labels)
+                                      : sis__lines_fail(l, "more labels than there are sequences");
     }
     code = code == SIS_OK ? found : code;
-    if (code == SIS_OK && i < e->base.count)
-        code = sis__fail(SIS_E_FORMAT, "%s: %zu labels for %zu sequences of %s", path, i,
-                         e->base.count, e->base.name);
+    if (code == SIS_OK && labels.n < data->count)
+        code = sis__fail(SIS_E_FORMAT, "%s: %zu labels for %zu sequences of %s", path, labels.n,
+                         data->count, data->name);
+    if (code == SIS_OK && !(data->labels = sis__strings_finish(&labels)))
+        code = SIS_E_NOMEM;
+    sis__strings_release(&labels);
     return code;
 }
 
 /* The labels in the file beside the sequences, if there is one. */
-static int find_labels(const char *path, sis__examples *e) {
+static int find_labels(const char *path, sis_data *data) {
     sis__lines l = {0};
     sis__buf beside;
     sis__buf_init(&beside);
@@ -133,7 +137,7 @@ static int find_labels(const char *path, sis__examples *e) {
     sis__buf_str(&beside, ".target");
     int code = sis__buf_error(&beside);
     if (code == SIS_OK && access(beside.data, F_OK) == 0) {
-        code = read_labels(&l, beside.data, e);
+        code = read_labels(&l, beside.data, data);
         sis__lines_close(&l);
     }
     sis__buf_release(&beside);
@@ -141,32 +145,27 @@ static int find_labels(const char *path, sis__examples *e) {
 }
 
 int sis__data_read_fasta(const char *path, const sis_data_opt *opt, sis_data **out) {
-    sis__lines l = {0};
-    sis__examples *e = sis__examples_new(path, SIS_KIND_DNA);
-    int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
-    (void)opt;
-    if (code == SIS_OK)
-        code = read_sequences(&l, e);
-    if (code == SIS_OK)
-        code = find_labels(path, e);
-    sis__lines_close(&l);
-    return e ? sis__examples_finish(e, code, out) : code;
+    static const sis__line_format format = {SIS_KIND_DNA, 0, read_sequences};
+    int code = sis__examples_of_lines(path, &format, NULL, opt->memory, out);
+    return code == SIS_OK ? find_labels(path, *out) : code;
 }
 
 /* ---- .seq ---------------------------------------------------------------------------------- */
 
 typedef struct {
+    const sis_data_opt *opt; /* until the header is read */
     size_t columns, sequence, id, label;
     int named; /* every sequence must have an id */
 } layout;
 
-static int read_header(sis__lines *l, const sis_data_opt *opt, layout *a) {
+static int read_header(sis__lines *l, layout *a) {
+    const sis_data_opt *opt = a->opt;
     char excerpt[SIS__EXCERPT_SIZE];
     int found = sis__lines_next(l);
     int code = found > 0 ? sis__lines_cut(l) : found;
     if (code != SIS_OK)
         return code;
-    *a = (layout){l->n, SIS__NONE, SIS__NONE, SIS__NONE, opt->id != NULL};
+    *a = (layout){NULL, l->n, SIS__NONE, SIS__NONE, SIS__NONE, opt->id != NULL};
     if (found > 0) {
         a->sequence = sis__lines_find(l, "seq");
         a->id = sis__lines_find(l, opt->id ? opt->id : "EventID");
@@ -189,7 +188,7 @@ static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
         code = sis__fail(SIS_E_FORMAT,
                          "%s, line %zu: expected %zu columns as in the header, found %zu",
                          l->source.name, l->number, a->columns, l->n);
-    sis__example *x = code == SIS_OK ? sis__examples_add(e) : NULL;
+    sis__example *x = code == SIS_OK ? sis__examples_add(e, l->start, l->number) : NULL;
     if (!x)
         return code != SIS_OK ? code : SIS_E_NOMEM;
     const char *id = a->id == SIS__NONE ? "" : l->cells[a->id];
@@ -207,19 +206,19 @@ static int add_row(sis__lines *l, const layout *a, sis__examples *e) {
     return code == SIS_OK ? end_sequence(l, l->number, e) : code;
 }
 
-int sis__data_read_seq(const char *path, const sis_data_opt *opt, sis_data **out) {
-    sis__lines l = {0};
-    layout a = {0};
-    sis__examples *e = sis__examples_new(path, SIS_KIND_DNA);
-    int found = 0, code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
-    if (code == SIS_OK)
-        code = read_header(&l, opt, &a);
-    while (code == SIS_OK && (found = sis__lines_next(&l)) > 0)
-        if (!sis__lines_blank(&l))
-            code = add_row(&l, &a, e);
+static int read_rows(sis__lines *l, void *how, sis__examples *e) {
+    layout *a = (layout *)how;
+    int found = 0, code = a->opt ? read_header(l, a) : SIS_OK;
+    while (code == SIS_OK && (found = sis__lines_next(l)) > 0)
+        if (!sis__lines_blank(l))
+            code = add_row(l, a, e);
     code = code == SIS_OK ? found : code;
     if (code == SIS_OK && e->base.count == 0)
-        code = sis__fail(SIS_E_FORMAT, "%s: has a header but no sequences", l.source.name);
-    sis__lines_close(&l);
-    return e ? sis__examples_finish(e, code, out) : code;
+        code = sis__fail(SIS_E_FORMAT, "%s: has a header but no sequences", l->source.name);
+    return code;
+}
+
+int sis__data_read_seq(const char *path, const sis_data_opt *opt, sis_data **out) {
+    static const sis__line_format format = {SIS_KIND_DNA, sizeof(layout), read_rows};
+    return sis__examples_of_lines(path, &format, &(layout){.opt = opt}, opt->memory, out);
 }

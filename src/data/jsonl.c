@@ -24,13 +24,19 @@ enum { LINE_MOST = 32 << 20 };
 typedef enum { TEXT, WORDS, VALUES, CONTENTS } content;
 static const char *const content_names[] = {"text", "words", "values"};
 
+/* What lines are to hold. */
 typedef struct {
-    const char *name;
-    size_t line;
     const char *label; /* field with the label; NULL: "label", if it is there */
     const char *id;    /* the same of the id */
     sis_missing missing;
     content content; /* of the first line, and so of all */
+} form;
+
+typedef struct {
+    const char *name;
+    size_t line, offset;
+    form form;
+    size_t memory;
     sis__examples *e;
     const json_t *object;
     sis_words words; /* scratch */
@@ -58,10 +64,10 @@ static int find_content(reader *r) {
         }
     if (found == CONTENTS)
         return fail_at(r, "has neither \"text\" nor \"words\" nor \"values\"");
-    if (r->content != CONTENTS && found != r->content)
+    if (r->form.content != CONTENTS && found != r->form.content)
         return fail_at(r, "has \"%s\" where the lines before have \"%s\"", content_names[found],
-                       content_names[r->content]);
-    r->content = found;
+                       content_names[r->form.content]);
+    r->form.content = found;
     return SIS_OK;
 }
 
@@ -109,7 +115,7 @@ static int add_values(reader *r, sis__example *x) {
         const json_t *v = json_array_get(list, i);
         const char *text = json_string_value(v);
         int absent = json_is_null(v) || (text && sis__cell_missing(text));
-        if (absent ? r->missing == SIS_MISSING_ERROR : !json_is_number(v))
+        if (absent ? r->form.missing == SIS_MISSING_ERROR : !json_is_number(v))
             return fail_at(r, "field \"values\": value %zu is %s", i,
                            absent ? "missing" SIS__SAY_MISSING : "no number");
         int code = sis__examples_number(r->e, absent ? NAN : json_number_value(v));
@@ -148,9 +154,9 @@ static int add_name(reader *r, const char *field, size_t *at) {
 }
 
 static int add_id(reader *r, sis__example *x) {
-    const char *field = r->id ? r->id : "id";
+    const char *field = r->form.id ? r->form.id : "id";
     int code = add_name(r, field, &x->id);
-    if (code == SIS_OK && r->id && x->id == SIS__NONE)
+    if (code == SIS_OK && r->form.id && x->id == SIS__NONE)
         return fail_at(r, "has no field \"%.40s\", which is to be the id", field);
     if (code == SIS_OK && x->id != SIS__NONE && sis__buf_error(&r->e->text) == SIS_OK &&
         sis__cell_blank(r->e->text.data + x->id))
@@ -160,8 +166,9 @@ static int add_id(reader *r, sis__example *x) {
 
 /* Features of the example under way. */
 static int count_features(reader *r, const sis__example *x, size_t *n) {
-    int code = r->content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
-    *n = r->content == TEXT ? r->words.n : r->content == WORDS ? x->n_words : x->shape[0];
+    int code =
+        r->form.content == TEXT ? sis_words_split(r->e->text.data + x->text, &r->words) : SIS_OK;
+    *n = r->form.content == TEXT ? r->words.n : r->form.content == WORDS ? x->n_words : x->shape[0];
     return code;
 }
 
@@ -200,22 +207,25 @@ static int add_human(reader *r, sis__example *x) {
 static int add_example(reader *r) {
     int code = find_content(r);
     if (code == SIS_OK && !r->e) {
-        r->e = sis__examples_new(r->name, r->content == VALUES ? SIS_KIND_ARRAY : SIS_KIND_TEXT);
+        r->e =
+            sis__examples_new(r->name, r->form.content == VALUES ? SIS_KIND_ARRAY : SIS_KIND_TEXT);
         code = r->e ? SIS_OK : SIS_E_NOMEM;
+        if (r->e)
+            r->e->marks.memory = r->memory;
     }
-    sis__example *x = code == SIS_OK ? sis__examples_add(r->e) : NULL;
+    sis__example *x = code == SIS_OK ? sis__examples_add(r->e, r->offset, r->line) : NULL;
     if (code == SIS_OK && !x)
         code = SIS_E_NOMEM;
     if (code == SIS_OK)
-        code = r->content == TEXT    ? add_text(r, x)
-               : r->content == WORDS ? add_words(r, x)
-                                     : add_values(r, x);
+        code = r->form.content == TEXT    ? add_text(r, x)
+               : r->form.content == WORDS ? add_words(r, x)
+                                          : add_values(r, x);
     if (code == SIS_OK)
         code = add_id(r, x);
     if (code == SIS_OK)
-        code = add_name(r, r->label ? r->label : "label", &x->label);
-    if (code == SIS_OK && r->label && x->label == SIS__NONE)
-        code = fail_at(r, "has no field \"%.40s\", which is to be the label", r->label);
+        code = add_name(r, r->form.label ? r->form.label : "label", &x->label);
+    if (code == SIS_OK && r->form.label && x->label == SIS__NONE)
+        code = fail_at(r, "has no field \"%.40s\", which is to be the label", r->form.label);
     if (code == SIS_OK)
         code = add_human(r, x);
     return code == SIS_OK ? sis__buf_error(&r->e->text) : code;
@@ -246,7 +256,8 @@ static int read_lines(reader *r, sis__source *s) {
     sis__buf line;
     int code = SIS_OK, found;
     sis__buf_init(&line);
-    while (code == SIS_OK && (found = sis__source_line(s, LINE_MOST, &line)) != 0) {
+    for (; code == SIS_OK && (found = sis__source_line(s, LINE_MOST, &line)) != 0;
+         r->offset = s->offset) {
         r->line++;
         if (found < 0)
             code =
@@ -261,22 +272,60 @@ static int read_lines(reader *r, sis__source *s) {
     return code;
 }
 
-int sis__data_take_jsonl(sis__source *s, const sis_data_opt *opt, sis_data **out) {
-    reader r = {.name = s->name,
-                .label = opt->label,
-                .id = opt->id,
-                .missing = opt->missing,
-                .content = CONTENTS};
-    int code = read_lines(&r, s);
-    if (r.e)
-        code = sis__examples_finish(r.e, code, out);
-    sis_words_release(&r.words);
+static int read_section(const void *how, const sis__section *section, sis_data **out);
+
+/* The data set of what was read, and with `how` that of a file in blocks. */
+static int finish(reader *r, int code, sis__source *s, form *how, sis_data **out) {
+    static const sis__blocks_reader blocks = {read_section, NULL};
+    if (r->e && how)
+        code = sis__examples_finish_blocks(r->e, code, s, &blocks, how, out);
+    else if (r->e)
+        code = sis__examples_finish(r->e, code, out);
+    else
+        free(how);
+    sis_words_release(&r->words);
     return code;
+}
+
+static int read_section(const void *how, const sis__section *section, sis_data **out) {
+    sis__source s;
+    int code = sis__source_section(&s, section->from, section->at->offset, section->end);
+    reader r = {.name = s.name, .form = *(const form *)how, .line = section->at->line - 1};
+    if (code == SIS_OK)
+        code = read_lines(&r, &s);
+    code = finish(&r, code, &s, NULL, out);
+    sis__source_close(&s);
+    return code;
+}
+
+/* What is said of lines, with the names of fields behind it. */
+static form *copy_form(const sis_data_opt *opt) {
+    size_t label = opt->label ? strlen(opt->label) + 1 : 0, id = opt->id ? strlen(opt->id) + 1 : 0;
+    form *f = (form *)sis__alloc(1, sizeof *f + label + id);
+    if (!f)
+        return NULL;
+    char *names = (char *)(f + 1);
+    *f = (form){label ? names : NULL, id ? names + label : NULL, opt->missing, CONTENTS};
+    memcpy(names, label ? opt->label : "", label);
+    memcpy(names + label, id ? opt->id : "", id);
+    return f;
+}
+
+int sis__data_take_jsonl(sis__source *s, const sis_data_opt *opt, sis_data **out) {
+    form *how = copy_form(opt);
+    if (!how)
+        return SIS_E_NOMEM;
+    reader r = {.name = s->name, .form = *how, .memory = opt->memory};
+    int code = read_lines(&r, s);
+    how->content = r.form.content;
+    return finish(&r, code, s, how, out);
 }
 
 int sis__data_read_jsonl(const char *path, const sis_data_opt *opt, sis_data **out) {
     sis__source s;
     int code = sis__source_open(&s, path);
+    if (code == SIS_OK && opt->memory)
+        code = sis__source_keep(&s, opt->memory);
     if (code == SIS_OK)
         code = sis__data_take_jsonl(&s, opt, out);
     sis__source_close(&s);

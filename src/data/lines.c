@@ -41,6 +41,7 @@ static void strip(sis__lines *l) {
 }
 
 int sis__lines_any(sis__lines *l) {
+    l->start = l->source.offset;
     int found = sis__source_line(&l->source, LINE_MOST, &l->line);
     l->number++;
     if (found < 0)

@@ -12,6 +12,7 @@ typedef struct sis__lines {
     sis__source source;
     sis__buf line;
     size_t number; /* of the line, counted from 1 */
+    size_t start;  /* where it begins in the file */
     char **cells;  /* (n) of the line, after sis__lines_cut() */
     size_t n, room;
 } sis__lines;

@@ -123,7 +123,7 @@ static int check_text(const sis_data_with *with, size_t i, const char *text) {
 /* The next example, with its id and label. */
 static sis__example *begin_example(sis__examples *e, const sis_data_with *with) {
     size_t i = e->base.count;
-    sis__example *x = sis__examples_add(e);
+    sis__example *x = sis__examples_add(e, 0, 0);
     const char *id = with && with->ids ? with->ids[i] : NULL;
     const char *label = with && with->labels ? with->labels[i] : NULL;
     if (x && id)

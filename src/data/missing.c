@@ -33,11 +33,13 @@ static int gather(const sis_data *data, matrix *m) {
     double *row = SIS_NEW_RAW(double, m->width);
     int error = m->columns && row ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < m->n; i++) {
-        if (sis_data_width(data, i) != m->width)
+        size_t width = sis_data_width(data, i);
+        error = sis_data_error(data);
+        if (error == SIS_OK && width != m->width)
             error = sis__fail(SIS_E_FORMAT,
                               "%s: examples 0 and %zu have %zu and %zu values; a mean of others "
                               "needs equally many",
-                              data->name, i, m->width, sis_data_width(data, i));
+                              data->name, i, m->width, width);
         if (error == SIS_OK)
             error = data->ops->values(data, i, row);
         for (size_t v = 0; error == SIS_OK && v < m->width; v++) {

@@ -62,6 +62,7 @@ void sis__source_close(sis__source *s) {
         inflateEnd(&s->unpack->z);
     free(s->unpack);
     free(s->chunk);
+    sis__reread_free(s->reread);
     *s = (sis__source){.fd = -1};
 }
 
@@ -139,8 +140,137 @@ static size_t pull_unpacked(sis__source *s, void *to, size_t n) {
     return s->error == SIS_OK ? got : 0;
 }
 
+/* ---- Again --------------------------------------------------------------------------------- */
+
+struct sis__reread {
+    char *name;
+    int fd;            /* the file, or the temporary one; -1: the copy is in memory */
+    int copies;        /* it is a copy */
+    sis__buf copy;     /* as long as it is small */
+    size_t n, memory;  /* bytes copied; how many are small */
+    struct stat about; /* the file when it was first read */
+};
+
+void sis__reread_free(sis__reread *r) {
+    if (!r)
+        return;
+    if (r->fd >= 0)
+        close(r->fd);
+    sis__buf_release(&r->copy);
+    free(r->name);
+    free(r);
+}
+
+static int write_all(const sis__reread *r, const void *bytes, size_t n) {
+    for (size_t done = 0; done < n;) {
+        ssize_t put = write(r->fd, (const char *)bytes + done, n - done);
+        if (put < 0 && errno != EINTR)
+            return sis__fail(SIS_E_IO,
+                             "cannot keep %s in a temporary file: %s (TMPDIR names the folder)",
+                             r->name, strerror(errno));
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return SIS_OK;
+}
+
+/* The copy goes into a file that nobody else finds. Where there can be none it stays in memory. */
+static int leave_memory(sis__reread *r) {
+    const char *folder = getenv("TMPDIR");
+    sis__buf path;
+    sis__buf_init(&path);
+    sis__buf_printf(&path, "%s/sis-XXXXXX", folder && *folder ? folder : "/tmp");
+    int code = sis__buf_error(&path);
+    if (code == SIS_OK && (r->fd = mkstemp(path.data)) >= 0) {
+        unlink(path.data);
+        fcntl(r->fd, F_SETFD, FD_CLOEXEC);
+        code = write_all(r, r->copy.data, r->copy.len);
+        sis__buf_release(&r->copy);
+    }
+    r->memory = SIZE_MAX;
+    sis__buf_release(&path);
+    return code;
+}
+
+static int add_copy(sis__reread *r, const void *bytes, size_t n) {
+    r->n += n;
+    if (r->fd >= 0)
+        return write_all(r, bytes, n);
+    sis__buf_add(&r->copy, bytes, n);
+    int code = sis__buf_error(&r->copy);
+    return code == SIS_OK && r->n > r->memory ? leave_memory(r) : code;
+}
+
+int sis__source_keep(sis__source *s, size_t memory) {
+    sis__reread *r = s->reread = SIS_NEW(sis__reread, 1);
+    if (!r)
+        return s->error = SIS_E_NOMEM;
+    *r = (sis__reread){.name = sis__strdup(s->name), .fd = -1, .memory = memory};
+    sis__buf_init(&r->copy);
+    if (!r->name)
+        return s->error = SIS_E_NOMEM;
+    r->copies = s->unpack || s->size == SIZE_MAX;
+    if (r->copies)
+        return s->error = add_copy(r, s->chunk, s->filled);
+    r->fd = fcntl(s->fd, F_DUPFD_CLOEXEC, 0);
+    if (r->fd < 0 || fstat(r->fd, &r->about) != 0)
+        return s->error = sis__fail(SIS_E_IO, "cannot open %s: %s", s->name, strerror(errno));
+    return SIS_OK;
+}
+
+sis__reread *sis__source_kept(sis__source *s) {
+    sis__reread *r = s->reread;
+    s->reread = NULL;
+    return r;
+}
+
+static int has_changed(const sis__reread *r) {
+    return sis__fail(SIS_E_IO, "%s: has changed since it was first read", r->name);
+}
+
+int sis__source_section(sis__source *s, const sis__reread *r, size_t at, size_t end) {
+    struct stat now;
+    size_t size = r->copies ? r->n : (size_t)r->about.st_size;
+    *s = (sis__source){.name = r->name,
+                       .fd = -1,
+                       .size = SIZE_MAX,
+                       .section = r,
+                       .at = at,
+                       .end = end < size ? end : size};
+    s->chunk = (unsigned char *)sis__alloc_raw(CHUNK, 1);
+    if (!s->chunk)
+        return s->error = SIS_E_NOMEM;
+    if (!r->copies && (fstat(r->fd, &now) != 0 || now.st_size != r->about.st_size ||
+                       now.st_mtim.tv_sec != r->about.st_mtim.tv_sec ||
+                       now.st_mtim.tv_nsec != r->about.st_mtim.tv_nsec))
+        return s->error = has_changed(r);
+    return SIS_OK;
+}
+
+/* Up to n bytes of a section. */
+static size_t pull_section(sis__source *s, void *to, size_t n) {
+    const sis__reread *r = s->section;
+    ssize_t got;
+    n = n < s->end - s->at ? n : s->end - s->at;
+    if (n == 0 || s->error != SIS_OK)
+        return 0;
+    if (r->fd < 0)
+        memcpy(to, r->copy.data + s->at, n);
+    do
+        got = r->fd < 0 ? (ssize_t)n : pread(r->fd, to, n, (off_t)s->at);
+    while (got < 0 && errno == EINTR);
+    if (got <= 0)
+        s->error = has_changed(r);
+    s->at += got > 0 ? (size_t)got : 0;
+    return got > 0 ? (size_t)got : 0;
+}
+
 static size_t pull(sis__source *s, void *to, size_t n) {
-    return s->unpack ? pull_unpacked(s, to, n) : pull_raw(s, to, n);
+    if (s->section)
+        return pull_section(s, to, n);
+    size_t got = s->unpack ? pull_unpacked(s, to, n) : pull_raw(s, to, n);
+    if (s->reread && s->reread->copies && s->error == SIS_OK)
+        s->error = add_copy(s->reread, to, got);
+    return s->error == SIS_OK ? got : 0;
 }
 
 /* Does the first chunk begin a gzip file? Then it is zlib's to read. */

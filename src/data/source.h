@@ -11,6 +11,8 @@
 
 #include "base/buf.h"
 
+struct sis__reread;
+
 typedef struct sis__source {
     const char *name; /* for messages; the path, borrowed */
     int fd, owned;    /* owned: ours to close */
@@ -18,8 +20,11 @@ typedef struct sis__source {
     struct sis__unpack *unpack; /* gzip; NULL: the bytes are as they are in the file */
     size_t offset;              /* bytes handed out */
     unsigned char *chunk;
-    size_t next, filled; /* what of the chunk is still to be handed out */
-    int error;           /* sticks: why there are no more bytes, if not because it is the end */
+    size_t next, filled;               /* what of the chunk is still to be handed out */
+    struct sis__reread *reread;        /* what is handed out can be read again; NULL: it is not */
+    const struct sis__reread *section; /* a part of what was read before: from `at` to `end` */
+    size_t at, end;
+    int error; /* sticks: why there are no more bytes, if not because it is the end */
 } sis__source;
 
 enum { SIS__SOURCE_END = -1 };
@@ -54,5 +59,23 @@ int sis__source_take(sis__source *s, size_t n, unsigned char **out, size_t *got)
 /* Put the next line, with its newline if it has one, into `line`. 1: there was one, 0: the end;
  * negative: a failure, or more than `most` bytes without a newline. */
 int sis__source_line(sis__source *s, size_t most, sis__buf *line);
+
+/* ---- Again ----------------------------------------------------------------------------------- */
+
+/* What a source has handed out, to be read again in sections by any number of threads: the file
+ * itself; or, of a pipe and of what is gzipped, a copy, in memory as long as it is small and then in
+ * a temporary file that has no name. */
+typedef struct sis__reread sis__reread;
+
+/* From the first byte on; to be asked for before that is taken. `memory`: bytes that are small. */
+int sis__source_keep(sis__source *s, size_t memory);
+
+/* Hand it over: sis__reread_free() it. NULL: it was not asked for. */
+sis__reread *sis__source_kept(sis__source *s);
+void sis__reread_free(sis__reread *r);
+
+/* The bytes from `at` to `end` (SIZE_MAX: all there are) as a source of its own. SIS_E_IO if the
+ * file is no longer what it was. */
+int sis__source_section(sis__source *s, const sis__reread *r, size_t at, size_t end);
 
 #endif

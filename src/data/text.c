@@ -35,24 +35,22 @@ static int nothing(const sis__lines *l) {
     return sis__fail(SIS_E_FORMAT, "%s: is empty; expected a text on every line", l->source.name);
 }
 
-int sis__data_read_text(const char *path, const sis_data_opt *opt, sis_data **out) {
-    sis__lines l = {0};
-    sis__examples *e = sis__examples_new(path, SIS_KIND_TEXT);
-    int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM, found = 0;
-    (void)opt;
-    while (code == SIS_OK && (found = next_text(&l)) > 0) {
-        sis__example *x = sis__examples_add(e);
+static int read_texts(sis__lines *l, void *how, sis__examples *e) {
+    int code = SIS_OK, found = 0;
+    (void)how;
+    while (code == SIS_OK && (found = next_text(l)) > 0) {
+        sis__example *x = sis__examples_add(e, l->start, l->number);
         if (x)
-            x->text = sis__examples_text(e, l.line.data, l.line.len);
+            x->text = sis__examples_text(e, l->line.data, l->line.len);
         code = x ? sis__buf_error(&e->text) : SIS_E_NOMEM;
     }
     code = code == SIS_OK ? found : code;
-    if (code == SIS_OK && e->base.count == 0)
-        code = nothing(&l);
-    if (e)
-        code = sis__examples_finish(e, code, out);
-    sis__lines_close(&l);
-    return code;
+    return code == SIS_OK && e->base.count == 0 ? nothing(l) : code;
+}
+
+int sis__data_read_text(const char *path, const sis_data_opt *opt, sis_data **out) {
+    static const sis__line_format format = {SIS_KIND_TEXT, 0, read_texts};
+    return sis__examples_of_lines(path, &format, NULL, opt->memory, out);
 }
 
 /* ---- What a .tsv is ------------------------------------------------------------------------ */
@@ -112,6 +110,7 @@ int sis__data_is_labelled_text(const char *path) {
 
 /* Which columns hold what. */
 typedef struct {
+    const sis_data_opt *opt;         /* until it is known */
     size_t columns, text, label, id; /* label, id: SIS__NONE if there is none */
     int rated;     /* numbers, separated by tabs or blanks, in front of the text */
     size_t rating; /* which of them */
@@ -135,7 +134,8 @@ static int read_header(const sis__lines *l, const sis_data_opt *opt, layout *a) 
     return opt->label && a->label == SIS__NONE ? no_column(l, opt->label) : SIS_OK;
 }
 
-static int read_layout(sis__lines *l, const sis_data_opt *opt, layout *a) {
+static int read_layout(sis__lines *l, layout *a) {
+    const sis_data_opt *opt = a->opt;
     char excerpt[SIS__EXCERPT_SIZE];
     *a = (layout){.columns = l->n, .text = sis__lines_find(l, "text"), .id = SIS__NONE};
     double number = 0;
@@ -200,7 +200,7 @@ static int add_line(sis__lines *l, const layout *a, sis__examples *e) {
     const char *text = l->cells[a->text], *id = a->id == SIS__NONE ? NULL : l->cells[a->id];
     if (sis__cell_blank(text) || (id && sis__cell_blank(id)))
         return sis__lines_fail(l, sis__cell_blank(text) ? "the text is empty" : "the id is empty");
-    sis__example *x = sis__examples_add(e);
+    sis__example *x = sis__examples_add(e, l->start, l->number);
     if (!x)
         return SIS_E_NOMEM;
     x->text = sis__examples_text(e, text, strlen(text));
@@ -211,30 +211,22 @@ static int add_line(sis__lines *l, const layout *a, sis__examples *e) {
     return sis__buf_error(&e->text);
 }
 
-static int read_labelled(sis__lines *l, const sis_data_opt *opt, sis__examples *e) {
-    layout a = {0};
+static int read_labelled(sis__lines *l, void *how, sis__examples *e) {
+    layout *a = (layout *)how;
     int found, code = SIS_OK;
-    for (size_t first = 1; code == SIS_OK && (found = next_text(l)) != 0; first = 0) {
+    while (code == SIS_OK && (found = next_text(l)) != 0) {
         code = found < 0 ? found : sis__lines_cut(l);
+        int first = a->opt != NULL;
         int header = first && code == SIS_OK && sis__lines_find(l, "text") != SIS__NONE;
         if (first && code == SIS_OK)
-            code = read_layout(l, opt, &a);
+            code = read_layout(l, a);
         if (code == SIS_OK && !header)
-            code = add_line(l, &a, e);
+            code = add_line(l, a, e);
     }
-    if (code == SIS_OK && e->base.count == 0)
-        code = nothing(l);
-    return code;
+    return code == SIS_OK && e->base.count == 0 ? nothing(l) : code;
 }
 
 int sis__data_read_labelled_text(const char *path, const sis_data_opt *opt, sis_data **out) {
-    sis__lines l = {0};
-    sis__examples *e = sis__examples_new(path, SIS_KIND_TEXT);
-    int code = e ? sis__lines_open(&l, path) : SIS_E_NOMEM;
-    if (code == SIS_OK)
-        code = read_labelled(&l, opt, e);
-    if (e)
-        code = sis__examples_finish(e, code, out);
-    sis__lines_close(&l);
-    return code;
+    static const sis__line_format format = {SIS_KIND_TEXT, sizeof(layout), read_labelled};
+    return sis__examples_of_lines(path, &format, &(layout){.opt = opt}, opt->memory, out);
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/rng.h"
 
 static const double PERCENT[SIS_N_CUTS] = {1, 5, 10, 20, 50};
@@ -203,15 +204,10 @@ int sis_stability_measure(const sis_model *model, const sis_part *part, const si
 
 /* ---- Agreement ----------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b) {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* In order and each once: the number of those that are left. */
 static size_t tidy(int *x, size_t n) {
     size_t kept = 0;
-    qsort(x, n, sizeof *x, by_number);
+    qsort(x, n, sizeof *x, sis__by_int);
     for (size_t i = 0; i < n; i++)
         if (kept == 0 || x[kept - 1] != x[i])
             x[kept++] = x[i];

@@ -37,9 +37,9 @@ typedef struct {
     double *rows, *margins; /* (ROWS, n_values), (ROWS, n_outputs) */
     unsigned char *present; /* (n) */
     size_t evaluations, tests;
-} subject;
+} sampler;
 
-static double score_of(const subject *t, double margin) {
+static double score_of(const sampler *t, double margin) {
     return t->model->link ? t->model->link(margin) : margin;
 }
 
@@ -51,7 +51,7 @@ typedef struct {
     double mean; /* of scores */
 } tally;
 
-static void complete(subject *t, const double *mask, double *row) {
+static void complete(sampler *t, const double *mask, double *row) {
     const sis_input *in = t->input;
     for (size_t v = 0; v < in->n_values; v++) {
         int f = in->feature_of ? in->feature_of[v] : (int)v;
@@ -59,7 +59,7 @@ static void complete(subject *t, const double *mask, double *row) {
     }
 }
 
-static int add_score(const subject *t, double margin, tally *sum) {
+static int add_score(const sampler *t, double margin, tally *sum) {
     double score = score_of(t, margin);
     if (isnan(score))
         return sis__fail(SIS_E_NAN, "the model answered NaN for output %zu", t->input->output);
@@ -70,7 +70,7 @@ static int add_score(const subject *t, double margin, tally *sum) {
 }
 
 /* Completions of what is present with n masks. */
-static int count_kept(subject *t, const double *masks, size_t n, tally *sum) {
+static int count_kept(sampler *t, const double *masks, size_t n, tally *sum) {
     size_t width = t->input->n_values, outputs = t->model->n_outputs;
     int error = SIS_OK;
     for (size_t done = 0, some; !error && done < n; done += some) {
@@ -86,7 +86,7 @@ static int count_kept(subject *t, const double *masks, size_t n, tally *sum) {
 }
 
 /* n fresh completions, a block at a time. */
-static int draw_more(subject *t, size_t n, tally *sum) {
+static int draw_more(sampler *t, size_t n, tally *sum) {
     double *masks = (double *)sis__alloc(n < ROWS ? n : ROWS, t->input->n_values * sizeof *masks);
     int error = masks ? SIS_OK : SIS_E_NOMEM;
     for (size_t done = 0, some; !error && done < n; done += some) {
@@ -99,7 +99,7 @@ static int draw_more(subject *t, size_t n, tally *sum) {
     return error;
 }
 
-static void show_only(subject *t, const sis_subset *s) {
+static void show_only(sampler *t, const sis_subset *s) {
     memset(t->present, 0, t->n);
     for (size_t i = 0; i < s->n; i++)
         t->present[s->features[i]] = 1;
@@ -110,7 +110,7 @@ static void show_only(subject *t, const sis_subset *s) {
 /* Test a subset with fresh draws: twice as many until the interval decides, or there are `most`. The
  * interval that is told is that of all of them at the confidence that was asked for, as far as that of
  * the test allows. */
-static int test(subject *t, const sis_subset *s, const sis_chance_opt *opt, size_t most,
+static int test(sampler *t, const sis_subset *s, const sis_chance_opt *opt, size_t most,
                 sis_kept *out, double *mean, int *passed) {
     tally sum = {0};
     show_only(t, s);
@@ -148,7 +148,7 @@ static double share_to_reach(const sis_chance_opt *opt, size_t n) {
 /* ---- Collections ----------------------------------------------------------------------------- */
 
 /* Subsets whose share of the search's draws reaches `share`. */
-static int search_subsets(subject *t, double share, sis_collection *out) {
+static int search_subsets(sampler *t, double share, sis_collection *out) {
     const sis_deciding decision = {t->model, t->search->threshold, t->search->below};
     sis_model deciding;
     sis_rationale r;
@@ -173,7 +173,7 @@ static int search_subsets(subject *t, double share, sis_collection *out) {
 }
 
 /* Test all subsets; keep those that pass, in front. */
-static int test_all(subject *t, const sis_chance_opt *opt, size_t most, sis_collection *c,
+static int test_all(sampler *t, const sis_chance_opt *opt, size_t most, sis_collection *c,
                     sis_guarantee *g) {
     size_t kept = 0;
     int error = SIS_OK;
@@ -203,7 +203,7 @@ static void cut(sis_collection *c, size_t n) {
 }
 
 /* Everything: nothing is drawn, so nothing can be lost. */
-static int take_everything(subject *t, sis_collection *c, sis_guarantee *g) {
+static int take_everything(sampler *t, sis_collection *c, sis_guarantee *g) {
     cut(c, 0);
     free(c->subsets);
     c->subsets = SIS_NEW(sis_subset, 1);
@@ -222,7 +222,7 @@ static int take_everything(subject *t, sis_collection *c, sis_guarantee *g) {
 }
 
 /* Search and test; if none passes, with a share closer to all of the search's draws. */
-static int find_and_test(subject *t, const sis_chance_opt *opt, sis_collection *out,
+static int find_and_test(sampler *t, const sis_chance_opt *opt, sis_collection *out,
                          sis_guarantee *g) {
     double share = share_to_reach(opt, t->n_masks);
     size_t most = (opt->samples - t->n_masks);
@@ -246,7 +246,7 @@ static int find_and_test(subject *t, const sis_chance_opt *opt, sis_collection *
 }
 
 /* Scores as means over the search's draws. */
-static int mean_score(subject *t, const unsigned char *present, double *mean) {
+static int mean_score(sampler *t, const unsigned char *present, double *mean) {
     tally sum = {0};
     memcpy(t->present, present, t->n);
     int error = count_kept(t, t->masks, t->n_masks, &sum);
@@ -254,7 +254,7 @@ static int mean_score(subject *t, const unsigned char *present, double *mean) {
     return error;
 }
 
-static int fill_scores(subject *t, sis_collection *c) {
+static int fill_scores(sampler *t, sis_collection *c) {
     unsigned char *present = SIS_NEW(unsigned char, t->n);
     int error = present ? mean_score(t, present, &c->masked_score) : SIS_E_NOMEM;
     c->rest_score = c->score;
@@ -269,7 +269,7 @@ static int fill_scores(subject *t, sis_collection *c) {
     return error;
 }
 
-static int subject_init(subject *t, const sis_chance_opt *opt) {
+static int sampler_init(sampler *t, const sis_chance_opt *opt) {
     const sis_input *in = t->input;
     long n = sis_input_features(in);
     if (n < 0)
@@ -286,7 +286,7 @@ static int subject_init(subject *t, const sis_chance_opt *opt) {
     return sis_deck_draw(t->deck, in, t->n_masks, t->next++, t->masks);
 }
 
-static void subject_release(subject *t) {
+static void sampler_release(sampler *t) {
     free(t->masks);
     free(t->rows);
     free(t->margins);
@@ -305,7 +305,7 @@ static int check_options(const sis_chance_opt *opt) {
 }
 
 /* The score of the input as it is. */
-static int score_input(subject *t, double *score) {
+static int score_input(sampler *t, double *score) {
     tally one = {0};
     memset(t->present, 1, t->n);
     int error = count_kept(t, t->masks, 1, &one);
@@ -317,7 +317,7 @@ int sis_chance_collect(const sis_model *model, const sis_input *input, const sis
                        const sis_deck *deck, const sis_chance_opt *opt, sis_collection *out,
                        sis_guarantee *guarantee) {
     double began = sis__seconds();
-    subject t = {.model = model, .input = input, .search = search, .deck = deck};
+    sampler t = {.model = model, .input = input, .search = search, .deck = deck};
     *out = (sis_collection){0};
     *guarantee = (sis_guarantee){.kind = SIS_GUARANTEE_CHANCE,
                                  .minimal = 1,
@@ -326,7 +326,7 @@ int sis_chance_collect(const sis_model *model, const sis_input *input, const sis
                                  .seed = opt->seed};
     int error = check_options(opt);
     if (!error)
-        error = subject_init(&t, opt);
+        error = sampler_init(&t, opt);
     if (!error)
         error = score_input(&t, &out->score);
     double score = out->score;
@@ -338,7 +338,7 @@ int sis_chance_collect(const sis_model *model, const sis_input *input, const sis
     out->verified = 1;
     out->evaluations = t.evaluations;
     out->seconds = sis__seconds() - began;
-    subject_release(&t);
+    sampler_release(&t);
     if (error) {
         sis_collection_release(out);
         sis_guarantee_release(guarantee);
@@ -348,7 +348,7 @@ int sis_chance_collect(const sis_model *model, const sis_input *input, const sis
 
 /* ---- Audits ---------------------------------------------------------------------------------- */
 
-static int audit_subset(subject *t, const sis_collection *claim, const sis_guarantee *g, size_t k,
+static int audit_subset(sampler *t, const sis_collection *claim, const sis_guarantee *g, size_t k,
                         sis_audit *out) {
     const sis_subset *s = &claim->subsets[k];
     sis_subset_audit *a = &out->subsets[k];
@@ -381,7 +381,7 @@ static int audit_subset(subject *t, const sis_collection *claim, const sis_guara
     return SIS_OK;
 }
 
-static int audit(subject *t, const sis_collection *claim, const sis_guarantee *g, sis_audit *out) {
+static int audit(sampler *t, const sis_collection *claim, const sis_guarantee *g, sis_audit *out) {
     int error = score_input(t, &out->score);
     int decided = sis_decided(out->score, t->search->threshold, t->search->below);
     out->masked_score = claim->masked_score;
@@ -403,21 +403,21 @@ static int audit(subject *t, const sis_collection *claim, const sis_guarantee *g
 int sis_chance_audit(const sis_model *model, const sis_input *input, const sis_opt *search,
                      const sis_deck *deck, const sis_collection *claim,
                      const sis_guarantee *guarantee, sis_audit *out) {
-    subject t = {.model = model, .input = input, .search = search, .deck = deck};
+    sampler t = {.model = model, .input = input, .search = search, .deck = deck};
     sis_chance_opt opt;
     sis_chance_opt_init(&opt);
     opt.share = guarantee->share;
     opt.seed = guarantee->seed + 7919;
     *out = (sis_audit){.holds = 1};
     int error = guarantee->n_shares == claim->n_subsets
-                    ? subject_init(&t, &opt)
+                    ? sampler_init(&t, &opt)
                     : sis__fail(SIS_E_ARGUMENT, "there is not a share for each subset");
     out->subsets = SIS_NEW(sis_subset_audit, claim->n_subsets);
     out->n_subsets = out->subsets ? claim->n_subsets : 0;
     if (!error)
         error = out->subsets ? audit(&t, claim, guarantee, out) : SIS_E_NOMEM;
     out->evaluations = t.evaluations;
-    subject_release(&t);
+    sampler_release(&t);
     if (error)
         sis_audit_release(out);
     return error;

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "net/ops/encode.h"
 #include "net/ops/ops.h"
 #include "net/ops/trees.h"
@@ -91,35 +92,21 @@ static float pass(const passing *p, float x) {
     return p->out[p->column];
 }
 
-/* Floats as integers in the same order. */
-static float at_rank(int32_t rank) {
-    uint32_t bits = rank < 0 ? (uint32_t)INT32_MIN - (uint32_t)rank : (uint32_t)rank;
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static int32_t rank_of(float v) {
-    int32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits < 0 ? (int32_t)((uint32_t)INT32_MIN - (uint32_t)bits) : bits;
-}
-
 /* The first value that a test of what is passed on answers otherwise than for the values below it;
  * infinite if there is none. Tests are of order, and what is in front keeps the order. */
 static double turn_of(const passing *p, const sis__forest *f, const sis__tree_node *n) {
-    int32_t low = rank_of(-FLT_MAX), high = rank_of(FLT_MAX);
+    int32_t low = sis__float_rank(-FLT_MAX), high = sis__float_rank(FLT_MAX);
     int below = n->mode == SIS__NODE_LEQ || n->mode == SIS__NODE_LT; /* the answer at the low end */
     if (sis__forest_yes(f, n, (double)pass(p, FLT_MAX)) == below)
         return INFINITY;
     while (low < high) {
         int32_t middle = (int32_t)(low + ((int64_t)high - low) / 2);
-        if (sis__forest_yes(f, n, (double)pass(p, at_rank(middle))) != below)
+        if (sis__forest_yes(f, n, (double)pass(p, sis__float_at(middle))) != below)
             high = middle;
         else
             low = middle + 1;
     }
-    return (double)at_rank(low);
+    return (double)sis__float_at(low);
 }
 
 /* The same test about the value itself. */
@@ -281,15 +268,15 @@ static int decided_at(const sis__ensemble *e, const sis__ensemble_decision *d, f
 /* The first float with the decision, going up (sign 1) or down (-1); the last if none has it. */
 static double bisect(const sis__ensemble *e, const sis__ensemble_decision *d, int sign,
                      float *scores) {
-    int32_t low = rank_of(-FLT_MAX), high = rank_of(FLT_MAX);
+    int32_t low = sis__float_rank(-FLT_MAX), high = sis__float_rank(FLT_MAX);
     while (low < high) {
         int32_t middle = (int32_t)(low + ((int64_t)high - low) / 2);
-        if (decided_at(e, d, (float)sign * at_rank(middle), scores))
+        if (decided_at(e, d, (float)sign * sis__float_at(middle), scores))
             high = middle;
         else
             low = middle + 1;
     }
-    return (double)((float)sign * at_rank(low));
+    return (double)((float)sign * sis__float_at(low));
 }
 
 int sis__ensemble_cut_of(const sis__ensemble *e, const sis__ensemble_decision *d,

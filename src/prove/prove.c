@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "model/forest.h"
 #include "prove/attack.h"
 #include "prove/nets.h"
@@ -79,34 +80,21 @@ void sis_prover_free(sis_prover *p) {
 
 /* ---- Thresholds ------------------------------------------------------------------------------ */
 
-/* Doubles as integers in the same order. */
-static double at_rank(int64_t rank) {
-    uint64_t bits = rank < 0 ? (uint64_t)INT64_MIN - (uint64_t)rank : (uint64_t)rank;
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static int64_t rank_of(double v) {
-    int64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits < 0 ? (int64_t)((uint64_t)INT64_MIN - (uint64_t)bits) : bits;
-}
-
 /* The margin at which the decision begins: the least with which a score is decided (below: the
  * greatest), infinite if none is. */
 static double margin_of(const sis_model *m, const sis_prove_opt *opt) {
     int sign = opt->below ? -1 : 1;
-    int64_t low = rank_of(-INFINITY), high = rank_of(INFINITY); /* in the direction of `sign` */
+    int64_t low = sis__double_rank(-INFINITY),
+            high = sis__double_rank(INFINITY); /* in the direction of `sign` */
     while (low < high) {
         int64_t middle = low + (int64_t)(((uint64_t)high - (uint64_t)low) / 2);
-        double margin = sign * at_rank(middle);
+        double margin = sign * sis__double_at(middle);
         if (sis_decided(m->link ? m->link(margin) : margin, opt->threshold, opt->below))
             high = middle;
         else
             low = middle + 1;
     }
-    return sign * at_rank(low);
+    return sign * sis__double_at(low);
 }
 
 /* ---- One example ----------------------------------------------------------------------------- */
@@ -124,18 +112,18 @@ typedef struct {
     sis__sets sets;
     size_t evaluations;
     double began;
-} subject;
+} query;
 
-static double score_of(const subject *t, double margin) {
+static double score_of(const query *t, double margin) {
     return t->model.link ? t->model.link(margin) : margin;
 }
 
-static int decided(const subject *t, double score) {
+static int decided(const query *t, double score) {
     return sis_decided(score, t->threshold, t->below);
 }
 
 /* The score of a row. */
-static int score_row(subject *t, const double *row, double *score) {
+static int score_row(query *t, const double *row, double *score) {
     size_t output = t->input->output;
     double *margins = SIS_NEW(double, t->model.n_outputs);
     int error =
@@ -148,7 +136,7 @@ static int score_row(subject *t, const double *row, double *score) {
     return error;
 }
 
-static int check_subject(const subject *t) {
+static int check_query(const query *t) {
     const sis_model *m = t->p->model;
     if (!t->opt->keep_class && isnan(t->opt->threshold))
         return sis__fail(SIS_E_ARGUMENT, "no threshold was set");
@@ -164,21 +152,21 @@ static int check_subject(const subject *t) {
     return SIS_OK;
 }
 
-static int subject_init(subject *t, const sis_prover *p, const sis_input *input,
-                        const sis_prove_opt *opt) {
-    *t = (subject){.p = p, .input = input, .opt = opt, .model = *p->model, .began = sis__seconds()};
+static int query_init(query *t, const sis_prover *p, const sis_input *input,
+                      const sis_prove_opt *opt) {
+    *t = (query){.p = p, .input = input, .opt = opt, .model = *p->model, .began = sis__seconds()};
     t->threshold = opt->keep_class ? 0 : opt->threshold;
     t->below = !opt->keep_class && opt->below;
     if (opt->keep_class)
         sis_model_lead(p->model, &t->model);
-    int error = check_subject(t);
+    int error = check_query(t);
     long n = error ? error : sis_input_features(input);
     t->n = n < 0 ? 0 : (size_t)n;
     return n < 0 ? (int)n : SIS_OK;
 }
 
 /* The oracle of an example that has the decision. */
-static int subject_open(subject *t) {
+static int query_open(query *t) {
     const sis_prove_opt *opt = t->opt;
     sis__prove_question q = {.row = t->input->values,
                              .feature_of = t->input->feature_of,
@@ -211,13 +199,13 @@ static int subject_open(subject *t) {
     return error ? error : sis__sets_init(&t->sets, t->o);
 }
 
-static void subject_release(subject *t) {
+static void query_release(query *t) {
     sis__sets_release(&t->sets);
     sis__oracle_free(t->o);
 }
 
 /* The worst score that an adversary meets with these kept. */
-static int attack(subject *t, const unsigned char *kept, double *score) {
+static int attack(query *t, const unsigned char *kept, double *score) {
     const sis__attack a = {.model = &t->model,
                            .output = t->input->output,
                            .below = t->below,
@@ -232,7 +220,7 @@ static int attack(subject *t, const unsigned char *kept, double *score) {
 
 /* Is the decision proved with these kept? And the score of an input that loses it, otherwise the
  * worst that an adversary meets. */
-static int examine(subject *t, const unsigned char *kept, sis__proof *proof, double *score) {
+static int examine(query *t, const unsigned char *kept, sis__proof *proof, double *score) {
     int error = sis__sets_ask(&t->sets, kept, proof, NULL);
     if (!error && *proof == SIS__PROOF_FAILS)
         return score_row(t, t->sets.example, score);
@@ -249,7 +237,7 @@ static int examine(subject *t, const unsigned char *kept, sis__proof *proof, dou
 /* ---- Collections ----------------------------------------------------------------------------- */
 
 typedef struct {
-    subject *t;
+    query *t;
     sis_collection *out;
     sis_guarantee *guarantee;
     int *order;          /* (n) what to give up first */
@@ -416,7 +404,7 @@ static int begin(collecting *c) {
     out->status = out->complete ? SIS_STATUS_BELOW_THRESHOLD : SIS_STATUS_EXPLAINED;
     if (error || out->complete)
         return error;
-    error = subject_open(c->t);
+    error = query_open(c->t);
     if (!error)
         error = examine(c->t, c->kept, &proof, &out->masked_score);
     if (proof == SIS__PROOF_HOLDS)
@@ -430,10 +418,10 @@ static int begin(collecting *c) {
 
 int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                       sis_collection *out, sis_guarantee *guarantee) {
-    subject t;
+    query t;
     *out = (sis_collection){0};
     *guarantee = (sis_guarantee){.kind = SIS_GUARANTEE_ALL, .proved = 1, .minimal = 1};
-    int error = subject_init(&t, p, input, opt);
+    int error = query_init(&t, p, input, opt);
     collecting c = {.t = &t, .out = out, .guarantee = guarantee};
     c.order = SIS_NEW(int, t.n);
     c.kept = SIS_NEW(unsigned char, t.n);
@@ -447,7 +435,7 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
     free(c.order);
     free(c.kept);
     free(c.left);
-    subject_release(&t);
+    query_release(&t);
     if (error) {
         sis_collection_release(out);
         sis_guarantee_release(guarantee);
@@ -458,7 +446,7 @@ int sis_prove_collect(const sis_prover *p, const sis_input *input, const sis_pro
 /* ---- One question ---------------------------------------------------------------------------- */
 
 /* Flags (n) of some features. */
-static int flag(const subject *t, const int *features, size_t n, unsigned char *kept) {
+static int flag(const query *t, const int *features, size_t n, unsigned char *kept) {
     memset(kept, 0, t->n);
     for (size_t i = 0; i < n; i++) {
         if (features[i] < 0 || (size_t)features[i] >= t->n)
@@ -471,15 +459,15 @@ static int flag(const subject *t, const int *features, size_t n, unsigned char *
 
 int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const int *features, size_t n, int *holds, double *example) {
-    subject t;
+    query t;
     sis__proof proof = SIS__PROOF_NONE;
     *holds = -1;
-    int error = subject_init(&t, p, input, opt);
+    int error = query_init(&t, p, input, opt);
     unsigned char *kept = SIS_NEW(unsigned char, t.n);
     if (!error)
         error = kept ? flag(&t, features, n, kept) : SIS_E_NOMEM;
     if (!error)
-        error = subject_open(&t);
+        error = query_open(&t);
     if (!error)
         error = sis__sets_ask(&t.sets, kept, &proof, NULL);
     if (!error && example && proof == SIS__PROOF_FAILS)
@@ -487,14 +475,14 @@ int sis_prove_check(const sis_prover *p, const sis_input *input, const sis_prove
     if (!error)
         *holds = proof == SIS__PROOF_NONE ? -1 : proof == SIS__PROOF_HOLDS;
     free(kept);
-    subject_release(&t);
+    query_release(&t);
     return error;
 }
 
 /* ---- Audits ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    subject *t;
+    query *t;
     const sis_collection *claim;
     const sis_guarantee *guarantee;
     sis_audit *out;
@@ -649,7 +637,7 @@ static int audit_smallest(auditing *a) {
 
 static int audit_decided(auditing *a) {
     sis__proof proof;
-    int error = subject_open(a->t);
+    int error = query_open(a->t);
     if (!error)
         error = examine(a->t, a->kept, &proof, &a->out->masked_score);
     if (!error && (proof == SIS__PROOF_HOLDS) != (a->claim->status == SIS_STATUS_DEFAULT_DECISION))
@@ -693,9 +681,9 @@ static int audit(auditing *a) {
 
 int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove_opt *opt,
                     const sis_collection *claim, const sis_guarantee *guarantee, sis_audit *out) {
-    subject t;
+    query t;
     *out = (sis_audit){.holds = 1, .n_values = input->n_values};
-    int error = subject_init(&t, p, input, opt);
+    int error = query_init(&t, p, input, opt);
     auditing a = {.t = &t, .claim = claim, .guarantee = guarantee, .out = out};
     a.kept = SIS_NEW(unsigned char, t.n);
     a.left = SIS_NEW(unsigned char, t.n);
@@ -710,7 +698,7 @@ int sis_prove_audit(const sis_prover *p, const sis_input *input, const sis_prove
     out->evaluations = t.evaluations;
     free(a.kept);
     free(a.left);
-    subject_release(&t);
+    query_release(&t);
     if (error)
         sis_audit_release(out);
     return error;

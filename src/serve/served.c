@@ -260,10 +260,11 @@ int sis__served_examples(const sis__served *s, size_t from, size_t count, sis__b
     sis__json_count(b, "count", n);
     sis__json_list(b, "examples");
     for (size_t i = from; !error && i < from + count; i++) {
+        char number[SIS_ID_SIZE];
         size_t row = sis_task_row(s->task, i);
         sis__json_comma(b, i - from);
         sis__buf_char(b, '{');
-        sis__json_text(b, "id", sis_task_id(s->task, i));
+        sis__json_text(b, "id", sis_task_id(s->task, i, number));
         sis__json_text(b, "label", sis_data_label(data, row));
         sis__json_name(b, "instance");
         error = write_instance(s, data, row, b);

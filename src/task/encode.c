@@ -113,6 +113,7 @@ void sis__task_encode_release(sis__task_encoding *e) {
     free(e->pieces.items);
     free(e->pieces.first);
     free(e->pieces.stand_in);
+    sis__buf_release(&e->pieces.texts);
 }
 
 /* ---- Texts --------------------------------------------------------------------------------- */
@@ -242,7 +243,7 @@ int sis__task_width(const sis_task *t, const sis_data *data, size_t row, size_t 
         *width = count_pieces(t, row);
     } else if (!t->encoding.texts || !sis__task_is_kind(data, "text")) {
         *width = sis_data_width(data, row);
-        return SIS_OK;
+        return sis_data_error(data);
     } else if ((*width = token_length(t->encoding.net)) == 0)
         error = count_tokens(t, data, row, width);
     *width = *width ? *width : 1; /* one of padding */

@@ -7,20 +7,21 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/ids.h"
 #include "base/mem.h"
 #include "task/task.h"
 
 int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) {
     size_t other;
     const sis__task_source *s = &t->source;
-    int error = sis__task_width(t, s->data, s->rows[0], width);
+    int error = sis__task_width(t, s->data, sis__task_row(s, 0), width);
     for (size_t i = 1; error == SIS_OK && i < s->n; i++) {
-        error = sis__task_width(t, s->data, s->rows[i], &other);
+        error = sis__task_width(t, s->data, sis__task_row(s, i), &other);
         if (error == SIS_OK && other != *width)
             error = sis__fail(SIS_E_ARGUMENT,
                               "%s: examples %zu and %zu have %zu and %zu values; it needs equally "
                               "many",
-                              option, s->rows[0], s->rows[i], *width, other);
+                              option, sis__task_row(s, 0), sis__task_row(s, i), *width, other);
     }
     return error;
 }
@@ -30,7 +31,7 @@ int sis__task_same_widths(const sis_task *t, const char *option, size_t *width) 
 /* Values that differ only along `axis` of an example's shape belong together. */
 static int map_by_axis(sis_task *t, const char *text, size_t n) {
     size_t rank, after = 1;
-    const size_t *shape = sis_data_shape(t->source.data, t->source.rows[0], &rank);
+    const size_t *shape = sis_data_shape(t->source.data, sis__task_row(&t->source, 0), &rank);
     long axis;
     if (!sis__text_whole(text, &axis) || axis < -(long)rank || axis >= (long)rank)
         return sis__fail(SIS_E_ARGUMENT,
@@ -179,7 +180,7 @@ static int name_features(sis_task *t) {
     const sis_data *data = t->source.data;
     naming x = {.names = sis_data_names(data), .feature_of = t->features.map};
     int *own = NULL;
-    size_t row = t->source.rows[0];
+    size_t row = sis__task_row(&t->source, 0);
     int error = sis__task_width(t, data, row, &x.n_values);
     if (error == SIS_OK && t->features.by_default &&
         sis__task_own_features(t, row, NULL) != x.n_values) {

@@ -15,7 +15,9 @@
 void sis_example_release(sis_example *e) {
     if (!e)
         return;
+    free(e->id);
     free(e->words);
+    free(e->text);
     free(e->human);
     free(e->values);
     free(e->mask);
@@ -103,11 +105,15 @@ static int load_output(const sis_task *t, const sis_model *model, sis_example *e
 
 int sis__task_load(const sis_task *t, size_t i, const sis_model *model, size_t output,
                    sis_example *out) {
-    int error = sis__task_load_values(t, t->source.rows[i], out);
+    char number[SIS_ID_SIZE];
+    int error = sis__task_load_values(t, sis__task_row(&t->source, i), out);
     if (error != SIS_OK)
         return error;
-    out->id = out->input.name = t->source.ids[i];
-    error = sis__task_load_features(t, out);
+    out->id = sis__strdup(sis__task_name(&t->source, i, number));
+    out->input.name = out->id;
+    error = out->id ? sis__task_load_features(t, out) : SIS_E_NOMEM;
+    if (error == SIS_OK && t->encoding.texts)
+        error = sis_data_error(t->source.data);
     if (error == SIS_OK)
         error = load_mask(t, out);
     out->input.output = output;

@@ -102,7 +102,7 @@ int sis__task_donors_open(const sis_task *t, const char *option, const char *pat
 /* A masked category is one that exists: the most frequent. */
 static int choose_categories(const sis_task *t, double *mean) {
     const sis_data *data = t->source.data;
-    size_t width = sis_data_width(data, t->source.rows[0]);
+    size_t width = sis_data_width(data, sis__task_row(&t->source, 0));
     if (!sis__task_is_kind(data, "table") || sis_data_features(data, 0, NULL) == width)
         return SIS_OK;
     int *map = SIS_NEW_RAW(int, width);
@@ -145,7 +145,7 @@ static int mask_mean(sis_task *t, const char *path, size_t width) {
 static int find_like(const sis_task *t, sis_example *like) {
     int error = SIS_OK;
     for (size_t i = 0; error == SIS_OK && i < t->source.n; i++) {
-        error = sis__task_load_values(t, t->source.rows[i], like);
+        error = sis__task_load_values(t, sis__task_row(&t->source, i), like);
         if (error == SIS_OK)
             error = sis__task_load_features(t, like);
         if (error == SIS_OK && (!like->excuse || i + 1 == t->source.n))
@@ -257,7 +257,7 @@ static int share_out(sis_task *t, const int *feature_of, size_t n) {
 /* Each value of a feature the same share of one: a base that may be any. */
 static int mask_uniform(sis_task *t) {
     sis_example first = {0};
-    int error = sis__task_load_values(t, t->source.rows[0], &first);
+    int error = sis__task_load_values(t, sis__task_row(&t->source, 0), &first);
     if (error == SIS_OK)
         error = sis__task_load_features(t, &first);
     if (error == SIS_OK && !first.input.feature_of)

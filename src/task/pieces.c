@@ -17,29 +17,31 @@
 #include "base/mem.h"
 #include "task/task.h"
 
-/* Where the pieces of each example begin, and behind the last how many there are. */
-static int count_pieces(const sis_data *data, size_t n, size_t *first) {
+/* Where the pieces of each example begin, and behind the last how many there are; the texts, which
+ * the model may ask for at any time, to `texts`. */
+static int count_pieces(const sis_data *data, size_t n, size_t *first, sis__buf *texts) {
     sis_words words = {0};
     int error = SIS_OK;
     first[0] = 1;
     for (size_t i = 0; i < n && error == SIS_OK; i++) {
+        const char *text = sis_data_text(data, i);
+        sis__buf_add(texts, text, strlen(text) + 1);
         error = sis_data_words(data, i, &words);
         first[i + 1] = first[i] + words.n;
     }
     sis_words_release(&words);
-    return error;
+    return error == SIS_OK ? sis__buf_error(texts) : error;
 }
 
-static int cut_texts(const sis_data *data, size_t n, const size_t *first, sis_piece *pieces) {
+static int cut_texts(const sis_data *data, size_t n, const char *text, sis_piece *pieces) {
     sis_words words = {0};
     int error = SIS_OK;
-    for (size_t i = 0; i < n && error == SIS_OK; i++) {
-        const char *text = sis_data_text(data, i);
+    for (size_t i = 0; i < n && error == SIS_OK; i++, text += strlen(text) + 1) {
         error = sis_data_words(data, i, &words);
         for (size_t k = 0; error == SIS_OK && k < words.n; k++) {
             size_t from = k ? words.items[k].start : 0;
             size_t to = k + 1 < words.n ? words.items[k + 1].start : strlen(text);
-            pieces[first[i] + k] = (sis_piece){text + from, to - from};
+            *pieces++ = (sis_piece){text + from, to - from};
         }
     }
     sis_words_release(&words);
@@ -59,7 +61,8 @@ int sis__task_pieces_begin(sis_task *t) {
     sis__task_pieces *p = &t->encoding.pieces;
     size_t n = sis_data_count(t->source.data);
     p->first = SIS_NEW(size_t, n + 1);
-    int error = p->first ? count_pieces(t->source.data, n, p->first) : SIS_E_NOMEM;
+    sis__buf_init(&p->texts);
+    int error = p->first ? count_pieces(t->source.data, n, p->first, &p->texts) : SIS_E_NOMEM;
     if (error != SIS_OK)
         return error;
     size_t all = p->first[n] + 1; /* and the one that stands for masked words */
@@ -67,7 +70,7 @@ int sis__task_pieces_begin(sis_task *t) {
     if (!p->items)
         return SIS_E_NOMEM;
     p->items[0] = p->items[all - 1] = (sis_piece){"", 0};
-    error = cut_texts(t->source.data, n, p->first, p->items);
+    error = cut_texts(t->source.data, n, p->texts.data, p->items + 1);
     return error == SIS_OK ? tell(t, all) : error;
 }
 

@@ -63,8 +63,9 @@ int sis__task_answer(const sis_task *t, size_t i, const sis_model *model, const 
             error = fail_softly(sis_error_detail(), count_features(e), found);
     }
     if (error != SIS_OK) {
+        char number[SIS_ID_SIZE];
         sis_example_release(e);
-        sis__fail_in(error, "example %s", t->source.ids[i]);
+        sis__fail_in(error, "example %s", sis__task_name(&t->source, i, number));
     }
     return error;
 }
@@ -291,19 +292,23 @@ static void empty(block *b) {
     b->bytes = 0;
 }
 
-static int add_row(const sis_task *t, size_t row, const char *name, block *b) {
+static int add_row(const sis_task *t, size_t row, block *b) {
     sis_example *e = &b->examples[b->n];
+    char number[SIS_ID_SIZE];
     int error = sis__task_load_values(t, row, e);
     if (error != SIS_OK)
         return error;
-    b->inputs[b->n] = e->input;
-    b->inputs[b->n++].name = name;
+    b->n++;
+    e->id = sis__strdup(sis_data_id(t->source.data, row, number));
+    e->input.name = e->id;
+    b->inputs[b->n - 1] = e->input;
     b->bytes += e->input.n_values * sizeof(double);
-    return SIS_OK;
+    return e->id ? SIS_OK : SIS_E_NOMEM;
 }
 
-/* Score the examples of a data set that `rows` names, in blocks of a quarter of the memory. */
-static int score_rows(const sis_task *t, const size_t *rows, char *const *names, size_t n,
+/* Score n examples: of the task, which[k] (NULL: k) for each, or without a source those of the data
+ * set from the first on; in blocks of a quarter of the memory. */
+static int score_rows(const sis_task *t, const sis__task_source *s, const size_t *which, size_t n,
                       sis_task_scored *done, void *ctx) {
     enum { ROOM = 1 << 16 };
     size_t outputs = t->model.n_outputs;
@@ -315,7 +320,7 @@ static int score_rows(const sis_task *t, const size_t *rows, char *const *names,
     b.scores = (double *)sis__alloc_raw(b.room, outputs * sizeof *b.scores);
     int error = b.examples && b.inputs && b.scores ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0, first = 0; error == SIS_OK && i < n; i++) {
-        error = add_row(t, rows[i], names[i], &b);
+        error = add_row(t, s ? sis__task_row(s, which ? which[i] : i) : i, &b);
         if (error != SIS_OK || (i + 1 < n && b.n < b.room && b.bytes < opt.memory / 4))
             continue;
         error = sis_predict(&t->model, b.inputs, b.n, &opt, b.scores);
@@ -335,18 +340,7 @@ int sis_task_predict(sis_task *t, const size_t *which, size_t n, sis_task_scored
     if (!t->source.data)
         return sis__fail(SIS_E_OPTION, "--input: expected examples; this task has none");
     int error = check_which(t, which, n);
-    if (error != SIS_OK || !which)
-        return error ? error : score_rows(t, t->source.rows, t->source.ids, n, done, ctx);
-    size_t *rows = SIS_NEW_RAW(size_t, n);
-    char **names = SIS_NEW_RAW(char *, n);
-    for (size_t k = 0; rows && names && k < n; k++) {
-        rows[k] = t->source.rows[which[k]];
-        names[k] = t->source.ids[which[k]];
-    }
-    error = rows && names ? score_rows(t, rows, names, n, done, ctx) : SIS_E_NOMEM;
-    free(rows);
-    free(names);
-    return error;
+    return error ? error : score_rows(t, &t->source, which, n, done, ctx);
 }
 
 /* ---- Thresholds ---------------------------------------------------------------------------- */
@@ -365,24 +359,10 @@ static int keep_score(void *ctx, size_t i, const double *scores) {
 /* The percentile of the scores that would be explained, over every example of the data set. */
 static int score_percentile(const sis_task *t, double percent, double *out) {
     size_t n = sis_data_count(t->source.data);
-    char number[SIS_ID_SIZE];
     chosen c = {.task = t, .scores = SIS_NEW_RAW(double, n)};
-    size_t *rows = SIS_NEW_RAW(size_t, n);
-    char **names = SIS_NEW(char *, n);
-    int error = c.scores && rows && names ? SIS_OK : SIS_E_NOMEM;
-    for (size_t i = 0; error == SIS_OK && i < n; i++) {
-        rows[i] = i;
-        names[i] = sis__strdup(sis_data_id(t->source.data, i, number));
-        error = names[i] ? SIS_OK : SIS_E_NOMEM;
-    }
-    if (error == SIS_OK)
-        error = score_rows(t, rows, names, n, keep_score, &c);
+    int error = c.scores ? score_rows(t, NULL, NULL, n, keep_score, &c) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = sis_sample_percentile(c.scores, n, percent, out);
-    for (size_t i = 0; names && i < n; i++)
-        free(names[i]);
-    free(names);
-    free(rows);
     free(c.scores);
     return error;
 }

@@ -195,14 +195,19 @@ int sis__task_drop(sis_task *t) {
     int error = SIS_OK, missing = 0;
     if (!t->encoding.drop || sis__task_is_kind(s->data, "text"))
         return SIS_OK;
+    size_t *rows = SIS_NEW_RAW(size_t, s->n);
+    error = rows ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < s->n; i++) {
-        error = sis__reserve(&values, &room, sis_data_width(s->data, s->rows[i]), sizeof *values);
+        size_t row = sis__task_row(s, i);
+        error = sis__reserve(&values, &room, sis_data_width(s->data, row), sizeof *values);
         if (error == SIS_OK)
-            error = sis__task_has_missing(s->data, s->rows[i], values, &missing);
+            error = sis__task_has_missing(s->data, row, values, &missing);
         if (error == SIS_OK && !missing)
-            s->rows[n++] = s->rows[i];
+            rows[n++] = row;
     }
     free(values);
+    free(s->rows);
+    s->rows = rows;
     if (error == SIS_OK && n == 0)
         error = sis__fail(SIS_E_ARGUMENT, "--missing drop: every example has an absent value, so "
                                           "none is left");

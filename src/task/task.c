@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "base/names.h"
 
 /* ---- Small things -------------------------------------------------------------------------- */
 
@@ -102,59 +103,123 @@ static int check_options(const sis_task_opt *o, sis_task *t) {
 
 /* ---- Examples ------------------------------------------------------------------------------ */
 
+size_t sis__task_row(const sis__task_source *s, size_t i) {
+    return s->rows ? s->rows[i] : s->first + i * s->step;
+}
+
+const char *sis__task_name(const sis__task_source *s, size_t i, char number[SIS_ID_SIZE]) {
+    return sis_data_id(s->data, sis__task_row(s, i), number);
+}
+
 /* Their numbers in the data set. */
 static int choose_rows(sis__task_source *s, const char *text) {
-    size_t count = sis_data_count(s->data);
-    if (text) {
-        int error = sis_rows_parse(text, count, &s->rows, &s->n);
-        return error ? sis__fail_in(error == SIS_E_FORMAT ? SIS_E_OPTION : error, "--rows")
-                     : SIS_OK;
-    }
-    s->rows = SIS_NEW_RAW(size_t, count);
-    if (!s->rows)
+    s->n = sis_data_count(s->data);
+    s->step = 1;
+    int error = text ? sis_rows_parse(text, s->n, &s->rows, &s->n) : SIS_OK;
+    return error ? sis__fail_in(error == SIS_E_FORMAT ? SIS_E_OPTION : error, "--rows") : SIS_OK;
+}
+
+static uint64_t hash_id(const char *id) {
+    return sis__bytes_hash(id, strlen(id), 1);
+}
+
+static int by_hash(const void *a, const void *b) {
+    const sis__task_id_hash *x = (const sis__task_id_hash *)a, *y = (const sis__task_id_hash *)b;
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Records are found again by the id of their example. */
+static int name_examples(sis__task_source *s) {
+    char number[SIS_ID_SIZE];
+    int numbered = s->rows == NULL;
+    for (size_t i = 0; numbered && i < s->n; i++)
+        numbered = sis__task_name(s, i, number) == number;
+    if (numbered)
+        return sis_data_error(s->data);
+    s->by_id = SIS_NEW_RAW(sis__task_id_hash, s->n);
+    if (!s->by_id)
         return SIS_E_NOMEM;
-    s->n = count;
-    for (size_t i = 0; i < count; i++)
-        s->rows[i] = i;
+    for (size_t i = 0; i < s->n; i++)
+        s->by_id[i] = (sis__task_id_hash){hash_id(sis__task_name(s, i, number)), i};
+    qsort(s->by_id, s->n, sizeof *s->by_id, by_hash);
+    return sis_data_error(s->data);
+}
+
+static int is_called(const sis__task_source *s, size_t i, const char *id) {
+    char number[SIS_ID_SIZE];
+    return strcmp(sis__task_name(s, i, number), id) == 0;
+}
+
+/* Of rows that are called by number and not chosen. */
+static size_t find_number(const sis__task_source *s, const char *id) {
+    size_t row = (size_t)strtoull(id, NULL, 10), i = (row - s->first) / s->step;
+    return row >= s->first && i < s->n && is_called(s, i, id) ? i : SIZE_MAX;
+}
+
+static size_t find_example(const sis__task_source *s, const char *id) {
+    if (!s->by_id)
+        return find_number(s, id);
+    uint64_t hash = hash_id(id);
+    size_t low = 0, high = s->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->by_id[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < s->n && s->by_id[low].hash == hash; low++)
+        if (is_called(s, s->by_id[low].at, id))
+            return s->by_id[low].at;
+    return SIZE_MAX;
+}
+
+/* Two of one name would be confused. */
+static int check_ids(const sis__task_source *s) {
+    char number[SIS_ID_SIZE];
+    for (size_t k = 1; s->by_id && k < s->n; k++) {
+        if (s->by_id[k].hash != s->by_id[k - 1].hash)
+            continue;
+        char *id = sis__strdup(sis__task_name(s, s->by_id[k].at, number));
+        if (!id)
+            return SIS_E_NOMEM;
+        int error = find_example(s, id) == s->by_id[k].at
+                        ? SIS_OK
+                        : sis__fail(SIS_E_ARGUMENT,
+                                    "--input: two examples are called \"%s\"; give each a name of "
+                                    "its own, or choose one of them with --rows",
+                                    id);
+        free(id);
+        if (error != SIS_OK)
+            return error;
+    }
     return SIS_OK;
 }
 
-/* Records are found again by the id of their example, so two of one name would be confused. */
-static int name_examples(sis__task_source *s) {
-    char number[SIS_ID_SIZE];
-    s->ids = SIS_NEW(char *, s->n);
-    if (!s->ids)
-        return SIS_E_NOMEM;
-    for (size_t i = 0; i < s->n; i++)
-        if (!(s->ids[i] = sis__strdup(sis_data_id(s->data, s->rows[i], number))))
-            return SIS_E_NOMEM;
-    return sis__ids_init(&s->by_id, (const char *const *)s->ids, s->n);
-}
-
-static int check_ids(const sis__task_source *s) {
-    const char *twice = sis__ids_twice(&s->by_id);
-    return twice ? sis__fail(SIS_E_ARGUMENT,
-                             "--input: two examples are called \"%s\"; give each a name of its "
-                             "own, or choose one of them with --rows",
-                             twice)
-                 : SIS_OK;
-}
-
 /* Leave the shard of the task; names stay with their examples. */
-static int keep_shard(sis__task_source *s, size_t shard, size_t shards) {
+static void keep_shard(sis__task_source *s, size_t shard, size_t shards) {
     size_t n = 0;
-    if (shards == 1)
-        return SIS_OK;
-    for (size_t i = 0; i < s->n; i++) {
-        if (i % shards == shard) {
-            s->rows[n] = s->rows[i];
-            s->ids[n++] = s->ids[i];
-        } else
-            free(s->ids[i]);
-    }
-    s->n = n;
-    sis__ids_release(&s->by_id);
-    return sis__ids_init(&s->by_id, (const char *const *)s->ids, s->n);
+    for (size_t k = 0; s->by_id && k < s->n; k++)
+        if (s->by_id[k].at % shards == shard)
+            s->by_id[n++] = (sis__task_id_hash){s->by_id[k].hash, s->by_id[k].at / shards};
+    s->n = s->n > shard ? (s->n - shard - 1) / shards + 1 : 0;
+    for (size_t i = 0; s->rows && i < s->n; i++)
+        s->rows[i] = s->rows[i * shards + shard];
+    s->first += shard * s->step;
+    s->step *= shards;
+}
+
+/* Examples are asked for in their order, so a few of them need to be in memory. */
+static int read_input(sis_task *t) {
+    int error = sis__task_seed_open(t);
+    sis_data_opt read = t->encoding.read;
+    if (!read.memory)
+        read.memory = (size_t)4 << 20;
+    if (error == SIS_OK)
+        error = sis_data_read(t->opt.input, &read, &t->source.read);
+    sis__task_seed_close(&t->encoding);
+    return error;
 }
 
 static int open_source(sis_task *t) {
@@ -164,11 +229,8 @@ static int open_source(sis_task *t) {
     if (t->opt.fit)
         error = sis__task_fit(t);
     if (error == SIS_OK && t->opt.input) {
-        error = sis__task_seed_open(t);
-        if (error == SIS_OK)
-            error = sis_data_read(t->opt.input, &t->encoding.read, &s->read);
+        error = read_input(t);
         s->data = s->read;
-        sis__task_seed_close(&t->encoding);
     }
     if (error != SIS_OK || !s->data)
         return error;
@@ -181,21 +243,20 @@ static int open_source(sis_task *t) {
 }
 
 static void release_source(sis__task_source *s) {
-    for (size_t i = 0; s->ids && i < s->n; i++)
-        free(s->ids[i]);
-    free(s->ids);
     free(s->rows);
-    sis__ids_release(&s->by_id);
+    free(s->by_id);
     sis_data_free(s->read);
 }
 
-/* Does the model take every example? Words it always does. */
+/* Does the model take every example? Words it always does, and of a table read from a file all rows
+ * or none. */
 static int check_examples(const sis_task *t) {
+    size_t n = t->source.read && sis__task_is_kind(t->source.data, "table") ? 1 : t->source.n;
     size_t width, room = 0;
     double *values = NULL;
     int error = SIS_OK;
-    for (size_t i = 0; error == SIS_OK && !t->encoding.texts && i < t->source.n; i++) {
-        size_t row = t->source.rows[i];
+    for (size_t i = 0; error == SIS_OK && !t->encoding.texts && i < n; i++) {
+        size_t row = sis__task_row(&t->source, i);
         error = sis__task_width(t, t->source.data, row, &width);
         if (error == SIS_OK)
             error = sis__reserve(&values, &room, width, sizeof *values);
@@ -254,7 +315,7 @@ static int explain_categories(const sis_task *t, size_t n, int error) {
     char list[MOST * (NAME + 2) + 8] = "";
     size_t used = 0;
     if (error != SIS_E_MODEL || !names || t->encoding.rows.wanted ||
-        sis_data_features(data, t->source.rows[0], NULL) == n)
+        sis_data_features(data, sis__task_row(&t->source, 0), NULL) == n)
         return error;
     for (size_t v = 0; v < n && v < MOST && used < sizeof list; v++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%.*s", v ? ", " : "", NAME,
@@ -272,7 +333,7 @@ static int measure(sis_task *t) {
     sis_example first;
     if (t->model.n_outputs > 0 || t->source.n == 0)
         return SIS_OK;
-    int error = sis__task_load_values(t, t->source.rows[0], &first);
+    int error = sis__task_load_values(t, sis__task_row(&t->source, 0), &first);
     if (error != SIS_OK)
         return error;
     error = sis_model_measure(&t->model, first.values, first.input.n_values);
@@ -336,7 +397,7 @@ static int open_task(sis_task *t, const sis_task_opt *opt) {
     if (error == SIS_OK && opt->threshold)
         error = sis__task_threshold_find(t, opt->threshold, &t->threshold);
     if (error == SIS_OK && t->source.data)
-        error = keep_shard(&t->source, opt->shard, opt->shards);
+        keep_shard(&t->source, opt->shard, opt->shards);
     return error == SIS_OK ? sis__task_method_begin(t) : error;
 }
 
@@ -470,16 +531,16 @@ size_t sis_task_count(const sis_task *t) {
     return t->source.n;
 }
 
-const char *sis_task_id(const sis_task *t, size_t i) {
-    return t->source.ids[i];
+const char *sis_task_id(const sis_task *t, size_t i, char number[SIS_ID_SIZE]) {
+    return sis__task_name(&t->source, i, number);
 }
 
 size_t sis_task_row(const sis_task *t, size_t i) {
-    return t->source.rows[i];
+    return sis__task_row(&t->source, i);
 }
 
 size_t sis_task_find(const sis_task *t, const char *id) {
-    return sis__ids_find(&t->source.by_id, id);
+    return t->source.data ? find_example(&t->source, id) : SIZE_MAX;
 }
 
 const sis_data *sis_task_data(const sis_task *t) {

@@ -27,6 +27,7 @@
 #define SIS_TASK_TASK_H
 
 #include <stdatomic.h>
+#include <stdint.h>
 
 #include <sis/evaluate.h>
 #include <sis/explain.h>
@@ -34,24 +35,34 @@
 #include <sis/prove.h>
 #include <sis/task.h>
 
-#include "base/ids.h"
+#include "base/buf.h"
+
+/* An id by its hash: names themselves stay in the data set. */
+typedef struct sis__task_id_hash {
+    uint64_t hash;
+    size_t at;
+} sis__task_id_hash;
 
 /* Where examples come from, and which of them. */
 typedef struct sis__task_source {
     const sis_data *data;
     sis_data *read; /* the same, if the task has read it */
-    size_t *rows;   /* (n) their numbers in it */
-    char **ids;     /* (n) */
-    size_t n;
-    size_t dropped; /* rows left out because a value is absent */
-    sis__ids by_id;
+    size_t *rows;   /* (n) their numbers in it; NULL: first, first + step, ... */
+    size_t first, step, n;
+    size_t dropped;           /* rows left out because a value is absent */
+    sis__task_id_hash *by_id; /* (n) by hash; NULL: rows are not chosen and called by number */
 } sis__task_source;
+
+/* Its number in the data set, and what it is called: that of the data set, or a number. */
+size_t sis__task_row(const sis__task_source *s, size_t i);
+const char *sis__task_name(const sis__task_source *s, size_t i, char number[SIS_ID_SIZE]);
 
 /* Texts cut for a model that reads them by itself. */
 typedef struct sis__task_pieces {
     sis_piece *items; /* NULL: there are none. The last stands for masked words */
     size_t *first;    /* (examples of the data set + 1) where those of each begin */
     char *stand_in;   /* text of the last */
+    sis__buf texts;   /* of all examples, each with its NUL */
 } sis__task_pieces;
 
 /* Rows of a table as a cmd: or http: model is given them. */

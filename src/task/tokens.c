@@ -216,8 +216,8 @@ static int describe_text(const sis_task *t, sis_example *e, place *places, size_
         gather_sentences(text, places, e->input.n_values);
     number_places(e, places, spans);
     trim_spans(text, spans, e->n_words);
-    e->text = text;
-    error = quote_words(e, text, spans);
+    e->text = sis__strdup(text);
+    error = e->text ? quote_words(e, text, spans) : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = count_characters(e, text, spans);
     return error == SIS_OK ? find_human(t, e, spans) : error;

@@ -140,8 +140,7 @@ static int audit_block(sis_task *t, const sis_record *records, const block *b, c
     if (kind_of(records) == SIS_GUARANTEE_ALL)
         return sis__task_prove_audit(t, b->inputs, records, b->n, out);
     if (t->opt.counterexamples)
-        return sis__fail(SIS_E_OPTION,
-                         "--counterexamples: record \"%s\" is not of --guarantee all",
+        return sis__fail(SIS_E_OPTION, "--counterexamples: record \"%s\" is not of --guarantee all",
                          records->id);
     int error = t->mask.ready ? SIS_OK : sis__task_mask_begin(t);
     if (error)

@@ -5,7 +5,10 @@
  */
 #include "support.h"
 
+#include <execinfo.h>
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +19,15 @@
 static atomic_long countdown; /* allocations until the failure; 0 = off */
 static atomic_int forever_after, failed;
 
+/* Where allocations come from, in their order, of all runs that were watched: hashes of the calls
+ * that lead to each. */
+static struct {
+    atomic_int on;
+    pthread_mutex_t lock;
+    uint64_t *calls;
+    size_t n, most;
+} seen = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
@@ -23,7 +35,25 @@ void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 
+static void note_calls(void) {
+    void *frames[32];
+    uint64_t hash = 0;
+    int n = backtrace(frames, 32);
+    for (int k = 2; k < n; k++) /* without this function and its caller */
+        hash = hash * 0x9e3779b97f4a7c15U + (uintptr_t)frames[k];
+    pthread_mutex_lock(&seen.lock);
+    if (seen.n == seen.most) {
+        seen.most = 2 * seen.most + 256;
+        seen.calls = (uint64_t *)__real_realloc(seen.calls, seen.most * sizeof *seen.calls);
+        assert_non_null(seen.calls);
+    }
+    seen.calls[seen.n++] = hash;
+    pthread_mutex_unlock(&seen.lock);
+}
+
 static int refuse(void) {
+    if (atomic_load(&seen.on))
+        note_calls();
     long left = atomic_load(&countdown);
     if (left <= 0)
         return 0;
@@ -59,20 +89,42 @@ int allocation_failed(void) {
     return atomic_load(&failed);
 }
 
+/* The n-th allocation failed (from 1), if the run got there. */
+static void run_without(long n, int (*fn)(void *ctx), void *ctx) {
+    fail_allocation(n, n % 2 == 0);
+    int result = fn(ctx);
+    int hit = allocation_failed();
+    fail_allocation(0, 0);
+    if (result != SIS_OK || !hit)
+        assert_int_equal(result, hit ? SIS_E_NOMEM : SIS_OK);
+}
+
+/* Is the i-th allocation the 1st, 2nd, 3rd, 4th, 8th, 16th ... that these calls made so far? */
+static int is_worth_failing(size_t i) {
+    size_t before = 0;
+    for (size_t k = 0; k < i; k++)
+        before += seen.calls[k] == seen.calls[i];
+    return before == 2 || ((before + 1) & before) == 0;
+}
+
 long with_failing_allocations(int (*fn)(void *ctx), void *ctx) {
-    for (long n = 1;; n++) {
-        assert_true(n < 100000);
-        fail_allocation(n, n % 2 == 0);
-        int result = fn(ctx);
-        int hit = allocation_failed();
-        fail_allocation(0, 0);
-        if (!hit) {
-            assert_int_equal(result, SIS_OK);
-            return n;
-        }
-        if (result != SIS_OK)
-            assert_int_equal(result, SIS_E_NOMEM);
-    }
+    assert_int_equal(fn(ctx), SIS_OK); /* what is made once and kept is made here */
+    size_t first = seen.n;
+    atomic_store(&seen.on, 1);
+    int result = fn(ctx);
+    atomic_store(&seen.on, 0);
+    assert_int_equal(result, SIS_OK);
+    size_t n = seen.n - first;
+    assert_true(n < 100000);
+    for (size_t i = 0; i < n; i++)
+        if (is_worth_failing(first + i))
+            run_without((long)i + 1, fn, ctx);
+    return (long)n + 1;
+}
+
+/* At the end of the program, for the sanitized twins. */
+__attribute__((destructor)) static void forget_calls(void) {
+    free(seen.calls);
 }
 
 const char *shared_data(const char *name) {
@@ -114,6 +166,16 @@ void assert_same_subsets(const sis_collection *a, const sis_collection *b) {
         assert_memory_equal(a->subsets[k].features, b->subsets[k].features,
                             a->subsets[k].n * sizeof(int));
     }
+}
+
+int sum_values(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
+    (void)ctx;
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = 0;
+        for (size_t k = 0; k < width; k++)
+            scores[i] += rows[i * width + k];
+    }
+    return 0;
 }
 
 /* ---- Random cases ---------------------------------------------------------------------------- */

@@ -35,11 +35,14 @@ void fail_allocation(long n, int forever);
 /* Did an allocation fail since the last fail_allocation()? */
 int allocation_failed(void);
 
-/* Run fn(ctx) with the 1st, 2nd, 3rd ... allocation failing until one run needs no further. fn
- * returns 0 or a negative code; a run whose allocation failed must return SIS_E_NOMEM (or SIS_OK
- * where it can do without) and leak nothing, which the sanitized twin checks. Returns the number of
- * runs. */
+/* Run fn(ctx) with one allocation failing, or all from it on, for every chain of calls that leads to
+ * an allocation: its 1st, 2nd, 3rd, 4th, 8th, 16th ... one in this program. fn returns 0 or a negative code; a run
+ * whose allocation failed must return SIS_E_NOMEM (or SIS_OK where it can do without) and leak
+ * nothing, which the sanitized twin checks. Returns one more than the allocations of a whole run. */
 long with_failing_allocations(int (*fn)(void *ctx), void *ctx);
+
+/* A model's predict: the sum of a row's values. */
+int sum_values(void *ctx, const double *rows, size_t n, size_t width, double *scores);
 
 /* How many of n random cases to go through: all; in a sanitized twin, which is ten times slower and
  * looks for what few cases show, every sixth. At least one. */

@@ -175,16 +175,6 @@ static void models_without_gradients_are_told_so(void **state) {
     assert_message_has("gradient needs a model with gradients");
 }
 
-static int sum(void *ctx, const double *rows, size_t n, size_t width, double *scores) {
-    (void)ctx;
-    for (size_t i = 0; i < n; i++) {
-        scores[i] = 0;
-        for (size_t v = 0; v < width; v++)
-            scores[i] += rows[i * width + v];
-    }
-    return 0;
-}
-
 /* The matrix of lime's regression must fit the budget. */
 static void lime_refuses_what_it_cannot_hold(void **state) {
     (void)state;
@@ -192,7 +182,7 @@ static void lime_refuses_what_it_cannot_hold(void **state) {
     static double x[MANY], z[MANY];
     for (size_t i = 0; i < MANY; i++)
         x[i] = 1;
-    sis_model model = {.predict = sum, .n_outputs = 1};
+    sis_model model = {.predict = sum_values, .n_outputs = 1};
     sis_input input = {.values = x, .mask = z, .n_values = MANY};
     sis_opt opt = decision(1000);
     opt.memory = 1 << 20;

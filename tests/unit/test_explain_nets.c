@@ -72,7 +72,8 @@ static void assert_complete(shipped *s, const char *what) {
     opt.threshold = best * 0.95;
     sis_rationale r;
     sis_method_opt how = method_opt(SIS_METHOD_IG);
-    how.steps = rounds(6) < 6 && s->model.embed ? 100 : how.steps; /* texts take their time */
+    if (rounds(6) < 6 && (s->model.embed || s->model.n_outputs > 2))
+        how.steps = 100; /* texts and digits take their time */
     if (sis_explain(&s->model, &s->input, &opt, &how, &r) != SIS_OK)
         fail_msg("%s: %s", what, sis_error_detail());
     assert_int_equal(r.collection.status, SIS_STATUS_EXPLAINED);

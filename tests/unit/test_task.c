@@ -528,10 +528,11 @@ static void shards_are_all_examples(void **state) {
         o.threshold = "p50"; /* of all, whatever the shard */
         assert_int_equal(sis_task_open(&o, &t), 0);
         for (size_t i = 0; i < sis_task_count(t); i++) {
+            char number[SIS_ID_SIZE];
             size_t row = sis_task_row(t, i);
             assert_int_equal(row % 4, shard);
-            assert_int_equal(sis_task_find(t, sis_task_id(t, i)), i);
-            assert_int_equal(atoi(sis_task_id(t, i)), row);
+            assert_int_equal(sis_task_find(t, sis_task_id(t, i, number)), i);
+            assert_int_equal(atoi(sis_task_id(t, i, number)), row);
             seen[row]++;
         }
         assert_int_equal(sis_task_find(t, "none"), SIZE_MAX);

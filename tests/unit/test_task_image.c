@@ -13,17 +13,7 @@
 
 enum { HEIGHT = 5, WIDTH = 7 };
 
-static int add_up(void *ctx, const double *x, size_t n, size_t width, double *scores) {
-    (void)ctx;
-    for (size_t i = 0; i < n; i++) {
-        scores[i] = 0;
-        for (size_t k = 0; k < width; k++)
-            scores[i] += x[i * width + k];
-    }
-    return 0;
-}
-
-static const sis_model summing = {.predict = add_up, .n_outputs = 1};
+static const sis_model summing = {.predict = sum_values, .n_outputs = 1};
 
 static sis_task_opt options(const char *input, const char *mask) {
     sis_task_opt o;
