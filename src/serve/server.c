@@ -53,6 +53,8 @@ void sis_server_stop(sis_server *server) {
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -64,6 +66,7 @@ struct sis_server {
     sis__pool *pool;
     struct MHD_Daemon *daemon;
     unsigned port;
+    int local;          /* it listens on this machine alone */
     atomic_size_t open; /* requests that have not been answered to the end */
 };
 
@@ -145,6 +148,22 @@ static int same_token(const char *a, const char *b) {
     return !different;
 }
 
+/* "localhost", "127.0.0.1" or "[::1]", with a port or without. */
+static int is_this_machine(const char *host) {
+    size_t n = strncasecmp(host, "localhost", 9) == 0 ? 9
+               : strncmp(host, "127.", 4) == 0        ? strspn(host, "0123456789.")
+               : strncmp(host, "[::1]", 5) == 0       ? 5
+                                                      : 0;
+    return n && (host[n] == '\0' || host[n] == ':');
+}
+
+/* A page from elsewhere can let its own name mean this machine, and its visitors' browsers then send
+ * requests here, with that name: not to be answered where nothing but the address protects. */
+static int is_meant(const exchange *x) {
+    const char *host = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
+    return !x->server->local || x->server->opt.token || !host || is_this_machine(host);
+}
+
 /* Health and the page itself are for everybody; what the page asks for is not. */
 static int may_ask(const exchange *x) {
     const char *token = x->server->opt.token, *path = x->job.request.path;
@@ -200,6 +219,10 @@ static int is_far_too_long(const exchange *x) {
 
 /* The first look, before anything of the body is there. */
 static enum MHD_Result greet(exchange *x) {
+    if (!is_meant(x))
+        return refuse(x, 403,
+                      "this server listens on this machine alone, as localhost; under "
+                      "another name it asks for --token");
     if (!may_ask(x))
         return refuse(x, 401, "expected the header Authorization: Bearer TOKEN");
     if (is_far_too_long(x))
@@ -336,13 +359,18 @@ static int listen_at(const sis_server_opt *o) {
     return fd;
 }
 
-static unsigned port_of(int fd) {
-    struct sockaddr_storage at;
+/* Where a socket listens: its port, and whether others than this machine can reach it. */
+static void note_address(sis_server *s, int fd) {
+    struct sockaddr_storage at = {0};
     socklen_t n = sizeof at;
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&at;
+    const struct sockaddr_in *four = (const struct sockaddr_in *)&at;
     if (getsockname(fd, (struct sockaddr *)&at, &n) != 0)
-        return 0;
-    return at.ss_family == AF_INET6 ? ntohs(((struct sockaddr_in6 *)&at)->sin6_port)
-                                    : ntohs(((struct sockaddr_in *)&at)->sin_port);
+        return;
+    int is_six = at.ss_family == AF_INET6;
+    s->port = ntohs(is_six ? six->sin6_port : four->sin_port);
+    s->local = is_six ? IN6_IS_ADDR_LOOPBACK(&six->sin6_addr)
+                      : ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 static int open_models(sis_server *s) {
@@ -371,7 +399,7 @@ static int start_daemon(sis_server *s) {
     int fd = listen_at(&s->opt);
     if (fd < 0)
         return SIS_E_IO;
-    s->port = port_of(fd);
+    note_address(s, fd);
     s->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         handle, s, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
@@ -443,12 +471,14 @@ void sis_server_stop(sis_server *s) {
         return;
     int fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : -1;
     if (fd >= 0)
-        close(fd);
-    sis__pool_end(s->pool); /* whose requests go on with their connections */
+        shutdown(fd, SHUT_RDWR); /* nobody new; the daemon's thread may still hold the socket */
+    sis__pool_end(s->pool);      /* whose requests go on with their connections */
     if (s->daemon) {
         wait_for_answers(s);
         MHD_stop_daemon(s->daemon);
     }
+    if (fd >= 0)
+        close(fd);
     sis__pool_free(s->pool);
     for (size_t k = 0; s->serving.models && k < s->opt.n_models; k++)
         sis__served_drop(s->serving.models[k]);

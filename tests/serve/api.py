@@ -271,10 +271,18 @@ class Strangers(unittest.TestCase):
                 server.json("/v1/models", want=401, headers={"Authorization": "Bearer secre"})
                 server.json("/v1/models", headers={"Authorization": "Bearer secret"})
                 server.json("/v2/health/live")
+                server.json("/v1/models", headers={"Authorization": "Bearer secret", "Host": "models.example"})
+
+    def test_another_name_is_not_answered(self):
+        with Server("-m", model("credit")) as server:
+            for host in ("localhost", "LocalHost:80", "127.0.0.1", "127.1.2.3:9", "[::1]", "[::1]:8080"):
+                server.json("/v1/models", headers={"Host": host})
+            for host in ("models.example", "localhost.example", "127.0.0.1.example:80", "[::1", "10.0.0.1", ""):
+                self.assertIn("localhost", server.json("/v1/models", want=403, headers={"Host": host})["error"])
 
     def test_slow_and_cut_connections_do_not_keep_it_from_answering(self):
         with Server("-m", model("credit")) as server:
-            head = b"POST /v1/models/credit:explain HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{\"inst"
+            head = b"POST /v1/models/credit:explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"inst"
             kept = []
             for k in range(200):
                 s = socket.create_connection(("127.0.0.1", server.port))
@@ -321,7 +329,7 @@ class Strangers(unittest.TestCase):
         with Server("-m", slow, "--name", "slow", "--mask", "zero", "--workers", "1") as server:
             body = json.dumps({"instances": [[1, 2, 3]] * 500}).encode()
             s = socket.create_connection(("127.0.0.1", server.port))
-            s.sendall(b"POST /v1/models/slow:explain HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            s.sendall(b"POST /v1/models/slow:explain HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
             while b"sis_requests_running 1" not in server.ask("/metrics")[1]:
                 time.sleep(0.01)
             s.close()

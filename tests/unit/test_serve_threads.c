@@ -49,7 +49,7 @@ static int ask(int fd, const char *body, char *text) {
     char request[1024];
     size_t n = 0;
     int length = snprintf(request, sizeof request,
-                          "POST /v1/models/credit:explain HTTP/1.1\r\nHost: a\r\n"
+                          "POST /v1/models/credit:explain HTTP/1.1\r\nHost: localhost\r\n"
                           "Content-Length: %zu\r\n\r\n%s",
                           strlen(body), body);
     if (send(fd, request, (size_t)length, MSG_NOSIGNAL) != length)
