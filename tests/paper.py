@@ -3,6 +3,8 @@
 
     paper.py PAPER-FOLDER
 """
+import contextlib
+import io
 import itertools
 import json
 import os
@@ -73,14 +75,14 @@ def test_claims():
         apart = dict(record, subsets=[{"features": [27, 28]}])  # ends of two rows, far from each other
         put(out, 5 * (json.dumps(record) + "\n"), "mnist", "cnn.jsonl")
         put(out, 5 * (json.dumps(apart) + "\n"), "mnist", "mlp.jsonl")
-        put(out, "id,whole,early\n1,5,5\n2,5,8\n", "mnist", "minimum.csv")
+        put(out, "id,subset,whole,early\n1,1,5,5\n2,1,5,5\n2,2,5,8\n", "mnist", "minimum.csv")
         found = verdicts(out)
         for where in ("Table S2, LSTM", "Table S2, S13", "Figure 9", "Figure 10b", "Section 4.4", "Figure S5", "Proposition 1", "Proposition 2"):
             check("%s should hold" % where, find(found, where) == [claims.HOLDS])
         lengths[2]["summary"]["percent"] = {"mean": 1, "signed_rank_p": 1e-3}
         put(out, {"methods": lengths}, "text", "lstm-first.json")
         put(out, json.dumps(dict(record, verified=False, rest_score=0.8)) + "\n", "mnist", "cnn.jsonl")
-        put(out, "id,whole,early\n1,5,5\n", "mnist", "minimum.csv")
+        put(out, "id,subset,whole,early\n1,1,5,5\n", "mnist", "minimum.csv")
         found = verdicts(out)
         check("no minimum in one digit says nothing", find(found, "Figure S5") == [claims.UNTESTED])
         for where in ("Table S2, LSTM", "Proposition 1", "Proposition 2"):
@@ -151,6 +153,16 @@ def test_minimum():
     check("none", minimum.sizes(record) == (2, 2))
     below = {"direction": "<=", "threshold": 0.2, "subsets": [{"trace": [0.1, 0.3, 0.2, 0.5]}]}
     check("the other direction", minimum.sizes(below) == (1, 3))
+    record.update(id="7", status="explained", subsets=record["subsets"] + [{"trace": [0.9, 0.6, 0.75, 0.1]}])
+    with tempfile.TemporaryDirectory() as out:
+        put(out, json.dumps(record) + "\n", "mnist", "cnn.jsonl")
+        path, said = os.path.join(out, "mnist", "cnn.jsonl"), io.StringIO()
+        with contextlib.redirect_stdout(said):
+            minimum.find(os.path.join(out, "minimum.csv"), [path, path])
+            minimum.only("7", 2, path)
+        lines = said.getvalue().split("\n")
+        check("a minimum in the second selection", lines[:2] == ["1 of 2 selections, in 1 of 1 digits, have a local minimum", "7 2 1 3"])
+        check("that subset alone", json.loads(lines[2])["subsets"] == record["subsets"][1:])
 
 
 test_signed_rank()

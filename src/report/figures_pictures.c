@@ -74,7 +74,9 @@ int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
     snprintf(d->name, sizeof d->name, "examples");
     snprintf(d->title, sizeof d->title, "Pictures and their sufficient subsets.");
     d->pictures.first_name = "original";
-    d->pictures.other_name = "subsets, in the order found";
+    d->pictures.other_name = d->pictures.columns > 3   ? "subsets, in the order found"
+                             : d->pictures.columns > 2 ? "subsets"
+                                                       : "subset"; /* what there is place for */
     sis__pictures_size(&d->pictures, &d->width, &d->height);
     sis__buf_printf(&d->caption,
                     "The first %zu explained examples, by name and decision. Chosen pixels are "

@@ -8,7 +8,7 @@ const path = require("path");
 
 const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
   "--disable-background-networking", "--disable-component-update", "--disable-sync",
-  "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb", "--remote-debugging-pipe"];
+  "--disable-dev-shm-usage", "--hide-scrollbars", "--force-color-profile=srgb", "--in-process-gpu", "--remote-debugging-pipe"];
 
 class Browser {
   constructor(program) {

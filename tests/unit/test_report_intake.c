@@ -202,7 +202,7 @@ static void damaged_files_are_drawn_or_refused(void **state) {
     (void)state;
     sis__rng rng;
     sis__rng_init(&rng, 21);
-    for (int round = 0; round < 200; round++) {
+    for (size_t round = 0; round < rounds(200); round++) {
         damage_file(sis_report_add_clusters, CLUSTERS, &rng);
         damage_file(sis_report_add_comparison, COMPARISON, &rng);
         damage_file(sis_report_add_evaluation, EVALUATION, &rng);
@@ -247,7 +247,6 @@ static void damaged_records_are_drawn_or_refused(void **state) {
 
 typedef struct {
     char *lines[5];
-    sis_figure_format format;
 } scarce;
 
 static int forget(void *ctx, const sis_figure *figure) {
@@ -255,42 +254,52 @@ static int forget(void *ctx, const sis_figure *figure) {
     return figure->n > 0 && figure->name[0] && figure->caption[0] ? 0 : SIS_E_FORMAT;
 }
 
-static int make_everything(void *ctx) {
-    scarce *a = (scarce *)ctx;
-    sis_report *report = NULL;
+static int fill(const scarce *a, sis_report **report) {
     sis_record r;
-    char *html = NULL;
-    size_t n;
-    int code = sis_report_new(&report);
+    int code = sis_report_new(report);
     for (int k = 0; code == SIS_OK && k < 5; k++) {
         code = sis_record_parse(a->lines[k], strlen(a->lines[k]), &r);
         if (code == SIS_OK)
-            code = sis_report_add(report, k % 2 ? "b" : "file.jsonl", &r);
+            code = sis_report_add(*report, k % 2 ? "b" : "file.jsonl", &r);
     }
     if (code == SIS_OK)
-        code = sis_report_add_clusters(report, "c.json", CLUSTERS, strlen(CLUSTERS));
+        code = sis_report_add_clusters(*report, "c.json", CLUSTERS, strlen(CLUSTERS));
     if (code == SIS_OK)
-        code = sis_report_add_comparison(report, "d.json", COMPARISON, strlen(COMPARISON));
+        code = sis_report_add_comparison(*report, "d.json", COMPARISON, strlen(COMPARISON));
     if (code == SIS_OK)
-        code = sis_report_add_evaluation(report, "e.json", EVALUATION, strlen(EVALUATION));
+        code = sis_report_add_evaluation(*report, "e.json", EVALUATION, strlen(EVALUATION));
+    return code;
+}
+
+static int make_page(void *ctx) {
+    sis_report *report = NULL;
+    char *html = NULL;
+    size_t n;
+    int code = fill((const scarce *)ctx, &report);
     if (code == SIS_OK)
         code = sis_report_page(report, NULL, &html, &n);
-    if (code == SIS_OK)
-        code = sis_report_figures(report, a->format, forget, NULL);
     free(html);
     sis_report_free(report);
     return code;
+}
+
+static int make_figures(void *ctx) {
+    return sis_report_figures((sis_report *)ctx, SIS_FIGURE_SVG, forget, NULL);
 }
 
 static void failing_allocations_are_reported(void **state) {
     (void)state;
     sample s;
     sis_record kinds[5];
-    scarce a = {.format = SIS_FIGURE_SVG};
+    sis_report *report = NULL;
+    scarce a;
     kinds_make(&s, kinds);
     for (int k = 0; k < 5; k++)
         a.lines[k] = record_line(&kinds[k], 1);
-    assert_true(with_failing_allocations(make_everything, &a) > 100);
+    assert_true(with_failing_allocations(make_page, &a) > 100);
+    assert_int_equal(fill(&a, &report), SIS_OK);
+    assert_true(with_failing_allocations(make_figures, report) > 100);
+    sis_report_free(report);
     for (int k = 0; k < 5; k++)
         free(a.lines[k]);
 }
