@@ -314,9 +314,10 @@ def strokes(runs):
 def minimum(runs):
     """one digit or more has one; if none of fewer than 9,000 has, nothing is said"""
     with open(runs.path("mnist", "minimum.csv")) as f:
-        rows = [(int(r["whole"]), int(r["early"])) for r in csv.DictReader(f)]
-    more = sum(early > whole for whole, early in rows)
-    return "%d of %d digits have one" % (more, len(rows)), UNTESTED if not more and len(rows) < 9000 else verdict(more > 0)
+        rows = [(r["id"], int(r["early"]) > int(r["whole"])) for r in csv.DictReader(f)]
+    digits, more = len({d for d, _ in rows}), len({d for d, found in rows if found})
+    return "%d of %d digits have one, %d of %d selections" % (more, digits, sum(found for _, found in rows), len(rows)), \
+        UNTESTED if not more and digits < 9000 else verdict(more > 0)
 
 
 def imputed(runs):

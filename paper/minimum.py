@@ -1,41 +1,58 @@
 #!/usr/bin/env python3
-"""minimum.py RESULTS.jsonl [OUT.csv] - local minima of backward selection (the paper's Figure S5).
+"""minimum.py OUT.csv RESULTS.jsonl... - local minima of backward selection (the paper's Figure S5).
+minimum.py --only ID NUMBER RESULTS.jsonl - the record of that example with this subset alone, to be drawn.
 
-RESULTS have the first subset of each example with its order (sis explain --max-subsets 1 --trace). An example has a local minimum if the
-score falls below the threshold and reaches it again as more is masked: selection that ends at the first fall keeps too much. Prints how
-many have one, and the clearest (the most features too many): id, features of the subset, features if selection ends early."""
+RESULTS have subsets with their order (sis explain --trace). A selection has a local minimum if the score falls below the threshold and reaches
+it again as more is masked: selection that ends at the first fall keeps too much. Prints how many have one, and the clearest (the most
+features too many): id, number of the subset, features of the subset, features if selection ends early."""
 import csv
 import json
 import sys
 
 
-def sizes(record):
+def sizes(record, number=1):
     """Features that are left when the score is enough for the last time, and before it is too low for the first time."""
-    subset = record["subsets"][0]
     sign = 1 if record["direction"] == ">=" else -1
-    enough = [sign * s >= sign * record["threshold"] for s in subset["trace"]]
+    enough = [sign * s >= sign * record["threshold"] for s in record["subsets"][number - 1]["trace"]]
     n = len(enough)
     last = max((k for k, good in enumerate(enough) if good), default=-1)
     first = next((k for k, good in enumerate(enough) if not good), n)
     return n - 1 - last, n - first
 
 
-def main(path, out):
-    rows = []
+def records(path):
     with open(path) as f:
         for line in f:
             record = json.loads(line)
             if record["status"] == "explained":
-                rows.append((record["id"],) + sizes(record))
-    found = [r for r in rows if r[2] > r[1]]
-    if out:
-        with open(out, "w") as f:
-            csv.writer(f, lineterminator="\n").writerows([("id", "whole", "early")] + rows)
-    print("%d of %d have a local minimum" % (len(found), len(rows)))
-    worst = max(rows, key=lambda r: r[2] - r[1], default=None)
-    if worst:
-        print("%s %d %d" % worst)
+                yield record
+
+
+def find(out, paths):
+    rows = {}
+    for path in paths:
+        for record in records(path):
+            for number in range(1, len(record["subsets"]) + 1):
+                rows[record["id"], number] = sizes(record, number)
+    rows = [key + value for key, value in rows.items()]
+    with open(out, "w") as f:
+        csv.writer(f, lineterminator="\n").writerows([("id", "subset", "whole", "early")] + rows)
+    found = [r for r in rows if r[3] > r[2]]
+    print("%d of %d selections, in %d of %d digits, have a local minimum" % (
+        len(found), len(rows), len({r[0] for r in found}), len({r[0] for r in rows})))
+    if rows:
+        print("%s %d %d %d" % max(rows, key=lambda r: r[3] - r[2]))
+
+
+def only(name, number, path):
+    for record in records(path):
+        if record["id"] == name and len(record["subsets"]) >= number:
+            print(json.dumps(dict(record, subsets=[record["subsets"][number - 1]])))
+            return
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None)
+    if sys.argv[1] == "--only":
+        only(sys.argv[2], int(sys.argv[3]), sys.argv[4])
+    else:
+        find(sys.argv[1], sys.argv[2:])

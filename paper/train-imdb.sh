@@ -16,5 +16,6 @@ train() { # NAME ARCHITECTURE OPTIONS...
         --words 10000 --loss binary --output "$out/$name.onnx" --resume
 }
 train imdb-cnn text-cnn --validation 0.1 --dropout 0.5 --epochs 5 --patience 1
+# The last weights: how they were chosen, and what those chosen by validation alone reach, is in docs/models.md.
 train imdb-lstm text-lstm --validation 0.08 --length 400 --dropout 0.3 --batch 64 --rate 0.002 --epochs 5 \
     --keep last
