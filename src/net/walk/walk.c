@@ -127,15 +127,19 @@ typedef struct {
     size_t probes;    /* since the walk was made */
     double candidate; /* by the rule, of late */
     double masking;   /* since the last probe */
+    double least;     /* of full passes: no row takes less */
     double row;       /* of full passes: 0 unknown; at least, or measured in a batch */
     int measured;
+    int untimed;  /* the next mask and probe are not looked at */
     int full;     /* full passes answer */
     size_t fixed; /* the probe from which on they do; SIZE_MAX - 1: as measured */
 } pace;
 
 enum { FIRST = 3, TRIAL = 32 };     /* probes before a trial; rows in each half of it */
+enum { EACH = 8 };                  /* behind so many probes, each of so many is timed */
 static const double batch_gain = 8; /* a row in a batch over one alone, at most */
-static const double cheap = 1e-6;   /* seconds of a candidate that no pass undercuts */
+static const double cheap = 1e-6;   /* seconds that no pass undercuts, and operations a second */
+static const double fastest = 2e11; /* that no core does more of */
 static const size_t free_to_choose = SIZE_MAX - 1;
 
 typedef struct {
@@ -338,7 +342,7 @@ static int compare(net_walk *w, const int *features, size_t n, double seconds) {
     double now = (seconds + p->masking) / (double)n;
     p->masking = 0;
     p->candidate = p->probes <= 2 ? now : (3 * p->candidate + now) / 4;
-    if (p->fixed != free_to_choose || p->probes < FIRST || n < 2 || p->candidate < cheap)
+    if (p->fixed != free_to_choose || p->probes < FIRST || n < 2 || p->candidate < p->least)
         return SIS_OK;
     if (p->row == 0) {
         error = try_full(w, features, 1, &p->row);
@@ -368,9 +372,12 @@ static int probe_cheaply(net_walk *w, const int *features, size_t n, double *mar
         p->full = 1;
     if (p->full)
         return compute_full(w, features, n, margins);
-    double began = sis__work_seconds();
+    double began = p->untimed ? 0 : sis__work_seconds();
     int error = probe(w, features, n, margins);
-    return error == SIS_OK ? compare(w, features, n, sis__work_seconds() - began) : error;
+    if (error == SIS_OK && !p->untimed)
+        error = compare(w, features, n, sis__work_seconds() - began);
+    p->untimed = p->probes > EACH && p->probes % EACH;
+    return error;
 }
 
 /* The present state with one more masked, which the last probe may have asked for. */
@@ -456,9 +463,10 @@ static int walk_probe(sis_walk *walk, const int *features, size_t n, double *mar
 
 static int walk_mask(sis_walk *walk, int feature, double *margin) {
     net_walk *w = (net_walk *)walk;
-    double began = sis__work_seconds();
+    double began = w->pace.untimed ? 0 : sis__work_seconds();
     int error = w->pace.full ? mask_full(w, feature) : mask(w, feature);
-    w->pace.masking += sis__work_seconds() - began;
+    if (!w->pace.untimed)
+        w->pace.masking += sis__work_seconds() - began;
     *margin = w->margin;
     return error;
 }
@@ -682,14 +690,14 @@ void sis__walk_full_from(sis_walk *w, size_t probe_number) {
 /* Operations of a full pass that is as cheap as those by which rules say from where on they pay. */
 static const double cheap_pass = 2e5;
 
-/* How many cheap passes a full pass of the network is, at least one. */
-static double price_of_pass(const sis__net_input *s) {
+/* Operations of a full pass; 0 if they are not known. */
+static double flops_of_pass(const sis__net_input *s) {
     sis__geometry *g;
     if (sis__cache_geometry(s->net, s->embedded, s->in.n_values, &g) != SIS_OK)
-        return 1;
+        return 0;
     double flops = g->flops;
     sis__cache_done(s->net, g);
-    return fmax(1, flops / cheap_pass);
+    return flops;
 }
 
 /* Masked copies of a selection among the features that can change something. */
@@ -713,7 +721,9 @@ static int walk_new(const sis_net *net, const sis_input *input, const sis_net_wa
         return error;
     w->masked = SIS_NEW(unsigned char, w->input.in.n);
     w->copies = opt && opt->by_cost ? count_copies(&w->input) : INFINITY;
-    w->worth = w->copies * price_of_pass(&w->input);
+    double flops = flops_of_pass(&w->input);
+    w->worth = w->copies * fmax(1, flops / cheap_pass);
+    w->pace.least = fmax(cheap, flops / fastest);
     if (w->worth < LEAST_COPIES)
         return SIS_E_UNSUPPORTED; /* whatever the rule */
     error = w->masked ? sis__entry_new(&w->input, &w->input.entry) : SIS_E_NOMEM;
