@@ -20,6 +20,7 @@
  * So a candidate's margin is at most its estimate and that error, and only those that could be the
  * best are computed, exactly.
  */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,22 +165,31 @@ static size_t place_changes(cut_changes *c, const sis__prefix *f, const size_t *
     return used;
 }
 
+/* Changes at n positions: the largest for each filter so far; 0 if one is not finite. */
+static int see_changes(const float *x, size_t n, size_t channels, float *largest) {
+    int finite = 1;
+    for (size_t i = 0; i < n; i++, x += channels)
+        for (size_t k = 0; k < channels; k++) {
+            float size = fabsf(x[k]);
+            largest[k] = size > largest[k] ? size : largest[k];
+            finite &= size <= FLT_MAX;
+        }
+    return finite;
+}
+
 /* And the largest for each filter; 0: values that are finite differ by more than any number is. */
 static int sum_changes(cut_changes *c, sis__prefix *f, const size_t *owner, float *largest) {
     const sis__map *out = &f->maps[c->conv->out];
-    int bad = 0;
+    int finite = 1;
     for (size_t j = 0; j < f->s->in.n; j++) {
-        const float *x = c->changes + c->at[j];
-        size_t n = sis__box_volume(&out->box[j]) * out->channels;
+        float *to = c->changes + c->at[j];
+        size_t n = sis__box_volume(&out->box[j]);
         if (owner[j] != j || n == 0)
             continue;
-        sum_change(f, c->conv, j, c->changes + c->at[j]);
-        for (size_t i = 0; i < n; i++) {
-            largest[i % out->channels] = fmaxf(largest[i % out->channels], fabsf(x[i]));
-            bad |= !isfinite(x[i]);
-        }
+        sum_change(f, c->conv, j, to);
+        finite &= see_changes(to, n, out->channels, largest);
     }
-    return !bad;
+    return finite;
 }
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
@@ -436,15 +446,15 @@ static double make_row(sis__estimate *e, size_t j, const float *base, float *row
 /* No candidate's value is further from the base's than the largest change: rounding counts for more
  * where that is more than ever before. */
 static int see_base(sis__estimate *e, const float *base) {
+    size_t n = e->f->row, below = 0;
     float largest = 0;
-    int more = 0;
-    for (size_t i = 0; i < e->f->row; i++) {
-        more |= !(fabsf(base[i]) + e->change[i] <= e->size[i]);
-        largest = fabsf(base[i]) > largest ? fabsf(base[i]) : largest;
-    }
-    if (!more)
+    while (below < n && fabsf(base[below]) + e->change[below] <= e->size[below])
+        below++;
+    if (below == n)
         return SIS_OK;
-    for (size_t i = 0; i < e->f->row; i++) /* with room for a few steps */
+    for (size_t i = 0; i < n; i++)
+        largest = fabsf(base[i]) > largest ? fabsf(base[i]) : largest;
+    for (size_t i = 0; i < n; i++) /* with room for a few steps */
         e->size[i] = fmaxf(e->size[i], fabsf(base[i]) + 0.5f * largest + e->change[i]);
     int error = weigh_errors(e);
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* nothing is known */
