@@ -55,12 +55,6 @@ int sis__column_is_category(const sis__column *c);
 int sis__columns_types(sis__column *columns, size_t n, const char *path, const sis_data_opt *opt,
                        int by_number);
 
-/* The column of that name, or number; SIZE_MAX: there is none. */
-size_t sis__columns_find(const sis__column *columns, size_t n, const char *name, int by_number);
-
-/* There is no such column: which there are. SIS_E_ARGUMENT. */
-int sis__columns_none(const sis__column *columns, size_t n, const char *path, const char *wanted);
-
 /* A table as it was read, or some rows of it. */
 typedef struct sis__columns {
     const char *path;
@@ -82,9 +76,6 @@ int sis__layout_name(sis__layout *l, sis_data *data);
 
 /* May the values of a row still be wrong: categories that were not named? */
 int sis__layout_is_strict(const sis__layout *l);
-
-/* What is in its columns, for sis_columns_read. */
-int sis__columns_describe(const sis__columns *t, sis_columns *out);
 
 /* Read a table and hand it to `use` with ctx. */
 typedef int sis__columns_use(const sis__columns *t, void *ctx);

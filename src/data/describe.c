@@ -127,16 +127,13 @@ static int begin(sis_columns *out, size_t rows, size_t n) {
     return out->items ? SIS_OK : SIS_E_NOMEM;
 }
 
-int sis__columns_describe(const sis__columns *t, sis_columns *out) {
+static int use_table(const sis__columns *t, void *ctx) {
+    sis_columns *out = (sis_columns *)ctx;
     int error = begin(out, t->height, t->width);
     out->has_header = t->has_header;
     for (size_t k = 0; error == SIS_OK && k < t->width; k++)
         error = describe_column(t, k, &out->items[k]);
     return error;
-}
-
-static int use_table(const sis__columns *t, void *ctx) {
-    return sis__columns_describe(t, (sis_columns *)ctx);
 }
 
 /* ---- Rows of numbers ----------------------------------------------------------------------- */

@@ -22,7 +22,8 @@
 
 /* ---- Columns by name ----------------------------------------------------------------------- */
 
-size_t sis__columns_find(const sis__column *columns, size_t n, const char *name, int by_number) {
+/* The column of that name, or number; SIZE_MAX: there is none. */
+static size_t find_column(const sis__column *columns, size_t n, const char *name, int by_number) {
     size_t number = 0, digits = strspn(name, "0123456789");
     for (size_t k = 0; k < n; k++)
         if (strcmp(columns[k].name, name) == 0)
@@ -34,7 +35,8 @@ size_t sis__columns_find(const sis__column *columns, size_t n, const char *name,
     return number < n ? number : SIZE_MAX;
 }
 
-int sis__columns_none(const sis__column *columns, size_t n, const char *path, const char *wanted) {
+/* There is no such column: which there are. SIS_E_ARGUMENT. */
+static int no_column(const sis__column *columns, size_t n, const char *path, const char *wanted) {
     enum { MOST = 12 };
     char name[SIS__EXCERPT_SIZE], list[MOST * (SIS__EXCERPT_SIZE + 2)] = "";
     for (size_t k = 0, used = 0; k < n && k < MOST && used < sizeof list; k++)
@@ -54,9 +56,9 @@ typedef struct {
 
 /* The column of that name is of this type; NULL: none is. */
 static int set_type(const finder *f, const char *name, sis__column_type type) {
-    size_t k = name ? sis__columns_find(f->columns, f->n, name, f->by_number) : 0;
+    size_t k = name ? find_column(f->columns, f->n, name, f->by_number) : 0;
     if (name && k == SIZE_MAX)
-        return sis__columns_none(f->columns, f->n, f->path, name);
+        return no_column(f->columns, f->n, f->path, name);
     if (name)
         f->columns[k].type = type;
     return SIS_OK;

@@ -152,7 +152,8 @@ static void load(void) {
         snprintf(ort.problem, sizeof ort.problem, "%s", sis_error_detail());
 }
 
-int sis__ort_load(void) {
+/* Is the library there? SIS_E_UNSUPPORTED if not, with what to do in the message. */
+static int ensure_loaded(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
     return ort.problem[0] ? sis__fail(SIS_E_UNSUPPORTED, "%s", ort.problem) : SIS_OK;
@@ -591,7 +592,7 @@ static int worker_new(void *ctx, void **worker) {
 }
 
 int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out) {
-    int code = sis__ort_load();
+    int code = ensure_loaded();
     ort_model *m = code == SIS_OK ? SIS_NEW(ort_model, 1) : NULL;
     if (!m)
         return code == SIS_OK ? SIS_E_NOMEM : code;

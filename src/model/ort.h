@@ -8,9 +8,6 @@
 
 #include <sis/model.h>
 
-/* Is the library there? SIS_E_UNSUPPORTED if not, with what to do in the message. */
-int sis__ort_load(void);
-
 /* Open a file. `note`: what sis_model_note() will say, or NULL. */
 int sis__ort_open(const char *path, const sis_model_opt *opt, const char *note, sis_model *out);
 

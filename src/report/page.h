@@ -115,7 +115,4 @@ int sis__picker_grid(const sis_report *report, double **grid, size_t *n_grid);
 void sis__page_picker(sis__buf *b, const sis_report *report, const sis__layout *layout,
                       const double *grid, size_t n_grid);
 
-/* Is example i among the `most` of n that are drawn? They are spread evenly. */
-int sis__is_drawn(size_t i, size_t n, size_t most);
-
 #endif

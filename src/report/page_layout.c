@@ -11,7 +11,8 @@
 #include "base/mem.h"
 #include "report/page.h"
 
-int sis__is_drawn(size_t i, size_t n, size_t most) {
+/* Is example i among the `most` of n that are drawn? They are spread evenly. */
+static int is_drawn(size_t i, size_t n, size_t most) {
     return most == 0 || most >= n || (i + 1) * most / n > i * most / n;
 }
 
@@ -71,7 +72,7 @@ static void lay_out(const sis_report *report, const size_t *leader, size_t most,
         }
     size_t wanted = most && most < report->n ? (most * groups + report->n - 1) / report->n : 0;
     for (size_t i = 0; i < report->n; i++) {
-        if (leader[i] != i || !sis__is_drawn(group++, groups, wanted))
+        if (leader[i] != i || !is_drawn(group++, groups, wanted))
             continue;
         for (size_t k = i; k != SIZE_MAX; k = next[k]) {
             out->first[out->n] = k == i;

@@ -349,9 +349,9 @@ int sis__task_redraws(const sis_task *t) {
     return t->guarantee.asked.kind == SIS_GUARANTEE_CHANCE || !t->opt.output;
 }
 
-/* Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
+/* Is there to be a mask? Proofs mask nothing. Records that are to be checked say themselves what they need: where nothing
  * was given for them, it is asked for when one does. */
-int sis__task_needs_mask(const sis_task *t) {
+static int needs_mask(const sis_task *t) {
     size_t n;
     int checking = !t->opt.output && !t->opt.mask && !t->encoding.token;
     int own = t->encoding.net && sis_net_mask(t->encoding.net, &n);
@@ -370,7 +370,7 @@ static int prepare(sis_task *t) {
         error = check_ids(&t->source);
     if (error == SIS_OK && !t->opt.plain)
         error = sis__task_features_begin(t);
-    if (error == SIS_OK && sis__task_needs_mask(t))
+    if (error == SIS_OK && needs_mask(t))
         error = sis__task_mask_begin(t);
     if (error == SIS_OK && !t->opt.plain)
         error = sis__task_rows_check_mask(t);

@@ -188,9 +188,6 @@ int sis__task_own_model(sis_task *t);
 /* Are masks drawn for each example anew, or may records ask for it? */
 int sis__task_redraws(const sis_task *t);
 
-/* Is there to be a mask? */
-int sis__task_needs_mask(const sis_task *t);
-
 /* ---- encode.c, pieces.c -------------------------------------------------------------------- */
 
 int sis__task_is_kind(const sis_data *data, const char *kind);

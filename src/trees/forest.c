@@ -43,7 +43,8 @@ int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x) 
     return f->members[n->from + category / 32] >> (category % 32) & 1;
 }
 
-uint32_t sis__forest_leaf(const sis__forest *f, size_t tree, const double *row) {
+/* The leaf that a row (width) comes to in a tree. With `single` its values are floats already. */
+static uint32_t leaf_of(const sis__forest *f, size_t tree, const double *row) {
     uint32_t at = f->roots[tree];
     const sis__tree_node *n = &f->nodes[at];
     while (n->mode != SIS__NODE_LEAF) {
@@ -84,7 +85,7 @@ double sis__forest_product(const sis__forest *f, size_t j, size_t k, double x) {
 void sis__forest_sums(const sis__forest *f, const double *row, double *sums, unsigned char *seen) {
     sis__forest_begin(f, sums, seen);
     for (size_t t = 0; t < f->n_trees; t++)
-        sis__forest_add(f, sis__forest_leaf(f, t, row), sums, seen);
+        sis__forest_add(f, leaf_of(f, t, row), sums, seen);
     for (size_t j = 0; f->linear && j < f->width; j++)
         for (size_t k = 0; k < f->n_sums; k++)
             sums[k] = rounded(f, sums[k] + sis__forest_product(f, j, k, row[j]));

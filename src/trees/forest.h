@@ -110,9 +110,6 @@ static inline int sis__forest_yes(const sis__forest *f, const sis__tree_node *n,
     }
 }
 
-/* The leaf that a row (width) comes to in a tree. With `single` its values are floats already. */
-uint32_t sis__forest_leaf(const sis__forest *f, size_t tree, const double *row);
-
 /* The sums (n_sums) of a row, tree after tree; seen (n_sums) is scratch. */
 void sis__forest_sums(const sis__forest *f, const double *row, double *sums, unsigned char *seen);
 

@@ -49,12 +49,6 @@ double sis__number_at(const sis__tensor *t, const void *data, size_t i) {
                                     : (double)((const int64_t *)data)[i];
 }
 
-int64_t sis__whole_at(const sis__tensor *t, const void *data, size_t i) {
-    return t->dtype == SIS__BOOL  ? ((const uint8_t *)data)[i]
-           : t->dtype == SIS__F32 ? (int64_t)((const float *)data)[i]
-                                  : ((const int64_t *)data)[i];
-}
-
 void sis__number_set(const sis__tensor *t, void *data, size_t i, double v) {
     if (t->dtype == SIS__F32)
         ((float *)data)[i] = (float)v;

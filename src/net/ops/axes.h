@@ -21,8 +21,7 @@ size_t sis__index_in(int64_t i, size_t size);
 
 /* Number i of a tensor of floats, integers or bool. */
 double sis__number_at(const sis__tensor *t, const void *data, size_t i);
-/* The same as an integer, and the other way round. */
-int64_t sis__whole_at(const sis__tensor *t, const void *data, size_t i);
+/* The other way round. */
 void sis__number_set(const sis__tensor *t, void *data, size_t i, double v);
 
 /* Results that are values of input 0 by place: value i of output 0 is value from[i] of the input, or

@@ -291,11 +291,6 @@ int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out) {
     return error == SIS_OK;
 }
 
-size_t sis__attr_texts(sis__cx *c, const char *name) {
-    const Onnx__AttributeProto *a = find_typed(c, name, TYPE(STRINGS));
-    return a ? a->n_strings : 0;
-}
-
 int sis__attr_choice(sis__cx *c, const char *name, const char *const *names, int n) {
     char text[32];
     sis__attr_text(c, name, names[0], text, sizeof text);

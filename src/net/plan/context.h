@@ -96,7 +96,6 @@ float sis__attr_float(sis__cx *c, const char *name, float missing);
 void sis__attr_text(sis__cx *c, const char *name, const char *missing, char *v, size_t size);
 const int64_t *sis__attr_ints(sis__cx *c, const char *name, size_t *n);
 const float *sis__attr_floats(sis__cx *c, const char *name, size_t *n);
-size_t sis__attr_texts(sis__cx *c, const char *name); /* only how many there are */
 /* A tensor, kept as long as the plan; 1, or 0 if it is absent or an error is set. */
 int sis__attr_tensor(sis__cx *c, const char *name, sis__decoded *out);
 const struct Onnx__AttributeProto *sis__attr_find(sis__cx *c, const char *name);
