@@ -156,7 +156,7 @@ static int not_timed(void) {
 }
 
 /* A selection that is timed, and given up when it has taken long enough to tell what it costs. */
-enum { ENOUGH = 15 }; /* seconds */
+enum { ENOUGH = 3, LONG = 60 }; /* seconds: to tell; from where on there is something better */
 
 typedef struct {
     double start;  /* seconds of this thread; 0: not begun */
@@ -209,6 +209,10 @@ static int print_cost(const sis_model *m, const sample *s, sis_walk *w, const si
         printf("full passes are faster here).\n");
     else if (sis_walk_is_own(w))
         printf("%.*f times as long).\n", full < 10 * took, full / took);
+    if (took > LONG)
+        printf("--method quick asks about some hundreds of them; --features can make parts of "
+               "pictures "
+               "or sentences the features.\n");
     return CLI_DONE;
 }
 
@@ -439,7 +443,7 @@ const cli_command cli_model = {
         "parameters and what is computed of it for each candidate of a walk, and the output; then "
         "how much memory the walk keeps, and the time of one backward selection on an input made "
         "up for the purpose, on one thread, beside what it would take by full passes. What takes "
-        "longer than 15 seconds is tried for that long, and the rest reckoned from it.\n\n"
+        "longer than 3 seconds is tried for that long, and the rest reckoned from it.\n\n"
         "In a walk, \"window\" is how much of the node's result a masked feature can change (only "
         "that is computed), \"kept\" what is not computed again as long as nothing near it is "
         "masked, \"batch of candidates\" what is run for each of them as a whole, and \"each value "
