@@ -9,12 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support_ensemble.h"
 #include "support_net.h"
 #include "support_nets_rnn.h"
 
 /* ---- Random forests -------------------------------------------------------------------------- */
 
-enum { MOST_NODES = 4000, MOST_WEIGHTS = 16000, MOST_COLUMNS = 24, MOST_OUTPUTS = 5 };
+enum { MOST_COLUMNS = 24, MOST_OUTPUTS = 5 };
 
 typedef struct {
     size_t columns, outputs, trees, depth;
@@ -24,59 +25,14 @@ typedef struct {
     double x[MOST_COLUMNS], z[MOST_COLUMNS];
 } shape;
 
-/* The attributes of an ensemble while it grows. */
-typedef struct {
-    size_t n, n_weights;
-    int64_t trees[MOST_NODES], ids[MOST_NODES], features[MOST_NODES], yes[MOST_NODES],
-        no[MOST_NODES], missing[MOST_NODES];
-    float values[MOST_NODES];
-    const char *modes[MOST_NODES];
-    int64_t w_trees[MOST_WEIGHTS], w_nodes[MOST_WEIGHTS], w_ids[MOST_WEIGHTS];
-    float weights[MOST_WEIGHTS];
-} growth;
-
-static growth g;
+static ensemble g;
 
 /* Thresholds are often values of the input or the mask themselves. */
-static float random_threshold(const shape *s, size_t column, sis__rng *r) {
+static float random_threshold(const void *ctx, size_t column, sis__rng *r) {
+    const shape *s = (const shape *)ctx;
     size_t pick = sis__rng_below(r, 4);
     double v = pick == 0 ? s->x[column] : pick == 1 ? s->z[column] : sis__rng_normal(r);
     return isnan(v) ? 0 : (float)v;
-}
-
-static void grow_leaf(const shape *s, int64_t tree, int64_t id, sis__rng *r) {
-    for (size_t k = 0; k < s->outputs && g.n_weights < MOST_WEIGHTS; k++) {
-        if (s->single ? k > 0 : sis__rng_below(r, 4) == 0)
-            continue;
-        double w = sis__rng_normal(r);
-        g.w_trees[g.n_weights] = tree;
-        g.w_nodes[g.n_weights] = id;
-        g.w_ids[g.n_weights] = (int64_t)k;
-        g.weights[g.n_weights++] = (float)(s->coarse ? round(w * 4) / 4 : w);
-    }
-}
-
-/* A node with everything below it. */
-static int64_t grow(const shape *s, int64_t tree, int64_t *next, size_t depth, sis__rng *r) {
-    static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
-                                        "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
-    size_t at = g.n++, column = sis__rng_below(r, s->columns);
-    int64_t id = (*next)++;
-    int leaf = depth == 0 || g.n + 2 >= MOST_NODES || sis__rng_below(r, 6) == 0;
-    g.trees[at] = tree;
-    g.ids[at] = id;
-    g.features[at] = leaf ? 0 : (int64_t)column;
-    g.values[at] = leaf ? 0 : random_threshold(s, column, r);
-    g.missing[at] = (int64_t)sis__rng_below(r, 2);
-    g.modes[at] = leaf ? "LEAF" : modes[sis__rng_below(r, 6)];
-    g.yes[at] = g.no[at] = 0;
-    if (leaf) {
-        grow_leaf(s, tree, id, r);
-        return id;
-    }
-    g.yes[at] = grow(s, tree, next, depth - 1, r);
-    g.no[at] = grow(s, tree, next, depth - 1, r);
-    return id;
 }
 
 static void random_shape(sis__rng *r, shape *s) {
@@ -129,29 +85,6 @@ static void add_labels(sis_net_builder *b, size_t n) {
     sis_net_attr_ints(b, "classlabels_int64s", labels, n);
 }
 
-static void add_weights(sis_net_builder *b, const char *prefix) {
-    char name[32];
-    const int64_t *lists[] = {g.w_trees, g.w_nodes, g.w_ids};
-    static const char *const names[] = {"treeids", "nodeids", "ids"};
-    for (size_t i = 0; i < 3; i++) {
-        snprintf(name, sizeof name, "%s_%s", prefix, names[i]);
-        sis_net_attr_ints(b, name, lists[i], g.n_weights);
-    }
-    snprintf(name, sizeof name, "%s_weights", prefix);
-    sis_net_attr_floats(b, name, g.weights, g.n_weights);
-}
-
-static void add_nodes(sis_net_builder *b) {
-    sis_net_attr_ints(b, "nodes_treeids", g.trees, g.n);
-    sis_net_attr_ints(b, "nodes_nodeids", g.ids, g.n);
-    sis_net_attr_ints(b, "nodes_featureids", g.features, g.n);
-    sis_net_attr_ints(b, "nodes_truenodeids", g.yes, g.n);
-    sis_net_attr_ints(b, "nodes_falsenodeids", g.no, g.n);
-    sis_net_attr_ints(b, "nodes_missing_value_tracks_true", g.missing, g.n);
-    sis_net_attr_floats(b, "nodes_values", g.values, g.n);
-    sis_net_attr_texts(b, "nodes_modes", g.modes, g.n);
-}
-
 static sis_net *finish(sis_net_builder *b, const shape *s) {
     if (s->zip_map && s->classifier) {
         sis_net_add_node(b, "ml.ZipMap", "scores", "named");
@@ -167,11 +100,16 @@ static sis_net *finish(sis_net_builder *b, const shape *s) {
 }
 
 static sis_net *build_forest(const shape *s, sis__rng *r) {
+    const ensemble_shape like = {.columns = s->columns,
+                                 .n_weights = s->single ? 1 : s->outputs,
+                                 .sparse = !s->single,
+                                 .modes = 6,
+                                 .steps = s->coarse ? 4 : 0,
+                                 .threshold = random_threshold,
+                                 .ctx = s};
     g.n = g.n_weights = 0;
-    for (size_t k = 0; k < s->trees && g.n + 64 < MOST_NODES; k++) {
-        int64_t next = 0;
-        grow(s, (int64_t)k, &next, s->depth, r);
-    }
+    for (size_t k = 0; k < s->trees; k++)
+        ensemble_grow(&g, &like, (int64_t)k, s->depth, r);
     float base[MOST_OUTPUTS];
     for (size_t k = 0; k < MOST_OUTPUTS; k++)
         base[k] = (float)sis__rng_normal(r);
@@ -185,8 +123,7 @@ static sis_net *build_forest(const shape *s, sis__rng *r) {
         sis_net_attr_int(b, "n_targets", (int64_t)s->outputs);
         sis_net_attr_text(b, "aggregate_function", s->aggregate);
     }
-    add_nodes(b);
-    add_weights(b, s->classifier ? "class" : "target");
+    ensemble_add(&g, b, s->classifier ? "class" : "target");
     if (s->base)
         sis_net_attr_floats(b, "base_values", base, s->single ? 1 : s->outputs);
     sis_net_attr_text(b, "post_transform", s->post);

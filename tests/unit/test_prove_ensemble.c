@@ -13,19 +13,10 @@
 #include <sis/prove.h>
 
 #include "base/rng.h"
+#include "support_ensemble.h"
 #include "support_net.h"
 
-enum { COLUMNS = 4, OUTPUTS = 3, NODES = 400, WEIGHTS = 1200, GRID = 3, VALUES = 6 * GRID + 4 };
-
-/* The attributes of an ensemble while it grows. */
-typedef struct {
-    size_t n, n_weights;
-    int64_t trees[NODES], ids[NODES], features[NODES], yes[NODES], no[NODES], missing[NODES];
-    float values[NODES];
-    const char *modes[NODES];
-    int64_t w_trees[WEIGHTS], w_nodes[WEIGHTS], w_ids[WEIGHTS];
-    float weights[WEIGHTS];
-} growth;
+enum { COLUMNS = 4, OUTPUTS = 3, GRID = 3, VALUES = 6 * GRID + 4 };
 
 typedef struct {
     size_t outputs;
@@ -39,59 +30,14 @@ typedef struct {
     unsigned char missing[COLUMNS];
 } subject;
 
-static growth g;
+static ensemble g;
 static const float grid[GRID] = {-0.1f, 0.3f, 1};
 static const float offset[COLUMNS] = {0.25f, -1, 3, 0}, scale[COLUMNS] = {2, 0.5f, 0.3f, 1};
 
-static void grow_leaf(const subject *s, int64_t tree, int64_t id, sis__rng *r) {
-    for (size_t k = 0; k < (s->single ? 1 : s->outputs); k++) {
-        double w = sis__rng_normal(r);
-        g.w_trees[g.n_weights] = tree;
-        g.w_nodes[g.n_weights] = id;
-        g.w_ids[g.n_weights] = (int64_t)k;
-        g.weights[g.n_weights++] = (float)(s->coarse ? round(w * 2) / 2 : w);
-    }
-}
-
-/* A node with everything below it. */
-static int64_t grow(const subject *s, int64_t tree, int64_t *next, size_t depth, sis__rng *r) {
-    static const char *const modes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
-                                        "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
-    size_t at = g.n++;
-    int64_t id = (*next)++;
-    int leaf = depth == 0 || sis__rng_below(r, 6) == 0;
-    g.trees[at] = tree;
-    g.ids[at] = id;
-    g.features[at] = leaf ? 0 : (int64_t)sis__rng_below(r, COLUMNS);
-    g.values[at] = leaf ? 0 : grid[sis__rng_below(r, GRID)];
-    g.missing[at] = (int64_t)sis__rng_below(r, 2);
-    g.modes[at] = leaf ? "LEAF" : modes[sis__rng_below(r, s->scaled ? 4 : 6)];
-    g.yes[at] = g.no[at] = 0;
-    if (leaf) {
-        grow_leaf(s, tree, id, r);
-        return id;
-    }
-    g.yes[at] = grow(s, tree, next, depth - 1, r);
-    g.no[at] = grow(s, tree, next, depth - 1, r);
-    return id;
-}
-
-static void add_nodes(sis_net_builder *b) {
-    sis_net_attr_ints(b, "nodes_treeids", g.trees, g.n);
-    sis_net_attr_ints(b, "nodes_nodeids", g.ids, g.n);
-    sis_net_attr_ints(b, "nodes_featureids", g.features, g.n);
-    sis_net_attr_ints(b, "nodes_truenodeids", g.yes, g.n);
-    sis_net_attr_ints(b, "nodes_falsenodeids", g.no, g.n);
-    sis_net_attr_ints(b, "nodes_missing_value_tracks_true", g.missing, g.n);
-    sis_net_attr_floats(b, "nodes_values", g.values, g.n);
-    sis_net_attr_texts(b, "nodes_modes", g.modes, g.n);
-}
-
-static void add_weights(sis_net_builder *b, int classifier) {
-    sis_net_attr_ints(b, classifier ? "class_treeids" : "target_treeids", g.w_trees, g.n_weights);
-    sis_net_attr_ints(b, classifier ? "class_nodeids" : "target_nodeids", g.w_nodes, g.n_weights);
-    sis_net_attr_ints(b, classifier ? "class_ids" : "target_ids", g.w_ids, g.n_weights);
-    sis_net_attr_floats(b, classifier ? "class_weights" : "target_weights", g.weights, g.n_weights);
+static float threshold_of(const void *ctx, size_t column, sis__rng *r) {
+    (void)ctx;
+    (void)column;
+    return grid[sis__rng_below(r, GRID)];
 }
 
 static void build(subject *s, sis__rng *r) {
@@ -99,11 +45,14 @@ static void build(subject *s, sis__rng *r) {
     const float base[OUTPUTS] = {0.25f, -0.5f, 0.1f};
     sis_net_builder *b = sis_net_builder_new("forest");
     sis_net *net;
+    const ensemble_shape like = {.columns = COLUMNS,
+                                 .n_weights = s->single ? 1 : s->outputs,
+                                 .modes = s->scaled ? 4 : 6,
+                                 .steps = s->coarse ? 2 : 0,
+                                 .threshold = threshold_of};
     g.n = g.n_weights = 0;
-    for (int64_t t = 0, next; t < 5; t++) {
-        next = 0;
-        grow(s, t, &next, 1 + sis__rng_below(r, 3), r);
-    }
+    for (int64_t t = 0; t < 5; t++)
+        ensemble_grow(&g, &like, t, 1 + sis__rng_below(r, 3), r);
     sis_net_add_input(b, "x", 0, SHAPE(0, COLUMNS));
     if (s->scaled) {
         sis_net_add_node(b, "ml.Scaler", s->scaled == 2 ? "whole" : "x", "scaled");
@@ -123,8 +72,7 @@ static void build(subject *s, sis__rng *r) {
         sis_net_attr_int(b, "n_targets", (int64_t)s->outputs);
         sis_net_attr_text(b, "aggregate_function", s->aggregate);
     }
-    add_nodes(b);
-    add_weights(b, s->classifier);
+    ensemble_add(&g, b, s->classifier ? "class" : "target");
     if (s->base)
         sis_net_attr_floats(b, "base_values", base, s->single ? 1 : s->outputs);
     sis_net_attr_text(b, "post_transform", s->post);
