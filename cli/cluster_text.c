@@ -225,7 +225,8 @@ int cli_cluster_print(FILE *out, const cli_cluster_page *p) {
     for (size_t k = 0; status == CLI_DONE && k < shown; k++)
         status = print_cluster(out, p, order[k]);
     if (status == CLI_DONE && shown < n)
-        fprintf(out, "\nand %zu smaller clusters (--most 0 shows all)\n", n - shown);
+        fprintf(out, "\nand %zu smaller cluster%s (--most 0 shows all)\n", n - shown,
+                n - shown == 1 ? "" : "s");
     free(order);
     return status;
 }

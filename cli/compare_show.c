@@ -29,8 +29,9 @@ static void print_decisions(const cli_comparison *c) {
         cli_print_safe(stdout, cli_last_part(s->results.path));
         printf(", ");
         cli_print_safe(stdout, cli_last_part(s->spec));
-        printf(": %zu of %zu examples %s %g, %zu subsets", decided, s->results.n,
-               s->below ? "<=" : ">=", s->threshold, n);
+        printf(": %zu of %zu example%s %s %g, %zu subset%s", decided, s->results.n,
+               s->results.n == 1 ? "" : "s", s->below ? "<=" : ">=", s->threshold, n,
+               n == 1 ? "" : "s");
         if (n)
             printf(" of %.1f features on average", (double)features / (double)n);
         putchar('\n');
@@ -39,8 +40,8 @@ static void print_decisions(const cli_comparison *c) {
         printf("\nNo example is in both files, so decisions cannot be compared one by one.\n");
         return;
     }
-    printf("\nDecisions on %zu common examples: %.1f %% agree\n", c->decisions.common,
-           100 * agreement(c));
+    printf("\nDecisions on %zu common example%s: %.1f %% agree\n", c->decisions.common,
+           c->decisions.common == 1 ? "" : "s", 100 * agreement(c));
     printf(
         "   both decide the same %zu, for different outputs %zu, only A %zu, only B %zu, neither "
         "%zu\n",
@@ -151,8 +152,11 @@ int cli_comparison_print(const cli_comparison *c) {
     printf("\nBoth together: ");
     int status = cli_cluster_print(stdout, &c->page);
     if (status == CLI_DONE && c->n_differences && c->differences[0].distance == 0) {
-        printf("\nBoth models have the same subsets on all %zu examples that both explain.\n",
-               c->n_differences);
+        if (c->n_differences == 1)
+            printf("\nBoth models have the same subsets on the example that both explain.\n");
+        else
+            printf("\nBoth models have the same subsets on all %zu examples that both explain.\n",
+                   c->n_differences);
     } else if (status == CLI_DONE && c->n_differences && c->o->differ) {
         printf("\nWhere subsets differ most, A on the left, B on the right%s\n",
                c->page.means ? " (the first subset of each)" : "");

@@ -429,8 +429,8 @@ static void print_decision(const evaluation *ev) {
     for (size_t e = 1; e < ev->n_examples; e++)
         same = same && ev->examples[e].record->threshold == first->threshold &&
                ev->examples[e].record->below == first->below;
-    printf("%zu of %zu examples are explained by %s", ev->n_examples, ev->n_shared,
-           ev->n_methods > 1 ? "every method" : "the method");
+    printf("%zu of %zu example%s explained by %s", ev->n_examples, ev->n_shared,
+           ev->n_shared == 1 ? " is" : "s are", ev->n_methods > 1 ? "every method" : "the method");
     if (same)
         printf("; decision: score %s %g", first->below ? "<=" : ">=", first->threshold);
     printf("\nmodel ");

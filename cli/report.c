@@ -198,7 +198,8 @@ static int write_figures(const sis_report *report, const report_options *o) {
         return cli_error("--figures: cannot make %s: %s", o->figures, strerror(errno));
     int status = draw(report, (sis_figure_format)cli_figure_format(o->format), write_figure, &folder);
     if (status == CLI_DONE)
-        cli_note(o->common.quiet, "wrote %zu figures to %s", folder.n, o->figures);
+        cli_note(o->common.quiet, "wrote %zu figure%s to %s", folder.n, folder.n == 1 ? "" : "s",
+                 o->figures);
     return status;
 }
 

@@ -53,6 +53,15 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size);
 
+/* What a plural ends in: "%zu subset%s", n, sis__plural(n). */
+static inline const char *sis__plural(size_t n) {
+    return n == 1 ? "" : "s";
+}
+
+/* Opens the caption of a drawing of n examples: "The first 6 explained examples, by name and
+ * decision.", or "One explained example, ...". */
+void sis__drawing_caption_first(sis__drawing *d, size_t n);
+
 /* The figures of a section of the page, number k of each family, as <figure> elements. */
 int sis__page_figures(sis__buf *b, const sis_report *report, const char *section, size_t k);
 

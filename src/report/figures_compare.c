@@ -42,10 +42,10 @@ int sis__make_decisions(const sis_report *report, size_t k, sis__drawing *d) {
     for (int i = 0; code == SIS_OK && i < SIS_N_DECISIONS; i++)
         code = sis__numbers_add(&d->plot.series[0].x, (double)c->found.decisions[i]);
     sis__buf_printf(&d->caption,
-                    "%zu examples that are in both results files: both models decide, for the same "
+                    "%zu example%s in both results files: both models decide, for the same "
                     "output or for different ones; only one of them reaches its threshold; neither "
                     "does.",
-                    c->found.common);
+                    c->found.common, c->found.common == 1 ? " that is" : "s that are");
     return code == SIS_OK ? 1 : code;
 }
 
@@ -101,8 +101,8 @@ static void mark_scorer(const sis__compared *c, size_t scorer, sis__drawing *d) 
 static void describe_scores(const sis__compared *c, sis__drawing *d) {
     sis__buf_printf(&d->caption,
                     "Each model scores its own subsets and those of the other, everything else "
-                    "masked: %zu subsets and %zu. Dashed, the threshold of the model that scores.",
-                    c->found.cross[0].n, c->found.cross[1].n);
+                    "masked: %zu subset%s and %zu. Dashed, the threshold of the model that scores.",
+                    c->found.cross[0].n, sis__plural(c->found.cross[0].n), c->found.cross[1].n);
     for (size_t k = 0; k < 2; k++) {
         char whose[40], by[40];
         sis__side_name(c, k, whose, sizeof whose);
@@ -158,9 +158,9 @@ int sis__make_joint_shares(const sis_report *report, size_t k, sis__drawing *d) 
         snprintf(d->names[2 + i], SIS__NAME_SIZE, "%zu (%zu)", c->joint.clusters[i].found.number,
                  c->joint.clusters[i].found.size);
     sis__buf_printf(&d->caption,
-                    "%s%zu cluster%s of %zu subsets of both models, %zu in no cluster.",
-                    shown < n ? "The first 20 of " : "", n, n == 1 ? "" : "s", c->joint.found.n,
-                    c->joint.found.n_noise);
+                    "%s%zu cluster%s of %zu subset%s of both models, %zu in no cluster.",
+                    shown < n ? "The first 20 of " : "", n, sis__plural(n), c->joint.found.n,
+                    sis__plural(c->joint.found.n), c->joint.found.n_noise);
     return code == SIS_OK ? 1 : code;
 }
 
@@ -214,10 +214,14 @@ int sis__make_differences(const sis_report *report, size_t k, sis__drawing *d) {
     d->pictures.last_name = d->mark_texts[1];
     d->pictures.last = 1 + SUBSETS_MOST;
     sis__pictures_size(&d->pictures, &d->width, &d->height);
-    sis__buf_printf(
-        &d->caption,
-        "The %zu examples on which the subsets of both models are farthest apart, up to "
-        "%d subsets of each.",
-        d->pictures.rows, SUBSETS_MOST);
+    size_t rows = d->pictures.rows;
+    if (rows == 1)
+        sis__buf_str(&d->caption, "The example");
+    else
+        sis__buf_printf(&d->caption, "The %zu examples", rows);
+    sis__buf_printf(&d->caption,
+                    " on which the subsets of both models are farthest apart, up to %d subsets of "
+                    "each.",
+                    SUBSETS_MOST);
     return 1;
 }

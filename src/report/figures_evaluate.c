@@ -31,8 +31,10 @@ static void describe(const sis_evaluation *e, sis__drawing *d, const char *what)
     size_t n = 0;
     for (size_t i = 0; i < methods_shown(e); i++)
         n += e->methods[i].n;
-    sis__buf_printf(&d->caption, "%zu rationales of %zu examples by %zu method%s. %s", n,
-                    e->n_examples, methods_shown(e), methods_shown(e) == 1 ? "" : "s", what);
+    size_t examples = e->n_examples, methods = methods_shown(e);
+    sis__buf_printf(&d->caption, "%zu rationale%s of %zu example%s by %zu method%s. %s", n,
+                    sis__plural(n), examples, sis__plural(examples), methods, sis__plural(methods),
+                    what);
 }
 
 /* One measure as boxes, method by method. */
@@ -159,9 +161,9 @@ int sis__make_imputation(const sis_report *report, size_t k, sis__drawing *d) {
     d->chart = sis__plot_histogram;
     sis__buf_printf(
         &d->caption,
-        "%zu features drawn at random, replaced by the mask and by a value from another "
+        "%zu feature%s drawn at random, replaced by the mask and by a value from another "
         "example.",
-        e->n_draws);
+        e->n_draws, sis__plural(e->n_draws));
     int code = sis__drawing_series(d, 2, 0);
     for (size_t i = 0; code == SIS_OK && i < 2; i++) {
         snprintf(d->names[i], SIS__NAME_SIZE, "%s", names[i]);

@@ -270,8 +270,8 @@ static void describe(sis__drawing *d, const sis_summary *all, size_t n) {
     sis_summary_totals(all, &records, &subsets);
     for (size_t i = 0; i < d->plot.n_bars; i++)
         values |= d->values[i].all.n > 0;
-    sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s", subsets, subsets == 1 ? "" : "s",
-                    records, records == 1 ? "" : "s");
+    sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s", subsets, sis__plural(subsets),
+                    records, sis__plural(records));
     if (d->plot.n_bars < n)
         sis__buf_printf(&d->caption, "; of %zu different ones the %zu that are in most", n,
                         d->plot.n_bars);
@@ -350,7 +350,7 @@ int sis__make_positions(const sis_report *report, size_t k, sis__drawing *d) {
             code = add_positions(&d->plot.series[group_of(&g, e)], &e->record.collection);
     }
     sis__buf_printf(&d->caption, "Positions of all subsets of %zu sequence%s, from 1.", n,
-                    n == 1 ? "" : "s");
+                    sis__plural(n));
     d->plot.whole = 1;
     d->chart = sis__plot_histogram;
     return code == SIS_OK ? 1 : code;

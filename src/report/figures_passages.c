@@ -53,6 +53,14 @@ int sis__drawing_choose(sis__drawing *d, const sis_report *report, size_t most,
     return SIS_OK;
 }
 
+void sis__drawing_caption_first(sis__drawing *d, size_t n) {
+    if (n == 1)
+        sis__buf_str(&d->caption, "One explained example");
+    else
+        sis__buf_printf(&d->caption, "The first %zu explained examples", n);
+    sis__buf_str(&d->caption, ", by name and decision.");
+}
+
 void sis__example_title(const sis_report *report, const sis__report_example *e, char *text,
                         size_t size) {
     char output[SIS__NAME_SIZE / 2];
@@ -148,7 +156,7 @@ static int write_example(writer *w, const char *title) {
     if (code != SIS_OK)
         return code;
     snprintf(line, sizeof line, "%.64s (score %.3g), %zu subset%s", title, c->score, c->n_subsets,
-             c->n_subsets == 1 ? "" : "s");
+             sis__plural(c->n_subsets));
     if (w->pen)
         sis__pen_text(w->pen, EDGE, w->y, line, (sis__letters){SIZE, SIS__START, SIS__INK, 1, 0});
     w->y += LINE;
@@ -190,10 +198,9 @@ int sis__make_passages(const sis_report *report, size_t k, sis__drawing *d) {
         sis__example_title(report, d->shown[i], d->names[i], SIS__NAME_SIZE);
     d->width = WIDTH;
     d->draw = draw_passages;
-    sis__buf_printf(&d->caption,
-                    "The first %zu explained examples, by name and decision. A colour for each "
-                    "subset, the stronger the more important; what a person marked is underlined.",
-                    d->n_shown);
+    sis__drawing_caption_first(d, d->n_shown);
+    sis__buf_str(&d->caption, " A colour for each subset, the stronger the more important; what a "
+                              "person marked is underlined.");
     code = write_all(NULL, d, &d->height);
     return code == SIS_OK ? 1 : code;
 }

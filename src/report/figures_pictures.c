@@ -78,10 +78,9 @@ int sis__make_pictures(const sis_report *report, size_t k, sis__drawing *d) {
                              : d->pictures.columns > 2 ? "subsets"
                                                        : "subset"; /* what there is place for */
     sis__pictures_size(&d->pictures, &d->width, &d->height);
-    sis__buf_printf(&d->caption,
-                    "The first %zu explained examples, by name and decision. Chosen pixels are "
-                    "orange where the picture is bright and blue where it is dark.",
-                    d->pictures.rows);
+    sis__drawing_caption_first(d, d->pictures.rows);
+    sis__buf_str(&d->caption, " Chosen pixels are orange where the picture is bright and blue "
+                              "where it is dark.");
     return 1;
 }
 
@@ -126,11 +125,12 @@ int sis__make_set_rows(const sis_report *report, const sis__clusters *set, sis__
     if (code != SIS_OK || d->pictures.rows == 0)
         return code;
     sis__pictures_size(&d->pictures, &d->width, &d->height);
-    sis__buf_printf(
-        &d->caption,
-        "Up to %d subsets of each of %zu rows, with the size of the cluster; %zu subsets "
-        "in all, %zu of them in no cluster.",
-        MEMBERS_MOST, d->pictures.rows, set->found.n, set->found.n_noise);
+    size_t rows = d->pictures.rows, n = set->found.n;
+    sis__buf_printf(&d->caption,
+                    "Up to %d subsets of %s%zu row%s, with the size of the cluster; %zu subset%s "
+                    "in all, %zu of them in no cluster.",
+                    MEMBERS_MOST, rows == 1 ? "" : "each of ", rows, sis__plural(rows), n,
+                    sis__plural(n), set->found.n_noise);
     return 1;
 }
 
@@ -206,9 +206,9 @@ int sis__make_cluster_logo(const sis_report *report, const sis__cluster *c, sis_
     snprintf(d->title, sizeof d->title, "Motif of cluster %zu.", c->found.number);
     size_logo(d);
     sis__buf_printf(&d->caption,
-                    "Bases chosen in %zu subsets; a base that is masked counts as a "
+                    "Bases chosen in %zu subset%s; a base that is masked counts as a "
                     "quarter of each.",
-                    c->n_members);
+                    c->n_members, sis__plural(c->n_members));
     return 1;
 }
 

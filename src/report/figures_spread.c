@@ -221,10 +221,13 @@ int sis__make_scores(const sis_report *report, size_t k, sis__drawing *d) {
     (void)k;
     sis__drawing_begin(d, "scores", "Scores of the inputs.", "score of the input", "examples");
     mark_thresholds(report, d);
-    sis__buf_printf(&d->caption,
-                    "All %zu examples, decided or not; the dashed line is the "
-                    "threshold of the decision.",
-                    same ? report->runs[0].n : report->n);
+    size_t n = same ? report->runs[0].n : report->n;
+    if (n == 1)
+        sis__buf_str(&d->caption, "One example");
+    else
+        sis__buf_printf(&d->caption, "All %zu examples", n);
+    sis__buf_str(&d->caption,
+                 ", decided or not; the dashed line is the threshold of the decision.");
     return finish(d, collect(report, &g, d, same ? add_first_score : add_score),
                   sis__plot_histogram);
 }
@@ -237,8 +240,8 @@ int sis__make_sizes(const sis_report *report, size_t k, sis__drawing *d) {
         return 0;
     sis__drawing_begin(d, "sizes", "Sizes of subsets.", "features in a subset", "subsets");
     d->plot.whole = 1;
-    sis__buf_printf(&d->caption, "%zu sufficient subsets of %zu explained examples.", c.subsets,
-                    c.explained);
+    sis__buf_printf(&d->caption, "%zu sufficient subset%s of %zu explained example%s.", c.subsets,
+                    sis__plural(c.subsets), c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_sizes), sis__plot_histogram);
 }
 
@@ -251,8 +254,12 @@ int sis__make_numbers(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "numbers", "Subsets per example.", "sufficient subsets of an example",
                        "examples");
     d->plot.whole = 1;
-    sis__buf_printf(&d->caption, "How many disjoint subsets each of %zu explained examples has.",
-                    c.explained);
+    if (c.explained == 1)
+        sis__buf_str(&d->caption, "How many disjoint subsets the explained example has.");
+    else
+        sis__buf_printf(&d->caption,
+                        "How many disjoint subsets each of %zu explained examples has.",
+                        c.explained);
     return finish(d, collect(report, &g, d, add_number), sis__plot_histogram);
 }
 
@@ -266,9 +273,9 @@ int sis__make_size_boxes(const sis_report *report, size_t k, sis__drawing *d) {
                        "features in a subset");
     d->plot.whole = d->plot.violin = 1;
     sis__buf_printf(&d->caption,
-                    "%zu subsets of %zu examples. Boxes reach from quartile to quartile, the line "
-                    "is the median; shaded, the density.",
-                    c.subsets, c.explained);
+                    "%zu subset%s of %zu example%s. Boxes reach from quartile to quartile, the "
+                    "line is the median; shaded, the density.",
+                    c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_sizes), sis__plot_boxes);
 }
 
@@ -282,9 +289,9 @@ int sis__make_number_boxes(const sis_report *report, size_t k, sis__drawing *d) 
                        "sufficient subsets of an example");
     d->plot.whole = 1;
     sis__buf_printf(&d->caption,
-                    "%zu explained examples. Boxes reach from quartile to quartile, the line is "
+                    "%zu explained example%s. Boxes reach from quartile to quartile, the line is "
                     "the median, dots are outliers.",
-                    c.explained);
+                    c.explained, sis__plural(c.explained));
     return finish(d, collect(report, &g, d, add_number), sis__plot_boxes);
 }
 
@@ -298,8 +305,8 @@ int sis__make_score_size(const sis_report *report, size_t k, sis__drawing *d) {
                        "features in a subset", "score of the subset alone");
     d->plot.whole = 1;
     mark_thresholds(report, d);
-    sis__buf_printf(&d->caption, "%zu subsets of %zu examples; everything else is masked.",
-                    c.subsets, c.explained);
+    sis__buf_printf(&d->caption, "%zu subset%s of %zu example%s; everything else is masked.",
+                    c.subsets, sis__plural(c.subsets), c.explained, sis__plural(c.explained));
     int code = collect(report, &g, d, add_points);
     d->chart = sis__plot_scatter;
     return code == SIS_OK ? 1 : code;
@@ -351,9 +358,10 @@ int sis__make_histories(const sis_report *report, size_t k, sis__drawing *d) {
     sis__drawing_begin(d, "histories", "Score as features are masked.", "features masked (%)",
                        "score of what is left");
     d->plot.to = 100;
-    sis__buf_printf(&d->caption, "The first backward selection of %zu examples, a line each%s%s.",
-                    n, n > 150 ? " (about 150 of them drawn)" : "",
-                    goes_both_ways(report) ? "" : "; the thick line is their median");
+    sis__buf_printf(&d->caption, "The first backward selection of %zu example%s%s%s%s.", n,
+                    sis__plural(n), n == 1 ? "" : ", a line each",
+                    n > 150 ? " (about 150 of them drawn)" : "",
+                    n < 3 || goes_both_ways(report) ? "" : "; the thick line is their median");
     return make_lines(report, d, n, 0);
 }
 
@@ -366,9 +374,9 @@ int sis__make_history_ends(const sis_report *report, size_t k, sis__drawing *d) 
                        "score of what is left");
     d->plot.from = SIS__TAIL;
     sis__buf_printf(&d->caption,
-                    "The same for the last %d features, of %zu examples that have many more: where "
-                    "a line falls below the threshold, its first subset ends.",
-                    SIS__TAIL, n);
+                    "The same for the last %d features, of %zu example%s many more: where a line "
+                    "falls below the threshold, its first subset ends.",
+                    SIS__TAIL, n, n == 1 ? " that has" : "s that have");
     return make_lines(report, d, n, 1);
 }
 
@@ -453,11 +461,15 @@ int sis__make_thresholds(const sis_report *report, size_t k, sis__drawing *d) {
         return 0;
     sis__drawing_begin(d, "thresholds", "First subsets at other thresholds.", "threshold",
                        "features in the first subset");
-    sis__buf_printf(
-        &d->caption,
-        "Median and quartiles of the size, of those of %zu examples with a stored walk that reach "
-        "the threshold, and not with everything masked; shown where at least half of them do.",
-        n);
+    if (n == 1)
+        sis__buf_str(&d->caption, "The size, of 1 example with a stored walk; shown where it "
+                                  "reaches the threshold, and not with everything masked.");
+    else
+        sis__buf_printf(&d->caption,
+                        "Median and quartiles of the size, of those of %zu examples with a stored "
+                        "walk that reach the threshold, and not with everything masked; shown "
+                        "where at least half of them do.",
+                        n);
     d->plot.whole = 1;
     mark_thresholds(report, d);
     d->chart = sis__plot_band;

@@ -73,3 +73,30 @@ sis report "$results/image.jsonl" -q -o page.html --clusters nothing.json 2>&1
 cp "$results/image-clusters.json" clusters.json
 sis report "$results/image.jsonl" -q -o clusters.json --clusters clusters.json 2>&1
 echo "exit $?"
+
+# One example is not "1 examples": captions of figures of one of each kind, with one cluster, comparison and rationale.
+for kind in image dna text table; do
+    grep '"status":"explained"' "$results/$kind.jsonl" | head -n 1 >one-$kind.jsonl
+    sis report one-$kind.jsonl -q -o page.html --figures one-$kind
+done
+cp one-image.jsonl one-b.jsonl
+clusters='"distance":"energy","eps":1,"min_size":1,"n":1,"noise":[],"clusters":[{"id":1,"size":1,"core":1,"members":[{"id":"0","subset":0,"source":"one-image.jsonl"}]}]'
+echo "{$clusters}" >clusters.json
+cat >comparison.json <<END
+{"a":{"results":"one-image.jsonl","model":"a","n":1,"subsets":1,"threshold":0.7,"direction":">="},
+ "b":{"results":"one-b.jsonl","model":"b","n":1,"subsets":1,"threshold":0.7,"direction":">="},
+ "decisions":{"common":1,"same":1,"other_output":0,"only_a":0,"only_b":0,"neither":0,"agreement":1},
+ "scores":{"a_by_b":{"n":1,"sufficient":1,"scores":[0.8]},"b_by_a":{"n":1,"sufficient":1,"scores":[0.8]}},
+ "joint":{$clusters},"differ":[{"id":"0","distance":1,"a":["1"],"b":["2"]}]}
+END
+echo '{"model":"m","examples":[{"id":"0"}],"methods":[{"name":"sis","rationales":[{"id":"0","length":3,"fraction":0.5,"score":0.8}]}],
+ "imputation":{"by_mask":[-0.2],"by_hotdeck":[-0.3]}}' >evaluation.json
+sis report one-image.jsonl one-b.jsonl --clusters clusters.json --comparison comparison.json --evaluation evaluation.json -q -o page.html \
+    --figures one-two
+for folder in one-image one-dna one-text one-table one-two; do
+    for file in "$folder"/*.svg; do
+        echo "$file: $(sed 's/.*font-size="11" fill="#5c636e">/~/; s/<.*//' "$file" | sed -n 's/^~//p' | tr '\n' ' ')"
+    done
+done >captions.txt
+grep '[^0-9.]1 \(sufficient \|explained \)*[a-z]*s[ .,;:]' captions.txt
+grep -h 'one-image\|one-two\|passages' captions.txt | grep -v 'scores\.\|sizes\.\|numbers\.\|places\.'
