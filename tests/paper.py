@@ -16,6 +16,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, sys.argv[1])
 import claims
+import digits
 import factors
 import minimum
 
@@ -165,7 +166,32 @@ def test_minimum():
         check("that subset alone", json.loads(lines[2])["subsets"] == record["subsets"][1:])
 
 
+def test_digits():
+    """Two fours, one of them taken for a nine; of three joint clusters two are of one network."""
+    four = {"status": "explained", "output": 4, "label": "4", "subsets": [{"features": [1, 2]}, {"features": [3, 4, 5, 6]}]}
+    nine = dict(four, output=9, subsets=[{"features": [7]}])
+    with tempfile.TemporaryDirectory() as out:
+        put(out, "".join(json.dumps(r) + "\n" for r in (four, nine, {"status": "below"})), "cnn.jsonl")
+        put(out, json.dumps(four) + "\n", "mlp.jsonl")
+        put(out, {"clusters": [{"size": 3}, {"size": 7}]}, "clusters-cnn-4.json")
+        joint = [{"size": 9, "share": {"cnn.jsonl": 0.2, "mlp.jsonl": 0.8}}, {"size": 4, "share": {"mlp.jsonl": 1}},
+                 {"size": 4, "share": {"cnn.jsonl": 0.96, "mlp.jsonl": 0.04}}]
+        scores = {"a_by_b": {"n": 3, "sufficient": 1 / 3}, "b_by_a": {"n": 0, "sufficient": None}}
+        put(out, {"decisions": {"common": 8, "agreement": 0.75}, "scores": scores, "joint": {"clusters": joint}}, "compare-4.json")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            digits.main(out)
+        said = said.getvalue()
+    for line in ("CNN: 2 digits explained by 3 subsets (1.50 each); pixels of a subset: 2 in the median, 4 at most",
+                 "CNN, taken for another digit: 1 digit explained by 1 subset (1.00 each)",
+                 "| 4 | 1, 1 | 2.0, 2.0 | 3, 3 | 2 (7) |  | 3 | 1, 1 | 9, 20 % | 1 of 3 |  |", "| 9 | 1, 0 | 1.0,  | 1,  |  |  |",
+                 "2 of 3 joint clusters", "1 of 3 subsets (33.3 %) of the CNN", "agree on 75.0 to 75.0 %"):
+        check("digit by digit, %s:\n%s" % (line, said), line in said)
+    check("no other digit is mistaken", "MLP, taken" not in said)
+
+
 test_signed_rank()
+test_digits()
 test_minimum()
 test_cost()
 test_too_few()
