@@ -23,6 +23,18 @@
 #include "net/plan/net.h"
 #include "net/plan/plan.h"
 
+/* Rows cannot be fed: keep the message for who tries. */
+static int refuse_rows(sis_net *net, int error) {
+    if (error != SIS_E_UNSUPPORTED)
+        return error;
+    free(net->refusal);
+    net->refusal = sis__strdup(sis_error_detail());
+    net->final = SIS__FINAL_NONE;
+    net->pre_output = net->output;
+    net->embedding = net->embedded = -1;
+    return net->refusal ? SIS_OK : SIS_E_NOMEM;
+}
+
 /* ---- What kind of network -------------------------------------------------------------------- */
 
 static int find_input(sis_net *net) {
@@ -53,9 +65,11 @@ static int find_output(sis_net *net) {
     for (size_t i = g->n_outputs; net->output < 0 && i-- > 0;)
         if (sis__elem_dtype(g->values[g->outputs[i]].elem_type) <= SIS__BOOL)
             net->output = g->outputs[i];
-    if (net->output < 0)
-        return sis__fail(SIS_E_UNSUPPORTED, "the model has no output of numbers");
-    return SIS_OK;
+    if (net->output >= 0)
+        return SIS_OK;
+    net->output = g->n_outputs ? g->outputs[0] : -1;
+    int error = sis__fail(SIS_E_UNSUPPORTED, "the model has no output of numbers");
+    return net->output < 0 ? error : refuse_rows(net, error);
 }
 
 /* Is output 0 of a node what its input 0 is? A Cast keeps floats only on the way to floats that are
@@ -118,18 +132,6 @@ static void confirm_final(sis_net *net, const sis__geometry *g) {
 
 /* ---- Loading ------------------------------------------------------------------------------- */
 
-/* Rows cannot be fed: keep the message for who tries. */
-static int refuse_rows(sis_net *net, int error) {
-    if (error != SIS_E_UNSUPPORTED)
-        return error;
-    free(net->refusal);
-    net->refusal = sis__strdup(sis_error_detail());
-    net->final = SIS__FINAL_NONE;
-    net->pre_output = net->output;
-    net->embedding = net->embedded = -1;
-    return net->refusal ? SIS_OK : SIS_E_NOMEM;
-}
-
 /* Compile for the declared shape, or, where lengths are free, for the first guess that fits: what is
  * not supported then is not supported at all; that a guessed length does not fit says nothing. */
 static int check_runs(sis_net *net) {
@@ -154,6 +156,8 @@ static int check_runs(sis_net *net) {
         rest *= size;
     }
     error = sis__cache_geometry(net, 0, rest * (open ? guesses[0] : 1), &g);
+    if (error == SIS_E_MODEL && !open) /* inputs by name may still do */
+        return refuse_rows(net, SIS_E_UNSUPPORTED);
     int unfit = open && error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM;
     for (size_t i = 1; unfit && error && i < sizeof guesses / sizeof *guesses; i++)
         error = sis__cache_geometry(net, 0, rest * guesses[i], &g);
@@ -166,7 +170,7 @@ static int check_runs(sis_net *net) {
 /* What the network is, from its graph. */
 static int settle(sis_net *net) {
     int error = find_output(net), known = 0;
-    if (!error && (known = find_input(net)) != SIS_OK)
+    if (!error && (known = find_input(net)) != SIS_OK && !net->refusal)
         error = refuse_rows(net, known);
     net->pre_output = net->output;
     if (error || net->refusal)

@@ -80,7 +80,9 @@ static sis__plan *compile(sis__cx *c, const sis__body *b, const item *in) {
                            .outputs = g->outputs,
                            .n_outputs = g->n_outputs,
                            .batch = c->plan->batch,
-                           .values_known = known && c->plan->values_known};
+                           .values_known = known && c->plan->values_known,
+                           .max_flops = c->plan->max_flops,
+                           .exceeded = c->plan->exceeded};
     if (!feeds)
         c->error = SIS_E_NOMEM;
     if (!c->error && (c->error = sis__plan_new(c->plan->net, &spec, &plan)) != SIS_OK)

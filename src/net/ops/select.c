@@ -385,7 +385,7 @@ static int non_max_suppression_shape(sis__cx *c) {
     p.boxes = (const float *)b->data;
     p.scores = (const float *)s->data;
     p.n_boxes = b->dims[1];
-    p.most = most > 0 && most < 9e15 ? (size_t)most : 0;
+    p.most = most > (double)p.n_boxes ? p.n_boxes : most > 0 ? (size_t)most : 0; /* all: 2^63 - 1 */
     size_t kept = p.most < p.n_boxes ? p.most : p.n_boxes;
     if ((double)s->count * (double)(kept + 1) > 1e10)
         return sis__cx_fail(c, SIS_E_UNSUPPORTED, "%zu boxes to compare", p.n_boxes);

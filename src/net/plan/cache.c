@@ -291,7 +291,7 @@ static void *row_values(const sis_net *net, const sis__geometry *g, const float 
 
 /* The plan that has computed it all; *values must live as long. */
 static int known_plan(const sis_net *net, const sis__geometry *g, int output, const float *row,
-                      double max_flops, void **values, sis__plan **plan) {
+                      int *exceeded, void **values, sis__plan **plan) {
     sis__feed feed = {.value = g->start};
     *plan = NULL;
     *values = row_values(net, g, row);
@@ -307,7 +307,8 @@ static int known_plan(const sis_net *net, const sis__geometry *g, int output, co
                            .outputs = &output,
                            .n_outputs = 1,
                            .values_known = 1,
-                           .max_flops = max_flops};
+                           .max_flops = exceeded ? max_probe_flops : 0,
+                           .exceeded = exceeded};
     return sis__plan_new(net, &spec, plan);
 }
 
@@ -316,7 +317,7 @@ int sis__cache_evaluate(const sis_net *net, const sis__geometry *g, int margins,
     sis__plan *plan;
     void *values;
     int output = margins ? net->pre_output : net->output;
-    int error = known_plan(net, g, output, row, 0, &values, &plan);
+    int error = known_plan(net, g, output, row, NULL, &values, &plan);
     const sis__tensor *y = error ? NULL : &plan->tensors[output];
     if (!error && (y->count != g->n_outputs || !y->data))
         error = sis__fail(SIS_E_UNSUPPORTED,
@@ -332,7 +333,8 @@ int sis__cache_evaluate(const sis_net *net, const sis__geometry *g, int margins,
 }
 
 /* Where no plan for all rows can be made: do its shapes depend on values? Then one row tells how many
- * scores there are. */
+ * scores there are. SIS_E_MODEL: this row is too much work to try out, or cannot be computed, which says nothing about
+ * others. */
 static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) {
     sis__plan *plan = NULL;
     void *values = NULL;
@@ -340,7 +342,9 @@ static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) 
     if (!row)
         return SIS_E_NOMEM;
     fill_probe(net, embedded, row, g->n_values);
-    int error = known_plan(net, g, net->output, row, max_probe_flops, &values, &plan);
+    int exceeded = 0, error = known_plan(net, g, net->output, row, &exceeded, &values, &plan);
+    if (exceeded || (error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM))
+        error = SIS_E_MODEL;
     if (!error) {
         g->n_outputs = plan->tensors[net->output].count;
         g->flops = plan->flops;
@@ -483,7 +487,7 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     int error = get_plan(net, g, SIS__SCORES, 0, &one), together = g->counted;
     if (error == SIS_E_UNSUPPORTED) {
         int other = measure_by_value(net, embedded, g);
-        if (other == SIS_OK || other == SIS_E_NOMEM)
+        if (other != SIS_E_UNSUPPORTED)
             return other;
         error = get_plan(net, g, SIS__SCORES, 0, &one); /* for its message */
     }
@@ -493,7 +497,7 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     if (y->dtype == SIS__I64 || y->dtype == SIS__BOOL)
         return measure_by_value(net, embedded, g);
     if (y->dtype != SIS__F32)
-        return sis__fail(SIS_E_UNSUPPORTED, "output %s holds %s, not scores",
+        return sis__fail(SIS_E_MODEL, "output %s holds %s, not scores",
                          net->graph.values[net->output].name, sis__dtype_name(y->dtype));
     g->n_outputs = y->count;
     g->flops = one->flops;

@@ -36,7 +36,6 @@ typedef struct {
     const sis__plan_spec *spec;
     unsigned char *needed; /* (n_nodes) */
     sis__run fold;         /* data[] of constants, for folding */
-    double fold_flops;
 } compiler;
 
 static void init_tensors(compiler *k) {
@@ -182,7 +181,12 @@ size_t sis__tensor_bytes(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
-static int too_large(void) {
+/* What folding a step takes is beyond a limit. 1: it is left for runs. */
+static int too_large(const compiler *k) {
+    if (!k->spec->values_known)
+        return 1;
+    if (k->spec->exceeded)
+        *k->spec->exceeded = 1;
     return sis__fail(SIS_E_UNSUPPORTED, "running the network on this input takes too much");
 }
 
@@ -195,16 +199,14 @@ static int fold(compiler *k, const sis__step *s) {
     size_t limit = max_folded + 4 * sis__net_bytes(p->net);
     if (k->spec->values_known)
         limit = max_known;
-    if (bytes > limit - p->folded)
-        return k->spec->values_known ? too_large() : 1;
     double most = k->spec->max_flops > 0  ? k->spec->max_flops
                   : k->spec->values_known ? max_known_flops
                                           : max_fold_flops;
     double cost = s->flops + 8 * (double)bytes; /* writing a value is work, too */
-    if (k->fold_flops + cost > most)
-        return k->spec->values_known ? too_large() : 1;
+    if (p->folded > limit || bytes > limit - p->folded || p->spent + cost > most)
+        return too_large(k);
     p->folded += bytes;
-    k->fold_flops += cost;
+    p->spent += cost;
     for (size_t i = 0; i < s->n_inputs; i++)
         if (s->inputs[i] >= 0) /* never written through: const in spirit */
             k->fold.data[s->inputs[i]] = (void *)(uintptr_t)p->tensors[s->inputs[i]].data;
@@ -436,19 +438,27 @@ int sis__plan_new(const sis_net *net, const sis__plan_spec *spec, sis__plan **ou
     sis__plan *p = *out;
     p->net = net;
     p->graph = spec->graph ? spec->graph : &net->graph;
-    if (spec->around) /* a plan costs something even where it has no step */
+    if (spec->around) { /* a plan costs something even where it has no step */
         p->compiled = spec->around->compiled + 1 + p->graph->n_values / 8;
+        p->folded = spec->around->folded;
+        p->spent = spec->around->spent;
+    }
     p->batch = spec->batch ? spec->batch : 1;
     p->gradients = spec->gradients;
     p->training = spec->training;
     p->values_known = spec->values_known;
+    p->max_flops = spec->max_flops;
+    p->exceeded = spec->exceeded;
     p->keep_all = spec->keep_all || spec->gradients;
     compiler k = {.plan = p, .g = p->graph, .spec = spec};
     int error = compile(&k);
     free(k.needed);
     free(k.fold.data);
-    if (spec->around)
+    if (spec->around) {
         spec->around->compiled = p->compiled;
+        spec->around->folded = p->folded;
+        spec->around->spent = p->spent;
+    }
     if (error) {
         sis__plan_free(p);
         *out = NULL;

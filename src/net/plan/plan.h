@@ -94,6 +94,7 @@ typedef struct sis__plan_spec {
     int fed_fixed; /* gradient plans: none of what is fed is wanted */
     int params_fixed; /* gradient plans: none of the initializers is */
     double max_flops; /* spent while compiling; 0: the usual */
+    int *exceeded;    /* set where a limit of work or memory was the reason; NULL: not asked */
     int values_known; /* all that is fed is constant: everything is computed while compiling,
                          whatever it costs */
 } sis__plan_spec;
@@ -108,13 +109,16 @@ typedef struct sis__plan {
     size_t scratch;       /* bytes of a run for the neediest step */
     size_t batch;
     int gradients, keep_all, training, values_known;
+    double max_flops; /* the spec's, for plans of bodies */
+    int *exceeded;
     int widened; /* a Reshape made for one row was stretched to `batch` */
     double flops;
     const int *outputs; /* the spec's, copied */
     size_t n_outputs;
     void **owned; /* folded constants, packed weights, tables: freed with the plan */
     size_t n_owned, cap_owned;
-    size_t folded;              /* bytes of folded constants */
+    size_t folded;              /* bytes of folded constants, those of bodies included */
+    double spent;               /* work done while compiling, that of bodies included */
     size_t listed;              /* bytes of lists of places and weights */
     struct sis__plan *children; /* plans of bodies, freed with it */
     struct sis__plan *next;     /* among the children of one plan */
