@@ -432,6 +432,25 @@ for given in ({}, {"slope": 0.7}):
     cases[-1]["model"] = model.hex()
 
 
+# ---- What real exporters write and other cases do not have -----------------------------------------------------------------
+boxes = np.array([[[0, 0, 2, 2], [0, 0, 2, 1.9], [3, 3, 4, 4], [0, 1, 1, 3]]], np.float32)
+case("found_nms_all", op("NonMaxSuppression", "b s m o", "y"), {"b": boxes, "s": np.array([[[0.9, 0.8, 0.7, 0.6]]], np.float32)},
+     {"m": np.array([2**63 - 1]), "o": np.array([0.5], np.float32)})
+for how in ("round_prefer_floor", "floor"):
+    case(f"found_resize_{how}", op("Resize", "x - s", "y", mode="nearest", coordinate_transformation_mode="half_pixel", nearest_mode=how),
+         {"x": f(1, 1, 7, 8)}, {"s": np.array([1, 1, 0.6, 0.7], np.float32)})
+case("found_resize_asymmetric", op("Resize", "x - s", "y", mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"),
+     {"x": f(1, 1, 7, 10)}, {"s": np.array([1, 1, 0.6, 0.7], np.float32)})
+case("found_resize_10", op("Resize", "x s", "y", mode="nearest"), {"x": f(1, 1, 7, 8)}, {"s": np.array([1, 1, 0.6, 2], np.float32)}, opset=10)
+case("found_conv_transpose_size", op("ConvTranspose", "x w", "y", strides=[2, 2], output_shape=[6, 7]), {"x": f(1, 2, 3, 4)}, {"w": f(2, 1, 4, 4)})
+case("found_matmul_whole", op("MatMul", "a b", "y"), {"a": ints(-9, 9, 2, 2, 3), "b": ints(-9, 9, 3, 4)})
+case("found_matmul_whole_wraps", op("MatMul", "a b", "y"), {"a": ints(2**30, 2**31 - 1, 2, 3, t=np.int32), "b": ints(2, 9, 3, 2, t=np.int32)})
+stump = dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=[1, 0, 0], nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"], nodes_truenodeids=[1, 0, 0],
+             nodes_falsenodeids=[2, 0, 0], nodes_values=[0.3, 0.0, 0.0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[0.5, -1.5], n_targets=1)
+for post in ("LOGISTIC", "SOFTMAX"):
+    case(f"found_tree_one_target_{post}", op("TreeEnsembleRegressor", "x", "y", ML, post_transform=post, **stump), {"x": f(4, 2)})
+
+
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');
 const arrays = {float32: Float32Array, float64: Float64Array, int32: Int32Array, int8: Int8Array, uint8: Uint8Array,

@@ -36,10 +36,9 @@ static void size_axis(sis__cx *c, turned *p, size_t a, int64_t behind, int64_t e
     if (mode == 1 || mode == 2) /* SAME: the input times the stride */
         size = size ? size : (int64_t)p->in[a] * p->stride[a];
     if (size) {
-        int64_t total = full - size;
-        total = total < 0 && mode != 0 ? 0 : total;
-        p->pad[a] = mode == 1 ? total / 2 : total - total / 2;
-        p->pad[a] = mode == 0 ? total / 2 : p->pad[a];
+        int64_t total = full > size ? full - size : 0;
+        p->pad[a] =
+            mode == 1 ? total / 2 : total - total / 2; /* odd: more in front but for UPPER */
         out = size;
     }
     if (out < 1 || out > INT32_MAX)

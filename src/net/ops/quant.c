@@ -413,6 +413,16 @@ static int matmul_integer_shape(sis__cx *c) {
     return matmul_shape(c, p);
 }
 
+int sis__matmul_whole_shape(sis__cx *c) {
+    const sis__tensor *a = sis__cx_input(c, 0);
+    c->step->op = SIS__OP_MATMUL_INTEGER;
+    c->step->ops = &sis__op_matmul_integer;
+    matmul_integer_shape(c);
+    sis__cx_elem(c, 0, a->elem);
+    ((product *)c->step->p.own)->packed = NULL; /* bytes are for those with zero points */
+    return c->error;
+}
+
 /* a, scale, zero, b, scale, zero, then for QGemm a bias, then the result's scale and zero */
 static int qlinear_matmul(sis__cx *c, int gemm) {
     product *p = (product *)sis__cx_own(c, sizeof *p);
@@ -471,15 +481,16 @@ static void multiply(const sis__step *s, sis__run *r, const product *p, const si
     for (size_t i = 0; i < p->m; i++)
         for (size_t j = 0; j < p->n; j++) {
             int64_t za = zero_at(s, r, p->zero_a, i * p->zero_a_step);
-            int64_t zb = zero_at(s, r, p->zero_b, j * p->zero_b_step), sum = 0;
+            int64_t zb = zero_at(s, r, p->zero_b, j * p->zero_b_step);
+            uint64_t sum = 0; /* wraps */
             for (size_t k = 0; k < p->k; k++)
-                sum += (a[p->trans_a ? k * p->m + i : i * p->k + k] - za) *
-                       (b[p->trans_b ? j * p->k + k : k * p->n + j] - zb);
+                sum += ((uint64_t)a[p->trans_a ? k * p->m + i : i * p->k + k] - (uint64_t)za) *
+                       ((uint64_t)b[p->trans_b ? j * p->k + k : k * p->n + j] - (uint64_t)zb);
             if (p->bias != SIZE_MAX) {
                 size_t n = sis__tin(s, r, p->bias)->count;
-                sum += whole(s, r, p->bias)[n == 1 ? 0 : n == p->n ? j : i * p->n + j];
+                sum += (uint64_t)whole(s, r, p->bias)[n == 1 ? 0 : n == p->n ? j : i * p->n + j];
             }
-            store(s, r, p, at[2] * p->m * p->n + i * p->n + j, j, sum);
+            store(s, r, p, at[2] * p->m * p->n + i * p->n + j, j, (int64_t)sum);
         }
 }
 

@@ -10,4 +10,7 @@
 /* x as it is after being made 8-bit integers, by the smallest and largest of all n, and floats again. */
 void sis__bytes_round(const float *x, size_t n, float *y);
 
+/* MatMul of integers: the step becomes one of MatMulInteger without zero points. */
+int sis__matmul_whole_shape(sis__cx *c);
+
 #endif

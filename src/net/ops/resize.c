@@ -39,35 +39,37 @@ typedef struct {
 typedef struct {
     method how;
     grid where;
-    int nearest; /* 0: round prefer floor, 1: round prefer ceil, 2: floor, 3: ceil */
+    int nearest; /* 0: round prefer floor, 1: round prefer ceil, 2: floor, 3: ceil; 4: floor, or
+                    ceil where an axis shrinks */
     int exclude_outside, antialias;
     double cubic;
     double scale[SIS__MAX_RANK], start[SIS__MAX_RANK], end[SIS__MAX_RANK];
 } options;
 
-/* Where in x, along an axis of `in` values, result i of `out` lies. */
-static double source_of(const options *o, size_t d, size_t i, double in, double out) {
-    double scale = o->scale[d], at = (double)i;
+/* Where in x, along an axis of `in` values, result i of `out` lies. In single precision, as ONNX Runtime computes it: which
+ * value is the nearest of two that are equally far depends on how that is rounded. */
+static float source_of(const options *o, size_t d, size_t i, float in, float out) {
+    float scale = (float)o->scale[d], at = (float)i;
     switch (o->where) {
     case ALIGN_CORNERS:
         return out > 1 ? at * (in - 1) / (scale * in - 1) : 0; /* before it is rounded */
     case ASYMMETRIC:
         return at / scale;
     case HALF_PIXEL_FOR_NEAREST:
-        return (at + 0.5) / scale;
+        return (at + 0.5f) / scale;
     case PYTORCH_HALF_PIXEL:
-        return out > 1 ? (at + 0.5) / scale - 0.5 : 0;
+        return out > 1 ? (at + 0.5f) / scale - 0.5f : 0;
     case HALF_PIXEL_SYMMETRIC: {
-        double adjustment = out / (scale * in), centre = in / 2;
-        return centre * (1 - adjustment) + (at + 0.5) / scale - 0.5;
+        float adjustment = out / (scale * in), centre = in / 2;
+        return centre * (1 - adjustment) + (at + 0.5f) / scale - 0.5f;
     }
     case CROP_AND_RESIZE: {
-        double start = o->start[d], end = o->end[d];
+        float start = (float)o->start[d], end = (float)o->end[d];
         return out > 1 ? start * (in - 1) + at * (end - start) * (in - 1) / (out - 1)
-                       : 0.5 * (start + end) * (in - 1);
+                       : 0.5f * (start + end) * (in - 1);
     }
     default:
-        return (at + 0.5) / scale - 0.5;
+        return (at + 0.5f) / scale - 0.5f;
     }
 }
 
@@ -126,7 +128,8 @@ static void fill_taps(const options *o, size_t d, double x, size_t in, size_t n,
         return;
     }
     if (o->how == NEAREST) {
-        from[0] = inside(round_to(o->nearest, x), in);
+        int simple = o->scale[d] < 1 ? 3 : 2;
+        from[0] = inside(round_to(o->nearest == 4 ? simple : o->nearest, x), in);
         w[0] = 1;
         return;
     }
@@ -157,7 +160,7 @@ static void list_axis(sis__cx *c, const options *o, size_t d, size_t in, size_t 
     float *weight = (float *)sis__cx_list(c, out * t->n, sizeof *weight);
     unsigned char *outside = (unsigned char *)sis__cx_list(c, out, 1);
     for (size_t i = 0; !c->error && i < out; i++) {
-        double x = source_of(o, d, i, (double)in, (double)out);
+        double x = (double)source_of(o, d, i, (float)in, (float)out);
         outside[i] = o->where == CROP_AND_RESIZE && (x < 0 || x > (double)(in - 1));
         if (same) {
             from[i] = (uint32_t)i;
@@ -187,7 +190,7 @@ static void read_options(sis__cx *c, options *o) {
     o->antialias = sis__attr_int(c, "antialias", 0) != 0;
     if (c->step->op == SIS__OP_UPSAMPLE || c->node->opset < 11) {
         o->where = ASYMMETRIC;
-        o->nearest = 2;
+        o->nearest = 4;
     } else {
         o->where = (grid)sis__attr_choice(c, "coordinate_transformation_mode", grids, 7);
         o->nearest = sis__attr_choice(c, "nearest_mode", roundings, 4);
@@ -250,7 +253,7 @@ static void read_scales(sis__cx *c, const size_t *axes, size_t n, options *o, si
     if (given != n)
         sis__cx_fail(c, SIS_E_FORMAT, "%zu scales for %zu axes", given, n);
     for (size_t i = 0; !c->error && i < n; i++) {
-        double size = floor((double)x->dims[axes[i]] * (double)scales[i]);
+        double size = floor((double)((float)x->dims[axes[i]] * scales[i])); /* 10 * 0.7f is 7 */
         if (!(scales[i] > 0) || size > INT32_MAX)
             sis__cx_fail(c, SIS_E_FORMAT, "a scale of %g", (double)scales[i]);
         dims[axes[i]] = c->error ? 0 : (size_t)size;
