@@ -14,6 +14,7 @@
 #include <sis/net.h>
 #include <sis/task.h>
 
+#include "net/plan/net.h"
 #include "support_net.h"
 
 /* y = a . w + b, a (n, 3) floats, b (n, 2) integers */
@@ -191,6 +192,37 @@ static void costly_shapes_of_values_go_by_name(void **state) {
     free(w);
 }
 
+/* Where all values are known, of ten results of a megabyte the last is kept. */
+static void results_are_kept_while_they_are_read(void **state) {
+    (void)state;
+    enum { WIDE = 1 << 18, STEPS = 10 };
+    sis_net *net;
+    sis_net_builder *b = sis_net_builder_new("long");
+    char from[16] = "x", to[16];
+    sis_net_add_input(b, "x", 0, SHAPE(1, WIDE));
+    for (int i = 0; i < STEPS; i++) {
+        snprintf(to, sizeof to, "n%d", i);
+        sis_net_add_node(b, "Neg", from, to);
+        memcpy(from, to, sizeof from);
+    }
+    sis_net_add_output(b, from);
+    if (sis_net_build(b, &net) != 0)
+        fail_msg("%s", sis_error_detail());
+    float *x = (float *)calloc(WIDE, sizeof *x);
+    assert_non_null(x);
+    x[7] = 3;
+    sis__feed feed = {.value = net->input, .rank = 2, .dims = {1, WIDE}, .constant = x};
+    sis__plan_spec spec = {
+        .feeds = &feed, .n_feeds = 1, .outputs = &net->output, .n_outputs = 1, .values_known = 1};
+    sis__plan *plan;
+    assert_int_equal(sis__plan_new(net, &spec, &plan), 0);
+    assert_true(((const float *)plan->tensors[net->output].data)[7] == 3);
+    assert_int_equal(plan->folded, WIDE * sizeof *x);
+    sis__plan_free(plan);
+    sis_net_free(net);
+    free(x);
+}
+
 static void evaluation_goes_by_name(void **state) {
     (void)state;
     sis_net *net = two_inputs();
@@ -318,6 +350,7 @@ int main(void) {
         cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
         cmocka_unit_test(shapes_may_depend_on_values),
         cmocka_unit_test(costly_shapes_of_values_go_by_name),
+        cmocka_unit_test(results_are_kept_while_they_are_read),
         cmocka_unit_test(evaluation_goes_by_name),
         cmocka_unit_test(texts_are_numbers),
         cmocka_unit_test(opened_models_take_given_inputs),

@@ -48,6 +48,7 @@ typedef struct sis__tensor {
     unsigned known : 1;      /* shape is known: fed, constant or output of a live node */
     unsigned fed : 1;        /* an input of the plan */
     unsigned wanted : 1;     /* an output of the plan */
+    unsigned folded : 1;     /* its bytes are counted among those of folded constants */
     unsigned shape_only : 1; /* ids of a plan that starts at embeddings: no values */
     unsigned depends : 1;    /* gradient plans: a fed float or a float initializer lies behind it */
     int alias; /* shares the memory of this tensor (Reshape, Identity ...); -1: its own */
