@@ -449,6 +449,12 @@ stump = dict(nodes_treeids=[0, 0, 0], nodes_nodeids=[0, 1, 2], nodes_featureids=
              nodes_falsenodeids=[2, 0, 0], nodes_values=[0.3, 0.0, 0.0], target_treeids=[0, 0], target_nodeids=[1, 2], target_ids=[0, 0], target_weights=[0.5, -1.5], n_targets=1)
 for post in ("LOGISTIC", "SOFTMAX"):
     case(f"found_tree_one_target_{post}", op("TreeEnsembleRegressor", "x", "y", ML, post_transform=post, **stump), {"x": f(4, 2)})
+for ta, tb, ba, bb in ((0, 0, 1, 0), (0, 1, 1, 1), (1, 0, 1, 1), (0, 0, 0, 1)):
+    left, right = [2, 3, 4] if ba else [3, 2, 4], [4, 3, 5] if bb else [3, 4, 5]  # before the last two change places
+    left = [left[2], left[1], left[0]] if ta and ba else left
+    right = [right[2], right[1], right[0]] if tb and bb else right
+    case(f"found_fused_matmul_batch_{ta}{tb}{ba}{bb}", op("FusedMatMul", "a b", "y", MS, transA=ta, transB=tb, transBatchA=ba, transBatchB=bb, alpha=0.5),
+         {"a": f(*left), "b": f(*right)})
 
 
 RUN = r"""

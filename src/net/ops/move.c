@@ -139,6 +139,23 @@ static int swap_shape(sis__cx *c) {
     return strided_output(c, p);
 }
 
+/* The first axis goes in front of the last: transBatchA of FusedMatMul. */
+static int sink_shape(sis__cx *c) {
+    const sis__tensor *x = sis__cx_input(c, 0);
+    sis__strided *p = &c->step->p.strided;
+    ptrdiff_t stride[SIS__MAX_RANK];
+    if (x->rank < 2)
+        return sis__cx_fail(c, SIS_E_FORMAT, "%zu axes, not a matrix", x->rank);
+    p->rank = x->rank;
+    strides_of(x, stride);
+    for (size_t d = 0; d < x->rank; d++) {
+        size_t from = d + 1 == x->rank ? d : d + 2 == x->rank ? 0 : d + 1;
+        p->dims[d] = x->dims[from];
+        p->stride[d] = stride[from];
+    }
+    return strided_output(c, p);
+}
+
 static int expand_shape(sis__cx *c) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__strided *p = &c->step->p.strided;
@@ -262,3 +279,4 @@ const sis__op sis__op_expand = {2, 2,         expand_shape, strided_forward, str
                                 0, SIS__MOVES};
 const sis__op sis__op_slice = {1, 5, slice_shape, strided_forward, strided_backward, 0, SIS__MOVES};
 const sis__op sis__op_swap = {1, 1, swap_shape, strided_forward, strided_backward, 0, SIS__MOVES};
+const sis__op sis__op_sink = {1, 1, sink_shape, strided_forward, strided_backward, 0, SIS__MOVES};

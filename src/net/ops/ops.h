@@ -189,6 +189,7 @@
     X(FUSED, "sis", "Fused", fused)                                                                \
     /* parts of recipes, in move.c and unary.c */                                                  \
     X(SWAP, "sis", "Swap", swap)                                                                   \
+    X(SINK, "sis", "Sink", sink)                                                                   \
     X(TIMES, "sis", "Times", times)                                                                \
     /* sample.c */                                                                                 \
     X(GRID_SAMPLE, "", "GridSample", grid_sample)                                                  \
