@@ -494,6 +494,84 @@ static void planes_are_convolved_as_naively(void **state) {
             check_depthwise(*kn, &r);
 }
 
+/* Scores (m, n) by products, steps and softmax one by one. */
+static void attend_by_parts(const sis__kernels *kn, const sis__attention *a, float *scores) {
+    float *packed = malloc(sis__packed_size(kn, a->n + a->k, a->n + a->v) * sizeof *packed);
+    float *y = calloc(a->m * a->v, sizeof *y);
+    memset(scores, 0, a->m * a->n * sizeof *scores);
+    sis__pack(kn, a->k, a->n, a->keys.at, a->keys.col, a->keys.row, packed);
+    kn->gemm(a->m, a->n, a->k, a->q.at, a->q.row, a->q.col, packed, scores, a->n);
+    for (size_t t = 0; t < a->n_steps; t++)
+        for (size_t i = 0; i < a->m * a->n; i++) {
+            const sis__score_step *step = &a->steps[t];
+            size_t at = i / a->n * step->row + i % a->n * step->col;
+            if (step->how == SIS__SCORES_TIMES)
+                scores[i] *= step->number;
+            else if (step->how == SIS__SCORES_OVER)
+                scores[i] /= step->number;
+            else if (step->how == SIS__SCORES_PLUS)
+                scores[i] += step->map ? step->map[at] : step->number;
+            else if (step->hidden[at])
+                scores[i] = step->number;
+        }
+    kn->softmax(scores, scores, a->m, a->n);
+    sis__pack(kn, a->n, a->v, a->values.at, a->values.row, a->values.col, packed);
+    kn->gemm(a->m, a->v, a->n, scores, a->n, 1, packed, y, a->v);
+    for (size_t i = 0; i < a->m * a->v; i++)
+        assert_true(same_bits(y[i], a->y[i / a->v * a->y_row + i % a->v * a->y_col]));
+    free(packed);
+    free(y);
+}
+
+static void check_attention(const sis__kernels *kn, sis__rng *r) {
+    size_t m = 1 + sis__rng_below(r, 40), n = 1 + sis__rng_below(r, 40);
+    size_t k = 1 + sis__rng_below(r, 20), v = 1 + sis__rng_below(r, 20), gap = sis__rng_below(r, 3);
+    float *q = fill(r, m * (k + gap)), *keys = fill(r, n * k), *values = fill(r, n * (v + gap));
+    float *maps = fill(r, m * n), *y = fill(r, m * v), *scores = fill(r, m * n);
+    unsigned char *hidden = calloc(m * n, 1);
+    for (size_t i = 0; i < m * n; i++)
+        hidden[i] = sis__rng_below(r, 3) == 0;
+    int each = (int)sis__rng_below(r, 2), turned = (int)sis__rng_below(r, 2);
+    sis__score_step steps[] = {
+        {.how = SIS__SCORES_OVER, .number = 1.7f},
+        {.how = SIS__SCORES_HIDE, .number = -INFINITY, .hidden = hidden},
+        {.how = SIS__SCORES_PLUS, .map = maps},
+        {.how = SIS__SCORES_TIMES, .number = 3.0f},
+        {.how = SIS__SCORES_PLUS, .number = 0.5f},
+    };
+    steps[1].col = steps[2].col = 1;
+    steps[1].row = steps[2].row = each ? n : 0;
+    sis__attention a = {.m = m, .n = n, .k = k, .v = v, .steps = steps, .y = y};
+    a.q = (sis__operand){q, k + gap, 1};
+    a.keys = turned ? (sis__operand){keys, 1, n} : (sis__operand){keys, k, 1};
+    a.values = (sis__operand){values, v + gap, 1};
+    a.n_steps = sis__rng_below(r, 6);
+    a.y_row = turned ? 1 : v;
+    a.y_col = turned ? m : 1;
+    a.room = malloc(sis__attention_room(kn, n, k, v) * sizeof *a.room);
+    kn->attention(&a);
+    attend_by_parts(kn, &a, scores);
+    free(q);
+    free(keys);
+    free(values);
+    free(maps);
+    free(y);
+    free(scores);
+    free(hidden);
+    free(a.room);
+}
+
+static void attention_gives_the_bits_of_its_parts(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 26);
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++)
+        for (int i = 0; i < 300; i++)
+            check_attention(*kn, &r);
+    for (int i = 0; i < 50; i++)
+        check_attention(&sis__kernels_naive, &r);
+}
+
 /* GELU and layer normalisation round after each operator: bits of the single kernels. */
 static void check_chains(const sis__kernels *kn, sis__rng *r, size_t n) {
     float *x = fill(r, 2 * n), *scale = fill(r, n), *shift = fill(r, n), *y = fill(r, 2 * n);
@@ -719,6 +797,7 @@ int main(void) {
         cmocka_unit_test(erf_is_accurate_and_knows_its_limits),
         cmocka_unit_test(rows_are_computed_like_naive_ones),
         cmocka_unit_test(softmax_depends_on_what_counts_alone),
+        cmocka_unit_test(attention_gives_the_bits_of_its_parts),
         cmocka_unit_test(standards_are_the_naive_ones),
         cmocka_unit_test(planes_are_convolved_as_naively),
         cmocka_unit_test(chains_round_after_each_operator),

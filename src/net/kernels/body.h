@@ -416,6 +416,28 @@ INLINE vec within(vec x, vec low, vec high) {
 #endif
 }
 
+/* x, but not below low; NaN stays NaN. */
+INLINE vec at_least(vec x, float low) {
+#if VBYTES == 64
+    return (vec)_mm512_max_ps((__m512)all(low), (__m512)x);
+#elif VBYTES == 32
+    return (vec)_mm256_max_ps((__m256)all(low), (__m256)x);
+#else
+    return pick(x < low, all(low), x);
+#endif
+}
+
+/* The larger one, and y if x is NaN. */
+INLINE vec larger_number(vec x, vec y) {
+#if VBYTES == 64
+    return (vec)_mm512_max_ps((__m512)x, (__m512)y);
+#elif VBYTES == 32
+    return (vec)_mm256_max_ps((__m256)x, (__m256)y);
+#else
+    return pick(x > y, x, y);
+#endif
+}
+
 /* p * 2^n for p around 1 and whole n, also where that is denormal, 0 or infinite. */
 INLINE vec scale(vec p, vec n) {
 #if VBYTES == 64
@@ -447,16 +469,20 @@ INLINE vec exp_of(vec x) {
     return scale(power_rest(t, n), n);
 }
 
-/* The same for x of -87 to 88, where one factor will do: the same bits. */
-INLINE vec exp_normal(vec x) {
-    vec magic = all(12582912.0f);
-    vec n = (x * 1.44269504f + magic) - magic;
-    vec p = power_rest(x, n);
+/* scale() where the result is normal, so that one factor will do. */
+INLINE vec times_power(vec p, vec n) {
 #if VBYTES == 64
     return scale(p, n);
 #else
     return p * (vec)((__builtin_convertvector(n, ivec) + 127) << 23);
 #endif
+}
+
+/* The same for x of -87 to 88: the same bits. */
+INLINE vec exp_normal(vec x) {
+    vec magic = all(12582912.0f);
+    vec n = (x * 1.44269504f + magic) - magic;
+    return times_power(power_rest(x, n), n);
 }
 
 INLINE vec magnitude(vec x) {
@@ -615,6 +641,8 @@ static void gru(const float *z, const float *candidate, const float *h_before, f
 
 #include "net/kernels/rows.h"
 
+#include "net/kernels/attention.h"
+
 #include "net/kernels/slide.h"
 
 const sis__kernels KERNELS_NAME(sis__kernels_) = {
@@ -637,6 +665,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .squares = squares_around,
     .standardize = standardize,
     .softmax = softmax_rows,
+    .attention = attention,
     .gelu = gelu,
     .layer_norm = layer_norm,
     .relu = relu,

@@ -106,6 +106,10 @@ void sis__pack_left(const sis__kernels *kn, const sis__filters *w, float *packed
     }
 }
 
+size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v) {
+    return (n + (k > v ? k : v)) * kn->nr;
+}
+
 size_t sis__depthwise_room(sis__depthwise *p) {
     size_t seen[2];
     for (size_t a = 0; a < 2; a++)
@@ -259,10 +263,42 @@ static void naive_softmax(const float *x, float *y, size_t m, size_t n) {
             y[i] = top == -INFINITY   ? (isnan(x[i]) ? NAN : 0.0f)
                    : x[i] - top < -87 ? 0.0f
                                       : expf(x[i] - top);
-            sum += ((double)y[i] + 0x1.8p12) - 0x1.8p12;
+            sum += trunc((double)y[i] * 0x1p30);
         }
         for (size_t i = 0; top != -INFINITY && i < n; i++)
-            y[i] /= (float)sum;
+            y[i] *= 1 / (float)(sum * 0x1p-30);
+    }
+}
+
+static float naive_score(const sis__attention *a, size_t i, size_t j) {
+    float s = 0;
+    for (size_t p = 0; p < a->k; p++)
+        s = fmaf(a->q.at[i * a->q.row + p * a->q.col],
+                 a->keys.at[j * a->keys.row + p * a->keys.col], s);
+    for (size_t t = 0; t < a->n_steps; t++) {
+        const sis__score_step *step = &a->steps[t];
+        size_t at = i * step->row + j * step->col;
+        float other = step->map ? step->map[at] : step->number;
+        s = step->how == SIS__SCORES_TIMES  ? s * other
+            : step->how == SIS__SCORES_OVER ? s / other
+            : step->how == SIS__SCORES_PLUS ? s + other
+            : step->hidden[at]              ? other
+                                            : s;
+    }
+    return s;
+}
+
+static void naive_attention(const sis__attention *a) {
+    for (size_t i = 0; i < a->m; i++) {
+        for (size_t j = 0; j < a->n; j++)
+            a->room[j] = naive_score(a, i, j);
+        naive_softmax(a->room, a->room, 1, a->n);
+        for (size_t d = 0; d < a->v; d++) {
+            float sum = 0;
+            for (size_t j = 0; j < a->n; j++)
+                sum = fmaf(a->room[j], a->values.at[j * a->values.row + d * a->values.col], sum);
+            a->y[i * a->y_row + d * a->y_col] = sum;
+        }
     }
 }
 
@@ -507,6 +543,7 @@ const sis__kernels sis__kernels_naive = {
     .squares = naive_squares,
     .standardize = naive_standardize,
     .softmax = naive_softmax,
+    .attention = naive_attention,
     .gelu = naive_gelu,
     .layer_norm = naive_layer_norm,
     .relu = naive_relu,

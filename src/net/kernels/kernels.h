@@ -15,6 +15,8 @@
 
 #include <stddef.h>
 
+#include "net/kernels/product.h"
+
 /* k is cut into pieces of at most this length; a packed left side is laid out by them. */
 enum { SIS__PIECE = 256 };
 
@@ -170,6 +172,29 @@ typedef struct sis__layer_norm {
     const float *scale, *shift; /* (n) */
 } sis__layer_norm;
 
+/* What happens to a score of query i and key j before the softmax: times, over or plus a number, plus
+ * map[i * row + j * col], or the number where hidden[i * row + j * col] is not 0. */
+typedef struct sis__score_step {
+    enum { SIS__SCORES_TIMES, SIS__SCORES_OVER, SIS__SCORES_PLUS, SIS__SCORES_HIDE } how;
+    float number;
+    const float *map;            /* NULL: the number */
+    const unsigned char *hidden; /* NULL but for SIS__SCORES_HIDE */
+    size_t row, col;
+} sis__score_step;
+
+enum { SIS__ATTENTION_KEYS = 4096 }; /* at most: their sums are exact */
+
+/* y (m, v) = softmax(steps(q (m, k) . keys (n, k)^T)) . values (n, v). */
+typedef struct sis__attention {
+    size_t m, n, k, v;
+    sis__operand q, keys, values;
+    const sis__score_step *steps;
+    size_t n_steps;
+    float *y; /* (i, d) at y[i * y_row + d * y_col] */
+    size_t y_row, y_col;
+    float *room; /* sis__attention_room() */
+} sis__attention;
+
 /* How values are brought to mean 0 and deviation 1, and what follows. */
 typedef struct sis__standard {
     double mean, rstd;
@@ -209,11 +234,12 @@ typedef struct sis__kernels {
     double (*squares)(const float *x, double mean, size_t n);
     /* y = (x - mean) * rstd in double, then * scale + shift. */
     void (*standardize)(const sis__standard *t, const float *x, float *y, size_t n);
-    /* Each of m rows: e^(x - largest), below e^-87 0, over the sum of these, each rounded to a
-     * multiple of 2^-40: exact in any order, and values that are 0 might as well not be there. Rows of
+    /* Each of m rows: e^(x - largest), below e^-87 0, times one over the sum of these, each cut to a
+     * multiple of 2^-30: exact in any order, and values that are 0 might as well not be there. Rows of
      * -infinity become 0. */
     void (*softmax)(const float *x, float *y, size_t m, size_t n);
     /* What several operators in a row compute, rounded after each of them. y may be x. */
+    void (*attention)(const sis__attention *a);
     void (*gelu)(const sis__gelu *g, const float *x, float *y, size_t n);
     void (*layer_norm)(const sis__layer_norm *l, const float *x, float *y, size_t m);
 
@@ -293,6 +319,9 @@ size_t sis__packed_size(const sis__kernels *kn, size_t k, size_t n);
 /* b[p * b_row + j * b_col] (k, n) -> panels of nr columns, each (k, nr), padded with zeros. */
 void sis__pack(const sis__kernels *kn, size_t k, size_t n, const float *b, size_t b_row,
                size_t b_col, float *packed);
+
+/* Floats for the scores of a panel of queries, and for these or their results. */
+size_t sis__attention_room(const sis__kernels *kn, size_t n, size_t k, size_t v);
 
 /* Fills lines, line and ahead. Floats for planes with their padding, and for a line of results. */
 size_t sis__depthwise_room(sis__depthwise *p);

@@ -120,8 +120,7 @@ INLINE float top_of(const float *x, size_t n) {
     float lanes[LANES];
     vec most = all(-INFINITY);
     for (size_t i = 0; i < n; i += LANES) {
-        vec v = fill_some(x + i, n - i, -INFINITY);
-        most = pick(v > most, v, most);
+        most = larger_number(fill_some(x + i, n - i, -INFINITY), most);
     }
     store(lanes, most);
     UNROLL for (size_t i = 0; i < 8 && LANES > 8; i++) lanes[i] =
@@ -133,54 +132,87 @@ INLINE float top_of(const float *x, size_t n) {
     return lanes[1] > lanes[0] ? lanes[1] : lanes[0];
 }
 
-/* Values up to 1 on a grid of 2^-40: sums of up to GRID_SUMS are exact. */
-enum { GRID_SUMS = 4096 };
+/* Sums of up to SHARES values of 0 to 1, each cut to a multiple of 2^-30: exact, so in any order. */
+enum { SHARES = 4096 };
 
-INLINE void add_on_grid(wide *s, const float *e) {
-    const wide grid = all_wide(0x1.8p12); /* adding it leaves no finer bits */
-    UNROLL for (size_t v = 0; v < SUM_VECS; v++) s[v] += (widen(e + v * WIDE) + grid) - grid;
+typedef struct {
+    ivec low, high; /* of each lane: 16 bits below those of `high` */
+    vec some;       /* NaN if one of them was */
+} lane_sums;
+
+INLINE void add_shares(lane_sums *t, vec e) {
+    ivec whole = __builtin_convertvector(e * 0x1p30f, ivec);
+    t->low += whole & 0xFFFF;
+    t->high += whole >> 16;
+    t->some += e;
 }
 
-/* e^(x - top) of n <= SUMS values into y, below e^-87 0, and onto the sums. */
-INLINE void exponentials(wide *s, const float *x, float top, float *y, size_t n) {
-    float e[SUMS];
-    UNROLL for (size_t k = 0; k < SUMS; k += LANES) {
-        size_t left = k < n ? n - k : 0, at = k < n ? k : 0;
-        vec d = (left >= LANES ? load(x + at) : fill_some(x + at, left, -INFINITY)) - top;
-        vec v = exp_normal(within(d, all(-87.0f), all(0.0f)));
-        v = (vec)((ivec)v & ~(d < -87.0f));
-        store(e + k, v);
-        if (left)
-            store_some(y + at, v, left);
+/* e^d of vectors of d <= 0, below e^-87 0; count <= AT_ONCE is a constant where this is inlined. All go
+ * through each step of it before the next: a processor looks only so far ahead for something that
+ * need not wait. */
+enum { AT_ONCE = 4 };
+
+INLINE void exp_of_scores(const size_t count, vec *d) {
+    const vec magic = all(12582912.0f);
+    vec r[AT_ONCE], n[AT_ONCE], p[AT_ONCE], q[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) r[i] = at_least(d[i], -87.0f);
+    UNROLL for (size_t i = 0; i < count; i++) n[i] = (r[i] * 1.44269504f + magic) - magic;
+    UNROLL for (size_t i = 0; i < count; i++) r[i] = r[i] - n[i] * 0.693145752f;
+    UNROLL for (size_t i = 0; i < count; i++) r[i] = r[i] - n[i] * 1.42860677e-6f;
+    UNROLL for (size_t i = 0; i < count; i++) q[i] = r[i] * r[i];
+    UNROLL for (size_t i = 0; i < count; i++) p[i] =
+        (1.98756912e-4f * r[i] + 1.39819994e-3f) * q[i] + (8.33345205e-3f * r[i] + 4.16657962e-2f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (1.66666657e-1f * r[i] + 0.5f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (r[i] + 1.0f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = times_power(p[i], n[i]);
+    UNROLL for (size_t i = 0; i < count; i++) d[i] = (vec)((ivec)p[i] & ~(d[i] < -87.0f));
+}
+
+/* e^(x - top) of up to `count` vectors of n values into y, and onto the sums. */
+INLINE void exponentials(lane_sums *t, const size_t count, const float *x, float top, float *y,
+                         size_t n) {
+    vec e[AT_ONCE];
+    UNROLL for (size_t k = 0; k < count; k++) {
+        size_t at = k * LANES < n ? k * LANES : 0, left = k * LANES < n ? n - at : 0;
+        e[k] = (left >= LANES ? load(x + at) : fill_some(x + at, left, -INFINITY)) - top;
     }
-    add_on_grid(s, e);
+    exp_of_scores(count, e);
+    UNROLL for (size_t k = 0; k < count; k++) {
+        add_shares(t, e[k]);
+        if (k * LANES < n)
+            store_some(y + k * LANES, e[k], n - k * LANES);
+    }
 }
 
-/* Up to GRID_SUMS values; the sum. */
+/* Up to SHARES values; their sum in units of 2^-30. */
 static double exponentials_of(const float *x, float top, float *y, size_t n) {
-    wide s[SUM_VECS] = {{0}};
-    for (; n >= SUMS; x += SUMS, y += SUMS, n -= SUMS)
-        exponentials(s, x, top, y, SUMS);
-    if (n)
-        exponentials(s, x, top, y, n);
-    return add_lanes(s);
+    lane_sums t = {{0}, {0}, {0}};
+    long long low = 0, high = 0;
+    float some = 0;
+    size_t i = 0;
+    for (; i + AT_ONCE * LANES <= n; i += AT_ONCE * LANES)
+        exponentials(&t, AT_ONCE, x + i, top, y + i, AT_ONCE * LANES);
+    for (; i < n; i += 2 * LANES)
+        exponentials(&t, 2, x + i, top, y + i, n - i < 2 * LANES ? n - i : 2 * LANES);
+    for (i = 0; i < LANES; i++) {
+        low += t.low[i];
+        high += t.high[i];
+        some += t.some[i];
+    }
+    return some == some ? (double)(high * 65536 + low) : NAN;
 }
 
 static void softmax_row(const float *x, float *y, size_t n) {
-    float top = top_of(x, n), over;
+    float top = top_of(x, n), share;
     double sum = 0;
-    long long whole = 0; /* in units of the grid */
     for (size_t i = 0; top == -INFINITY && i < n; i++)
         y[i] = x[i] != x[i] ? x[i] : 0.0f;
     if (top == -INFINITY)
         return;
-    for (size_t i = 0; i < n; i += GRID_SUMS) {
-        double some = exponentials_of(x + i, top, y + i, n - i < GRID_SUMS ? n - i : GRID_SUMS);
-        whole += some == some ? (long long)(some * 0x1p40) : 0;
-        sum += some; /* to keep NaN */
-    }
-    over = sum == sum ? (float)((double)whole * 0x1p-40) : NAN;
-    div_by(y, 1, &over, 0, y, n);
+    for (size_t i = 0; i < n; i += SHARES)
+        sum += exponentials_of(x + i, top, y + i, n - i < SHARES ? n - i : SHARES);
+    share = 1.0f / (float)(sum * 0x1p-30);
+    mul(y, 1, &share, 0, y, n);
 }
 
 static void softmax_rows(const float *x, float *y, size_t m, size_t n) {

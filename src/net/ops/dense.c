@@ -287,30 +287,18 @@ static int matmul_shape(sis__cx *c) {
 static int stacked_forward(const sis__step *s, sis__run *r) {
     const sis__gemm *g = &s->p.gemm;
     const sis__stack *a = &g->stacks[0], *b = &g->stacks[1], *y = &g->stacks[2];
-    size_t at[SIS__MAX_RANK] = {0}, total = 1;
-    for (size_t d = 0; d < g->over.rank; d++)
-        total *= g->over.dims[d];
+    size_t total = sis__tout(s, r, 0)->count / (g->m * g->n);
     memset(sis__out(s, r, 0), 0, sis__tout(s, r, 0)->count * sizeof(float));
-    for (size_t i = 0; i < total; i++) {
-        const float *left = sis__in(s, r, 0), *right = sis__in(s, r, 1);
-        float *out = sis__out(s, r, 0);
-        for (size_t d = 0; d < g->over.rank; d++) {
-            left += at[d] * a->over[d];
-            right += at[d] * b->over[d];
-            out += at[d] * y->over[d];
-        }
+    for (size_t i = 0; i < total; i++)
         sis__product_add(&(sis__product){g->m,
                                          g->n,
                                          g->k,
-                                         {left, a->row, a->col},
-                                         {right, b->row, b->col},
+                                         {sis__in(s, r, 0) + a->at[i], a->row, a->col},
+                                         {sis__in(s, r, 1) + b->at[i], b->row, b->col},
                                          1.0f,
-                                         out,
+                                         sis__out(s, r, 0) + y->at[i],
                                          y->row},
                          r->scratch);
-        for (size_t d = g->over.rank; d-- > 0 && ++at[d] == g->over.dims[d];)
-            at[d] = 0;
-    }
     return SIS_OK;
 }
 

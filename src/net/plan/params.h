@@ -30,10 +30,10 @@ typedef struct sis__broadcast {
     int choice;                      /* Mod: fmod; BitShift: left */
 } sis__broadcast;
 
-/* Where matrices of a stack lie: how far apart the rows, the columns, and neighbours along each of
- * the leading axes are. */
+/* Where matrices of a stack lie: how far apart rows and columns are, and where each matrix begins. */
 typedef struct sis__stack {
-    size_t row, col, over[SIS__MAX_RANK];
+    size_t row, col;
+    const size_t *at;
 } sis__stack;
 
 /* y (m, n) = alpha * op(a) . op(b) + beta * c, once for each of `over` (the leading axes of a
@@ -51,7 +51,7 @@ typedef struct sis__gemm {
     int tokens;          /* MatMul: the left side is (rows, tokens, k), b packed. Summed in single
                             precision however long; a third input, if there is one, is a bias */
     const sis__stack *stacks; /* MatMul: of a, b and y, where some of them are read or written in
-                                 another order (then `over` counts no strides); else NULL */
+                                 another order; else NULL */
     const float *back; /* in gradient plans also alpha * op(b)^T; NULL if b is not constant */
 } sis__gemm;
 

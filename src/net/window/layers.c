@@ -207,7 +207,7 @@ static void stage_init(stage *g, const sis__prefix *f, const sis__layer *l, size
     const sis__tensor *t[3] = {g->tensors, g->tensors + 1, g->tensors + 2}, *all = f->plan->tensors;
     size_t channels = f->maps[l->out].channels, inputs = s->n_inputs;
     for (size_t i = 0; i < inputs; i++) {
-        const sis__operand *o = &l->operands[i];
+        const sis__map_operand *o = &l->operands[i];
         int map = o->map >= 0;
         g->tensors[i] = row_of(&all[s->inputs[i]], map || o->position ? n : 1,
                                map || o->channel ? channels : 1);
@@ -232,7 +232,7 @@ static void stage_run(stage *g, const sis__layer *l, const sis__part *in, size_t
                       const int *p, size_t at, float *to) {
     size_t inputs = l->step->n_inputs;
     for (size_t i = 0; i < inputs; i++) {
-        const sis__operand *o = &l->operands[i];
+        const sis__map_operand *o = &l->operands[i];
         const void *from =
             o->map >= 0
                 ? (const void *)sis__part_at(&in[o->map], channels, p[0], p[1], p[2])
@@ -257,7 +257,7 @@ static int adds_plainly(const sis__prefix *f, const sis__layer *l) {
         f->plan->tensors[l->step->outputs[0]].elem != SIS__FLOAT)
         return 0; /* narrower types are rounded */
     for (size_t i = 0; i < 2; i++) {
-        const sis__operand *o = &l->operands[i];
+        const sis__map_operand *o = &l->operands[i];
         if (f->plan->tensors[l->step->inputs[i]].dtype != SIS__F32 ||
             (o->map < 0 && (o->position != 0 || o->channel != 1)))
             return 0;
@@ -271,7 +271,7 @@ static void add_row(const sis__prefix *f, const sis__layer *l, const sis__part *
     const float *x[2];
     size_t step[2];
     for (size_t i = 0; i < 2; i++) {
-        const sis__operand *o = &l->operands[i];
+        const sis__map_operand *o = &l->operands[i];
         x[i] = o->map >= 0 ? sis__part_at(&in[o->map], channels, p[0], p[1], p[2])
                            : (const float *)o->at;
         step[i] = o->map >= 0 ? channels : 0;

@@ -418,7 +418,7 @@ static int read_norm(reader *r, const sis__step *s) {
 
 /* A constant operand as the map sees it: strides of a copy (positions, channels), or of one number
  * a channel, or of one number. */
-static int spread_constant(reader *r, sis__operand *o, int operand, int other) {
+static int spread_constant(reader *r, sis__map_operand *o, int operand, int other) {
     const sis__tensor *k = tensor_of(r, operand), *x = tensor_of(r, other);
     const sis__axis_map *v = axes_of(r, other);
     const sis__map *m = &r->f->maps[v->map];
@@ -437,13 +437,13 @@ static int spread_constant(reader *r, sis__operand *o, int operand, int other) {
             if (role == 1 << i)
                 stride[i] = at;
     }
-    *o = (sis__operand){.map = -1, .at = values, .channel = stride[0] > 0};
+    *o = (sis__map_operand){.map = -1, .at = values, .channel = stride[0] > 0};
     if (!stride[1] && !stride[2] && !stride[3])
         return 1;
     char *copy = (char *)sis__prefix_alloc(r->f, sis__positions(m) * m->channels, size);
     if (!copy)
         return SIS_E_NOMEM;
-    *o = (sis__operand){.map = -1, .at = copy, .channel = 1, .position = m->channels};
+    *o = (sis__map_operand){.map = -1, .at = copy, .channel = 1, .position = m->channels};
     SIS__EACH_ROW(&m->whole, z, y)
     for (int p = 0; p < m->whole.hi[2]; p++)
         for (size_t c = 0; c < m->channels; c++, copy += size)

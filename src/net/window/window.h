@@ -174,11 +174,11 @@ typedef struct sis__conv {
 } sis__conv;
 
 /* What an operator that works value by value is given: one of the maps, or a constant. */
-typedef struct sis__operand {
+typedef struct sis__map_operand {
     int map;                  /* which of the layer's inputs; -1: a constant */
     const void *at;           /* its values */
     size_t position, channel; /* their strides; 0: one for all */
-} sis__operand;
+} sis__map_operand;
 
 typedef struct sis__layer {
     sis__layer_kind kind;
@@ -189,8 +189,8 @@ typedef struct sis__layer {
     const sis__step *step;
     sis__window w; /* CONV, MAX, AVERAGE, PAD: along the axes of the maps */
     sis__conv conv;
-    const float *scale, *shift;               /* AFFINE; PAD: scale is what stands around */
-    sis__operand operands[SIS__LAYER_INPUTS]; /* ELEMENTS: of each input of the step */
+    const float *scale, *shift;                   /* AFFINE; PAD: scale is what stands around */
+    sis__map_operand operands[SIS__LAYER_INPUTS]; /* ELEMENTS: of each input of the step */
     int fused; /* RELU: of what is kept for a convolution, without a copy in between */
 } sis__layer;
 

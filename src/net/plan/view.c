@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tensors that need not be copied. Exporters turn queries, keys and values, cut them out of one
+ * product and give them other axes before they are multiplied. All that only says where a value is:
+ * so many steps along an axis are so many values further in what lies in front. Such an axis is a
+ * digit; where what lies in front wraps in the middle of it, it becomes two.
+ */
+#include <string.h>
+
+#include "base/error.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+#include "net/plan/fuse.h"
+
+enum { DIGITS = 16 };
+
+typedef struct {
+    size_t size, stride, axis; /* of the tensor that is seen */
+} digit;
+
+typedef struct {
+    int tensor; /* whose memory it is */
+    size_t offset, n;
+    digit digits[DIGITS]; /* the slowest first */
+} view;
+
+static const sis__tensor *tensor_of(const sis__fuser *f, int t) {
+    return &f->p->tensors[t];
+}
+
+static view whole_of(const sis__fuser *f, int tensor) {
+    const sis__tensor *t = tensor_of(f, tensor);
+    view v = {.tensor = tensor};
+    size_t stride[SIS__MAX_RANK];
+    sis__strides_of(t, stride);
+    for (size_t d = 0; d < t->rank; d++)
+        if (t->dims[d] != 1)
+            v.digits[v.n++] = (digit){t->dims[d], stride[d], d};
+    return v;
+}
+
+/* ---- Where a step takes its values from ------------------------------------------------------ */
+
+/* All of x, in the order of its axes. */
+static void as_it_lies(const sis__tensor *x, sis__strided *m) {
+    size_t stride[SIS__MAX_RANK];
+    sis__strides_of(x, stride);
+    *m = (sis__strided){.rank = x->rank};
+    for (size_t d = 0; d < x->rank; d++) {
+        m->dims[d] = x->dims[d];
+        m->stride[d] = (ptrdiff_t)stride[d];
+    }
+}
+
+static int split_moves(const sis__fuser *f, const sis__step *s, int out, sis__strided *m) {
+    size_t axis = s->p.axis.axis, from = 0, o = 0;
+    for (; s->outputs[o] != out; o++)
+        from += tensor_of(f, s->outputs[o])->dims[axis];
+    m->dims[axis] = tensor_of(f, out)->dims[axis];
+    m->offset = (ptrdiff_t)from * m->stride[axis];
+    return 1;
+}
+
+/* One slice, which is known. */
+static int gather_moves(const sis__fuser *f, const sis__step *s, sis__strided *m) {
+    const sis__tensor *i = tensor_of(f, s->inputs[1]);
+    size_t axis = s->p.axis.axis, at = SIZE_MAX;
+    if (i->data && i->count == 1)
+        at = sis__index_in(*(const int64_t *)i->data, s->p.axis.size);
+    if (at == SIZE_MAX)
+        return 0;
+    m->offset = (ptrdiff_t)at * m->stride[axis];
+    m->dims[axis] = 1;
+    return 1;
+}
+
+/* How a step moves values of its first input into its result; 0: it does something else. */
+static int moves(const sis__fuser *f, const sis__step *s, int out, sis__strided *m) {
+    if (s->op == SIS__OP_TRANSPOSE || s->op == SIS__OP_SLICE) {
+        *m = s->p.strided;
+        return 1;
+    }
+    as_it_lies(tensor_of(f, s->inputs[0]), m);
+    if (s->op == SIS__OP_SPLIT)
+        return split_moves(f, s, out, m);
+    return s->op == SIS__OP_GATHER && gather_moves(f, s, m);
+}
+
+/* ---- Through a step -------------------------------------------------------------------------- */
+
+/* A digit in the numbering of what is moved becomes digits of where it comes from, the fastest first;
+ * `used` counts the steps along each axis. 0: it would not stay on its axes. */
+static size_t divide(const sis__strided *m, digit d, digit *parts, size_t *used) {
+    size_t n = 0, inner = 1, e = m->rank;
+    if (d.stride == 0) {
+        parts[n++] = d;
+        return n;
+    }
+    while (e-- > 0 && d.size > 1 && n < DIGITS) {
+        size_t by = d.stride / inner, steps = d.size, size = m->dims[e];
+        if (by == 0 || d.stride % inner != 0)
+            return 0;
+        if (by >= size) { /* not along this axis */
+            inner *= size;
+            continue;
+        }
+        if (steps * by > size) { /* on the next one, too */
+            steps = size / by;
+            if (size % by != 0 || d.size % steps != 0)
+                return 0;
+        }
+        parts[n++] = (digit){steps, by * (size_t)m->stride[e], d.axis};
+        used[e] += (steps - 1) * by;
+        d.size /= steps;
+        d.stride *= steps;
+        inner *= size;
+    }
+    return d.size == 1 ? n : 0;
+}
+
+/* Two digits of an axis that go on in the same steps are one. */
+static void push(view *v, digit d) {
+    digit *last = v->n ? &v->digits[v->n - 1] : NULL;
+    if (last && last->axis == d.axis && last->stride == d.size * d.stride) {
+        last->size *= d.size;
+        last->stride = d.stride;
+        return;
+    }
+    v->digits[v->n++] = d;
+}
+
+/* The same values in what they are moved from. 0: not by steps along axes. */
+static int back_through(const sis__strided *m, view *v) {
+    size_t used[SIS__MAX_RANK] = {0}, inner = 1, offset = v->offset;
+    ptrdiff_t at = m->offset;
+    view to = {.tensor = v->tensor};
+    for (size_t d = 0; d < m->rank; d++)
+        if (m->stride[d] < 0)
+            return 0;
+    for (size_t i = 0; i < v->n; i++) {
+        digit parts[DIGITS];
+        size_t n = divide(m, v->digits[i], parts, used);
+        if (n == 0 || to.n + n > DIGITS)
+            return 0;
+        while (n > 0)
+            push(&to, parts[--n]);
+    }
+    for (size_t e = m->rank; e-- > 0; inner *= m->dims[e]) {
+        size_t start = offset / inner % m->dims[e];
+        if (start + used[e] >= m->dims[e])
+            return 0;
+        at += (ptrdiff_t)start * m->stride[e];
+    }
+    if (at < 0)
+        return 0;
+    to.offset = (size_t)at;
+    *v = to;
+    return 1;
+}
+
+/* Its last two axes go in steps of one length each? */
+static int has_matrices(const view *v, size_t rank) {
+    size_t rows = 0, cols = 0;
+    for (size_t i = 0; i < v->n; i++) {
+        rows += v->digits[i].axis + 2 == rank;
+        cols += v->digits[i].axis + 1 == rank;
+    }
+    return rows <= 1 && cols <= 1;
+}
+
+/* As far back as its matrices can be seen. */
+static view far_view(const sis__fuser *f, int tensor) {
+    view v = whole_of(f, tensor), best = v;
+    size_t rank = tensor_of(f, tensor)->rank;
+    for (int at = f->maker[v.tensor]; at >= 0; at = f->maker[v.tensor]) {
+        const sis__step *s = &f->p->steps[at];
+        sis__strided m;
+        if (s->done || s->n_inputs == 0 || s->inputs[0] < 0 ||
+            tensor_of(f, s->inputs[0])->dtype != SIS__F32 || tensor_of(f, s->inputs[0])->count == 0)
+            break;
+        int keeps = s->ops->trait == SIS__KEEPS && s->outputs[0] == v.tensor &&
+                    tensor_of(f, s->inputs[0])->count == tensor_of(f, v.tensor)->count;
+        if (!keeps && (!moves(f, s, v.tensor, &m) || !back_through(&m, &v)))
+            break;
+        v.tensor = s->inputs[0];
+        if (has_matrices(&v, rank))
+            best = v;
+    }
+    return best;
+}
+
+/* ---- Stacks ---------------------------------------------------------------------------------- */
+
+/* Where each matrix begins. */
+static int list_places(const sis__fuser *f, const view *v, const sis__tensor *t, sis__stack *k) {
+    size_t total = 1;
+    for (size_t d = 0; d + 2 < t->rank; d++)
+        total *= t->dims[d];
+    size_t *at = (size_t *)sis__fuser_own(f, total, sizeof *at);
+    if (!at)
+        return SIS_E_NOMEM;
+    for (size_t i = 0; i < total; i++) {
+        size_t rest = i;
+        at[i] = v->offset;
+        for (size_t d = v->n; d-- > 0;) {
+            if (v->digits[d].axis + 2 >= t->rank)
+                continue;
+            at[i] += rest % v->digits[d].size * v->digits[d].stride;
+            rest /= v->digits[d].size;
+        }
+    }
+    k->at = at;
+    return SIS_OK;
+}
+
+static int stack_of(const sis__fuser *f, const view *v, const sis__tensor *t, sis__stack *k) {
+    *k = (sis__stack){.row = t->dims[t->rank - 1], .col = 1};
+    for (size_t i = 0; i < v->n; i++) {
+        if (v->digits[i].axis + 2 == t->rank)
+            k->row = v->digits[i].stride;
+        if (v->digits[i].axis + 1 == t->rank)
+            k->col = v->digits[i].stride;
+    }
+    return list_places(f, v, t, k);
+}
+
+int sis__fuser_stack(const sis__fuser *f, int tensor, int *source, sis__stack *k) {
+    view v = far_view(f, tensor);
+    *source = v.tensor;
+    return stack_of(f, &v, tensor_of(f, tensor), k);
+}
+
+/* The axes of y as they lie in what a Transpose makes of it. */
+static int turned_view(const sis__fuser *f, const sis__strided *p, int y, view *v) {
+    view from = whole_of(f, y);
+    size_t at = 1, found = 0;
+    *v = from;
+    for (size_t d = p->rank; d-- > 0; at *= p->dims[d])
+        for (size_t i = 0; p->dims[d] != 1 && i < from.n; i++)
+            if (from.digits[i].stride == (size_t)p->stride[d]) {
+                v->digits[i].stride = at;
+                found++;
+            }
+    return found == from.n;
+}
+
+int sis__fuser_result(const sis__fuser *f, const sis__step *product, sis__step **turn,
+                      sis__stack *k) {
+    int y = product->outputs[0];
+    view v = whole_of(f, y), turned;
+    *turn = sis__fuser_next(f, product, SIS__OP_TRANSPOSE);
+    if (*turn && !turned_view(f, &(*turn)->p.strided, y, &turned))
+        *turn = NULL;
+    return stack_of(f, *turn ? &turned : &v, tensor_of(f, y), k);
+}
