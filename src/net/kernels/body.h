@@ -478,13 +478,6 @@ INLINE vec times_power(vec p, vec n) {
 #endif
 }
 
-/* The same for x of -87 to 88: the same bits. */
-INLINE vec exp_normal(vec x) {
-    vec magic = all(12582912.0f);
-    vec n = (x * 1.44269504f + magic) - magic;
-    return times_power(power_rest(x, n), n);
-}
-
 INLINE vec magnitude(vec x) {
     return (vec)((ivec)x & 0x7FFFFFFF);
 }
@@ -508,28 +501,57 @@ INLINE vec tanh_of(vec x) {
     return pick(a < 0.625f, near, far);
 }
 
-/* x + x * polynomial of x^2 below 1, else 1 - e^polynomial: within 1e-7 of the true value. */
+/* Vectors that go through each step of a function before the next: a processor looks only so far ahead
+ * for something that need not wait. */
+enum { AT_ONCE = 4 };
+
+/* p = p * x + factor, for each of n factors and `count` vectors. */
+INLINE void polynomials(const size_t count, const size_t n, const float *factors, const vec *x,
+                        vec *p) {
+    UNROLL for (size_t k = 0; k < n; k++) UNROLL for (size_t i = 0; i < count; i++) p[i] =
+        p[i] * x[i] + factors[k];
+}
+
+/* e^x for x of -87 to 88; count <= AT_ONCE is a constant where this is inlined. */
+INLINE void exp_at_once(const size_t count, vec *x) {
+    const vec magic = all(12582912.0f);
+    vec n[AT_ONCE], p[AT_ONCE], q[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) n[i] = (x[i] * 1.44269504f + magic) - magic;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 0.693145752f;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 1.42860677e-6f;
+    UNROLL for (size_t i = 0; i < count; i++) q[i] = x[i] * x[i];
+    UNROLL for (size_t i = 0; i < count; i++) p[i] =
+        (1.98756912e-4f * x[i] + 1.39819994e-3f) * q[i] + (8.33345205e-3f * x[i] + 4.16657962e-2f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (1.66666657e-1f * x[i] + 0.5f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (x[i] + 1.0f);
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = times_power(p[i], n[i]);
+}
+
+/* erf: x + x * polynomial of x^2 below 1, else 1 - e^polynomial: within 1e-7 of the true value. count <=
+ * AT_ONCE is a constant where this is inlined. */
+INLINE void erf_at_once(const size_t count, vec *x) {
+    static const float low[] = {-8.01031129e-4f, 5.18834265e-3f,  -2.68538203e-2f,
+                                1.12835854e-1f,  -3.76126260e-1f, 1.28379166e-1f};
+    static const float high[] = {4.41475946e-4f,  -4.20530140e-3f, 2.52103861e-2f, -1.08422175e-1f,
+                                 -6.33216321e-1f, -1.12958038f,    1.88475533e-4f};
+    vec near[AT_ONCE], e[AT_ONCE], t[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) t[i] = x[i] * x[i];
+    UNROLL for (size_t i = 0; i < count; i++) near[i] = all(7.85422162e-5f);
+    polynomials(count, sizeof low / sizeof *low, low, t, near);
+    UNROLL for (size_t i = 0; i < count; i++) near[i] = near[i] * x[i] + x[i];
+    UNROLL for (size_t i = 0; i < count; i++) t[i] = within(magnitude(x[i]), all(0.0f), all(4.1f));
+    UNROLL for (size_t i = 0; i < count; i++) e[i] = all(-2.16978879e-5f);
+    polynomials(count, sizeof high / sizeof *high, high, t, e);
+    exp_at_once(count, e);
+    UNROLL for (size_t i = 0; i < count; i++) {
+        vec far = (vec)((ivec)(1.0f - e[i]) | ((ivec)x[i] & (int)0x80000000));
+        x[i] = pick(magnitude(x[i]) < 1.0f, near[i], far);
+    }
+}
+
 INLINE vec erf_of(vec x) {
-    vec a = magnitude(x), q = x * x;
-    vec p = all(7.85422162e-5f);
-    p = p * q - 8.01031129e-4f;
-    p = p * q + 5.18834265e-3f;
-    p = p * q - 2.68538203e-2f;
-    p = p * q + 1.12835854e-1f;
-    p = p * q - 3.76126260e-1f;
-    p = p * q + 1.28379166e-1f;
-    vec near = p * x + x, t = within(a, all(0.0f), all(4.1f));
-    vec e = all(-2.16978879e-5f);
-    e = e * t + 4.41475946e-4f;
-    e = e * t - 4.20530140e-3f;
-    e = e * t + 2.52103861e-2f;
-    e = e * t - 1.08422175e-1f;
-    e = e * t - 6.33216321e-1f;
-    e = e * t - 1.12958038f;
-    e = e * t + 1.88475533e-4f;
-    vec far = 1.0f - exp_normal(e);
-    far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
-    return pick(a < 1.0f, near, far);
+    erf_at_once(1, &x);
+    return x;
 }
 
 /* Apply f to n values; the last few through a padded copy. */

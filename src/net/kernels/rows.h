@@ -147,25 +147,12 @@ INLINE void add_shares(lane_sums *t, vec e) {
     t->some += e;
 }
 
-/* e^d of vectors of d <= 0, below e^-87 0; count <= AT_ONCE is a constant where this is inlined. All go
- * through each step of it before the next: a processor looks only so far ahead for something that
- * need not wait. */
-enum { AT_ONCE = 4 };
-
+/* e^d of d <= 0, below e^-87 0. */
 INLINE void exp_of_scores(const size_t count, vec *d) {
-    const vec magic = all(12582912.0f);
-    vec r[AT_ONCE], n[AT_ONCE], p[AT_ONCE], q[AT_ONCE];
-    UNROLL for (size_t i = 0; i < count; i++) r[i] = at_least(d[i], -87.0f);
-    UNROLL for (size_t i = 0; i < count; i++) n[i] = (r[i] * 1.44269504f + magic) - magic;
-    UNROLL for (size_t i = 0; i < count; i++) r[i] = r[i] - n[i] * 0.693145752f;
-    UNROLL for (size_t i = 0; i < count; i++) r[i] = r[i] - n[i] * 1.42860677e-6f;
-    UNROLL for (size_t i = 0; i < count; i++) q[i] = r[i] * r[i];
-    UNROLL for (size_t i = 0; i < count; i++) p[i] =
-        (1.98756912e-4f * r[i] + 1.39819994e-3f) * q[i] + (8.33345205e-3f * r[i] + 4.16657962e-2f);
-    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (1.66666657e-1f * r[i] + 0.5f);
-    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (r[i] + 1.0f);
-    UNROLL for (size_t i = 0; i < count; i++) p[i] = times_power(p[i], n[i]);
-    UNROLL for (size_t i = 0; i < count; i++) d[i] = (vec)((ivec)p[i] & ~(d[i] < -87.0f));
+    vec e[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) e[i] = at_least(d[i], -87.0f);
+    exp_at_once(count, e);
+    UNROLL for (size_t i = 0; i < count; i++) d[i] = (vec)((ivec)e[i] & ~(d[i] < -87.0f));
 }
 
 /* e^(x - top) of up to `count` vectors of n values into y, and onto the sums. */
@@ -222,46 +209,85 @@ static void softmax_rows(const float *x, float *y, size_t m, size_t n) {
 
 /* ---- Chains -------------------------------------------------------------------------------- */
 
-INLINE vec gelu_of(const sis__gelu *g, vec x) {
-    vec t = rounded(g->times ? x * g->by : x / g->by);
-    vec e = rounded(erf_of(t)) + g->one;
-    return g->order == SIS__HALF_LAST   ? (x * e) * g->half
-           : g->order == SIS__HALF_OF_X ? (x * g->half) * e
-                                        : x * (e * g->half);
+INLINE void gelu_at_once(const sis__gelu *g, const size_t count, vec *x) {
+    vec e[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) e[i] =
+        rounded(g->times ? x[i] * g->by : x[i] / g->by);
+    erf_at_once(count, e);
+    UNROLL for (size_t i = 0; i < count; i++) e[i] = rounded(e[i]) + g->one;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] =
+        g->order == SIS__HALF_LAST   ? (x[i] * e[i]) * g->half
+        : g->order == SIS__HALF_OF_X ? (x[i] * g->half) * e[i]
+                                     : x[i] * (e[i] * g->half);
 }
 
 static void gelu(const sis__gelu *g, const float *x, float *y, size_t n) {
-    for (size_t i = 0; i < n; i += LANES)
-        store_some(y + i, gelu_of(g, load_some(x + i, n - i)), n - i);
+    vec v[AT_ONCE];
+    size_t i = 0;
+    for (; i + AT_ONCE * LANES <= n; i += AT_ONCE * LANES) {
+        UNROLL for (size_t k = 0; k < AT_ONCE; k++) v[k] = load(x + i + k * LANES);
+        gelu_at_once(g, AT_ONCE, v);
+        UNROLL for (size_t k = 0; k < AT_ONCE; k++) store(y + i + k * LANES, v[k]);
+    }
+    for (; i < n; i += LANES) {
+        v[0] = load_some(x + i, n - i);
+        gelu_at_once(g, 1, v);
+        store_some(y + i, v[0], n - i);
+    }
+}
+
+/* Squares of LANES values onto the two sums that they belong to. */
+INLINE void add_squares(wide *s, vec d) {
+    vec square = rounded(d * d);
+    s[0] += low_half(square);
+    s[1] += high_half(square);
 }
 
 /* d = x - mean into y; the sum of its squares. */
 static double centre(const float *x, float mean, float *y, size_t n) {
     wide s[SUM_VECS] = {{0}};
-    float squares[SUMS];
-    for (size_t i = 0; i < n; i += SUMS) {
-        size_t some = n - i < SUMS ? n - i : SUMS;
-        for (size_t k = 0; k < SUMS; k += LANES) {
-            size_t left = k < some ? some - k : 0;
-            vec d = load_some(x + i + (left ? k : 0), left) - mean;
-            if (left)
-                store_some(y + i + k, d, left);
-            store(squares + k, d * d);
+    size_t i = 0;
+    for (; i + SUMS <= n; i += SUMS)
+        UNROLL for (size_t k = 0; k < SUMS / LANES; k++) {
+            vec d = load(x + i + k * LANES) - mean;
+            store(y + i + k * LANES, d);
+            add_squares(s + 2 * k, d);
         }
-        add_some(s, squares, some);
+    for (size_t k = 0; i + k * LANES < n; k++) {
+        size_t left = n - i - k * LANES;
+        vec d = fill_some(x + i + k * LANES, left, mean) - mean;
+        store_some(y + i + k * LANES, d, left);
+        add_squares(s + 2 * k, d);
     }
     return add_lanes(s);
 }
 
+static void scale_and_shift(const sis__layer_norm *l, float deviation, float *y) {
+    size_t i = 0;
+    for (; i + LANES <= l->n; i += LANES) {
+        vec v = rounded(load(y + i) / deviation * load(l->scale + i));
+        store(y + i, v + load(l->shift + i));
+    }
+    if (i < l->n) {
+        size_t n = l->n - i;
+        vec v = rounded(load_some(y + i, n) / deviation * load_some(l->scale + i, n));
+        store_some(y + i, v + load_some(l->shift + i, n), n);
+    }
+}
+
+/* Each step for several rows: the next one waits for all of a row. */
 static void layer_norm(const sis__layer_norm *l, const float *x, float *y, size_t m) {
-    for (size_t r = 0; r < m; r++, x += l->n, y += l->n) {
-        float mean = (float)(sum_of_row(x, l->n) / (double)l->n);
-        float variance = (float)(centre(x, mean, y, l->n) / (double)l->n);
-        float deviation = sqrtf(variance + l->epsilon);
-        for (size_t i = 0; i < l->n; i += LANES) {
-            size_t n = l->n - i;
-            vec v = rounded(load_some(y + i, n) / deviation * load_some(l->scale + i, n));
-            store_some(y + i, v + load_some(l->shift + i, n), n);
+    enum { ROWS = 4 };
+    float mean[ROWS], deviation[ROWS];
+    for (size_t rows; m; m -= rows, x += rows * l->n, y += rows * l->n) {
+        rows = m < ROWS ? m : ROWS;
+        for (size_t i = 0; i < rows; i++)
+            mean[i] = (float)(sum_of_row(x + i * l->n, l->n) / (double)l->n);
+        for (size_t i = 0; i < rows; i++) {
+            double squares = centre(x + i * l->n, mean[i], y + i * l->n, l->n);
+            deviation[i] = sqrtf((float)(squares / (double)l->n) + l->epsilon);
         }
+        for (size_t i = 0; i < rows; i++)
+            scale_and_shift(l, deviation[i], y + i * l->n);
     }
 }

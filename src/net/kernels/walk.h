@@ -34,6 +34,31 @@ INLINE wide widen(const float *p) {
 #endif
 }
 
+/* The first WIDE floats of a vector, and the rest. */
+INLINE wide low_half(vec v) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
+#elif defined(__AVX__)
+    return (wide)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+#else
+    float both[LANES];
+    store(both, v);
+    return widen(both);
+#endif
+}
+
+INLINE wide high_half(vec v) {
+#if defined(__AVX512F__)
+    return (wide)_mm512_cvtps_pd((__m256)_mm512_extractf64x4_pd((__m512d)v, 1));
+#elif defined(__AVX__)
+    return (wide)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
+#else
+    float both[LANES];
+    store(both, v);
+    return widen(both + WIDE);
+#endif
+}
+
 INLINE half narrow(wide v) {
 #if defined(__AVX512F__)
     return (half)_mm512_cvtpd_ps((__m512d)v);

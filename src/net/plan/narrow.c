@@ -184,7 +184,9 @@ static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
     default:
         if (s->ops->trait == SIS__KEEPS)
             return through_view(w, s, i, axis);
-        return s->ops->trait == SIS__MAPS ? through_map(w, s, i, axis) : NOBODY;
+        return s->ops->trait == SIS__MAPS || s->ops->trait == SIS__MAPS_TEXTS
+                   ? through_map(w, s, i, axis)
+                   : NOBODY;
     }
 }
 
