@@ -2,7 +2,8 @@
  *
  * Other people's models: masked copies a second of a backward selection as `sis explain` makes it,
  * of our full passes in batches, and of ONNX Runtime in batches of the best length, but no longer
- * than what is left to ask in a step; one core each, by turns.
+ * than what is left to ask in a step; one core each, in seconds of processor time,
+ * by turns.
  *
  *     bench_zoo [--seconds S] [--folder ZOO] [NAME...]
  *
@@ -16,15 +17,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <sis/net.h>
 
-#include "base/clock.h"
 #include "base/order.h"
 #include "base/parallel.h"
 #include "net/walk/walk.h"
 #include "support_zoo.h"
+
+/* Of processor time, which is what passes on an idle machine: other work does not count. */
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 enum { TURNS = 2, MODELS = 256, ROWS = 256 };
 
@@ -37,7 +45,7 @@ static const struct {
 } kinds[] = {{"convolutional", 500, 30}, {"recurrent", 1, 5}, {"trees", 50, 20}, {"others", 1, 1}};
 
 typedef struct {
-    double seconds;
+    double given;
     char **names;
     size_t n_names;
     double ratios[KINDS][MODELS];
@@ -63,7 +71,7 @@ typedef struct {
 
 static int watch(void *ctx, const sis_progress *p) {
     progress *g = ctx;
-    g->last_at = sis__seconds();
+    g->last_at = seconds();
     g->seen =
         g->walk && sis_walk_is_own(g->walk) ? (double)g->walk->evaluations : (double)p->evaluations;
     if (g->first == 0 && g->seen >= g->n_live) {
@@ -96,7 +104,7 @@ static double whole(const progress *g, double began) {
 
 /* Seconds of one selection, NaN if it fails. */
 static double select_once(const zoo_model *m, double end, char rule[32]) {
-    double live = count_live(m), began = sis__seconds();
+    double live = count_live(m), began = seconds();
     progress g = {.end = end, .n_live = live, .all = fmax(live * (live + 1) / 2, 1)};
     sis_opt opt;
     sis_trace t = {0};
@@ -106,7 +114,7 @@ static double select_once(const zoo_model *m, double end, char rule[32]) {
     int error = sis_walk_new(&m->model, &m->input, &opt, &g.walk);
     if (error == 0)
         error = sis_backselect(g.walk, &opt, &t);
-    double now = sis__seconds();
+    double now = seconds();
     if (g.walk)
         snprintf(rule, 32, "%s", sis__walk_rule(g.walk));
     sis_trace_release(&t);
@@ -115,9 +123,9 @@ static double select_once(const zoo_model *m, double end, char rule[32]) {
 }
 
 /* As many as there is time for; the best, since other work may disturb some. */
-static void time_walk(const zoo_model *m, double seconds, rates *r) {
-    double end = sis__seconds() + seconds, live = count_live(m);
-    for (int i = 0; i == 0 || (i < 1000 && sis__seconds() < end); i++) {
+static void time_walk(const zoo_model *m, double given, rates *r) {
+    double end = seconds() + given, live = count_live(m);
+    for (int i = 0; i == 0 || (i < 1000 && seconds() < end); i++) {
         double took = select_once(m, end, r->rule);
         if (!(r->selection <= took))
             r->selection = took;
@@ -142,34 +150,34 @@ static double *make_rows(const zoo_model *m) {
 /* Seconds of calls with n rows, and, where a whole selection is wanted, with n - 1 and so on. */
 static double time_calls(const sis_model *model, const zoo_model *m, const double *rows, size_t n,
                          int whole_selection, double *scores) {
-    double began = sis__seconds();
+    double began = seconds();
     for (; n > 0; n = whole_selection ? n - 1 : 0)
         if (model->predict(model->ctx, rows, n, m->input.n_values, scores) != 0)
             return INFINITY;
-    return sis__seconds() - began;
+    return seconds() - began;
 }
 
 /* Rows a second, as many in a call as a step of a selection asks about and at most ROWS; the best of
  * several rounds. */
 static double time_rows(const sis_model *model, const zoo_model *m, const double *rows,
-                        double seconds) {
+                        double given) {
     double *scores = calloc(ROWS * model->n_outputs, sizeof *scores), best = 0;
-    double end = sis__seconds() + seconds;
+    double end = seconds() + given;
     size_t p = (size_t)count_live(m), most = p < ROWS ? p : ROWS, n = 1;
-    for (int i = 0; scores && n && (i < 3 || sis__seconds() < end); i++) {
+    for (int i = 0; scores && n && (i < 3 || seconds() < end); i++) {
         int small = n == p; /* the calls of all steps */
         double took = time_calls(model, m, rows, n, small, scores);
         best = fmax(i < 3 ? 0 : best, (small ? (double)(n * (n + 1)) / 2 : (double)n) / took);
-        for (; n < most && took * 4 < seconds; took *= 2)
+        for (; n < most && took * 4 < given; took *= 2)
             n = 2 * n < most ? 2 * n : most;
-        if (sis__seconds() > end + seconds)
+        if (seconds() > end + given)
             break;
     }
     free(scores);
     return best;
 }
 
-static void time_ort(const zoo_model *m, const double *rows, double seconds, rates *r) {
+static void time_ort(const zoo_model *m, const double *rows, double given, rates *r) {
     char spec[4200];
     sis_model ort;
     sis_model_opt opt;
@@ -179,7 +187,7 @@ static void time_ort(const zoo_model *m, const double *rows, double seconds, rat
     if (sis_model_open(spec, &opt, &ort) != 0)
         return;
     if (sis_model_measure(&ort, rows, m->input.n_values) == 0) {
-        double rate = time_rows(&ort, m, rows, seconds);
+        double rate = time_rows(&ort, m, rows, given);
         if (!(r->ort >= rate))
             r->ort = rate;
     }
@@ -228,9 +236,9 @@ static int run(void *ctx, zoo_model *m) {
         return 0;
     double *rows = m->why ? NULL : make_rows(m);
     for (int turn = 0; rows && turn < TURNS; turn++) {
-        time_walk(m, b->seconds / TURNS, &r);
-        r.plain = fmax(r.plain, time_rows(&m->model, m, rows, b->seconds / TURNS / 2));
-        time_ort(m, rows, b->seconds / TURNS, &r);
+        time_walk(m, b->given / TURNS, &r);
+        r.plain = fmax(r.plain, time_rows(&m->model, m, rows, b->given / TURNS / 2));
+        time_ort(m, rows, b->given / TURNS, &r);
     }
     if (rows)
         show(b, m, &r);
@@ -262,11 +270,11 @@ int main(int argc, char **argv) {
     const char *folder = SIS_SOURCE_DIR "/../shared/data/zoo";
     const char *built = SIS_BINARY_DIR
         "/ort/node_modules/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime.so.1";
-    b.seconds = 1;
+    b.given = 1;
     b.names = calloc((size_t)argc, sizeof *b.names);
     for (int i = 1; b.names && i < argc; i++) {
         if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
-            b.seconds = atof(argv[++i]);
+            b.given = atof(argv[++i]);
         else if (strcmp(argv[i], "--folder") == 0 && i + 1 < argc)
             folder = argv[++i];
         else
