@@ -782,6 +782,33 @@ static void cells_agree_with_naive_ones(void **state) {
         }
 }
 
+/* Gates and states stay within their limits, however large a sum is, and close to the true value. */
+static void cells_are_accurate_everywhere(void **state) {
+    (void)state;
+    enum { N = 40000 };
+    static float x[N], z[N], h[N], gates[N];
+    for (const sis__kernels *const *kn = sis__kernels_all(); *kn; kn++) {
+        double worst = 0;
+        for (size_t i = 0; i < N; i++)
+            gates[i] = x[i] = (float)((double)i / N * 60 - 30);
+        x[0] = gates[0] = -INFINITY;
+        x[1] = gates[1] = INFINITY;
+        (*kn)->gates(gates, N);
+        (*kn)->gru(z, x, z, h, N); /* all of h is the candidate's tanh */
+        for (size_t i = 0; i < N; i++) {
+            assert_true(gates[i] >= 0 && gates[i] <= 1 && fabsf(h[i]) <= 1);
+            worst = fmax(worst, fabs(gates[i] - 1 / (1 + exp(-(double)x[i]))));
+            worst = fmax(worst, fabs(h[i] - tanh(x[i])));
+        }
+        printf("%s cells: error %.2g\n", (*kn)->name, worst);
+        assert_true(worst < 4e-7 && h[0] == -1 && h[1] == 1 && gates[0] == 0 && gates[1] == 1);
+        x[0] = gates[0] = NAN;
+        (*kn)->gates(gates, 1);
+        (*kn)->gru(z, x, z, h, 1);
+        assert_true(isnan(gates[0]) && isnan(h[0]));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_are_sums_in_order_to_the_bit),
@@ -807,6 +834,7 @@ int main(void) {
         cmocka_unit_test(rests_are_exact_and_independent),
         cmocka_unit_test(maxima_agree_with_naive_ones),
         cmocka_unit_test(cells_agree_with_naive_ones),
+        cmocka_unit_test(cells_are_accurate_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -478,13 +478,20 @@ INLINE vec times_power(vec p, vec n) {
 #endif
 }
 
+/* e^x for x of -87 to 88: the same bits. Infinite at 89. */
+INLINE vec exp_normal(vec x) {
+    vec magic = all(12582912.0f);
+    vec n = (x * 1.44269504f + magic) - magic;
+    return times_power(power_rest(x, n), n);
+}
+
 INLINE vec magnitude(vec x) {
     return (vec)((ivec)x & 0x7FFFFFFF);
 }
 
+/* 1 / (1 + e^-x): relative error below 3e-7, and 0 where that is below 4e-39. */
 INLINE vec sigmoid_of(vec x) {
-    vec e = exp_of(-magnitude(x)), d = 1.0f / (1.0f + e);
-    return pick(x < 0.0f, e * d, d);
+    return 1.0f / (1.0f + exp_normal(within(-x, all(-87.0f), all(89.0f))));
 }
 
 /* Odd polynomial for small |x|, else 1 - 2 / (e^2|x| + 1). */
@@ -496,7 +503,7 @@ INLINE vec tanh_of(vec x) {
     p = p * q + 1.33314422e-1f;
     p = p * q - 3.33332819e-1f;
     vec near = p * q * x + x;
-    vec far = 1.0f - 2.0f / (exp_of(a + a) + 1.0f);
+    vec far = 1.0f - 2.0f / (exp_normal(within(a + a, all(0.0f), all(88.0f))) + 1.0f);
     far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
     return pick(a < 0.625f, near, far);
 }
@@ -628,31 +635,72 @@ static float max_of(const float *x, size_t n) {
 
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
 
+/* tanh by a quotient of polynomials, within 3e-7, which is all that a cell needs: half of the work. */
+INLINE vec cell_tanh(vec x) {
+    vec t = within(x, all(-9.7f), all(9.7f)), q = t * t;
+    vec p = all(-2.76076848e-16f);
+    p = p * q + 2.00018790e-13f;
+    p = p * q - 8.60467152e-11f;
+    p = p * q + 5.12229709e-8f;
+    p = p * q + 1.48572236e-5f;
+    p = p * q + 6.37261929e-4f;
+    p = p * q + 4.89352456e-3f;
+    vec d = all(1.19825839e-6f);
+    d = d * q + 1.18534706e-4f;
+    d = d * q + 2.26843463e-3f;
+    d = d * q + 4.89352519e-3f;
+    return within(t * p / d, all(-1.0f), all(1.0f));
+}
+
+/* sigmoid, within 2e-7 */
+INLINE vec gate_of(vec x) {
+    return cell_tanh(x * 0.5f) * 0.5f + 0.5f;
+}
+
+static void gates_of(float *gates, size_t n) {
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES)
+        store(gates + j, gate_of(load(gates + j)));
+    if (j < n)
+        store_some(gates + j, gate_of(load_some(gates + j, n - j)), n - j);
+}
+
+/* n values of a cell: a whole vector, or what is left. */
+INLINE void lstm_part(float *gates, float *c, float *h, size_t hidden, size_t n) {
+    vec i = gate_of(load_some(gates, n)), o = gate_of(load_some(gates + hidden, n));
+    vec f = gate_of(load_some(gates + 2 * hidden, n));
+    vec g = cell_tanh(load_some(gates + 3 * hidden, n));
+    vec kept = f * load_some(c, n), state = kept + i * g;
+    store_some(gates, i, n);
+    store_some(gates + hidden, o, n);
+    store_some(gates + 2 * hidden, f, n);
+    store_some(gates + 3 * hidden, g, n);
+    store_some(c, state, n);
+    store_some(h, o * cell_tanh(state), n);
+}
+
 static void lstm(float *gates, float *c, float *h, size_t hidden) {
-    for (size_t j = 0; j < hidden; j += LANES) {
-        size_t n = hidden - j;
-        float *at = gates + j;
-        vec i = sigmoid_of(load_some(at, n)), o = sigmoid_of(load_some(at + hidden, n));
-        vec f = sigmoid_of(load_some(at + 2 * hidden, n));
-        vec g = tanh_of(load_some(at + 3 * hidden, n));
-        vec kept = f * load_some(c + j, n), state = kept + i * g;
-        store_some(at, i, n);
-        store_some(at + hidden, o, n);
-        store_some(at + 2 * hidden, f, n);
-        store_some(at + 3 * hidden, g, n);
-        store_some(c + j, state, n);
-        store_some(h + j, o * tanh_of(state), n);
-    }
+    size_t j = 0;
+    for (; j + LANES <= hidden; j += LANES)
+        lstm_part(gates + j, c + j, h + j, hidden, LANES);
+    if (j < hidden)
+        lstm_part(gates + j, c + j, h + j, hidden, hidden - j);
+}
+
+INLINE void gru_part(const float *z, const float *candidate, const float *h_before, float *h,
+                     size_t n) {
+    vec u = load_some(z, n), g = cell_tanh(load_some(candidate, n));
+    vec kept = u * load_some(h_before, n);
+    store_some(h, kept + (1.0f - u) * g, n);
 }
 
 static void gru(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden) {
-    for (size_t j = 0; j < hidden; j += LANES) {
-        size_t n = hidden - j;
-        vec u = load_some(z + j, n), g = tanh_of(load_some(candidate + j, n));
-        vec kept = u * load_some(h_before + j, n);
-        store_some(h + j, kept + (1.0f - u) * g, n);
-    }
+    size_t j = 0;
+    for (; j + LANES <= hidden; j += LANES)
+        gru_part(z + j, candidate + j, h_before + j, h + j, LANES);
+    if (j < hidden)
+        gru_part(z + j, candidate + j, h_before + j, h + j, hidden - j);
 }
 
 #include "net/kernels/walk.h"
@@ -695,6 +743,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .max_row = max_row,
     .max_of = max_of,
     .lstm = lstm,
+    .gates = gates_of,
     .gru = gru,
     .gemm_placed = gemm_placed,
     .columns_placed = columns_placed,

@@ -371,6 +371,11 @@ static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
     }
 }
 
+static void naive_gates(float *gates, size_t n) {
+    for (size_t j = 0; j < n; j++)
+        gates[j] = logistic(gates[j]);
+}
+
 static void naive_gru(const float *z, const float *candidate, const float *h_before, float *h,
                       size_t hidden) {
     for (size_t j = 0; j < hidden; j++)
@@ -551,6 +556,7 @@ const sis__kernels sis__kernels_naive = {
     .max_row = naive_max_row,
     .max_of = naive_max_of,
     .lstm = naive_lstm,
+    .gates = naive_gates,
     .gru = naive_gru,
     .dense = naive_gemm,
     .dense_wide = naive_dense_wide,

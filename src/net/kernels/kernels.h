@@ -257,6 +257,9 @@ typedef struct sis__kernels {
     /* One LSTM step of one row: gates (4, hidden) in order i o f c, before activation, replaced by
      * the activated ones; c (hidden) is updated and h (hidden) written. */
     void (*lstm)(float *gates, float *c, float *h, size_t hidden);
+    /* sigmoid of n values in place as the cells have it: within 2e-7 of it, where `sigmoid` is
+     * relatively precise. */
+    void (*gates)(float *gates, size_t n);
     /* One GRU step: zr (2, hidden) activated z and r, candidate (hidden) before tanh, h updated. */
     void (*gru)(const float *z, const float *candidate, const float *h_before, float *h,
                 size_t hidden);

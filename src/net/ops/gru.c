@@ -35,7 +35,7 @@ void sis__gru_gates(const sis__gru *g, size_t rows, const float *h, float *gates
         const float *r = gates + b * gh + hidden, *before = h + b * hidden;
         float *to = term + b * hidden;
         if (!g->squash)
-            kn->sigmoid(gates + b * gh, gates + b * gh, 2 * hidden);
+            kn->gates(gates + b * gh, 2 * hidden);
         for (size_t j = 0; g->squash && j < 2 * hidden; j++)
             gates[b * gh + j] = sis__squash_at(g->squash, g->clip, gates[b * gh + j]);
         for (size_t j = 0; j < hidden; j++)
