@@ -115,14 +115,12 @@ static size_t bytes_of(const sis__tensor *t) {
     return t->count * sis__dtype_size(t->dtype);
 }
 
-/* Feed what the body takes from around it, then run; the caller has fed the rest. */
+/* Let the body see what it takes from around it, then run; the caller has fed the rest. */
 static int run_body(const sis__step *s, sis__run *r, const sis__body *b, sis__run *inner) {
     for (size_t i = b->n_declared; i < b->graph->n_inputs; i++) {
         int value = b->graph->inputs[i];
-        const sis__tensor *t = &inner->plan->tensors[value];
-        if (t->fed)
-            memcpy(inner->data[value], r->data[s->inputs[b->first + i - b->n_declared]],
-                   bytes_of(t));
+        if (inner->plan->tensors[value].fed)
+            sis__run_point(inner, value, r->data[s->inputs[b->first + i - b->n_declared]]);
     }
     return sis__run_forward(inner);
 }
@@ -301,7 +299,8 @@ typedef struct {
     const control *p;
     const sis__step *s;
     sis__run *r;
-    sis__run *last; /* the round before */
+    sis__run *last;        /* the round before */
+    sis__memory memory[2]; /* of rounds, by turns */
 } going;
 
 static const void *state_at(const going *g, size_t i) {
@@ -333,7 +332,7 @@ static void feed_slice(const going *g, sis__run *inner, size_t round, size_t i) 
 static int go_round(going *g, size_t round) {
     const control *p = g->p;
     sis__run *inner;
-    int error = sis__run_new(p->rounds[round].plan, &inner);
+    int error = sis__run_new_in(p->rounds[round].plan, &g->memory[round % 2], NULL, &inner);
     if (error)
         return error;
     for (size_t i = 0; i < p->n_state; i++) {
@@ -362,6 +361,8 @@ static int rounds_forward(const sis__step *s, sis__run *r) {
             memcpy(r->data[s->outputs[i]], state_at(&g, i),
                    bytes_of(&r->plan->tensors[s->outputs[i]]));
     sis__run_free(g.last);
+    sis__memory_release(&g.memory[0]);
+    sis__memory_release(&g.memory[1]);
     return error;
 }
 

@@ -49,7 +49,7 @@ typedef struct sis__tensor {
     unsigned fed : 1;        /* an input of the plan */
     unsigned wanted : 1;     /* an output of the plan */
     unsigned folded : 1;     /* its bytes are counted among those of folded constants */
-    unsigned shape_only : 1; /* ids of a plan that starts at embeddings: no values */
+    unsigned shape_only : 1; /* in front of where the plan starts: only its shape may be asked for */
     unsigned depends : 1;    /* gradient plans: a fed float or a float initializer lies behind it */
     int alias; /* shares the memory of this tensor (Reshape, Identity ...); -1: its own */
     const sis__items *items; /* it is a sequence: of these; NULL: it is a tensor */
@@ -78,6 +78,7 @@ typedef struct sis__feed {
     const sis__items *items; /* of a sequence */
     const void
         *constant; /* its values, if the plan may rely on them: borrowed. NULL: fed per run */
+    int shape_only; /* neither: it lies in front of what is fed, and only its shape is asked for */
 } sis__feed;
 
 typedef struct sis__plan_spec {
@@ -184,10 +185,13 @@ typedef struct sis__memory {
     size_t sizes[3];
 } sis__memory;
 
-/* A run of a gradient plan in such memory. grads (n_tensors) says where gradients of initializers
+/* A run in such memory. grads: of gradient plans, (n_tensors) says where gradients of initializers
  * go, NULL: not wanted. Not freed with the run, and not zeroed by sis__run_backward. */
 int sis__run_new_in(const sis__plan *p, sis__memory *m, float *const *grads, sis__run **out);
 void sis__memory_release(sis__memory *m);
+
+/* Let a fed tensor lie elsewhere: `at` is read, and never written to. */
+void sis__run_point(sis__run *r, int tensor, const void *at);
 
 /* Write the fed tensors through data[], then execute every step. */
 int sis__run_forward(sis__run *r);
