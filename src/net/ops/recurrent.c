@@ -259,7 +259,7 @@ int sis__recurrent_shape(sis__cx *c, size_t gates) {
     p->gates = gates;
     p->hidden = r->dims[2];
     read_attributes(c, p);
-    p->seq = x->dims[p->batch_first ? 1 : 0];
+    p->seq = p->times[0] = p->times[1] = x->dims[p->batch_first ? 1 : 0];
     p->batch = x->dims[p->batch_first ? 0 : 1];
     p->input = x->dims[2];
     check_weights(c, p);
@@ -421,7 +421,7 @@ static size_t times_alike(const sis__pass *a) {
     size_t n = 0;
     if (!states_alike(a))
         return 0;
-    while (n < a->p->seq && alike_at(a, time_at(a, n)))
+    while (n < a->p->times[a->d] && alike_at(a, time_at(a, n)))
         n++;
     return n;
 }
@@ -522,7 +522,7 @@ void sis__pass_run(sis__pass *a, sis__pass_step step) {
         spread_state(a, a->h);
         spread_state(a, a->c);
     }
-    run_times(a, step, &(head){0}, alike, a->p->seq);
+    run_times(a, step, &(head){0}, alike, a->p->times[a->d]);
 }
 
 /* ---- Gradient ------------------------------------------------------------------------------ */

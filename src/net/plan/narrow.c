@@ -7,7 +7,9 @@
  *
  * Backwards over the steps: which results are wanted at these slices only, and along which axis?
  * Forwards: such steps are compiled again for so many slices; what somebody else needs in full is
- * picked from. The remaining slices are what they were, to the bit.
+ * picked from. The remaining slices are what they were, to the bit. A recurrent layer of which times
+ * are picked goes as far as the last of them: a backward one that is read where it starts makes one
+ * step.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -210,6 +212,30 @@ static int divides(const narrower *w, const sis__step *s, int axis) {
     return s->n_inputs > 0;
 }
 
+/* May a recurrent layer stop early? */
+static int stops(const narrower *w, const sis__step *s) {
+    if (s->op != SIS__OP_LSTM && s->op != SIS__OP_GRU)
+        return 0;
+    for (size_t o = 1; o < s->n_outputs; o++)
+        if (s->outputs[o] >= 0 && w->wants[s->outputs[o]] != NOBODY)
+            return 0;
+    return s->outputs[0] >= 0 && w->wants[s->outputs[0]] == s->p.recurrent.batch_first &&
+           s->p.recurrent.seq == w->size;
+}
+
+/* How many times each direction goes through; the share of all that is left. */
+static double set_times(const narrower *w, sis__recurrent *p) {
+    size_t first = w->size, last = 0, sum = 0;
+    for (size_t i = 0; i < w->n; i++) {
+        size_t t = (size_t)w->slices[i];
+        first = t < first ? t : first;
+        last = t > last ? t : last;
+    }
+    for (size_t d = 0; d < p->directions; d++)
+        sum += p->times[d] = p->reverse || d == 1 ? w->size - first : last + 1;
+    return (double)sum / (double)(p->directions * w->size);
+}
+
 /* Fills wants, narrow and along while shapes are what they were; products that are saved. */
 static double mark(narrower *w, size_t n_inputs) {
     double saved = 0;
@@ -222,6 +248,10 @@ static double mark(narrower *w, size_t n_inputs) {
         w->narrow[k] = picked != NOT_SO || divides(w, s, axis);
         if (w->narrow[k] && s->op == SIS__OP_MATMUL)
             saved += s->flops * (1 - (double)w->n / (double)w->size);
+        if (stops(w, s)) {
+            sis__recurrent shorter = s->p.recurrent;
+            saved += s->flops * (1 - set_times(w, &shorter));
+        }
         for (size_t i = s->n_inputs; i-- > 0;) {
             *--along = s->inputs[i] < 0 || !w->narrow[k] ? ALL
                        : picked == NOT_SO                ? through(w, s, i, axis)
@@ -356,8 +386,12 @@ static int rebuild(narrower *w) {
     for (size_t k = 0; k < p->n_steps && error == SIS_OK; along += p->steps[k++].n_inputs)
         if (w->narrow[k])
             error = narrow_step(w, &p->steps[k], along);
-        else
-            w->steps[w->n_steps++] = p->steps[k];
+        else {
+            sis__step *s = &w->steps[w->n_steps++];
+            *s = p->steps[k];
+            if (stops(w, s))
+                s->flops *= set_times(w, &s->p.recurrent);
+        }
     if (error == SIS_OK) {
         free(p->steps);
         p->steps = w->steps;

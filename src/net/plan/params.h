@@ -120,6 +120,7 @@ typedef struct sis__squash { /* an activation of a recurrent layer */
 
 typedef struct sis__recurrent {
     size_t seq, batch, input, hidden, directions, gates;
+    size_t times[2];           /* of each direction, from its start: all, or as many as are read */
     int reverse;               /* the only direction runs backwards */
     int batch_first;           /* layout = 1 */
     int linear_before_reset;   /* GRU */
