@@ -78,7 +78,8 @@ static int init_feed(compiler *k, const sis__feed *f) {
         t->count *= f->dims[d];
     }
     t->data = f->constant;
-    t->fed = f->constant == NULL;
+    t->shape_only = f->shape_only != 0;
+    t->fed = f->constant == NULL && !f->shape_only;
     t->depends = t->fed && t->dtype == SIS__F32 && !k->spec->fed_fixed;
     return SIS_OK;
 }

@@ -2,8 +2,8 @@
  *
  * From the cut to margins. Plans are compiled for a few batch sizes when they are first needed; n
  * rows are cut into pieces of these, largest first. Rows do not influence each other, so it does not matter how; a network
- * whose rows cannot be run together, or not with rows on the first axis of the cut, gets them one
- * by one.
+ * whose rows cannot be run together gets them one by one. Rows are counted along the first axis of a
+ * cut, or, where positions stand in front, along another one; then they are copied into place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,10 @@ struct sis__head {
     const sis__net_input *s;
     sis__cut *cuts;
     size_t n_cuts, width; /* values in a row */
+    sis__feed front;      /* the shape of what the network is fed; some heads ask for it */
+    int counted;          /* its first axis counts rows */
     int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
+    size_t *along;        /* (n_cuts) the axis that counts rows */
     size_t size;
     int lean; /* nobody asks for sis__head_size */
     int last; /* value that the margins are read from */
@@ -45,21 +48,31 @@ static size_t count_of(const sis__head *h, size_t i) {
     return h->axes ? t->count / t->dims[h->axes[i]] * h->size : t->count;
 }
 
-/* A plan for `rows` rows; the first axis of each cut counts them. */
+/* A plan for `rows` rows. */
 static int compile(sis__head *h, size_t rows, sis__plan **plan) {
-    sis__feed *feeds = SIS_NEW(sis__feed, h->n_cuts);
+    size_t n = h->n_cuts;
+    sis__feed *feeds = SIS_NEW(sis__feed, n + 1);
+    int at_front = h->axes != NULL; /* then it is another length's */
     if (!feeds)
         return SIS_E_NOMEM;
     for (size_t i = 0; i < h->n_cuts; i++) {
         const sis__tensor *like = h->cuts[i].like;
         feeds[i] = (sis__feed){.value = h->cuts[i].value, .rank = like->rank, .elem = like->elem};
         memcpy(feeds[i].dims, like->dims, sizeof feeds[i].dims);
-        feeds[i].dims[0] = rows;
+        if (rows > 1)
+            feeds[i].dims[h->along[i]] = rows;
         if (h->axes)
             feeds[i].dims[h->axes[i]] = h->size;
+        at_front |= feeds[i].value == h->front.value;
+    }
+    if (!at_front) {
+        feeds[n] = h->front;
+        if (h->counted)
+            feeds[n].dims[0] = rows;
+        n++;
     }
     sis__plan_spec spec = {.feeds = feeds,
-                           .n_feeds = h->n_cuts,
+                           .n_feeds = n,
                            .outputs = &h->last,
                            .n_outputs = 1,
                            .batch = rows,
@@ -69,18 +82,23 @@ static int compile(sis__head *h, size_t rows, sis__plan **plan) {
     return error == SIS_OK || error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
 }
 
-/* Is a cut of n rows n times that of one? Asked of a plan for whole rows that is known to be
- * sound; it may compute some slices only (net/plan/narrow.c). */
-static int stacks(const sis__plan *p, const sis__cut *cut, size_t n) {
-    const sis__tensor *t = &p->tensors[cut->value];
-    int same = t->known && t->rank == cut->like->rank && t->dims[0] == n;
-    for (size_t d = 1; same && d < t->rank; d++)
-        same = t->dims[d] <= cut->like->dims[d];
-    return same;
+/* The axis along which a cut of n rows is n times that of one; SIZE_MAX: there is none. Asked of a
+ * plan for whole rows that is known to be sound; it may compute some slices only (net/plan/narrow.c). */
+static size_t stacked_along(const sis__plan *p, const sis__cut *cut, size_t n) {
+    const sis__tensor *t = &p->tensors[cut->value], *one = cut->like;
+    size_t axis = 0;
+    if (!t->known || t->rank != one->rank)
+        return SIZE_MAX;
+    while (axis < t->rank && !(one->dims[axis] == 1 && t->dims[axis] == n))
+        axis++;
+    for (size_t d = 0; d < t->rank; d++)
+        if (d != axis && t->dims[d] > one->dims[d])
+            return SIZE_MAX;
+    return axis < t->rank ? axis : SIZE_MAX;
 }
 
-/* May rows be run together? */
-static int check_batches(const sis__head *h, int *together) {
+/* The shape of what is fed, and: may rows be run together? */
+static int check_batches(sis__head *h, int *together) {
     const sis__net_input *s = h->s;
     sis__geometry *g;
     sis__run *r;
@@ -88,10 +106,20 @@ static int check_batches(const sis__head *h, int *together) {
     *together = 0;
     if (error)
         return error;
+    h->counted = g->counted;
+    h->front =
+        (sis__feed){.value = g->start, .rank = g->rank + (size_t)g->counted, .shape_only = 1};
+    h->front.dims[0] = 1;
+    memcpy(h->front.dims + g->counted, g->dims, g->rank * sizeof *g->dims);
     if (g->batched && (error = sis__cache_take(s->net, g, SIS__MARGINS, LOG2_TRIAL, &r)) == 0) {
         *together = 1;
-        for (size_t i = 0; i < h->n_cuts; i++)
-            *together &= stacks(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
+        for (size_t i = 0; i < h->n_cuts && *together; i++) {
+            size_t axis = stacked_along(r->plan, &h->cuts[i], (size_t)1 << LOG2_TRIAL);
+            if (axis == SIZE_MAX && h->cuts[i].like->dims[0] != 1)
+                error = SIS_E_UNSUPPORTED; /* rows are part of something else */
+            *together = axis != SIZE_MAX;
+            h->along[i] = *together ? axis : 0;
+        }
         sis__cache_give(s->net, g, SIS__MARGINS, LOG2_TRIAL, r);
     }
     sis__cache_done(s->net, g);
@@ -146,11 +174,11 @@ static int new_head(const sis__net_input *s, const sis__cut *cuts, size_t n, con
     *h = (sis__head){.s = s, .n_cuts = n, .size = size, .lean = lean, .last = s->net->pre_output};
     h->cuts = (sis__cut *)sis__copy(cuts, n, sizeof *cuts);
     h->axes = axes ? (int *)sis__copy(axes, n, sizeof *axes) : NULL;
-    int error = h->cuts && (h->axes || !axes) ? SIS_OK : SIS_E_NOMEM;
+    h->along = SIS_NEW(size_t, n);
+    int error = h->cuts && h->along && (h->axes || !axes) ? SIS_OK : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < n; i++) {
         const sis__tensor *like = cuts[i].like;
-        if (like->rank == 0 || like->dims[0] != 1 || like->dtype > SIS__BOOL ||
-            (like->dtype != SIS__F32 && n == 1))
+        if (like->rank == 0 || like->dtype > SIS__BOOL || (like->dtype != SIS__F32 && n == 1))
             error = SIS_E_UNSUPPORTED;
         h->width += count_of(h, i);
     }
@@ -188,6 +216,7 @@ void sis__head_free(sis__head *h) {
     if (h) {
         free(h->cuts);
         free(h->axes);
+        free(h->along);
         free(h->views);
     }
     free(h);
@@ -203,26 +232,44 @@ static void put_values(sis__dtype t, const float *from, size_t n, void *to, size
         ((uint8_t *)to)[at + i] = from[i] != 0;
 }
 
-/* Let the run read n rows: where they lie if there is one cut, from a copy otherwise. */
-static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n) {
-    for (size_t i = 0; i < h->n_views; i++)
-        r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
-    for (size_t i = 0, at = 0; i < h->n_cuts && h->n_cuts > 1; at += count_of(h, i++)) {
-        size_t count = count_of(h, i);
-        for (size_t k = 0; k < n; k++)
-            put_values(h->cuts[i].like->dtype, rows + k * h->width + at, count,
-                       r->data[h->cuts[i].value], k * count);
-    }
+/* Row k of n of cut i into its place. */
+static void put_row(const sis__head *h, sis__run *r, size_t i, size_t k, size_t n,
+                    const float *row) {
+    const sis__tensor *like = h->cuts[i].like;
+    size_t outer = 1;
+    for (size_t d = 0; d < h->along[i]; d++)
+        outer *= like->dims[d];
+    size_t part = count_of(h, i) / outer;
+    for (size_t o = 0; o < outer; o++)
+        put_values(like->dtype, row + o * part, part, r->data[h->cuts[i].value],
+                   (o * n + k) * part);
 }
 
-/* Run as many rows as plan i takes. */
-static int run_piece(sis__head *h, size_t i, const float *rows, double *margins) {
+/* Are rows read where they lie? If there is one cut that has them one behind the other. */
+static int in_place(const sis__head *h, size_t size) {
+    return h->n_cuts == 1 && (size == 1 || h->along[0] == 0);
+}
+
+/* Let the run read `size` rows: n, and the last again to fill it up where they are copied. */
+static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n, size_t size) {
+    if (in_place(h, size)) {
+        for (size_t i = 0; i < h->n_views; i++)
+            r->data[h->views[i]] = (void *)(uintptr_t)rows; /* never written through */
+        return;
+    }
+    for (size_t i = 0, at = 0; i < h->n_cuts; at += count_of(h, i++))
+        for (size_t k = 0; k < size; k++)
+            put_row(h, r, i, k, size, rows + (k < n ? k : n - 1) * h->width + at);
+}
+
+/* Run n rows by plan i. */
+static int run_piece(sis__head *h, size_t i, const float *rows, size_t n, double *margins) {
     sis__run *r = h->runs[i];
-    feed(h, r, rows, sizes[i]);
+    feed(h, r, rows, n, sizes[i]);
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
     if (error == SIS_OK)
-        sis__margins(h->s->net, z, sizes[i], h->outputs, h->s->output, margins, 1);
+        sis__margins(h->s->net, z, n, h->outputs, h->s->output, margins, 1);
     return error;
 }
 
@@ -266,15 +313,24 @@ double sis__head_size(const sis__head *h) {
     return most;
 }
 
+/* How many of n rows a plan takes: as many as it is for, or, where it may be filled up, three quarters
+ * of them at least. */
+static size_t piece_of(const sis__head *h, size_t i, size_t n) {
+    if (n >= sizes[i])
+        return sizes[i];
+    return !in_place(h, sizes[i]) && 4 * n >= 3 * sizes[i] ? n : 0;
+}
+
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins) {
     int error = SIS_OK;
-    for (size_t i = 0; i < N_SIZES && error == SIS_OK; i++) {
-        if (n >= sizes[i])
+    for (size_t i = 0, piece; i < N_SIZES && error == SIS_OK && n > 0; i++) {
+        if (piece_of(h, i, n) > 0)
             error = get_run(h, i);
-        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
-            error = run_piece(h, i, rows, margins);
-            rows += sizes[i] * h->width;
-            margins += sizes[i];
+        while (h->runs[i] && error == SIS_OK && (piece = piece_of(h, i, n)) > 0) {
+            error = run_piece(h, i, rows, piece, margins);
+            rows += piece * h->width;
+            margins += piece;
+            n -= piece;
         }
     }
     return error;

@@ -759,10 +759,10 @@ static int chain_new(const sis__entry *f, chain_spec *spec, recurrent_chain **ou
     return SIS_OK;
 }
 
-/* An element of the cut: part of the state of a chain after some time. */
+/* Elements of the cut that lie side by side: part of the state of a chain after some time. */
 typedef struct {
-    size_t chain, time, at;
-} element;
+    size_t chain, time, at, n;
+} stretch;
 
 typedef struct {
     sis__ruled ruled;
@@ -770,8 +770,9 @@ typedef struct {
     sis__entry *entry;
     recurrent_chain *chains[2];
     size_t n_chains;
-    element *elements; /* (width) */
-    int all_times;     /* the cut looks at more than last states */
+    stretch *stretches; /* (n_stretches) that the cut is made of, in order */
+    size_t n_stretches;
+    int all_times; /* the cut looks at more than last states */
 } recurrent_walk;
 
 /* ---- The recurrent layers of a network ------------------------------------------------------- */
@@ -911,7 +912,7 @@ static int find_recurrence(recurrent_walk *w, recurrence *c) {
 /* ---- The cut ------------------------------------------------------------------------------- */
 
 /* Where element number q of all taps is found. */
-static element locate(const recurrence *c, size_t q) {
+static stretch locate(const recurrence *c, size_t q) {
     const tap *t = &c->taps[c->n_taps - 1];
     while (q < t->first)
         t--;
@@ -921,7 +922,7 @@ static element locate(const recurrence *c, size_t q) {
     size_t time = q / p->hidden / p->directions, at = t->output == 2 ? p->hidden : 0;
     for (size_t k = 0; k < t->cell; k++)
         at += c->chains[0].cells[k].state;
-    element e = {direction, p->seq - 1, at + h};
+    stretch e = {direction, p->seq - 1, at + h, 1};
     if (t->output == 0)
         e.time = c->chains[direction].reverse ? p->seq - 1 - time : time;
     return e;
@@ -991,17 +992,26 @@ static int follow(numbers *m, const recurrence *c, size_t most) {
     return tensor;
 }
 
-static int set_elements(recurrent_walk *w, const recurrence *c, int tensor) {
+static int continues(const stretch *s, const stretch *e) {
+    return s->chain == e->chain && s->time == e->time && s->at + s->n == e->at;
+}
+
+static int set_stretches(recurrent_walk *w, const recurrence *c, int tensor) {
     const float *number = (const float *)w->entry->run->data[tensor];
-    free(w->elements);
+    free(w->stretches);
     w->ruled.width = w->entry->plan->tensors[tensor].count;
-    w->elements = SIS_NEW(element, w->ruled.width);
+    w->stretches = SIS_NEW(stretch, w->ruled.width);
+    w->n_stretches = 0;
     w->all_times = 0;
-    for (size_t i = 0; w->elements && i < w->ruled.width; i++) {
-        w->elements[i] = locate(c, (size_t)number[i]);
-        w->all_times |= w->elements[i].time + 1 < c->last->p.recurrent.seq;
+    for (size_t i = 0; w->stretches && i < w->ruled.width; i++) {
+        stretch e = locate(c, (size_t)number[i]);
+        w->all_times |= e.time + 1 < c->last->p.recurrent.seq;
+        if (w->n_stretches > 0 && continues(&w->stretches[w->n_stretches - 1], &e))
+            w->stretches[w->n_stretches - 1].n++;
+        else
+            w->stretches[w->n_stretches++] = e;
     }
-    return w->elements ? SIS_OK : SIS_E_NOMEM;
+    return w->stretches ? SIS_OK : SIS_E_NOMEM;
 }
 
 /* Cut behind so many steps that move values; *most: those there are. */
@@ -1014,12 +1024,12 @@ static int cut_after(recurrent_walk *w, const recurrence *c, size_t *most) {
     if (error == SIS_OK)
         error = sis__head_new(w->s, tensor, &p->tensors[tensor], &w->ruled.head);
     if (error == SIS_OK)
-        error = set_elements(w, c, tensor);
+        error = set_stretches(w, c, tensor);
     free(m.holds);
     return error;
 }
 
-/* As far behind the last layer as possible: there is least to copy, and rows are in front. */
+/* As far behind the last layer as possible: there is least to copy. */
 static int find_cut(recurrent_walk *w, const recurrence *c) {
     size_t most = SIZE_MAX;
     int error;
@@ -1035,13 +1045,11 @@ static int find_cut(recurrent_walk *w, const recurrence *c) {
 
 /* What stands at the cut with this feature masked too; -1: the base. */
 static void fill_row(const recurrent_walk *w, int feature, float *row) {
-    const float *last[2] = {NULL, NULL};
-    for (size_t i = 0; i < w->ruled.width; i++) {
-        const element *e = &w->elements[i];
-        const float *state = last[e->chain];
-        if (!state || w->all_times)
-            state = last[e->chain] = chain_at(w->chains[e->chain], feature, e->time);
-        row[i] = state[e->at];
+    for (size_t i = 0; i < w->n_stretches; i++) {
+        const stretch *e = &w->stretches[i];
+        const float *state = chain_at(w->chains[e->chain], feature, e->time);
+        memcpy(row, state + e->at, e->n * sizeof *row);
+        row += e->n;
     }
 }
 
@@ -1084,7 +1092,7 @@ static void recurrent_close(sis__ruled *r) {
     recurrent_walk *w = (recurrent_walk *)r;
     for (size_t i = 0; i < 2; i++)
         chain_free(w->chains[i]);
-    free(w->elements);
+    free(w->stretches);
     free(w);
 }
 
