@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/walk/walk.h"
 #include "support_nets_rnn.h"
 
 /* A network under construction over images (channels, height, width); 1-D ones have height 0. */
@@ -280,6 +281,62 @@ static void with_something_in_the_way(subject *s, sis__rng *r) {
     subject_of(s, r, finish(&k), 12 * 12, 0);
 }
 
+/* Tensor `from` times weights. */
+static void times(canvas *k, int from, size_t in, size_t out) {
+    char w[16];
+    snprintf(w, sizeof w, "w%d", k->n);
+    param(k, w, (sis_net_shape){2, {in, out}}, 0.5, 0);
+    node(k, "MatMul", from, w);
+}
+
+/* What each piece has in common with all others, by attention. */
+static void look_around(canvas *k, int stacked) {
+    char other[16];
+    int from = k->n;
+    node(k, "Transpose", from, "");
+    sis_net_attr_ints(k->b, "perm", stacked ? (int64_t[]){1, 0} : (int64_t[]){0, 2, 1},
+                      stacked ? 2 : 3);
+    snprintf(other, sizeof other, "t%d", k->n);
+    node(k, "MatMul", from, other);
+    node(k, "Softmax", k->n, "");
+    sis_net_attr_int(k->b, "axis", -1);
+    snprintf(other, sizeof other, "t%d", from);
+    node(k, "MatMul", k->n, other);
+}
+
+/* Scores of each piece of an image, one of which is asked about; pieces stand beside the rows, or
+ * are stacked with them. */
+static void of_each_piece(subject *s, sis__rng *r) {
+    canvas k;
+    size_t piece = sis__rng_below(r, 2) ? 2 : 4;
+    int stacked = (int)sis__rng_below(r, 2);
+    start(&k, r, 1, 6, 8);
+    sis_net_add_ints(k.b, "pieces", &(sis_net_shape){1, {stacked ? 2 : 3}},
+                     stacked ? (int64_t[]){-1, (int64_t)piece}
+                             : (int64_t[]){0, -1, (int64_t)piece});
+    node(&k, "Reshape", 0, "pieces");
+    if (stacked)
+        dense(&k, piece, 5);
+    else
+        times(&k, k.n, piece, 5);
+    activation(&k);
+    if (sis__rng_below(r, 2))
+        look_around(&k, stacked);
+    times(&k, k.n, 5, 3);
+    if (sis__rng_below(r, 2)) {
+        node(&k, "Softmax", k.n, "");
+        sis_net_attr_int(k.b, "axis", -1);
+    }
+    char last[16];
+    sis_net *net;
+    snprintf(last, sizeof last, "t%d", k.n);
+    sis_net_add_output(k.b, last);
+    if (sis_net_build(k.b, &net) != SIS_OK)
+        fail_msg("%s", sis_error_detail());
+    subject_of(s, r, net, 48, 0);
+    s->input.output = sis__rng_below(r, s->n_outputs);
+}
+
 static const struct {
     const char *name;
     void (*make)(subject *s, sis__rng *r);
@@ -292,6 +349,7 @@ static const struct {
     {"batch norm", with_batch_norm, 6},
     {"depthwise", with_depthwise_layers, 6},
     {"no rule in the middle", with_something_in_the_way, 6},
+    {"scores of each piece", of_each_piece, 24},
 };
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -355,10 +413,42 @@ static void failing_allocations_are_reported(void **state) {
     }
 }
 
+/* Of other pieces nothing is read, unless attention looks at them. */
+static void only_the_piece_that_is_asked_about_is_computed(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 34);
+    for (int k = 0; k < 12; k++) {
+        subject s;
+        sis_walk *w;
+        unsigned char masked[48] = {0};
+        double margin, margins[48], same = 0;
+        int all[48];
+        of_each_piece(&s, &r);
+        sis_net_walk_opt opt = {0};
+        assert_int_equal(sis__walk_by(&sis__rule_slice, s.net, &s.input, &opt, &w), SIS_OK);
+        assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);
+        for (int j = 0; j < 48; j++)
+            all[j] = j;
+        assert_int_equal(w->ops->probe(w, all, 48, margins), SIS_OK);
+        for (int j = 0; j < 48; j++)
+            same += margins[j] == margin;
+        char *text;
+        assert_int_equal(sis_net_describe(s.net, NULL, &text), SIS_OK);
+        size_t outputs = s.n_outputs; /* 3 of each piece */
+        assert_true(strstr(text, "Transpose") ? same < 40
+                                              : same >= 48 - 48.0 / ((double)outputs / 3));
+        free(text);
+        w->ops->free(w);
+        subject_release(&s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(margins_agree_with_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
+        cmocka_unit_test(only_the_piece_that_is_asked_about_is_computed),
         cmocka_unit_test(failing_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,8 @@
  * values alone are needed of all tokens. So where some slices of a tensor are picked out (Gather,
  * Slice) they are picked out earlier, in front of every step that treats slices apart.
  *
+ * The same holds for an output that has scores for each pixel or token, of which one is asked about.
+ *
  * Backwards over the steps: which results are wanted at these slices only, and along which axis?
  * Forwards: such steps are compiled again for so many slices; what somebody else needs in full is
  * picked from. The remaining slices are what they were, to the bit. A recurrent layer of which times
@@ -22,18 +24,21 @@
 
 enum { NOBODY = -1, ALL = -2, NOT_SO = -1 }; /* who wants a tensor; else the axis */
 
+enum { AGAIN = 1, PICKS };
+
 typedef struct {
     sis__plan *p;
     int64_t *slices;       /* (n) which are picked */
     size_t n, size;        /* of an axis so long */
     int *wants;            /* (tensors) NOBODY, ALL, or along that axis only */
-    unsigned char *narrow; /* (steps) it is compiled again, or does the picking */
+    unsigned char *narrow; /* (steps) AGAIN: it is compiled again; PICKS: does the picking */
     sis__step *steps;      /* (n_steps) the new ones */
     size_t n_steps;
     int *along;            /* inputs of all steps: the axis it picks them along, or ALL */
     unsigned char *shrunk; /* (tensors) holds these slices only */
     int *picked;           /* (tensors) the tensor of the slices picked from it, or -1 */
     int index;             /* the tensor of the numbers of slices, or -1 */
+    int asked;             /* of the first output only these slices are wanted, along this axis */
 } narrower;
 
 static const sis__tensor *tensor_of(const narrower *w, int t) {
@@ -97,6 +102,28 @@ static int find_slices(narrower *w) {
     return 0;
 }
 
+/* The slices that one number of each row of the first output stands in: of the second axis, or of the
+ * first if rows are stacked in it. */
+static int asked_slices(narrower *w, size_t asked) {
+    const sis__tensor *y = tensor_of(w, w->p->outputs[0]);
+    size_t rows = w->p->batch, inner = 1;
+    if (y->rank < 2 || y->dims[0] == 0 || y->dims[0] % rows != 0)
+        return 0;
+    w->asked = y->dims[0] == rows;
+    if (w->asked && y->rank < 3)
+        return 0;
+    for (size_t d = (size_t)w->asked + 1; d < y->rank; d++)
+        inner *= y->dims[d];
+    w->size = y->dims[w->asked];
+    w->n = w->asked ? 1 : rows;
+    if (2 * w->n > w->size || inner == 0)
+        return 0;
+    w->slices = SIS_NEW(int64_t, w->n);
+    for (size_t k = 0; w->slices && k < w->n; k++)
+        w->slices[k] = (int64_t)(asked / inner + k * (w->size / w->n));
+    return w->slices ? 1 : SIS_E_NOMEM;
+}
+
 /* The axis along which a step picks just these slices. */
 static int picks_these(const narrower *w, const sis__step *s) {
     int64_t slices[64];
@@ -157,6 +184,25 @@ static int through_product(const narrower *w, const sis__step *s, size_t i, int 
     return (size_t)axis + 2 == y->rank || b->rank == 2 ? axis : NOBODY;
 }
 
+static int through_gemm(const narrower *w, const sis__step *s, size_t i, int axis) {
+    if (axis != 0 || s->p.gemm.trans_a)
+        return NOBODY;
+    return i == 0 || (i == 2 && s->p.gemm.c_row) ? through_map(w, s, i, 0) : ALL;
+}
+
+/* Picking along another axis. */
+static int through_gather(const narrower *w, const sis__step *s, size_t i, int axis) {
+    int at = (int)s->p.axis.axis, more = (int)tensor_of(w, s->inputs[1])->rank;
+    if (i > 0)
+        return ALL;
+    return axis < at ? axis : axis >= at + more ? axis - more + 1 : NOBODY;
+}
+
+/* Convolutions and pooling treat the images of a batch apart. */
+static int through_images(size_t i, int axis) {
+    return axis != 0 ? NOBODY : i == 0 ? 0 : ALL;
+}
+
 /* Normalisations of the last axis, and what is added to or multiplied with each slice alike. */
 static int through_norm(const narrower *w, const sis__step *s, size_t i, int axis) {
     const sis__tensor *x = tensor_of(w, s->inputs[i]), *y = tensor_of(w, s->outputs[0]);
@@ -170,6 +216,14 @@ static int through(const narrower *w, const sis__step *s, size_t i, int axis) {
     switch (s->op) {
     case SIS__OP_MATMUL:
         return through_product(w, s, i, axis);
+    case SIS__OP_GEMM:
+        return through_gemm(w, s, i, axis);
+    case SIS__OP_GATHER:
+        return through_gather(w, s, i, axis);
+    case SIS__OP_CONV:
+    case SIS__OP_MAX_POOL:
+    case SIS__OP_AVERAGE_POOL:
+        return through_images(i, axis);
     case SIS__OP_SOFTMAX:
         return (size_t)axis < s->p.axis.axis ? axis : NOBODY;
     case SIS__OP_REDUCE_MEAN:
@@ -242,11 +296,14 @@ static double mark(narrower *w, size_t n_inputs) {
     int *along = w->along + n_inputs;
     for (size_t t = 0; t < w->p->n_tensors; t++)
         w->wants[t] = tensor_of(w, (int)t)->wanted ? ALL : NOBODY;
+    if (w->asked != ALL && w->p->n_outputs == 1)
+        w->wants[w->p->outputs[0]] = w->asked;
     for (size_t k = w->p->n_steps; k-- > 0;) {
         const sis__step *s = &w->p->steps[k];
         int picked = picks_these(w, s), axis = s->outputs[0] >= 0 ? w->wants[s->outputs[0]] : ALL;
-        w->narrow[k] = picked != NOT_SO || divides(w, s, axis);
-        if (w->narrow[k] && s->op == SIS__OP_MATMUL)
+        w->narrow[k] = picked != NOT_SO ? PICKS : divides(w, s, axis) ? AGAIN : 0;
+        if (w->narrow[k] &&
+            (s->op == SIS__OP_MATMUL || s->op == SIS__OP_GEMM || s->op == SIS__OP_CONV))
             saved += s->flops * (1 - (double)w->n / (double)w->size);
         if (stops(w, s)) {
             sis__recurrent shorter = s->p.recurrent;
@@ -357,7 +414,7 @@ static void become_view(narrower *w, sis__step *s) {
     sis__cx_alias(&c);
 }
 
-static int narrow_step(narrower *w, const sis__step *from, const int *along) {
+static int narrow_step(narrower *w, const sis__step *from, const int *along, int picks_them) {
     int *inputs = (int *)keep(w->p, from->inputs, from->n_inputs, sizeof *inputs);
     if (!inputs)
         return SIS_E_NOMEM;
@@ -367,7 +424,6 @@ static int narrow_step(narrower *w, const sis__step *from, const int *along) {
         if (along[i] >= 0 && inputs[i] < 0)
             return inputs[i];
     }
-    int picks_them = from->op == SIS__OP_GATHER || from->op == SIS__OP_SLICE;
     sis__step *s = &w->steps[w->n_steps++];
     *s = *from;
     s->inputs = inputs;
@@ -385,7 +441,7 @@ static int rebuild(narrower *w) {
     int error = add_index(w);
     for (size_t k = 0; k < p->n_steps && error == SIS_OK; along += p->steps[k++].n_inputs)
         if (w->narrow[k])
-            error = narrow_step(w, &p->steps[k], along);
+            error = narrow_step(w, &p->steps[k], along, w->narrow[k] == PICKS);
         else {
             sis__step *s = &w->steps[w->n_steps++];
             *s = p->steps[k];
@@ -415,22 +471,29 @@ static int allocate(narrower *w, size_t n_inputs) {
                                                                                    : SIS_E_NOMEM;
 }
 
-int sis__plan_narrow(sis__plan *p) {
-    narrower w = {.p = p, .index = -1};
+/* found: whether there are slices to follow, or a negative code. Releases everything. */
+static int narrow(narrower *w, int found) {
     size_t n_inputs = 0;
-    int error = find_slices(&w), found = error == 1;
-    for (size_t k = 0; k < p->n_steps; k++)
-        n_inputs += p->steps[k].n_inputs;
-    if (found)
-        error = allocate(&w, n_inputs);
-    if (found && error == SIS_OK && mark(&w, n_inputs) > 0)
-        error = rebuild(&w);
-    free(w.slices);
-    free(w.wants);
-    free(w.narrow);
-    free(w.along);
-    free(w.shrunk);
-    free(w.steps);
-    free(w.picked);
+    int error = found < 0 ? found : SIS_OK;
+    for (size_t k = 0; k < w->p->n_steps; k++)
+        n_inputs += w->p->steps[k].n_inputs;
+    if (found > 0)
+        error = allocate(w, n_inputs);
+    if (found > 0 && error == SIS_OK && mark(w, n_inputs) > 0)
+        error = rebuild(w);
+    free(w->slices);
+    free(w->wants);
+    free(w->narrow);
+    free(w->along);
+    free(w->shrunk);
+    free(w->steps);
+    free(w->picked);
     return error;
+}
+
+int sis__plan_narrow(sis__plan *p, int one, size_t asked) {
+    narrower w = {.p = p, .index = -1};
+    int error = one ? narrow(&w, asked_slices(&w, asked)) : SIS_OK;
+    w = (narrower){.p = p, .index = -1, .asked = ALL};
+    return error == SIS_OK ? narrow(&w, find_slices(&w)) : error;
 }

@@ -463,7 +463,7 @@ static int compile(compiler *k) {
     if (!error)
         error = drop_dead(k);
     if (!error && !k->plan->keep_all)
-        error = sis__plan_narrow(k->plan);
+        error = sis__plan_narrow(k->plan, k->spec->one, k->spec->asked);
     if (!error && !k->plan->keep_all)
         error = sis__plan_fuse(k->plan);
     if (!error && !k->plan->keep_all)

@@ -31,9 +31,8 @@ struct sis__head {
     int *axes;            /* (n_cuts) that are `size` long; NULL: all are as they are */
     size_t *along;        /* (n_cuts) the axis that counts rows */
     size_t size;
-    int lean; /* nobody asks for sis__head_size */
-    int last; /* value that the margins are read from */
-    size_t outputs;
+    int lean;                  /* nobody asks for sis__head_size */
+    int last;                  /* value that the margins are read from */
     sis__plan *plans[N_SIZES]; /* NULL: not used, or not yet */
     sis__run *runs[N_SIZES];
     int together;       /* rows may be run together */
@@ -75,6 +74,8 @@ static int compile(sis__head *h, size_t rows, sis__plan **plan) {
                            .n_feeds = n,
                            .outputs = &h->last,
                            .n_outputs = 1,
+                           .one = !h->axes,
+                           .asked = h->s->output,
                            .batch = rows,
                            .keep_all = rows == 1 && !h->lean}; /* see sis__head_size */
     int error = sis__plan_new(h->s->net, &spec, plan);
@@ -190,7 +191,6 @@ static int new_head(const sis__net_input *s, const sis__cut *cuts, size_t n, con
         sis__head_free(h);
         return error;
     }
-    h->outputs = h->plans[N_SIZES - 1]->tensors[h->last].count;
     *out = h;
     return SIS_OK;
 }
@@ -268,8 +268,9 @@ static int run_piece(sis__head *h, size_t i, const float *rows, size_t n, double
     feed(h, r, rows, n, sizes[i]);
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
+    size_t outputs = r->plan->tensors[h->last].count / sizes[i]; /* all, or a slice of them */
     if (error == SIS_OK)
-        sis__margins(h->s->net, z, n, h->outputs, h->s->output, margins, 1);
+        sis__margins(h->s->net, z, n, outputs, h->s->output % outputs, margins, 1);
     return error;
 }
 

@@ -13,6 +13,7 @@
  *     recurrent.c  LSTM, GRU: states before the masked position stay
  *     trees.c      tree ensembles and linear models: only what reads the feature
  *     net/window   convolution, pooling, element-wise: only a window changes
+ *     slice.c      scores for each pixel or token: only what one of them is made of
  *
  * A *rule* knows one kind of network up to its cut and answers one question: what stands at the cut
  * if feature j is masked too. The driver does the rest: it gathers rows and runs the head on blocks
@@ -126,7 +127,8 @@ struct sis__rule {
     X(attention)                                                                                   \
     X(recurrent)                                                                                   \
     X(dense)                                                                                       \
-    X(window)
+    X(window)                                                                                      \
+    X(slice)
 
 #define SIS__DECLARE_RULE(name) extern const sis__rule sis__rule_##name;
 SIS__RULES(SIS__DECLARE_RULE)

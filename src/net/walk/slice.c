@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Networks that give scores for each pixel, token or piece of an input, of which one is asked about:
+ * what that score is made of alone is computed (net/plan/narrow.c), by a head that begins at the
+ * input. Features that it does not read change nothing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "net/ops/axes.h"
+#include "net/ops/ops.h"
+#include "net/walk/walk.h"
+
+static const double worth = 0.8; /* of a full pass: a head that computes more is no gain */
+
+typedef struct {
+    sis__ruled ruled;
+    const sis__net_input *s;
+    sis__tensor like;    /* what is fed, for one row */
+    unsigned char *read; /* (features) */
+    float *now;          /* (values) the present state */
+} slice_walk;
+
+/* Shape of what is fed; operations of a full pass. */
+static int measure_pass(slice_walk *w, double *flops) {
+    sis__plan *plan;
+    int error = sis__net_input_plan(w->s, -1, &plan);
+    if (error != SIS_OK)
+        return error == SIS_E_NOMEM ? error : SIS_E_UNSUPPORTED;
+    w->like = plan->tensors[w->s->fed];
+    *flops = plan->flops;
+    sis__plan_free(plan);
+    return SIS_OK;
+}
+
+/* Does a tensor show what is fed, value by value? */
+static int shows_input(const slice_walk *w, const sis__plan *p, int tensor) {
+    while (tensor >= 0 && tensor != w->s->fed)
+        tensor = p->tensors[tensor].known ? p->tensors[tensor].alias : -1;
+    return tensor >= 0;
+}
+
+/* Does a step that picks slices of what is fed read value v? */
+static int picks_value(const sis__step *s, const sis__tensor *index, size_t v) {
+    const sis__axis *a = &s->p.axis;
+    size_t slice = v / a->inner % a->size;
+    for (size_t k = 0; k < index->count; k++)
+        if (sis__index_in(((const int64_t *)index->data)[k], a->size) == slice)
+            return 1;
+    return 0;
+}
+
+/* Others read all of it. */
+static void mark_step(slice_walk *w, const sis__plan *p, const sis__step *s) {
+    const sis__tensor *index = s->op == SIS__OP_GATHER ? &p->tensors[s->inputs[1]] : NULL;
+    int picks = index && index->data && shows_input(w, p, s->inputs[0]);
+    for (size_t v = 0; v < w->like.count; v++) {
+        int feature = w->s->in.feature_of[v];
+        if (feature >= 0 && (!picks || picks_value(s, index, v)))
+            w->read[feature] = 1;
+    }
+}
+
+static void find_read(slice_walk *w) {
+    const sis__plan *p = sis__head_plan(w->ruled.head);
+    for (size_t i = 0; i < p->n_steps; i++)
+        for (size_t k = 0; k < p->steps[i].n_inputs; k++)
+            if (shows_input(w, p, p->steps[i].inputs[k]) &&
+                !(p->steps[i].outputs[0] >= 0 && shows_input(w, p, p->steps[i].outputs[0])))
+                mark_step(w, p, &p->steps[i]);
+}
+
+static int slice_open(const sis__net_input *s, sis__ruled **out) {
+    slice_walk *w = SIS_NEW(slice_walk, 1);
+    double flops = 0;
+    *out = w ? &w->ruled : NULL;
+    if (!w)
+        return SIS_E_NOMEM;
+    w->s = s;
+    w->ruled.exact = 1;
+    w->read = SIS_NEW(unsigned char, s->in.n);
+    w->now = SIS_NEW(float, s->in.n_values);
+    int error = w->read && w->now ? measure_pass(w, &flops) : SIS_E_NOMEM;
+    if (error == SIS_OK)
+        error = sis__head_new_length(s, &(sis__cut){s->fed, &w->like}, 1, NULL, 0, &w->ruled.head);
+    if (error != SIS_OK || sis__head_plan(w->ruled.head)->flops > worth * flops)
+        return error != SIS_OK ? error : SIS_E_UNSUPPORTED;
+    w->ruled.width = w->like.count;
+    find_read(w);
+    return SIS_OK;
+}
+
+static void slice_close(sis__ruled *r) {
+    slice_walk *w = (slice_walk *)r;
+    free(w->read);
+    free(w->now);
+    free(w);
+}
+
+static int slice_reset(sis__ruled *r, const unsigned char *masked) {
+    slice_walk *w = (slice_walk *)r;
+    sis__prepared_input_row(&w->s->in, masked, w->now);
+    return SIS_OK;
+}
+
+static int slice_mask(sis__ruled *r, int feature) {
+    slice_walk *w = (slice_walk *)r;
+    sis__prepared_input_mask(&w->s->in, feature, w->now);
+    return SIS_OK;
+}
+
+static sis__change slice_row(sis__ruled *r, int feature, float *row) {
+    slice_walk *w = (slice_walk *)r;
+    if (feature >= 0 && !w->read[feature])
+        return SIS__NOTHING;
+    memcpy(row, w->now, w->ruled.width * sizeof *row);
+    if (feature >= 0)
+        sis__prepared_input_mask(&w->s->in, feature, row);
+    return SIS__CHANGED;
+}
+
+const sis__rule sis__rule_slice = {
+    .name = "slice",
+    .pays_from = 300,
+    .open = slice_open,
+    .close = slice_close,
+    .reset = slice_reset,
+    .mask = slice_mask,
+    .row = slice_row,
+};
