@@ -43,15 +43,25 @@ int sis__forest_member(const sis__forest *f, const sis__tree_node *n, double x) 
     return f->members[n->from + category / 32] >> (category % 32) & 1;
 }
 
-/* The leaf that a row (width) comes to in a tree. With `single` its values are floats already. */
-static uint32_t leaf_of(const sis__forest *f, size_t tree, const double *row) {
-    uint32_t at = f->roots[tree];
-    const sis__tree_node *n = &f->nodes[at];
-    while (n->mode != SIS__NODE_LEAF) {
-        at = sis__forest_yes(f, n, row[n->feature]) ? n->yes : n->no;
-        n = &f->nodes[at];
+/* Where a row goes from a node: without a branch, which nothing could foresee. */
+static inline uint32_t child(const sis__forest *f, const sis__tree_node *n, const double *row) {
+    uint32_t yes = 0u - (uint32_t)(sis__forest_yes(f, n, row[n->feature]) != 0);
+    return n->no ^ ((n->no ^ n->yes) & yes);
+}
+
+/* The leaves that a row comes to in n trees, step by step side by side: while one waits for memory the
+ * others go on. */
+static void find_leaves(const sis__forest *f, const uint32_t *roots, size_t n, const double *row,
+                        uint32_t *at) {
+    memcpy(at, roots, n * sizeof *at);
+    for (int more = 1; more;) {
+        more = 0;
+        for (size_t i = 0; i < n; i++)
+            if (f->nodes[at[i]].mode != SIS__NODE_LEAF) {
+                at[i] = child(f, &f->nodes[at[i]], row);
+                more = 1;
+            }
     }
-    return at;
 }
 
 /* The sum of two floats in double is exact enough that rounding it is adding them as floats. */
@@ -65,15 +75,25 @@ void sis__forest_begin(const sis__forest *f, double *sums, unsigned char *seen) 
     memset(seen, 0, f->n_sums);
 }
 
-void sis__forest_add(const sis__forest *f, uint32_t leaf, double *sums, unsigned char *seen) {
-    const sis__tree_node *n = &f->nodes[leaf];
+static void keep_extremes(const sis__forest *f, const sis__tree_node *n, double *sums,
+                          unsigned char *seen) {
     for (size_t i = n->from; i < n->to; i++) {
         size_t k = f->targets[i];
         double w = f->weights[i];
-        if (f->how == SIS__TREES_MIN || f->how == SIS__TREES_MAX)
-            sums[k] = !seen[k] ? w : f->how == SIS__TREES_MIN ? fmin(sums[k], w) : fmax(sums[k], w);
-        else
-            sums[k] = rounded(f, sums[k] + w);
+        sums[k] = !seen[k] ? w : f->how == SIS__TREES_MIN ? fmin(sums[k], w) : fmax(sums[k], w);
+        seen[k] = 1;
+    }
+}
+
+void sis__forest_add(const sis__forest *f, uint32_t leaf, double *sums, unsigned char *seen) {
+    const sis__tree_node *n = &f->nodes[leaf];
+    if (f->how == SIS__TREES_MIN || f->how == SIS__TREES_MAX) {
+        keep_extremes(f, n, sums, seen);
+        return;
+    }
+    for (size_t i = n->from; i < n->to; i++) {
+        size_t k = f->targets[i];
+        sums[k] = rounded(f, sums[k] + f->weights[i]);
         seen[k] = 1;
     }
 }
@@ -83,9 +103,15 @@ double sis__forest_product(const sis__forest *f, size_t j, size_t k, double x) {
 }
 
 void sis__forest_sums(const sis__forest *f, const double *row, double *sums, unsigned char *seen) {
+    enum { TOGETHER = 8 };
+    uint32_t leaves[TOGETHER];
     sis__forest_begin(f, sums, seen);
-    for (size_t t = 0; t < f->n_trees; t++)
-        sis__forest_add(f, leaf_of(f, t, row), sums, seen);
+    for (size_t t = 0; t < f->n_trees; t += TOGETHER) {
+        size_t n = f->n_trees - t < TOGETHER ? f->n_trees - t : TOGETHER;
+        find_leaves(f, f->roots + t, n, row, leaves);
+        for (size_t i = 0; i < n; i++)
+            sis__forest_add(f, leaves[i], sums, seen);
+    }
     for (size_t j = 0; f->linear && j < f->width; j++)
         for (size_t k = 0; k < f->n_sums; k++)
             sums[k] = rounded(f, sums[k] + sis__forest_product(f, j, k, row[j]));

@@ -110,7 +110,8 @@ static inline int sis__forest_yes(const sis__forest *f, const sis__tree_node *n,
     }
 }
 
-/* The sums (n_sums) of a row, tree after tree; seen (n_sums) is scratch. */
+/* The sums (n_sums) of a row (width), tree after tree; seen (n_sums) is scratch. With `single` the row's
+ * values are floats already. */
 void sis__forest_sums(const sis__forest *f, const double *row, double *sums, unsigned char *seen);
 
 /* The same in parts: begin, add the leaves of all trees in order, end. */
