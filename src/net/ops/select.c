@@ -4,6 +4,7 @@
  * (NonZero, Unique, NonMaxSuppression), which run where the values are known when the plan is made.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,26 +21,24 @@ typedef struct {
     int smallest;
 } top;
 
-typedef struct {
-    double value;
-    size_t at;
-} ranked;
+/* A value and its place as one number that is the larger the earlier it is to be taken: of equal values
+ * the first, NaN last. */
+typedef unsigned __int128 ranked;
 
-/* Is x to be taken before y? Of equal values the first; NaN last. */
-static int goes_first(const ranked *x, const ranked *y) {
-    if (x->value != y->value && !isnan(x->value) && !isnan(y->value))
-        return x->value > y->value;
-    if (isnan(x->value) != isnan(y->value))
-        return isnan(y->value);
-    return x->at < y->at;
+static ranked rank_of(double v, size_t at) {
+    uint64_t bits;
+    v += 0.0; /* -0 is 0 */
+    memcpy(&bits, &v, sizeof bits);
+    bits = isnan(v) ? 0 : bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+    return (ranked)bits << 64 | (SIZE_MAX - at);
 }
 
 /* A heap: the first of all lies in front, and none goes before the one above it. */
 static void sift_down(ranked *list, size_t n, size_t i) {
     ranked moved = list[i];
     for (size_t below; (below = 2 * i + 1) < n; i = below) {
-        below += below + 1 < n && goes_first(&list[below + 1], &list[below]);
-        if (!goes_first(&list[below], &moved))
+        below += below + 1 < n && list[below + 1] > list[below];
+        if (list[below] < moved)
             break;
         list[i] = list[below];
     }
@@ -53,7 +52,7 @@ static void make_heap(ranked *list, size_t n) {
 
 /* Takes the first out of a heap of n > 0. */
 static size_t take_first(ranked *list, size_t n) {
-    size_t at = list[0].at;
+    size_t at = SIZE_MAX - (size_t)list[0];
     list[0] = list[n - 1];
     if (n > 1)
         sift_down(list, n - 1, 0);
@@ -97,7 +96,7 @@ static int top_k_forward(const sis__step *s, sis__run *r) {
             for (size_t i = 0; i < p->axis.size; i++) {
                 size_t at = (o * p->axis.size + i) * p->axis.inner + in;
                 double v = sis__number_at(t, sis__in(s, r, 0), at);
-                list[i] = (ranked){p->smallest ? -v : v, i};
+                list[i] = rank_of(p->smallest ? -v : v, i);
             }
             make_heap(list, p->axis.size);
             for (size_t i = 0; i < p->k; i++) {
@@ -327,7 +326,7 @@ static size_t suppress(const suppression *p, ranked *list, kept_box *kept) {
     size_t n = 0, stay = 0;
     for (size_t i = 0; i < p->n_boxes; i++)
         if (p->scores[i] > p->least)
-            list[n++] = (ranked){p->scores[i], i};
+            list[n++] = rank_of((double)p->scores[i], i);
     make_heap(list, n);
     for (; n && stay < p->most; n--) {
         kept_box next = {.at = take_first(list, n)};
@@ -347,11 +346,11 @@ static double number_of(sis__cx *c, size_t i, double missing) {
 }
 
 static void keep_boxes(sis__cx *c, suppression *p, size_t n, size_t classes) {
-    ranked *list = SIS_NEW(ranked, p->n_boxes);
-    kept_box *kept = SIS_NEW(kept_box, p->n_boxes);
+    ranked *list = SIS_NEW_RAW(ranked, p->n_boxes);
+    kept_box *kept = SIS_NEW_RAW(kept_box, p->n_boxes);
     size_t rows = 0, cap = n * classes * (p->most < p->n_boxes ? p->most : p->n_boxes);
     const float *boxes = p->boxes, *scores = p->scores;
-    int64_t *found = SIS_NEW(int64_t, 3 * cap);
+    int64_t *found = SIS_NEW_RAW(int64_t, 3 * cap);
     if (!list || !kept || !found)
         c->error = SIS_E_NOMEM;
     for (size_t i = 0; !c->error && i < n * classes; i++) {

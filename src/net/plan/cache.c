@@ -283,7 +283,7 @@ static void fill_probe(const sis_net *net, int embedded, float *rows, size_t n) 
 /* One row as constants of the input's type; free(). */
 static void *row_values(const sis_net *net, const sis__geometry *g, const float *row) {
     sis__dtype t = g->start == net->input ? net->graph.values[net->input].dtype : SIS__F32;
-    void *to = sis__alloc(g->n_values, 8);
+    void *to = sis__alloc_raw(g->n_values, sis__dtype_size(t));
     if (to)
         put_row(t, to, 0, g->n_values, row);
     return to;

@@ -223,7 +223,7 @@ static int fold(compiler *k, const sis__step *s) {
         sis__tensor *t = &p->tensors[s->outputs[i]];
         if (t->data) /* the shape function knew it */
             continue;
-        void *memory = sis__alloc(t->count, sis__dtype_size(t->dtype));
+        void *memory = sis__alloc_raw(t->count, sis__dtype_size(t->dtype));
         if (sis__plan_own(p, memory) != SIS_OK)
             return SIS_E_NOMEM;
         k->fold.data[s->outputs[i]] = memory;
