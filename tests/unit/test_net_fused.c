@@ -7,7 +7,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "net/plan/net.h"
+#include "net/plan/plan.h"
 #include "support_net.h"
 
 static const double attention[] = {0.745700785, 0.0813064862, -0.593934348, -0.992787911,
@@ -189,8 +192,52 @@ static void texts_are_cut_between_separators(void **state) {
     sis_net_free(net);
 }
 
+/* x times its sigmoid as a plan that keeps everything computes it, or as one that does it at once. */
+static size_t run_silu(const sis_net *net, int keep, const float *x, float *y) {
+    sis__feed feed = {.value = net->input, .rank = 2, .dims = {2, 11}};
+    sis__plan_spec spec = {.feeds = &feed,
+                           .n_feeds = 1,
+                           .outputs = &net->output,
+                           .n_outputs = 1,
+                           .batch = 2,
+                           .keep_all = keep};
+    sis__plan *plan;
+    sis__run *run;
+    assert_int_equal(sis__plan_new(net, &spec, &plan), SIS_OK);
+    assert_int_equal(sis__run_new(plan, &run), SIS_OK);
+    memcpy(run->data[net->input], x, 22 * sizeof *x);
+    assert_int_equal(sis__run_forward(run), SIS_OK);
+    memcpy(y, run->data[net->output], 22 * sizeof *y);
+    size_t steps = plan->n_steps;
+    sis__run_free(run);
+    sis__plan_free(plan);
+    return steps;
+}
+
+static void a_value_times_its_sigmoid_is_one_step(void **state) {
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        sis_net_builder *b = sis_net_builder_new("silu");
+        sis_net *net;
+        float x[22], y[2][22];
+        sis_net_add_input(b, "x", 0, SHAPE(0, 11));
+        sis_net_add_node(b, "Sigmoid", "x", "s");
+        sis_net_add_node(b, "Mul", k == 0 ? "x s" : "s x", "m");
+        sis_net_add_node(b, "Add", k == 2 ? "m s" : "m m", "y"); /* 2: somebody else reads it */
+        sis_net_add_output(b, "y");
+        assert_int_equal(sis_net_build(b, &net), SIS_OK);
+        for (size_t i = 0; i < 22; i++)
+            x[i] = 20 * value(i, 3);
+        assert_int_equal(run_silu(net, 1, x, y[0]), 3);
+        assert_int_equal(run_silu(net, 0, x, y[1]), k == 2 ? 3 : 2);
+        assert_memory_equal(y[0], y[1], sizeof y[0]);
+        sis_net_free(net);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_value_times_its_sigmoid_is_one_step),
         cmocka_unit_test(attention_looks_where_the_mask_lets_it),
         cmocka_unit_test(heads_attend_apart),
         cmocka_unit_test(pairs_are_turned_by_their_place),

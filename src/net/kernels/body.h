@@ -561,6 +561,11 @@ INLINE vec erf_of(vec x) {
     return x;
 }
 
+/* x times its sigmoid, rounded as the two operators round. */
+INLINE vec silu_of(vec x) {
+    return x * sigmoid_of(x);
+}
+
 /* Apply f to n values; the last few through a padded copy. */
 #define MAP(name, f)                                                                               \
     static void name(const float *x, float *y, size_t n) {                                         \
@@ -578,6 +583,7 @@ MAP(map_exp, exp_of)
 MAP(map_sigmoid, sigmoid_of)
 MAP(map_tanh, tanh_of)
 MAP(map_erf, erf_of)
+MAP(map_silu, silu_of)
 #undef MAP
 
 /* ---- Maxima -------------------------------------------------------------------------------- */
@@ -726,6 +732,7 @@ const sis__kernels KERNELS_NAME(sis__kernels_) = {
     .exp = map_exp,
     .sigmoid = map_sigmoid,
     .tanh = map_tanh,
+    .silu = map_silu,
     .erf = map_erf,
     .add = add,
     .sub = sub,

@@ -359,6 +359,11 @@ static float naive_max_of(const float *x, size_t n) {
     return best;
 }
 
+static void naive_silu(const float *x, float *y, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] * logistic(x[i]);
+}
+
 static void naive_lstm(float *gates, float *c, float *h, size_t hidden) {
     for (size_t j = 0; j < hidden; j++) {
         float *i = gates + j, *o = i + hidden, *f = o + hidden, *g = f + hidden;
@@ -539,6 +544,7 @@ const sis__kernels sis__kernels_naive = {
     .exp = naive_exp,
     .sigmoid = naive_sigmoid,
     .tanh = naive_tanh,
+    .silu = naive_silu,
     .erf = naive_erf,
     .add = naive_add,
     .sub = naive_sub,

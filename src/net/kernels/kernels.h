@@ -222,6 +222,7 @@ typedef struct sis__kernels {
     void (*exp)(const float *x, float *y, size_t n); /* y may be x in all of these */
     void (*sigmoid)(const float *x, float *y, size_t n);
     void (*tanh)(const float *x, float *y, size_t n);
+    void (*silu)(const float *x, float *y, size_t n); /* x * sigmoid(x), as these two in turn */
     void (*erf)(const float *x, float *y, size_t n);
 
     /* Rows: y[i] = a[i * sa] + b[i * sb] and so on, for sa and sb of 0 or 1. Rounded as the

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several operators at once. Exporters write a GELU as five operators and a layer normalisation as
- * nine, turn queries, keys and values before they multiply them, and add biases to products; attention
- * is two products with a softmax between them (fuse_attention.c). Each
+ * Several operators at once. Exporters write a GELU as five operators, a SiLU as two and a layer
+ * normalisation as nine, turn queries, keys and values before they multiply them, and add biases to
+ * products; attention is two products with a softmax between them (fuse_attention.c). Each
  * such chain becomes one step, which takes the place of the chain's last one; the others are left
  * to sis__plan_new to drop. What it computes is rounded as the chain's operators round, so plans
  * that keep everything, where nothing of this is done, give the same bits.
@@ -165,6 +165,27 @@ static int fuse_gelu(const fuser *f, const sis__step *erf) {
     return sis__fuser_set_inputs(f, last, &x, 1);
 }
 
+/* ---- x times its sigmoid --------------------------------------------------------------------- */
+
+static int silu_forward(const sis__step *s, sis__run *r) {
+    sis__kernels_best()->silu(sis__in(s, r, 0), sis__out(s, r, 0), sis__tin(s, r, 0)->count);
+    return SIS_OK;
+}
+
+static const sis__op silu_op = {.forward = silu_forward, .in_place = 1, .trait = SIS__MAPS};
+
+static int fuse_silu(const fuser *f, const sis__step *sigmoid) {
+    int x = sigmoid->inputs[0];
+    sis__step *last = sis__fuser_next(f, sigmoid, SIS__OP_MUL);
+    if (!last || other_of(last, sigmoid->outputs[0]) != x || tensor_of(f, x)->elem != SIS__FLOAT ||
+        tensor_of(f, x)->dtype != SIS__F32)
+        return SIS_OK;
+    last->op = SIS__OP_SWISH;
+    last->ops = &silu_op;
+    last->flops += sigmoid->flops;
+    return sis__fuser_set_inputs(f, last, &x, 1);
+}
+
 /* ---- Layer normalisation ------------------------------------------------------------------- */
 
 static int layer_norm_forward(const sis__step *s, sis__run *r) {
@@ -318,6 +339,8 @@ static int fuse_relu(const fuser *f, sis__step *relu) {
 static int fuse_step(const fuser *f, sis__step *s, int pass) {
     if (pass == 0 && s->op == SIS__OP_ERF)
         return fuse_gelu(f, s);
+    if (pass == 0 && s->op == SIS__OP_SIGMOID)
+        return fuse_silu(f, s);
     if (pass == 0 && s->op == SIS__OP_SUB)
         return fuse_layer_norm(f, s);
     if (pass == 0 && s->op == SIS__OP_RELU)
