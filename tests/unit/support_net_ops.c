@@ -627,6 +627,14 @@ static void recipes(sis_net_builder *b) {
     NODE("Tanh", "d", "y");
 }
 
+/* The same over the axis in front of the rows of a matrix. */
+static void fused_batches(sis_net_builder *b) {
+    param(b, "w", SHAPE(2, 4, 3));
+    NODE("ms.FusedMatMul", "x w", "a");
+    sis_net_attr_int(b, "transBatchA", 1);
+    NODE("Tanh", "a", "y");
+}
+
 const operator_case operator_cases[] = {
     {"Conv 1-D", {3, {0, 2, 9}}, conv_1d},
     {"Conv 2-D", {4, {0, 2, 6, 5}}, conv_2d},
@@ -681,6 +689,7 @@ const operator_case operator_cases[] = {
     {"CDist", {2, {0, 4}}, distances},
     {"sequences", {2, {0, 4}}, sequences},
     {"recipes", {3, {0, 3, 3}}, recipes},
+    {"FusedMatMul of batches", {3, {3, 2, 4}}, fused_batches},
 };
 const size_t n_operator_cases = sizeof operator_cases / sizeof *operator_cases;
 

@@ -641,20 +641,22 @@ static float max_of(const float *x, size_t n) {
 
 /* ---- Recurrent cells ----------------------------------------------------------------------- */
 
-/* tanh by a quotient of polynomials, within 3e-7, which is all that a cell needs: half of the work. */
+/* tanh by a quotient of polynomials, fitted so that the largest relative error up to 9.04, where a float
+ * is 1, is least: 7e-9 of the quotient, 3e-7 with rounding. All that a cell needs, for half of the
+ * work. */
 INLINE vec cell_tanh(vec x) {
-    vec t = within(x, all(-9.7f), all(9.7f)), q = t * t;
-    vec p = all(-2.76076848e-16f);
-    p = p * q + 2.00018790e-13f;
-    p = p * q - 8.60467152e-11f;
-    p = p * q + 5.12229709e-8f;
-    p = p * q + 1.48572236e-5f;
-    p = p * q + 6.37261929e-4f;
-    p = p * q + 4.89352456e-3f;
-    vec d = all(1.19825839e-6f);
-    d = d * q + 1.18534706e-4f;
-    d = d * q + 2.26843463e-3f;
-    d = d * q + 4.89352519e-3f;
+    vec t = within(x, all(-9.04f), all(9.04f)), q = t * t;
+    vec p = all(-8.22838434e-14f);
+    p = p * q + 5.1776583e-11f;
+    p = p * q - 2.00190815e-8f;
+    p = p * q + 1.11039135e-5f;
+    p = p * q + 3.09916073e-3f;
+    p = p * q + 0.130797237f;
+    p = p * q + 1.0f;
+    vec d = all(2.53914885e-4f);
+    d = d * q + 2.44761016e-2f;
+    d = d * q + 0.464130491f;
+    d = d * q + 1.0f;
     return within(t * p / d, all(-1.0f), all(1.0f));
 }
 
