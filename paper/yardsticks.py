@@ -6,7 +6,7 @@ import sys
 
 MODELS = "credit mnist-cnn mnist-mlp dna-ctcf imdb-cnn imdb-lstm people".split()
 MEASURES = [  # in the summary of a method: name, title, format
-    ("length", "Length of rationales (median)", "median", "%g"),
+    ("length", "Length of the first rationale of each example (median)", "median", "%g"),
     ("sufficiency", "Sufficiency, AOPC (mean; low is good)", "mean", "%.3f"),
     ("comprehensiveness", "Comprehensiveness, AOPC (mean; high is good)", "mean", "%.3f"),
     ("pgi", "PGI (mean; high is good)", "mean", "%.3f"),
@@ -62,8 +62,10 @@ def main(out):
     models = {m: e for m, e in models.items() if e}
     print("Examples: " + ", ".join("%s %d" % (m, len(e["examples"])) for m, e in models.items()) +
           ". p: signed-rank test against SIS, where it is below 0.05.")
+    first = {m: load(out, m + "-first") for m in models}
     for measure, title, what, form in MEASURES:
-        some = {m: e for m, e in models.items() if measure in e["methods"][0]["summary"]}
+        of = first if measure == "length" else models
+        some = {m: e for m, e in of.items() if e and measure in e["methods"][0]["summary"]}
         if some:
             table(title, some, by_method(some, lambda m: cell(m, measure, what, form)))
     table("Stability: per cent that stay sufficient when 20 % of all others come back (95 % interval)", models,

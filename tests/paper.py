@@ -19,6 +19,7 @@ import claims
 import digits
 import factors
 import minimum
+import yardsticks
 
 
 def check(what, good):
@@ -190,8 +191,26 @@ def test_digits():
     check("no other digit is mistaken", "MLP, taken" not in said)
 
 
+def test_yardsticks():
+    """Lengths are those of first rationales; a p is given where it is small."""
+    cuts = {"stable": [1, 1, 1, 0.5], "stable_low": [1, 1, 1, 0.25], "stable_high": [1, 1, 1, 0.75]}
+    both = [{"name": n, "summary": {"length": {"median": v}, "pgi": {"mean": v, "signed_rank_p": p}, "cuts": cuts}}
+            for n, v, p in (("sis", 3, None), ("ig", 4, 0.001), ("lime", 5, 0.4))]
+    first = [{"name": m["name"], "summary": {"length": {"median": 1}}} for m in both]
+    with tempfile.TemporaryDirectory() as out:
+        put(out, {"examples": [1, 2], "methods": both}, "credit.json")
+        put(out, {"examples": [1, 2], "methods": first}, "credit-first.json")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            yardsticks.main(out)
+    for line in ("Examples: credit 2.", "| sis | 1 |", "| ig | 1 |", "| ig | 4.000 (p 0.001) |", "| lime | 5.000 |", "| sis | 50.0 (25.0 to 75.0) |"):
+        check("yardsticks, %s:\n%s" % (line, said.getvalue()), line in said.getvalue())
+    check("lengths of all subsets", "| sis | 3 |" not in said.getvalue())
+
+
 test_signed_rank()
 test_digits()
+test_yardsticks()
 test_minimum()
 test_cost()
 test_too_few()
