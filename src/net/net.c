@@ -157,7 +157,7 @@ static int check_runs(sis_net *net) {
     }
     error = sis__cache_geometry(net, 0, rest * (open ? guesses[0] : 1), &g);
     if (error == SIS_E_MODEL && !open) /* inputs by name may still do */
-        return refuse_rows(net, SIS_E_UNSUPPORTED);
+        return refuse_rows(net, sis__fail_in(SIS_E_UNSUPPORTED, "no row could be tried out"));
     int unfit = open && error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM;
     for (size_t i = 1; unfit && error && i < sizeof guesses / sizeof *guesses; i++)
         error = sis__cache_geometry(net, 0, rest * guesses[i], &g);

@@ -1,4 +1,4 @@
-# sis model on files that cannot be timed: NaN for made-up numbers, rows of any length.
+# sis model on files that cannot be timed: NaN for made-up numbers, rows of any length, inputs of which more must be said.
 /usr/bin/python3 -c 'import onnx' 2>/dev/null || { echo "needs python3-onnx" && exit 77; }
 /usr/bin/python3 - <<'END'
 import onnx
@@ -10,8 +10,17 @@ def save(path, nodes, dims):
 save("nan.onnx", [h.make_node("Neg", ["x"], ["n"]), h.make_node("Sqrt", ["n"], ["r"]),
                   h.make_node("ReduceMean", ["r"], ["y"], axes=[1], keepdims=1)], [None, 3])
 save("free.onnx", [h.make_node("ReduceMean", ["x"], ["y"], axes=[1], keepdims=1)], [None, None])
+state = h.make_tensor_value_info("state", T.FLOAT, [2, None])
+graph = h.make_graph([h.make_node("ReduceMean", ["x"], ["m"], axes=[1], keepdims=1), h.make_node("ReduceSum", ["state"], ["s"], keepdims=0),
+                      h.make_node("Add", ["m", "s"], ["y"])],
+                     "g", [h.make_tensor_value_info("x", T.FLOAT, [None, None]), state], [h.make_tensor_value_info("y", T.FLOAT, [None, 1])])
+onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 13)], ir_version=7), "state.onnx")
 END
 echo "NaN"
 sis model nan.onnx 2>&1 | tail -1
 echo "any length"
 sis model free.onnx 2>&1 | tail -3
+echo "several inputs of any length"
+sis model state.onnx
+printf 'a,b\n1,2\n' > x.csv
+sis predict -m state.onnx -i x.csv --explain x --with state=2 2>&1
