@@ -20,6 +20,15 @@ static int name_has(const char *name, const char *part) {
     return 0;
 }
 
+/* len, seq_len, seqlen; not a word that happens to end so. */
+static int is_length(const char *name) {
+    size_t n = strlen(name);
+    if (n < 3 || tolower((unsigned char)name[n - 3]) != 'l' ||
+        tolower((unsigned char)name[n - 2]) != 'e' || tolower((unsigned char)name[n - 1]) != 'n')
+        return 0;
+    return n == 3 || !isalpha((unsigned char)name[n - 4]) || name_has(name, "seqlen");
+}
+
 sis__follow sis__follow_named(const char *name) {
     static const struct {
         const char *part;
@@ -31,5 +40,5 @@ sis__follow sis__follow_named(const char *name) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (name_has(name, rows[i].part))
             return rows[i].how;
-    return SIS__FOLLOWS_NOT;
+    return is_length(name) ? SIS__FOLLOWS_COUNT : SIS__FOLLOWS_NOT;
 }

@@ -14,6 +14,7 @@
 #include <sis/net.h>
 #include <sis/task.h>
 
+#include "base/follow.h"
 #include "net/plan/net.h"
 #include "support_net.h"
 
@@ -124,6 +125,16 @@ static void masks_follow_tokens_and_their_embeddings(void **state) {
     assert_int_equal(sis_net_forward(net, &batch, y), 0);
     assert_true(y[0] == 1.5f && y[1] == 15);
     sis_net_free(net);
+}
+
+static void names_say_what_follows(void **state) {
+    (void)state;
+    static const char *const counts[] = {"len", "seq_len", "SeqLen", "input_lengths", "x.len"};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        assert_int_equal(sis__follow_named(counts[i]), SIS__FOLLOWS_COUNT);
+    assert_int_equal(sis__follow_named("attention_mask"), SIS__FOLLOWS_MASK);
+    assert_int_equal(sis__follow_named("pollen"), SIS__FOLLOWS_NOT);
+    assert_int_equal(sis__follow_named("en"), SIS__FOLLOWS_NOT);
 }
 
 /* The columns whose value is above 0: how many depends on them. */
@@ -348,6 +359,7 @@ int main(void) {
         cmocka_unit_test(inputs_lie_side_by_side_in_a_row),
         cmocka_unit_test(an_input_can_be_given),
         cmocka_unit_test(masks_follow_tokens_and_their_embeddings),
+        cmocka_unit_test(names_say_what_follows),
         cmocka_unit_test(shapes_may_depend_on_values),
         cmocka_unit_test(costly_shapes_of_values_go_by_name),
         cmocka_unit_test(results_are_kept_while_they_are_read),

@@ -345,6 +345,9 @@ static int measure_by_value(const sis_net *net, int embedded, sis__geometry *g) 
     int exceeded = 0, error = known_plan(net, g, net->output, row, &exceeded, &values, &plan);
     if (exceeded || (error && error != SIS_E_UNSUPPORTED && error != SIS_E_NOMEM))
         error = SIS_E_MODEL;
+    if (!error && plan->tensors[net->output].dtype == SIS__TEXT)
+        error = sis__fail(SIS_E_MODEL, "output %s holds string, not scores",
+                          net->graph.values[net->output].name);
     if (!error) {
         g->n_outputs = plan->tensors[net->output].count;
         g->flops = plan->flops;
