@@ -456,6 +456,17 @@ for ta, tb, ba, bb in ((0, 0, 1, 0), (0, 1, 1, 1), (1, 0, 1, 1), (0, 0, 0, 1)):
     case(f"found_fused_matmul_batch_{ta}{tb}{ba}{bb}", op("FusedMatMul", "a b", "y", MS, transA=ta, transB=tb, transBatchA=ba, transBatchB=bb, alpha=0.5),
          {"a": f(*left), "b": f(*right)})
 
+def body(nodes, ins, outs):
+    return h.make_graph(nodes, "b", [h.make_tensor_value_info(i, T.FLOAT, None) for i in ins.split()],
+                        [h.make_tensor_value_info(o, T.FLOAT, None) for o in outs.split()])
+
+
+running = body([op("Add", "s e", "t"), op("Mul", "t e", "o")], "s e", "t o")
+for axes in ([1, -1], [2, 0], [-3, 1]):
+    slice_dims = [d for k, d in enumerate((3, 4, 5)) if k != axes[0] % 3]
+    case(f"found_scan_axes_{axes[0]}_{axes[1]}", op("Scan", "s x", "t y", body=running, num_scan_inputs=1, scan_input_axes=axes[:1], scan_output_axes=axes[1:],
+                                                   scan_output_directions=[1]), {"s": f(*slice_dims), "x": f(3, 4, 5)})
+
 
 RUN = r"""
 const ort = require(process.argv[1] + '/node_modules/onnxruntime-node');

@@ -37,7 +37,8 @@ typedef struct {
     size_t n_scanned_in, n_scanned; /* Scan: inputs taken slice by slice; stacked results */
     size_t lead;         /* inputs of the body in front of the state: Loop's number and condition */
     int back[MAX_SCANS]; /* Scan: input i from its end */
-    int back_out[MAX_SCANS]; /* results stacked from the end */
+    int back_out[MAX_SCANS];                        /* results stacked from the end */
+    int64_t along[MAX_SCANS], along_out[MAX_SCANS]; /* Scan: the axis of each */
 } control;
 
 static const sis__body *body_of(sis__cx *c, const char *attribute) {
@@ -188,7 +189,12 @@ static void add_round(sis__cx *c, control *p, sis__plan *plan) {
     }
 }
 
-/* Results that are stacked: the shape of one round, with the rounds in front. */
+/* The axis that stacked result i has for its rounds; Loop's have the first. */
+static int64_t stacked_along(const control *p, size_t i) {
+    return p->lead || i >= MAX_SCANS ? 0 : p->along_out[i];
+}
+
+/* Results that are stacked: the shape of one round, with the rounds as another axis. */
 static void give_stacked(sis__cx *c, const control *p, size_t output, size_t result_at) {
     size_t dims[SIS__MAX_RANK + 1] = {0};
     if (p->n_rounds == 0) {
@@ -201,8 +207,14 @@ static void give_stacked(sis__cx *c, const control *p, size_t output, size_t res
         if (t->rank != one->rank || memcmp(t->dims, one->dims, one->rank * sizeof *t->dims) != 0)
             sis__cx_fail(c, SIS_E_UNSUPPORTED, "results of different shapes that are stacked");
     }
-    dims[0] = p->n_rounds;
-    memcpy(dims + 1, one->dims, one->rank * sizeof *dims);
+    size_t axis = output < p->n_state
+                      ? 0
+                      : sis__cx_axis(c, stacked_along(p, output - p->n_state), one->rank + 1);
+    if (c->error)
+        return;
+    memcpy(dims, one->dims, axis * sizeof *dims);
+    dims[axis] = p->n_rounds;
+    memcpy(dims + axis + 1, one->dims + axis, (one->rank - axis) * sizeof *dims);
     sis__cx_output(c, output, one->dtype, one->rank + 1, dims);
     sis__cx_elem(c, output, one->elem);
 }
@@ -309,24 +321,52 @@ static const void *state_at(const going *g, size_t i) {
                    : g->r->data[g->s->inputs[g->p->lead + i]];
 }
 
-static void copy_stacked(const going *g, sis__run *inner, size_t round, size_t output,
-                         size_t result_at, int back) {
-    const sis__tensor *t = result(inner->plan, g->p->body, result_at);
-    size_t at = back ? g->p->n_rounds - 1 - round : round, bytes = bytes_of(t);
+/* Slice `at` of all `n` along an axis of the whole, and what it lies in. */
+typedef struct {
+    size_t outer, n, inner; /* inner: bytes */
+    size_t at;
+} cut;
+
+static cut cut_of(const sis__tensor *slice, int64_t axis, size_t n, size_t at) {
+    cut c = {.outer = 1, .n = n, .inner = sis__dtype_size(slice->dtype), .at = at};
+    size_t first = axis < 0 ? (size_t)(axis + (int64_t)slice->rank + 1) : (size_t)axis;
+    for (size_t d = 0; d < slice->rank; d++)
+        *(d < first ? &c.outer : &c.inner) *= slice->dims[d];
+    return c;
+}
+
+static void cut_out(const cut *c, const void *whole, void *slice) {
+    for (size_t o = 0; o < c->outer; o++)
+        memcpy((char *)slice + o * c->inner, (const char *)whole + (o * c->n + c->at) * c->inner,
+               c->inner);
+}
+
+static void cut_in(const cut *c, const void *slice, void *whole) {
+    for (size_t o = 0; o < c->outer; o++)
+        memcpy((char *)whole + (o * c->n + c->at) * c->inner, (const char *)slice + o * c->inner,
+               c->inner);
+}
+
+static void copy_stacked(const going *g, sis__run *inner, size_t round, size_t i) {
+    const control *p = g->p;
+    size_t output = p->n_state + i, result_at = (p->lead ? 1 : 0) + p->n_state + i;
+    size_t at = i < MAX_SCANS && p->back_out[i] ? p->n_rounds - 1 - round : round;
+    const sis__tensor *t = result(inner->plan, p->body, result_at);
+    cut c = cut_of(t, stacked_along(p, i), p->n_rounds, at);
     int value = output < g->s->n_outputs ? g->s->outputs[output] : -1;
     if (value >= 0)
-        memcpy((char *)g->r->data[value] + at * bytes,
-               inner->data[g->p->body->graph->outputs[result_at]], bytes);
+        cut_in(&c, inner->data[p->body->graph->outputs[result_at]], g->r->data[value]);
 }
 
 /* The slice of a scanned input that a round takes. */
 static void feed_slice(const going *g, sis__run *inner, size_t round, size_t i) {
     int value = g->p->body->graph->inputs[g->p->n_state + i];
     const sis__tensor *t = &inner->plan->tensors[value];
-    size_t at = g->p->back[i] ? g->p->n_rounds - 1 - round : round, bytes = bytes_of(t);
+    size_t at = g->p->back[i] ? g->p->n_rounds - 1 - round : round;
+    cut c = cut_of(t, g->p->along[i], g->p->n_rounds, at);
     int from = g->s->inputs[g->p->n_state + i];
     if (t->fed)
-        memcpy(inner->data[value], (const char *)g->r->data[from] + at * bytes, bytes);
+        cut_out(&c, g->r->data[from], inner->data[value]);
 }
 
 static int go_round(going *g, size_t round) {
@@ -343,9 +383,8 @@ static int go_round(going *g, size_t round) {
     for (size_t i = 0; i < p->n_scanned_in; i++)
         feed_slice(g, inner, round, i);
     error = run_body(g->s, g->r, p->body, inner);
-    size_t first = (p->lead ? 1 : 0) + p->n_state;
     for (size_t i = 0; i < p->n_scanned && !error; i++)
-        copy_stacked(g, inner, round, p->n_state + i, first + i, p->back_out[i]);
+        copy_stacked(g, inner, round, i);
     sis__run_free(g->last);
     g->last = inner;
     return error;
@@ -369,7 +408,7 @@ static int rounds_forward(const sis__step *s, sis__run *r) {
 const sis__op sis__op_loop = {
     0, SIZE_MAX, loop_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
 
-/* ---- Scan: along axis 0 of its inputs -------------------------------------------------------- */
+/* ---- Scan ------------------------------------------------------------------------------------- */
 
 static void read_directions(sis__cx *c, const char *name, size_t n, int *back) {
     size_t given;
@@ -378,23 +417,35 @@ static void read_directions(sis__cx *c, const char *name, size_t n, int *back) {
         back[i] = v[i] != 0;
 }
 
-/* Only axis 0 is scanned and stacked. */
-static void need_axis_0(sis__cx *c, const char *name) {
-    size_t n;
-    const int64_t *v = sis__attr_ints(c, name, &n);
-    for (size_t i = 0; i < n; i++)
-        if (v[i] != 0)
-            sis__cx_fail(c, SIS_E_UNSUPPORTED, "%s other than 0", name);
+static void read_along(sis__cx *c, const char *name, size_t n, int64_t *along) {
+    size_t given;
+    const int64_t *v = sis__attr_ints(c, name, &given);
+    for (size_t i = 0; v && i < n && i < given; i++)
+        along[i] = v[i];
+}
+
+/* Slices are taken along this axis of a tensor of so many. */
+static size_t rounds_of(sis__cx *c, const sis__tensor *t, int64_t axis) {
+    size_t at = sis__cx_axis(c, axis, t->rank);
+    return c->error ? 0 : t->dims[at];
 }
 
 /* One slice of a scanned input, known if the whole is. */
-static sis__tensor slice_of(const sis__tensor *t, size_t at) {
+static sis__tensor slice_of(sis__cx *c, const sis__tensor *t, int64_t along, size_t at) {
     sis__tensor one = *t;
+    size_t axis = sis__cx_axis(c, along, t->rank), n = t->dims[axis];
     one.rank = t->rank - 1;
-    memmove(one.dims, t->dims + 1, one.rank * sizeof *one.dims);
-    one.count = t->dims[0] ? t->count / t->dims[0] : 0;
-    if (t->data)
+    memmove(one.dims + axis, t->dims + axis + 1, (one.rank - axis) * sizeof *one.dims);
+    one.count = n ? t->count / n : 0;
+    if (t->data && axis == 0)
         one.data = (const char *)t->data + at * one.count * sis__dtype_size(t->dtype);
+    else if (t->data) {
+        void *copy = sis__cx_list(c, one.count + 1, sis__dtype_size(t->dtype));
+        cut k = cut_of(&one, (int64_t)axis, n, at);
+        if (copy)
+            cut_out(&k, t->data, copy);
+        one.data = copy;
+    }
     return one;
 }
 
@@ -407,8 +458,6 @@ static int scan_shape(sis__cx *c) {
         sis__cx_fail(c, SIS_E_UNSUPPORTED, "version 8; export the model with opset 9 or later");
     if (n_in < 1 || (uint64_t)n_in > own || n_in > MAX_SCANS)
         sis__cx_fail(c, SIS_E_FORMAT, "%lld scanned inputs", (long long)n_in);
-    need_axis_0(c, "scan_input_axes");
-    need_axis_0(c, "scan_output_axes");
     if (c->error)
         return c->error;
     p->body = b;
@@ -421,20 +470,24 @@ static int scan_shape(sis__cx *c) {
                             b->graph->n_outputs);
     read_directions(c, "scan_input_directions", p->n_scanned_in, p->back);
     read_directions(c, "scan_output_directions", p->n_scanned, p->back_out);
+    read_along(c, "scan_input_axes", p->n_scanned_in, p->along);
+    read_along(c, "scan_output_axes", p->n_scanned, p->along_out);
     item *in = (item *)sis__cx_alloc(c, own, sizeof *in);
+    for (size_t i = 0; in && i < own; i++)
+        if (!sis__cx_input(c, i))
+            return sis__cx_fail(c, SIS_E_FORMAT, "input %zu is missing", i);
     for (size_t i = 0; in && i < p->n_state; i++)
         in[i].t = *sis__cx_input(c, i);
-    const sis__tensor *first = sis__cx_input(c, p->n_state);
-    size_t rounds = first->rank ? first->dims[0] : 0;
-    for (size_t i = 0; i < p->n_scanned_in; i++) {
-        const sis__tensor *t = sis__cx_input(c, p->n_state + i);
-        if (t->rank == 0 || t->dims[0] != rounds)
+    size_t rounds = rounds_of(c, sis__cx_input(c, p->n_state), p->along[0]);
+    for (size_t i = 0; i < p->n_scanned_in; i++)
+        if (rounds_of(c, sis__cx_input(c, p->n_state + i), p->along[i]) != rounds)
             sis__cx_fail(c, SIS_E_FORMAT, "scanned inputs of different lengths");
-    }
     for (size_t k = 0; !c->error && k < rounds; k++) {
         for (size_t i = 0; i < p->n_scanned_in; i++)
-            in[p->n_state + i].t =
-                slice_of(sis__cx_input(c, p->n_state + i), p->back[i] ? rounds - 1 - k : k);
+            in[p->n_state + i].t = slice_of(c, sis__cx_input(c, p->n_state + i), p->along[i],
+                                            p->back[i] ? rounds - 1 - k : k);
+        if (c->error)
+            break;
         sis__plan *plan = compile(c, b, in);
         add_round(c, p, plan);
         for (size_t i = 0; !c->error && i < p->n_state; i++)

@@ -250,9 +250,12 @@ static void release(compiler *k, int value) {
     size_t bytes = sis__tensor_bytes(t), at = p->n_owned;
     if (!t->data || t->items || bytes < (size_t)1 << 18)
         return;
-    for (size_t i = 0; i < p->n_tensors; i++)
-        if (p->tensors[i].data == t->data && i != (size_t)value)
+    uintptr_t from = (uintptr_t)t->data;
+    for (size_t i = 0; i < p->n_tensors; i++) { /* a slice of it may be what Scan leaves */
+        uintptr_t other = (uintptr_t)p->tensors[i].data;
+        if (other >= from && other < from + bytes && i != (size_t)value)
             return;
+    }
     while (at && p->owned[at - 1] != t->data)
         at--;
     if (at == 0)
