@@ -466,6 +466,11 @@ for axes in ([1, -1], [2, 0], [-3, 1]):
     slice_dims = [d for k, d in enumerate((3, 4, 5)) if k != axes[0] % 3]
     case(f"found_scan_axes_{axes[0]}_{axes[1]}", op("Scan", "s x", "t y", body=running, num_scan_inputs=1, scan_input_axes=axes[:1], scan_output_axes=axes[1:],
                                                    scan_output_directions=[1]), {"s": f(*slice_dims), "x": f(3, 4, 5)})
+fine, one = np.array([[1.0003, 0.9998, 1.0001]], np.float32), {"w": np.array([1], np.float16)}  # near 1 they are 0.001 apart
+case("found_half_inside", [op("Cast", "x", "h", to=10), op("Sub", "h w", "s"), op("Cast", "s", "y", to=1)], {"x": fine}, one)
+case("found_half_moved", [op("Cast", "x", "h", to=10), op("Slice", "h o t o", "s"), op("Cast", "s", "f", to=1), op("Sub", "f g", "y")], {"x": fine},
+     {"o": np.array([1]), "t": np.array([3]), "g": np.array([1], np.float32)})
+case("found_half_there_and_back", [op("Cast", "x", "h", to=10), op("Cast", "h", "f", to=1), op("Sub", "f g", "y")], {"x": fine}, {"g": np.array([1], np.float32)})
 
 
 RUN = r"""

@@ -420,6 +420,27 @@ const sis__op sis__op_clip = {1, 3, clip_shape, clip_forward, clip_backward, 1, 
 
 /* ---- Cast ---------------------------------------------------------------------------------- */
 
+/* Is a float that becomes one of 16 bits read by operators alone that compute? ONNX Runtime computes them in single precision and
+ * leaves out both conversions; what only moves values, or is a result, has 16 bits there. */
+static int is_computed_with(const sis__cx *c) {
+    const sis__graph *g = c->plan->graph;
+    int value = c->node->n_outputs ? c->node->outputs[0] : -1, readers = 0;
+    for (size_t i = 0; i < g->n_outputs; i++)
+        if (g->outputs[i] == value)
+            return 0;
+    for (size_t i = 0; i < g->n_nodes; i++)
+        for (size_t j = 0; j < g->nodes[i].n_inputs; j++) {
+            const sis__op *op = g->nodes[i].op;
+            if (g->nodes[i].inputs[j] != value)
+                continue;
+            readers++;
+            if (!op || (op->trait != SIS__MIXES && op->trait != SIS__MAPS &&
+                        op->trait != SIS__MAPS_PLACES))
+                return 0;
+        }
+    return readers > 0;
+}
+
 static int cast_to(sis__cx *c, int64_t to) {
     const sis__tensor *x = sis__cx_input(c, 0);
     sis__dtype type = to > 0 && to <= SIS__INT4 ? sis__elem_dtype((int)to) : SIS__OTHER;
@@ -428,6 +449,10 @@ static int cast_to(sis__cx *c, int64_t to) {
                             sis__elem_name(to > 0 && to <= SIS__INT4 ? (int)to : -1));
     c->step->p.unary.to = (int)to;
     int wider = to == SIS__FLOAT || to == SIS__DOUBLE || to == SIS__INT64 || x->elem == (int)to;
+    if (to == SIS__FLOAT16 && x->elem == SIS__FLOAT && is_computed_with(c)) {
+        c->step->p.unary.to = SIS__FLOAT;
+        wider = 1;
+    }
     if (type == x->dtype && wider)
         sis__cx_alias(c);
     sis__cx_output(c, 0, type, x->rank, x->dims);
