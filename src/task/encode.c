@@ -416,11 +416,36 @@ static const char *misfit_hint(const sis__task_encoding *e, const sis_data *data
     return "";
 }
 
+/* Of a network that leaves two sizes free rows are squares: nothing but the number of their values says what they are. */
+static int check_square(const sis_task *t, const sis_data *data, size_t row) {
+    sis_net_shape s = {0};
+    size_t rank, sides[SIS_NET_MAX_RANK], n = 0;
+    const size_t *own = sis_data_shape(data, row, &rank);
+    char number[SIS_ID_SIZE];
+    int image = sis__task_is_kind(data, "image");
+    if (t->encoding.net)
+        sis_net_input_shape(t->encoding.net, &s);
+    for (size_t d = 0; d < s.rank; d++)
+        if (s.dims[d] == 0)
+            sides[n++] = d;
+    if (n != 2 || (image ? rank < 2 : rank != s.rank))
+        return SIS_OK;
+    size_t high = own[image ? 0 : sides[0]], wide = own[image ? 1 : sides[1]];
+    return high == wide
+               ? SIS_OK
+               : sis__fail(SIS_E_UNSUPPORTED,
+                           "--input: example %s is %zu x %zu; the model leaves both sizes free, "
+                           "and then they have to be alike: export it with fixed sizes",
+                           sis_data_id(data, row, number), high, wide);
+}
+
 /* Refuse an example that is not of the form the model takes. */
 static int check_form(const sis_task *t, const sis_data *data, size_t row) {
     const sis_net *net = t->encoding.net;
     size_t wanted = net ? sis_net_values(net) : 0, width = sis_data_width(data, row);
     char found[2 * FORM], takes[2 * FORM], number[SIS_ID_SIZE];
+    if (wanted == 0 && !t->encoding.token && !t->encoding.rows.wanted)
+        return check_square(t, data, row);
     if (wanted == 0 || t->encoding.rows.wanted ||
         (wanted == width && !is_other_size(net, data, row) &&
          !(sis__task_is_kind(data, "array") && is_turned(net, data, row))))

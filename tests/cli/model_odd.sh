@@ -10,6 +10,8 @@ def save(path, nodes, dims):
 save("nan.onnx", [h.make_node("Neg", ["x"], ["n"]), h.make_node("Sqrt", ["n"], ["r"]),
                   h.make_node("ReduceMean", ["r"], ["y"], axes=[1], keepdims=1)], [None, 3])
 save("free.onnx", [h.make_node("ReduceMean", ["x"], ["y"], axes=[1], keepdims=1)], [None, None])
+save("image.onnx", [h.make_node("ReduceMean", ["x"], ["m"], axes=[1, 3], keepdims=0), h.make_node("ReduceMax", ["m"], ["y"], axes=[1], keepdims=1)],
+     [None, 1, None, None])
 state = h.make_tensor_value_info("state", T.FLOAT, [2, None])
 graph = h.make_graph([h.make_node("ReduceMean", ["x"], ["m"], axes=[1], keepdims=1), h.make_node("ReduceSum", ["state"], ["s"], keepdims=0),
                       h.make_node("Add", ["m", "s"], ["y"])],
@@ -24,3 +26,13 @@ echo "several inputs of any length"
 sis model state.onnx
 printf 'a,b\n1,2\n' > x.csv
 sis predict -m state.onnx -i x.csv --explain x --with state=2 2>&1
+echo "two sizes free: squares alone"
+/usr/bin/python3 - <<'END'
+import numpy as np
+values = np.arange(16, dtype=np.float32)
+np.save("square.npy", values.reshape(1, 1, 4, 4))
+np.save("wide.npy", values.reshape(1, 1, 2, 8))
+END
+sis predict -m image.onnx -i square.npy
+sis predict -m image.onnx -i wide.npy 2>&1
+echo "status $?"
