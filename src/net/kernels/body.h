@@ -143,18 +143,19 @@ INLINE unsigned lanes_of(ivec which) {
 
 /* ---- Matrix product ------------------------------------------------------------------------ */
 
-/* How a tile finds the rows of its left side: packed (k, MR), or side by side (MR, STEP) as they
- * were copied, and then maybe only some terms of them. PLACED: packed, and rows of the right side lie
- * anywhere. */
-typedef enum { PACKED, COPIED, LISTED, PLACED } left_side;
+/* How a tile finds the rows of its left side: packed (k, MR), where they lie, or side by side (MR,
+ * STEP) as they were copied, and then maybe only some terms of them. PLACED: packed, and rows of the
+ * right side lie anywhere. */
+typedef enum { PACKED, IN_PLACE, COPIED, LISTED, PLACED } left_side;
 enum { STEP = KC + LANES };
 
-/* One tile: a (k, MR) or (MR, STEP), b (k, NR), c (rows, NR). Sums start from what c holds, or from
+/* One tile: a (k, MR), (MR, STEP) or rows a_row apart, b (k, NR), c (rows, NR). Sums start from what c holds, or from
  * `start`, and become c or are added to it. */
 typedef struct {
     size_t k;
     left_side left;
     const float *a, *b;
+    size_t a_row;       /* IN_PLACE */
     const int *index;   /* (k) LISTED: which rows of b these are; PLACED: where they begin */
     const float *start; /* (rows) or NULL */
     int add;
@@ -167,7 +168,8 @@ typedef struct {
 INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
     const float *a = t->a;
     const int packed = left == PACKED || left == PLACED;
-    const size_t next = packed ? MR : 1, below = packed ? 1 : STEP;
+    const size_t next = packed ? MR : 1;
+    const size_t below = packed ? 1 : left == IN_PLACE ? t->a_row : STEP;
     float *c = t->c;
     const size_t ldc = t->ldc, k = t->k;
     vec s[MR][2];
@@ -221,6 +223,8 @@ static void run_rows(size_t rows, const tile *t) {
     case n:                                                                                        \
         if (t->left == PACKED)                                                                     \
             run_tile(n, PACKED, t);                                                                \
+        else if (t->left == IN_PLACE)                                                              \
+            run_tile(n, IN_PLACE, t);                                                              \
         else if (t->left == COPIED)                                                                \
             run_tile(n, COPIED, t);                                                                \
         else if (t->left == PLACED)                                                                \
@@ -304,17 +308,28 @@ static void gemm(size_t m, size_t n, size_t k, const float *a, size_t a_row, siz
     }
 }
 
+/* Rows so far apart that they take each other's place in the nearest cache are copied. */
+INLINE int in_the_way(size_t a_row) {
+    return a_row % 1024 == 0;
+}
+
 static void linear(const sis__linear_product *p) {
     static const float zeros[MR];
     float strip[MR * STEP];
+    int copy = in_the_way(p->k);
     for (size_t from = 0; from == 0 || from < p->k; from += KC) {
         size_t depth = p->k - from < KC ? p->k - from : KC;
         for (size_t i = 0; i < p->m; i += MR) {
             size_t rows = p->m - i < MR ? p->m - i : MR;
-            tile t = {.k = depth, .left = COPIED, .a = strip, .c = p->c + i * p->n, .ldc = p->n};
+            const float *a = p->a + i * p->k + from;
+            tile t = {.k = depth, .left = copy ? COPIED : IN_PLACE, .a = copy ? strip : a};
+            t.a_row = p->k;
+            t.c = p->c + i * p->n;
+            t.ldc = p->n;
             t.start = from == 0 ? zeros : NULL;
             t.bias = from + depth == p->k ? p->bias : NULL;
-            copy_strip(rows, depth, p->a + i * p->k + from, p->k, 1, strip);
+            if (copy)
+                copy_strip(rows, depth, a, p->k, 1, strip);
             run_strip(rows, p->n, p->b + from * NR, p->k, &t);
         }
     }

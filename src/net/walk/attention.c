@@ -523,15 +523,29 @@ static int try_state(attention *a, sis__rng *r, double share, float *row, int *s
     return error;
 }
 
-/* The second half first. Where masking hides nothing that ends soon. */
+/* The last token and the one in the middle: where neither may go, masking hides nothing. */
+static int try_two(attention *a, float *row, int *some) {
+    const size_t two[] = {a->n_tokens - 1, a->n_tokens / 2};
+    int error = SIS_OK;
+    for (size_t i = 0; i < 2 && error == SIS_OK && !*some; i++) {
+        int budget = 1;
+        error = try_range(a, two[i], two[i] + 1, row, &budget);
+        *some = a->may_go[two[i]];
+    }
+    return error;
+}
+
+/* The second half first. */
 static int try_tokens(attention *a, float *row) {
     size_t some = 0;
-    int budget = 6, same = 1;
+    int budget = 6, same = 1, hides = 0;
     sis__rng r;
     sis__rng_init(&r, 0xA7);
     for (size_t n = a->n_tokens; n > 1; n /= 2)
         budget += 4;
-    int error = try_range(a, 0, a->n_tokens, row, &budget);
+    int error = try_two(a, row, &hides);
+    if (error == SIS_OK && hides)
+        error = try_range(a, 0, a->n_tokens, row, &budget);
     for (size_t k = 0; k < a->n_tokens; k++)
         some += a->may_go[k];
     for (int i = 0; i < 4 && some && same && error == SIS_OK; i++)
@@ -676,6 +690,7 @@ static int attention_open(const sis__net_input *s, sis__ruled **out) {
 
 const sis__rule sis__rule_attention = {.name = "attention",
                                        .pays_from = 500,
+                                       .is_part = 1,
                                        .open = attention_open,
                                        .close = attention_close,
                                        .reset = attention_reset,

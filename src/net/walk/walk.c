@@ -342,7 +342,8 @@ static int compare(net_walk *w, const int *features, size_t n, double seconds) {
     double now = (seconds + p->masking) / (double)n;
     p->masking = 0;
     p->candidate = p->probes <= 2 ? now : (3 * p->candidate + now) / 4;
-    if (p->fixed != free_to_choose || p->probes < FIRST || n < 2 || p->candidate < p->least)
+    if (p->fixed != free_to_choose || p->probes < FIRST || n < 2 || p->candidate < p->least ||
+        rule_of(w)->is_part)
         return SIS_OK;
     if (p->row == 0) {
         error = try_full(w, features, 1, &p->row);

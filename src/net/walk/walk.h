@@ -89,6 +89,7 @@ struct sis__rule {
     const char *name;
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
     int pays_from;   /* masked copies that have to be asked about for it to be worth opening */
+    int is_part;     /* what it computes is a part of a full pass, so that no full pass is cheaper */
 
     /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
     int (*open)(const sis__net_input *s, sis__ruled **out);
