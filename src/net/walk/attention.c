@@ -28,6 +28,7 @@
 #include "net/walk/walk.h"
 
 enum { NEVER = -1, SEVERAL = -2 }; /* features behind a value */
+enum { BLOCK = 32 };               /* rows at a time: whole batches of the head */
 
 typedef struct {
     sis__ruled ruled; /* first: see walk.h; its head is one of `heads` */
@@ -46,13 +47,16 @@ typedef struct {
     int *feature_of_token;
     unsigned char *may_go; /* (n_tokens) while masked */
     unsigned char *gone;   /* (n_tokens) in the present state */
+    unsigned char *going;  /* (n_tokens) in the next one */
     sis__head **heads;     /* (n_tokens + 1) by the number of tokens; NULL: not made yet */
 
     unsigned char *masked; /* (features) */
-    size_t now;            /* values of a row in the present state */
-    float *base;           /* (width) these */
+    size_t version;        /* of the base */
+    float *base;           /* (width) the row of the present state, as long as its tokens need */
     size_t *start;         /* (features + 1) of each feature in `place` */
-    size_t *place, *from;  /* (width) where its values lie in a row, and in x and z */
+    size_t *place;         /* (width) where its values lie in a row */
+    float *value;          /* (width) what they are while it is masked */
+    unsigned char *idle;   /* (features) masking it changes nothing */
 } attention;
 
 /* ---- One token by itself ----------------------------------------------------------------------- */
@@ -374,31 +378,38 @@ static size_t features_left(const attention *a) {
 
 /* Tokens that go: masked ones that may, as long as attention has something else to look at whatever is
  * masked next. Lengths are multiples of 4, so that few plans serve all. Returns how many stay. */
-static size_t let_go(attention *a) {
+static size_t let_go(const attention *a, unsigned char *gone) {
     size_t stay = a->n_tokens;
     int none = features_left(a) < 2;
     for (size_t k = 0; k < a->n_tokens; k++) {
         int f = a->feature_of_token[k];
-        a->gone[k] = a->may_go[k] && !none && (f < 0 || a->masked[f]);
-        stay -= a->gone[k];
+        gone[k] = a->may_go[k] && !none && (f < 0 || a->masked[f]);
+        stay -= gone[k];
     }
     for (size_t k = 0; k < a->n_tokens && (stay % 4 || stay < 2); k++) {
-        stay += a->gone[k];
-        a->gone[k] = 0;
+        stay += gone[k];
+        gone[k] = 0;
     }
     return stay;
 }
 
+/* Its values are all as they are while it is masked? */
+static void find_idle(attention *a) {
+    memset(a->idle, 1, a->s->in.n);
+    for (size_t i = 0; i < a->width; i++)
+        if (a->feature[i] >= 0 && !(a->x[i] == a->z[i]))
+            a->idle[a->feature[i]] = 0;
+}
+
 /* base, and where each feature lies in it. */
 static void lay_out(attention *a) {
-    size_t n = a->s->in.n;
+    size_t n = a->s->in.n, now = 0;
     memset(a->start, 0, (n + 1) * sizeof *a->start);
-    a->now = 0;
     for (size_t i = 0; i < a->width; i++) {
         int f = a->feature[i];
         if (a->token[i] >= 0 && a->gone[a->token[i]])
             continue;
-        a->base[a->now++] = f >= 0 && a->masked[f] ? a->z[i] : a->x[i];
+        a->base[now++] = f >= 0 && a->masked[f] ? a->z[i] : a->x[i];
         if (f >= 0)
             a->start[f + 1]++;
     }
@@ -410,17 +421,18 @@ static void lay_out(attention *a) {
             continue;
         if (f >= 0) {
             a->place[a->start[f]] = at;
-            a->from[a->start[f]++] = i;
+            a->value[a->start[f]++] = a->z[i];
         }
         at++;
     }
     for (size_t j = n; j > 0; j--)
         a->start[j] = a->start[j - 1];
     a->start[0] = 0;
+    a->version++;
 }
 
 static int enter_state(attention *a) {
-    size_t stay = let_go(a);
+    size_t stay = let_go(a, a->gone);
     int error = get_head(a, stay);
     lay_out(a);
     return error;
@@ -432,55 +444,62 @@ static int attention_reset(sis__ruled *r, const unsigned char *masked) {
     return enter_state(a);
 }
 
+/* As long as no token goes, only what the feature shows changes. */
 static int attention_mask(sis__ruled *r, int feature) {
     attention *a = (attention *)r;
     a->masked[feature] = 1;
-    return enter_state(a);
+    let_go(a, a->going);
+    if (memcmp(a->going, a->gone, a->n_tokens) != 0)
+        return enter_state(a);
+    for (size_t i = a->start[feature]; i < a->start[feature + 1]; i++)
+        a->base[a->place[i]] = a->value[i];
+    a->version++;
+    return SIS_OK;
 }
 
+/* A row is the number of its feature: what it changes goes to the head at once. */
 static sis__change attention_row(sis__ruled *r, int feature, float *row) {
-    attention *a = (attention *)r;
-    int same = feature >= 0;
-    for (size_t i = same ? a->start[feature] : 0; same && i < a->start[feature + 1]; i++)
-        same = a->x[a->from[i]] == a->z[a->from[i]];
-    if (same)
-        return SIS__NOTHING;
-    memcpy(row, a->base, a->now * sizeof *row);
-    if (feature >= 0)
-        for (size_t i = a->start[feature]; i < a->start[feature + 1]; i++)
-            row[a->place[i]] = a->z[a->from[i]];
-    return SIS__CHANGED;
+    const attention *a = (const attention *)r;
+    *row = (float)feature;
+    return feature >= 0 && a->idle[feature] ? SIS__NOTHING : SIS__CHANGED;
 }
 
-/* Rows of the present length lie as far apart as whole ones. */
 static int attention_margins(sis__ruled *r, float *rows, size_t n, double *margins) {
     attention *a = (attention *)r;
-    for (size_t i = 1; i < n && a->now < a->width; i++)
-        memmove(rows + i * a->now, rows + i * a->width, a->now * sizeof *rows);
-    return sis__head_margins(r->head, rows, n, margins);
+    sis__row_change changes[BLOCK];
+    int error = SIS_OK;
+    for (size_t i = 0, some; i < n && error == SIS_OK; i += some) {
+        some = n - i < BLOCK ? n - i : BLOCK;
+        for (size_t k = 0; k < some; k++) {
+            int f = (int)rows[i + k];
+            size_t from = f >= 0 ? a->start[f] : 0, to = f >= 0 ? a->start[f + 1] : 0;
+            changes[k] = (sis__row_change){to - from, a->place + from, a->value + from};
+        }
+        error = sis__head_margins_near(r->head, a->base, a->version, changes, some, margins + i);
+    }
+    return error;
 }
 
 /* ---- Which tokens may go --------------------------------------------------------------------------- */
 
-/* The margin of the present state with these tokens gone, by a row of its own. */
-static int margin_without(attention *a, const unsigned char *gone, float *row, double *margin) {
+/* The margin of the present state with these tokens gone. */
+static int margin_without(attention *a, const unsigned char *gone, double *margin) {
     size_t stay = 0;
     for (size_t k = 0; k < a->n_tokens; k++)
         stay += !gone[k];
     memcpy(a->gone, gone, a->n_tokens);
     int error = get_head(a, stay);
     lay_out(a);
-    attention_row(&a->ruled, -1, row);
-    return error == SIS_OK ? sis__head_margins(a->ruled.head, row, 1, margin) : error;
+    return error == SIS_OK ? sis__head_margins(a->ruled.head, a->base, 1, margin) : error;
 }
 
 /* Does the margin of a state stay the same, to the bit, if these are not there? */
-static int goes(attention *a, const unsigned char *gone, float *row, int *same) {
+static int goes(attention *a, const unsigned char *gone, int *same) {
     double whole = 0, rest = 0;
     unsigned char *none = SIS_NEW(unsigned char, a->n_tokens);
-    int error = none ? margin_without(a, none, row, &whole) : SIS_E_NOMEM;
+    int error = none ? margin_without(a, none, &whole) : SIS_E_NOMEM;
     if (error == SIS_OK)
-        error = margin_without(a, gone, row, &rest);
+        error = margin_without(a, gone, &rest);
     *same = error == SIS_OK && memcmp(&whole, &rest, sizeof whole) == 0;
     free(none);
     return error == SIS_E_UNSUPPORTED ? SIS_OK : error; /* it takes one length only */
@@ -488,7 +507,7 @@ static int goes(attention *a, const unsigned char *gone, float *row, int *same) 
 
 /* Tokens first..last-1 together, nothing else being masked: which of them may go? In halves, until
  * those that have to stay are found or *budget is used up. */
-static int try_range(attention *a, size_t first, size_t last, float *row, int *budget) {
+static int try_range(attention *a, size_t first, size_t last, int *budget) {
     unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
     int same = 0, error = gone ? SIS_OK : SIS_E_NOMEM;
     memset(a->masked, 0, a->s->in.n);
@@ -498,58 +517,57 @@ static int try_range(attention *a, size_t first, size_t last, float *row, int *b
             a->masked[a->feature_of_token[k]] = 1;
     }
     if (error == SIS_OK && --*budget >= 0 && features_left(a) > 0)
-        error = goes(a, gone, row, &same);
+        error = goes(a, gone, &same);
     free(gone);
     for (size_t k = first; same && k < last; k++)
         a->may_go[k] = 1;
     if (error != SIS_OK || same || last - first < 2 || *budget < 0)
         return error;
     size_t middle = first + (last - first) / 2;
-    error = try_range(a, middle, last, row, budget);
-    return error == SIS_OK ? try_range(a, first, middle, row, budget) : error;
+    error = try_range(a, middle, last, budget);
+    return error == SIS_OK ? try_range(a, first, middle, budget) : error;
 }
 
 /* All that may, in a random state. 0: something has changed. */
-static int try_state(attention *a, sis__rng *r, double share, float *row, int *same) {
+static int try_state(attention *a, sis__rng *r, double share, int *same) {
     unsigned char *gone = SIS_NEW(unsigned char, a->n_tokens);
     if (!gone)
         return SIS_E_NOMEM;
     for (size_t j = 0; j < a->s->in.n; j++)
         a->masked[j] = sis__rng_uniform(r) < share;
-    let_go(a);
-    memcpy(gone, a->gone, a->n_tokens);
-    int error = goes(a, gone, row, same);
+    let_go(a, gone);
+    int error = goes(a, gone, same);
     free(gone);
     return error;
 }
 
 /* The last token and the one in the middle: where neither may go, masking hides nothing. */
-static int try_two(attention *a, float *row, int *some) {
+static int try_two(attention *a, int *some) {
     const size_t two[] = {a->n_tokens - 1, a->n_tokens / 2};
     int error = SIS_OK;
     for (size_t i = 0; i < 2 && error == SIS_OK && !*some; i++) {
         int budget = 1;
-        error = try_range(a, two[i], two[i] + 1, row, &budget);
+        error = try_range(a, two[i], two[i] + 1, &budget);
         *some = a->may_go[two[i]];
     }
     return error;
 }
 
 /* The second half first. */
-static int try_tokens(attention *a, float *row) {
+static int try_tokens(attention *a) {
     size_t some = 0;
     int budget = 6, same = 1, hides = 0;
     sis__rng r;
     sis__rng_init(&r, 0xA7);
     for (size_t n = a->n_tokens; n > 1; n /= 2)
         budget += 4;
-    int error = try_two(a, row, &hides);
+    int error = try_two(a, &hides);
     if (error == SIS_OK && hides)
-        error = try_range(a, 0, a->n_tokens, row, &budget);
+        error = try_range(a, 0, a->n_tokens, &budget);
     for (size_t k = 0; k < a->n_tokens; k++)
         some += a->may_go[k];
     for (int i = 0; i < 4 && some && same && error == SIS_OK; i++)
-        error = try_state(a, &r, 0.2 + 0.2 * i, row, &same);
+        error = try_state(a, &r, 0.2 + 0.2 * i, &same);
     if (!same)
         memset(a->may_go, 0, a->n_tokens);
     return error;
@@ -576,12 +594,14 @@ static void attention_close(sis__ruled *r) {
     free(a->feature_of_token);
     free(a->may_go);
     free(a->gone);
+    free(a->going);
     free((void *)a->heads);
     free(a->masked);
     free(a->base);
     free(a->start);
     free(a->place);
-    free(a->from);
+    free(a->value);
+    free(a->idle);
     free(a);
 }
 
@@ -606,11 +626,12 @@ static int make_room(attention *a) {
     a->z = SIS_NEW_RAW(float, w);
     a->base = SIS_NEW_RAW(float, w);
     a->place = SIS_NEW_RAW(size_t, w);
-    a->from = SIS_NEW_RAW(size_t, w);
+    a->value = SIS_NEW_RAW(float, w);
+    a->idle = SIS_NEW(unsigned char, n);
     a->start = SIS_NEW(size_t, n + 1);
     a->masked = SIS_NEW(unsigned char, n);
-    return a->feature && a->token && a->x && a->z && a->base && a->place && a->from && a->start &&
-                   a->masked
+    return a->feature && a->token && a->x && a->z && a->base && a->place && a->value && a->start &&
+                   a->masked && a->idle
                ? SIS_OK
                : SIS_E_NOMEM;
 }
@@ -630,16 +651,15 @@ static int find_tokens_that_go(attention *a, int apart) {
     a->may_go = SIS_NEW(unsigned char, a->n_tokens);
     a->gone = SIS_NEW(unsigned char, a->n_tokens);
     a->heads = SIS_NEW(sis__head *, a->n_tokens + 1);
-    float *row = SIS_NEW_RAW(float, a->width);
-    int error = a->may_go && a->gone && a->heads && row ? SIS_OK : SIS_E_NOMEM;
+    a->going = SIS_NEW(unsigned char, a->n_tokens);
+    int error = a->may_go && a->gone && a->going && a->heads ? SIS_OK : SIS_E_NOMEM;
     if (error == SIS_OK)
         error = get_head(a, a->n_tokens);
     if (error == SIS_OK && a->n_tokens > 2 && a->s->in.n > 2 && apart)
-        error = try_tokens(a, row);
+        error = try_tokens(a);
     memset(a->masked, 0, a->s->in.n);
     if (error == SIS_OK)
         error = enter_state(a);
-    free(row);
     return error;
 }
 
@@ -664,6 +684,8 @@ static int open_rule(attention *a, double *saved) {
         error = find_values(a, &apart);
     if (error == SIS_OK)
         error = place_values(a);
+    if (error == SIS_OK)
+        find_idle(a);
     return error == SIS_OK ? find_tokens_that_go(a, apart) : error;
 }
 
@@ -682,9 +704,9 @@ static int attention_open(const sis__net_input *s, sis__ruled **out) {
         sis__net_input_note(s, find_attention(a->plan), "%zu tokens leave when masked", some);
     if (error == SIS_OK && saved <= 0 && !some)
         error = SIS_E_UNSUPPORTED; /* batches do the same */
-    a->ruled.width = a->ruled.stride = a->width;
+    a->ruled.width = 1;
     a->ruled.exact = 1;
-    a->ruled.block = 32; /* whole batches of the head */
+    a->ruled.block = BLOCK;
     return error;
 }
 

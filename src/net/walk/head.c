@@ -35,9 +35,10 @@ struct sis__head {
     int last;                  /* value that the margins are read from */
     sis__plan *plans[N_SIZES]; /* NULL: not used, or not yet */
     sis__run *runs[N_SIZES];
-    int together;       /* rows may be run together */
-    int tried[N_SIZES]; /* whether plan and run can be had */
-    int *views;         /* (n_views) a single cut and what else shows its memory */
+    int together;            /* rows may be run together */
+    int tried[N_SIZES];      /* whether plan and run can be had */
+    size_t version[N_SIZES]; /* the base that all rows of a run hold; 0: something else */
+    int *views;              /* (n_views) a single cut and what else shows its memory */
     size_t n_views;
 };
 
@@ -232,16 +233,20 @@ static void put_values(sis__dtype t, const float *from, size_t n, void *to, size
         ((uint8_t *)to)[at + i] = from[i] != 0;
 }
 
+/* Values of cut i that lie one behind the other in a row and in several. */
+static size_t part_of(const sis__head *h, size_t i) {
+    size_t outer = 1;
+    for (size_t d = 0; d < h->along[i]; d++)
+        outer *= h->cuts[i].like->dims[d];
+    return count_of(h, i) / outer;
+}
+
 /* Row k of n of cut i into its place. */
 static void put_row(const sis__head *h, sis__run *r, size_t i, size_t k, size_t n,
                     const float *row) {
-    const sis__tensor *like = h->cuts[i].like;
-    size_t outer = 1;
-    for (size_t d = 0; d < h->along[i]; d++)
-        outer *= like->dims[d];
-    size_t part = count_of(h, i) / outer;
+    size_t part = part_of(h, i), outer = count_of(h, i) / part;
     for (size_t o = 0; o < outer; o++)
-        put_values(like->dtype, row + o * part, part, r->data[h->cuts[i].value],
+        put_values(h->cuts[i].like->dtype, row + o * part, part, r->data[h->cuts[i].value],
                    (o * n + k) * part);
 }
 
@@ -262,15 +267,70 @@ static void feed(const sis__head *h, sis__run *r, const float *rows, size_t n, s
             put_row(h, r, i, k, size, rows + (k < n ? k : n - 1) * h->width + at);
 }
 
-/* Run n rows by plan i. */
-static int run_piece(sis__head *h, size_t i, const float *rows, size_t n, double *margins) {
+/* Run plan i, which has been fed; margins of the first n rows. */
+static int run_fed(sis__head *h, size_t i, size_t n, double *margins) {
     sis__run *r = h->runs[i];
-    feed(h, r, rows, n, sizes[i]);
     int error = sis__run_forward(r);
     const float *z = (const float *)r->data[h->last];
     size_t outputs = r->plan->tensors[h->last].count / sizes[i]; /* all, or a slice of them */
     if (error == SIS_OK)
         sis__margins(h->s->net, z, n, outputs, h->s->output % outputs, margins, 1);
+    return error;
+}
+
+/* Run n rows by plan i. */
+static int run_piece(sis__head *h, size_t i, const float *rows, size_t n, double *margins) {
+    feed(h, h->runs[i], rows, n, sizes[i]);
+    h->version[i] = 0;
+    return run_fed(h, i, n, margins);
+}
+
+/* ---- Rows near a base --------------------------------------------------------------------------- */
+
+/* All rows of run i become the base, in memory of its own. */
+static void feed_base(sis__head *h, size_t i, const float *base) {
+    sis__run *r = h->runs[i];
+    for (size_t k = 0; k < h->n_views; k++)
+        r->data[h->views[k]] = r->base + r->plan->tensors[h->cuts[0].value].offset;
+    for (size_t c = 0, at = 0; c < h->n_cuts; at += count_of(h, c++))
+        for (size_t k = 0; k < sizes[i]; k++)
+            put_row(h, r, c, k, sizes[i], base + at);
+}
+
+/* The values of a row of run i that a change speaks of: as it says, or those of the base again. */
+static void change_row(const sis__head *h, size_t i, size_t row, const sis__row_change *change,
+                       const float *base) {
+    size_t k = 0;
+    for (size_t c = 0, at = 0; c < h->n_cuts; at += count_of(h, c++)) {
+        void *data = h->runs[i]->data[h->cuts[c].value];
+        for (size_t part = part_of(h, c); k < change->n && change->place[k] < at + count_of(h, c);
+             k++) {
+            size_t in = change->place[k] - at, to = (in / part * sizes[i] + row) * part + in % part;
+            put_values(h->cuts[c].like->dtype, base ? base + change->place[k] : change->value + k,
+                       1, data, to);
+        }
+    }
+}
+
+int sis__head_margins_near(sis__head *h, const float *base, size_t version,
+                           const sis__row_change *changes, size_t n, double *margins) {
+    int error = SIS_OK;
+    for (size_t i = 0; i < N_SIZES && error == SIS_OK; i++) {
+        if (n >= sizes[i])
+            error = get_run(h, i);
+        for (; h->runs[i] && error == SIS_OK && n >= sizes[i]; n -= sizes[i]) {
+            if (h->version[i] != version)
+                feed_base(h, i, base);
+            h->version[i] = version;
+            for (size_t k = 0; k < sizes[i]; k++)
+                change_row(h, i, k, &changes[k], NULL);
+            error = run_fed(h, i, sizes[i], margins);
+            for (size_t k = 0; k < sizes[i]; k++)
+                change_row(h, i, k, &changes[k], base);
+            changes += sizes[i];
+            margins += sizes[i];
+        }
+    }
     return error;
 }
 

@@ -419,8 +419,9 @@ static int reset(net_walk *w, const unsigned char *masked) {
     if (error != SIS_OK)
         return error;
     rule_of(w)->row(w->rule, -1, w->rows);
-    error = sis__head_margins(w->rule->head, w->rows, 1, &margin);
-    if (error == SIS_OK && rule_of(w)->margins)
+    error = w->rule->exact ? margins_of(w, 1, &margin)
+                           : sis__head_margins(w->rule->head, w->rows, 1, &margin);
+    if (error == SIS_OK && !w->rule->exact && rule_of(w)->margins)
         error = margins_of(w, 1, &rough);
     if (error == SIS_OK)
         error = settle_nan(w, -1, &margin);

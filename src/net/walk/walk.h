@@ -89,7 +89,7 @@ struct sis__rule {
     const char *name;
     int keeps_entry; /* s->entry is needed while it is at work, not only to open it */
     int pays_from;   /* masked copies that have to be asked about for it to be worth opening */
-    int is_part;     /* what it computes is a part of a full pass, so that no full pass is cheaper */
+    int is_part; /* what it computes is a part of a full pass, so that no full pass is cheaper */
 
     /* Make one over the input, which it borrows. What it keeps should stay below s->memory. */
     int (*open)(const sis__net_input *s, sis__ruled **out);
@@ -182,6 +182,18 @@ int sis__head_new_length(const sis__net_input *s, const sis__cut *cuts, size_t n
 /* rows (n, width of the cut) -> margins (n). Row by row the same to the bit as a full pass from
  * there on, whatever n. */
 int sis__head_margins(sis__head *h, const float *rows, size_t n, double *margins);
+
+/* Values of a row that are not those of a base. */
+typedef struct sis__row_change {
+    size_t n;
+    const size_t *place; /* (n) in the row, ascending */
+    const float *value;  /* (n) */
+} sis__row_change;
+
+/* The same for rows that are `base` but for these values; only they are copied as long as `version`, any
+ * number but 0, is that of the call before. */
+int sis__head_margins_near(sis__head *h, const float *base, size_t version,
+                           const sis__row_change *changes, size_t n, double *margins);
 
 /* The dense layer that is all of a head, and what is added to it (or NULL); NULL if that is more or
  * something else. */
