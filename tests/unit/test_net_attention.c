@@ -114,8 +114,8 @@ static const char *add_mask(sis_net_builder *b, masking m, size_t length, sis__r
     return "masked";
 }
 
-/* x (rows, length, WIDTH) to y of as many values. */
-static sis_net *build(layout l, masking m, size_t length, sis__rng *r) {
+/* x (rows, length, WIDTH) to y of as many values, or what the first token sees. */
+static sis_net *build(layout l, masking m, size_t length, int first_alone, sis__rng *r) {
     sis_net_builder *b = sis_net_builder_new("attention");
     sis_net *net;
     float root = 1.7f;
@@ -140,7 +140,13 @@ static sis_net *build(layout l, masking m, size_t length, sis__rng *r) {
         turn(b, "seen", "y", (int64_t[]){1, 0, 2}, 3);
     else
         turn(b, "seen", "y", (int64_t[]){0, 2, 1, 3}, 4);
-    sis_net_add_output(b, "y");
+    if (first_alone) {
+        int64_t zero = 0;
+        sis_net_add_ints(b, "none", &(sis_net_shape){0, {0}}, &zero);
+        sis_net_add_node(b, "Gather", "y none", "z");
+        sis_net_attr_int(b, "axis", 1);
+    }
+    sis_net_add_output(b, first_alone ? "z" : "y");
     if (sis_net_build(b, &net) != SIS_OK)
         fail_msg("%s", sis_error_detail());
     return net;
@@ -150,6 +156,7 @@ static sis_net *build(layout l, masking m, size_t length, sis__rng *r) {
 typedef struct {
     float *y;
     size_t n, attentions, products, movers;
+    size_t largest; /* values that a step writes */
 } outcome;
 
 static outcome run(const sis_net *net, size_t rows, size_t length, const float *x, int keep) {
@@ -169,6 +176,8 @@ static outcome run(const sis_net *net, size_t rows, size_t length, const float *
     assert_int_equal(sis__run_forward(r), SIS_OK);
     for (size_t i = 0; i < plan->n_steps; i++) {
         int op = plan->steps[i].op;
+        size_t count = plan->tensors[plan->steps[i].outputs[0]].count;
+        o.largest = count > o.largest ? count : o.largest;
         o.attentions += op == SIS__OP_PACKED_ATTENTION;
         o.products += op == SIS__OP_MATMUL;
         o.movers += op == SIS__OP_TRANSPOSE || op == SIS__OP_SLICE || op == SIS__OP_SPLIT ||
@@ -190,7 +199,7 @@ static void attention_is_one_step_whatever_it_reads(void **state) {
         for (int m = 0; m < N_MASKS; m++)
             for (size_t k = 0; k < rounds(4); k++) {
                 size_t rows = 1 + sis__rng_below(&r, 3), length = 2 + sis__rng_below(&r, 40);
-                sis_net *net = build((layout)l, (masking)m, length, &r);
+                sis_net *net = build((layout)l, (masking)m, length, 0, &r);
                 float *x = random_floats(&r, rows * length * WIDTH, 1);
                 outcome plain = run(net, rows, length, x, 1), one = run(net, rows, length, x, 0);
                 assert_int_equal(plain.attentions, 0);
@@ -207,8 +216,30 @@ static void attention_is_one_step_whatever_it_reads(void **state) {
             }
 }
 
+/* Where one query is read, none of the steps between the products is done for another. */
+static void masks_are_narrowed_to_what_is_read(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 42);
+    for (int m = 0; m < N_MASKS; m++) {
+        size_t length = 20;
+        sis_net *net = build(BY_SLICE, (masking)m, length, 1, &r);
+        float *x = random_floats(&r, 2 * length * WIDTH, 1);
+        outcome plain = run(net, 2, length, x, 1), narrow = run(net, 2, length, x, 0);
+        assert_int_equal(narrow.attentions, 1);
+        assert_true(narrow.largest < HEADS * 2 * length * length);
+        assert_int_equal(plain.largest, HEADS * 2 * length * length);
+        assert_memory_equal(plain.y, narrow.y, narrow.n * sizeof *narrow.y);
+        free(plain.y);
+        free(narrow.y);
+        free(x);
+        sis_net_free(net);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(masks_are_narrowed_to_what_is_read),
         cmocka_unit_test(attention_is_one_step_whatever_it_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,6 +137,33 @@ static void tokens_stay_where_they_count(void **state) {
     }
 }
 
+/* It computes a part of a full pass: no trial may find full passes cheaper. */
+static void walks_never_give_way_to_full_passes(void **state) {
+    (void)state;
+    sis__rng r;
+    sis__rng_init(&r, 36);
+    walk_case c;
+    sis_walk *w;
+    double margin, margins[48];
+    encoder e = {.layers = 2, .width = 12, .heads = 2, .length = 48, .masked = 1};
+    start_case(&c, &e, &r, 0);
+    sis_net_walk_opt opt = {.embedded = 1, .by_cost = 1};
+    assert_int_equal(sis__walk_by(&sis__rule_attention, c.net, &c.input, &opt, &w), SIS_OK);
+    unsigned char *masked = calloc(c.n_features, 1);
+    assert_int_equal(w->ops->reset(w, masked, &margin), SIS_OK);
+    for (size_t first = 0; first + 1 < c.n_features; first++) {
+        int features[48];
+        for (size_t j = first; j < c.n_features; j++)
+            features[j - first] = (int)j;
+        assert_int_equal(w->ops->probe(w, features, c.n_features - first, margins), SIS_OK);
+        assert_int_equal(w->ops->mask(w, features[0], &margin), SIS_OK);
+        assert_string_equal(sis__walk_rule(w), "attention");
+    }
+    free(masked);
+    w->ops->free(w);
+    walk_case_release(&c);
+}
+
 static void collections_are_those_of_full_passes(void **state) {
     (void)state;
     sis__rng r;
@@ -186,6 +213,7 @@ int main(void) {
         cmocka_unit_test(margins_are_those_of_full_passes),
         cmocka_unit_test(selections_go_down_to_nothing),
         cmocka_unit_test(tokens_stay_where_they_count),
+        cmocka_unit_test(walks_never_give_way_to_full_passes),
         cmocka_unit_test(collections_are_those_of_full_passes),
         cmocka_unit_test(running_out_of_memory_is_an_error),
     };

@@ -524,8 +524,8 @@ INLINE vec tanh_of(vec x) {
 }
 
 /* Vectors that go through each step of a function before the next: a processor looks only so far ahead
- * for something that need not wait. */
-enum { AT_ONCE = 4 };
+ * for something that need not wait. An even number, since panels are two vectors wide. */
+enum { AT_ONCE = 6 };
 
 /* p = p * x + factor, for each of n factors and `count` vectors. */
 INLINE void polynomials(const size_t count, const size_t n, const float *factors, const vec *x,

@@ -302,12 +302,17 @@ static void change_row(const sis__head *h, size_t i, size_t row, const sis__row_
                        const float *base) {
     size_t k = 0;
     for (size_t c = 0, at = 0; c < h->n_cuts; at += count_of(h, c++)) {
-        void *data = h->runs[i]->data[h->cuts[c].value];
-        for (size_t part = part_of(h, c); k < change->n && change->place[k] < at + count_of(h, c);
-             k++) {
-            size_t in = change->place[k] - at, to = (in / part * sizes[i] + row) * part + in % part;
-            put_values(h->cuts[c].like->dtype, base ? base + change->place[k] : change->value + k,
-                       1, data, to);
+        size_t count = count_of(h, c), part = part_of(h, c);
+        void *to = h->runs[i]->data[h->cuts[c].value];
+        for (; k < change->n && change->place[k] < at + count; k++) {
+            size_t in = change->place[k] - at;
+            size_t place =
+                part == count ? row * count + in : (in / part * sizes[i] + row) * part + in % part;
+            float v = base ? base[change->place[k]] : change->value[k];
+            if (h->cuts[c].like->dtype == SIS__F32)
+                ((float *)to)[place] = v;
+            else
+                put_values(h->cuts[c].like->dtype, &v, 1, to, place);
         }
     }
 }
