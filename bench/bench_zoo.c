@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
     double walk, plain, ort; /* masked copies a second; NaN: not there */
     double selection;        /* seconds */
+    int whole;               /* of one that came to its end */
     char rule[32];
 } rates;
 
@@ -102,8 +103,8 @@ static double whole(const progress *g, double began) {
     return (g->last_at - began) * g->all / fmax(g->seen, 1);
 }
 
-/* Seconds of one selection, NaN if it fails. */
-static double select_once(const zoo_model *m, double end, char rule[32]) {
+/* Seconds of one selection, NaN if it fails; *ended: it was not broken off. */
+static double select_once(const zoo_model *m, double end, char rule[32], int *ended) {
     double live = count_live(m), began = seconds();
     progress g = {.end = end, .n_live = live, .all = fmax(live * (live + 1) / 2, 1)};
     sis_opt opt;
@@ -119,16 +120,20 @@ static double select_once(const zoo_model *m, double end, char rule[32]) {
         snprintf(rule, 32, "%s", sis__walk_rule(g.walk));
     sis_trace_release(&t);
     sis_walk_free(g.walk);
+    *ended = error == 0;
     return error == 0 ? now - began : error == SIS_E_CANCELLED ? whole(&g, began) : (double)NAN;
 }
 
-/* As many as there is time for; the best, since other work may disturb some. */
+/* As many as there is time for; the best, since other work may disturb some. One that was broken off
+ * counts only if none came to its end: its first steps need not be like the rest. */
 static void time_walk(const zoo_model *m, double given, rates *r) {
     double end = seconds() + given, live = count_live(m);
     for (int i = 0; i == 0 || (i < 1000 && seconds() < end); i++) {
-        double took = select_once(m, end, r->rule);
-        if (!(r->selection <= took))
+        int ended;
+        double took = select_once(m, end, r->rule, &ended);
+        if (ended > r->whole || (ended == r->whole && !(r->selection <= took)))
             r->selection = took;
+        r->whole |= ended;
     }
     r->walk = live * (live + 1) / 2 / r->selection;
 }
