@@ -14,6 +14,7 @@
 #include "net/onnx/external.h"
 #include "net/onnx/functions.h"
 #include "net/onnx/proto.h"
+#include "net/plan/cache.h"
 #include "net/plan/net.h"
 #include "support_net.h"
 
@@ -249,39 +250,107 @@ static Onnx__ValueInfoProto *value(const char *name, int type) {
     return v;
 }
 
-/* y = x doubled `rounds` times: Loop(rounds, -, x) with a body that adds its state to itself. */
-static Onnx__ModelProto *doublings(int64_t rounds) {
-    sis_net *net;
-    sis_net_builder *b = sis_net_builder_new("loop");
-    sis_net_add_input(b, "x", 0, SHAPE(0, 1));
-    sis_net_add_ints(b, "rounds", SHAPE(1), &rounds);
-    sis_net_add_node(b, "Identity", "x", "y");
-    sis_net_add_output(b, "y");
-    assert_int_equal(sis_net_build(b, &net), 0);
-    Onnx__ModelProto *doc = document_of(net);
-    sis_net_free(net);
-    Onnx__NodeProto *loop = doc->graph->node[0];
+/* An Identity of a document becomes Loop(rounds, -, what it read), whose body is returned: it has number,
+ * condition and state, and gives the condition. */
+static Onnx__GraphProto *make_loop(Onnx__NodeProto *loop) {
     free(loop->op_type);
     loop->op_type = strdup("Loop");
-    free(loop->input[0]);
+    char *state = loop->input[0];
     loop->input[0] = strdup("rounds");
     assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, strdup("")), 0);
-    assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, strdup("x")), 0);
+    assert_int_equal(sis__proto_append(&loop->input, &loop->n_input, state), 0);
     Onnx__GraphProto *g = (Onnx__GraphProto *)message(&onnx__graph_proto__descriptor);
     static const char *const names[] = {"i", "more", "v"};
     static const int types[] = {7, 9, 1};
     for (int i = 0; i < 3; i++)
         assert_int_equal(sis__proto_append(&g->input, &g->n_input, value(names[i], types[i])), 0);
-    Onnx__NodeProto *add = node("", "Add", "v", "twice"), *go = node("", "Identity", "more", "go");
-    assert_int_equal(sis__proto_append(&add->input, &add->n_input, strdup("v")), 0);
-    assert_int_equal(sis__proto_append(&g->node, &g->n_node, add), 0);
+    Onnx__NodeProto *go = node("", "Identity", "more", "go");
     assert_int_equal(sis__proto_append(&g->node, &g->n_node, go), 0);
     assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("go", 9)), 0);
-    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("twice", 1)), 0);
     Onnx__AttributeProto *a = attribute(loop, "body");
     a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH;
     a->g = g;
+    return g;
+}
+
+/* The state of a body: itself plus another value. */
+static void add_to_state(Onnx__GraphProto *g, const char *other) {
+    Onnx__NodeProto *add = node("", "Add", "v", "next");
+    assert_int_equal(sis__proto_append(&add->input, &add->n_input, strdup(other)), 0);
+    assert_int_equal(sis__proto_append(&g->node, &g->n_node, add), 0);
+    assert_int_equal(sis__proto_append(&g->output, &g->n_output, value("next", 1)), 0);
+}
+
+static Onnx__ModelProto *document_built(sis_net_builder *b) {
+    sis_net *net;
+    sis_net_add_output(b, "y");
+    assert_int_equal(sis_net_build(b, &net), 0);
+    Onnx__ModelProto *doc = document_of(net);
+    sis_net_free(net);
     return doc;
+}
+
+/* y = x doubled `rounds` times: Loop(rounds, -, x) with a body that adds its state to itself. */
+static Onnx__ModelProto *doublings(int64_t rounds) {
+    sis_net_builder *b = sis_net_builder_new("loop");
+    sis_net_add_input(b, "x", 0, SHAPE(0, 1));
+    sis_net_add_ints(b, "rounds", SHAPE(1), &rounds);
+    sis_net_add_node(b, "Identity", "x", "y");
+    Onnx__ModelProto *doc = document_built(b);
+    add_to_state(make_loop(doc->graph->node[0]), "v");
+    return doc;
+}
+
+enum { TIMES = 128, WIDE = 256 };
+
+/* y = the sum of the rows of x (TIMES, WIDE), and the first once more. */
+static Onnx__ModelProto *sum_over_time(void) {
+    sis_net_builder *b = sis_net_builder_new("loop");
+    sis_net_add_input(b, "x", 0, SHAPE(0, TIMES, WIDE));
+    sis_net_add_ints(b, "rounds", SHAPE(1), (int64_t[]){TIMES});
+    sis_net_add_ints(b, "zero", &(sis_net_shape){0}, (int64_t[]){0});
+    sis_net_add_node(b, "Gather", "x zero", "first");
+    sis_net_attr_int(b, "axis", 1);
+    sis_net_add_node(b, "Identity", "first", "y");
+    Onnx__ModelProto *doc = document_built(b);
+    Onnx__GraphProto *g = make_loop(doc->graph->node[1]);
+    Onnx__NodeProto *now = node("", "Gather", "x", "now");
+    assert_int_equal(sis__proto_append(&now->input, &now->n_input, strdup("i")), 0);
+    Onnx__AttributeProto *a = attribute(now, "axis");
+    a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+    a->has_i = 1;
+    a->i = 1;
+    assert_int_equal(sis__proto_append(&g->node, &g->n_node, now), 0);
+    add_to_state(g, "now");
+    return doc;
+}
+
+/* What a round does not work on does not count: rows of 128 KiB run by hundreds. */
+static void loops_take_as_many_rows_as_a_round_can(void **state) {
+    (void)state;
+    enum { ROWS = 70, N = TIMES * WIDE };
+    Onnx__ModelProto *doc = sum_over_time();
+    sis_net *net = net_of(doc, 0);
+    sis__geometry *g;
+    float *x = malloc((size_t)ROWS * N * sizeof *x), *y = malloc((size_t)ROWS * WIDE * sizeof *y);
+    for (size_t i = 0; i < (size_t)ROWS * N; i++)
+        x[i] = (float)(i % 13) - (float)(i / N);
+    assert_int_equal(sis__cache_geometry(net, 0, N, &g), 0);
+    assert_true(g->chunk >= 64);
+    sis__cache_done(net, g);
+    sis_net_batch batch = {.rows = x, .n_rows = ROWS, .n_values = N, .jobs = 1};
+    assert_int_equal(sis_net_forward(net, &batch, y), 0);
+    for (size_t k = 0; k < (size_t)ROWS * WIDE; k++) {
+        const float *row = x + k / WIDE * N + k % WIDE;
+        float sum = row[0];
+        for (size_t t = 0; t < TIMES; t++)
+            sum += row[t * WIDE];
+        assert_true(y[k] == sum);
+    }
+    free(x);
+    free(y);
+    sis_net_free(net);
+    sis__proto_free(&doc->base);
 }
 
 static void loops_go_round_as_often_as_they_say(void **state) {
@@ -334,6 +403,7 @@ int main(void) {
         cmocka_unit_test(functions_take_the_place_of_their_calls),
         cmocka_unit_test(functions_survive_failing_allocations),
         cmocka_unit_test(loops_go_round_as_often_as_they_say),
+        cmocka_unit_test(loops_take_as_many_rows_as_a_round_can),
         cmocka_unit_test(loops_survive_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -405,6 +405,21 @@ static int rounds_forward(const sis__step *s, sis__run *r) {
     return error;
 }
 
+size_t sis__round_bytes(const sis__step *s) {
+    const control *p =
+        s->op == SIS__OP_LOOP || s->op == SIS__OP_SCAN ? (const control *)s->p.own : NULL;
+    size_t most = 0;
+    for (size_t i = 0; p && i < p->n_rounds; i++) {
+        const sis__plan *round = p->rounds[i].plan;
+        size_t bytes = round->arena;
+        for (size_t k = p->body->n_declared; k < p->body->graph->n_inputs; k++)
+            if (round->tensors[p->body->graph->inputs[k]].fed) /* it is read where it lies */
+                bytes -= bytes_of(&round->tensors[p->body->graph->inputs[k]]);
+        most = bytes > most ? bytes : most;
+    }
+    return most;
+}
+
 const sis__op sis__op_loop = {
     0, SIZE_MAX, loop_shape, rounds_forward, sis__no_gradient, 0, SIS__MIXES_SEQUENCES};
 

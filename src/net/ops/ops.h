@@ -317,4 +317,7 @@ const char *sis__op_name(int id);
 float sis__softplus(float x);
 float sis__hard_sigmoid(float x, float alpha, float beta);
 
+/* Bytes that a round of a Loop or Scan works on; 0: it is neither, or makes no round. */
+size_t sis__round_bytes(const sis__step *s);
+
 #endif

@@ -484,6 +484,23 @@ static int runs_together(const sis_net *net, int embedded, sis__geometry *g, int
     return compare_runs(net, embedded, g, log2_rows, together);
 }
 
+/* Bytes of a row that a run works on at a time: where a loop does most of the work, those of a round. */
+static size_t near_bytes(const sis__plan *one) {
+    for (size_t i = 0; i < one->n_steps; i++) {
+        size_t bytes = sis__round_bytes(&one->steps[i]);
+        if (bytes > 0 && 2 * one->steps[i].flops > one->flops && bytes < one->arena)
+            return bytes;
+    }
+    return one->arena;
+}
+
+/* May so many rows be run at once, as far as memory goes? */
+static int fits(const sis__plan *one, int log2_rows) {
+    return log2_rows == 1 ||
+           ((near_bytes(one) << log2_rows) <= (log2_rows > 4 ? run_bytes : most_bytes) &&
+            (one->arena << log2_rows) <= max_probe_bytes);
+}
+
 /* Plans of one row and of the largest number that pays and is safe. */
 static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     const sis__plan *one;
@@ -506,7 +523,7 @@ static int measure(const sis_net *net, int embedded, sis__geometry *g) {
     g->flops = one->flops;
     g->chunk = 1;
     for (int log2_rows = 1; together && ((size_t)1 << log2_rows) <= max_chunk; log2_rows++) {
-        if (log2_rows > 1 && (one->arena << log2_rows) > (log2_rows > 4 ? run_bytes : most_bytes))
+        if (!fits(one, log2_rows))
             break;
         if ((error = runs_together(net, embedded, g, log2_rows, &together)) != 0)
             return error;
