@@ -22,6 +22,7 @@
 
 #include <sis/net.h>
 
+#include "base/clock.h"
 #include "base/order.h"
 #include "base/parallel.h"
 #include "net/walk/walk.h"
@@ -65,17 +66,25 @@ typedef struct {
 typedef struct {
     sis_walk *walk;
     double end;                /* when to break off */
+    double looked;             /* when the clock was last looked at */
     double n_live;             /* features that can change something */
     double first_at, first;    /* when the first step was over, and copies until then */
     double seen, last_at, all; /* the same now; of the whole selection */
 } progress;
 
+/* Looks at the processor's clock now and then, since that takes as long as some selections' steps. */
 static int watch(void *ctx, const sis_progress *p) {
     progress *g = ctx;
-    g->last_at = seconds();
-    g->seen =
+    double seen =
         g->walk && sis_walk_is_own(g->walk) ? (double)g->walk->evaluations : (double)p->evaluations;
-    if (g->first == 0 && g->seen >= g->n_live) {
+    int first = g->first == 0 && seen >= g->n_live;
+    double now = sis__seconds();
+    if (!first && now - g->looked < 1e-4)
+        return 0;
+    g->looked = now;
+    g->seen = seen;
+    g->last_at = seconds();
+    if (first) {
         g->first = g->seen;
         g->first_at = g->last_at;
     }
@@ -106,7 +115,10 @@ static double whole(const progress *g, double began) {
 /* Seconds of one selection, NaN if it fails; *ended: it was not broken off. */
 static double select_once(const zoo_model *m, double end, char rule[32], int *ended) {
     double live = count_live(m), began = seconds();
-    progress g = {.end = end, .n_live = live, .all = fmax(live * (live + 1) / 2, 1)};
+    progress g = {.end = end,
+                  .looked = sis__seconds(),
+                  .n_live = live,
+                  .all = fmax(live * (live + 1) / 2, 1)};
     sis_opt opt;
     sis_trace t = {0};
     sis_opt_init(&opt);
