@@ -463,25 +463,32 @@ INLINE vec scale(vec p, vec n) {
 #endif
 }
 
-/* e^t / 2^n, where n is t / ln 2 rounded. */
-INLINE vec power_rest(vec t, vec n) {
-    vec r = t - n * 0.693145752f;
-    r = r - n * 1.42860677e-6f;
-    vec p = all(1.98756912e-4f);
-    p = p * r + 1.39819994e-3f;
-    p = p * r + 8.33345205e-3f;
-    p = p * r + 4.16657962e-2f;
-    p = p * r + 1.66666657e-1f;
-    p = p * r + 0.5f;
-    return p * r * r + r + 1.0f;
+/* Vectors that go through each step of a function before the next: a processor looks only so far ahead
+ * for something that need not wait. An even number, since panels are two vectors wide. */
+enum { AT_ONCE = 6 };
+
+/* p = p * x + factor, for each of n factors and `count` vectors. */
+INLINE void polynomials(const size_t count, const size_t n, const float *factors, const vec *x,
+                        vec *p) {
+    UNROLL for (size_t k = 0; k < n; k++) UNROLL for (size_t i = 0; i < count; i++) p[i] =
+        p[i] * x[i] + factors[k];
 }
 
-/* e^x; 0 below -104, infinity above 88.73. Relative error below 2e-7 (denormals excepted). */
-INLINE vec exp_of(vec x) {
-    vec t = within(x, all(-105.0f), all(89.0f));
-    vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
-    vec n = (t * 1.44269504f + magic) - magic;
-    return scale(power_rest(t, n), n);
+/* e^x; 0 below -104, infinity above 88.73. Relative error below 2e-7 (denormals excepted). count <=
+ * AT_ONCE is a constant where this is inlined. */
+INLINE void exp_any(const size_t count, vec *x) {
+    static const float factors[] = {1.39819994e-3f, 8.33345205e-3f, 4.16657962e-2f, 1.66666657e-1f,
+                                    0.5f};
+    const vec magic = all(12582912.0f); /* 1.5 * 2^23: adding it rounds to a whole number */
+    vec n[AT_ONCE], p[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = within(x[i], all(-105.0f), all(89.0f));
+    UNROLL for (size_t i = 0; i < count; i++) n[i] = (x[i] * 1.44269504f + magic) - magic;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 0.693145752f;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 1.42860677e-6f;
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = all(1.98756912e-4f);
+    polynomials(count, sizeof factors / sizeof *factors, factors, x, p);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * x[i] * x[i] + x[i];
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = scale(p[i] + 1.0f, n[i]);
 }
 
 /* scale() where the result is normal, so that one factor will do. */
@@ -493,11 +500,24 @@ INLINE vec times_power(vec p, vec n) {
 #endif
 }
 
-/* e^x for x of -87 to 88: the same bits. Infinite at 89. */
+/* e^x for x of -87 to 88, infinite at 89; count <= AT_ONCE is a constant where this is inlined. */
+INLINE void exp_at_once(const size_t count, vec *x) {
+    const vec magic = all(12582912.0f);
+    vec n[AT_ONCE], p[AT_ONCE], q[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) n[i] = (x[i] * 1.44269504f + magic) - magic;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 0.693145752f;
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 1.42860677e-6f;
+    UNROLL for (size_t i = 0; i < count; i++) q[i] = x[i] * x[i];
+    UNROLL for (size_t i = 0; i < count; i++) p[i] =
+        (1.98756912e-4f * x[i] + 1.39819994e-3f) * q[i] + (8.33345205e-3f * x[i] + 4.16657962e-2f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (1.66666657e-1f * x[i] + 0.5f);
+    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (x[i] + 1.0f);
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = times_power(p[i], n[i]);
+}
+
 INLINE vec exp_normal(vec x) {
-    vec magic = all(12582912.0f);
-    vec n = (x * 1.44269504f + magic) - magic;
-    return times_power(power_rest(x, n), n);
+    exp_at_once(1, &x);
+    return x;
 }
 
 INLINE vec magnitude(vec x) {
@@ -505,8 +525,10 @@ INLINE vec magnitude(vec x) {
 }
 
 /* 1 / (1 + e^-x): relative error below 3e-7, and 0 where that is below 4e-39. */
-INLINE vec sigmoid_of(vec x) {
-    return 1.0f / (1.0f + exp_normal(within(-x, all(-87.0f), all(89.0f))));
+INLINE void sigmoid_at_once(const size_t count, vec *x) {
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = within(-x[i], all(-87.0f), all(89.0f));
+    exp_at_once(count, x);
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = 1.0f / (1.0f + x[i]);
 }
 
 /* Odd polynomial for small |x|, else 1 - 2 / (e^2|x| + 1). */
@@ -521,32 +543,6 @@ INLINE vec tanh_of(vec x) {
     vec far = 1.0f - 2.0f / (exp_normal(within(a + a, all(0.0f), all(88.0f))) + 1.0f);
     far = (vec)((ivec)far | ((ivec)x & (int)0x80000000));
     return pick(a < 0.625f, near, far);
-}
-
-/* Vectors that go through each step of a function before the next: a processor looks only so far ahead
- * for something that need not wait. An even number, since panels are two vectors wide. */
-enum { AT_ONCE = 6 };
-
-/* p = p * x + factor, for each of n factors and `count` vectors. */
-INLINE void polynomials(const size_t count, const size_t n, const float *factors, const vec *x,
-                        vec *p) {
-    UNROLL for (size_t k = 0; k < n; k++) UNROLL for (size_t i = 0; i < count; i++) p[i] =
-        p[i] * x[i] + factors[k];
-}
-
-/* e^x for x of -87 to 88; count <= AT_ONCE is a constant where this is inlined. */
-INLINE void exp_at_once(const size_t count, vec *x) {
-    const vec magic = all(12582912.0f);
-    vec n[AT_ONCE], p[AT_ONCE], q[AT_ONCE];
-    UNROLL for (size_t i = 0; i < count; i++) n[i] = (x[i] * 1.44269504f + magic) - magic;
-    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 0.693145752f;
-    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] - n[i] * 1.42860677e-6f;
-    UNROLL for (size_t i = 0; i < count; i++) q[i] = x[i] * x[i];
-    UNROLL for (size_t i = 0; i < count; i++) p[i] =
-        (1.98756912e-4f * x[i] + 1.39819994e-3f) * q[i] + (8.33345205e-3f * x[i] + 4.16657962e-2f);
-    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (1.66666657e-1f * x[i] + 0.5f);
-    UNROLL for (size_t i = 0; i < count; i++) p[i] = p[i] * q[i] + (x[i] + 1.0f);
-    UNROLL for (size_t i = 0; i < count; i++) x[i] = times_power(p[i], n[i]);
 }
 
 /* erf: x + x * polynomial of x^2 below 1, else 1 - e^polynomial: within 1e-7 of the true value. count <=
@@ -571,34 +567,39 @@ INLINE void erf_at_once(const size_t count, vec *x) {
     }
 }
 
-INLINE vec erf_of(vec x) {
-    erf_at_once(1, &x);
-    return x;
+INLINE void tanh_at_once(const size_t count, vec *x) {
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = tanh_of(x[i]);
 }
 
 /* x times its sigmoid, rounded as the two operators round. */
-INLINE vec silu_of(vec x) {
-    return x * sigmoid_of(x);
+INLINE void silu_at_once(const size_t count, vec *x) {
+    vec y[AT_ONCE];
+    UNROLL for (size_t i = 0; i < count; i++) y[i] = x[i];
+    sigmoid_at_once(count, y);
+    UNROLL for (size_t i = 0; i < count; i++) x[i] = x[i] * y[i];
 }
 
-/* Apply f to n values; the last few through a padded copy. */
+/* Apply f, which is given so many vectors, to n values; the last few one by one. */
 #define MAP(name, f)                                                                               \
     static void name(const float *x, float *y, size_t n) {                                         \
+        vec v[AT_ONCE];                                                                            \
         size_t i = 0;                                                                              \
-        for (; i + LANES <= n; i += LANES)                                                         \
-            store(y + i, f(load(x + i)));                                                          \
-        if (i < n) {                                                                               \
-            float rest[LANES] = {0};                                                               \
-            memcpy(rest, x + i, (n - i) * sizeof *x);                                              \
-            store(rest, f(load(rest)));                                                            \
-            memcpy(y + i, rest, (n - i) * sizeof *x);                                              \
+        for (; i + AT_ONCE * LANES <= n; i += AT_ONCE * LANES) {                                   \
+            UNROLL for (size_t k = 0; k < AT_ONCE; k++) v[k] = load(x + i + k * LANES);            \
+            f(AT_ONCE, v);                                                                         \
+            UNROLL for (size_t k = 0; k < AT_ONCE; k++) store(y + i + k * LANES, v[k]);            \
+        }                                                                                          \
+        for (; i < n; i += LANES) {                                                                \
+            v[0] = load_some(x + i, n - i);                                                        \
+            f(1, v);                                                                               \
+            store_some(y + i, v[0], n - i);                                                        \
         }                                                                                          \
     }
-MAP(map_exp, exp_of)
-MAP(map_sigmoid, sigmoid_of)
-MAP(map_tanh, tanh_of)
-MAP(map_erf, erf_of)
-MAP(map_silu, silu_of)
+MAP(map_exp, exp_any)
+MAP(map_sigmoid, sigmoid_at_once)
+MAP(map_tanh, tanh_at_once)
+MAP(map_erf, erf_at_once)
+MAP(map_silu, silu_at_once)
 #undef MAP
 
 /* ---- Maxima -------------------------------------------------------------------------------- */

@@ -9,7 +9,7 @@ INLINE wide pick_wide(wide_mask which, wide yes, wide no) {
     return (wide)(((wide_mask)yes & which) | ((wide_mask)no & ~which));
 }
 
-/* e^x of x <= 0, to the last bit or two; 0 below -708. By 2^n * a polynomial, as exp_of. */
+/* e^x of x <= 0, to the last bit or two; 0 below -708. By 2^n * a polynomial, as exp_any. */
 INLINE wide exp_below(wide x) {
     static const double factors[] = {1.0 / 479001600,
                                      1.0 / 39916800,
