@@ -46,20 +46,7 @@ INLINE void panel_rows(size_t rows, const size_t vecs, const panel *t) {
     case n:                                                                                        \
         panel_tile(n, vecs, t);                                                                    \
         break;
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
-        ROWS(5)
-        ROWS(6)
-#if MR > 6
-        ROWS(7)
-        ROWS(8)
-        ROWS(9)
-        ROWS(10)
-        ROWS(11)
-        ROWS(12)
-#endif
+        EACH_HEIGHT(ROWS)
 #undef ROWS
     }
 }

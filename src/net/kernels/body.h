@@ -217,6 +217,13 @@ INLINE void run_tile(const size_t rows, const left_side left, const tile *t) {
     }
 }
 
+/* A case for each number of rows that a tile can have. */
+#if MR > 6
+#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+#else
+#define EACH_HEIGHT(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#endif
+
 static void run_rows(size_t rows, const tile *t) {
     switch (rows) {
 #define ROWS(n)                                                                                    \
@@ -232,20 +239,7 @@ static void run_rows(size_t rows, const tile *t) {
         else                                                                                       \
             run_tile(n, LISTED, t);                                                                \
         break;
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
-        ROWS(5)
-        ROWS(6)
-#if MR > 6
-        ROWS(7)
-        ROWS(8)
-        ROWS(9)
-        ROWS(10)
-        ROWS(11)
-        ROWS(12)
-#endif
+        EACH_HEIGHT(ROWS)
 #undef ROWS
     }
 }

@@ -197,20 +197,7 @@ static void placed_rows(const sis__placed_product *t) {
     case rows * 2 + 1:                                                                             \
         placed_any(rows, 1, t);                                                                    \
         break;
-        ROWS(1)
-        ROWS(2)
-        ROWS(3)
-        ROWS(4)
-        ROWS(5)
-        ROWS(6)
-#if MR > 6
-        ROWS(7)
-        ROWS(8)
-        ROWS(9)
-        ROWS(10)
-        ROWS(11)
-        ROWS(12)
-#endif
+        EACH_HEIGHT(ROWS)
 #undef ROWS
     }
 }

@@ -42,25 +42,29 @@ static int shows_input(const slice_walk *w, const sis__plan *p, int tensor) {
     return tensor >= 0;
 }
 
-/* Does a step that picks slices of what is fed read value v? */
-static int picks_value(const sis__step *s, const sis__tensor *index, size_t v) {
-    const sis__axis *a = &s->p.axis;
-    size_t slice = v / a->inner % a->size;
-    for (size_t k = 0; k < index->count; k++)
-        if (sis__index_in(((const int64_t *)index->data)[k], a->size) == slice)
-            return 1;
-    return 0;
+/* Which slices of an axis a list of indices picks, as flags (size); NULL if there is no memory. */
+static unsigned char *picked_slices(const sis__tensor *index, size_t size) {
+    unsigned char *picked = SIS_NEW(unsigned char, size);
+    for (size_t k = 0; picked && k < index->count; k++) {
+        size_t slice = sis__index_in(((const int64_t *)index->data)[k], size);
+        if (slice < size)
+            picked[slice] = 1;
+    }
+    return picked;
 }
 
-/* Others read all of it. */
+/* A step that picks slices of what is fed reads these, any other one all of it. */
 static void mark_step(slice_walk *w, const sis__plan *p, const sis__step *s) {
     const sis__tensor *index = s->op == SIS__OP_GATHER ? &p->tensors[s->inputs[1]] : NULL;
+    const sis__axis *a = &s->p.axis;
     int picks = index && index->data && shows_input(w, p, s->inputs[0]);
+    unsigned char *picked = picks ? picked_slices(index, a->size) : NULL;
     for (size_t v = 0; v < w->like.count; v++) {
         int feature = w->s->in.feature_of[v];
-        if (feature >= 0 && (!picks || picks_value(s, index, v)))
+        if (feature >= 0 && (!picked || picked[v / a->inner % a->size]))
             w->read[feature] = 1;
     }
+    free(picked);
 }
 
 static void find_read(slice_walk *w) {
