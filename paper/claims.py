@@ -437,8 +437,9 @@ def whole(out, part, spent):
 def lines_of(rows, out, quick):
     yield "# The paper's claims on our models and data"
     yield ""
+    many = {HOLDS: "hold", FAILS: "do not hold"}
     said = ((v, sum(r["verdict"] == v for r in rows)) for v in (HOLDS, FAILS, UNTESTED, UNRUN))
-    counts = ", ".join("%d %s" % (n, v) for v, n in said if n or v != UNRUN)
+    counts = ", ".join("%d %s" % (n, v if n == 1 else many.get(v, v)) for v, n in said if n or v != UNRUN)
     yield "%d claims: %s. %s" % (len(rows), counts, "A quick run: fewer examples than a full one." if quick else "")
     yield ""
     yield "| in the paper | claim | paper | ours | holds if | |"
