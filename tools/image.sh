@@ -18,8 +18,17 @@ chmod 1777 "$folder/tmp"
 cp "$sis" "$folder/bin/sis"
 ! command -v strip >/dev/null 2>&1 || strip "$folder/bin/sis"
 
-# Libraries where the loader looks for them first, the loader where the program says that it is.
-ldd "$sis" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | while read -r library; do
+# Libraries where the loader looks for them first, those that are loaded when they are needed too (src/base/library.h); the
+# loader where the program says that it is.
+needed() { ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'; }
+PATH=$PATH:/sbin:/usr/sbin
+{
+    needed "$sis"
+    for name in libmicrohttpd.so.12 libcurl.so.4; do
+        library=$(ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')
+        [ -z "$library" ] || { echo "$library" && needed "$library"; }
+    done
+} | sort -u | while read -r library; do
     cp -L "$library" "$folder/lib/"
 done
 loader=$(ldd "$sis" | awk '$1 ~ /^\/.*ld-/ { print $1 }')

@@ -69,7 +69,8 @@
  *         #OUTPUT behind it chooses one of several outputs by name. Opening asks for the model's
  *         metadata: name, type and shape of its input. Each thread has a connection. A row of texts
  *         is a string (BYTES in v2). A missing value (NaN) is written as NaN. Needs libcurl when
- *         the library is built; without it opening one is SIS_E_UNSUPPORTED.
+ *         the library is built and when a model is opened; without it opening one is
+ *         SIS_E_UNSUPPORTED.
  *
  * Threads: an opened model may be shared. Any number of threads may call sis_collect and its kin with
  * it at the same time. A network answers them side by side; the child of a cmd: model, or the

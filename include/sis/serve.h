@@ -24,7 +24,7 @@
  * (503), one that takes too long is answered with what has been found, and one whose client has
  * gone is given up.
  *
- * Needs libmicrohttpd when the library is built; without it sis_server_start is
+ * Needs libmicrohttpd when the library is built and when it is started; without it sis_server_start is
  * SIS_E_UNSUPPORTED. Errors: 0 or a negative code of sis/error.h.
  */
 #ifndef SIS_SERVE_H

@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "model/inputs.h"
@@ -107,9 +108,9 @@ static int check(status *s) {
 static void *load_library(void) {
     const char *file = getenv("SIS_ORT");
     if (file && *file)
-        return dlopen(file, RTLD_NOW | RTLD_LOCAL);
-    void *library = dlopen("libonnxruntime.so.1", RTLD_NOW | RTLD_LOCAL);
-    return library ? library : dlopen("libonnxruntime.so", RTLD_NOW | RTLD_LOCAL);
+        return sis__library_open((const char *const[]){file, NULL});
+    return sis__library_open(
+        (const char *const[]){"libonnxruntime.so.1", "libonnxruntime.so", NULL});
 }
 
 static void take_slots(void *const *slots) {
@@ -132,13 +133,12 @@ static void not_there(const char *why) {
 
 static void load(void) {
     const api_base *(*get_base)(void) = NULL;
-    void *library = load_library(), *symbol = library ? dlsym(library, "OrtGetApiBase") : NULL;
-    if (!symbol) {
+    void *library = load_library();
+    if (!library || !sis__library_take(library, "OrtGetApiBase", &get_base)) {
         const char *why = dlerror();
         not_there(why ? why : "no library");
         return;
     }
-    memcpy(&get_base, &symbol, sizeof symbol);
     const api_base *base = get_base();
     void *const *slots = base ? base->get(VERSION) : NULL;
     if (!slots) {

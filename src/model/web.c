@@ -13,6 +13,7 @@
 
 #ifdef SIS_CURL
 
+#define CURL_DISABLE_TYPECHECK /* which asks for curl_easy_setopt itself */
 #include <ctype.h>
 #include <curl/curl.h>
 #include <errno.h>
@@ -24,6 +25,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/library.h"
 #include "base/mem.h"
 #include "model/pipe_signal.h"
 
@@ -43,14 +45,42 @@ struct sis__web {
     char said[CURL_ERROR_SIZE];
 };
 
-/* ---- Settings -------------------------------------------------------------------------------- */
+/* ---- The library ----------------------------------------------------------------------------- */
 
-static void start_curl(void) {
-    curl_global_init(CURL_GLOBAL_DEFAULT);
+#define CALLS(X)                                                                                   \
+    X(global_init)                                                                                 \
+    X(easy_init) X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror) X(easy_cleanup)   \
+        X(slist_append) X(slist_free_all)
+
+/* libcurl, loaded once. */
+static struct {
+#define POINTER(name) __typeof__(curl_##name) *name;
+    CALLS(POINTER)
+#undef POINTER
+    int is_there;
+} curl;
+
+static void load(void) {
+    static const char *const files[] = {"libcurl.so.4", "libcurl-gnutls.so.4", NULL};
+    void *library = sis__library_open(files);
+#define TAKE(name) &&sis__library_take(library, "curl_" #name, &curl.name)
+    curl.is_there = library CALLS(TAKE) && curl.global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+#undef TAKE
 }
 
+static int ensure_loaded(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return curl.is_there ? SIS_OK
+                         : sis__fail(SIS_E_UNSUPPORTED,
+                                     "models behind an address need libcurl, and it is not "
+                                     "there (libcurl.so.4); install it (Debian: libcurl4)");
+}
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
 static int add_header(sis__web *w, const char *line) {
-    struct curl_slist *longer = curl_slist_append(w->headers, line);
+    struct curl_slist *longer = curl.slist_append(w->headers, line);
     if (!longer)
         return sis__fail(SIS_E_NOMEM, "out of memory: a header");
     w->headers = longer;
@@ -140,25 +170,25 @@ static size_t read_header(char *line, size_t size, size_t n, void *ctx) {
 /* Options that stay the same for all requests of a connection. */
 static int prepare(sis__web *w) {
     CURL *c = w->curl;
-    int bad = curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
+    int bad = curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L) != CURLE_OK;
 #if LIBCURL_VERSION_NUM >= 0x075500
-    bad |= curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") != CURLE_OK;
 #else
-    bad |= curl_easy_setopt(c, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS) != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS) != CURLE_OK;
 #endif
-    bad |= curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "") != CURLE_OK;
-    bad |= curl_easy_setopt(c, CURLOPT_USERAGENT, "sis/" SIS_VERSION) != CURLE_OK;
-    bad |= curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)ceil(fmin(w->timeout, 1e6) * 1e3)) !=
+    bad |= curl.easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "") != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_USERAGENT, "sis/" SIS_VERSION) != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)ceil(fmin(w->timeout, 1e6) * 1e3)) !=
            CURLE_OK;
-    bad |= curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, receive) != CURLE_OK;
-    bad |= curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, read_header) != CURLE_OK;
-    bad |= curl_easy_setopt(c, CURLOPT_ERRORBUFFER, w->said) != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_WRITEFUNCTION, receive) != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, read_header) != CURLE_OK;
+    bad |= curl.easy_setopt(c, CURLOPT_ERRORBUFFER, w->said) != CURLE_OK;
     if (w->login) {
-        bad |= curl_easy_setopt(c, CURLOPT_HTTPAUTH, CURLAUTH_BASIC) != CURLE_OK;
-        bad |= curl_easy_setopt(c, CURLOPT_USERPWD, w->login) != CURLE_OK;
+        bad |= curl.easy_setopt(c, CURLOPT_HTTPAUTH, CURLAUTH_BASIC) != CURLE_OK;
+        bad |= curl.easy_setopt(c, CURLOPT_USERPWD, w->login) != CURLE_OK;
     }
     if (w->certificates)
-        bad |= curl_easy_setopt(c, CURLOPT_CAINFO, w->certificates) != CURLE_OK;
+        bad |= curl.easy_setopt(c, CURLOPT_CAINFO, w->certificates) != CURLE_OK;
     return bad ? sis__fail(SIS_E_MODEL, "libcurl refuses an option") : SIS_OK;
 }
 
@@ -175,9 +205,9 @@ static struct curl_slist *headers_of(const sis__web *w, const sis__web_request *
     };
     struct curl_slist *list = NULL;
     for (size_t i = q->body ? 0 : 1; i < sizeof lines / sizeof *lines && lines[i]; i++) {
-        struct curl_slist *longer = curl_slist_append(list, lines[i]);
+        struct curl_slist *longer = curl.slist_append(list, lines[i]);
         if (!longer) {
-            curl_slist_free_all(list);
+            curl.slist_free_all(list);
             return NULL;
         }
         list = longer;
@@ -193,7 +223,7 @@ static void headers_free(struct curl_slist *list, const sis__web *w) {
     for (struct curl_slist *h = list; h; h = h->next)
         if (h->next == w->headers)
             h->next = NULL;
-    curl_slist_free_all(list);
+    curl.slist_free_all(list);
 }
 
 static CURLcode perform(sis__web *w, const sis__web_request *q, const char *url,
@@ -204,22 +234,22 @@ static CURLcode perform(sis__web *w, const sis__web_request *q, const char *url,
     a->json_length = 0;
     r->too_long = 0;
     w->said[0] = '\0';
-    curl_easy_setopt(w->curl, CURLOPT_URL, url);
-    curl_easy_setopt(w->curl, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(w->curl, CURLOPT_WRITEDATA, r);
-    curl_easy_setopt(w->curl, CURLOPT_HEADERDATA, r);
+    curl.easy_setopt(w->curl, CURLOPT_URL, url);
+    curl.easy_setopt(w->curl, CURLOPT_HTTPHEADER, headers);
+    curl.easy_setopt(w->curl, CURLOPT_WRITEDATA, r);
+    curl.easy_setopt(w->curl, CURLOPT_HEADERDATA, r);
     if (q->body) {
-        curl_easy_setopt(w->curl, CURLOPT_POSTFIELDS, q->body);
-        curl_easy_setopt(w->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->length);
+        curl.easy_setopt(w->curl, CURLOPT_POSTFIELDS, q->body);
+        curl.easy_setopt(w->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)q->length);
     } else {
-        curl_easy_setopt(w->curl, CURLOPT_HTTPGET, 1L);
+        curl.easy_setopt(w->curl, CURLOPT_HTTPGET, 1L);
     }
     double begin = sis__seconds();
     sis__pipe_signal_hold(&guard);
-    CURLcode result = curl_easy_perform(w->curl);
+    CURLcode result = curl.easy_perform(w->curl);
     sis__pipe_signal_release(&guard);
     a->seconds = sis__seconds() - begin;
-    curl_easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &a->status);
+    curl.easy_getinfo(w->curl, CURLINFO_RESPONSE_CODE, &a->status);
     return result;
 }
 
@@ -249,7 +279,7 @@ static int redirection(sis__web *w, const sis__web_answer *a, const char *from, 
     *url = NULL;
     if (!is_redirection(a->status))
         return SIS_OK;
-    curl_easy_getinfo(w->curl, CURLINFO_REDIRECT_URL, &to);
+    curl.easy_getinfo(w->curl, CURLINFO_REDIRECT_URL, &to);
     if (!to)
         return sis__fail(SIS_E_MODEL, "HTTP %ld, a redirection that does not say where", a->status);
     const char *host = strstr(to, "://");
@@ -294,7 +324,7 @@ static void wait_a_moment(sis__web *w, int attempt) {
     w->jitter = w->jitter * 1103515245u + 12345u;
     pause *= 0.75 + 0.5 * (double)(w->jitter >> 16) / 65536;
 #if LIBCURL_VERSION_NUM >= 0x074200
-    if (curl_easy_getinfo(w->curl, CURLINFO_RETRY_AFTER, &asked) == CURLE_OK && asked > 0)
+    if (curl.easy_getinfo(w->curl, CURLINFO_RETRY_AFTER, &asked) == CURLE_OK && asked > 0)
         pause = fmin(fmax(pause, (double)asked), LONGEST_PAUSE);
 #endif
     struct timespec left = {(time_t)pause, (long)(1e9 * (pause - floor(pause)))};
@@ -312,7 +342,7 @@ static int tell(const sis__web *w, CURLcode result, const receiver *r) {
         snprintf(again, sizeof again, " (tried %d times)", r->answer->attempts);
     if (result == CURLE_OPERATION_TIMEDOUT)
         return sis__fail(SIS_E_MODEL, "no answer within %g s (--timeout)%s", w->timeout, again);
-    return sis__fail(SIS_E_MODEL, "%s%s", w->said[0] ? w->said : curl_easy_strerror(result), again);
+    return sis__fail(SIS_E_MODEL, "%s%s", w->said[0] ? w->said : curl.easy_strerror(result), again);
 }
 
 int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
@@ -341,7 +371,7 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
         if (++redirects > MOST_REDIRECTS)
             code = sis__fail(SIS_E_MODEL, "more than %d redirections", MOST_REDIRECTS);
     }
-    curl_easy_setopt(w->curl, CURLOPT_HTTPHEADER, NULL);
+    curl.easy_setopt(w->curl, CURLOPT_HTTPHEADER, NULL);
     headers_free(headers, w);
     free(moved);
     return code;
@@ -350,14 +380,12 @@ int sis__web_send(sis__web *w, const sis__web_request *q, sis__web_answer *a) {
 /* ---- Beginning and end ----------------------------------------------------------------------- */
 
 static sis__web *web_alloc(double timeout, size_t retries, int redirects) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start_curl);
     sis__web *w = SIS_NEW(sis__web, 1);
     if (!w)
         return NULL;
     *w = (sis__web){.timeout = timeout, .retries = retries, .redirects = redirects};
     w->jitter = (unsigned)(uintptr_t)w;
-    w->curl = curl_easy_init();
+    w->curl = curl.easy_init();
     if (!w->curl) {
         sis__fail(SIS_E_NOMEM, "out of memory: libcurl");
         sis__web_free(w);
@@ -369,16 +397,17 @@ static sis__web *web_alloc(double timeout, size_t retries, int redirects) {
 void sis__web_free(sis__web *w) {
     if (!w)
         return;
-    curl_easy_cleanup(w->curl);
-    curl_slist_free_all(w->headers);
+    curl.easy_cleanup(w->curl);
+    curl.slist_free_all(w->headers);
     free(w->login);
     free(w->certificates);
     free(w);
 }
 
 int sis__web_new(const sis_model_opt *opt, sis__web **out) {
-    sis__web *w = web_alloc(opt->timeout, opt->retries, opt->redirects);
-    int error = w ? SIS_OK : SIS_E_NOMEM;
+    int error = ensure_loaded();
+    sis__web *w = error ? NULL : web_alloc(opt->timeout, opt->retries, opt->redirects);
+    error = error || w ? error : SIS_E_NOMEM;
     for (size_t i = 0; error == SIS_OK && i < opt->n_headers; i++)
         error = add_user_header(w, opt->headers[i], i);
     if (error == SIS_OK && opt->token)

@@ -59,6 +59,44 @@ void sis_server_stop(sis_server *server) {
 #include <unistd.h>
 
 #include <microhttpd.h>
+#include <pthread.h>
+
+#include "base/library.h"
+
+/* ---- The library ----------------------------------------------------------------------------- */
+
+#define CALLS(X)                                                                                   \
+    X(start_daemon)                                                                                \
+    X(quiesce_daemon) X(stop_daemon) X(get_connection_info) X(lookup_connection_value)             \
+        X(suspend_connection) X(resume_connection) X(create_response_from_buffer)                  \
+            X(add_response_header) X(queue_response) X(destroy_response)
+
+/* libmicrohttpd, loaded once. */
+static struct {
+#define POINTER(name) __typeof__(MHD_##name) *name;
+    CALLS(POINTER)
+#undef POINTER
+    int is_there;
+} mhd;
+
+static void load(void) {
+    static const char *const files[] = {"libmicrohttpd.so.12", NULL};
+    void *library = sis__library_open(files);
+#define TAKE(name) &&sis__library_take(library, "MHD_" #name, &mhd.name)
+    mhd.is_there = library CALLS(TAKE);
+#undef TAKE
+}
+
+static int ensure_loaded(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, load);
+    return mhd.is_there ? SIS_OK
+                        : sis__fail(SIS_E_UNSUPPORTED,
+                                    "a server needs libmicrohttpd, and it is not there "
+                                    "(libmicrohttpd.so.12); install it (Debian: libmicrohttpd12)");
+}
+
+/* ---- A server and its requests --------------------------------------------------------------- */
 
 struct sis_server {
     sis_server_opt opt;
@@ -86,23 +124,23 @@ typedef struct {
 
 static void add_headers(const exchange *x, struct MHD_Response *response) {
     const sis__request *r = &x->job.request;
-    MHD_add_response_header(response, "Content-Type", r->type);
-    MHD_add_response_header(response, "Cache-Control", "no-store");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    mhd.add_response_header(response, "Content-Type", r->type);
+    mhd.add_response_header(response, "Cache-Control", "no-store");
+    mhd.add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (strncmp(r->type, "text/html", 9) == 0 && r->fixed)
-        MHD_add_response_header(response, "Content-Security-Policy",
+        mhd.add_response_header(response, "Content-Security-Policy",
                                 "default-src 'none'; script-src 'self'; style-src 'self' "
                                 "'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; "
                                 "frame-ancestors 'none'; base-uri 'none'; form-action 'none'");
     if (r->allow)
-        MHD_add_response_header(response, "Allow", r->allow);
+        mhd.add_response_header(response, "Allow", r->allow);
     if (r->retry)
-        MHD_add_response_header(response, "Retry-After", "1");
+        mhd.add_response_header(response, "Retry-After", "1");
     if (r->status == 401)
-        MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+        mhd.add_response_header(response, "WWW-Authenticate", "Bearer");
     if (x->server->opt.origin) {
-        MHD_add_response_header(response, "Access-Control-Allow-Origin", x->server->opt.origin);
-        MHD_add_response_header(response, "Access-Control-Allow-Headers",
+        mhd.add_response_header(response, "Access-Control-Allow-Origin", x->server->opt.origin);
+        mhd.add_response_header(response, "Access-Control-Allow-Headers",
                                 "Authorization, Content-Type");
     }
 }
@@ -110,14 +148,14 @@ static void add_headers(const exchange *x, struct MHD_Response *response) {
 static enum MHD_Result queue(exchange *x) {
     sis__request *r = &x->job.request;
     const void *bytes = r->fixed ? r->fixed : r->answer.data ? r->answer.data : "";
-    struct MHD_Response *response = MHD_create_response_from_buffer(
+    struct MHD_Response *response = mhd.create_response_from_buffer(
         r->fixed ? r->n_fixed : r->answer.len, (void *)(size_t)bytes,
         r->fixed ? MHD_RESPMEM_PERSISTENT : MHD_RESPMEM_MUST_COPY);
     if (!response)
         return MHD_NO;
     add_headers(x, response);
-    enum MHD_Result result = MHD_queue_response(x->connection, r->status, response);
-    MHD_destroy_response(response);
+    enum MHD_Result result = mhd.queue_response(x->connection, r->status, response);
+    mhd.destroy_response(response);
     return result;
 }
 
@@ -132,7 +170,7 @@ static enum MHD_Result refuse(exchange *x, unsigned status, const char *text) {
 static void resume(sis__job *job) {
     exchange *x = (exchange *)job;
     x->answered = 1;
-    MHD_resume_connection(x->connection);
+    mhd.resume_connection(x->connection);
 }
 
 static const char TOO_LONG[] = "the body is larger than this server takes";
@@ -160,7 +198,7 @@ static int is_this_machine(const char *host) {
 /* A page from elsewhere can let its own name mean this machine, and its visitors' browsers then send
  * requests here, with that name: not to be answered where nothing but the address protects. */
 static int is_meant(const exchange *x) {
-    const char *host = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
+    const char *host = mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host");
     return !x->server->local || x->server->opt.token || !host || is_this_machine(host);
 }
 
@@ -168,7 +206,7 @@ static int is_meant(const exchange *x) {
 static int may_ask(const exchange *x) {
     const char *token = x->server->opt.token, *path = x->job.request.path;
     const char *given =
-        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
+        mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization");
     int open = strcmp(path, "/") == 0 || strncmp(path, "/live.", 6) == 0 ||
                strncmp(path, "/v2/health/", 11) == 0;
     return !token || open ||
@@ -177,7 +215,7 @@ static int may_ask(const exchange *x) {
 
 static int socket_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        mhd.get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
 
@@ -213,7 +251,7 @@ static size_t most_swallowed(const exchange *x) {
 
 static int is_far_too_long(const exchange *x) {
     const char *length =
-        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
+        mhd.lookup_connection_value(x->connection, MHD_HEADER_KIND, "Content-Length");
     return length && strtoull(length, NULL, 10) > most_swallowed(x);
 }
 
@@ -256,17 +294,17 @@ static enum MHD_Result dispatch(exchange *x) {
         return queue(x);
     }
     if (sis__route_is_quick(r)) {
-        r->query_from = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "from");
-        r->query_count = MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "count");
+        r->query_from = mhd.lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "from");
+        r->query_count = mhd.lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, "count");
         sis__route(&server->serving, r);
         x->answered = 1;
         return queue(x);
     }
     x->job.deadline = server->opt.seconds > 0 ? x->began + server->opt.seconds : 0;
-    MHD_suspend_connection(x->connection);
+    mhd.suspend_connection(x->connection);
     if (sis__pool_put(server->pool, &x->job))
         return MHD_YES;
-    MHD_resume_connection(x->connection);
+    mhd.resume_connection(x->connection);
     sis__request_fail(r, 503, "too many requests wait already; come back in a moment");
     r->retry = 1;
     x->answered = 1;
@@ -400,7 +438,7 @@ static int start_daemon(sis_server *s) {
     if (fd < 0)
         return SIS_E_IO;
     note_address(s, fd);
-    s->daemon = MHD_start_daemon(
+    s->daemon = mhd.start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
         handle, s, MHD_OPTION_EXTERNAL_LOGGER, be_quiet, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_NOTIFY_COMPLETED, finish, s, MHD_OPTION_CONNECTION_LIMIT, 4096u,
@@ -420,7 +458,9 @@ int sis_server_start(const sis_server_opt *opt, sis_server **out) {
     s->opt = *opt;
     s->serving.opt = &s->opt;
     pthread_mutex_init(&s->serving.lock, NULL);
-    int error = check_names(opt);
+    int error = ensure_loaded();
+    if (!error)
+        error = check_names(opt);
     if (!error)
         error = open_models(s);
     if (!error && opt->motifs)
@@ -469,13 +509,13 @@ static void wait_for_answers(const sis_server *s) {
 void sis_server_stop(sis_server *s) {
     if (!s)
         return;
-    int fd = s->daemon ? MHD_quiesce_daemon(s->daemon) : -1;
+    int fd = s->daemon ? mhd.quiesce_daemon(s->daemon) : -1;
     if (fd >= 0)
         shutdown(fd, SHUT_RDWR); /* nobody new; the daemon's thread may still hold the socket */
     sis__pool_end(s->pool);      /* whose requests go on with their connections */
     if (s->daemon) {
         wait_for_answers(s);
-        MHD_stop_daemon(s->daemon);
+        mhd.stop_daemon(s->daemon);
     }
     if (fd >= 0)
         close(fd);

@@ -30,6 +30,14 @@ case $(sis predict -m "$at/ok/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" 2>
 *"without libcurl"*) echo "built without libcurl" && exit 77 ;;
 esac
 
+echo "# without the library, which is loaded when it is needed"
+: >libcurl.so.4
+: >libcurl-gnutls.so.4
+LD_LIBRARY_PATH=. sis predict -m "$at/ok/v2/models/credit" -i "$SIS_EXAMPLES/credit.csv" 2>&1
+: >libmicrohttpd.so.12
+LD_LIBRARY_PATH=. sis serve -m "$SIS_EXAMPLES/../models/credit.onnx" --port 0 2>&1 | sed 's/this sis was built without a server.*/a server needs libmicrohttpd, and it is not there (libmicrohttpd.so.12); install it (Debian: libmicrohttpd12)/'
+rm -f lib*.so*
+
 echo "# the same subsets as from the model itself"
 explain() {
     sis explain -m "$1" -i "$SIS_EXAMPLES/credit.csv" --mask "mean:$SIS_EXAMPLES/credit.csv" -t 0.8 --quiet \

@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/parallel.h"
@@ -29,6 +30,19 @@ static void errors_have_names_texts_and_a_message(void **state) {
     assert_int_equal(sis__fail(SIS_E_IO, "cannot read %s", "x"), SIS_E_IO);
     assert_int_equal(sis__fail_in(SIS_E_IO, "file %d", 3), SIS_E_IO);
     assert_string_equal(sis_error_detail(), "file 3: cannot read x");
+}
+
+static void libraries_are_loaded_when_asked_for(void **state) {
+    (void)state;
+    double (*root)(double) = NULL;
+    assert_null(sis__library_open((const char *const[]){"libsis-none.so.9", NULL}));
+    assert_null(sis__library_open((const char *const[]){NULL}));
+    void *math = sis__library_open((const char *const[]){"libsis-none.so.9", "libm.so.6", NULL});
+    assert_non_null(math);
+    assert_false(sis__library_take(math, "sis_none", &root));
+    assert_null(root);
+    assert_true(sis__library_take(math, "sqrt", &root));
+    assert_true(root(9) == 3);
 }
 
 static void allocations_that_would_overflow_are_refused(void **state) {
@@ -298,6 +312,7 @@ static void digests_are_those_of_the_standard(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_have_names_texts_and_a_message),
+        cmocka_unit_test(libraries_are_loaded_when_asked_for),
         cmocka_unit_test(allocations_that_would_overflow_are_refused),
         cmocka_unit_test(arrays_of_any_type_grow),
         cmocka_unit_test(doubles_read_back_as_themselves),

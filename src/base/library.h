@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Libraries that are loaded when they are first needed. What few runs use (a connection, a server,
+ * another runtime) does not have to be there in the others, nor to be loaded by them: libcurl and
+ * libmicrohttpd bring some forty libraries, two thirds of what the program takes to start.
+ *
+ * A user lists the functions it takes of one, and has a struct with a pointer to each:
+ *
+ *     #define CALLS(X) X(easy_init) X(easy_perform) ...
+ *     static struct {
+ *     #define POINTER(name) __typeof__(curl_##name) *name;
+ *         CALLS(POINTER)
+ *     } curl;
+ */
+#ifndef SIS_BASE_LIBRARY_H
+#define SIS_BASE_LIBRARY_H
+
+/* The first of these files (up to NULL) that is there, wherever the system looks for libraries. It
+ * stays loaded. NULL if there is none; dlerror() has the reason of the last. */
+void *sis__library_open(const char *const *files);
+
+/* The address of a function into the pointer at `to`. 0 if the library has none. */
+int sis__library_take(void *library, const char *name, void *to);
+
+#endif
