@@ -59,7 +59,8 @@ int sis_test_rank_sum(const double *x, size_t nx, const double *y, size_t ny, si
 
 /* Wilcoxon's signed-rank test of pairs. The statistic is the smaller of the two rank sums, of the
  * positive and of the negative differences x - y; pairs without a difference are left out (t.n are
- * left), and if none has one p is 1. Exact if at most 50 differences are left, none is left out and
+ * left), and if none has one p is 1. Differences that are equal but for the rounding of x and y are
+ * equally large. Exact if at most 50 differences are left, none is left out and
  * no two are equally large; otherwise normal, corrected for ties and continuity. The same as
  * scipy.stats.wilcoxon(x, y, correction=True) with the method, "exact" or "approx", that this
  * chooses. */

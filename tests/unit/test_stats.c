@@ -201,6 +201,25 @@ static void signed_rank_of_worked_examples(void **state) {
     signed_rank(maize, none, 15, 15, 24, 0.041259765625, 1);
 }
 
+/* Shares of 101 in per cent: all differences are one feature or two, but no two of them have the same bits. */
+static void rounding_takes_no_ties_apart(void **state) {
+    (void)state;
+    double x[12], y[12], share_x[12], share_y[12];
+    for (int i = 0; i < 12; i++) {
+        x[i] = 10 + i;
+        y[i] = x[i] + (i % 3 == 0 ? -2 : i % 2 ? 1 : -1);
+        share_x[i] = 100.0 * x[i] / 101.0;
+        share_y[i] = 100.0 * y[i] / 101.0;
+    }
+    sis_test whole, share;
+    assert_int_equal(sis_test_signed_rank(x, y, 12, &whole), SIS_OK);
+    assert_int_equal(sis_test_signed_rank(share_x, share_y, 12, &share), SIS_OK);
+    assert_true(whole.p == share.p && whole.statistic == share.statistic);
+    assert_int_equal(whole.n, 12);
+    assert_int_equal(share.n, 12);
+    assert_false(whole.exact || share.exact);
+}
+
 static void signed_rank_is_exact_up_to_fifty(void **state) {
     (void)state;
     double x[60];
@@ -314,6 +333,7 @@ int main(void) {
         cmocka_unit_test(rank_sum_of_little),
         cmocka_unit_test(rank_sum_counts_every_order),
         cmocka_unit_test(signed_rank_of_worked_examples),
+        cmocka_unit_test(rounding_takes_no_ties_apart),
         cmocka_unit_test(signed_rank_is_exact_up_to_fifty),
         cmocka_unit_test(signed_rank_with_ties_and_zeros),
         cmocka_unit_test(signed_rank_of_little),
