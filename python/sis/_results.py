@@ -214,7 +214,7 @@ class Results:
 
     def __getitem__(self, i):
         if isinstance(i, slice):
-            examples = self._examples[i] if isinstance(self._examples, list) else None
+            examples = self._examples[i] if isinstance(self._examples, list) else self._examples  # an Errand goes by ids
             return Results(self.lines[i], self._explainer, self._core, examples, self._made)
         if self._parsed[i] is None:
             self._parsed[i] = Explanation(self.lines[i])

@@ -382,6 +382,7 @@ class Files(unittest.TestCase):
         self.assertEqual(subprocess.run([PROGRAM, "verify", folder + "/p2.jsonl", "-q"],
                                         stdout=subprocess.DEVNULL).returncode, 0)
         self.assertTrue(all(a["holds"] for a in r.verify()))
+        self.assertEqual([a["id"] for a in r[2:].verify() if a["holds"]], [r[2].id])
         self.assertTrue(all(a["holds"] for a in sis.load(folder + "/p.jsonl").verify(model, texts)))
         d = sis.explain(os.path.join(SOURCE, "models", "dna-ctcf.onnx"), ["ACGT" * 25 + "A"], 0.0001)
         self.assertEqual(d[0].n_features, 101)
