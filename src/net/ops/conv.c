@@ -235,21 +235,8 @@ static int conv_shape(sis__cx *c) {
     sis__window *w = &c->step->p.window;
     sis__cx_float(c, 0);
     sis__cx_float(c, 1);
-    int64_t groups = sis__attr_int(c, "group", 1);
-    if (c->error)
+    if (sis__window_filters(c, w, x, f) != SIS_OK)
         return c->error;
-    if (f->rank != x->rank || f->rank < 3)
-        return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
-                            x->rank);
-    if (sis__window_read(c, w, f->dims + 2, 0) != SIS_OK)
-        return c->error;
-    w->filters = f->dims[0];
-    if (groups < 1 || w->channels % (size_t)groups || w->filters % (size_t)groups ||
-        f->dims[1] * (size_t)groups != w->channels || w->filters == 0 || f->dims[1] == 0)
-        return sis__cx_fail(c, SIS_E_FORMAT,
-                            "%zu filters of %zu channels in %lld groups, input %zu", w->filters,
-                            f->dims[1], (long long)groups, w->channels);
-    w->groups = (size_t)groups;
     if (b && (b->dtype != SIS__F32 || b->rank != 1 || b->dims[0] != w->filters))
         return sis__cx_fail(c, SIS_E_FORMAT, "the bias must be %zu floats", w->filters);
     sis__window_output(c, w, 0, SIS__F32);

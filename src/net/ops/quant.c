@@ -402,15 +402,21 @@ static int matmul_shape(sis__cx *c, product *p) {
     return c->error;
 }
 
-static int matmul_integer_shape(sis__cx *c) {
+/* Inputs as MatMulInteger and ConvInteger have them. */
+static product *integer_product(sis__cx *c) {
     product *p = (product *)sis__cx_own(c, sizeof *p);
     if (!p)
-        return c->error;
+        return NULL;
     *p = plain_product();
     p->b = 1;
     p->zero_a = given(c, 2);
     p->zero_b = given(c, 3);
-    return matmul_shape(c, p);
+    return p;
+}
+
+static int matmul_integer_shape(sis__cx *c) {
+    product *p = integer_product(c);
+    return p ? matmul_shape(c, p) : c->error;
 }
 
 int sis__matmul_whole_shape(sis__cx *c) {
@@ -623,24 +629,14 @@ static void flatten_bytes(sis__cx *c, product *p) {
 static int conv_shape(sis__cx *c, product *p) {
     const sis__tensor *x = sis__cx_input(c, p->a), *f = sis__cx_input(c, p->b);
     sis__window *w = &p->window;
-    int64_t groups = sis__attr_int(c, "group", 1);
     need_whole(c, p->a);
     need_whole(c, p->b);
     check_kinds(c, p);
     if (p->bias != SIZE_MAX && !c->error && f->rank &&
         sis__cx_input(c, p->bias)->count != f->dims[0])
         sis__cx_fail(c, SIS_E_FORMAT, "a bias that does not fit");
-    if (f->rank != x->rank || f->rank < 3)
-        return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
-                            x->rank);
-    if (sis__window_read(c, w, f->dims + 2, 0) != SIS_OK)
+    if (sis__window_filters(c, w, x, f) != SIS_OK)
         return c->error;
-    w->filters = f->dims[0];
-    if (groups < 1 || w->channels % (size_t)groups || w->filters % (size_t)groups ||
-        f->dims[1] * (size_t)groups != w->channels)
-        return sis__cx_fail(c, SIS_E_FORMAT, "%zu filters in %lld groups", w->filters,
-                            (long long)groups);
-    w->groups = (size_t)groups;
     p->zero_b_step = step_of(c, p->zero_b, w->filters);
     p->scale_b_step = step_of(c, p->scale_b, w->filters);
     const sis__tensor *zero = p->zero_y == SIZE_MAX ? NULL : sis__cx_input(c, p->zero_y);
@@ -655,14 +651,8 @@ static int conv_shape(sis__cx *c, product *p) {
 }
 
 static int conv_integer_shape(sis__cx *c) {
-    product *p = (product *)sis__cx_own(c, sizeof *p);
-    if (!p)
-        return c->error;
-    *p = plain_product();
-    p->b = 1;
-    p->zero_a = given(c, 2);
-    p->zero_b = given(c, 3);
-    return conv_shape(c, p);
+    product *p = integer_product(c);
+    return p ? conv_shape(c, p) : c->error;
 }
 
 static int qlinear_conv_shape(sis__cx *c) {

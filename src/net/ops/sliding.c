@@ -108,6 +108,25 @@ int sis__window_read(sis__cx *c, sis__window *w, const size_t *kernel, int ceil_
     return c->error;
 }
 
+int sis__window_filters(sis__cx *c, sis__window *w, const sis__tensor *x, const sis__tensor *f) {
+    int64_t groups = sis__attr_int(c, "group", 1);
+    if (c->error)
+        return c->error;
+    if (f->rank != x->rank || f->rank < 3)
+        return sis__cx_fail(c, SIS_E_FORMAT, "weights of %zu axes for an input of %zu", f->rank,
+                            x->rank);
+    if (sis__window_read(c, w, f->dims + 2, 0) != SIS_OK)
+        return c->error;
+    w->filters = f->dims[0];
+    if (groups < 1 || w->channels % (size_t)groups || w->filters % (size_t)groups ||
+        f->dims[1] * (size_t)groups != w->channels || w->filters == 0 || f->dims[1] == 0)
+        return sis__cx_fail(c, SIS_E_FORMAT,
+                            "%zu filters of %zu channels in %lld groups, input %zu", w->filters,
+                            f->dims[1], (long long)groups, w->channels);
+    w->groups = (size_t)groups;
+    return c->error;
+}
+
 int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t) {
     if (c->error) /* then the rank may be anything */
         return c->error;

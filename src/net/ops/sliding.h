@@ -11,6 +11,10 @@
  * left out if w->kernel is set by then) and the shape of input 0; computes w->out. */
 int sis__window_read(sis__cx *c, sis__window *w, const size_t *kernel, int ceil_mode);
 
+/* The same of a convolution of x by filters f (filters, channels of a group, kernel...), with the attribute
+ * group. */
+int sis__window_filters(sis__cx *c, sis__window *w, const sis__tensor *x, const sis__tensor *f);
+
 /* Shape (n, channels, out...) of the result, with as many spatial axes as input 0. */
 int sis__window_output(sis__cx *c, const sis__window *w, size_t i, sis__dtype t);
 
