@@ -477,6 +477,16 @@ static int measure(void *ctx, const double *row, size_t n_values, size_t *n_outp
 
 /* ---- Opening --------------------------------------------------------------------------------- */
 
+/* What an input or output is; if it is a tensor, of what (*info, else NULL). */
+static int read_type(const type_info *type, int *kind, const tensor_info **info, int *number) {
+    int code = check(ort.kind_of_type(type, kind));
+    if (code == SIS_OK && *kind == KIND_TENSOR)
+        code = check(ort.tensor_of_type(type, info));
+    if (code == SIS_OK && *info)
+        code = check(ort.element_type(*info, number));
+    return code;
+}
+
 static int read_input(ort_model *m, size_t i, const char *name) {
     type_info *type = NULL;
     const tensor_info *info = NULL;
@@ -485,11 +495,7 @@ static int read_input(ort_model *m, size_t i, const char *name) {
     int number = 0, kind = 0;
     int code = check(ort.input_type(m->session, i, &type));
     if (code == SIS_OK)
-        code = check(ort.kind_of_type(type, &kind));
-    if (code == SIS_OK && kind == KIND_TENSOR)
-        code = check(ort.tensor_of_type(type, &info));
-    if (code == SIS_OK && info)
-        code = check(ort.element_type(info, &number));
+        code = read_type(type, &kind, &info, &number);
     if (code == SIS_OK && info)
         code = check(ort.rank(info, &shape.rank));
     if (code == SIS_OK && info && shape.rank <= SIS__RANK)
@@ -529,11 +535,7 @@ static int rank_output(const ort_model *m, size_t i, int *rank) {
     int kind = 0, number = 0;
     int code = check(ort.output_type(m->session, i, &type));
     if (code == SIS_OK)
-        code = check(ort.kind_of_type(type, &kind));
-    if (code == SIS_OK && kind == KIND_TENSOR)
-        code = check(ort.tensor_of_type(type, &info));
-    if (code == SIS_OK && info)
-        code = check(ort.element_type(info, &number));
+        code = read_type(type, &kind, &info, &number);
     sis__value_type t = sis__value_numbered(number);
     *rank = kind == KIND_SEQUENCE || t == SIS__VALUE_FP32 || t == SIS__VALUE_FP64 ? 2
             : t != SIS__VALUE_UNKNOWN && t != SIS__VALUE_BYTES                    ? 1

@@ -49,7 +49,8 @@ struct sis__web {
 
 #define CALLS(X)                                                                                   \
     X(global_init)                                                                                 \
-    X(easy_init) X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror) X(easy_cleanup)   \
+    X(easy_init)                                                                                   \
+    X(easy_setopt) X(easy_perform) X(easy_getinfo) X(easy_strerror) X(easy_cleanup)                \
         X(slist_append) X(slist_free_all)
 
 /* libcurl, loaded once. */
@@ -404,6 +405,18 @@ void sis__web_free(sis__web *w) {
     free(w);
 }
 
+/* A connection that has all it needs, or nothing. */
+static int finish(sis__web *w, int error, sis__web **out) {
+    if (error == SIS_OK)
+        error = prepare(w);
+    if (error != SIS_OK) {
+        sis__web_free(w);
+        w = NULL;
+    }
+    *out = w;
+    return error;
+}
+
 int sis__web_new(const sis_model_opt *opt, sis__web **out) {
     int error = ensure_loaded();
     sis__web *w = error ? NULL : web_alloc(opt->timeout, opt->retries, opt->redirects);
@@ -414,14 +427,7 @@ int sis__web_new(const sis_model_opt *opt, sis__web **out) {
         error = read_token(w, opt->token);
     if (error == SIS_OK && opt->certificates && !(w->certificates = sis__strdup(opt->certificates)))
         error = SIS_E_NOMEM;
-    if (error == SIS_OK)
-        error = prepare(w);
-    if (error != SIS_OK) {
-        sis__web_free(w);
-        w = NULL;
-    }
-    *out = w;
-    return error;
+    return finish(w, error, out);
 }
 
 int sis__web_twin(const sis__web *web, sis__web **out) {
@@ -433,14 +439,7 @@ int sis__web_twin(const sis__web *web, sis__web **out) {
         error = SIS_E_NOMEM;
     if (error == SIS_OK && web->certificates && !(w->certificates = sis__strdup(web->certificates)))
         error = SIS_E_NOMEM;
-    if (error == SIS_OK)
-        error = prepare(w);
-    if (error != SIS_OK) {
-        sis__web_free(w);
-        w = NULL;
-    }
-    *out = w;
-    return error;
+    return finish(w, error, out);
 }
 
 #else

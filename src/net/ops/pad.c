@@ -89,26 +89,12 @@ static int64_t pad_source(const sis__pad *p, size_t d, int64_t i, int64_t size) 
     return i < 0 ? -i : 2 * size - 2 - i;
 }
 
-/* Offset in x for each value of y in turn, SIZE_MAX for the fill value. */
-static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__tensor *y, size_t at) {
-    size_t offset = 0, stride = 1;
-    for (size_t d = x->rank; d-- > 0;) {
-        int64_t i = pad_source(p, d, (int64_t)(at % y->dims[d]), (int64_t)x->dims[d]);
-        if (i < 0)
-            return SIZE_MAX;
-        offset += (size_t)i * stride;
-        stride *= x->dims[d];
-        at /= y->dims[d];
-    }
-    return offset;
-}
-
-/* The same for the line (last axis) that begins there. */
-static size_t pad_line_offset(const sis__pad *p, const sis__tensor *x, const sis__tensor *y,
-                              size_t at) {
-    size_t last = x->rank - 1, offset = 0, stride = x->dims[last];
-    at /= y->dims[last];
-    for (size_t d = last; d-- > 0;) {
+/* Of the first `rank` axes: where in x that comes from which stands at `at` in y, SIZE_MAX for the fill value.
+ * `stride`: elements of x behind each of their places. */
+static size_t pad_offset(const sis__pad *p, const sis__tensor *x, const sis__tensor *y, size_t rank,
+                         size_t stride, size_t at) {
+    size_t offset = 0;
+    for (size_t d = rank; d-- > 0;) {
         int64_t i = pad_source(p, d, (int64_t)(at % y->dims[d]), (int64_t)x->dims[d]);
         if (i < 0)
             return SIZE_MAX;
@@ -142,7 +128,8 @@ static int pad_forward(const sis__step *s, sis__run *r) {
     if (y->rank == 0)
         memcpy(out, in, size);
     for (size_t i = 0; line && i < y->count; i += line) {
-        size_t from = pad_line_offset(&s->p.pad, x, y, i);
+        size_t last = y->rank - 1;
+        size_t from = pad_offset(&s->p.pad, x, y, last, x->dims[last], i / line);
         pad_line(&s->p.pad, x, y, from == SIZE_MAX ? NULL : in + from * size, out + i * size);
     }
     return SIS_OK;
@@ -152,7 +139,7 @@ static int pad_backward(const sis__step *s, sis__run *r) {
     const sis__tensor *x = sis__tin(s, r, 0), *y = sis__tout(s, r, 0);
     float *dx = sis__din(s, r, 0);
     for (size_t i = 0; dx && i < y->count; i++) {
-        size_t from = pad_offset(&s->p.pad, x, y, i);
+        size_t from = pad_offset(&s->p.pad, x, y, x->rank, 1, i);
         if (from != SIZE_MAX)
             dx[from] += sis__dout(s, r, 0)[i];
     }
